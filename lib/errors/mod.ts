@@ -1,0 +1,69 @@
+/**
+ * The closed set of failures that Grandstand reports, shared by every area.
+ *
+ * A code names what happened; the HTTP status, the title and the body of each response family are derived from
+ * it in `lib/http`. A caller's programming mistake is a `TypeError` or `RangeError` and carries no code.
+ *
+ * @module
+ */
+
+/** Every code an {@linkcode AppError} may carry. Clients branch on it; messages are for people. */
+export type ErrorCode =
+  | "bad_json"
+  | "validation_failed"
+  | "unsupported_provider"
+  | "missing_token"
+  | "token_expired"
+  | "invalid_token"
+  | "invalid_credentials"
+  | "invalid_api_key"
+  | "forbidden"
+  | "org_mismatch"
+  | "insufficient_scope"
+  | "not_found"
+  | "method_not_allowed"
+  | "conflict"
+  | "payload_too_large"
+  | "unsupported_media_type"
+  | "rate_limited"
+  | "internal_error"
+  | "busy"
+  | "storage_unavailable"
+  | "outcome_unknown";
+
+/** One thing that is wrong with the input, located by an RFC 6901 JSON Pointer into the body or by a parameter. */
+export interface FieldError {
+  /** JSON Pointer into the body (`/data/username`), or the name of a query or path parameter. */
+  readonly pointer: string;
+  /** What is expected there, for people. */
+  readonly detail: string;
+}
+
+/** Facts that some codes carry beside their message. */
+export interface AppErrorOptions {
+  /** What caused this error; logged, never sent. */
+  readonly cause?: unknown;
+  /** The input fields at fault, with `validation_failed`. */
+  readonly fields?: readonly FieldError[];
+  /** After how many milliseconds a retry may succeed; sent as `Retry-After`, rounded up to seconds. */
+  readonly retryAfterMs?: number;
+  /** Header fields that the answer must carry, for example `Allow`. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A failure that a client or operator can act on. `message` says the action, the state, and what is expected. */
+export class AppError extends Error {
+  override readonly name = "AppError";
+  readonly code: ErrorCode;
+  readonly fields: readonly FieldError[] | undefined;
+  readonly retryAfterMs: number | undefined;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+
+  constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.fields = options.fields;
+    this.retryAfterMs = options.retryAfterMs;
+    this.headers = options.headers;
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * Routes as data. One table builds the router, HEAD and 405 answers, the checks of authorization, query and body,
+ * the rate limits and the OpenAPI document, so that none of them can drift from the others.
+ *
+ * @module
+ */
+
+import type { GenericSchema, InferOutput } from "valibot";
+import type { ErrorCode } from "../errors/mod.ts";
+import type { LimitRule } from "../storage/ports.ts";
+
+/** What the runtime knows of a request beside the request itself. */
+export interface ClientInfo {
+  /** Address of the client as the entrypoint determined it. */
+  readonly address?: string;
+  /** Lets work go on after the answer; without it the work is simply not awaited. */
+  readonly waitUntil?: (work: Promise<unknown>) => void;
+}
+
+/** The one signature that every runtime, framework and test calls. It never rejects. */
+export type Handler = (request: Request, info?: ClientInfo) => Promise<Response>;
+
+/** What a route answers. At most one of `json`, `text` and `body`. */
+export interface Reply {
+  readonly status: number;
+  /** Sent as `application/json` unless `headers` names another type. */
+  readonly json?: unknown;
+  readonly text?: string;
+  readonly body?: ReadableStream<Uint8Array>;
+  /** Lower-case names. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What a guard sees of a request. */
+export interface GuardInput {
+  readonly request: Request;
+  readonly info: ClientInfo;
+  readonly params: Readonly<Record<string, string>>;
+  /** The query as sent, each name once. */
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/** Who may call: turns credentials into a principal `A` or throws the `AppError` that says why not. */
+export interface Guard<A> {
+  /** Name of the security scheme in the OpenAPI document; null for open routes. */
+  readonly scheme: string | null;
+  /** The OpenAPI security scheme object. */
+  readonly openapi?: Readonly<Record<string, unknown>>;
+  /** Scopes or permissions that the guard demands, for the document. */
+  readonly requires?: readonly string[];
+  readonly authenticate: (input: GuardInput) => Promise<A> | A;
+}
+
+/** The guard of routes that everybody may call. */
+export const open: Guard<null> = { scheme: null, authenticate: () => null };
+
+/** How a JSON body is read. */
+export interface BodySpec<B extends GenericSchema> {
+  readonly schema: B;
+  /** Largest accepted body in bytes, counted while it streams in. @default 65536 */
+  readonly maxBytes?: number;
+  /** Accepted media types beside `application/json`. @default [] */
+  readonly mediaTypes?: readonly string[];
+}
+
+/** A documented answer. */
+export interface ResponseSpec {
+  readonly description: string;
+  /** Schema of the JSON body; omitted where there is none. */
+  readonly schema?: GenericSchema;
+}
+
+/** A checked request, as handlers see it. */
+export interface Call<A, P, Q, B> {
+  readonly request: Request;
+  readonly info: ClientInfo;
+  readonly requestId: string;
+  readonly principal: A;
+  readonly params: P;
+  readonly query: Q;
+  readonly body: B;
+}
+
+/** One endpoint. Path parameters are written `:name` and arrive percent-decoded once. */
+export interface Route<
+  A,
+  P extends GenericSchema = GenericSchema,
+  Q extends GenericSchema = GenericSchema,
+  B extends GenericSchema = GenericSchema,
+> {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly path: `/${string}`;
+  /** OpenAPI operationId: lowerCamelCase, unique on the platform. */
+  readonly operation: string;
+  readonly summary: string;
+  readonly auth: Guard<A>;
+  /** Object schema of the path parameters; each is a string. Omitted: the path has none. */
+  readonly params?: P;
+  /** Object schema of the query; values arrive as strings. Unknown names are ignored. Omitted: the query is ignored. */
+  readonly query?: Q;
+  readonly body?: BodySpec<B>;
+  /** Success answers by status. */
+  readonly responses: Readonly<Record<number, ResponseSpec>>;
+  /** Codes that the handler itself may answer with, beside those of guard, query and body. */
+  readonly errors?: readonly ErrorCode[];
+  /** Counted after authorization. `subject` names who pays. */
+  readonly rateLimit?: {
+    readonly rules: readonly LimitRule[];
+    readonly subject: (call: Call<A, InferOutput<P>, InferOutput<Q>, unknown>) => string;
+  };
+  /** `public` answers may be cached by anyone and may carry their own Cache-Control. @default "no-store" */
+  readonly cache?: "no-store" | "public";
+  readonly handle: (call: Call<A, InferOutput<P>, InferOutput<Q>, InferOutput<B>>) => Promise<Reply> | Reply;
+}
+
+/** A route whose types have been checked where it was written, and are forgotten here so that tables can mix them. */
+export type AnyRoute = Route<unknown>;
+
+/** Checks a route's types against each other and forgets them. */
+export function route<
+  A,
+  P extends GenericSchema = GenericSchema<unknown, Record<string, never>>,
+  Q extends GenericSchema = GenericSchema<unknown, Record<string, never>>,
+  B extends GenericSchema = GenericSchema<unknown, undefined>,
+>(definition: Route<A, P, Q, B>): AnyRoute {
+  return definition as unknown as AnyRoute;
+}
+
+/** How an area renders its errors: one place per response family. */
+export type Family = "identity" | "problem";
+
+/** A set of routes that can be mounted alone or together with others. */
+export interface Area {
+  /** Tag in the OpenAPI document. */
+  readonly name: string;
+  readonly family: Family;
+  readonly routes: readonly AnyRoute[];
+}

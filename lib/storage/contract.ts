@@ -1,0 +1,242 @@
+/**
+ * The storage contract: four data shapes, read at one instant and committed together within one partition.
+ *
+ * | shape  | Redis type  | holds                                                     |
+ * |--------|-------------|-----------------------------------------------------------|
+ * | record | STRING      | profiles, sessions, settings, jobs, claims                |
+ * | tally  | HASH        | balances, stock, counters                                 |
+ * | board  | ZSET (+HASH)| leaderboards, due-queues, listing and search indexes      |
+ * | log    | STREAM      | transactions, notifications, history                      |
+ *
+ * Each shape has a key space of its own: a record `x` and a board `x` of one partition are two things.
+ * There is no transaction across partitions, no prefix listing and no callback inside the store.
+ *
+ * @module
+ */
+
+/**
+ * The unit of atomicity: all keys of a partition live together (one Redis hash slot). Any well-formed string of 1 to
+ * `partitionBytesMax` bytes; build it with `partitionName`, which cannot forget the tenant.
+ */
+export type Partition = string;
+
+/** The state of a record, opaque, equal for equal states and never used again for the same key, even after a delete. */
+export type Version = string;
+
+/** A record as stored. */
+export interface Stored {
+  readonly value: string;
+  readonly version: Version;
+}
+
+/** One member of a board. A board is ordered by `score`, then `tie`, then the member's UTF-8 bytes, all ascending. */
+export interface BoardEntry {
+  readonly member: string;
+  readonly score: number;
+  /** The stamp that orders equal scores; 0 where none was given. */
+  readonly tie: number;
+}
+
+/** A part of a board in order, with the number of all its members. */
+export interface BoardRange {
+  readonly entries: readonly BoardEntry[];
+  readonly size: number;
+}
+
+/** Where one member stands on its board. */
+export interface Standing {
+  readonly score: number;
+  readonly tie: number;
+  /** How many members have a strictly lower score: the competition rank, counted from 0. */
+  readonly below: number;
+}
+
+/** One entry of a log. */
+export interface LogEntry {
+  /** `<milliseconds>-<sequence>`, strictly increasing along the log. Opaque to callers except as a cursor. */
+  readonly id: string;
+  readonly at: number;
+  readonly value: string;
+}
+
+/** Reads a record; the result is `null` where it is absent or expired. */
+export interface ReadRecord {
+  readonly type: "record";
+  readonly key: string;
+}
+/** Reads a tally; the result maps every field (or each of `fields` that exists) to its value. */
+export interface ReadTally {
+  readonly type: "tally";
+  readonly key: string;
+  readonly fields?: readonly string[];
+}
+/** Reads up to `limit` entries by position: `offset` 0 is the first in order, or the last with `reverse`. */
+export interface ReadBoard {
+  readonly type: "board";
+  readonly key: string;
+  readonly limit: number;
+  /** @default 0 */
+  readonly offset?: number;
+  /** Only scores >= this. `offset` then counts from the first such entry. */
+  readonly min?: number;
+  /** Only scores <= this. */
+  readonly max?: number;
+  /** Walk from the highest to the lowest. @default false */
+  readonly reverse?: boolean;
+}
+/** Reads one member's standing; the result is `null` where it is not on the board. */
+export interface ReadStanding {
+  readonly type: "standing";
+  readonly key: string;
+  readonly member: string;
+}
+/** Reads up to `limit` log entries, oldest first, or newest first with `reverse`. */
+export interface ReadLog {
+  readonly type: "log";
+  readonly key: string;
+  readonly limit: number;
+  /** Only entries at this time (Unix ms) or later. */
+  readonly from?: number;
+  /** Only entries at this time (Unix ms) or earlier. */
+  readonly to?: number;
+  /** Only entries beyond this one in the direction of reading. */
+  readonly cursor?: string;
+  /** @default false */
+  readonly reverse?: boolean;
+}
+
+/** A query of {@linkcode Store.read}. */
+export type Read = ReadRecord | ReadTally | ReadBoard | ReadStanding | ReadLog;
+
+/** The result of one query. */
+export type Result<Q extends Read> = Q extends ReadRecord
+  ? Stored | null
+  : Q extends ReadTally
+    ? ReadonlyMap<string, number>
+    : Q extends ReadBoard
+      ? BoardRange
+      : Q extends ReadStanding
+        ? Standing | null
+        : Q extends ReadLog
+          ? readonly LogEntry[]
+          : never;
+
+/** The results of a tuple of queries, in its order. */
+export type Results<Q extends readonly Read[]> = { readonly [K in keyof Q]: Result<Q[K]> };
+
+/** A condition on a record: it still has this version, or with `null` it is absent or expired. */
+export interface Check {
+  readonly key: string;
+  readonly version: Version | null;
+}
+
+/** Creates or replaces a record. */
+export interface Put {
+  readonly type: "put";
+  readonly key: string;
+  readonly value: string;
+  /** Unix ms of the store's clock from which the record is absent. Omitted: it does not expire. */
+  readonly expireAt?: number;
+}
+/** Removes a whole key of any shape; nothing happens where it is absent. */
+export interface Delete {
+  readonly type: "delete";
+  readonly shape: "record" | "tally" | "board" | "log";
+  readonly key: string;
+}
+/** Adds a safe integer to a field that starts at 0. Outside `min`..`max`, or unsafe, the whole commit is refused. */
+export interface Add {
+  readonly type: "add";
+  readonly key: string;
+  readonly field: string;
+  readonly by: number;
+  readonly min?: number;
+  readonly max?: number;
+}
+/**
+ * Gives a member a score: `set` it, keep the lower (`min`) or higher (`max`) of old and new, or `add` to it
+ * (from 0 for a new member). Where the score does not change, the stored tie stays.
+ */
+export interface Score {
+  readonly type: "score";
+  readonly op: "set" | "min" | "max" | "add";
+  readonly key: string;
+  readonly member: string;
+  /** A finite number; the stored sum must be finite too, else the commit is refused as a guard. */
+  readonly score: number;
+  /** Orders equal scores, lower first: an integer from 0 to `tieMax`. @default 0 */
+  readonly tie?: number;
+  /**
+   * The version of the fact behind this score, a safe integer >= 0. The write does nothing unless it is greater than
+   * the version last stored for the member: this makes redelivery and reordering harmless.
+   */
+  readonly asOf?: number;
+}
+/** Takes a member off a board; nothing happens where it is absent. Its `asOf` is forgotten. */
+export interface Unscore {
+  readonly type: "unscore";
+  readonly key: string;
+  readonly member: string;
+}
+/** Appends to a log at `at`, or at the time of its last entry if that is later. */
+export interface Append {
+  readonly type: "append";
+  readonly key: string;
+  readonly value: string;
+  /** Unix ms. */
+  readonly at: number;
+  /** The oldest entries beyond this number are dropped, exactly. */
+  readonly maxLength: number;
+}
+
+/** An effect of {@linkcode Store.commit}. Writes apply in order, so a later one sees an earlier one. */
+export type Write = Put | Delete | Add | Score | Unscore | Append;
+
+/** Checks and writes that succeed or fail as one. */
+export interface Batch {
+  /** @default [] */
+  readonly checks?: readonly Check[];
+  readonly writes: readonly Write[];
+}
+
+/** What a commit did. */
+export type Commit =
+  | {
+      readonly ok: true;
+      /** The version that every record put by this commit now has. */
+      readonly version: Version;
+      /** Per write, in order: the new value of `add`, the resulting score of `score`, the id of `append`, else null. */
+      readonly results: readonly (number | string | null)[];
+    }
+  | {
+      readonly ok: false;
+      /** `check`: a record is not as expected. `guard`: a tally or score would leave its bounds. Nothing was written. */
+      readonly because: "check" | "guard";
+      /** The first key at fault. */
+      readonly key: string;
+    };
+
+/** What an adapter is able to do. */
+export interface Traits {
+  /** Whether an acknowledged commit survives the end of the process. */
+  readonly durable: boolean;
+  readonly maxWrites: number;
+  readonly maxValueBytes: number;
+}
+
+/**
+ * Storage for every area.
+ *
+ * Misuse (an exceeded limit, an ill-formed string, a score that is not finite) throws a `TypeError` or `RangeError`
+ * before any effect. A store that cannot be reached throws an `AppError` with the code `storage_unavailable`, and
+ * then nothing was written; where it cannot be known whether a commit was applied the code is `outcome_unknown`.
+ */
+export interface Store extends AsyncDisposable {
+  readonly traits: Traits;
+  /** Answers every query from one instant of the partition. */
+  read<const Q extends readonly Read[]>(partition: Partition, queries: Q): Promise<Results<Q>>;
+  /** Applies every write or none. Of N racers that hold the same check exactly one gets `ok: true`. */
+  commit(partition: Partition, batch: Batch): Promise<Commit>;
+  /** Resolves when the store answers, rejects with `storage_unavailable` when it does not within a second. */
+  ping(): Promise<void>;
+}

@@ -1,0 +1,76 @@
+/**
+ * Side ports beside the {@linkcode Store}, apart from it because their needs differ.
+ *
+ * @module
+ */
+
+/** One rate: `limit` units per `windowMs`, spent and regained continuously (GCRA, ITU-T I.371). */
+export interface LimitRule {
+  /** Short policy name, sent to clients in `RateLimit-Policy`. */
+  readonly name: string;
+  /** Units that may be spent at once; a positive integer. */
+  readonly limit: number;
+  /** Time in which `limit` units are regained, in ms. */
+  readonly windowMs: number;
+}
+
+/** The answer of a limiter. */
+export interface LimitVerdict {
+  readonly allowed: boolean;
+  /** Units that may be spent right now. */
+  readonly remaining: number;
+  /** Until all units are regained, in ms. */
+  readonly resetMs: number;
+  /** Until the refused cost would be allowed, in ms; 0 when allowed. */
+  readonly retryAfterMs: number;
+}
+
+/** Counts the use of something by a subject. One round trip; may live on another server than the store. */
+export interface Limiter extends AsyncDisposable {
+  /** Spends `cost` units (default 1) of every rule, or of none where one refuses. One verdict per rule, in order. */
+  take(subject: string, rules: readonly LimitRule[], cost?: number): Promise<readonly LimitVerdict[]>;
+  /** Forgets what the subject spent under the rules. */
+  reset(subject: string, rules: readonly LimitRule[]): Promise<void>;
+}
+
+/** Facts of a stored blob. */
+export interface BlobInfo {
+  /** Size in bytes. */
+  readonly size: number;
+}
+
+/** Large immutable byte sequences under names of `[A-Za-z0-9._/-]`, 1 to 256 characters, without empty or dot segments. */
+export interface Blobs extends AsyncDisposable {
+  /** Stores the stream under the name, replacing what was there only once the whole stream has arrived. */
+  put(name: string, body: ReadableStream<Uint8Array>): Promise<BlobInfo>;
+  /** Opens bytes `start` (default 0) to `end` exclusive (default the size), or answers null where the name is unknown. */
+  get(
+    name: string,
+    range?: { readonly start?: number; readonly end?: number },
+  ): Promise<(BlobInfo & { readonly body: ReadableStream<Uint8Array> }) | null>;
+  /** Removes the blob; nothing happens where the name is unknown. */
+  remove(name: string): Promise<void>;
+}
+
+/** A message handed to a consumer, to be settled with `ack` before its lease ends. */
+export interface Delivery {
+  readonly id: string;
+  readonly body: string;
+  /** How often it has been handed out, this time included. */
+  readonly attempts: number;
+}
+
+/** At-least-once delivery of messages per topic, in order of arrival, to competing consumers. */
+export interface Queue extends AsyncDisposable {
+  /** Resolves with the ids once every message is accepted; rejects with `busy`, accepting none, past `depthMax`. */
+  push(topic: string, bodies: readonly string[]): Promise<readonly string[]>;
+  /** Hands out up to `limit` messages under a lease: first those whose lease ended, then new ones. Never waits. */
+  take(
+    topic: string,
+    lease: { consumer: string; limit: number; leaseMs: number },
+  ): Promise<readonly Delivery[]>;
+  /** Settles messages: they are never handed out again. Unknown ids are ignored. */
+  ack(topic: string, ids: readonly string[]): Promise<void>;
+  /** The number of messages that are not settled. */
+  depth(topic: string): Promise<number>;
+}
