@@ -1,0 +1,192 @@
+/** Starts one throw-away redis-server process that cannot outlive the test process. */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Redis } from "ioredis";
+
+/** Longest time that a server may take to start or to reach a state, in ms. */
+export const readyWaitMsMax = 20_000;
+const startAttemptsMax = 5;
+const pollMs = 10;
+/** Below the usual ephemeral range (32768 and up), so that no outgoing connection takes a port first. */
+const portRange = { min: 11_000, max: 21_000 } as const;
+/** A Cluster node also listens on its port plus this. */
+const busOffset = 10_000;
+
+/** The shell outlives a parent that died in any way just long enough to kill the server: its stdin closes then. */
+const guardScript = 'redis-server "$@" >/dev/null 2>&1 & pid=$!; echo "$pid"; cat >/dev/null; kill -9 "$pid"';
+
+const dirs = new Set<string>();
+process.once("exit", () => {
+  for (const dir of dirs) rmSync(dir, { recursive: true, force: true, maxRetries: 3 });
+});
+
+/** The reason to skip tests that need a real Redis, or false where it can be started. */
+export function redisAvailable(): string | false {
+  if (process.env.GRANDSTAND_REQUIRE_REDIS === "1") return false;
+  const found = spawnSync("redis-server", ["--version"], { stdio: "ignore" });
+  return found.status === 0 ? false : "redis-server is not installed";
+}
+
+/** Polls a real condition until it holds, for at most {@linkcode readyWaitMsMax}. */
+export async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
+  const deadline = Date.now() + readyWaitMsMax;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`Cannot wait longer than ${readyWaitMsMax} ms until ${what}`);
+    await new Promise(resolve => setTimeout(resolve, pollMs));
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const probe = createServer();
+    probe.once("error", () => resolve(false));
+    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
+  });
+}
+
+async function freePort(): Promise<number> {
+  const span = portRange.max - portRange.min;
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const port = portRange.min + Math.floor(Math.random() * span);
+    if ((await isFree(port)) && (await isFree(port + busOffset))) return port;
+  }
+  throw new Error("Cannot find a free port on 127.0.0.1");
+}
+
+/** Where a server is reached and what its process is. */
+export class RedisProcess {
+  readonly port: number;
+  readonly dir: string;
+  readonly #extra: readonly string[];
+  #guard: ChildProcess | undefined;
+  #pid = 0;
+
+  private constructor(port: number, dir: string, extra: readonly string[]) {
+    this.port = port;
+    this.dir = dir;
+    this.#extra = extra;
+  }
+
+  /** Starts a server on a free port with further redis-server arguments, again elsewhere if the port was lost. */
+  static async start(extra: readonly string[] = []): Promise<RedisProcess> {
+    const dir = mkdtempSync(join(tmpdir(), "gs-redis-"));
+    dirs.add(dir);
+    for (let attempt = 1; ; attempt++) {
+      const server = new RedisProcess(await freePort(), dir, extra);
+      try {
+        await server.launch();
+        return server;
+      } catch (error) {
+        await server.kill();
+        if (attempt === startAttemptsMax) throw error;
+      }
+    }
+  }
+
+  /** The URL over TCP. */
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  /** The path of the unix socket. */
+  get socket(): string {
+    return join(this.dir, "redis.sock");
+  }
+
+  /** Starts the process on its port and directory and resolves when it answers. */
+  async launch(): Promise<void> {
+    const fixed = ["--port", `${this.port}`, "--bind", "127.0.0.1", "--unixsocket", this.socket];
+    const volatile = ["--dir", this.dir, "--save", "", "--appendonly", "no", "--daemonize", "no"];
+    const guard = spawn("sh", ["-c", guardScript, "sh", ...fixed, ...volatile, ...this.#extra], {
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+    this.#guard = guard;
+    this.#pid = await new Promise<number>((resolve, reject) => {
+      guard.once("error", reject);
+      guard.stdout?.once("data", chunk => resolve(Number(`${chunk}`)));
+    });
+    release(guard);
+    await until(`redis-server answers on port ${this.port}`, () => {
+      if (!isAlive(this.#pid)) throw new Error(`Cannot start redis-server on port ${this.port}`);
+      return this.command("PING").then(
+        answer => answer === "PONG",
+        () => false,
+      );
+    });
+  }
+
+  /** Runs one command over a connection of its own. */
+  async command(name: string, ...args: (string | number)[]): Promise<unknown> {
+    const client = new Redis({ path: this.socket, lazyConnect: true, retryStrategy: () => null });
+    client.on("error", () => {});
+    try {
+      await client.connect();
+      return await client.call(name, ...args.map(String));
+    } finally {
+      client.disconnect();
+    }
+  }
+
+  /** Ends the process as a crash does, without any chance to save. */
+  async kill(): Promise<void> {
+    const pid = this.#pid;
+    if (pid !== 0) {
+      signal(pid, "SIGKILL");
+      await until(`process ${pid} is gone`, () => !isAlive(pid));
+    }
+    this.#guard?.stdin?.end();
+    this.#guard = undefined;
+    this.#pid = 0;
+  }
+
+  /** Kills the process and starts it again on the same port. */
+  async restart(): Promise<void> {
+    await this.kill();
+    await this.launch();
+  }
+
+  /** Stops the process from running, connections staying open, until {@linkcode thaw}. */
+  freeze(): void {
+    signal(this.#pid, "SIGSTOP");
+  }
+
+  /** Lets a frozen process run on. */
+  thaw(): void {
+    signal(this.#pid, "SIGCONT");
+  }
+
+  /** Makes the server hold back every command for so many ms. */
+  async pause(ms: number): Promise<void> {
+    await this.command("CLIENT", "PAUSE", ms, "ALL");
+  }
+
+  /** Removes every key. */
+  async flush(): Promise<void> {
+    await this.command("FLUSHALL");
+  }
+}
+
+/** Lets the test process end although the server runs; the guard kills the server then. */
+function release(guard: ChildProcess): void {
+  guard.unref();
+  guard.stdout?.destroy();
+  const stdin: unknown = guard.stdin;
+  if (typeof stdin === "object" && stdin !== null && "unref" in stdin && typeof stdin.unref === "function") {
+    stdin.unref();
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  return signal(pid, 0);
+}
