@@ -2,7 +2,7 @@
 
 /** Longest partition name, in UTF-8 bytes. */
 export const partitionBytesMax = 512;
-/** Longest key, tally field or board member, in UTF-8 bytes. */
+/** Longest key, tally field or board member, in UTF-8 bytes; the shortest is one byte. */
 export const nameBytesMax = 512;
 /** Largest record or log entry, in UTF-8 bytes. */
 export const valueBytesMax = 1_048_576;

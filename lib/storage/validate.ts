@@ -1,0 +1,170 @@
+/**
+ * The checks that every adapter makes before it touches anything, so that all of them refuse the same misuse.
+ *
+ * @module
+ */
+import type { Batch, Read, Traits, Write } from "./contract.ts";
+import {
+  checksMax,
+  commitBytesMax,
+  logLengthMax,
+  nameBytesMax,
+  partitionBytesMax,
+  rangeLimitMax,
+  readsMax,
+  tallyFieldsMax,
+  tieMax,
+} from "./limits.ts";
+import { utf8Length } from "./utf8.ts";
+
+const cursorPattern = /^\d{1,16}-\d{1,20}$/;
+const shapes: ReadonlySet<string> = new Set(["record", "tally", "board", "log"]);
+const scoreOps: ReadonlySet<string> = new Set(["set", "min", "max", "add"]);
+
+/**
+ * Checks the arguments of `Store.read`.
+ *
+ * @throws {TypeError} An argument has the wrong type or an ill-formed string.
+ * @throws {RangeError} An argument exceeds a limit of `limits.ts`.
+ */
+export function validateReads(partition: string, queries: readonly Read[]): void {
+  text(partition, "partition", 1, partitionBytesMax);
+  count(queries.length, "the number of queries", readsMax);
+  for (const query of queries) validateRead(query);
+}
+
+/**
+ * Checks the arguments of `Store.commit`.
+ *
+ * @throws {TypeError} An argument has the wrong type or an ill-formed string.
+ * @throws {RangeError} An argument exceeds a limit of `limits.ts` or of the adapter's traits.
+ */
+export function validateBatch(partition: string, batch: Batch, traits: Traits): void {
+  text(partition, "partition", 1, partitionBytesMax);
+  const checks = batch.checks ?? [];
+  count(checks.length, "the number of checks", checksMax);
+  for (const check of checks) {
+    name(check.key, "key");
+    if (check.version !== null && typeof check.version !== "string") {
+      throw new TypeError("Cannot use the storage: the version of a check must be a string or null");
+    }
+  }
+  count(batch.writes.length, "the number of writes", traits.maxWrites);
+  let bytes = 0;
+  for (const write of batch.writes) bytes += validateWrite(write, traits);
+  count(bytes, "the bytes of all values", commitBytesMax);
+}
+
+function validateRead(query: Read): void {
+  name(query.key, "key");
+  switch (query.type) {
+    case "record":
+      return;
+    case "tally":
+      count(query.fields?.length ?? 0, "the number of fields", tallyFieldsMax);
+      for (const field of query.fields ?? []) name(field, "field");
+      return;
+    case "board":
+      integer(query.limit, "limit", 0, rangeLimitMax);
+      if (query.offset !== undefined) integer(query.offset, "offset", 0);
+      if (query.min !== undefined) comparable(query.min, "min");
+      if (query.max !== undefined) comparable(query.max, "max");
+      return;
+    case "standing":
+      name(query.member, "member");
+      return;
+    case "log":
+      integer(query.limit, "limit", 0, rangeLimitMax);
+      if (query.from !== undefined) integer(query.from, "from");
+      if (query.to !== undefined) integer(query.to, "to");
+      if (query.cursor !== undefined && !cursorPattern.test(query.cursor)) {
+        throw new TypeError("Cannot use the storage: cursor must be the id of a log entry");
+      }
+      return;
+    default:
+      unknown("read", query);
+  }
+}
+
+/** Checks one write and returns the UTF-8 bytes of its value. */
+function validateWrite(write: Write, traits: Traits): number {
+  name(write.key, "key");
+  switch (write.type) {
+    case "put":
+      if (write.expireAt !== undefined) integer(write.expireAt, "expireAt");
+      return text(write.value, "value", 0, traits.maxValueBytes);
+    case "delete":
+      if (!shapes.has(write.shape)) unknown("shape", write);
+      return 0;
+    case "add":
+      name(write.field, "field");
+      integer(write.by, "by");
+      if (write.min !== undefined) integer(write.min, "min");
+      if (write.max !== undefined) integer(write.max, "max");
+      return 0;
+    case "score":
+      if (!scoreOps.has(write.op)) unknown("score operation", write);
+      name(write.member, "member");
+      if (!Number.isFinite(write.score)) {
+        throw new RangeError(`Cannot use the storage: score must be finite, is ${write.score}`);
+      }
+      if (write.tie !== undefined) integer(write.tie, "tie", 0, tieMax);
+      if (write.asOf !== undefined) integer(write.asOf, "asOf", 0);
+      return 0;
+    case "unscore":
+      name(write.member, "member");
+      return 0;
+    case "append":
+      integer(write.at, "at", 0);
+      integer(write.maxLength, "maxLength", 1, logLengthMax);
+      return text(write.value, "value", 0, traits.maxValueBytes);
+    default:
+      return unknown("write", write);
+  }
+}
+
+function name(value: string, what: string): void {
+  text(value, what, 1, nameBytesMax);
+}
+
+/** Checks a string and returns its UTF-8 bytes. */
+function text(value: string, what: string, min: number, max: number): number {
+  if (typeof value !== "string") {
+    throw new TypeError(`Cannot use the storage: ${what} must be a string, is ${typeof value}`);
+  }
+  // A UTF-16 unit is at least one byte: the exact count of an enormous string is never needed to refuse it.
+  const bytes = value.length > max ? value.length : utf8Length(value);
+  if (bytes === undefined) throw new TypeError(`Cannot use the storage: ${what} has a lone surrogate`);
+  if (bytes < min || bytes > max) {
+    throw new RangeError(`Cannot use the storage: ${what} must have ${min} to ${max} bytes, has ${bytes}`);
+  }
+  return bytes;
+}
+
+function count(value: number, what: string, max: number): void {
+  if (value > max)
+    throw new RangeError(`Cannot use the storage: ${what} must be at most ${max}, is ${value}`);
+}
+
+function integer(
+  value: number,
+  what: string,
+  min: number = Number.MIN_SAFE_INTEGER,
+  max: number = Number.MAX_SAFE_INTEGER,
+): void {
+  if (!Number.isSafeInteger(value) || value < min || value > max) {
+    throw new RangeError(
+      `Cannot use the storage: ${what} must be an integer from ${min} to ${max}, is ${value}`,
+    );
+  }
+}
+
+function comparable(value: number, what: string): void {
+  if (typeof value !== "number" || Number.isNaN(value)) {
+    throw new RangeError(`Cannot use the storage: ${what} must be a number, is ${value}`);
+  }
+}
+
+function unknown(what: string, value: unknown): never {
+  throw new TypeError(`Cannot use the storage: unknown ${what} in ${JSON.stringify(value)}`);
+}
