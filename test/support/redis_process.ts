@@ -15,8 +15,12 @@ const portRange = { min: 11_000, max: 21_000 } as const;
 /** A Cluster node also listens on its port plus this. */
 const busOffset = 10_000;
 
-/** The shell outlives a parent that died in any way just long enough to kill the server: its stdin closes then. */
-const guardScript = 'redis-server "$@" >/dev/null 2>&1 & pid=$!; echo "$pid"; cat >/dev/null; kill -9 "$pid"';
+/**
+ * The shell outlives a test process that died in any way just long enough to kill the server and to remove its
+ * directory ($0): its stdin closes then. A line on stdin first means that the directory is still needed.
+ */
+const guardScript = `redis-server "$@" >/dev/null 2>&1 & pid=$!; echo "$pid"
+read -r keep; ended=$?; kill -9 "$pid"; [ "$ended" = 0 ] || rm -rf "$0"`;
 
 const dirs = new Set<string>();
 process.once("exit", () => {
@@ -100,7 +104,7 @@ export class RedisProcess {
   async launch(): Promise<void> {
     const fixed = ["--port", `${this.port}`, "--bind", "127.0.0.1", "--unixsocket", this.socket];
     const volatile = ["--dir", this.dir, "--save", "", "--appendonly", "no", "--daemonize", "no"];
-    const guard = spawn("sh", ["-c", guardScript, "sh", ...fixed, ...volatile, ...this.#extra], {
+    const guard = spawn("sh", ["-c", guardScript, this.dir, ...fixed, ...volatile, ...this.#extra], {
       stdio: ["pipe", "pipe", "ignore"],
     });
     this.#guard = guard;
@@ -137,7 +141,7 @@ export class RedisProcess {
       signal(pid, "SIGKILL");
       await until(`process ${pid} is gone`, () => !isAlive(pid));
     }
-    this.#guard?.stdin?.end();
+    this.#guard?.stdin?.end("keep\n");
     this.#guard = undefined;
     this.#pid = 0;
   }
