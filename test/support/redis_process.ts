@@ -16,11 +16,13 @@ const portRange = { min: 11_000, max: 21_000 } as const;
 const busOffset = 10_000;
 
 /**
- * The shell outlives a test process that died in any way just long enough to kill the server and to remove its
- * directory ($0): its stdin closes then. A line on stdin first means that the directory is still needed.
+ * The shell ends with the server, and its reader outlives a test process that died in any way just long enough to
+ * kill the server and to remove its directory ($0): stdin closes then. A line first means: keep the directory.
  */
-const guardScript = `redis-server "$@" >/dev/null 2>&1 & pid=$!; echo "$pid"
-read -r keep; ended=$?; kill -9 "$pid"; [ "$ended" = 0 ] || rm -rf "$0"`;
+const guardScript = `exec 3<&0
+redis-server "$@" 3<&- >/dev/null 2>&1 & pid=$!; echo "$pid"
+{ read -r keep <&3; kill -9 "$pid"; [ -n "$keep" ] || rm -rf "$0"; } >/dev/null 2>&1 &
+wait "$pid"`;
 
 const dirs = new Set<string>();
 process.once("exit", () => {
@@ -114,7 +116,7 @@ export class RedisProcess {
     });
     release(guard);
     await until(`redis-server answers on port ${this.port}`, () => {
-      if (!isAlive(this.#pid)) throw new Error(`Cannot start redis-server on port ${this.port}`);
+      if (guard.exitCode !== null) throw new Error(`Cannot start redis-server on port ${this.port}`);
       return this.command("PING").then(
         answer => answer === "PONG",
         () => false,
@@ -136,14 +138,13 @@ export class RedisProcess {
 
   /** Ends the process as a crash does, without any chance to save. */
   async kill(): Promise<void> {
-    const pid = this.#pid;
-    if (pid !== 0) {
-      signal(pid, "SIGKILL");
-      await until(`process ${pid} is gone`, () => !isAlive(pid));
-    }
-    this.#guard?.stdin?.end("keep\n");
+    const guard = this.#guard;
+    if (guard === undefined) return;
     this.#guard = undefined;
-    this.#pid = 0;
+    signal(this.#pid, "SIGKILL");
+    guard.stdin?.end("keep\n");
+    guard.ref();
+    if (guard.exitCode === null) await new Promise(resolve => guard.once("exit", resolve));
   }
 
   /** Kills the process and starts it again on the same port. */
@@ -183,14 +184,10 @@ function release(guard: ChildProcess): void {
   }
 }
 
-function signal(pid: number, name: NodeJS.Signals | 0): boolean {
+function signal(pid: number, name: NodeJS.Signals): void {
   try {
-    return process.kill(pid, name);
+    process.kill(pid, name);
   } catch {
-    return false;
+    // It is gone already.
   }
-}
-
-function isAlive(pid: number): boolean {
-  return signal(pid, 0);
 }
