@@ -1,0 +1,190 @@
+/** Boards as they are read: order, ranges and standings. */
+import { board, drop, home, members, must, score, standing, unscore } from "./build.ts";
+import { equal } from "./expect.ts";
+import type { Register, StoreCase } from "./harness.ts";
+
+/** Registers the cases about reading boards. */
+export function boardCases(test: Register<StoreCase>): void {
+  test("a board that was never scored is empty", async ({ store }) => {
+    equal(await store.read(home, [board("b"), standing("b", "x")]), [{ entries: [], size: 0 }, null]);
+  });
+
+  test("a board is ordered by score, then tie, then member", async ({ store }) => {
+    await must(
+      store,
+      score("b", "d", 2, { tie: 1 }),
+      score("b", "c", 2, { tie: 1 }),
+      score("b", "z", 2),
+      score("b", "a", 10),
+      score("b", "e", -1.5),
+    );
+    equal(await store.read(home, [board("b")]), [
+      {
+        entries: [
+          { member: "e", score: -1.5, tie: 0 },
+          { member: "z", score: 2, tie: 0 },
+          { member: "c", score: 2, tie: 1 },
+          { member: "d", score: 2, tie: 1 },
+          { member: "a", score: 10, tie: 0 },
+        ],
+        size: 5,
+      },
+    ]);
+    equal(await members(store, board("b", { reverse: true })), ["a", "d", "c", "z", "e"]);
+  });
+
+  test("equal scores and ties are ordered by the member's UTF-8 bytes", async ({ store }) => {
+    const ordered = ["A", "Z", "a", "ab", "b", "é", "～", "\uffff", "𐀀", "😀", "😀a"];
+    await must(store, ...ordered.toReversed().map(member => score("b", member, 1)));
+    equal(await members(store, board("b")), ordered);
+    equal(await members(store, board("b", { reverse: true })), ordered.toReversed());
+  });
+
+  test("ties compare as numbers, not as text", async ({ store }) => {
+    const ties = [0, 1, 9, 10, 99, 100, 1_700_000_000_000, 9_999_999_999_999];
+    await must(store, ...ties.toReversed().map(tie => score("b", `m${tie}`, 1, { tie })));
+    equal(
+      await members(store, board("b")),
+      ties.map(tie => `m${tie}`),
+    );
+  });
+
+  test("scores keep their exact value and order", async ({ store }) => {
+    const scores = [
+      -1.7976931348623157e308,
+      -1e17,
+      -0.1,
+      -5e-324,
+      0,
+      5e-324,
+      0.1,
+      0.30000000000000004,
+      1,
+      2 ** 53,
+      1.7976931348623157e308,
+    ];
+    await must(store, ...scores.toReversed().map((value, index) => score("b", `m${index}`, value)));
+    const [range] = await store.read(home, [board("b")]);
+    equal(
+      range.entries.map(entry => entry.score),
+      scores,
+    );
+  });
+
+  test("a score of -0 is 0", async ({ store }) => {
+    equal(
+      (await must(store, score("b", "b", -0), score("b", "a", 0), score("b", "c", -0, { op: "add" })))
+        .results,
+      [0, 0, 0],
+    );
+    const [range, found] = await store.read(home, [board("b", { min: -0, max: -0 }), standing("b", "b")]);
+    equal(
+      range.entries.map(entry => [entry.member, entry.score]),
+      [
+        ["a", 0],
+        ["b", 0],
+        ["c", 0],
+      ],
+    );
+    equal(found, { score: 0, tie: 0, below: 0 });
+  });
+
+  test("offset and limit cut the walk in both directions", async ({ store }) => {
+    await must(store, ...["a", "b", "c", "d", "e"].map((member, index) => score("b", member, index)));
+    equal(await members(store, board("b", { limit: 2 })), ["a", "b"]);
+    equal(await members(store, board("b", { offset: 2, limit: 2 })), ["c", "d"]);
+    equal(await members(store, board("b", { offset: 4, limit: 2 })), ["e"]);
+    equal(await members(store, board("b", { offset: 5 })), []);
+    equal(await members(store, board("b", { offset: 9_000 })), []);
+    equal(await members(store, board("b", { reverse: true, offset: 1, limit: 3 })), ["d", "c", "b"]);
+  });
+
+  test("a limit of 0 answers the size alone", async ({ store }) => {
+    await must(store, score("b", "a", 1), score("b", "b", 2));
+    equal(await store.read(home, [board("b", { limit: 0 })]), [{ entries: [], size: 2 }]);
+  });
+
+  test("min and max are inclusive, and offset counts from the first entry inside", async ({ store }) => {
+    await must(store, ...["a", "b", "c", "d", "e"].map((member, index) => score("b", member, index)));
+    equal(await members(store, board("b", { min: 1, max: 3 })), ["b", "c", "d"]);
+    equal(await members(store, board("b", { min: 1, max: 3, offset: 1, limit: 1 })), ["c"]);
+    equal(await members(store, board("b", { min: 1, max: 3, reverse: true })), ["d", "c", "b"]);
+    equal(await members(store, board("b", { min: 1, max: 3, reverse: true, offset: 1, limit: 1 })), ["c"]);
+    equal(await members(store, board("b", { min: 3.5 })), ["e"]);
+    equal(await members(store, board("b", { max: 0.5 })), ["a"]);
+    equal(await members(store, board("b", { max: 0.5, reverse: true })), ["a"]);
+    equal(await members(store, board("b", { min: 3, max: 1 })), []);
+    equal(await members(store, board("b", { min: 1, max: 3, offset: 3 })), []);
+  });
+
+  test("a bound between doubles is exact", async ({ store }) => {
+    await must(store, score("b", "under", 0.3), score("b", "over", 0.30000000000000004));
+    equal(await members(store, board("b", { min: 0.30000000000000004 })), ["over"]);
+    equal(await members(store, board("b", { max: 0.3 })), ["under"]);
+  });
+
+  test("the size counts every member, whatever the bounds", async ({ store }) => {
+    await must(store, score("b", "a", 1), score("b", "b", 2), score("b", "c", 3));
+    equal(await store.read(home, [board("b", { min: 9, limit: 1 })]), [{ entries: [], size: 3 }]);
+  });
+
+  test("a standing counts the members with a strictly lower score, whatever the ties", async ({ store }) => {
+    await must(
+      store,
+      score("b", "low", 1),
+      score("b", "x", 2, { tie: 5 }),
+      score("b", "y", 2, { tie: 1 }),
+      score("b", "z", 2),
+      score("b", "top", 3, { tie: 7 }),
+    );
+    const found = await store.read(
+      home,
+      ["low", "x", "y", "z", "top", "none"].map(member => standing("b", member)),
+    );
+    equal(found, [
+      { score: 1, tie: 0, below: 0 },
+      { score: 2, tie: 5, below: 1 },
+      { score: 2, tie: 1, below: 1 },
+      { score: 2, tie: 0, below: 1 },
+      { score: 3, tie: 7, below: 4 },
+      null,
+    ]);
+  });
+
+  test("a thousand and more equal scores are paged without a gap or a repeat", async ({ store }) => {
+    const names = Array.from({ length: 1_200 }, (_, index) => `m${String(index).padStart(5, "0")}`);
+    for (let start = 0; start < names.length; start += 100) {
+      await must(
+        store,
+        ...names
+          .slice(start, start + 100)
+          .toReversed()
+          .map(member => score("b", member, 7)),
+      );
+    }
+    const seen: string[] = [];
+    for (let offset = 0; offset < names.length; offset += 170) {
+      seen.push(...(await members(store, board("b", { offset, limit: 170, min: 7, max: 7 }))));
+    }
+    equal(seen, names);
+    equal(await store.read(home, [standing("b", "m01199")]), [{ score: 7, tie: 0, below: 0 }]);
+  });
+
+  test("a deleted board is empty", async ({ store }) => {
+    await must(store, score("b", "a", 1, { tie: 3 }), score("b", "b", 1));
+    await must(store, drop("board", "b"));
+    equal(await store.read(home, [board("b"), standing("b", "a")]), [{ entries: [], size: 0 }, null]);
+  });
+
+  test("an unscored member leaves and the last one leaves an empty board", async ({ store }) => {
+    await must(store, score("b", "a", 1), score("b", "b", 2));
+    equal((await must(store, unscore("b", "a"), unscore("b", "a"), unscore("none", "a"))).results, [
+      null,
+      null,
+      null,
+    ]);
+    equal(await members(store, board("b")), ["b"]);
+    await must(store, unscore("b", "b"));
+    equal(await store.read(home, [board("b")]), [{ entries: [], size: 0 }]);
+  });
+}

@@ -1,0 +1,31 @@
+/** Seeded pseudo-random choices, so that a failing run can be repeated from the seed in its message. */
+export interface Random {
+  /** A float from 0 to 1, exclusive. */
+  next(): number;
+  /** An integer from 0 to `below`, exclusive. */
+  integer(below: number): number;
+  /** One of the items. */
+  pick<T>(items: readonly T[]): T;
+  /** Whether an event of this probability happened. */
+  chance(probability: number): boolean;
+}
+
+/** Creates a generator with Mulberry32 (Tommy Ettinger, public domain): 32 bits of state, enough to choose cases. */
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0;
+  function next(): number {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+  function integer(below: number): number {
+    return Math.floor(next() * below);
+  }
+  function pick<T>(items: readonly T[]): T {
+    const item = items[integer(items.length)];
+    if (item === undefined) throw new RangeError("Cannot pick from an empty list");
+    return item;
+  }
+  return { next, integer, pick, chance: probability => next() < probability };
+}

@@ -1,0 +1,192 @@
+/**
+ * The storage contract as plainly as it can be written: copy the partition, apply, keep the copy on success.
+ *
+ * Random runs compare every implementation with this one. It is slow on purpose; nothing here is worth optimising.
+ *
+ * @module
+ */
+import type {
+  Batch,
+  BoardEntry,
+  Commit,
+  LogEntry,
+  Read,
+  ReadBoard,
+  ReadLog,
+  Score,
+  Write,
+} from "../../lib/storage/contract.ts";
+import { tallyFieldsMax } from "../../lib/storage/limits.ts";
+
+type Member = BoardEntry & { readonly asOf: number };
+interface Partition {
+  readonly records: Map<string, { value: string; version: string; expireAt: number }>;
+  readonly tallies: Map<string, Map<string, number>>;
+  readonly boards: Map<string, Map<string, Member>>;
+  readonly logs: Map<string, { ms: number; seq: number; value: string }[]>;
+}
+const utf8 = new TextEncoder();
+
+/** The reference implementation, synchronous and without argument checks. */
+export class ReferenceModel {
+  readonly #now: () => number;
+  readonly #partitions = new Map<string, Partition>();
+  #version = 0;
+
+  /** @param now The clock, Unix ms. */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Answers each query from the current state. */
+  read(partition: string, queries: readonly Read[]): unknown[] {
+    const state = this.#state(partition);
+    return queries.map(query => this.#answer(state, query));
+  }
+
+  /** Applies every write or none. */
+  commit(partition: string, { checks = [], writes }: Batch): Commit {
+    const state = this.#state(partition);
+    for (const { key, version } of checks) {
+      if ((this.#record(state, key)?.version ?? null) !== version)
+        return { ok: false, because: "check", key };
+    }
+    const copy = structuredClone(state);
+    const version = String(this.#version + 1);
+    const results = [];
+    for (const write of writes) {
+      const result = apply(copy, write, version);
+      if (result === undefined) return { ok: false, because: "guard", key: write.key };
+      results.push(result);
+    }
+    this.#version += 1;
+    this.#partitions.set(partition, copy);
+    return { ok: true, version, results };
+  }
+
+  #state(partition: string): Partition {
+    const empty = { records: new Map(), tallies: new Map(), boards: new Map(), logs: new Map() };
+    return this.#partitions.get(partition) ?? empty;
+  }
+
+  #record(state: Partition, key: string): { value: string; version: string } | null {
+    const found = state.records.get(key);
+    return found === undefined || this.#now() >= found.expireAt
+      ? null
+      : { value: found.value, version: found.version };
+  }
+
+  #answer(state: Partition, query: Read): unknown {
+    if (query.type === "record") return this.#record(state, query.key);
+    if (query.type === "log") return logRange(state.logs.get(query.key) ?? [], query);
+    if (query.type === "tally") {
+      const all = [...(state.tallies.get(query.key) ?? [])];
+      return new Map(all.filter(([field]) => query.fields === undefined || query.fields.includes(field)));
+    }
+    const ordered = [...(state.boards.get(query.key)?.values() ?? [])].sort(compare);
+    if (query.type === "board") return boardRange(ordered, query);
+    const found = ordered.find(({ member }) => member === query.member);
+    if (found === undefined) return null;
+    const below = ordered.filter(other => other.score < found.score).length;
+    return { score: found.score, tie: found.tie, below };
+  }
+}
+
+/** Applies one write and returns its result, or undefined where a guard refuses it. */
+function apply(state: Partition, write: Write, version: string): number | string | null | undefined {
+  switch (write.type) {
+    case "put":
+      state.records.set(write.key, {
+        value: write.value,
+        version,
+        expireAt: write.expireAt ?? Number.POSITIVE_INFINITY,
+      });
+      return null;
+    case "delete":
+      ({ record: state.records, tally: state.tallies, board: state.boards, log: state.logs })[
+        write.shape
+      ].delete(write.key);
+      return null;
+    case "add": {
+      const fields = entry(state.tallies, write.key, new Map<string, number>());
+      const sum = (fields.get(write.field) ?? 0) + write.by;
+      const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = write;
+      if (!Number.isSafeInteger(sum) || sum < min || sum > max) return undefined;
+      fields.set(write.field, sum);
+      if (fields.size > tallyFieldsMax) throw new RangeError("Cannot add to the tally: too many fields");
+      return sum;
+    }
+    case "score":
+      return applyScore(entry(state.boards, write.key, new Map<string, Member>()), write);
+    case "unscore":
+      state.boards.get(write.key)?.delete(write.member);
+      return null;
+    case "append": {
+      const entries = entry(state.logs, write.key, []);
+      const last = entries.at(-1) ?? { ms: -1, seq: 0 };
+      const added = write.at > last.ms ? { ms: write.at, seq: 1 } : { ms: last.ms, seq: last.seq + 1 };
+      entries.push({ ...added, value: write.value });
+      entries.splice(0, Math.max(0, entries.length - write.maxLength));
+      return `${added.ms}-${added.seq}`;
+    }
+  }
+}
+
+function applyScore(members: Map<string, Member>, write: Score): number | undefined {
+  const { op, member, tie = 0, asOf } = write;
+  const old = members.get(member);
+  if (old !== undefined && asOf !== undefined && asOf <= old.asOf) return old.score;
+  // Adding 0 turns -0 into 0.
+  const given = write.score + 0;
+  const wanted = {
+    set: given,
+    min: Math.min(old?.score ?? given, given),
+    max: Math.max(old?.score ?? given, given),
+    add: (old?.score ?? 0) + given,
+  }[op];
+  if (!Number.isFinite(wanted)) return undefined;
+  const kept = old !== undefined && old.score === wanted ? old.tie : tie;
+  members.set(member, { member, score: wanted, tie: kept, asOf: asOf ?? old?.asOf ?? -1 });
+  return wanted;
+}
+
+function boardRange(ordered: readonly Member[], query: ReadBoard): unknown {
+  const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY, offset = 0, limit } = query;
+  const inside = ordered.filter(({ score }) => score >= min && score <= max);
+  if (query.reverse) inside.reverse();
+  const entries = inside
+    .slice(offset, offset + limit)
+    .map(({ member, score, tie }) => ({ member, score, tie }));
+  return { entries, size: ordered.length };
+}
+
+function logRange(all: readonly { ms: number; seq: number; value: string }[], query: ReadLog): LogEntry[] {
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, cursor, reverse, limit } = query;
+  const [ms = 0, seq = 0] = (cursor ?? "").split("-").map(Number);
+  const inside = all.filter(entry => {
+    const beyond = entry.ms - ms || entry.seq - seq;
+    return (
+      entry.ms >= from && entry.ms <= to && (cursor === undefined || (reverse ? beyond < 0 : beyond > 0))
+    );
+  });
+  if (reverse) inside.reverse();
+  return inside.slice(0, limit).map(({ ms, seq, value }) => ({ id: `${ms}-${seq}`, at: ms, value }));
+}
+
+function compare(a: Member, b: Member): number {
+  return a.score - b.score || a.tie - b.tie || compareBytes(utf8.encode(a.member), utf8.encode(b.member));
+}
+
+function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  for (const [index, byte] of a.entries()) {
+    const difference = byte - (b[index] ?? -1);
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}
+
+function entry<T>(map: Map<string, T>, key: string, fresh: T): T {
+  const value = map.get(key) ?? fresh;
+  map.set(key, value);
+  return value;
+}
