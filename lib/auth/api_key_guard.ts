@@ -1,0 +1,46 @@
+/** The guard of routes for back ends. */
+
+import { AppError } from "../errors/mod.ts";
+import { chain } from "../http/chain.ts";
+import type { Guard } from "../http/route.ts";
+import type { ApiKeyPrincipal, ApiKeys } from "./api_keys.ts";
+import type { Permission } from "./permissions.ts";
+
+/** What the guard needs. */
+export interface ApiKeyGuardOptions {
+  readonly apiKeys: Pick<ApiKeys, "verify">;
+  /** What the key must be allowed to do; omitted: any valid key passes. */
+  readonly permission?: Permission;
+}
+
+/**
+ * Lets back ends in that send a valid `X-API-Key` and `X-API-Secret`.
+ *
+ * Its `authenticate` throws `invalid_api_key`, also where a header is missing, and `insufficient_scope` where the key
+ * lacks the permission.
+ */
+export function apiKeyGuard(options: ApiKeyGuardOptions): Guard<ApiKeyPrincipal> {
+  const { apiKeys, permission } = options;
+  return {
+    scheme: "apiKey",
+    openapi: {
+      type: "apiKey",
+      in: "header",
+      name: "X-API-Key",
+      description: "Key of a back end. Every request carries its secret in the header X-API-Secret as well.",
+    },
+    requires: permission === undefined ? [] : [permission],
+    authenticate({ request }) {
+      const key = request.headers.get("x-api-key") ?? "";
+      const principal = apiKeys.verify(key, request.headers.get("x-api-secret") ?? "");
+      return chain(principal, known => permitted(known, permission));
+    },
+  };
+}
+
+function permitted(principal: ApiKeyPrincipal, permission: Permission | undefined): ApiKeyPrincipal {
+  if (permission !== undefined && !principal.permissions.includes(permission)) {
+    throw new AppError("insufficient_scope", `The API key lacks the permission ${permission}`);
+  }
+  return principal;
+}

@@ -1,0 +1,254 @@
+/**
+ * API keys of organisations: who a trusted back end is and what it may do.
+ *
+ * A verified key stays in memory for a few seconds, so that a busy back end costs no round trip per request. Every
+ * process sees a revocation or a rotation within that time.
+ *
+ * @module
+ */
+
+import { AppError } from "../errors/mod.ts";
+import type { Store } from "../storage/contract.ts";
+import { platformPartition } from "../storage/mod.ts";
+import { type ApiKeyRecord, hasLiveSecret, pepperedHash, type SecretHash } from "./api_key_record.ts";
+import { isApiKeyName, isApiSecret, newApiKeyName, newApiSecret } from "./api_key_text.ts";
+import type { Clock, RandomBytes } from "./environment.ts";
+import { isPermission, type Permission } from "./permissions.ts";
+import { deriveKey, type MasterSecret } from "./secret.ts";
+
+/** Age in ms at which a key in memory is read again: the longest that a revoked key still works. */
+export const apiKeyAgeMsMax = 5_000;
+/** Most keys that a process keeps in memory. */
+export const apiKeysCachedMax = 10_000;
+/** Longest name of a key, in characters. */
+export const apiKeyNameCharsMax = 100;
+/** How long the old secret still works after a rotation unless said otherwise, in ms: a day. */
+export const rotationGraceMs = 86_400_000;
+/** How often a change of a key is tried again after another process changed it. */
+export const apiKeyAttemptsMax = 8;
+
+const recordKey = "api_key";
+
+/** What API keys need. */
+export interface ApiKeysOptions {
+  readonly store: Store;
+  readonly secret: MasterSecret;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  /** Hashes secrets for storage; replace it to keep the pepper elsewhere. @default HMAC under a key of the master secret */
+  readonly hash?: SecretHash;
+}
+
+/** What a new key is for. */
+export interface NewApiKey {
+  readonly organisationId: string;
+  readonly permissions: readonly Permission[];
+  /** For people, 1 to {@linkcode apiKeyNameCharsMax} characters. */
+  readonly name: string;
+}
+
+/** A key whose secret has just been made. The secret is told here and never again. */
+export interface IssuedApiKey {
+  /** The value of `X-API-Key`. */
+  readonly key: string;
+  /** The value of `X-API-Secret`. */
+  readonly secret: string;
+  readonly organisationId: string;
+  readonly permissions: readonly Permission[];
+  readonly name: string;
+  /** Unix ms. */
+  readonly createdAt: number;
+}
+
+/** Who calls, once key and secret are verified. */
+export interface ApiKeyPrincipal {
+  readonly keyId: string;
+  readonly organisationId: string;
+  readonly permissions: readonly Permission[];
+}
+
+/** Names a key of an organisation. Another organisation's key is unknown. */
+export interface ApiKeyReference {
+  readonly organisationId: string;
+  readonly keyId: string;
+}
+
+/** Issues, verifies and ends API keys. */
+export interface ApiKeys {
+  /** @throws {RangeError} No permission or an unknown one, or a name that is empty or too long. */
+  create(key: NewApiKey): Promise<IssuedApiKey>;
+  /**
+   * Who the key and secret belong to. Answers at once while the key is in memory.
+   *
+   * @throws {AppError} `invalid_api_key`, the same for a malformed, unknown, revoked or wrong one.
+   */
+  verify(key: string, secret: string): ApiKeyPrincipal | Promise<ApiKeyPrincipal>;
+  /**
+   * Makes a new secret; the one before it works for another `graceMs`, and any older one ends now.
+   *
+   * @throws {AppError} `not_found`; `conflict` when other processes keep changing the key.
+   */
+  rotate(reference: ApiKeyReference, options?: { readonly graceMs?: number }): Promise<IssuedApiKey>;
+  /**
+   * Ends a key for good.
+   *
+   * @throws {AppError} `not_found`; `conflict` when other processes keep changing the key.
+   */
+  revoke(reference: ApiKeyReference): Promise<void>;
+}
+
+/** Creates the API keys of a platform. Each has a memory of its own: create one per process. */
+export function createApiKeys(options: ApiKeysOptions): ApiKeys {
+  return new StoredApiKeys(options);
+}
+
+interface CachedKey {
+  readonly record: ApiKeyRecord;
+  readonly principal: ApiKeyPrincipal;
+  /** Unix ms. */
+  readonly until: number;
+}
+
+class StoredApiKeys implements ApiKeys {
+  readonly #options: ApiKeysOptions;
+  readonly #hash: SecretHash;
+  readonly #verified = new Map<string, CachedKey>();
+
+  constructor(options: ApiKeysOptions) {
+    this.#options = options;
+    this.#hash = options.hash ?? pepperedHash(deriveKey(options.secret, "api_key"));
+  }
+
+  async create(key: NewApiKey): Promise<IssuedApiKey> {
+    checkNewKey(key);
+    const { store, clock, random } = this.#options;
+    const keyId = newApiKeyName(random);
+    const secret = newApiSecret(random);
+    const createdAt = clock();
+    const { organisationId, permissions, name } = key;
+    const newest = { hash: this.#hash(keyId, secret), createdAt, expireAt: null };
+    const record = {
+      format: 1,
+      keyId,
+      organisationId,
+      permissions,
+      name,
+      createdAt,
+      secrets: [newest],
+    } as const;
+    const commit = await store.commit(partitionOf(keyId), {
+      checks: [{ key: recordKey, version: null }],
+      writes: [{ type: "put", key: recordKey, value: JSON.stringify(record) }],
+    });
+    if (!commit.ok) throw new Error("Cannot create an API key: its random name is taken");
+    return issued(record, secret);
+  }
+
+  verify(key: string, secret: string): ApiKeyPrincipal | Promise<ApiKeyPrincipal> {
+    if (!isApiKeyName(key) || !isApiSecret(secret)) throw invalidApiKey();
+    const now = this.#options.clock();
+    const cached = this.#verified.get(key);
+    if (cached === undefined || now >= cached.until) return this.#verifyStored(key, secret, now);
+    if (!hasLiveSecret(cached.record, this.#hash(key, secret), now)) throw invalidApiKey();
+    return cached.principal;
+  }
+
+  async rotate(
+    reference: ApiKeyReference,
+    options: { readonly graceMs?: number } = {},
+  ): Promise<IssuedApiKey> {
+    const { clock, random } = this.#options;
+    const secret = newApiSecret(random);
+    const hash = this.#hash(reference.keyId, secret);
+    const changed = await this.#change(reference, record => {
+      const now = clock();
+      const previous = { ...record.secrets[0], expireAt: now + (options.graceMs ?? rotationGraceMs) };
+      return { ...record, secrets: [{ hash, createdAt: now, expireAt: null }, previous] };
+    });
+    return issued(changed, secret);
+  }
+
+  async revoke(reference: ApiKeyReference): Promise<void> {
+    await this.#change(reference, () => null);
+  }
+
+  async #verifyStored(key: string, secret: string, now: number): Promise<ApiKeyPrincipal> {
+    const { record } = await this.#read(key);
+    const isValid = hasLiveSecret(record, this.#hash(key, secret), this.#options.clock());
+    if (record === null || !isValid) throw invalidApiKey();
+    const { keyId, organisationId } = record;
+    const principal = Object.freeze({
+      keyId,
+      organisationId,
+      permissions: Object.freeze(record.permissions),
+    });
+    this.#remember(key, { record, principal, until: now + apiKeyAgeMsMax });
+    return principal;
+  }
+
+  /** Only keys that were verified get here, so that guesses cannot push them out. */
+  #remember(key: string, cached: CachedKey): void {
+    this.#verified.delete(key);
+    this.#verified.set(key, cached);
+    if (this.#verified.size <= apiKeysCachedMax) return;
+    const [oldest] = this.#verified.keys();
+    if (oldest !== undefined) this.#verified.delete(oldest);
+  }
+
+  async #read(keyId: string): Promise<{ record: ApiKeyRecord | null; version: string | null }> {
+    const [stored] = await this.#options.store.read(partitionOf(keyId), [{ type: "record", key: recordKey }]);
+    if (stored === null) return { record: null, version: null };
+    return { record: JSON.parse(stored.value), version: stored.version };
+  }
+
+  /** Replaces the record by what `apply` makes of it, or deletes it where that is null; answers the last state. */
+  async #change(
+    { organisationId, keyId }: ApiKeyReference,
+    apply: (record: ApiKeyRecord) => ApiKeyRecord | null,
+  ): Promise<ApiKeyRecord> {
+    for (let attempt = 0; attempt < apiKeyAttemptsMax; attempt++) {
+      const { record, version } = isApiKeyName(keyId)
+        ? await this.#read(keyId)
+        : { record: null, version: null };
+      if (record === null || record.organisationId !== organisationId) {
+        throw new AppError("not_found", "The organisation has no such API key");
+      }
+      const changed = apply(record);
+      const commit = await this.#options.store.commit(partitionOf(keyId), {
+        checks: [{ key: recordKey, version }],
+        writes: [
+          changed === null
+            ? { type: "delete", shape: "record", key: recordKey }
+            : { type: "put", key: recordKey, value: JSON.stringify(changed) },
+        ],
+      });
+      this.#verified.delete(keyId);
+      if (commit.ok) return changed ?? record;
+    }
+    throw new AppError("conflict", "The API key is being changed by others: try again");
+  }
+}
+
+function partitionOf(keyId: string): string {
+  return platformPartition("api_key", keyId);
+}
+
+function issued(record: ApiKeyRecord, secret: string): IssuedApiKey {
+  const { keyId, organisationId, permissions, name, createdAt } = record;
+  return { key: keyId, secret, organisationId, permissions, name, createdAt };
+}
+
+function checkNewKey({ permissions, name }: NewApiKey): void {
+  if (permissions.length === 0 || !permissions.every(isPermission)) {
+    throw new RangeError("Cannot create an API key without a permission or with an unknown one");
+  }
+  if (name.length < 1 || name.length > apiKeyNameCharsMax) {
+    throw new RangeError(
+      `Cannot name an API key with ${name.length} characters, 1 to ${apiKeyNameCharsMax} are allowed`,
+    );
+  }
+}
+
+function invalidApiKey(): AppError {
+  return new AppError("invalid_api_key", "The API key or its secret is not valid");
+}

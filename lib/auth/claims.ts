@@ -1,0 +1,136 @@
+/**
+ * What a token says, and whether that is acceptable here.
+ *
+ * A header is believed for nothing but the name of a key of our own ring: `jku`, `x5u`, `jwk` and `x5c` are never read,
+ * and a token with critical extensions is refused (RFC 8725, sections 3.1 and 3.10).
+ *
+ * @module
+ */
+
+import { AppError } from "../errors/mod.ts";
+import { fromBase64url, fromUtf8 } from "./encoding.ts";
+import { clockSkewSecondsMax, tokenTtlSecondsMax } from "./key_ring_record.ts";
+
+/** Longest token, in characters. */
+export const tokenCharsMax = 8_192;
+
+/** The claims of a verified token. Frozen through and through. */
+export interface Claims {
+  readonly iss: string;
+  readonly aud: string | readonly string[];
+  readonly sub: string;
+  /** Unix seconds. */
+  readonly exp: number;
+  /** Unix seconds. */
+  readonly iat: number;
+  /** Unix seconds. */
+  readonly nbf?: number;
+  readonly [claim: string]: unknown;
+}
+
+/** What a token must say to be accepted. */
+export interface TokenExpectation {
+  /** Media type of the token, for example `at+jwt`; compared exactly, so that no kind of token passes for another. */
+  readonly typ: string;
+  readonly issuer: string;
+  /** Must be the token's audience or one of them. */
+  readonly audience: string;
+  /** Accept a token whose time is over, as refresh and logout do. @default false */
+  readonly acceptExpired?: boolean;
+}
+
+/** The members of a token's header that are used. */
+export interface TokenHeader {
+  readonly alg: string;
+  readonly kid: string;
+  readonly typ: string;
+}
+
+const compactShape = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+
+/** The header of a compact token, or undefined where the text is not one that can be accepted anywhere. */
+export function decodeHeader(token: string): TokenHeader | undefined {
+  if (token.length > tokenCharsMax || !compactShape.test(token)) return undefined;
+  const bytes = fromBase64url(token.slice(0, token.indexOf(".")));
+  const header = bytes === undefined ? undefined : parseObject(bytes);
+  if (header === undefined || "crit" in header || "b64" in header) return undefined;
+  const { alg, kid, typ } = header;
+  if (typeof alg !== "string" || typeof kid !== "string" || typeof typ !== "string") return undefined;
+  return { alg, kid, typ };
+}
+
+/** The claims of a payload, or undefined where a required one is missing or of the wrong type. */
+export function decodeClaims(payload: Uint8Array): Claims | undefined {
+  const claims = parseObject(payload);
+  return claims !== undefined && isClaims(claims) ? freezeDeep(claims) : undefined;
+}
+
+/**
+ * The claims, if a token with them may be used as expected at `now` (Unix ms).
+ *
+ * @throws {AppError} `token_expired` when its time is the only fault, else `invalid_token`.
+ */
+export function acceptClaims(
+  token: { readonly typ: string; readonly claims: Claims },
+  expected: TokenExpectation,
+  now: number,
+): Claims {
+  const { typ, claims } = token;
+  if (typ !== expected.typ) throw invalidToken("typ");
+  if (claims.iss !== expected.issuer) throw invalidToken("iss");
+  const { aud } = claims;
+  if (aud !== expected.audience && (typeof aud === "string" || !aud.includes(expected.audience))) {
+    throw invalidToken("aud");
+  }
+  const latestStart = now + clockSkewSecondsMax * 1_000;
+  if (claims.iat * 1_000 > latestStart) throw invalidToken("iat");
+  if (claims.nbf !== undefined && claims.nbf * 1_000 > latestStart) throw invalidToken("nbf");
+  if (claims.exp * 1_000 <= now && expected.acceptExpired !== true) throw tokenExpired();
+  return claims;
+}
+
+/** The one answer to a token that is not acceptable. Why is for the log alone. */
+export function invalidToken(reason: string): AppError {
+  return new AppError("invalid_token", "The token is not valid for this request: sign in again", {
+    cause: reason,
+  });
+}
+
+function tokenExpired(): AppError {
+  return new AppError("token_expired", "The token has expired: refresh it or sign in again");
+}
+
+function isClaims(claims: Readonly<Record<string, unknown>>): claims is Claims {
+  const { iss, aud, sub, exp, iat, nbf } = claims;
+  return (
+    typeof iss === "string" &&
+    (typeof aud === "string" || (Array.isArray(aud) && aud.every(name => typeof name === "string"))) &&
+    typeof sub === "string" &&
+    sub !== "" &&
+    isTime(exp) &&
+    isTime(iat) &&
+    (nbf === undefined || isTime(nbf)) &&
+    exp > iat &&
+    exp - iat <= tokenTtlSecondsMax
+  );
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0;
+}
+
+function parseObject(bytes: Uint8Array): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(fromUtf8(bytes));
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function freezeDeep<T extends object>(value: T): T {
+  for (const member of Object.values(value)) {
+    if (typeof member === "object" && member !== null) freezeDeep(member);
+  }
+  return Object.freeze(value);
+}

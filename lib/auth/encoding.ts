@@ -1,0 +1,65 @@
+/** Bytes as text, and several texts as one unambiguous byte string. */
+
+const base32Digits = "abcdefghijklmnopqrstuvwxyz234567";
+const encoder = new TextEncoder();
+/** Refuses what is not UTF-8 instead of replacing it, so that two inputs never decode to one text. */
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** The UTF-8 bytes of a text. */
+export function utf8(text: string): Uint8Array {
+  return encoder.encode(text);
+}
+
+/**
+ * The text of UTF-8 bytes.
+ *
+ * @throws {TypeError} The bytes are not UTF-8.
+ */
+export function fromUtf8(bytes: Uint8Array): string {
+  return decoder.decode(bytes);
+}
+
+/** RFC 4648 base32 in lower case, without padding. */
+export function base32(bytes: Uint8Array): string {
+  let text = "";
+  let buffer = 0;
+  let bits = 0;
+  for (const byte of bytes) {
+    buffer = (buffer << 8) | byte;
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      text += base32Digits.charAt((buffer >>> bits) & 31);
+    }
+    buffer &= (1 << bits) - 1;
+  }
+  return bits === 0 ? text : text + base32Digits.charAt((buffer << (5 - bits)) & 31);
+}
+
+/** RFC 4648 base64url, without padding. */
+export function base64url(bytes: Uint8Array): string {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+/** The bytes of base64url without padding, or undefined where the text is anything else. */
+export function fromBase64url(text: string): Uint8Array | undefined {
+  if (!/^[A-Za-z0-9_-]*$/.test(text) || text.length % 4 === 1) return undefined;
+  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  return Uint8Array.from(binary, unit => unit.charCodeAt(0));
+}
+
+/**
+ * Several texts as one byte string from which each can be told: `<UTF-8 length>:<text>,` for every part (netstrings).
+ *
+ * @throws {TypeError} A part has a lone surrogate, which UTF-8 cannot carry.
+ */
+export function netstrings(parts: readonly string[]): Uint8Array {
+  let joined = "";
+  for (const part of parts) {
+    if (!part.isWellFormed()) throw new TypeError("Cannot encode a text with a lone surrogate");
+    joined += `${utf8(part).length}:${part},`;
+  }
+  return utf8(joined);
+}

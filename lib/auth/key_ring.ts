@@ -1,0 +1,288 @@
+/**
+ * The key ring: the keys that sign and verify tokens, shared by all processes through the store.
+ *
+ * Private keys are sealed under the master secret, and public keys are derived from them, so that whoever can write to
+ * the store can neither sign nor plant a key. A process keeps the opened ring in memory, reads it again before it signs
+ * or publishes when its copy is a minute old, and when a token names a key that it has not seen.
+ *
+ * @module
+ */
+
+import { AppError } from "../errors/mod.ts";
+import type { Store, Stored } from "../storage/contract.ts";
+import { platformPartition } from "../storage/mod.ts";
+import type { Clock, RandomBytes } from "./environment.ts";
+import {
+  generatePrivateJwk,
+  importPair,
+  type KeyPair,
+  type PublicJwk,
+  type SignatureAlgorithm,
+  thumbprint,
+} from "./jose.ts";
+import {
+  decodeRing,
+  encodeRing,
+  type KeyLife,
+  keyLives,
+  keyState,
+  ringAgeMsMax,
+  ringKeysMax,
+  type StoredKey,
+  signingLife,
+  standbyMs,
+} from "./key_ring_record.ts";
+import { open, seal } from "./seal.ts";
+import { deriveKey, type MasterSecret } from "./secret.ts";
+
+/** Least time between two reloads for tokens that name an unknown key, in ms. */
+export const unknownKeyCooldownMs = 30_000;
+/** Least time between two attempts to read the ring after one failed, in ms. */
+export const failedReloadCooldownMs = 1_000;
+/** How often a commit to the ring is tried again after another process changed it. */
+export const ringAttemptsMax = 8;
+
+const ringKey = "ring";
+
+/** What a key ring needs. */
+export interface KeyRingOptions {
+  readonly store: Store;
+  readonly secret: MasterSecret;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  /** Algorithm of new keys. A ring whose newest key has another one rotates when it is opened. @default "EdDSA" */
+  readonly algorithm?: SignatureAlgorithm;
+  /** Told when the ring could not be read again; the copy in memory stays in use. @default nothing */
+  readonly onReloadFailed?: (error: unknown) => void;
+}
+
+/** A key that may verify tokens until `goneAt`, in Unix ms. */
+export interface RingKey {
+  readonly pair: KeyPair;
+  readonly goneAt: number;
+}
+
+/** What a rotation brought about. */
+export interface Rotation {
+  readonly kid: string;
+  /** Unix ms from which the key signs. */
+  readonly activeFrom: number;
+}
+
+/** A JSON Web Key Set (RFC 7517) of public keys. */
+export interface PublicKeySet {
+  readonly keys: readonly PublicJwk[];
+}
+
+/** The keys of a platform. */
+export interface KeyRing {
+  /** The pair that signs now, from a copy of the ring that is at most a minute old unless the store is down. */
+  signer(): Promise<KeyPair>;
+  /** The key of this name if it is known here and not gone at `now`, in Unix ms. Never waits. */
+  find(kid: string, now: number): RingKey | undefined;
+  /**
+   * Like `find`, but reads the ring again where the name is unknown, once per cooldown for all callers.
+   *
+   * @throws {AppError} `storage_unavailable`: the ring cannot be read now, so that it is not known whether the key exists.
+   */
+  lookup(kid: string): Promise<RingKey | undefined>;
+  /** The public keys that verifiers must know: standby, active and retired. */
+  jwks(): Promise<PublicKeySet>;
+  /**
+   * Publishes a new key that signs after {@linkcode standbyMs}. While one is already waiting, that one is the answer, so
+   * that processes which rotate at the same time mint one key.
+   *
+   * @throws {RangeError} The ring holds {@linkcode ringKeysMax} keys that tokens may still need.
+   */
+  rotate(): Promise<Rotation>;
+}
+
+/**
+ * Opens the key ring of the store, minting it where there is none: of many processes that start at once, one mints.
+ *
+ * @throws {Error} The ring was sealed under another master secret, or its record is not readable.
+ */
+export async function createKeyRing(options: KeyRingOptions): Promise<KeyRing> {
+  const ring = new StoredKeyRing(options);
+  await ring.open();
+  return ring;
+}
+
+/** An opened key with what is stored of it. */
+interface OpenedKey extends RingKey {
+  readonly stored: StoredKey;
+}
+
+/** An opened copy of the stored ring. */
+interface Copy {
+  readonly version: string;
+  readonly lives: readonly KeyLife[];
+  readonly keys: ReadonlyMap<string, OpenedKey>;
+}
+
+const emptyCopy: Copy = { version: "", lives: [], keys: new Map() };
+
+class StoredKeyRing implements KeyRing {
+  readonly #options: KeyRingOptions;
+  readonly #algorithm: SignatureAlgorithm;
+  readonly #sealingKey: Uint8Array;
+  readonly #partition: string = platformPartition("key_ring");
+  #copy: Copy = emptyCopy;
+  #readAt = Number.NEGATIVE_INFINITY;
+  #reloading: Promise<void> | undefined;
+  #failure: { readonly at: number; readonly error: unknown } | undefined;
+  #unknownReloadAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: KeyRingOptions) {
+    this.#options = options;
+    this.#algorithm = options.algorithm ?? "EdDSA";
+    this.#sealingKey = deriveKey(options.secret, "key_ring");
+  }
+
+  async open(): Promise<void> {
+    await this.#change(lives => (lives.length === 0 ? this.#options.clock() : undefined));
+    if (this.#copy.lives.at(-1)?.key.algorithm !== this.#algorithm) await this.rotate();
+  }
+
+  async signer(): Promise<KeyPair> {
+    await this.#refresh();
+    const life = signingLife(this.#copy.lives, this.#options.clock());
+    const key = life === undefined ? undefined : this.#copy.keys.get(life.key.kid);
+    if (key === undefined) throw new Error("Cannot sign: the key ring has not been opened");
+    return key.pair;
+  }
+
+  find(kid: string, now: number): RingKey | undefined {
+    const key = this.#copy.keys.get(kid);
+    return key !== undefined && now < key.goneAt ? key : undefined;
+  }
+
+  async lookup(kid: string): Promise<RingKey | undefined> {
+    const now = this.#options.clock();
+    const known = this.find(kid, now);
+    if (known !== undefined || now - this.#unknownReloadAt < unknownKeyCooldownMs) return known;
+    await this.#reload();
+    // A ring that cannot be opened is the operator's to mend; only a store that is down may answer better soon.
+    if (this.#failure?.error instanceof AppError) throw this.#failure.error;
+    this.#unknownReloadAt = now;
+    return this.find(kid, now);
+  }
+
+  async jwks(): Promise<PublicKeySet> {
+    await this.#refresh();
+    const now = this.#options.clock();
+    const keys = this.#copy.lives.flatMap(life => this.find(life.key.kid, now)?.pair.publicJwk ?? []);
+    return { keys };
+  }
+
+  async rotate(): Promise<Rotation> {
+    await this.#change((lives, now) => {
+      const newest = lives.at(-1);
+      return newest !== undefined && newest.key.activeFrom > now ? undefined : now + standbyMs;
+    });
+    const newest = this.#copy.lives.at(-1);
+    if (newest === undefined) throw new Error("Cannot rotate: the key ring has not been opened");
+    return { kid: newest.key.kid, activeFrom: newest.key.activeFrom };
+  }
+
+  /** Adds a key that signs from the moment that `decide` names, or none, against any number of racing processes. */
+  async #change(decide: (lives: readonly KeyLife[], now: number) => number | undefined): Promise<void> {
+    const { store, clock } = this.#options;
+    let privateJwk: string | undefined;
+    for (let attempt = 0; attempt < ringAttemptsMax; attempt++) {
+      const readAt = clock();
+      const stored = await this.#read();
+      const lives = stored === null ? [] : keyLives(decodeRing(stored.value));
+      const activeFrom = decide(lives, clock());
+      if (activeFrom === undefined) return await this.#adopt(stored, readAt);
+      privateJwk ??= await generatePrivateJwk(this.#algorithm);
+      const kept = lives.filter(life => keyState(life, lives, clock()) !== "gone").map(life => life.key);
+      if (kept.length >= ringKeysMax) {
+        throw new RangeError(
+          `Cannot rotate: ${kept.length} keys may still be needed, at most ${ringKeysMax} are kept`,
+        );
+      }
+      const value = encodeRing([...kept, await this.#sealed(privateJwk, activeFrom)]);
+      const commit = await store.commit(this.#partition, {
+        checks: [{ key: ringKey, version: stored?.version ?? null }],
+        writes: [{ type: "put", key: ringKey, value }],
+      });
+      if (commit.ok) return await this.#adopt({ value, version: commit.version }, readAt);
+    }
+    throw new Error(
+      `Cannot change the key ring: other processes changed it ${ringAttemptsMax} times meanwhile`,
+    );
+  }
+
+  async #read(): Promise<Stored | null> {
+    const [stored] = await this.#options.store.read(this.#partition, [{ type: "record", key: ringKey }]);
+    return stored;
+  }
+
+  async #sealed(privateJwk: string, activeFrom: number): Promise<StoredKey> {
+    const kid = await thumbprint(privateJwk);
+    const algorithm = this.#algorithm;
+    const context = sealContext({ kid, algorithm, activeFrom });
+    const sealed = seal(this.#sealingKey, privateJwk, { context, random: this.#options.random });
+    return { kid, algorithm, activeFrom, sealed };
+  }
+
+  /** Reads the ring again where the copy is too old. A failure leaves the copy in use. */
+  async #refresh(): Promise<void> {
+    if (this.#options.clock() - this.#readAt >= ringAgeMsMax) await this.#reload();
+  }
+
+  /** One reading for all callers; after a failed one, none for a while. */
+  async #reload(): Promise<void> {
+    const now = this.#options.clock();
+    if (this.#failure !== undefined && now - this.#failure.at < failedReloadCooldownMs) return;
+    this.#reloading ??= this.#readAgain(now).finally(() => {
+      this.#reloading = undefined;
+    });
+    await this.#reloading;
+  }
+
+  async #readAgain(now: number): Promise<void> {
+    try {
+      await this.#adopt(await this.#read(), now);
+      this.#failure = undefined;
+    } catch (error) {
+      this.#failure = { at: now, error };
+      this.#options.onReloadFailed?.(error);
+    }
+  }
+
+  async #adopt(stored: Stored | null, readAt: number): Promise<void> {
+    if (stored === null) throw new Error("Cannot read the key ring: its record has been deleted");
+    if (stored.version !== this.#copy.version) {
+      const lives = keyLives(decodeRing(stored.value));
+      const keys = await Promise.all(lives.map(life => this.#opened(life)));
+      this.#copy = { version: stored.version, lives, keys: new Map(keys.map(key => [key.pair.kid, key])) };
+    }
+    this.#readAt = readAt;
+  }
+
+  async #opened({ key, goneAt }: KeyLife): Promise<OpenedKey> {
+    const known = this.#copy.keys.get(key.kid);
+    if (known !== undefined && isSameKey(known.stored, key)) return { ...known, goneAt };
+    const privateJwk = open(this.#sealingKey, key.sealed, { context: sealContext(key) });
+    if (privateJwk === undefined) {
+      throw new Error(
+        "Cannot open the key ring: it was sealed under another master secret. Start with the secret that sealed it, " +
+          `or delete the record "${ringKey}" of "${this.#partition}" to begin anew, which ends every session`,
+      );
+    }
+    return { stored: key, pair: await importPair(privateJwk, key.algorithm), goneAt };
+  }
+}
+
+function isSameKey(left: StoredKey, right: StoredKey): boolean {
+  return (
+    left.sealed === right.sealed && left.activeFrom === right.activeFrom && left.algorithm === right.algorithm
+  );
+}
+
+/** A sealed key is bound to all that is stored beside it, so that none of it can be changed in the store. */
+function sealContext(key: Omit<StoredKey, "sealed">): readonly string[] {
+  return ["key_ring", key.kid, key.algorithm, String(key.activeFrom)];
+}

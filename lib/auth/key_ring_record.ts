@@ -1,0 +1,103 @@
+/**
+ * The key ring as it is stored, and the life of a key as a function of time.
+ *
+ * A key is minted with the moment from which it signs. Its state follows from the clock alone, so no process has to
+ * act at the right moment: **standby** before that moment, **active** while it is the latest whose moment has come,
+ * **retired** after a later key took over, **gone** once no token that it signed can still be valid.
+ *
+ * @module
+ */
+
+import { type SignatureAlgorithm, signatureAlgorithms } from "./jose.ts";
+
+/** How long JWKS answers may be cached, in seconds. */
+export const jwksAgeSecondsMax = 600;
+/** Age in ms at which a process reads the ring again before it signs or publishes. */
+export const ringAgeMsMax = 60_000;
+/** Longest life of a token, in seconds: 366 days. A retired key is kept as long. */
+export const tokenTtlSecondsMax = 31_622_400;
+/** How far the clocks of two processes may differ, in seconds. */
+export const clockSkewSecondsMax = 10;
+/** How long a new key is published before it signs, in ms: every cache of the JWKS and every process has it by then. */
+export const standbyMs: number = jwksAgeSecondsMax * 1_000 + ringAgeMsMax + clockSkewSecondsMax * 1_000;
+/** How long a retired key still verifies, in ms: as long as a token that a process just signed with it may live. */
+export const retentionMs: number = (tokenTtlSecondsMax + clockSkewSecondsMax) * 1_000 + ringAgeMsMax;
+/** Most keys of a ring that are not gone: enough to rotate every month. */
+export const ringKeysMax = 16;
+
+/** One key as stored. */
+export interface StoredKey {
+  readonly kid: string;
+  readonly algorithm: SignatureAlgorithm;
+  /** Unix ms from which the key signs. */
+  readonly activeFrom: number;
+  /** The private JWK, sealed under the master secret and bound to the other members. */
+  readonly sealed: string;
+}
+
+/** Where a key is in its life. */
+export type KeyState = "standby" | "active" | "retired" | "gone";
+
+/** A key with the moment from which it is gone, in Unix ms; infinite while no later key exists. */
+export interface KeyLife {
+  readonly key: StoredKey;
+  readonly goneAt: number;
+}
+
+/** The lives of the keys, in the order in which they sign. */
+export function keyLives(keys: readonly StoredKey[]): readonly KeyLife[] {
+  const ordered = keys.toSorted((left, right) => left.activeFrom - right.activeFrom);
+  return ordered.map((key, index) => {
+    const successor = ordered[index + 1];
+    const goneAt = successor === undefined ? Number.POSITIVE_INFINITY : successor.activeFrom + retentionMs;
+    return { key, goneAt };
+  });
+}
+
+/**
+ * The key that signs at `now`: the latest whose moment has come. A process whose clock is behind that of the minting
+ * process finds none and takes the earliest.
+ */
+export function signingLife(lives: readonly KeyLife[], now: number): KeyLife | undefined {
+  return lives.findLast(life => life.key.activeFrom <= now) ?? lives[0];
+}
+
+/** The state of a key of the ring at `now`, in Unix ms. */
+export function keyState(life: KeyLife, lives: readonly KeyLife[], now: number): KeyState {
+  if (life.goneAt <= now) return "gone";
+  if (life === signingLife(lives, now)) return "active";
+  return life.key.activeFrom > now ? "standby" : "retired";
+}
+
+/** The stored form of a ring. */
+export function encodeRing(keys: readonly StoredKey[]): string {
+  return JSON.stringify({ format: 1, keys });
+}
+
+/**
+ * The keys of a stored ring.
+ *
+ * @throws {Error} The text is not a ring of this format.
+ */
+export function decodeRing(text: string): readonly StoredKey[] {
+  const ring: unknown = JSON.parse(text);
+  const keys = isObject(ring) && ring.format === 1 && Array.isArray(ring.keys) ? ring.keys : [];
+  if (keys.length === 0 || !keys.every(isStoredKey)) {
+    throw new Error("Cannot read the key ring: its record is not of a known format");
+  }
+  return keys;
+}
+
+function isStoredKey(value: unknown): value is StoredKey {
+  return (
+    isObject(value) &&
+    typeof value.kid === "string" &&
+    signatureAlgorithms.some(algorithm => algorithm === value.algorithm) &&
+    typeof value.activeFrom === "number" &&
+    typeof value.sealed === "string"
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,41 @@
+/**
+ * Who calls and what they may do: master secret, tokens and their key ring, API keys, the signed session record and
+ * the address of the client.
+ *
+ * @module
+ */
+
+export * from "./api_key_guard.ts";
+export type { ApiKeyRecord, SecretHash, StoredSecret } from "./api_key_record.ts";
+export * from "./api_keys.ts";
+export * from "./bearer.ts";
+export { type Claims, invalidToken, type TokenExpectation, tokenCharsMax } from "./claims.ts";
+export * from "./client_address.ts";
+export * from "./environment.ts";
+export * from "./ids.ts";
+export {
+  contains,
+  formatAddress,
+  type IpAddress,
+  type Network,
+  parseAddress,
+  parseNetwork,
+} from "./ip_address.ts";
+export { type KeyPair, type PublicJwk, type SignatureAlgorithm, signatureAlgorithms } from "./jose.ts";
+export * from "./jwks_routes.ts";
+export * from "./key_ring.ts";
+export {
+  clockSkewSecondsMax,
+  jwksAgeSecondsMax,
+  retentionMs,
+  ringAgeMsMax,
+  ringKeysMax,
+  standbyMs,
+  tokenTtlSecondsMax,
+} from "./key_ring_record.ts";
+export * from "./permissions.ts";
+export * from "./seal.ts";
+export * from "./secret.ts";
+export * from "./session_record.ts";
+export { tokenCacheAgeMsMax, tokenCacheBytesMax, tokenCacheEntriesMax } from "./token_cache.ts";
+export * from "./tokens.ts";
