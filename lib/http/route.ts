@@ -15,6 +15,11 @@ export interface ClientInfo {
   readonly address?: string;
   /** Lets work go on after the answer; without it the work is simply not awaited. */
   readonly waitUntil?: (work: Promise<unknown>) => void;
+  /**
+   * Whether the runtime guarantees that a body is never longer than its `Content-Length`, as every HTTP server does. Such
+   * a body is read in one piece; otherwise it is counted chunk by chunk. @default false
+   */
+  readonly framed?: boolean;
 }
 
 /** The one signature that every runtime, framework and test calls. It never rejects. */
@@ -46,6 +51,8 @@ export interface Guard<A> {
   readonly scheme: string | null;
   /** The OpenAPI security scheme object. */
   readonly openapi?: Readonly<Record<string, unknown>>;
+  /** Whether a call without credentials is served too. @default false */
+  readonly optional?: boolean;
   /** Scopes or permissions that the guard demands, for the document. */
   readonly requires?: readonly string[];
   readonly authenticate: (input: GuardInput) => Promise<A> | A;

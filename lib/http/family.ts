@@ -1,0 +1,44 @@
+/**
+ * Error bodies by response family. A family is one file with one {@linkcode ErrorFamily} and one row here.
+ *
+ * @module
+ */
+
+import type { ErrorCode, FieldError } from "../errors/mod.ts";
+import { identityFamily } from "./family_identity.ts";
+import { problemFamily } from "./family_problem.ts";
+import type { Family } from "./route.ts";
+
+/** An error with everything that a body may tell of it. */
+export interface Failure {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly title: string;
+  readonly message: string;
+  readonly retryable: boolean;
+  /** Seconds, with 429 and 503. */
+  readonly retryAfter: number | undefined;
+  readonly fields: readonly FieldError[] | undefined;
+  readonly requestId: string;
+  /** The request's path as sent, without the query. */
+  readonly path: string;
+  /** Public address of the platform without a slash at its end, or the empty string. */
+  readonly origin: string;
+}
+
+/** How one family writes errors. */
+export interface ErrorFamily {
+  readonly mediaType: string;
+  /** Name of the schema in the OpenAPI document. */
+  readonly schemaName: string;
+  /** JSON Schema of the body. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** Builds the JSON body. */
+  readonly body: (failure: Failure) => unknown;
+}
+
+/** Every family by its name in the route tables. */
+export const families: Readonly<Record<Family, ErrorFamily>> = {
+  identity: identityFamily,
+  problem: problemFamily,
+};

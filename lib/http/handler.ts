@@ -1,0 +1,85 @@
+/**
+ * The one place where areas become a {@linkcode Handler}.
+ *
+ * @module
+ */
+
+import type { Limiter } from "../storage/ports.ts";
+import { bodyMsMaxDefault, systemTimer, type Timer } from "./body.ts";
+import { type CorsOptions, prepareCors } from "./cors.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import { prepareEndpoints } from "./endpoint.ts";
+import { type Logger, silentLogger } from "./logger.ts";
+import { Meters } from "./metrics.ts";
+import { openapiDocument } from "./openapi.ts";
+import { requestIds } from "./request_id.ts";
+import { platformResponse, type ResponseFactory } from "./respond.ts";
+import type { Area, ClientInfo, Handler } from "./route.ts";
+import { systemArea } from "./system.ts";
+
+/** What a handler is built with; every part has a default. */
+export interface HandlerOptions {
+  /** Milliseconds from any origin, for durations; should not jump. @default performance.now */
+  readonly clock?: () => number;
+  /** Makes a request id where the caller sent none. @default random prefix and counter */
+  readonly requestId?: () => string;
+  /** @default silentLogger */
+  readonly logger?: Logger;
+  /** Counts the rate limits of routes. Omitted: nothing is limited. */
+  readonly limiter?: Limiter;
+  /** `false` leaves cross-origin answers to somebody in front. @default {} */
+  readonly cors?: CorsOptions | false;
+  /** Resolves when the store answers, for `GET /readyz`. @default resolves */
+  readonly ready?: () => Promise<void>;
+  /** Title of the OpenAPI document. @default "Grandstand" */
+  readonly title?: string;
+  /** Version of the OpenAPI document. @default "0" */
+  readonly version?: string;
+  /** Address under which clients reach the handler, without a slash at its end. @default "" */
+  readonly publicUrl?: string;
+  /** Whether requests are measured and `GET /metrics` exists. @default false */
+  readonly metrics?: boolean;
+  /** Longest time that a body may take to arrive, in ms. @default 10_000 */
+  readonly bodyMsMax?: number;
+  /** @default systemTimer */
+  readonly timer?: Timer;
+  /** @default platformResponse */
+  readonly createResponse?: ResponseFactory;
+}
+
+/**
+ * Makes one handler from the route tables of any number of areas, together with `GET /healthz`, `/readyz`,
+ * `/openapi.json` and, where enabled, `/metrics`. The handler never rejects: whatever fails is an answer.
+ *
+ * @example
+ * ```ts
+ * const handler = createHandler([createLocationArea(options)]);
+ * const response = await handler(new Request("http://localhost/healthz"));
+ * ```
+ *
+ * @throws `TypeError` for a mistake in a route table.
+ */
+export function createHandler(areas: readonly Area[], options: HandlerOptions = {}): Handler {
+  const { title = "Grandstand", version = "0", publicUrl = "", cors = {} } = options;
+  const meters = options.metrics === true ? new Meters() : null;
+  const system = systemArea({
+    ready: options.ready ?? (() => Promise.resolve()),
+    document: () => openapiDocument(endpoints, { title, version, publicUrl }),
+    meters,
+  });
+  const endpoints = prepareEndpoints([...areas, system]);
+  const dispatcher = new Dispatcher(endpoints, {
+    clock: options.clock ?? (() => performance.now()),
+    requestId: options.requestId ?? requestIds(),
+    logger: options.logger ?? silentLogger,
+    limiter: options.limiter ?? null,
+    cors: cors === false ? null : prepareCors(cors),
+    publicUrl,
+    meters,
+    bodyMsMax: options.bodyMsMax ?? bodyMsMaxDefault,
+    timer: options.timer ?? systemTimer,
+    createResponse: options.createResponse ?? platformResponse,
+  });
+  const unknownClient: ClientInfo = {};
+  return (request, info = unknownClient) => dispatcher.handle(request, info);
+}

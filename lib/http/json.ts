@@ -1,0 +1,69 @@
+/**
+ * JSON from strangers: `JSON.parse`, then one walk that refuses what later code could trip over.
+ *
+ * @module
+ */
+
+import { AppError } from "../errors/mod.ts";
+
+/** Deepest nesting of arrays and objects in a body. */
+export const jsonDepthMax = 64;
+
+/**
+ * Parses a JSON text.
+ *
+ * Refused beside malformed JSON: nesting beyond {@linkcode jsonDepthMax}; a member `__proto__`, and a `constructor` that
+ * holds a `prototype`, because merging such an object into another would change a prototype; lone surrogates, because
+ * they cannot be stored as UTF-8.
+ *
+ * @throws `bad_json`.
+ */
+export function parseJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The parser's message quotes the body, which may hold secrets.
+    throw badJson("it is not valid JSON");
+  }
+  // Decoded text is well-formed, so a lone surrogate can only come from an escape.
+  if (typeof value === "object" && value !== null) inspect(value, 1, text.includes("\\u"));
+  else if (typeof value === "string") inspectText(value);
+  return value;
+}
+
+/** The error of a body that cannot be read as JSON. */
+export function badJson(reason: string): AppError {
+  return new AppError("bad_json", `Cannot read the body: ${reason}`);
+}
+
+function inspect(value: object, depth: number, escaped: boolean): void {
+  if (depth > jsonDepthMax) throw badJson(`it is nested deeper than ${jsonDepthMax} levels`);
+  if (Array.isArray(value)) {
+    for (const item of value) inspectValue(item, depth, escaped);
+    return;
+  }
+  // Every object here was made by JSON.parse, so for-in walks own members only.
+  for (const name in value) {
+    if (escaped) inspectText(name);
+    const member = (value as Record<string, unknown>)[name];
+    if (name === "__proto__" || (name === "constructor" && holdsPrototype(member))) {
+      throw badJson(`a member "${name}" is not accepted`);
+    }
+    inspectValue(member, depth, escaped);
+  }
+}
+
+function inspectValue(value: unknown, depth: number, escaped: boolean): void {
+  if (typeof value === "object") {
+    if (value !== null) inspect(value, depth + 1, escaped);
+  } else if (escaped && typeof value === "string") inspectText(value);
+}
+
+function inspectText(text: string): void {
+  if (!text.isWellFormed()) throw badJson("it holds a lone surrogate");
+}
+
+function holdsPrototype(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, "prototype");
+}

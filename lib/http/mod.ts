@@ -1,0 +1,26 @@
+/**
+ * The HTTP kit: from route tables to one Fetch handler.
+ *
+ * @module
+ */
+
+export { bodyBytesMaxDefault, bodyMsMaxDefault, systemTimer, type Timer } from "./body.ts";
+export { chain } from "./chain.ts";
+export { type CorsOptions, corsRequestHeaders, corsResponseHeaders } from "./cors.ts";
+export { createHandler, type HandlerOptions } from "./handler.ts";
+export { jsonDepthMax, parseJson } from "./json.ts";
+export {
+  createJsonLogger,
+  type JsonLoggerOptions,
+  type LogFields,
+  type Logger,
+  type LogLevel,
+  logLevels,
+  silentLogger,
+} from "./logger.ts";
+export { type EnvelopeOptions, empty, envelope, identityEnvelope, json, text } from "./replies.ts";
+export { requestIds } from "./request_id.ts";
+export type { ResponseFactory } from "./respond.ts";
+export * from "./route.ts";
+export { type ErrorFacts, errorFacts } from "./status.ts";
+export { fieldErrorsMax, type Subject, validate } from "./validate.ts";

@@ -1,0 +1,50 @@
+/**
+ * The OpenAPI 3.1 document of a set of endpoints.
+ *
+ * @module
+ */
+
+import type { Endpoint } from "./endpoint.ts";
+import { families } from "./family.ts";
+import { describeOperation } from "./openapi_operation.ts";
+import { SchemaBook } from "./openapi_schema.ts";
+
+/** Facts of the document that no route table knows. */
+export interface DocumentInfo {
+  readonly title: string;
+  readonly version: string;
+  /** Address under which clients reach the handler; empty where it is not known. */
+  readonly publicUrl: string;
+}
+
+/** A part of a document. */
+export type Json = Record<string, unknown>;
+
+/** Builds the document; schemas that JSON Schema cannot express are described as far as it can. */
+export function openapiDocument(endpoints: readonly Endpoint[], info: DocumentInfo): Json {
+  const book = new SchemaBook();
+  const paths: Record<string, Json> = {};
+  const securitySchemes: Json = {};
+  for (const endpoint of endpoints) {
+    const path = endpoint.path.replace(/:(\w+)/g, "{$1}");
+    paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: describeOperation(endpoint, book) };
+    const { scheme, openapi } = endpoint.route.auth;
+    if (scheme !== null) securitySchemes[scheme] = openapi;
+  }
+  for (const { schemaName, schema } of Object.values(families)) book.add(schemaName, schema);
+  return {
+    openapi: "3.1.0",
+    info: { title: info.title, version: info.version },
+    servers: [{ url: info.publicUrl === "" ? "/" : info.publicUrl }],
+    tags: [...new Set(endpoints.map(endpoint => endpoint.area))].map(name => ({ name })),
+    paths,
+    components: { schemas: book.schemas, headers: sharedHeaders, securitySchemes },
+  };
+}
+
+const sharedHeaders: Json = {
+  RequestId: { description: "Id of the request, for logs and support", schema: { type: "string" } },
+  RetryAfter: { description: "Seconds after which a retry may succeed", schema: { type: "integer" } },
+  RateLimitPolicy: { description: 'Rules, for example "minute";q=100;w=60', schema: { type: "string" } },
+  RateLimit: { description: 'What is left, for example "minute";r=57;t=31', schema: { type: "string" } },
+};

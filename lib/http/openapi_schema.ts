@@ -1,0 +1,32 @@
+import { type ConversionConfig, toJsonSchema } from "@valibot/to-json-schema";
+import type { GenericSchema } from "valibot";
+
+/** A JSON Schema, as JSON. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** Whether a schema describes what is sent to us or what we answer. */
+export type Direction = "input" | "output";
+
+/** Collects the schemas of one document; parts of recursive schemas become components of it. */
+export class SchemaBook {
+  readonly schemas: Record<string, unknown> = {};
+
+  /** Adds a component. */
+  add(name: string, schema: JsonSchema): void {
+    this.schemas[name] = schema;
+  }
+
+  /** Converts a schema; `name` makes the names of its components unique. */
+  convert(schema: GenericSchema, name: string, direction: Direction): JsonSchema {
+    const config: ConversionConfig = {
+      target: "draft-2020-12",
+      typeMode: direction,
+      // What JSON Schema cannot say (a custom check, a date) stays unsaid rather than failing the document.
+      errorMode: "ignore",
+      overrideRef: ({ referenceId }) => `#/components/schemas/${name}${referenceId}`,
+    };
+    const { $schema: _dialect, $defs = {}, ...converted } = toJsonSchema(schema, config);
+    for (const [id, part] of Object.entries($defs)) this.schemas[`${name}${id}`] = part;
+    return converted;
+  }
+}

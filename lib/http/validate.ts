@@ -1,0 +1,54 @@
+/**
+ * Valibot's issues as located errors that never repeat the rejected value.
+ *
+ * @module
+ */
+
+import { type BaseIssue, type GenericSchema, type InferOutput, safeParse } from "valibot";
+import { AppError, type FieldError } from "../errors/mod.ts";
+
+/** Most errors that one answer lists. */
+export const fieldErrorsMax = 20;
+/** Longest pointer in an answer, in UTF-16 units; a longer one is cut. */
+export const pointerCharsMax = 256;
+
+/** What is validated: the body is located by JSON Pointers, parameters by their names. */
+export type Subject = "body" | "parameters";
+
+/**
+ * The value as the schema gives it out.
+ *
+ * @throws `validation_failed` with up to {@linkcode fieldErrorsMax} located errors.
+ */
+export function validate<S extends GenericSchema>(
+  schema: S,
+  value: unknown,
+  subject: Subject,
+): InferOutput<S> {
+  const result = safeParse(schema, value);
+  if (result.success) return result.output;
+  const fields = result.issues.slice(0, fieldErrorsMax).map(issue => fieldError(issue, subject));
+  const what = subject === "body" ? "body" : "parameters";
+  throw new AppError("validation_failed", `Cannot accept the request: its ${what} must match the schema`, {
+    fields,
+  });
+}
+
+function fieldError(issue: BaseIssue<unknown>, subject: Subject): FieldError {
+  const keys = (issue.path ?? []).map(item => String(item.key));
+  const pointer = subject === "body" ? keys.map(escapeKey).join("") : keys.join(".");
+  return { pointer: pointer.slice(0, pointerCharsMax).toWellFormed(), detail: detailOf(issue) };
+}
+
+function escapeKey(key: string): string {
+  return `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+}
+
+function detailOf(issue: BaseIssue<unknown>): string {
+  if (issue.type === "strict_object" && issue.expected === "never") return "Is not a known member";
+  if (issue.received === "undefined") return "Is required";
+  // Valibot's own messages end with the value received; a message that the schema's author wrote stays.
+  const received = `eceived ${issue.received}`;
+  if (!issue.message.startsWith("Invalid ") || !issue.message.endsWith(received)) return issue.message;
+  return issue.message.slice(0, -received.length).replace(/(?: but r|: R)$/, "");
+}
