@@ -16,7 +16,7 @@
 
 /**
  * The unit of atomicity: all keys of a partition live together (one Redis hash slot). Any well-formed string of 1 to
- * `partitionBytesMax` bytes; build it with `partitionName`, which cannot forget the tenant.
+ * `partitionBytesMax` bytes; build it with `tenantPartition`, which cannot forget the tenant.
  */
 export type Partition = string;
 

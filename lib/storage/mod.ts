@@ -1,6 +1,12 @@
-/** Storage: the contract that adapters implement and the helpers that areas use. @module */
+/**
+ * Storage: the contract that adapters implement, and what areas use to read, decide and name.
+ *
+ * @module
+ */
 export * from "./contract.ts";
+export { type Committed, type Decision, decide, type Rule } from "./decide.ts";
 export * from "./limits.ts";
+export { keyName, platformPartition, type Tenant, tenantPartition } from "./names.ts";
 export * from "./ports.ts";
 export { compareUtf8, utf8Length } from "./utf8.ts";
 export { validateBatch, validateReads } from "./validate.ts";

@@ -1,0 +1,120 @@
+/** Several decisions as one commit. */
+
+import type { Guards } from "./_guards.ts";
+import { Overlay, unknowable } from "./_overlay.ts";
+import type { Decided, Ticket } from "./_ticket.ts";
+import type { Check, Commit, Partition, Store, Traits, Version, Write } from "./contract.ts";
+import { checksMax, commitBytesMax } from "./limits.ts";
+
+/** UTF-8 takes at most three bytes for a UTF-16 unit: an upper bound that costs nothing to compute. */
+const bytesPerUnitMax = 3;
+
+/** A decision that is part of the fold. */
+export interface Folded {
+  readonly ticket: Ticket;
+  readonly decided: Decided;
+  /** The records whose versions it relies on. */
+  readonly checked: readonly string[];
+}
+
+/** Decisions with writes, in order, each made from what was read and from the writes of those before it. */
+export class Fold {
+  readonly members: Folded[] = [];
+  readonly #writes: Write[] = [];
+  readonly #checks = new Map<string, Version | null>();
+  readonly #overlay = new Overlay();
+  readonly #traits: Traits;
+  readonly #guards: Guards;
+  #bytes = 0;
+
+  constructor(traits: Traits, guards: Guards) {
+    this.#traits = traits;
+    this.#guards = guards;
+  }
+
+  /**
+   * Makes the decision: settles it where nothing needs to be committed, else takes it in. False means that it must
+   * wait for the next fold, because it does not fit or depends on what only this fold's commit will tell.
+   */
+  offer(ticket: Ticket, state: readonly unknown[]): boolean {
+    const { reads } = ticket.rule;
+    const views = reads.map((query, index) => this.#overlay.view(query, state[index]));
+    if (views.includes(unknowable)) return false;
+    const sawPending = views.some((view, index) => view !== state[index]);
+    let decided: Decided;
+    try {
+      decided = ticket.rule.apply(views);
+    } catch (error) {
+      if (sawPending) return false;
+      ticket.settle(() => {
+        throw error;
+      });
+      return true;
+    }
+    if (this.#overlay.takeVersionAsked()) return false;
+    if (decided.writes.length === 0) {
+      // An answer without a commit must come from one instant, not from effects that may yet be refused.
+      if (sawPending) return false;
+      ticket.settle(() => decided.accept({ version: null, results: [] }));
+      return true;
+    }
+    const refused = this.#guards.refusal(decided.writes, this.#overlay);
+    if (refused !== null) {
+      if (sawPending || this.#overlay.touchesTally(refused)) return false;
+      ticket.settle(() => decided.refuse(refused));
+      return true;
+    }
+    const checks = decided.unchecked ? [] : checksOf(ticket, state, views);
+    return this.#take({ ticket, decided, checked: checks.map(({ key }) => key) }, checks);
+  }
+
+  /** Commits every decision taken in. */
+  commit(store: Store, partition: Partition): Promise<Commit> {
+    const checks = Array.from(this.#checks, ([key, version]) => ({ key, version }));
+    return store.commit(partition, { checks, writes: this.#writes });
+  }
+
+  /** Answers every decision taken in. */
+  accept({ version, results }: Extract<Commit, { ok: true }>): void {
+    this.#overlay.committed(version);
+    let start = 0;
+    for (const { ticket, decided } of this.members) {
+      const own = results.slice(start, start + decided.writes.length);
+      start += decided.writes.length;
+      ticket.settle(() => decided.accept({ version, results: own }));
+    }
+  }
+
+  #take(member: Folded, checks: readonly Check[]): boolean {
+    const { writes } = member.decided;
+    const bytes = this.#bytes + writes.reduce((sum, write) => sum + bytesAtMost(write), 0);
+    const newChecks = checks.reduce((count, { key }) => count + (this.#checks.has(key) ? 0 : 1), 0);
+    const fits =
+      this.#writes.length + writes.length <= this.#traits.maxWrites &&
+      bytes <= commitBytesMax &&
+      this.#checks.size + newChecks <= checksMax;
+    // What is too much on its own is for the store to refuse.
+    if (!fits && this.members.length > 0) return false;
+    this.#bytes = bytes;
+    for (const { key, version } of checks) this.#checks.set(key, version);
+    for (const write of writes) {
+      this.#writes.push(write);
+      this.#overlay.add(write);
+    }
+    this.members.push(member);
+    return true;
+  }
+}
+
+/** The versions that the decision saw in the store; what an earlier decision of the fold wrote needs no check. */
+function checksOf(ticket: Ticket, state: readonly unknown[], views: readonly unknown[]): Check[] {
+  return ticket.rule.reads.flatMap((query, index) => {
+    if (query.type !== "record" || views[index] !== state[index]) return [];
+    const stored = state[index] as { version: Version } | null;
+    return [{ key: query.key, version: stored === null ? null : stored.version }];
+  });
+}
+
+function bytesAtMost(write: Write): number {
+  return write.type === "put" || write.type === "append" ? write.value.length * bytesPerUnitMax : 0;
+}

@@ -1,0 +1,98 @@
+/**
+ * Names of partitions and keys, built so that no two lists of ids ever share one.
+ *
+ * Parts are joined by `:`. In an id `%`, `:`, `{` and `}` are percent-escaped: the colon so that `["a:b", "c"]` and
+ * `["a", "b:c"]` stay apart, the braces so that an id cannot choose the Redis Cluster hash tag.
+ *
+ * @module
+ */
+import { AppError } from "../errors/mod.ts";
+import type { Partition } from "./contract.ts";
+import { nameBytesMax, partitionBytesMax } from "./limits.ts";
+import { utf8Length } from "./utf8.ts";
+
+/** Whose data a partition holds: exactly one organisation, space or project, by its id. */
+export type Tenant =
+  | { readonly organisation: string; readonly space?: never; readonly project?: never }
+  | { readonly space: string; readonly organisation?: never; readonly project?: never }
+  | { readonly project: string; readonly organisation?: never; readonly space?: never };
+
+const kindPattern = /^[a-z][a-z0-9_]{0,31}$/;
+const separators = /[%:{}]/;
+
+/**
+ * Names the partition of one thing of a tenant: `tenantPartition({ project: "p1" }, "user", "u1")`.
+ *
+ * @param kind What is kept there: lower-case letters, digits and underscores.
+ * @param ids Which one of its kind; any well-formed strings.
+ * @throws {AppError} `validation_failed`: an id is ill-formed, the tenant's is empty, or all together are longer than
+ *   {@linkcode partitionBytesMax}.
+ */
+export function tenantPartition(tenant: Tenant, kind: string, ...ids: readonly string[]): Partition {
+  const [scope, id] = scopeOf(tenant);
+  if (id === "") throw invalid("a tenant's id must not be empty");
+  return join([scope, escapeId(id), checkKind(kind), ...ids.map(escapeId)], partitionBytesMax);
+}
+
+/**
+ * Names a partition that belongs to no tenant, such as a claim that is unique on the whole platform.
+ *
+ * @param kind What is kept there: lower-case letters, digits and underscores.
+ * @param ids Which one of its kind; any well-formed strings.
+ * @throws {AppError} `validation_failed`: an id is ill-formed, or all together are longer than
+ *   {@linkcode partitionBytesMax}.
+ */
+export function platformPartition(kind: string, ...ids: readonly string[]): Partition {
+  return join(["g", checkKind(kind), ...ids.map(escapeId)], partitionBytesMax);
+}
+
+/**
+ * Names a key within a partition, such as `keyName("seen", requestId)`.
+ *
+ * @param kind What is kept there: lower-case letters, digits and underscores.
+ * @param ids Which one of its kind; any well-formed strings.
+ * @throws {AppError} `validation_failed`: an id is ill-formed, or all together are longer than
+ *   {@linkcode nameBytesMax}.
+ */
+export function keyName(kind: string, ...ids: readonly string[]): string {
+  return join([checkKind(kind), ...ids.map(escapeId)], nameBytesMax);
+}
+
+function scopeOf({ organisation, space, project }: Tenant): [scope: string, id: string] {
+  const given = Object.entries({ o: organisation, s: space, p: project }).filter(entry => isGiven(entry));
+  const [first] = given;
+  if (first === undefined || given.length > 1) {
+    throw new TypeError(
+      "Cannot name a partition: exactly one of organisation, space and project must be given",
+    );
+  }
+  return first;
+}
+
+function isGiven(entry: [string, string | undefined]): entry is [string, string] {
+  return entry[1] !== undefined;
+}
+
+function checkKind(kind: string): string {
+  if (kindPattern.test(kind)) return kind;
+  throw new TypeError(`Cannot name a partition or key: the kind must match ${kindPattern}, is ${kind}`);
+}
+
+function escapeId(id: string): string {
+  if (typeof id !== "string" || !id.isWellFormed()) throw invalid("an id must be well-formed text");
+  // Most ids have nothing to escape.
+  if (!separators.test(id)) return id;
+  return id.replaceAll("%", "%25").replaceAll(":", "%3A").replaceAll("{", "%7B").replaceAll("}", "%7D");
+}
+
+function join(parts: readonly string[], bytesMax: number): string {
+  const name = parts.join(":");
+  if (name.length > bytesMax || (utf8Length(name) ?? Number.POSITIVE_INFINITY) > bytesMax) {
+    throw invalid(`the ids are too long, all together may have ${bytesMax} bytes`);
+  }
+  return name;
+}
+
+function invalid(detail: string): AppError {
+  return new AppError("validation_failed", `Cannot name the place of this data: ${detail}`);
+}
