@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  entryBytes,
+  TokenCache,
+  tokenCacheAgeMsMax,
+  tokenCacheBytesMax,
+  tokenCacheEntriesMax,
+  type VerifiedToken,
+} from "../../../lib/auth/token_cache.ts";
+import { createFixture, openRing } from "./_setup.ts";
+
+const pair = await (await openRing(createFixture())).signer();
+
+function verified(exp: number): VerifiedToken {
+  return { typ: "at+jwt", claims: { iss: "i", aud: "a", sub: "s", iat: 0, exp }, pair };
+}
+
+describe("the token cache", () => {
+  it("remembers for a minute at most", () => {
+    const cache = new TokenCache();
+    cache.put("t", verified(1_000), 0);
+    assert.equal(cache.get("t", tokenCacheAgeMsMax - 1)?.typ, "at+jwt");
+    assert.equal(cache.get("t", tokenCacheAgeMsMax), undefined);
+  });
+  it("remembers until the token expires where that is sooner, and not at all where it has", () => {
+    const cache = new TokenCache();
+    cache.put("t", verified(30), 0);
+    assert.ok(cache.get("t", 29_999));
+    assert.equal(cache.get("t", 30_000), undefined);
+    cache.put("u", verified(30), 30_000);
+    assert.equal(cache.size, 1);
+  });
+  it("never holds more entries than its bound, and keeps the newest half at least", () => {
+    const cache = new TokenCache();
+    for (let index = 0; index < tokenCacheEntriesMax * 2.25; index++) {
+      cache.put(`t${index}`, verified(1_000), 0);
+      if (index % 1_000 === 0) assert.ok(cache.size <= tokenCacheEntriesMax);
+    }
+    for (let back = 1; back <= tokenCacheEntriesMax / 2; back++) {
+      assert.ok(cache.get(`t${tokenCacheEntriesMax * 2.25 - back}`, 1));
+    }
+  });
+  it("never holds more memory than its bound", () => {
+    const cache = new TokenCache();
+    const pad = "x".repeat(8_000);
+    let size = 0;
+    for (let index = 0; index < 20_000; index++) {
+      cache.put(pad + index, verified(1_000), 0);
+      size = Math.max(size, cache.size);
+      assert.ok(cache.size * entryBytes(pad) <= tokenCacheBytesMax);
+    }
+    assert.ok(size * entryBytes(pad) > tokenCacheBytesMax * 0.9, `at most ${size} entries`);
+  });
+  it("lets go of what it no longer answers", () => {
+    const cache = new TokenCache();
+    for (let index = 0; index < 100; index++) cache.put(`t${index}`, verified(1_000), 0);
+    cache.put("u", verified(1_000), tokenCacheAgeMsMax);
+    cache.put("v", verified(1_000), tokenCacheAgeMsMax * 2);
+    assert.equal(cache.size, 2);
+  });
+});
