@@ -1,0 +1,227 @@
+-- Purpose: applies one batch to one partition, or nothing of it.
+--
+-- KEYS: one per check (its record), then per write its key: board keys come in pairs (ZSET, HASH of stamped rows).
+-- ARGV: [1] now, Unix ms
+--       [2] number of checks
+--       [3] most fields of a tally where the batch has guards to try first ('add' writes), else ''
+--       one per check: the expected 16-character version, or '' for an absent record
+--       per write, by its first argument:
+--         p <stored> <ttl ms or ''>                 put a record; stored = version, expireAt, value
+--         d                                         delete a record, tally or log
+--         D                                         delete a board
+--         a <field> <by> <min or ''> <max or ''>    add to a tally
+--         = < > + <member> <score> <stamp or ''>    set, min, max, add a score; stamp = tie, asOf
+--         u <member>                                unscore
+--         l <value> <at> <maxLength>                append to a log
+-- Returns: an array with the result of each a, score and l write as a string, in order;
+--          or n > 0: check n does not hold; -m: the guard of write m refuses it;
+--          -1000000 - m: write m would make its tally too large.
+--
+-- A failing script keeps its earlier writes, so everything that can refuse is tried before the first write.
+
+local call, sub, format = redis.call, string.sub, string.format
+local noExpiry, noTie, noAsOf = '0000000000000000', '0000000000000', '                '
+local safeMax = 9007199254740991
+local widths = { p = 3, d = 1, D = 1, a = 5, u = 2, l = 4, ['='] = 4, ['<'] = 4, ['>'] = 4, ['+'] = 4 }
+local now, checks, fieldsMax = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+
+for c = 1, checks do
+  local head = call('GETRANGE', KEYS[c], 0, 31)
+  local version = ''
+  if head ~= '' then
+    local expireAt = sub(head, 17, 32)
+    if expireAt == noExpiry or tonumber(expireAt) > now then version = sub(head, 1, 16) end
+  end
+  if version ~= ARGV[3 + c] then return c end
+end
+
+-- The member as it stands in the ZSET: ordered by tie, then by its bytes, among equal scores.
+local function encode(tie, member)
+  if tie == noTie then return '0' .. member end
+  return '1' .. tie .. member
+end
+
+-- Reads a member's score (false where absent), tie, asOf and row. A row exists only for a tie or an asOf.
+local function standing(zset, rows, member)
+  local row = call('HGET', rows, member)
+  if row then return sub(row, 30), sub(row, 1, 13), sub(row, 14, 29), row end
+  return call('ZSCORE', zset, '0' .. member), noTie, noAsOf, false
+end
+
+-- Whether a write as of a version is as old as what is there, or older.
+local function isStale(old, oldAsOf, asOf)
+  return old and asOf ~= noAsOf and oldAsOf ~= noAsOf and tonumber(asOf) <= tonumber(oldAsOf)
+end
+
+-- The score that the operation leads to, as a number and as exact text.
+local function combine(op, old, given)
+  if not old then return tonumber(given), given end
+  local before, value = tonumber(old), tonumber(given)
+  if op == '+' then
+    value = before + value
+    if value == before then return before, old end
+    return value, format('%.17g', value)
+  end
+  if before == value or (op == '<' and before < value) or (op == '>' and before > value) then
+    return before, old
+  end
+  return value, given
+end
+
+local function score(zset, rows, op, member, given, stamp)
+  if op == '=' and stamp == '' and call('HEXISTS', rows, member) == 0 then
+    call('ZADD', zset, given, '0' .. member)
+    return given
+  end
+  local old, oldTie, oldAsOf, row = standing(zset, rows, member)
+  local tie, asOf = noTie, noAsOf
+  if stamp ~= '' then tie, asOf = sub(stamp, 1, 13), sub(stamp, 14) end
+  if isStale(old, oldAsOf, asOf) then return old end
+  if asOf == noAsOf then asOf = oldAsOf end
+  local _, text = combine(op, old, given)
+  if old and text == old then
+    tie = oldTie
+  else
+    if old and tie ~= oldTie then call('ZREM', zset, encode(oldTie, member)) end
+    call('ZADD', zset, text, encode(tie, member))
+  end
+  if tie ~= noTie or asOf ~= noAsOf then
+    call('HSET', rows, member, tie .. asOf .. text)
+  elseif row then
+    call('HDEL', rows, member)
+  end
+  return text
+end
+
+-- The last id of each log that this batch has appended to.
+local tails = {}
+
+local function append(key, value, at, maxLength)
+  local tail = tails[key]
+  if not tail then
+    -- Almost always the log ends before `at`; only where it does not is its last entry looked up.
+    local id = redis.pcall('XADD', key, 'MAXLEN', maxLength, at .. '-1', 'v', value)
+    if type(id) == 'string' then
+      tails[key] = { at, 1 }
+      return id
+    end
+    if not string.find(id.err, 'equal or smaller', 1, true) then error(id.err, 0) end
+    local ms, seq = string.match(call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1][1], '(%d+)-(%d+)')
+    tail = { ms, tonumber(seq) }
+    tails[key] = tail
+  elseif tonumber(at) > tonumber(tail[1]) then
+    tail[1], tail[2] = at, 0
+  end
+  tail[2] = tail[2] + 1
+  return call('XADD', key, 'MAXLEN', maxLength, tail[1] .. '-' .. format('%.0f', tail[2]), 'v', value)
+end
+
+-- What guards see of the batch itself: tallies and scores as the earlier writes leave them.
+local sums, sizes, scores, emptied = {}, {}, {}, {}
+
+local function inner(outer, key)
+  local found = outer[key]
+  if not found then
+    found = {}
+    outer[key] = found
+  end
+  return found
+end
+
+-- Tries an add and returns nil, or why it is refused.
+local function tryAdd(key, field, by, min, max)
+  local fields = inner(sums, key)
+  local sum, isNew = fields[field], false
+  if not sum then
+    sum = tonumber(not emptied[key] and call('HGET', key, field) or nil)
+    isNew = not sum
+  end
+  sum = (sum or 0) + tonumber(by)
+  if sum > safeMax or sum < -safeMax then return 'guard' end
+  if (min ~= '' and sum < tonumber(min)) or (max ~= '' and sum > tonumber(max)) then return 'guard' end
+  fields[field] = sum
+  if isNew then
+    local size = sizes[key] or (emptied[key] and 0 or call('HLEN', key))
+    sizes[key] = size + 1
+    if size >= fieldsMax then return 'size' end
+  end
+  return nil
+end
+
+-- Tries a score and returns nil, or why it is refused: the sum must stay finite.
+local function tryScore(zset, rows, op, member, given, stamp)
+  local known = inner(scores, zset)
+  local state = known[member]
+  if not state then
+    state = { false, noAsOf }
+    if not emptied[zset] then
+      local old, _, asOf = standing(zset, rows, member)
+      state = { old, asOf }
+    end
+    known[member] = state
+  end
+  local asOf = stamp == '' and noAsOf or sub(stamp, 14)
+  if isStale(state[1], state[2], asOf) then return nil end
+  local value, text = combine(op, state[1], given)
+  if value == math.huge or value == -math.huge then return 'guard' end
+  state[1] = text
+  if asOf ~= noAsOf then state[2] = asOf end
+  return nil
+end
+
+if fieldsMax then
+  local k, i, w = checks + 1, checks + 4, 1
+  while ARGV[i] do
+    local op, refusal = ARGV[i], nil
+    if op == 'a' then
+      refusal = tryAdd(KEYS[k], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4])
+    elseif op == 'u' then
+      inner(scores, KEYS[k])[ARGV[i + 1]] = { false, noAsOf }
+      k = k + 1
+    elseif op == 'd' or op == 'D' then
+      emptied[KEYS[k]], sums[KEYS[k]], sizes[KEYS[k]], scores[KEYS[k]] = true, nil, nil, nil
+      if op == 'D' then k = k + 1 end
+    elseif op ~= 'p' and op ~= 'l' then
+      refusal = tryScore(KEYS[k], KEYS[k + 1], op, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
+      k = k + 1
+    end
+    if refusal == 'guard' then return -w end
+    if refusal == 'size' then return -1000000 - w end
+    k, i, w = k + 1, i + widths[op], w + 1
+  end
+end
+
+local results, r, k, i = {}, 0, checks + 1, checks + 4
+while ARGV[i] do
+  local op = ARGV[i]
+  if op == 'p' then
+    if ARGV[i + 2] == '' then
+      call('SET', KEYS[k], ARGV[i + 1])
+    else
+      call('SET', KEYS[k], ARGV[i + 1], 'PX', ARGV[i + 2])
+    end
+  elseif op == 'l' then
+    r = r + 1
+    results[r] = append(KEYS[k], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
+  elseif op == 'a' then
+    r = r + 1
+    results[r] = format('%.0f', call('HINCRBY', KEYS[k], ARGV[i + 1], ARGV[i + 2]))
+  elseif op == 'd' then
+    call('UNLINK', KEYS[k])
+    tails[KEYS[k]] = nil
+  elseif op == 'D' then
+    call('UNLINK', KEYS[k], KEYS[k + 1])
+    k = k + 1
+  elseif op == 'u' then
+    local row = call('HGET', KEYS[k + 1], ARGV[i + 1])
+    call('ZREM', KEYS[k], encode(row and sub(row, 1, 13) or noTie, ARGV[i + 1]))
+    if row then call('HDEL', KEYS[k + 1], ARGV[i + 1]) end
+    k = k + 1
+  else
+    r = r + 1
+    results[r] = score(KEYS[k], KEYS[k + 1], op, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
+    k = k + 1
+  end
+  k, i = k + 1, i + widths[op]
+end
+return results

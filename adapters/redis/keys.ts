@@ -1,0 +1,50 @@
+/** Where the state of a partition lives: `<prefix>{<partition>}<shape><key>`. */
+
+/** Prefix of every key unless another is configured. */
+export const defaultPrefix = "gs:";
+
+/** One letter per kind of Redis key, so that equal names of two shapes never meet. */
+export type KeyKind =
+  /** STRING of a record. */
+  | "r"
+  /** HASH of a tally. */
+  | "t"
+  /** ZSET of a board. */
+  | "b"
+  /** HASH of those members of a board that have a tie or a version. */
+  | "m"
+  /** STREAM of a log. */
+  | "l"
+  /** STRING of a limiter's rule. */
+  | "g"
+  /** STREAM of a queue. */
+  | "q"
+  /** ZSET of a queue's leases. */
+  | "w";
+
+const tagCharacter = /[%{}]/;
+const escapes: Readonly<Record<string, string>> = { "%": "%25", "{": "%7B", "}": "%7D" };
+
+/** Names the keys of all partitions under one prefix. */
+export class KeySpace {
+  readonly #prefix: string;
+
+  /** @throws {TypeError} The prefix contains a brace, which would move the hash tag. */
+  constructor(prefix: string = defaultPrefix) {
+    if (/[{}]/.test(prefix)) throw new TypeError(`Cannot use the prefix ${prefix}: it must have no braces`);
+    this.#prefix = prefix;
+  }
+
+  /** What all keys of a partition begin with: the braces make it their hash tag, hence one Cluster slot. */
+  root(partition: string): string {
+    const tag = tagCharacter.test(partition)
+      ? partition.replace(/[%{}]/g, found => escapes[found] ?? found)
+      : partition;
+    return `${this.#prefix}{${tag}}`;
+  }
+}
+
+/** The Redis key of one name below a root. */
+export function keyOf(root: string, kind: KeyKind, name: string): string {
+  return root + kind + name;
+}

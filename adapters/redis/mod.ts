@@ -1,0 +1,10 @@
+/**
+ * Storage, rate limits and queues on Redis 6.2 or later, standalone or Cluster, through ioredis.
+ *
+ * @module
+ */
+export * from "./bounds.ts";
+export type { RedisClient } from "./client.ts";
+export { defaultPrefix } from "./keys.ts";
+export type { RedisAdapterOptions } from "./options.ts";
+export { createRedisStore } from "./store.ts";

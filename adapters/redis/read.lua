@@ -1,0 +1,82 @@
+-- Purpose: answers several queries from one instant of a partition.
+--
+-- KEYS: per query its key; a standing has two (ZSET, HASH of stamped rows).
+-- ARGV: per query, by its first argument:
+--         r                                          a record
+--         t                                          a tally, every field
+--         f <n> <field>...                           n fields of a tally
+--         b <start> <stop> <REV or ''>               a board by position; stop < start for no entries
+--         B <from> <to> <REV or ''> <offset> <limit> a board by score
+--         s <member>                                 a standing
+--         l <XRANGE or XREVRANGE> <from> <to> <n>    a log
+-- Returns: per query: r the stored string or nil; t field, value, ...; f the values or nil; b, B {size, {member,
+--          score, ...}}; s {score, tie, number of lower scores} or nil; l the entries as Redis gives them.
+
+local call, sub = redis.call, string.sub
+-- Below LUAI_MAXCSTACK (8000), which bounds unpack.
+local chunk = 4000
+
+local function fields(key, first, last)
+  local values = {}
+  for start = first, last, chunk do
+    local stop = math.min(start + chunk - 1, last)
+    for n, value in ipairs(call('HMGET', key, unpack(ARGV, start, stop))) do
+      values[start - first + n] = value
+    end
+  end
+  return values
+end
+
+local function standing(zset, rows, member)
+  local row = call('HGET', rows, member)
+  local score, tie = nil, '0'
+  if row then
+    score, tie = sub(row, 30), sub(row, 1, 13)
+  else
+    score = call('ZSCORE', zset, '0' .. member)
+    if not score then return false end
+  end
+  -- The first of the equal scores stands behind exactly the lower ones: cheaper than ZCOUNT, which descends four times.
+  local first = call('ZRANGE', zset, score, score, 'BYSCORE', 'LIMIT', 0, 1)[1]
+  return { score, tie, call('ZRANK', zset, first) }
+end
+
+local function board(key, i)
+  if ARGV[i] == 'b' then
+    if ARGV[i + 3] == '' then return call('ZRANGE', key, ARGV[i + 1], ARGV[i + 2], 'WITHSCORES') end
+    return call('ZRANGE', key, ARGV[i + 1], ARGV[i + 2], 'REV', 'WITHSCORES')
+  end
+  local from, to, offset, limit = ARGV[i + 1], ARGV[i + 2], ARGV[i + 4], ARGV[i + 5]
+  if ARGV[i + 3] == '' then
+    return call('ZRANGE', key, from, to, 'BYSCORE', 'LIMIT', offset, limit, 'WITHSCORES')
+  end
+  return call('ZRANGE', key, from, to, 'BYSCORE', 'REV', 'LIMIT', offset, limit, 'WITHSCORES')
+end
+
+local answers, n, k, i = {}, 0, 1, 1
+while ARGV[i] do
+  local op, key = ARGV[i], KEYS[k]
+  n = n + 1
+  if op == 'r' then
+    answers[n] = call('GET', key)
+    i = i + 1
+  elseif op == 't' then
+    answers[n] = call('HGETALL', key)
+    i = i + 1
+  elseif op == 'f' then
+    local count = tonumber(ARGV[i + 1])
+    answers[n] = fields(key, i + 2, i + 1 + count)
+    i = i + 2 + count
+  elseif op == 's' then
+    answers[n] = standing(key, KEYS[k + 1], ARGV[i + 1])
+    k, i = k + 1, i + 2
+  elseif op == 'l' then
+    answers[n] = call(ARGV[i + 1], key, ARGV[i + 2], ARGV[i + 3], 'COUNT', ARGV[i + 4])
+    i = i + 5
+  else
+    answers[n] = { call('ZCARD', key), board(key, i) }
+    i = i + (op == 'b' and 4 or 6)
+  end
+  k = k + 1
+end
+return answers

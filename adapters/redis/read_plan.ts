@@ -1,0 +1,104 @@
+import type { BoardRange, LogEntry, Read, ReadBoard, Standing, Stored } from "../../lib/storage/contract.ts";
+import { keyOf } from "./keys.ts";
+import { logCommand, logRange } from "./log_range.ts";
+import { decodeMember, decodeRecord } from "./stored.ts";
+
+type Answer = Stored | ReadonlyMap<string, number> | BoardRange | Standing | readonly LogEntry[] | null;
+
+/** Adds the arguments with which `read.lua` answers the query. */
+export function pushRead(root: string, query: Read, keys: string[], args: string[]): void {
+  switch (query.type) {
+    case "record":
+      keys.push(keyOf(root, "r", query.key));
+      args.push("r");
+      return;
+    case "tally":
+      keys.push(keyOf(root, "t", query.key));
+      if (query.fields === undefined) args.push("t");
+      else args.push("f", String(query.fields.length), ...query.fields);
+      return;
+    case "board":
+      keys.push(keyOf(root, "b", query.key));
+      pushBoard(query, args);
+      return;
+    case "standing":
+      keys.push(keyOf(root, "b", query.key), keyOf(root, "m", query.key));
+      args.push("s", query.member);
+      return;
+    case "log":
+      keys.push(keyOf(root, "l", query.key));
+      args.push("l", logCommand(query), ...logRange(query));
+  }
+}
+
+/** Reads the answer of Redis, which is the same from `read.lua` and from the single command. */
+export function decodeRead(query: Read, reply: unknown, now: number): Answer {
+  switch (query.type) {
+    case "record":
+      return decodeRecord(reply, now);
+    case "tally":
+      return decodeTally(query.fields, reply as readonly (string | null)[]);
+    case "board":
+      return decodeBoard(reply as readonly [number, readonly string[]]);
+    case "standing":
+      return decodeStanding(reply as readonly [string, string, number] | null);
+    case "log":
+      return (reply as readonly [string, readonly [string, string]][]).map(([id, [, value]]) => ({
+        id,
+        at: Number.parseInt(id, 10),
+        value,
+      }));
+  }
+}
+
+function pushBoard({ min, max, offset = 0, limit, reverse = false }: ReadBoard, args: string[]): void {
+  const direction = reverse ? "REV" : "";
+  if (min === undefined && max === undefined) {
+    const stop = limit === 0 ? offset - 1 : offset + limit - 1;
+    // A stop of -1 would mean the last entry.
+    args.push("b", ...(stop < 0 ? ["1", "0"] : [String(offset), String(stop)]), direction);
+    return;
+  }
+  const low = bound(min ?? Number.NEGATIVE_INFINITY);
+  const high = bound(max ?? Number.POSITIVE_INFINITY);
+  const [from, to] = reverse ? [high, low] : [low, high];
+  args.push("B", from, to, direction, String(offset), String(limit));
+}
+
+function bound(score: number): string {
+  if (Number.isFinite(score)) return String(score);
+  return score > 0 ? "+inf" : "-inf";
+}
+
+function decodeTally(
+  fields: readonly string[] | undefined,
+  reply: readonly (string | null)[],
+): ReadonlyMap<string, number> {
+  const tally = new Map<string, number>();
+  if (fields === undefined) {
+    for (let index = 0; index < reply.length; index += 2) {
+      tally.set(reply[index] ?? "", Number(reply[index + 1]));
+    }
+    return tally;
+  }
+  for (const [index, field] of fields.entries()) {
+    const value = reply[index];
+    if (typeof value === "string") tally.set(field, Number(value));
+  }
+  return tally;
+}
+
+function decodeBoard([size, flat]: readonly [number, readonly string[]]): BoardRange {
+  const entries = [];
+  for (let index = 0; index < flat.length; index += 2) {
+    const { member, tie } = decodeMember(flat[index] ?? "");
+    entries.push({ member, score: Number(flat[index + 1]), tie });
+  }
+  return { entries, size };
+}
+
+function decodeStanding(reply: readonly [string, string, number] | null): Standing | null {
+  if (reply === null) return null;
+  const [score, tie, below] = reply;
+  return { score: Number(score), tie: Number(tie), below };
+}

@@ -1,0 +1,354 @@
+// Generated from the .lua files of this folder by test/adapters/redis/generate_scripts.ts: do not edit.
+import type { Script } from "./connection.ts";
+
+/** `ack.lua`: settles messages, so that they are never handed out again. */
+export const ackScript: Script = {
+  sha: "47b8488c3aed51281f2bfefde5004e857ff5e912",
+  lua: `local chunk, settled = 4000, 0
+for start = 1, #ARGV, chunk do
+local stop = math.min(start + chunk - 1, #ARGV)
+redis.call('XACK', KEYS[1], 'w', unpack(ARGV, start, stop))
+settled = settled + redis.call('XDEL', KEYS[1], unpack(ARGV, start, stop))
+redis.call('ZREM', KEYS[2], unpack(ARGV, start, stop))
+end
+return settled`,
+};
+
+/** `commit.lua`: applies one batch to one partition, or nothing of it. */
+export const commitScript: Script = {
+  sha: "d69aa2ae5ebc159bf9e565fc770ca5d273f8ca49",
+  lua: `local call, sub, format = redis.call, string.sub, string.format
+local noExpiry, noTie, noAsOf = '0000000000000000', '0000000000000', '                '
+local safeMax = 9007199254740991
+local widths = { p = 3, d = 1, D = 1, a = 5, u = 2, l = 4, ['='] = 4, ['<'] = 4, ['>'] = 4, ['+'] = 4 }
+local now, checks, fieldsMax = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+for c = 1, checks do
+local head = call('GETRANGE', KEYS[c], 0, 31)
+local version = ''
+if head ~= '' then
+local expireAt = sub(head, 17, 32)
+if expireAt == noExpiry or tonumber(expireAt) > now then version = sub(head, 1, 16) end
+end
+if version ~= ARGV[3 + c] then return c end
+end
+local function encode(tie, member)
+if tie == noTie then return '0' .. member end
+return '1' .. tie .. member
+end
+local function standing(zset, rows, member)
+local row = call('HGET', rows, member)
+if row then return sub(row, 30), sub(row, 1, 13), sub(row, 14, 29), row end
+return call('ZSCORE', zset, '0' .. member), noTie, noAsOf, false
+end
+local function isStale(old, oldAsOf, asOf)
+return old and asOf ~= noAsOf and oldAsOf ~= noAsOf and tonumber(asOf) <= tonumber(oldAsOf)
+end
+local function combine(op, old, given)
+if not old then return tonumber(given), given end
+local before, value = tonumber(old), tonumber(given)
+if op == '+' then
+value = before + value
+if value == before then return before, old end
+return value, format('%.17g', value)
+end
+if before == value or (op == '<' and before < value) or (op == '>' and before > value) then
+return before, old
+end
+return value, given
+end
+local function score(zset, rows, op, member, given, stamp)
+if op == '=' and stamp == '' and call('HEXISTS', rows, member) == 0 then
+call('ZADD', zset, given, '0' .. member)
+return given
+end
+local old, oldTie, oldAsOf, row = standing(zset, rows, member)
+local tie, asOf = noTie, noAsOf
+if stamp ~= '' then tie, asOf = sub(stamp, 1, 13), sub(stamp, 14) end
+if isStale(old, oldAsOf, asOf) then return old end
+if asOf == noAsOf then asOf = oldAsOf end
+local _, text = combine(op, old, given)
+if old and text == old then
+tie = oldTie
+else
+if old and tie ~= oldTie then call('ZREM', zset, encode(oldTie, member)) end
+call('ZADD', zset, text, encode(tie, member))
+end
+if tie ~= noTie or asOf ~= noAsOf then
+call('HSET', rows, member, tie .. asOf .. text)
+elseif row then
+call('HDEL', rows, member)
+end
+return text
+end
+local tails = {}
+local function append(key, value, at, maxLength)
+local tail = tails[key]
+if not tail then
+local id = redis.pcall('XADD', key, 'MAXLEN', maxLength, at .. '-1', 'v', value)
+if type(id) == 'string' then
+tails[key] = { at, 1 }
+return id
+end
+if not string.find(id.err, 'equal or smaller', 1, true) then error(id.err, 0) end
+local ms, seq = string.match(call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1][1], '(%d+)-(%d+)')
+tail = { ms, tonumber(seq) }
+tails[key] = tail
+elseif tonumber(at) > tonumber(tail[1]) then
+tail[1], tail[2] = at, 0
+end
+tail[2] = tail[2] + 1
+return call('XADD', key, 'MAXLEN', maxLength, tail[1] .. '-' .. format('%.0f', tail[2]), 'v', value)
+end
+local sums, sizes, scores, emptied = {}, {}, {}, {}
+local function inner(outer, key)
+local found = outer[key]
+if not found then
+found = {}
+outer[key] = found
+end
+return found
+end
+local function tryAdd(key, field, by, min, max)
+local fields = inner(sums, key)
+local sum, isNew = fields[field], false
+if not sum then
+sum = tonumber(not emptied[key] and call('HGET', key, field) or nil)
+isNew = not sum
+end
+sum = (sum or 0) + tonumber(by)
+if sum > safeMax or sum < -safeMax then return 'guard' end
+if (min ~= '' and sum < tonumber(min)) or (max ~= '' and sum > tonumber(max)) then return 'guard' end
+fields[field] = sum
+if isNew then
+local size = sizes[key] or (emptied[key] and 0 or call('HLEN', key))
+sizes[key] = size + 1
+if size >= fieldsMax then return 'size' end
+end
+return nil
+end
+local function tryScore(zset, rows, op, member, given, stamp)
+local known = inner(scores, zset)
+local state = known[member]
+if not state then
+state = { false, noAsOf }
+if not emptied[zset] then
+local old, _, asOf = standing(zset, rows, member)
+state = { old, asOf }
+end
+known[member] = state
+end
+local asOf = stamp == '' and noAsOf or sub(stamp, 14)
+if isStale(state[1], state[2], asOf) then return nil end
+local value, text = combine(op, state[1], given)
+if value == math.huge or value == -math.huge then return 'guard' end
+state[1] = text
+if asOf ~= noAsOf then state[2] = asOf end
+return nil
+end
+if fieldsMax then
+local k, i, w = checks + 1, checks + 4, 1
+while ARGV[i] do
+local op, refusal = ARGV[i], nil
+if op == 'a' then
+refusal = tryAdd(KEYS[k], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4])
+elseif op == 'u' then
+inner(scores, KEYS[k])[ARGV[i + 1]] = { false, noAsOf }
+k = k + 1
+elseif op == 'd' or op == 'D' then
+emptied[KEYS[k]], sums[KEYS[k]], sizes[KEYS[k]], scores[KEYS[k]] = true, nil, nil, nil
+if op == 'D' then k = k + 1 end
+elseif op ~= 'p' and op ~= 'l' then
+refusal = tryScore(KEYS[k], KEYS[k + 1], op, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
+k = k + 1
+end
+if refusal == 'guard' then return -w end
+if refusal == 'size' then return -1000000 - w end
+k, i, w = k + 1, i + widths[op], w + 1
+end
+end
+local results, r, k, i = {}, 0, checks + 1, checks + 4
+while ARGV[i] do
+local op = ARGV[i]
+if op == 'p' then
+if ARGV[i + 2] == '' then
+call('SET', KEYS[k], ARGV[i + 1])
+else
+call('SET', KEYS[k], ARGV[i + 1], 'PX', ARGV[i + 2])
+end
+elseif op == 'l' then
+r = r + 1
+results[r] = append(KEYS[k], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
+elseif op == 'a' then
+r = r + 1
+results[r] = format('%.0f', call('HINCRBY', KEYS[k], ARGV[i + 1], ARGV[i + 2]))
+elseif op == 'd' then
+call('UNLINK', KEYS[k])
+tails[KEYS[k]] = nil
+elseif op == 'D' then
+call('UNLINK', KEYS[k], KEYS[k + 1])
+k = k + 1
+elseif op == 'u' then
+local row = call('HGET', KEYS[k + 1], ARGV[i + 1])
+call('ZREM', KEYS[k], encode(row and sub(row, 1, 13) or noTie, ARGV[i + 1]))
+if row then call('HDEL', KEYS[k + 1], ARGV[i + 1]) end
+k = k + 1
+else
+r = r + 1
+results[r] = score(KEYS[k], KEYS[k + 1], op, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
+k = k + 1
+end
+k, i = k + 1, i + widths[op]
+end
+return results`,
+};
+
+/** `limit.lua`: spends units of every rule of a subject, or of none where one refuses (GCRA, ITU-T I.371). */
+export const limitScript: Script = {
+  sha: "8e9823da9765fdf0785fed12dc482f16566446f0",
+  lua: `local now, cost = tonumber(ARGV[1]), tonumber(ARGV[2])
+local slackMs = 60000
+local before, after, spent = {}, {}, 1
+for n = 1, #KEYS do
+local limit, window = tonumber(ARGV[2 * n + 1]), tonumber(ARGV[2 * n + 2])
+local tat = tonumber(redis.call('GET', KEYS[n]) or nil) or now
+if tat < now then tat = now end
+before[n] = tat
+after[n] = tat + cost * (window / limit)
+if after[n] - window > now then spent = 0 end
+end
+local reply = { spent }
+for n = 1, #KEYS do
+local tat = spent == 1 and after[n] or before[n]
+reply[n + 1] = string.format('%.17g', tat)
+if spent == 1 and tat > now then
+redis.call('SET', KEYS[n], reply[n + 1], 'PX', math.ceil(tat - now) + slackMs)
+end
+end
+return reply`,
+};
+
+/** `push.lua`: appends messages to a topic, all of them or none. */
+export const pushScript: Script = {
+  sha: "dfadbc35bbe2ba0917d4d16117708b845bb9de44",
+  lua: `if redis.call('XLEN', KEYS[1]) + #ARGV - 1 > tonumber(ARGV[1]) then return false end
+local ids = {}
+for n = 2, #ARGV do ids[n - 1] = redis.call('XADD', KEYS[1], '*', 'v', ARGV[n]) end
+return ids`,
+};
+
+/** `read.lua`: answers several queries from one instant of a partition. */
+export const readScript: Script = {
+  sha: "91e3ee5e8f0a71d338a43733b27e986bb776c6b4",
+  lua: `local call, sub = redis.call, string.sub
+local chunk = 4000
+local function fields(key, first, last)
+local values = {}
+for start = first, last, chunk do
+local stop = math.min(start + chunk - 1, last)
+for n, value in ipairs(call('HMGET', key, unpack(ARGV, start, stop))) do
+values[start - first + n] = value
+end
+end
+return values
+end
+local function standing(zset, rows, member)
+local row = call('HGET', rows, member)
+local score, tie = nil, '0'
+if row then
+score, tie = sub(row, 30), sub(row, 1, 13)
+else
+score = call('ZSCORE', zset, '0' .. member)
+if not score then return false end
+end
+local first = call('ZRANGE', zset, score, score, 'BYSCORE', 'LIMIT', 0, 1)[1]
+return { score, tie, call('ZRANK', zset, first) }
+end
+local function board(key, i)
+if ARGV[i] == 'b' then
+if ARGV[i + 3] == '' then return call('ZRANGE', key, ARGV[i + 1], ARGV[i + 2], 'WITHSCORES') end
+return call('ZRANGE', key, ARGV[i + 1], ARGV[i + 2], 'REV', 'WITHSCORES')
+end
+local from, to, offset, limit = ARGV[i + 1], ARGV[i + 2], ARGV[i + 4], ARGV[i + 5]
+if ARGV[i + 3] == '' then
+return call('ZRANGE', key, from, to, 'BYSCORE', 'LIMIT', offset, limit, 'WITHSCORES')
+end
+return call('ZRANGE', key, from, to, 'BYSCORE', 'REV', 'LIMIT', offset, limit, 'WITHSCORES')
+end
+local answers, n, k, i = {}, 0, 1, 1
+while ARGV[i] do
+local op, key = ARGV[i], KEYS[k]
+n = n + 1
+if op == 'r' then
+answers[n] = call('GET', key)
+i = i + 1
+elseif op == 't' then
+answers[n] = call('HGETALL', key)
+i = i + 1
+elseif op == 'f' then
+local count = tonumber(ARGV[i + 1])
+answers[n] = fields(key, i + 2, i + 1 + count)
+i = i + 2 + count
+elseif op == 's' then
+answers[n] = standing(key, KEYS[k + 1], ARGV[i + 1])
+k, i = k + 1, i + 2
+elseif op == 'l' then
+answers[n] = call(ARGV[i + 1], key, ARGV[i + 2], ARGV[i + 3], 'COUNT', ARGV[i + 4])
+i = i + 5
+else
+answers[n] = { call('ZCARD', key), board(key, i) }
+i = i + (op == 'b' and 4 or 6)
+end
+k = k + 1
+end
+return answers`,
+};
+
+/** `take.lua`: hands out messages under a lease, first those whose lease ended, then new ones. */
+export const takeScript: Script = {
+  sha: "3e8353d49c6dcbe898e4b3665100fd00f8b53773",
+  lua: `local stream, leases, limit, consumer = KEYS[1], KEYS[2], tonumber(ARGV[3]), ARGV[4]
+local call, group = redis.call, 'w'
+local taken, former = {}, {}
+local function earlier(a, b)
+local aMs, aSeq = string.match(a, '(%d+)-(%d+)')
+local bMs, bSeq = string.match(b, '(%d+)-(%d+)')
+if aMs ~= bMs then return tonumber(aMs) < tonumber(bMs) end
+return tonumber(aSeq) < tonumber(bSeq)
+end
+local function hand(entries, attempts)
+for _, entry in ipairs(entries) do
+call('ZADD', leases, ARGV[2], entry[1])
+taken[#taken + 1] = { entry[1], entry[2][2], attempts }
+end
+end
+local expired = call('ZRANGE', leases, '-inf', ARGV[1], 'BYSCORE', 'LIMIT', 0, limit)
+table.sort(expired, earlier)
+for _, id in ipairs(expired) do
+local pending = call('XPENDING', stream, group, id, id, 1)[1]
+if pending then
+former[pending[2]] = true
+hand(call('XCLAIM', stream, group, consumer, 0, id), pending[4] + 1)
+end
+end
+former[consumer] = nil
+for name in pairs(former) do
+if #call('XPENDING', stream, group, '-', '+', 1, name) == 0 then
+call('XGROUP', 'DELCONSUMER', stream, group, name)
+end
+end
+if #taken < limit then
+local read = { 'XREADGROUP', 'GROUP', group, consumer, 'COUNT', limit - #taken, 'STREAMS', stream, '>' }
+local found = redis.pcall(unpack(read))
+if found and found.err then
+if not string.find(found.err, 'NOGROUP', 1, true) then error(found.err, 0) end
+if call('EXISTS', stream) == 1 then
+call('XGROUP', 'CREATE', stream, group, 0)
+found = call(unpack(read))
+else
+found = false
+end
+end
+if found then hand(found[1][2], 1) end
+end
+return taken`,
+};

@@ -1,0 +1,97 @@
+import type { Batch, Commit, Read, Results, Store, Traits } from "../../lib/storage/contract.ts";
+import { valueBytesMax, writesMax } from "../../lib/storage/limits.ts";
+import { validateBatch, validateReads } from "../../lib/storage/validate.ts";
+import { createClient } from "./client.ts";
+import { CommitPlan } from "./commit_plan.ts";
+import { RedisConnection } from "./connection.ts";
+import { KeySpace, keyOf } from "./keys.ts";
+import { logCommand, logRange } from "./log_range.ts";
+import type { RedisAdapterOptions } from "./options.ts";
+import { decodeRead, pushRead } from "./read_plan.ts";
+import { commitScript, readScript } from "./scripts.ts";
+import { VersionSource } from "./stored.ts";
+
+/**
+ * Opens a store on Redis 6.2 or later, standalone or Cluster. It connects with the first call and reconnects by itself.
+ *
+ * `durable` is declared because acknowledged commits survive the end of this process; whether they survive the end
+ * of the server is a matter of its persistence settings.
+ *
+ * @throws {TypeError} The server's URL or the prefix cannot be used.
+ */
+export function createRedisStore(options: RedisAdapterOptions): Store {
+  return new RedisStore(options);
+}
+
+class RedisStore implements Store {
+  readonly traits: Traits = { durable: true, maxWrites: writesMax, maxValueBytes: valueBytesMax };
+  readonly #connection: RedisConnection;
+  readonly #keys: KeySpace;
+  readonly #clock: () => number;
+  readonly #versions = new VersionSource();
+
+  constructor({ server, prefix, clock = Date.now }: RedisAdapterOptions) {
+    this.#keys = new KeySpace(prefix);
+    this.#connection = new RedisConnection(createClient(server));
+    this.#clock = clock;
+  }
+
+  async read<const Q extends readonly Read[]>(partition: string, queries: Q): Promise<Results<Q>> {
+    validateReads(partition, queries);
+    const root = this.#keys.root(partition);
+    const replies = await this.#ask(root, queries);
+    const now = this.#clock();
+    return queries.map((query, index) => decodeRead(query, replies[index], now)) as unknown as Results<Q>;
+  }
+
+  async commit(partition: string, batch: Batch): Promise<Commit> {
+    validateBatch(partition, batch, this.traits);
+    const plan = new CommitPlan(this.#keys.root(partition), batch, {
+      now: this.#clock(),
+      version: this.#versions.next(),
+    });
+    return plan.decode(await this.#connection.run(commitScript, plan.keys, plan.args));
+  }
+
+  async ping(): Promise<void> {
+    await this.#connection.ask("ping", []);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#connection[Symbol.asyncDispose]();
+  }
+
+  /** One round trip for all queries: a single command where that is enough, else a script. */
+  async #ask(root: string, queries: readonly Read[]): Promise<readonly unknown[]> {
+    const [first] = queries;
+    if (first === undefined) return [];
+    if (queries.every(query => query.type === "record")) {
+      const keys = queries.map(({ key }) => keyOf(root, "r", key));
+      return (await this.#connection.ask("mget", keys)) as readonly unknown[];
+    }
+    if (queries.length === 1) {
+      const reply = this.#askOne(root, first);
+      if (reply !== undefined) return [await reply];
+    }
+    const keys: string[] = [];
+    const args: string[] = [];
+    for (const query of queries) pushRead(root, query, keys, args);
+    return (await this.#connection.askScript(readScript, keys, args)) as readonly unknown[];
+  }
+
+  /** The answer to a query that is one command, or undefined where it is more. */
+  #askOne(root: string, query: Read): Promise<unknown> | undefined {
+    if (query.type === "log") {
+      const [start, end, count] = logRange(query);
+      const key = keyOf(root, "l", query.key);
+      return this.#connection.ask(logCommand(query), [key, start, end, "COUNT", count]);
+    }
+    if (query.type === "tally" && query.fields?.length !== 0) {
+      const key = keyOf(root, "t", query.key);
+      // In capitals, because ioredis would turn the reply to `hgetall` into an object.
+      if (query.fields === undefined) return this.#connection.ask("HGETALL", [key]);
+      return this.#connection.ask("HMGET", [key, ...query.fields]);
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,65 @@
+/** How states are laid out in Redis: fixed-width heads, so that Lua and JavaScript cut them without parsing. */
+import type { Stored } from "../../lib/storage/contract.ts";
+
+const versionLength = 16;
+const headLength = 32;
+const noExpiry = "0000000000000000";
+const noAsOf = "                ";
+const tieLength = 13;
+const counterLength = 7;
+
+/** A record as a STRING: 16 characters of version, 16 digits of expireAt (zeros: never), the value. */
+export function encodeRecord(version: string, value: string, expireAt: number | undefined): string {
+  const expiry = expireAt === undefined ? noExpiry : String(expireAt).padStart(noExpiry.length, "0");
+  return version + expiry + value;
+}
+
+/** Reads a record, or null where it has expired at `now`. */
+export function decodeRecord(stored: unknown, now: number): Stored | null {
+  if (typeof stored !== "string") return null;
+  const expiry = stored.slice(versionLength, headLength);
+  if (expiry !== noExpiry && Number(expiry) <= now) return null;
+  return { version: stored.slice(0, versionLength), value: stored.slice(headLength) };
+}
+
+/** What a check sends: the version, empty for an absent record. No stored version equals one of another length. */
+export function encodeCheck(version: string | null): string {
+  if (version === null) return "";
+  return version.length === versionLength ? version : "-";
+}
+
+/** The tie (13 digits) and version (16 digits or spaces) of a score; empty where it has neither. */
+export function encodeStamp(tie: number | undefined, asOf: number | undefined): string {
+  if (asOf === undefined && !tie) return "";
+  const digits = asOf === undefined ? noAsOf : String(asOf).padStart(noAsOf.length, "0");
+  return String(tie ?? 0).padStart(tieLength, "0") + digits;
+}
+
+/** Reads a member of a ZSET: `0<member>`, or `1<13 digits of tie><member>`. */
+export function decodeMember(encoded: string): { member: string; tie: number } {
+  if (encoded.startsWith("0")) return { member: encoded.slice(1), tie: 0 };
+  return { member: encoded.slice(1 + tieLength), tie: Number(encoded.slice(1, 1 + tieLength)) };
+}
+
+/** Makes versions that no process makes again: 9 random characters (54 bits) and a counter. */
+export class VersionSource {
+  #prefix = "";
+  #count = Number.POSITIVE_INFINITY;
+
+  /** The next version, 16 characters. */
+  next(): string {
+    if (this.#count >= 36 ** counterLength) {
+      this.#prefix = randomPrefix();
+      this.#count = 0;
+    }
+    const digits = this.#count.toString(36).padStart(counterLength, "0");
+    this.#count += 1;
+    return this.#prefix + digits;
+  }
+}
+
+function randomPrefix(): string {
+  const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  const bytes = crypto.getRandomValues(new Uint8Array(versionLength - counterLength));
+  return Array.from(bytes, byte => alphabet[byte & 63]).join("");
+}

@@ -1,0 +1,47 @@
+import type { Duplex } from "node:stream";
+import { Command } from "ioredis";
+
+/** A harmless command in place of one that is no longer wanted: the reply to it keeps the replies in step. */
+const pingFrame = "*1\r\n$4\r\nPING\r\n";
+
+/**
+ * A command that knows whether it may have reached the server, which ioredis does not tell: it rejects what still
+ * waits for a connection and what was sent over a lost one alike.
+ */
+export class TrackedCommand extends Command {
+  #sent = false;
+
+  constructor(name: string, args: readonly string[]) {
+    super(name, args as string[], { replyEncoding: "utf8" });
+  }
+
+  /** Whether the command was written to a connection and the server has not answered that it did nothing. */
+  get sent(): boolean {
+    return this.#sent;
+  }
+
+  /** ioredis calls this on every dispatch; a second one follows a redirection, so the first did nothing. */
+  override setReplyContext(context: Parameters<Command["setReplyContext"]>[0]): void {
+    this.#sent = false;
+    super.setReplyContext(context);
+  }
+
+  /** ioredis calls this when it writes the command, which for a settled one must not have an effect any more. */
+  override toWritable(socket: object): string | Buffer {
+    corkForThisTick(socket as Duplex);
+    if (this.isSettled) return pingFrame;
+    this.#sent = true;
+    return super.toWritable(socket);
+  }
+}
+
+/** Gathers what is written in one turn of the event loop into one system call. */
+function corkForThisTick(socket: Duplex): void {
+  if (socket.writableCorked > 0) return;
+  socket.cork();
+  process.nextTick(uncork, socket);
+}
+
+function uncork(socket: Duplex): void {
+  socket.uncork();
+}
