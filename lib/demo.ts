@@ -1,0 +1,193 @@
+/**
+ * Demo data: what a first start with an empty store shows.
+ *
+ * @module
+ */
+
+import { type RandomBytes, uuid } from "./auth/mod.ts";
+import { type Seed, seedDirectory } from "./directory/mod.ts";
+import { compileConfig } from "./loyalty/mod.ts";
+import type { Platform } from "./platform.ts";
+import { platformPartition, type Store } from "./storage/mod.ts";
+
+/** What scripts need to know of the demo; null while a part does not exist. */
+export interface Demo {
+  readonly baseUrl: string;
+  readonly organisationId: string;
+  readonly spaceId: string;
+  readonly projectId: string;
+  readonly eventId: string;
+  readonly leaderboardId: string;
+  /** The secret is null where the demo was made by an earlier start: it is told once. */
+  readonly apiKey: { readonly key: string; readonly secret: string } | null;
+  readonly operatorToken: string | null;
+  readonly clientToken: string | null;
+  readonly serviceToken: string | null;
+}
+
+/** Ids of the demo's records, kept in the store so that a later start finds them again. */
+export interface DemoIds {
+  readonly organisationId: string;
+  readonly spaceId: string;
+  readonly projectId: string;
+  readonly eventId: string;
+}
+
+/** What making the demo needs. */
+export interface DemoOptions {
+  readonly store: Store;
+  readonly random: RandomBytes;
+  /** Unix ms. */
+  readonly clock: () => number;
+}
+
+/** Makes the demo's records where the store has none yet, and says under which ids they are. */
+export async function seedDemo({
+  store,
+  random,
+  clock,
+}: DemoOptions): Promise<DemoIds & { readonly isNew: boolean }> {
+  const partition = platformPartition("demo");
+  const ids: DemoIds = {
+    organisationId: uuid(random),
+    spaceId: uuid(random),
+    projectId: uuid(random),
+    eventId: uuid(random),
+  };
+  const claim = await store.commit(partition, {
+    checks: [{ key: "ids", version: null }],
+    writes: [{ type: "put", key: "ids", value: JSON.stringify(ids) }],
+  });
+  if (claim.ok) {
+    await seedDirectory(store, demoSeed(ids, { random, startAt: Math.floor(clock() / 1_000) }));
+    return { ...ids, isNew: true };
+  }
+  const [stored] = await store.read(partition, [{ type: "record", key: "ids" }]);
+  return { ...(JSON.parse(stored?.value ?? "{}") as DemoIds), isNew: false };
+}
+
+/** Issues the demo's credentials and gathers everything that scripts need. */
+export async function describeDemo(
+  platform: Platform,
+  { ids, baseUrl }: { readonly ids: DemoIds & { readonly isNew: boolean }; readonly baseUrl: string },
+): Promise<Demo> {
+  const { organisationId, spaceId, projectId, eventId, isNew } = ids;
+  const common = { baseUrl, organisationId, spaceId, projectId, eventId, leaderboardId: "overall" };
+  const none = { apiKey: null, operatorToken: null, clientToken: null, serviceToken: null };
+  if (!isNew) return { ...common, ...none };
+  const apiKey = await platform.apiKeys.create({
+    organisationId,
+    name: "Demo",
+    permissions: ["actions:write", "users:read", "users:write", "rewards:write", "users:export"],
+  });
+  const space = await platform.directory.space(spaceId);
+  const { key, secret, permissions } = apiKey;
+  const token =
+    space === null
+      ? null
+      : await platform.spaceTokens.issue(space, {
+          kind: "service",
+          keyId: key,
+          organisationId,
+          spaceId,
+          permissions,
+        });
+  return { ...common, ...none, apiKey: { key, secret }, serviceToken: token?.accessToken ?? null };
+}
+
+/** The lines that walk the main job with curl, ready to paste into a POSIX shell. */
+export function demoWalk({ baseUrl, projectId, eventId, apiKey }: Demo): string {
+  const selector = `"projectId":"${projectId}","strategy":"simplified","provider":"noLogin"`;
+  const lines = [
+    "# 1. A fan arrives",
+    `FAN=$(curl -s ${baseUrl}/v1/user -H 'content-type: application/json' -d '{${selector},"data":{"username":"Sam"}}'); echo "$FAN"`,
+    "# 2. and enters the space with the signed session record",
+    `RECORD=$(echo "$FAN" | sed 's/.*"data":\\({[^}]*}\\).*/\\1/')`,
+    `TOKEN=$(curl -s ${baseUrl}/api/auth/token -H 'content-type: application/json' -d "{\\"type\\":\\"sessionRecord\\",\\"projectId\\":\\"${projectId}\\",\\"record\\":$RECORD}" | sed 's/.*"accessToken":"\\([^"]*\\)".*/\\1/')`,
+    "# 3. acts, and earns",
+    `curl -s ${baseUrl}/api/loyalty/action -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"action":"prediction","actionId":"match-1","data":{"eventId":"${eventId}","outcome":"exact"}}'`,
+    `curl -s ${baseUrl}/api/loyalty/profile -H "authorization: Bearer $TOKEN"`,
+    `curl -s ${baseUrl}/api/loyalty/notifications -H "authorization: Bearer $TOKEN"`,
+    `curl -s ${baseUrl}/api/loyalty/history -H "authorization: Bearer $TOKEN"`,
+    "# 4. and ranks, in the project and in the running event",
+    `curl -s ${baseUrl}/projects/${projectId}/leaderboards/overall`,
+    `curl -s ${baseUrl}/projects/${projectId}/events/current/leaderboards/round_1`,
+  ];
+  const write =
+    apiKey === null
+      ? []
+      : [
+          "# 5. A back end writes a score",
+          `curl -s -X PUT ${baseUrl}/projects/${projectId}/leaderboards/speed/users/sam -H 'x-api-key: ${apiKey.key}' -H 'x-api-secret: ${apiKey.secret}' -H 'content-type: application/json' -d '{"score":41.5}'`,
+        ];
+  return [...lines, ...write].join("\n");
+}
+
+function demoSeed(ids: DemoIds, { random, startAt }: { random: RandomBytes; startAt: number }): Seed {
+  const { organisationId, spaceId, projectId, eventId } = ids;
+  const loyalty = demoLoyalty(random);
+  compileConfig(loyalty);
+  const ofPoints = { type: "metric", metricId: "points" };
+  return {
+    organisations: [{ id: organisationId, name: "Demo organisation" }],
+    spaces: [{ id: spaceId, organisationId, name: "Demo space" }],
+    projects: [
+      {
+        id: projectId,
+        spaceId,
+        organisationId,
+        name: "Demo project",
+        settings: {
+          leaderboards: [
+            { id: "overall", source: ofPoints },
+            { id: "speed", order: "asc", operator: "best" },
+          ],
+          eventLeaderboards: [{ id: "round_1", source: ofPoints }],
+        },
+      },
+    ],
+    events: [{ id: eventId, projectId, name: "Opening match", state: "current", startAt }],
+    loyalty: { [spaceId]: loyalty },
+  };
+}
+
+function demoLoyalty(random: RandomBytes): unknown {
+  const outcome = { var: "data.outcome" };
+  return {
+    metrics: [{ id: "points", title: "Points" }],
+    inventory: [{ id: "badges", title: "Badges", items: [{ id: "oracle", title: "Oracle" }] }],
+    actions: [{ name: "prediction", clientReportable: true }],
+    rules: [
+      {
+        id: "exact-score",
+        trigger: { action: "prediction" },
+        when: { eq: [outcome, "exact"] },
+        effects: [{ type: "metric", metricId: "points", metricQuantity: 3 }],
+      },
+      {
+        id: "right-outcome",
+        trigger: { action: "prediction" },
+        when: { eq: [outcome, "right"] },
+        effects: [{ type: "metric", metricId: "points", metricQuantity: 1 }],
+      },
+    ],
+    challenges: [
+      {
+        id: uuid(random),
+        title: "First exact score",
+        notification: { display: "toast", title: "Oracle!", message: "You called the exact score." },
+        missions: [
+          {
+            id: uuid(random),
+            title: "Predict one exact score",
+            rule: { action: "prediction", when: { eq: [outcome, "exact"] } },
+          },
+        ],
+        rewards: [
+          { type: "metric", metricId: "points", metricQuantity: 10 },
+          { type: "inventory", inventorySetId: "badges", inventoryItemId: "oracle" },
+        ],
+      },
+    ],
+  };
+}

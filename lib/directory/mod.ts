@@ -1,0 +1,31 @@
+/**
+ * Organisations, spaces, projects and events with their settings, behind one port.
+ *
+ * @module
+ */
+
+export {
+  createDirectory,
+  type Directory,
+  type DirectoryOptions,
+  directoryAgeMsMax,
+  directoryEntriesMax,
+  eventAliases,
+  eventAliasScanMax,
+  type LoyaltyDocument,
+} from "./directory.ts";
+export { FreshCache, type FreshCacheOptions, type Versioned } from "./fresh_cache.ts";
+export {
+  type Event,
+  EventSchema,
+  type EventState,
+  nameCharactersMax,
+  type Organisation,
+  OrganisationSchema,
+  type Project,
+  ProjectSchema,
+  type Settings,
+  type Space,
+  SpaceSchema,
+} from "./records.ts";
+export { type Seed, seedDirectory } from "./seed.ts";

@@ -1,0 +1,104 @@
+/**
+ * The `anonymous` provider: users known by their device. The pair of external id and device id is the capability.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { capabilityId, uuid } from "../auth/mod.ts";
+import { AppError } from "../errors/mod.ts";
+import type { Reply } from "../http/mod.ts";
+import type { IdentityContext } from "./context.ts";
+import { externalIdCharactersMax } from "./no_login.ts";
+import { type Operation, operation, UuidSchema } from "./operations.ts";
+import { loggedIn, type User, unixSeconds } from "./users.ts";
+
+/** Longest `additionalId`, in characters. */
+export const additionalIdCharactersMax = 128;
+
+const selector = {
+  projectId: UuidSchema,
+  strategy: v.literal("simplified"),
+  provider: v.literal("anonymous"),
+};
+
+const RegisterSchema = v.object({
+  ...selector,
+  data: v.object({
+    deviceId: UuidSchema,
+    additionalId: v.optional(
+      v.pipe(
+        v.string(),
+        v.maxLength(additionalIdCharactersMax),
+        v.check(text => text.isWellFormed(), "Expected well-formed Unicode"),
+      ),
+      "",
+    ),
+  }),
+});
+
+const LoginSchema = v.object({
+  ...selector,
+  data: v.object({
+    externalId: v.pipe(v.string(), v.minLength(1), v.maxLength(externalIdCharactersMax)),
+    deviceId: UuidSchema,
+  }),
+});
+
+/**
+ * Registers a device. Doing so again with the same `deviceId` and `additionalId`, also at the same time, answers the
+ * same user with `isNew: false`.
+ */
+export function registerAnonymous({ users, records, clock, random }: IdentityContext): Operation {
+  return operation({
+    schema: RegisterSchema,
+    async run({ projectId, data: { deviceId, additionalId } }): Promise<Reply> {
+      const now = unixSeconds(clock);
+      const offered = { userId: uuid(random), externalId: capabilityId(random) };
+      const ids = await users.claimDevice(projectId, { deviceId, additionalId }, offered);
+      const user = await users.create(projectId, {
+        ...ids,
+        provider: "anonymous",
+        username: "",
+        signUp: now,
+        loginHistory: [now],
+        devices: [{ deviceId, signUp: now, lastLogin: now }],
+        appProfile: {},
+      });
+      const record = records.issue(projectId, { ...ids, deviceId, timeStamp: now, signUp: user.signUp });
+      const isNew = ids.userId === offered.userId;
+      return {
+        status: 201,
+        json: { result: 1, message: isNew ? "User is Correctly Created" : "OK", data: { ...record, isNew } },
+      };
+    },
+  });
+}
+
+/** Logs a registered device in. A pair that does not belong together answers exactly like an unknown one. */
+export function loginAnonymous({ users, records, clock }: IdentityContext): Operation {
+  return operation({
+    schema: LoginSchema,
+    async run({ projectId, data: { externalId, deviceId } }): Promise<Reply> {
+      const now = unixSeconds(clock);
+      const found = await users.byExternalId(projectId, externalId);
+      if (found === null || !owns(found, deviceId)) throw rejected();
+      const user = await users.update(projectId, found.userId, old => loggedIn(old, deviceId, now));
+      if (user === null) throw rejected();
+      const { userId, signUp } = user;
+      const data = records.issue(projectId, { userId, externalId, deviceId, timeStamp: now, signUp });
+      return { status: 200, json: { result: 1, message: "OK", data } };
+    },
+  });
+}
+
+function owns(user: User, deviceId: string): boolean {
+  return user.provider === "anonymous" && user.devices.some(device => device.deviceId === deviceId);
+}
+
+function rejected(): AppError {
+  return new AppError(
+    "invalid_credentials",
+    "Cannot log in as externalId and deviceId do not belong together",
+  );
+}

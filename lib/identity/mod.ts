@@ -1,0 +1,29 @@
+/**
+ * Users of projects: registration and login through interchangeable providers, and their way into a space.
+ *
+ * @module
+ */
+
+export { additionalIdCharactersMax } from "./anonymous.ts";
+export type { IdentityContext } from "./context.ts";
+export { externalIdCharactersMax, usernameCharactersMax } from "./no_login.ts";
+export { identityRoutes } from "./routes.ts";
+export {
+  createSessionRecords,
+  type IssuedRecord,
+  type RecordFacts,
+  type SessionRecords,
+} from "./session_records.ts";
+export { type ExchangeContext, sessionRecordAgeSecondsMax, tokenExchangeRoute } from "./token_exchange.ts";
+export { createUsernames, type Usernames, usernameAgeMsMax, usernamesMax } from "./usernames.ts";
+export {
+  createUsers,
+  type Device,
+  type DeviceKey,
+  devicesMax,
+  loggedIn,
+  loginHistoryMax,
+  type User,
+  type UserIds,
+  type Users,
+} from "./users.ts";

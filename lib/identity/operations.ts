@@ -1,0 +1,92 @@
+/**
+ * Operations of the identity API: one path serves many providers, told apart by `strategy` and `provider`.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { isUuid } from "../auth/mod.ts";
+import type { Directory, Project } from "../directory/mod.ts";
+import { AppError } from "../errors/mod.ts";
+import { type Reply, type Subject, validate } from "../http/mod.ts";
+
+/** What one provider does for one operation. */
+export interface Operation<S extends v.GenericSchema = v.GenericSchema> {
+  /** Checks the whole body or query of the request. */
+  readonly schema: S;
+  readonly run: (input: v.InferOutput<S>, project: Project) => Promise<Reply>;
+}
+
+/** The providers of one operation, by `strategy/provider`. */
+export type Operations = Readonly<Record<string, Operation>>;
+
+/** Checks an operation's types against each other and forgets them. */
+export function operation<S extends v.GenericSchema>(definition: Operation<S>): Operation {
+  return definition as unknown as Operation;
+}
+
+/** A UUID in any case, made lower-case. */
+export const UuidSchema: v.GenericSchema<string, string> = v.pipe(
+  v.string(),
+  v.check(isUuid, "Expected a UUID"),
+  v.toLowerCase(),
+);
+
+/** What every identity request carries; the rest is checked by the operation that it names. */
+export const SelectorSchema: v.GenericSchema<unknown, Selector> = v.looseObject({
+  projectId: UuidSchema,
+  strategy: v.string(),
+  provider: v.string(),
+});
+
+/** The fields that select an operation and the project that it works on. */
+export interface Selector {
+  readonly projectId: string;
+  readonly strategy: string;
+  readonly provider: string;
+}
+
+/** The section of a project's settings that this area reads. */
+const SettingsSchema = v.object({ providers: v.exactOptional(v.array(v.string())) });
+
+/** Where the input of an operation comes from, and where its project is looked up. */
+export interface InputSource {
+  readonly directory: Directory;
+  readonly subject: Subject;
+}
+
+/**
+ * Runs the operation that a request selects.
+ *
+ * @throws {AppError} `validation_failed` for an unknown project or input that the provider does not accept;
+ * `unsupported_provider` where the pair does not exist here or the project has not enabled it.
+ */
+export async function runOperation(
+  operations: Operations,
+  input: Selector,
+  from: InputSource,
+): Promise<Reply> {
+  const { directory, subject } = from;
+  const project = await directory.project(input.projectId);
+  if (project === null) {
+    throw new AppError("validation_failed", "Cannot serve the request as it names no known project", {
+      fields: [
+        { pointer: subject === "body" ? "/projectId" : "projectId", detail: "Expected the id of a project" },
+      ],
+    });
+  }
+  const name = `${input.strategy}/${input.provider}`;
+  const found = Object.hasOwn(operations, name) ? operations[name] : undefined;
+  if (found === undefined || !isEnabled(project, input.provider)) {
+    throw new AppError(
+      "unsupported_provider",
+      "Cannot serve the request as the project does not offer this strategy and provider for it",
+    );
+  }
+  return await found.run(validate(found.schema, input, subject), project);
+}
+
+function isEnabled(project: Project, provider: string): boolean {
+  const section = v.safeParse(SettingsSchema, project.settings.identity ?? {});
+  return section.success && (section.output.providers?.includes(provider) ?? true);
+}

@@ -1,0 +1,116 @@
+/**
+ * Exchanging a proof of identity for an access token of a space: `POST {space_url}/api/auth/token`.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import type { ApiKeys } from "../auth/mod.ts";
+import type { Space } from "../directory/mod.ts";
+import { AppError } from "../errors/mod.ts";
+import { type AnyRoute, envelope, open, route } from "../http/mod.ts";
+import { type Caller, type SpaceTokens, spaceOfRequest } from "../space_tokens/mod.ts";
+import type { IdentityContext } from "./context.ts";
+import { UuidSchema } from "./operations.ts";
+
+/** Age from which a session record no longer proves anything, in seconds: 90 days. */
+export const sessionRecordAgeSecondsMax: number = 90 * 24 * 60 * 60;
+
+/** What the exchange works with. */
+export interface ExchangeContext extends IdentityContext {
+  readonly spaceTokens: SpaceTokens;
+  readonly apiKeys: Pick<ApiKeys, "verify">;
+}
+
+const seconds = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const SessionRecordProof = v.object({
+  type: v.literal("sessionRecord"),
+  projectId: UuidSchema,
+  record: v.object({
+    deviceId: v.string(),
+    timeStamp: seconds,
+    signature: v.string(),
+    externalId: v.string(),
+    userId: UuidSchema,
+    signUp: v.exactOptional(seconds),
+    // The creation of a noLogin user names the time of sign-up so.
+    signup: v.exactOptional(seconds),
+  }),
+});
+const ServiceProof = v.object({
+  type: v.literal("service"),
+  key: v.pipe(v.string(), v.maxLength(256)),
+  secret: v.pipe(v.string(), v.maxLength(256)),
+});
+const ProofSchema = v.variant("type", [SessionRecordProof, ServiceProof]);
+
+type SessionRecordProofInput = v.InferOutput<typeof SessionRecordProof>;
+
+const IssuedSchema = v.object({
+  message: v.string(),
+  data: v.object({ accessToken: v.string(), tokenType: v.literal("Bearer"), expiresIn: v.number() }),
+});
+
+/** Builds the route of the exchange. */
+export function tokenExchangeRoute(context: ExchangeContext): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/api/auth/token",
+    operation: "issueSpaceToken",
+    summary:
+      "Exchange a signed session record, or the API key of a back end, for an access token of the space",
+    auth: open,
+    body: { schema: ProofSchema },
+    responses: { 200: { description: "The token", schema: IssuedSchema } },
+    errors: ["not_found", "invalid_credentials", "token_expired", "invalid_api_key"],
+    handle: async ({ request, body }) => {
+      const space = await spaceOfRequest(context.directory, request);
+      const caller =
+        body.type === "service"
+          ? await backEnd(context, space, body)
+          : await sessionUser(context, space, body);
+      return envelope(await context.spaceTokens.issue(space, caller));
+    },
+  });
+}
+
+async function sessionUser(
+  context: ExchangeContext,
+  space: Space,
+  proof: SessionRecordProofInput,
+): Promise<Caller> {
+  const { projectId, record } = proof;
+  const { signup = 0, signUp = signup, ...facts } = record;
+  const { users, records, directory, clock } = context;
+  if (!records.verify(projectId, { ...facts, signUp })) throw rejected();
+  const project = await directory.project(projectId);
+  if (project?.spaceId !== space.id) throw rejected();
+  if (clock() / 1_000 - record.timeStamp > sessionRecordAgeSecondsMax) {
+    throw new AppError("token_expired", "Cannot accept the session record as it is too old: log in again");
+  }
+  const user = await users.byId(projectId, record.userId);
+  if (user?.externalId !== record.externalId) throw rejected();
+  const { id: spaceId, organisationId } = space;
+  return { kind: "user", userId: user.userId, organisationId, spaceId, projectId };
+}
+
+async function backEnd(
+  { apiKeys }: ExchangeContext,
+  space: Space,
+  { key, secret }: v.InferOutput<typeof ServiceProof>,
+): Promise<Caller> {
+  const { keyId, organisationId, permissions } = await apiKeys.verify(key, secret);
+  // A key of another organisation answers like an unknown one.
+  if (organisationId !== space.organisationId) {
+    throw new AppError("invalid_api_key", "The API key or its secret is not valid");
+  }
+  return { kind: "service", keyId, organisationId, spaceId: space.id, permissions };
+}
+
+/** One answer to every record that does not prove a user of this space, so that it tells nothing about which exist. */
+function rejected(): AppError {
+  return new AppError(
+    "invalid_credentials",
+    "Cannot accept the session record as it is not valid in this space",
+  );
+}

@@ -1,0 +1,4 @@
+/** The own property of a record, so that `toString` and its like are never found where nobody stored them. */
+export function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(record, key) ? record[key] : undefined;
+}

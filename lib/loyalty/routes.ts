@@ -1,0 +1,170 @@
+/**
+ * The routes of the loyalty API: configuration, profile, notifications, history and the report of an action.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { AppError } from "../errors/mod.ts";
+import { type AnyRoute, chain, envelope, type Guard, type Reply, route } from "../http/mod.ts";
+import type { Caller, SpaceVisit } from "../space_tokens/mod.ts";
+import type { CompiledConfig } from "./compile.ts";
+import { ActionNameSchema } from "./config.ts";
+import type { Loyalty } from "./loyalty.ts";
+import type { Member } from "./member.ts";
+
+/** Longest text in an action's data, in characters. */
+export const dataTextCharactersMax = 1_024;
+/** Most properties of an action's data. */
+export const dataPropertiesMax = 64;
+/** Longest name of a property of an action's data, in characters. */
+export const dataNameCharactersMax = 64;
+/** Longest action id, in characters. */
+export const actionIdCharactersMax = 128;
+/** Longest user id that a back end may name, in characters. */
+export const memberIdCharactersMax = 128;
+
+/** What the routes work with. */
+export interface LoyaltyContext {
+  readonly loyalty: Loyalty;
+  /** Demands a token of the space. */
+  readonly member: Guard<SpaceVisit>;
+  /** Takes a token of the space if there is one. */
+  readonly visitor: Guard<SpaceVisit<Caller | null>>;
+}
+
+const wellFormed = v.check((text: string) => text.isWellFormed(), "Expected well-formed Unicode");
+const userId = v.pipe(v.string(), v.minLength(1), v.maxLength(memberIdCharactersMax), wellFormed);
+const actingFor = { user_id: v.exactOptional(userId) };
+const timestamp = v.exactOptional(
+  v.pipe(v.string(), v.regex(/^\d{1,12}$/, "Expected a Unix time in seconds"), v.transform(Number)),
+);
+
+/** Whose loyalty a back end asks for; users need not say. */
+const MemberQuery = v.object(actingFor);
+const HistoryQuery = v.object({ ...actingFor, from: timestamp, to: timestamp });
+
+const ActionBody = v.object({
+  action: ActionNameSchema,
+  actionId: v.exactOptional(
+    v.pipe(v.string(), v.minLength(1), v.maxLength(actionIdCharactersMax), wellFormed),
+  ),
+  data: v.optional(
+    v.pipe(
+      v.record(
+        v.pipe(v.string(), v.maxLength(dataNameCharactersMax)),
+        v.union([
+          v.pipe(v.string(), v.maxLength(dataTextCharactersMax)),
+          v.pipe(v.number(), v.finite()),
+          v.boolean(),
+        ]),
+      ),
+      v.maxEntries(dataPropertiesMax),
+    ),
+    {},
+  ),
+});
+
+const EnvelopeSchema = v.object({ message: v.string(), data: v.looseObject({}) });
+const ListSchema = v.object({ message: v.string(), data: v.array(v.looseObject({ id: v.string() })) });
+
+/** Builds the loyalty routes. */
+export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
+  const { loyalty, member, visitor } = context;
+  return [
+    route({
+      method: "GET",
+      path: "/api/loyalty/config",
+      operation: "getLoyaltyConfig",
+      summary: "The loyalty configuration: for the user whose token is sent, or else its public part",
+      auth: visitor,
+      responses: { 200: { description: "The configuration", schema: EnvelopeSchema } },
+      handle: ({ principal: { space, caller } }) =>
+        chain(loyalty.config(space.id), config => envelope(shownConfig(config, caller !== null))),
+    }),
+    route({
+      method: "GET",
+      path: "/api/loyalty/profile",
+      operation: "getRewardsProfile",
+      summary: "The user's rewards profile; an empty one is created where there is none",
+      auth: member,
+      query: MemberQuery,
+      responses: { 200: { description: "The rewards profile", schema: EnvelopeSchema } },
+      handle: async ({ principal, query }) => envelope(await loyalty.profile(memberOf(principal, query))),
+    }),
+    route({
+      method: "GET",
+      path: "/api/loyalty/notifications",
+      operation: "listLoyaltyNotifications",
+      summary: "The user's unread notifications, oldest first",
+      auth: member,
+      query: MemberQuery,
+      responses: { 200: { description: "The notifications", schema: ListSchema } },
+      handle: async ({ principal, query }) =>
+        envelope(await loyalty.notifications(memberOf(principal, query))),
+    }),
+    route({
+      method: "GET",
+      path: "/api/loyalty/history",
+      operation: "listLoyaltyHistory",
+      summary: "The user's transactions in ascending time",
+      auth: member,
+      query: HistoryQuery,
+      responses: { 200: { description: "The transactions", schema: ListSchema } },
+      handle: async ({ principal, query }) =>
+        envelope(await loyalty.history(memberOf(principal, query), query)),
+    }),
+    route({
+      method: "POST",
+      path: "/api/loyalty/action",
+      operation: "reportAction",
+      summary: "Report an action of the user; its effects are visible to the next read",
+      auth: member,
+      query: MemberQuery,
+      body: { schema: ActionBody },
+      responses: {
+        200: { description: "The action has taken effect, now or when its id was first reported" },
+      },
+      errors: ["forbidden", "rate_limited"],
+      handle: async ({ principal, query, body }): Promise<Reply> => {
+        const isClientReport = principal.caller.kind === "user";
+        await loyalty.report(memberOf(principal, query), { ...body, isClientReport });
+        return { status: 200 };
+      },
+    }),
+  ];
+}
+
+/** The user that a call is about: the token's own, or the one that a back end names. */
+function memberOf(
+  { caller, space }: SpaceVisit,
+  { user_id: named }: v.InferOutput<typeof MemberQuery>,
+): Member {
+  const { organisationId, id: spaceId } = space;
+  if (caller.kind === "user") {
+    if (named !== undefined && named !== caller.userId) {
+      throw new AppError("forbidden", "Cannot act for another user with a user's token");
+    }
+    return { organisationId, spaceId, userId: caller.userId, projectId: caller.projectId };
+  }
+  if (named === undefined) {
+    throw new AppError("validation_failed", "Cannot serve a service token that names no user", {
+      fields: [{ pointer: "user_id", detail: "Is required" }],
+    });
+  }
+  return { organisationId, spaceId, userId: named, projectId: null };
+}
+
+/** What of a configuration clients see: never what earns something. */
+function shownConfig({ config }: CompiledConfig, isMember: boolean): unknown {
+  return {
+    metrics: config.metrics,
+    inventory: config.inventory,
+    challenges: config.challenges
+      .filter(({ visibility }) => isMember || visibility === "public")
+      .map(({ visibility: _, missions, ...challenge }) => ({
+        ...challenge,
+        missions: missions.map(({ id, title, type, notification }) => ({ id, title, type, notification })),
+      })),
+  };
+}

@@ -1,0 +1,22 @@
+/**
+ * Grandstand: audience, identity and authoring platform behind live entertainment and sport.
+ *
+ * The platform is pure Web Fetch handlers over a {@linkcode Store}. Each area has an entry of its own besides.
+ *
+ * @module
+ */
+
+export { MasterSecret } from "./auth/mod.ts";
+export { type Demo, type DemoIds, type DemoOptions, demoWalk, describeDemo, seedDemo } from "./demo.ts";
+export { type Seed, seedDirectory } from "./directory/mod.ts";
+export { AppError, type AppErrorOptions, type ErrorCode, type FieldError } from "./errors/mod.ts";
+export { type ClientInfo, createJsonLogger, type Handler, type Logger, silentLogger } from "./http/mod.ts";
+export {
+  type AreaName,
+  createPlatform,
+  type Platform,
+  type PlatformOptions,
+  publicUrlDefault,
+  version,
+} from "./platform.ts";
+export type { Store } from "./storage/mod.ts";

@@ -1,0 +1,202 @@
+/**
+ * The composition root: the one place where areas meet.
+ *
+ * @module
+ */
+
+import {
+  type ApiKeys,
+  apiKeyGuard,
+  type Clock,
+  createApiKeys,
+  createKeyRing,
+  createTokens,
+  jwksArea,
+  type KeyRing,
+  type MasterSecret,
+  type RandomBytes,
+  type SignatureAlgorithm,
+  systemClock,
+  systemRandom,
+} from "./auth/mod.ts";
+import { createDirectory, type Directory } from "./directory/mod.ts";
+import {
+  type Area,
+  createHandler,
+  type Handler,
+  type HandlerOptions,
+  type Logger,
+  silentLogger,
+} from "./http/mod.ts";
+import {
+  createSessionRecords,
+  createUsernames,
+  createUsers,
+  type ExchangeContext,
+  identityRoutes,
+  tokenExchangeRoute,
+} from "./identity/mod.ts";
+import { createFeeder, type Feeder, leaderboardRoutes, scoreTargets } from "./leaderboards/mod.ts";
+import { createLoyalty, type Loyalty, loyaltyRoutes } from "./loyalty/mod.ts";
+import type { ScoreFeed } from "./ports/score_feed.ts";
+import { createSpaceTokens, optionalSpaceGuard, type SpaceTokens, spaceGuard } from "./space_tokens/mod.ts";
+import type { Store } from "./storage/mod.ts";
+
+/** The version of the package. */
+export const version = "0.6.0";
+
+/** Address of the platform where none is configured. */
+export const publicUrlDefault = "http://127.0.0.1:8787";
+
+/** What a platform is made of. Only `store` and `secret` have no default. */
+export interface PlatformOptions {
+  readonly store: Store;
+  /** What signs, seals and hashes; the same for every process of a deployment. */
+  readonly secret: MasterSecret;
+  /** Unix ms. @default Date.now */
+  readonly clock?: Clock;
+  /** @default crypto.getRandomValues */
+  readonly random?: RandomBytes;
+  /** Address under which clients reach the platform, without a slash at its end. @default {@linkcode publicUrlDefault} */
+  readonly publicUrl?: string;
+  /** The space of requests whose Host no space claims. Omitted: such requests find no space. */
+  readonly defaultSpaceId?: string;
+  /** Signs new tokens. @default "EdDSA" */
+  readonly signatureAlgorithm?: SignatureAlgorithm;
+  /** @default silentLogger */
+  readonly logger?: Logger;
+  /** How the handlers of the platform answer: CORS, limits, metrics. @default {} */
+  readonly http?: Omit<HandlerOptions, "ready" | "logger" | "publicUrl" | "version">;
+}
+
+/** The areas of a platform; each can be mounted alone. */
+export type AreaName = "identity" | "spaceTokens" | "leaderboards" | "loyalty" | "keys";
+
+/** A platform. */
+export interface Platform {
+  /** Serves every area. */
+  readonly fetch: Handler;
+  /** Serves the named areas alone, for teams that mount them in a server of their own. */
+  handler(areas: readonly AreaName[]): Handler;
+  readonly directory: Directory;
+  readonly apiKeys: ApiKeys;
+  readonly keyRing: KeyRing;
+  readonly loyalty: Loyalty;
+  readonly spaceTokens: SpaceTokens;
+  /** Resolves when the background work that requests left behind is done, boards included. */
+  idle(): Promise<void>;
+  /** Finishes the background work. The store stays open: it belongs to whoever made it. */
+  close(): Promise<void>;
+}
+
+/**
+ * Builds a platform over a store.
+ *
+ * @throws {Error} The store holds keys that were sealed under another secret.
+ * @throws {AppError} `storage_unavailable` or `outcome_unknown`: the store could not be asked for the keys.
+ *
+ * @example
+ * ```ts
+ * import { createPlatform, MasterSecret } from "grandstand";
+ * import { createMemoryStore } from "grandstand/memory";
+ *
+ * const platform = await createPlatform({
+ *   store: createMemoryStore(),
+ *   secret: new MasterSecret("a long text that only this deployment knows"),
+ * });
+ * const response = await platform.fetch(new Request("http://localhost/healthz"));
+ * console.log(response.status); // 200
+ * ```
+ */
+export async function createPlatform(options: PlatformOptions): Promise<Platform> {
+  const { store, clock = systemClock, logger = silentLogger, publicUrl = publicUrlDefault } = options;
+  const keyRing = await openKeyRing(options);
+  const feeder = createFeeder({
+    store,
+    onGivenUp: error => logger.log("warn", "board_update_deferred", { error: String(error) }),
+  });
+  const parts = createParts({ ...options, clock, publicUrl }, { keyRing, feeder });
+  const areas = createAreas(parts);
+  const http: HandlerOptions = { ...options.http, logger, publicUrl, version, ready: () => store.ping() };
+  return {
+    fetch: createHandler(Object.values(areas), http),
+    handler: names =>
+      createHandler(
+        names.map(name => areas[name]),
+        http,
+      ),
+    directory: parts.directory,
+    apiKeys: parts.apiKeys,
+    keyRing,
+    loyalty: parts.loyalty,
+    spaceTokens: parts.spaceTokens,
+    idle: () => feeder.idle(),
+    close: () => feeder.idle(),
+  };
+}
+
+async function openKeyRing(options: PlatformOptions): Promise<KeyRing> {
+  const { store, secret, clock = systemClock, random = systemRandom, signatureAlgorithm, logger } = options;
+  return await createKeyRing({
+    store,
+    secret,
+    clock,
+    random,
+    ...(signatureAlgorithm === undefined ? {} : { algorithm: signatureAlgorithm }),
+    onReloadFailed: error => logger?.log("warn", "key_ring_reload_failed", { error: String(error) }),
+  });
+}
+
+interface Parts extends ExchangeContext {
+  readonly store: Store;
+  readonly apiKeys: ApiKeys;
+  readonly keyRing: KeyRing;
+  readonly loyalty: Loyalty;
+}
+
+function createParts(
+  options: PlatformOptions & { readonly clock: Clock; readonly publicUrl: string },
+  { keyRing, feeder }: { readonly keyRing: KeyRing; readonly feeder: Feeder },
+): Parts {
+  const { store, secret, clock, publicUrl, defaultSpaceId, random = systemRandom } = options;
+  const directory = createDirectory({
+    store,
+    clock,
+    ...(defaultSpaceId === undefined ? {} : { defaultSpaceId }),
+  });
+  const feed: ScoreFeed = {
+    targets: (projectId, query) => scoreTargets(directory, projectId, query),
+    deliver: feeder.deliver,
+  };
+  return {
+    store,
+    directory,
+    clock,
+    random,
+    keyRing,
+    apiKeys: createApiKeys({ store, secret, clock, random }),
+    users: createUsers(store),
+    records: createSessionRecords(secret),
+    spaceTokens: createSpaceTokens({ tokens: createTokens({ ring: keyRing, clock, random }), publicUrl }),
+    loyalty: createLoyalty({ store, directory, clock, feed }),
+  };
+}
+
+function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
+  const { store, directory, clock, apiKeys, loyalty, keyRing } = parts;
+  const leaderboards = leaderboardRoutes({
+    store,
+    directory,
+    clock,
+    usernames: createUsernames({ store, clock }),
+    rewardsWriter: apiKeyGuard({ apiKeys, permission: "rewards:write" }),
+  });
+  const guards = { member: spaceGuard(parts), visitor: optionalSpaceGuard(parts) };
+  return {
+    identity: { name: "identity", family: "identity", routes: identityRoutes(parts) },
+    spaceTokens: { name: "space-tokens", family: "problem", routes: [tokenExchangeRoute(parts)] },
+    leaderboards: { name: "leaderboards", family: "problem", routes: leaderboards },
+    loyalty: { name: "loyalty", family: "problem", routes: loyaltyRoutes({ loyalty, ...guards }) },
+    keys: jwksArea({ ring: keyRing }),
+  };
+}

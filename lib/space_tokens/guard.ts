@@ -1,0 +1,85 @@
+/**
+ * Guards of routes that are called with a space token. The space is the one that the Host header names; a token of
+ * another space is not valid there.
+ *
+ * @module
+ */
+
+import { bearerToken } from "../auth/mod.ts";
+import type { Directory, Space } from "../directory/mod.ts";
+import { AppError } from "../errors/mod.ts";
+import { chain, type Guard, type GuardInput } from "../http/mod.ts";
+import type { Caller, SpaceTokens } from "./space_tokens.ts";
+
+/** What the guards need. */
+export interface SpaceGuardOptions {
+  readonly directory: Directory;
+  readonly spaceTokens: SpaceTokens;
+}
+
+/** A caller whose token was checked, or with {@linkcode optionalSpaceGuard} possibly nobody. */
+export interface SpaceVisit<C extends Caller | null = Caller> {
+  readonly space: Space;
+  readonly caller: C;
+}
+
+const bearerScheme = {
+  type: "http",
+  scheme: "bearer",
+  bearerFormat: "JWT",
+  description: "Access token of the space, from POST /api/auth/token",
+};
+
+/** Demands a token of the space. */
+export function spaceGuard(options: SpaceGuardOptions): Guard<SpaceVisit> {
+  return {
+    scheme: "spaceToken",
+    openapi: bearerScheme,
+    authenticate: input =>
+      chain(spaceOfRequest(options.directory, input.request), space => visit(options, input, space)),
+  };
+}
+
+/** Takes a token of the space if there is an Authorization header; a bad one is refused. */
+export function optionalSpaceGuard(options: SpaceGuardOptions): Guard<SpaceVisit<Caller | null>> {
+  return {
+    scheme: "spaceToken",
+    openapi: bearerScheme,
+    optional: true,
+    authenticate: input =>
+      chain(
+        spaceOfRequest(options.directory, input.request),
+        (space): SpaceVisit<Caller | null> | Promise<SpaceVisit> =>
+          input.request.headers.get("authorization") === null
+            ? { space, caller: null }
+            : visit(options, input, space),
+      ),
+  };
+}
+
+/**
+ * The space that a request is addressed to.
+ *
+ * @throws {AppError} `not_found` where no space answers to the Host.
+ */
+export function spaceOfRequest(directory: Directory, request: Request): Space | Promise<Space> {
+  return chain(directory.spaceOfHost(request.headers.get("host") ?? hostOfUrl(request.url)), space => {
+    if (space === null)
+      throw new AppError("not_found", "Cannot serve the request as no space has this host name");
+    return space;
+  });
+}
+
+function visit(
+  { spaceTokens }: SpaceGuardOptions,
+  { request }: GuardInput,
+  space: Space,
+): SpaceVisit | Promise<SpaceVisit> {
+  const token = bearerToken(request.headers.get("authorization"));
+  return chain(spaceTokens.verify(space, token), caller => ({ space, caller }));
+}
+
+/** A Request made by hand, as tests and some runtimes make them, has its host in the URL alone. */
+function hostOfUrl(url: string): string {
+  return new URL(url).host;
+}

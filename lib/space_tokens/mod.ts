@@ -1,0 +1,24 @@
+/**
+ * Access tokens of spaces, and the guards that demand them.
+ *
+ * @module
+ */
+
+export {
+  optionalSpaceGuard,
+  type SpaceGuardOptions,
+  type SpaceVisit,
+  spaceGuard,
+  spaceOfRequest,
+} from "./guard.ts";
+export {
+  type Caller,
+  createSpaceTokens,
+  type IssuedToken,
+  type ServiceCaller,
+  type SpaceTokens,
+  type SpaceTokensOptions,
+  spaceTokenTtlSeconds,
+  spaceUrl,
+  type UserCaller,
+} from "./space_tokens.ts";

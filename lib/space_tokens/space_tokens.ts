@@ -1,0 +1,126 @@
+/**
+ * Access tokens of a space: what the loyalty API and the batched audience paths accept.
+ *
+ * A user token implies its user. A service token belongs to a trusted back end: it reaches all users of the space and
+ * must name them.
+ *
+ * @module
+ */
+
+import type { Claims, Tokens } from "../auth/mod.ts";
+import { invalidToken } from "../auth/mod.ts";
+import type { Space } from "../directory/mod.ts";
+
+/** Life of a space token, in seconds. */
+export const spaceTokenTtlSeconds = 3_600;
+
+/** Media type of a space token's header. */
+const accessTokenType = "at+jwt";
+
+/** Who calls a space. */
+export type Caller = UserCaller | ServiceCaller;
+
+/** A signed-in user. */
+export interface UserCaller {
+  readonly kind: "user";
+  readonly userId: string;
+  readonly organisationId: string;
+  readonly spaceId: string;
+  /** The project that the user signed in to. */
+  readonly projectId: string;
+}
+
+/** A trusted back end. */
+export interface ServiceCaller {
+  readonly kind: "service";
+  /** The API key that the token was issued for. */
+  readonly keyId: string;
+  readonly organisationId: string;
+  readonly spaceId: string;
+  readonly permissions: readonly string[];
+}
+
+/** A token as `POST /api/auth/token` answers it. */
+export interface IssuedToken {
+  readonly accessToken: string;
+  readonly tokenType: "Bearer";
+  /** Seconds. */
+  readonly expiresIn: number;
+}
+
+/** Issues and verifies the tokens of spaces. */
+export interface SpaceTokens {
+  issue(space: Space, caller: Caller): Promise<IssuedToken>;
+  /**
+   * Who the token of the space speaks for; without a promise when the token was seen before.
+   *
+   * @throws {AppError} `invalid_token` or `token_expired`.
+   */
+  verify(space: Space, token: string): Caller | Promise<Caller>;
+}
+
+/** What space tokens need. */
+export interface SpaceTokensOptions {
+  readonly tokens: Tokens;
+  /** Address of the platform, without a trailing slash: that of spaces without a domain, and the scheme of all. */
+  readonly publicUrl: string;
+}
+
+/** The address of a space, without a trailing slash: the issuer and audience of its tokens. */
+export function spaceUrl(space: Space, publicUrl: string): string {
+  if (space.domain === undefined) return publicUrl;
+  return `${publicUrl.slice(0, publicUrl.indexOf(":"))}://${space.domain}`;
+}
+
+/** Creates the tokens of all spaces. */
+export function createSpaceTokens({ tokens, publicUrl }: SpaceTokensOptions): SpaceTokens {
+  const callers = new WeakMap<Claims, Caller>();
+  function callerOf(claims: Claims, space: Space): Caller {
+    const known = callers.get(claims);
+    if (known !== undefined) return known;
+    const caller = decodeCaller(claims);
+    if (caller.spaceId !== space.id || caller.organisationId !== space.organisationId)
+      throw invalidToken("space");
+    callers.set(claims, caller);
+    return caller;
+  }
+  return {
+    async issue(space, caller) {
+      const issuer = spaceUrl(space, publicUrl);
+      const accessToken = await tokens.sign({
+        typ: accessTokenType,
+        issuer,
+        audience: [issuer],
+        subject: caller.kind === "user" ? caller.userId : caller.keyId,
+        ttlSeconds: spaceTokenTtlSeconds,
+        claims: encodeCaller(caller),
+      });
+      return { accessToken, tokenType: "Bearer", expiresIn: spaceTokenTtlSeconds };
+    },
+    verify(space, token) {
+      const url = spaceUrl(space, publicUrl);
+      const claims = tokens.verify(token, { typ: accessTokenType, issuer: url, audience: url });
+      return claims instanceof Promise
+        ? claims.then(verified => callerOf(verified, space))
+        : callerOf(claims, space);
+    },
+  };
+}
+
+function encodeCaller(caller: Caller): Record<string, unknown> {
+  const { kind, organisationId: orgId, spaceId } = caller;
+  return caller.kind === "user"
+    ? { kind, orgId, spaceId, projectId: caller.projectId, scope: ["audience:read", "audience:write"] }
+    : { kind, orgId, spaceId, scope: caller.permissions };
+}
+
+function decodeCaller({ sub, kind, orgId, spaceId, projectId, scope }: Claims): Caller {
+  if (typeof orgId !== "string" || typeof spaceId !== "string") throw invalidToken("claims");
+  if (kind === "user" && typeof projectId === "string") {
+    return { kind, userId: sub, organisationId: orgId, spaceId, projectId };
+  }
+  if (kind === "service" && Array.isArray(scope) && scope.every(name => typeof name === "string")) {
+    return { kind, keyId: sub, organisationId: orgId, spaceId, permissions: scope };
+  }
+  throw invalidToken("claims");
+}

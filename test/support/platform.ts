@@ -1,0 +1,249 @@
+/** A platform with one organisation, space, project and event, and short ways to call it. */
+
+import { MasterSecret } from "../../lib/auth/mod.ts";
+import { type Seed, seedDirectory } from "../../lib/directory/mod.ts";
+import { createPlatform, type Platform, type PlatformOptions } from "../../lib/mod.ts";
+import type { Store } from "../../lib/storage/mod.ts";
+import { createTestClock } from "./clock.ts";
+import type { OpenStore } from "./stores.ts";
+
+/** Ids of the records that every test platform has. */
+export const ids = {
+  organisation: "0a000000-0000-4000-8000-000000000001",
+  space: "0b000000-0000-4000-8000-000000000001",
+  project: "0c000000-0000-4000-8000-000000000001",
+  event: "0d000000-0000-4000-8000-000000000001",
+  otherOrganisation: "0a000000-0000-4000-8000-000000000002",
+  otherSpace: "0b000000-0000-4000-8000-000000000002",
+  otherProject: "0c000000-0000-4000-8000-000000000002",
+} as const;
+
+/** The Host of the other organisation's space. */
+export const otherHost = "other.example";
+
+export const testSecret: MasterSecret = new MasterSecret(
+  "a master secret for tests, long enough to be accepted",
+);
+
+const metricSource = { type: "metric", metricId: "points" };
+const outcome = { var: "data.outcome" };
+
+/** A loyalty configuration with two metrics, a badge, two rules and one challenge of two missions. */
+export const loyalty = {
+  metrics: [
+    { id: "points", title: "Points" },
+    { id: "energy", title: "Energy", defaultValue: 5, minimumValue: 0, maximumValue: 7 },
+  ],
+  inventory: [{ id: "badges", title: "Badges", items: [{ id: "oracle", title: "Oracle" }] }],
+  actions: [
+    { name: "prediction", clientReportable: true },
+    { name: "rest", clientReportable: true },
+    { name: "adjust", clientReportable: false },
+  ],
+  rules: [
+    {
+      id: "exact",
+      trigger: { action: "prediction" },
+      when: { eq: [outcome, "exact"] },
+      effects: [{ type: "metric", metricId: "points", metricQuantity: 3 }],
+    },
+    {
+      id: "right",
+      trigger: { action: "prediction" },
+      when: { eq: [outcome, "right"] },
+      effects: [{ type: "metric", metricId: "points", metricQuantity: 1 }],
+    },
+    {
+      id: "rest",
+      trigger: { action: "rest" },
+      effects: [{ type: "metric", metricId: "energy", metricQuantity: 2 }],
+    },
+    {
+      id: "adjust",
+      trigger: { action: "adjust" },
+      effects: [{ type: "metric", metricId: "points", metricQuantity: -2 }],
+    },
+  ],
+  challenges: [
+    {
+      id: "0e000000-0000-4000-8000-000000000001",
+      title: "Oracle",
+      notification: { display: "toast", title: "Oracle!", message: "Three predictions, one exact." },
+      missions: [
+        {
+          id: "0f000000-0000-4000-8000-000000000001",
+          title: "Three predictions",
+          rule: { action: "prediction", count: 3 },
+        },
+        {
+          id: "0f000000-0000-4000-8000-000000000002",
+          title: "One exact",
+          notification: { display: "toast", title: "Exact!", message: "You called it." },
+          rule: { action: "prediction", when: { eq: [outcome, "exact"] } },
+        },
+      ],
+      rewards: [
+        { type: "metric", metricId: "points", metricQuantity: 10 },
+        { type: "inventory", inventorySetId: "badges", inventoryItemId: "oracle" },
+      ],
+    },
+  ],
+};
+
+/** The directory that every test platform starts with. */
+export const seed: Seed = {
+  organisations: [
+    { id: ids.organisation, name: "Club" },
+    { id: ids.otherOrganisation, name: "Rival" },
+  ],
+  spaces: [
+    { id: ids.space, organisationId: ids.organisation, name: "Club space" },
+    { id: ids.otherSpace, organisationId: ids.otherOrganisation, name: "Rival space", domain: otherHost },
+  ],
+  projects: [
+    {
+      id: ids.project,
+      spaceId: ids.space,
+      organisationId: ids.organisation,
+      name: "Club app",
+      settings: {
+        leaderboards: [
+          { id: "overall", source: metricSource },
+          { id: "speed", order: "asc", operator: "best" },
+          { id: "goals" },
+          {
+            id: "exacts",
+            source: { type: "action", action: "prediction", when: { eq: [outcome, "exact"] } },
+          },
+        ],
+        eventLeaderboards: [{ id: "round_1", source: metricSource }],
+      },
+    },
+    {
+      id: ids.otherProject,
+      spaceId: ids.otherSpace,
+      organisationId: ids.otherOrganisation,
+      name: "Rival app",
+    },
+  ],
+  events: [
+    { id: ids.event, projectId: ids.project, name: "Match", state: "current", startAt: 1_750_000_000 },
+  ],
+  loyalty: { [ids.space]: loyalty },
+};
+
+/** A platform under test. */
+export interface TestPlatform {
+  readonly platform: Platform;
+  readonly store: Store;
+  readonly clock: { now(): number; advance(ms: number): void };
+  /** Calls a path of the platform. A body is sent as JSON, with POST unless the options name a method. */
+  call(path: string, options?: CallOptions): Promise<Answer>;
+  /** Creates a noLogin user and signs it in to the space. */
+  fan(username: string): Promise<Fan>;
+  dispose(): Promise<void>;
+}
+
+/** How a call differs from a plain GET. */
+export interface CallOptions {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly token?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly host?: string;
+}
+
+/** An answer whose body has been read: parsed where it is JSON. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: assertions read members that only they know
+  readonly json: any;
+}
+
+/** A signed-in user. */
+export interface Fan {
+  readonly userId: string;
+  readonly externalId: string;
+  readonly token: string;
+  act(action: string, data?: Readonly<Record<string, unknown>>, actionId?: string): Promise<Answer>;
+  profile(): Promise<Answer["json"]>;
+}
+
+/** Opens a platform over a fresh store with the common seed. */
+export async function openPlatform(
+  open: OpenStore,
+  options: Partial<PlatformOptions> & { readonly seed?: Seed } = {},
+): Promise<TestPlatform> {
+  const clock = createTestClock();
+  const store = await open(clock.now);
+  await seedDirectory(store, options.seed ?? seed);
+  const platform = await createPlatform({
+    store,
+    secret: testSecret,
+    clock: clock.now,
+    defaultSpaceId: ids.space,
+    ...options,
+  });
+  const call: TestPlatform["call"] = (path, request) => callHandler(platform.fetch, path, request);
+  return {
+    platform,
+    store,
+    clock,
+    call,
+    fan: username => signIn(call, username),
+    async dispose() {
+      await platform.close();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function signIn(call: TestPlatform["call"], username: string): Promise<Fan> {
+  const selector = { projectId: ids.project, strategy: "simplified", provider: "noLogin" };
+  const created = await call("/v1/user", { body: { ...selector, data: { username } } });
+  const record = created.json.data;
+  const issued = await call("/api/auth/token", {
+    body: { type: "sessionRecord", projectId: ids.project, record },
+  });
+  const token: string = issued.json.data.accessToken;
+  return {
+    userId: record.userId,
+    externalId: record.externalId,
+    token,
+    act: (action, data = {}, actionId) =>
+      call("/api/loyalty/action", {
+        token,
+        body: { action, data, ...(actionId === undefined ? {} : { actionId }) },
+      }),
+    profile: async () => (await call("/api/loyalty/profile", { token })).json.data,
+  };
+}
+
+async function callHandler(
+  handler: Platform["fetch"],
+  path: string,
+  options: CallOptions = {},
+): Promise<Answer> {
+  const { body, token, headers, host = "club.example" } = options;
+  const isRaw = typeof body === "string";
+  const request = new Request(`http://${host}${path}`, {
+    method: options.method ?? (body === undefined ? "GET" : "POST"),
+    headers: {
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: isRaw ? body : JSON.stringify(body) }),
+  });
+  const response = await handler(request);
+  const text = await response.text();
+  const isJson = response.headers.get("content-type")?.includes("json") ?? false;
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: isJson && text !== "" ? JSON.parse(text) : undefined,
+  };
+}
