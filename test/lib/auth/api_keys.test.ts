@@ -297,13 +297,16 @@ describe("apiKeyGuard", () => {
   });
 });
 
-/** A text that is compared like bytes, whose units are counted as they are read. */
+/** Stands for a text that is compared like bytes, and tells when one of its units is read. */
 function counted(text: string, onRead: () => void): string {
-  return new Proxy(Object(text), {
-    get(target, member) {
-      if (typeof member !== "string" || !/^[0-9]+$/.test(member)) return Reflect.get(target, member, target);
-      onRead();
-      return text.charCodeAt(Number(member));
+  const units = new Proxy(
+    Array.from(text, unit => unit.charCodeAt(0)),
+    {
+      get(target, member) {
+        if (typeof member === "string" && /^[0-9]+$/.test(member)) onRead();
+        return Reflect.get(target, member, target);
+      },
     },
-  });
+  );
+  return units as unknown as string;
 }
