@@ -78,16 +78,20 @@ function declaredLength(request: Request): number | null {
   return value !== null && /^\d{1,15}$/.test(value) ? Number(value) : null;
 }
 
-async function readFramed(request: Request, limits: BodyLimits): Promise<ArrayBuffer> {
-  let stop: () => void = () => {};
-  const late = new Promise<never>((_, reject) => {
-    stop = limits.timer(() => reject(tooLate(limits.msMax)), limits.msMax);
+function readFramed(request: Request, { timer, msMax }: BodyLimits): Promise<ArrayBuffer> {
+  return new Promise((resolve, reject) => {
+    const stop = timer(() => reject(tooLate(msMax)), msMax);
+    request.arrayBuffer().then(
+      bytes => {
+        stop();
+        resolve(bytes);
+      },
+      () => {
+        stop();
+        reject(brokenOff());
+      },
+    );
   });
-  try {
-    return await Promise.race([request.arrayBuffer().catch(brokenOff), late]);
-  } finally {
-    stop();
-  }
 }
 
 async function readCounted(request: Request, limits: BodyLimits): Promise<Uint8Array> {
@@ -102,7 +106,7 @@ async function readCounted(request: Request, limits: BodyLimits): Promise<Uint8A
     const chunks: Uint8Array[] = [];
     let length = 0;
     for (;;) {
-      const { done, value } = await reader.read().catch(brokenOff);
+      const { done, value } = await reader.read();
       if (late) throw tooLate(limits.msMax);
       if (done) return join(chunks, length);
       length += value.byteLength;
@@ -112,6 +116,8 @@ async function readCounted(request: Request, limits: BodyLimits): Promise<Uint8A
       }
       chunks.push(value);
     }
+  } catch (error) {
+    throw error instanceof AppError ? error : brokenOff();
   } finally {
     stop();
   }
@@ -134,8 +140,8 @@ function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
   return joined;
 }
 
-function brokenOff(): never {
-  throw badJson("it broke off");
+function brokenOff(): AppError {
+  return badJson("it broke off");
 }
 
 function tooLate(msMax: number): AppError {

@@ -7,8 +7,8 @@ import type { ErrorFamily } from "./family.ts";
 import type { Meters } from "./metrics.ts";
 import { run, type Services } from "./pipeline.ts";
 import { isSaneRequestId } from "./request_id.ts";
-import { type ResponseFactory, respond } from "./respond.ts";
-import type { ClientInfo, Reply } from "./route.ts";
+import { respond } from "./respond.ts";
+import type { ClientInfo, Reply, ResponseFactory } from "./route.ts";
 import { Router } from "./router.ts";
 import { splitUrl } from "./target.ts";
 
@@ -44,14 +44,14 @@ export class Dispatcher {
       const observed = meters !== null || logger.enabled("info");
       const began = observed ? clock() : 0;
       const exchange = this.#open(request, info);
-      const { endpoint, captured, allow } = this.#router.find(request.method, exchange.target.path);
+      const { endpoint, allow } = this.#router.find(request.method, exchange.target.path);
       let reply: Reply;
       let failed = false;
       try {
         reply =
           endpoint === null
             ? this.#withoutEndpoint(allow, exchange)
-            : await run(endpoint, captured, exchange, this.#options);
+            : await run(endpoint, exchange, this.#options);
       } catch (error) {
         failed = true;
         reply = this.#fail(error, endpoint, exchange);
@@ -102,8 +102,8 @@ export class Dispatcher {
   }
 
   #close(reply: Reply, failed: boolean, endpoint: Endpoint | null, exchange: Exchange): Response {
-    const { createResponse } = this.#options;
-    const { requestId, extra } = exchange;
+    const { requestId, extra, info } = exchange;
+    const createResponse = info.createResponse ?? this.#options.createResponse;
     const head = exchange.request.method === "HEAD";
     const cacheable = !failed && endpoint?.route.cache === "public";
     try {

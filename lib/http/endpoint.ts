@@ -10,6 +10,7 @@ import { type ErrorFamily, families } from "./family.ts";
 import { problemFamily } from "./family_problem.ts";
 import { rateLimitPolicy } from "./rate_limit.ts";
 import type { AnyRoute, Area, BodySpec } from "./route.ts";
+import { type PathReader, pathReader } from "./router.ts";
 
 /** A route with what can be computed before the first request. */
 export interface Endpoint {
@@ -18,6 +19,7 @@ export interface Endpoint {
   readonly area: string;
   readonly route: AnyRoute;
   readonly family: ErrorFamily;
+  readonly readPath: PathReader;
   /** Authentication scheme for `WWW-Authenticate`. */
   readonly challenge: "Bearer" | "ApiKey";
   /** Null where the body is not read. */
@@ -93,6 +95,7 @@ function prepare(area: Area, route: AnyRoute): Endpoint {
     area: area.name,
     route,
     family: families[area.family],
+    readPath: pathReader(path),
     challenge: auth.openapi?.type === "apiKey" ? "ApiKey" : "Bearer",
     body: body === undefined ? null : prepareBody(body),
     limit: rateLimit === undefined ? null : { ...rateLimit, policy: rateLimitPolicy(rateLimit.rules) },

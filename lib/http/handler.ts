@@ -13,8 +13,8 @@ import { type Logger, silentLogger } from "./logger.ts";
 import { Meters } from "./metrics.ts";
 import { openapiDocument } from "./openapi.ts";
 import { requestIds } from "./request_id.ts";
-import { platformResponse, type ResponseFactory } from "./respond.ts";
-import type { Area, ClientInfo, Handler } from "./route.ts";
+import { platformResponse } from "./respond.ts";
+import type { Area, ClientInfo, Handler, ResponseFactory } from "./route.ts";
 import { systemArea } from "./system.ts";
 
 /** What a handler is built with; every part has a default. */
@@ -43,7 +43,7 @@ export interface HandlerOptions {
   readonly bodyMsMax?: number;
   /** @default systemTimer */
   readonly timer?: Timer;
-  /** @default platformResponse */
+  /** Makes answers where the runtime brings no factory of its own. @default platformResponse */
   readonly createResponse?: ResponseFactory;
 }
 

@@ -20,7 +20,6 @@ export {
 } from "./logger.ts";
 export { type EnvelopeOptions, empty, envelope, identityEnvelope, json, text } from "./replies.ts";
 export { requestIds } from "./request_id.ts";
-export type { ResponseFactory } from "./respond.ts";
 export * from "./route.ts";
 export { type ErrorFacts, errorFacts } from "./status.ts";
 export { fieldErrorsMax, type Subject, validate } from "./validate.ts";

@@ -13,7 +13,7 @@ import type { Endpoint, PreparedBody, PreparedLimit } from "./endpoint.ts";
 import { Credentials, type Exchange } from "./exchange.ts";
 import { badJson, parseJson } from "./json.ts";
 import type { Logger } from "./logger.ts";
-import { decodeParameters, noParameters, type Parameters, parseQuery } from "./query.ts";
+import { noParameters, type Parameters, parseQuery } from "./query.ts";
 import { spend } from "./rate_limit.ts";
 import { type Call, open, type Reply } from "./route.ts";
 import { validate } from "./validate.ts";
@@ -32,14 +32,9 @@ export interface Services {
  *
  * @throws whatever guard, checks or handler throw.
  */
-export async function run(
-  endpoint: Endpoint,
-  captured: Record<string, string> | null,
-  exchange: Exchange,
-  services: Services,
-): Promise<Reply> {
+export async function run(endpoint: Endpoint, exchange: Exchange, services: Services): Promise<Reply> {
   const { route } = endpoint;
-  const raw = captured === null ? noParameters : decodeParameters(captured);
+  const raw = endpoint.readPath(exchange.target.path);
   let principal: unknown = null;
   if (route.auth !== open) {
     const given = route.auth.authenticate(new Credentials(exchange, raw));

@@ -14,11 +14,23 @@ export const queryCharsMax = 8_192;
 /** Longest path parameter as sent, in UTF-16 units. */
 export const pathParameterCharsMax = 2_048;
 
-/** Decoded names and values; it has no prototype, so that a name such as `constructor` is only a name. */
+/** Decoded names and values, without the members that objects inherit: `constructor` is a name like any other. */
 export type Parameters = Readonly<Record<string, string>>;
 
+/** Unlike `Object.create(null)` an instance keeps the engine's fast property layout. */
+class Bag {
+  [name: string]: string;
+}
+Object.setPrototypeOf(Bag.prototype, null);
+Reflect.deleteProperty(Bag.prototype, "constructor");
+
+/** An empty set of parameters to fill. */
+export function emptyParameters(): Record<string, string> {
+  return new Bag();
+}
+
 /** What a route without parameters is given. */
-export const noParameters: Parameters = Object.freeze(Object.create(null));
+export const noParameters: Parameters = Object.freeze(emptyParameters());
 
 /**
  * Parses a query in the form encoding of the WHATWG URL standard: `+` is a space, `a` alone is `a=`.
@@ -29,32 +41,37 @@ export const noParameters: Parameters = Object.freeze(Object.create(null));
 export function parseQuery(query: string): Parameters {
   if (query === "") return noParameters;
   if (query.length > queryCharsMax) throw refuse("", `The query is longer than ${queryCharsMax} characters`);
-  const parsed: Record<string, string> = Object.create(null);
+  const parsed = emptyParameters();
   let pairs = 0;
-  for (const pair of query.split("&")) {
-    if (pair === "") continue;
-    pairs++;
-    if (pairs > queryPairsMax) throw refuse("", `The query has more than ${queryPairsMax} parameters`);
-    const equals = pair.indexOf("=");
-    const name = decodeForm(equals === -1 ? pair : pair.slice(0, equals), "");
-    if (name in parsed) throw refuse(name, "Is given more than once");
-    parsed[name] = equals === -1 ? "" : decodeForm(pair.slice(equals + 1), name);
+  for (let start = 0; start < query.length; ) {
+    const mark = query.indexOf("&", start);
+    const end = mark === -1 ? query.length : mark;
+    if (end > start) {
+      pairs++;
+      if (pairs > queryPairsMax) throw refuse("", `The query has more than ${queryPairsMax} parameters`);
+      addPair(parsed, query, start, end);
+    }
+    start = end + 1;
   }
   return parsed;
 }
 
 /**
- * Decodes captured path segments once: `%2F` becomes a slash inside the value.
+ * Decodes one path segment once: `%2F` becomes a slash inside the value.
  *
  * @throws `validation_failed` for malformed percent-encoding or a value beyond {@linkcode pathParameterCharsMax}.
  */
-export function decodeParameters(captured: Record<string, string>): Parameters {
-  for (const name in captured) {
-    const value = captured[name] ?? "";
-    if (value.length > pathParameterCharsMax) throw refuse(name, "Is too long");
-    if (value.includes("%")) captured[name] = decode(value, name);
-  }
-  return captured;
+export function decodeSegment(segment: string, name: string): string {
+  if (segment.length > pathParameterCharsMax) throw refuse(name, "Is too long");
+  return segment.includes("%") ? decode(segment, name) : segment;
+}
+
+function addPair(parsed: Record<string, string>, query: string, start: number, end: number): void {
+  const equals = query.indexOf("=", start);
+  const nameEnd = equals === -1 || equals > end ? end : equals;
+  const name = decodeForm(query.slice(start, nameEnd), "");
+  if (name in parsed) throw refuse(name, "Is given more than once");
+  parsed[name] = nameEnd === end ? "" : decodeForm(query.slice(nameEnd + 1, end), name);
 }
 
 function decodeForm(text: string, pointer: string): string {

@@ -5,13 +5,7 @@
  * @module
  */
 
-import type { Reply } from "./route.ts";
-
-/** Makes a Response; a runtime may bring a cheaper class than its global one. */
-export type ResponseFactory = (
-  body: string | ReadableStream<Uint8Array> | null,
-  init: { readonly status: number; readonly headers: Record<string, string> },
-) => Response;
+import type { Reply, ResponseFactory } from "./route.ts";
 
 /** What an answer carries beside its reply. */
 export interface Envelope {

@@ -20,7 +20,15 @@ export interface ClientInfo {
    * a body is read in one piece; otherwise it is counted chunk by chunk. @default false
    */
   readonly framed?: boolean;
+  /** Makes the answer where the runtime can write a cheaper one than its global `Response`. */
+  readonly createResponse?: ResponseFactory;
 }
+
+/** Makes a Response; a runtime may bring a cheaper class than its global one. */
+export type ResponseFactory = (
+  body: string | ReadableStream<Uint8Array> | null,
+  init: { readonly status: number; readonly headers: Record<string, string> },
+) => Response;
 
 /** The one signature that every runtime, framework and test calls. It never rejects. */
 export type Handler = (request: Request, info?: ClientInfo) => Promise<Response>;

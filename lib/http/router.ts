@@ -12,6 +12,7 @@
  */
 
 import { Router as IttyRouter } from "itty-router";
+import { decodeSegment, emptyParameters, noParameters, type Parameters } from "./query.ts";
 
 /** What the router needs to know of an endpoint. */
 export interface Located {
@@ -23,13 +24,10 @@ export interface Located {
 export type Found<T> =
   | {
       readonly endpoint: T;
-      /** Path parameters, still percent-encoded; null where the path has none. */
-      readonly captured: Record<string, string> | null;
       readonly allow: null;
     }
   | {
       readonly endpoint: null;
-      readonly captured: null;
       /** Methods that the path knows, for `Allow`; null where no route has this path. */
       readonly allow: string | null;
     };
@@ -78,12 +76,10 @@ export class Router<T extends Located> {
       if (sites === undefined) continue;
       for (const { methods, pattern } of sites) {
         const known = methods.get(method);
-        if (known === undefined) continue;
-        const groups = pattern.exec(path)?.groups;
-        if (groups !== undefined) return { endpoint: known.endpoint, captured: groups, allow: null };
+        if (known !== undefined && pattern.test(path)) return known;
       }
     }
-    return { endpoint: null, captured: null, allow: this.#allow(path) };
+    return { endpoint: null, allow: this.#allow(path) };
   }
 
   #allow(path: string): string | null {
@@ -114,6 +110,33 @@ export class Router<T extends Located> {
   }
 }
 
+/** Reads the parameters of a path that matches the pattern. */
+export type PathReader = (path: string) => Parameters;
+
+/**
+ * Prepares the reading of a pattern's parameters by position, which costs less than a match with named groups.
+ * The reader throws `validation_failed` for malformed percent-encoding.
+ */
+export function pathReader(pattern: string): PathReader {
+  const segments = pattern.split("/").slice(1);
+  const last = segments.findLastIndex(segment => segment.startsWith(":"));
+  if (last === -1) return () => noParameters;
+  const names = segments
+    .slice(0, last + 1)
+    .map(segment => (segment.startsWith(":") ? segment.slice(1) : null));
+  return path => {
+    const read = emptyParameters();
+    let start = 1;
+    for (const name of names) {
+      const slash = path.indexOf("/", start);
+      const end = slash === -1 ? path.length : slash;
+      if (name !== null) read[name] = decodeSegment(path.slice(start, end), name);
+      start = end + 1;
+    }
+    return read;
+  };
+}
+
 function compile<T>(path: string): Site<T> {
   const segments = path === "/" ? [] : path.split("/").slice(1);
   const wrong = segments.find(segment => !segmentShape.test(segment));
@@ -135,7 +158,7 @@ function addMethod<T extends Located>(site: Site<T>, endpoint: T): void {
     throw new TypeError(`Cannot route ${method} ${path}: ${site.path} names the same parameters otherwise`);
   }
   if (site.methods.has(method)) throw new TypeError(`Cannot route ${method} ${path} twice`);
-  const found = { endpoint, captured: null, allow: null };
+  const found = { endpoint, allow: null };
   site.methods.set(method, found);
   if (method === "GET") site.methods.set("HEAD", found);
 }
