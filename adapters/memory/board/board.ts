@@ -1,0 +1,79 @@
+/**
+ * One board: a ranked set that changes its form with its size, and the range and rank queries of the contract over it.
+ *
+ * @module
+ */
+import type { BoardEntry, BoardRange, ReadBoard, Standing } from "../../../lib/storage/contract.ts";
+import { LargeSet } from "./large_set.ts";
+import type { BoardRow, RankedSet } from "./ranked_set.ts";
+import { SmallSet } from "./small_set.ts";
+
+/** Most members that are kept in a plain sorted array. */
+export const smallMembersMax = 64;
+/** At this many members a large board turns back; far below `smallMembersMax`, so that it does not go to and fro. */
+export const shrinkMembersMax = 16;
+
+/** Ranked members with score, tie and asOf. */
+export class Board {
+  readonly #seed: number;
+  #set: RankedSet = new SmallSet();
+
+  /** `seed` makes the placement of members unpredictable to clients; it changes no result. */
+  constructor(seed = 0) {
+    this.#seed = seed;
+  }
+
+  /** The number of members. */
+  get size(): number {
+    return this.#set.size;
+  }
+
+  /** The row of a member, or undefined where it is absent. */
+  get(member: string): BoardRow | undefined {
+    return this.#set.get(member);
+  }
+
+  /** Inserts the row, or replaces that of its member. */
+  put(row: BoardRow): void {
+    this.#set.put(row);
+    if (this.#set.size > smallMembersMax && this.#set instanceof SmallSet)
+      this.#turnInto(new LargeSet(this.#seed));
+  }
+
+  /** Takes the member out; answers whether it was there. */
+  remove(member: string): boolean {
+    const removed = this.#set.remove(member);
+    if (this.#set.size <= shrinkMembersMax && this.#set instanceof LargeSet) this.#turnInto(new SmallSet());
+    return removed;
+  }
+
+  /** Score, tie and competition rank of a member, or null where it is absent. */
+  standing(member: string): Standing | null {
+    const row = this.#set.get(member);
+    if (row === undefined) return null;
+    return { score: row.score, tie: row.tie, below: this.#set.below(row.score) };
+  }
+
+  /** Answers a range query. */
+  range(query: Omit<ReadBoard, "type" | "key">): BoardRange {
+    const { limit, offset = 0, min, max, reverse = false } = query;
+    const set = this.#set;
+    const from = min === undefined ? 0 : set.below(min);
+    const to = max === undefined ? set.size : set.upTo(max);
+    const count = Math.min(limit, to - from - offset);
+    const entries: BoardEntry[] =
+      count > 0 ? set.slice(reverse ? to - 1 - offset : from + offset, count, reverse) : [];
+    return { entries, size: set.size };
+  }
+
+  /** Every row in no particular order. Rows that change between two steps may or may not be among them. */
+  rows(): Iterator<BoardRow> {
+    return this.#set.rows();
+  }
+
+  #turnInto(form: RankedSet): void {
+    const rows = this.#set.rows();
+    for (let step = rows.next(); !step.done; step = rows.next()) form.put(step.value);
+    this.#set = form;
+  }
+}

@@ -1,0 +1,257 @@
+/**
+ * The order of a large ranked set: entries (score, tie, slot) in counted blocks of up to 256, a sorted list cut into
+ * pieces, with a Fenwick tree over the counts.
+ *
+ * An insertion finds its block by binary search over the first entries, its place by binary search inside, and shifts
+ * half a block of typed arrays at most, which costs less than the cache misses of a tree's path. A full block splits in
+ * half, or opens a new block where the entry goes to the very end, so that ascending input fills blocks completely.
+ * Blocks that fall below a quarter are merged with a neighbour. Entries with equal score and tie are ordered by the
+ * comparison of their members, which the caller supplies.
+ *
+ * @module
+ */
+import { BlockRow } from "./block_row.ts";
+import { BlockSlab, type BlockView, blockEntries, blockView } from "./block_slab.ts";
+import type { Place } from "./fenwick.ts";
+
+const mergeBelow: number = blockEntries / 4;
+const mergedMax: number = (blockEntries / 4) * 3;
+
+/** Slots ordered by score, tie and member. */
+export class Order {
+  readonly #row: BlockRow = new BlockRow();
+  readonly #slab: BlockSlab = new BlockSlab();
+  readonly #compare: (slot: number, other: number) => number;
+  readonly #view: BlockView = blockView();
+  readonly #other: BlockView = blockView();
+  readonly #place: Place = { block: 0, offset: 0 };
+
+  /** `compareMembers` orders two slots whose score and tie are equal. */
+  constructor(compareMembers: (slot: number, other: number) => number) {
+    this.#compare = compareMembers;
+    this.#row.insert(0, this.#slab.take());
+    this.#row.rebuild();
+  }
+
+  /** Adds an entry that is not there. */
+  insert(score: number, tie: number, slot: number): void {
+    this.#insertAt(this.#position(score, tie, slot), score, tie, slot);
+  }
+
+  /** Removes an entry that is there. */
+  remove(score: number, tie: number, slot: number): void {
+    const position = this.#position(score, tie, slot);
+    this.#removeAt(position, this.#offset(position, score, tie, slot));
+    if (this.#count(position) < mergeBelow) this.#merge(position);
+  }
+
+  /** Moves an entry to another score and tie. */
+  move(score: number, tie: number, slot: number, newScore: number, newTie: number): void {
+    const position = this.#position(score, tie, slot);
+    const target = this.#position(newScore, newTie, slot);
+    const from = this.#offset(position, score, tie, slot);
+    if (position === target) {
+      this.#moveInside(position, from, newScore, newTie, slot);
+    } else if (this.#count(position) > mergeBelow) {
+      this.#removeAt(position, from);
+      this.#insertAt(target, newScore, newTie, slot);
+    } else {
+      // Merging renumbers the positions.
+      this.remove(score, tie, slot);
+      this.insert(newScore, newTie, slot);
+    }
+  }
+
+  /** How many scores are lower than this one, or with `inclusive` lower or equal. */
+  below(score: number, inclusive: boolean): number {
+    const { scores, size } = this.#row;
+    let low = 0;
+    let high = size;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const other = scores[middle] as number;
+      if (other < score || (inclusive && other === score)) low = middle + 1;
+      else high = middle;
+    }
+    return low === 0 ? 0 : this.#row.before(low - 1) + this.#belowInside(low - 1, score, inclusive);
+  }
+
+  /** Calls `visit` with the slots of `count` entries from an ordinal on, upwards or downwards. */
+  visit(start: number, count: number, reverse: boolean, visit: (slot: number) => void): void {
+    this.#row.locate(start, this.#place);
+    let { block: position, offset } = this.#place;
+    let view = this.#open(position, 0);
+    const step = reverse ? -1 : 1;
+    for (let left = count; left > 0; left--) {
+      if (offset < 0 || offset >= this.#count(position)) {
+        position += step;
+        view = this.#open(position, 0);
+        offset = reverse ? this.#count(position) - 1 : 0;
+      }
+      visit(view.slots[view.base + offset] as number);
+      offset += step;
+    }
+  }
+
+  #count(position: number): number {
+    return this.#row.counts[position] as number;
+  }
+
+  #open(position: number, entries: number): BlockView {
+    this.#slab.open(this.#row.blocks[position] as number, entries, this.#view);
+    return this.#view;
+  }
+
+  /** The last block whose first entry is not above the given one, else the first block. */
+  #position(score: number, tie: number, slot: number): number {
+    const { scores, ties, slots, size } = this.#row;
+    let low = 1;
+    let high = size;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const other = scores[middle] as number;
+      const above =
+        other === score
+          ? this.#above(ties[middle] as number, slots[middle] as number, tie, slot)
+          : other > score;
+      if (above) high = middle;
+      else low = middle + 1;
+    }
+    return low - 1;
+  }
+
+  /** The offset in the block of the first entry that is not below the given one. */
+  #offset(position: number, score: number, tie: number, slot: number): number {
+    const { keys, slots, base } = this.#open(position, 0);
+    let low = base;
+    let high = base + this.#count(position);
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const other = keys[middle * 2] as number;
+      const below =
+        other === score
+          ? this.#above(tie, slot, keys[middle * 2 + 1] as number, slots[middle] as number)
+          : other < score;
+      if (below) low = middle + 1;
+      else high = middle;
+    }
+    return low - base;
+  }
+
+  /** Whether the first of two entries with equal scores is above the second. */
+  #above(tie: number, slot: number, otherTie: number, otherSlot: number): boolean {
+    return tie === otherTie ? slot !== otherSlot && this.#compare(slot, otherSlot) > 0 : tie > otherTie;
+  }
+
+  #belowInside(position: number, score: number, inclusive: boolean): number {
+    const { keys, base } = this.#open(position, 0);
+    let low = base;
+    let high = base + this.#count(position);
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const other = keys[middle * 2] as number;
+      if (other < score || (inclusive && other === score)) low = middle + 1;
+      else high = middle;
+    }
+    return low - base;
+  }
+
+  #insertAt(position: number, score: number, tie: number, slot: number): void {
+    let target = position;
+    let at = this.#offset(position, score, tie, slot);
+    if (this.#count(position) === blockEntries) {
+      target = this.#divide(position, at);
+      at = this.#offset(target, score, tie, slot);
+    }
+    const count = this.#count(target);
+    const view = this.#open(target, count + 1);
+    shift(view, at, count, 1);
+    write(view, at, score, tie, slot);
+    if (at === 0) this.#row.setFirst(target, score, tie, slot);
+    this.#row.grow(target, 1);
+  }
+
+  #removeAt(position: number, at: number): void {
+    const count = this.#count(position);
+    shift(this.#open(position, 0), at + 1, count, -1);
+    this.#row.grow(position, -1);
+    if (at === 0 && count > 1) this.#refreshFirst(position);
+  }
+
+  #moveInside(position: number, from: number, score: number, tie: number, slot: number): void {
+    const to = this.#offset(position, score, tie, slot);
+    const at = to > from ? to - 1 : to;
+    const view = this.#open(position, 0);
+    if (to > from) shift(view, from + 1, to, -1);
+    else shift(view, to, from, 1);
+    write(view, at, score, tie, slot);
+    if (from === 0 || at === 0) this.#refreshFirst(position);
+  }
+
+  #refreshFirst(position: number): void {
+    const { keys, slots, base } = this.#open(position, 0);
+    this.#row.setFirst(
+      position,
+      keys[base * 2] as number,
+      keys[base * 2 + 1] as number,
+      slots[base] as number,
+    );
+  }
+
+  /** Cuts a full block so that an entry fits at offset `at`; answers the position to which it now belongs. */
+  #divide(position: number, at: number): number {
+    const atEnd = at === blockEntries && position === this.#row.size - 1;
+    const kept = atEnd ? blockEntries : blockEntries / 2;
+    this.#row.insert(position + 1, this.#slab.take());
+    this.#transfer(position, position + 1, kept);
+    if (!atEnd) this.#refreshFirst(position + 1);
+    this.#row.rebuild();
+    return atEnd || at > kept ? position + 1 : position;
+  }
+
+  #merge(position: number): void {
+    if (this.#row.size === 1) return;
+    const left = position === 0 || this.#isRoomierAfter(position) ? position : position - 1;
+    const wasEmpty = this.#count(left) === 0;
+    const hasEmpty = wasEmpty || this.#count(left + 1) === 0;
+    if (!hasEmpty && this.#count(left) + this.#count(left + 1) > mergedMax) return;
+    this.#transfer(left + 1, left, 0);
+    this.#slab.release(this.#row.blocks[left + 1] as number);
+    this.#row.remove(left + 1);
+    if (wasEmpty) this.#refreshFirst(left);
+    this.#row.rebuild();
+  }
+
+  #isRoomierAfter(position: number): boolean {
+    return position + 1 < this.#row.size && this.#count(position + 1) < this.#count(position - 1);
+  }
+
+  /** Moves all entries of a block from offset `from` on to the end of another block. */
+  #transfer(source: number, target: number, from: number): void {
+    const { blocks, counts } = this.#row;
+    const moved = this.#count(source) - from;
+    const kept = this.#count(target);
+    this.#slab.open(blocks[target] as number, kept + moved, this.#other);
+    const { keys, slots, base } = this.#open(source, 0);
+    const start = base + from;
+    const end = start + moved;
+    this.#other.keys.set(keys.subarray(start * 2, end * 2), (this.#other.base + kept) * 2);
+    this.#other.slots.set(slots.subarray(start, end), this.#other.base + kept);
+    counts[source] = from;
+    counts[target] = kept + moved;
+  }
+}
+
+function shift(view: BlockView, from: number, to: number, by: number): void {
+  const start = view.base + from;
+  const end = view.base + to;
+  view.keys.copyWithin((start + by) * 2, start * 2, end * 2);
+  view.slots.copyWithin(start + by, start, end);
+}
+
+function write(view: BlockView, offset: number, score: number, tie: number, slot: number): void {
+  const at = view.base + offset;
+  view.keys[at * 2] = score;
+  view.keys[at * 2 + 1] = tie;
+  view.slots[at] = slot;
+}

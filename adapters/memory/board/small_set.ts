@@ -1,0 +1,70 @@
+/**
+ * The ranked set for few members: one sorted array of rows, searched member by member.
+ *
+ * Most boards are tiny (a duel, a private league), and a hundred bytes of array serve them better than any index. All
+ * operations are O(n) for n up to a few dozen.
+ *
+ * @module
+ */
+import type { BoardEntry } from "../../../lib/storage/contract.ts";
+import { compareUtf8 } from "../../../lib/storage/utf8.ts";
+import type { BoardRow, RankedSet } from "./ranked_set.ts";
+
+/** A sorted array of rows. */
+export class SmallSet implements RankedSet {
+  readonly #rows: BoardRow[] = [];
+
+  get size(): number {
+    return this.#rows.length;
+  }
+
+  get(member: string): BoardRow | undefined {
+    for (const row of this.#rows) if (row.member === member) return row;
+    return undefined;
+  }
+
+  put(row: BoardRow): void {
+    this.remove(row.member);
+    let at = this.#rows.length;
+    for (let before = this.#rows[at - 1]; before !== undefined && compare(before, row) > 0; ) {
+      at--;
+      before = this.#rows[at - 1];
+    }
+    this.#rows.splice(at, 0, row);
+  }
+
+  remove(member: string): boolean {
+    const at = this.#rows.findIndex(row => row.member === member);
+    if (at < 0) return false;
+    this.#rows.splice(at, 1);
+    return true;
+  }
+
+  below(score: number): number {
+    let count = 0;
+    for (const row of this.#rows) if (row.score < score) count++;
+    return count;
+  }
+
+  upTo(score: number): number {
+    let count = 0;
+    for (const row of this.#rows) if (row.score <= score) count++;
+    return count;
+  }
+
+  slice(start: number, count: number, reverse: boolean): BoardEntry[] {
+    const rows = reverse
+      ? this.#rows.slice(start - count + 1, start + 1).reverse()
+      : this.#rows.slice(start, start + count);
+    return rows.map(({ member, score, tie }) => ({ member, score, tie }));
+  }
+
+  rows(): Iterator<BoardRow> {
+    // A copy: an insertion between two steps would shift the rows under a live iterator.
+    return [...this.#rows].values();
+  }
+}
+
+function compare(a: BoardRow, b: BoardRow): number {
+  return a.score - b.score || a.tie - b.tie || compareUtf8(a.member, b.member);
+}

@@ -1,0 +1,206 @@
+/**
+ * The writes of a commit: each is applied at once, and leaves behind how to undo it and how to replay it.
+ *
+ * Later writes see earlier ones and a refusal may come from any of them, so a refused commit undoes what it has done.
+ * The same undo serves when a journal loses a commit after it was applied. Undoing happens in reverse order, and never
+ * between the writes of one commit, so nobody observes it.
+ *
+ * @module
+ */
+import type { Add, Append, Batch, Delete, Put, Score, Unscore, Write } from "../../lib/storage/contract.ts";
+import { tallyFieldsMax } from "../../lib/storage/limits.ts";
+import { type BoardRow, noAsOf } from "./board/ranked_set.ts";
+import type { Effect } from "./effect.ts";
+import { Log } from "./log.ts";
+import type { State, Tally } from "./state.ts";
+
+/** What a write answers: its result, or `refused` where a guard does not hold. */
+type Answer = number | string | null | typeof refused;
+
+const refused: unique symbol = Symbol("refused");
+
+/** One commit while it is applied, and afterwards what is needed to take it back. */
+export class Change {
+  readonly results: (number | string | null)[] = [];
+  /** What to keep of it; empty where nothing changed. */
+  readonly effects: Effect[] = [];
+  readonly version: string;
+  readonly #state: State;
+  readonly #partition: string;
+  readonly #undos: (() => void)[] = [];
+
+  constructor(state: State, partition: string, version: string) {
+    this.#state = state;
+    this.#partition = partition;
+    this.version = version;
+  }
+
+  /**
+   * Applies the writes; answers the key at fault, with nothing changed, where a guard refuses one.
+   *
+   * @throws RangeError with nothing changed, where a tally would have too many fields
+   */
+  apply(writes: Batch["writes"]): string | undefined {
+    try {
+      for (const write of writes) {
+        const answer = this.#write(write);
+        if (answer === refused) {
+          this.undo();
+          return write.key;
+        }
+        this.results.push(answer);
+      }
+    } catch (error) {
+      this.undo();
+      throw error;
+    }
+    this.#state.prune(this.#partition);
+    return undefined;
+  }
+
+  /** Takes the commit back. All commits after it must have been taken back before. */
+  undo(): void {
+    for (let undo = this.#undos.pop(); undo !== undefined; undo = this.#undos.pop()) undo();
+    this.#state.prune(this.#partition);
+  }
+
+  #write(write: Write): Answer {
+    switch (write.type) {
+      case "put":
+        return this.#put(write);
+      case "delete":
+        return this.#delete(write);
+      case "add":
+        return this.#add(write);
+      case "score":
+        return this.#score(write);
+      case "unscore":
+        return this.#unscore(write);
+      case "append":
+        return this.#append(write);
+    }
+  }
+
+  #put({ key, value, expireAt }: Put): Answer {
+    const state = this.#state;
+    const partition = this.#partition;
+    const before = state.open(partition).get("record", key);
+    const until = expireAt ?? Number.POSITIVE_INFINITY;
+    const { version } = this;
+    state.setRecord(partition, key, { partition, key, value, version, expireAt: until, place: -1 });
+    this.#undos.push(() => state.setRecord(partition, key, before));
+    this.effects.push(["put", key, value, version, expireAt ?? null]);
+    return null;
+  }
+
+  #delete({ shape, key }: Delete): Answer {
+    const state = this.#state;
+    const partition = this.#partition;
+    const space = state.open(partition);
+    if (shape === "record") {
+      const before = space.get(shape, key);
+      if (before === undefined) return null;
+      state.setRecord(partition, key, undefined);
+      this.#undos.push(() => state.setRecord(partition, key, before));
+    } else {
+      const before = space.get(shape, key);
+      if (before === undefined) return null;
+      space.delete(shape, key);
+      this.#undos.push(() => state.open(partition).set(shape, key, before));
+    }
+    this.effects.push(["delete", shape, key]);
+    return null;
+  }
+
+  #add(write: Add): Answer {
+    const { key, field, by } = write;
+    const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = write;
+    const space = this.#state.open(this.#partition);
+    const found = space.get("tally", key);
+    const before = found?.get(field);
+    const sum = (before ?? 0) + by;
+    if (!Number.isSafeInteger(sum) || sum < min || sum > max) return refused;
+    const tally: Tally = found ?? new Map();
+    if (before === undefined && tally.size >= tallyFieldsMax) {
+      throw new RangeError(`Cannot add to the tally: it has ${tally.size} fields, at most ${tallyFieldsMax}`);
+    }
+    if (found === undefined) space.set("tally", key, tally);
+    tally.set(field, sum);
+    this.#undos.push(() => {
+      if (found === undefined) this.#state.open(this.#partition).delete("tally", key);
+      else if (before === undefined) tally.delete(field);
+      else tally.set(field, before);
+    });
+    this.effects.push(["add", key, field, sum]);
+    return sum;
+  }
+
+  #score(write: Score): Answer {
+    const { key, member } = write;
+    const space = this.#state.open(this.#partition);
+    const found = space.get("board", key);
+    const before = found?.get(member);
+    const row = scored(write, before);
+    if (row === undefined) return refused;
+    if (row === before) return row.score;
+    const board = found ?? this.#state.newBoard();
+    if (found === undefined) space.set("board", key, board);
+    board.put(row);
+    this.#undos.push(() => {
+      if (before !== undefined) board.put(before);
+      else if (found !== undefined) board.remove(member);
+      else this.#state.open(this.#partition).delete("board", key);
+    });
+    this.effects.push(["score", key, member, row.score, row.tie, row.asOf]);
+    return row.score;
+  }
+
+  #unscore({ key, member }: Unscore): Answer {
+    const space = this.#state.open(this.#partition);
+    const board = space.get("board", key);
+    const before = board?.get(member);
+    if (board === undefined || before === undefined) return null;
+    board.remove(member);
+    if (board.size === 0) space.delete("board", key);
+    this.#undos.push(() => {
+      board.put(before);
+      if (board.size === 1) this.#state.open(this.#partition).set("board", key, board);
+    });
+    this.effects.push(["unscore", key, member]);
+    return null;
+  }
+
+  #append({ key, value, at, maxLength }: Append): Answer {
+    const space = this.#state.open(this.#partition);
+    const found = space.get("log", key);
+    const log = found ?? new Log();
+    const { ms, seq } = log.next(at);
+    if (found === undefined) space.set("log", key, log);
+    log.push({ ms, seq, value });
+    const dropped = log.size > maxLength ? log.drop(log.size - maxLength) : undefined;
+    this.#undos.push(() => {
+      log.pop();
+      if (dropped !== undefined) log.restore(dropped);
+      if (log.size === 0) this.#state.open(this.#partition).delete("log", key);
+    });
+    const first = log.first ?? { ms, seq };
+    this.effects.push(["append", key, ms, seq, value, first.ms, first.seq]);
+    return `${ms}-${seq}`;
+  }
+}
+
+/** The row after a score write: the same object where nothing changes, undefined where a guard refuses it. */
+function scored(write: Score, before: BoardRow | undefined): BoardRow | undefined {
+  const { op, member, tie = 0, asOf } = write;
+  // Adding 0 turns -0 into 0.
+  const given = write.score + 0;
+  if (before === undefined) return { member, score: given, tie: tie + 0, asOf: asOf ?? noAsOf };
+  if (asOf !== undefined && asOf <= before.asOf) return before;
+  let score = given;
+  if (op === "add") score += before.score;
+  else if (op === "min") score = Math.min(before.score, given);
+  else if (op === "max") score = Math.max(before.score, given);
+  if (!Number.isFinite(score)) return undefined;
+  if (score !== before.score) return { member, score, tie: tie + 0, asOf: asOf ?? before.asOf };
+  return asOf === undefined ? before : { ...before, asOf };
+}
