@@ -22,3 +22,12 @@ export const tallyFieldsMax = 10_000;
 export const logLengthMax = 100_000;
 /** Largest tie stamp: 13 decimal digits, which as Unix milliseconds lasts until the year 2286. */
 export const tieMax = 9_999_999_999_999;
+
+/** Most rules that one `take` of a limiter may spend. */
+export const limitRulesMax = 16;
+/** Most messages in one `push`, `take` or `ack` of a queue. */
+export const queueBatchMax = 1_000;
+/** Longest lease of a message, in ms. */
+export const leaseMsMax = 86_400_000;
+/** Longest name of a blob, in characters. */
+export const blobNameCharactersMax = 256;

@@ -10,3 +10,11 @@ export { keyName, platformPartition, type Tenant, tenantPartition } from "./name
 export * from "./ports.ts";
 export { compareUtf8, utf8Length } from "./utf8.ts";
 export { validateBatch, validateReads } from "./validate.ts";
+export {
+  validateAck,
+  validateBlobName,
+  validateBlobRange,
+  validateLease,
+  validatePush,
+  validateTake,
+} from "./validate_ports.ts";

@@ -3,19 +3,18 @@
  *
  * @module
  */
+import { comparable, count, integer, name, text, unknown } from "./_assert.ts";
 import type { Batch, Read, Traits, Write } from "./contract.ts";
 import {
   checksMax,
   commitBytesMax,
   logLengthMax,
-  nameBytesMax,
   partitionBytesMax,
   rangeLimitMax,
   readsMax,
   tallyFieldsMax,
   tieMax,
 } from "./limits.ts";
-import { utf8Length } from "./utf8.ts";
 
 const cursorPattern = /^\d{1,16}-\d{1,20}$/;
 const shapes: ReadonlySet<string> = new Set(["record", "tally", "board", "log"]);
@@ -121,50 +120,4 @@ function validateWrite(write: Write, traits: Traits): number {
     default:
       return unknown("write", write);
   }
-}
-
-function name(value: string, what: string): void {
-  text(value, what, 1, nameBytesMax);
-}
-
-/** Checks a string and returns its UTF-8 bytes. */
-function text(value: string, what: string, min: number, max: number): number {
-  if (typeof value !== "string") {
-    throw new TypeError(`Cannot use the storage: ${what} must be a string, is ${typeof value}`);
-  }
-  // A UTF-16 unit is at least one byte: the exact count of an enormous string is never needed to refuse it.
-  const bytes = value.length > max ? value.length : utf8Length(value);
-  if (bytes === undefined) throw new TypeError(`Cannot use the storage: ${what} has a lone surrogate`);
-  if (bytes < min || bytes > max) {
-    throw new RangeError(`Cannot use the storage: ${what} must have ${min} to ${max} bytes, has ${bytes}`);
-  }
-  return bytes;
-}
-
-function count(value: number, what: string, max: number): void {
-  if (value > max)
-    throw new RangeError(`Cannot use the storage: ${what} must be at most ${max}, is ${value}`);
-}
-
-function integer(
-  value: number,
-  what: string,
-  min: number = Number.MIN_SAFE_INTEGER,
-  max: number = Number.MAX_SAFE_INTEGER,
-): void {
-  if (!Number.isSafeInteger(value) || value < min || value > max) {
-    throw new RangeError(
-      `Cannot use the storage: ${what} must be an integer from ${min} to ${max}, is ${value}`,
-    );
-  }
-}
-
-function comparable(value: number, what: string): void {
-  if (typeof value !== "number" || Number.isNaN(value)) {
-    throw new RangeError(`Cannot use the storage: ${what} must be a number, is ${value}`);
-  }
-}
-
-function unknown(what: string, value: unknown): never {
-  throw new TypeError(`Cannot use the storage: unknown ${what} in ${JSON.stringify(value)}`);
 }
