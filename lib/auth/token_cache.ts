@@ -1,9 +1,13 @@
 /**
  * Remembers which tokens carried a good signature, so that a token seen before costs no cryptography.
  *
- * Two generations of a Map keyed by the token: when the younger is full or old it becomes the elder, and the elder is
- * dropped as a whole. So there is no bookkeeping on a hit, and eviction is one assignment. Only the signature is
- * remembered; whoever asks checks the claims each time.
+ * Two generations of a Map: when the younger is full or old it becomes the elder, and the elder is dropped as a whole.
+ * So there is no bookkeeping on a hit, and eviction is one assignment. Only the signature is remembered; whoever asks
+ * checks the claims each time.
+ *
+ * The Map is keyed by the end of the token, which is the end of its signature, and the entry holds the token to compare:
+ * hashing 43 characters instead of 400 halves the cost of a hit. Tokens with the same end displace each other and no
+ * more; that needs two good signatures which agree in 256 bits.
  *
  * @module
  */
@@ -26,12 +30,16 @@ export interface VerifiedToken {
   readonly pair: KeyPair;
 }
 
+/** Length of the end of a token that keys the cache: 256 bits in base64url. */
+const tailChars = 43;
+
 interface Entry extends VerifiedToken {
+  readonly token: string;
   /** Unix ms. */
   readonly until: number;
 }
 
-/** Memory that an entry takes at most: the key, the parsed claims, and the objects around them. */
+/** Memory of an entry in bytes, as measured for access tokens: the token, its parsed claims and the objects around them. */
 export function entryBytes(token: string): number {
   return 512 + 2 * token.length;
 }
@@ -45,8 +53,9 @@ export class TokenCache {
 
   /** What was remembered of the token, unless its time is over at `now`, in Unix ms. */
   get(token: string, now: number): VerifiedToken | undefined {
-    const entry = this.#young.get(token) ?? this.#elder.get(token);
-    return entry !== undefined && now < entry.until ? entry : undefined;
+    const tail = token.slice(-tailChars);
+    const entry = this.#young.get(tail) ?? this.#elder.get(tail);
+    return entry !== undefined && now < entry.until && entry.token === token ? entry : undefined;
   }
 
   /** Remembers the token from `now` (Unix ms) until it expires, for {@linkcode tokenCacheAgeMsMax} at most. */
@@ -55,9 +64,11 @@ export class TokenCache {
     if (until <= now) return;
     const bytes = entryBytes(token);
     if (this.#isFull(bytes) || now - this.#youngSince >= tokenCacheAgeMsMax) this.#age(now);
-    if (!this.#young.has(token)) this.#youngBytes += bytes;
+    const tail = token.slice(-tailChars);
+    const displaced = this.#young.get(tail);
+    this.#youngBytes += displaced === undefined ? bytes : bytes - entryBytes(displaced.token);
     const { typ, claims, pair } = verified;
-    this.#young.set(token, { typ, claims, pair, until });
+    this.#young.set(tail, { token, typ, claims, pair, until });
   }
 
   /** The number of tokens remembered. */

@@ -52,6 +52,27 @@ describe("the token cache", () => {
     }
     assert.ok(size * entryBytes(pad) > tokenCacheBytesMax * 0.9, `at most ${size} entries`);
   });
+  it("counts a token once, however often it is put", () => {
+    const cache = new TokenCache();
+    const token = "x".repeat(8_000);
+    const puts = Math.ceil(tokenCacheBytesMax / entryBytes(token));
+    cache.put("first", verified(1_000), 0);
+    for (let index = 0; index < puts; index++) cache.put(token, verified(1_000), 0);
+    cache.put("last", verified(1_000), 0);
+    assert.equal(cache.size, 3);
+    assert.ok(cache.get("first", 1));
+  });
+  it("never answers one token for another that ends alike", () => {
+    const cache = new TokenCache();
+    const tail = "x".repeat(60);
+    cache.put(`a.${tail}`, verified(1_000), 0);
+    assert.equal(cache.get(`b.${tail}`, 1), undefined);
+    assert.equal(cache.get(tail, 1), undefined);
+    assert.ok(cache.get(`a.${tail}`, 1));
+    cache.put(`b.${tail}`, verified(1_000), 0);
+    assert.ok(cache.get(`b.${tail}`, 1));
+    assert.equal(cache.get(`a.${tail}`, 1), undefined);
+  });
   it("lets go of what it no longer answers", () => {
     const cache = new TokenCache();
     for (let index = 0; index < 100; index++) cache.put(`t${index}`, verified(1_000), 0);
