@@ -15,9 +15,8 @@ export interface TestClock {
   advance(ms: number): void;
 }
 
-/** Something fresh to test, with the clock injected into it. */
+/** Something fresh to test. */
 export interface Fixture {
-  readonly clock: TestClock;
   /** Releases what the fixture holds; runs after each test. */
   dispose(): Promise<void> | void;
 }
@@ -25,6 +24,8 @@ export interface Fixture {
 /** A store that no other test has touched. */
 export interface StoreFixture extends Fixture {
   readonly store: Store;
+  /** The clock that the store lives by. */
+  readonly clock: TestClock;
   /** Another handle on the same data, for example a second client. @default the store itself */
   readonly peer?: Store;
 }

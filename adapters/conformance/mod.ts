@@ -26,8 +26,11 @@ import { recordCases } from "./records.ts";
 import { scoreCases } from "./scores.ts";
 import { tallyCases } from "./tallies.ts";
 
+export { type BlobsConformanceOptions, type BlobsFixture, blobsConformance } from "./blobs.ts";
 export { ConformanceError } from "./expect.ts";
 export type { Fixture, Runner, StoreFixture, TestClock } from "./harness.ts";
+export { type LimiterConformanceOptions, type LimiterFixture, limiterConformance } from "./limiter.ts";
+export { type QueueConformanceOptions, type QueueFixture, queueConformance } from "./queue.ts";
 
 /** The seeds of the random runs where none are given. */
 export const defaultSeeds: readonly number[] = [1, 2, 3, 4];

@@ -14,8 +14,9 @@ export interface LimitRule {
   readonly windowMs: number;
 }
 
-/** The answer of a limiter. */
+/** The answer of a limiter. Times are whole milliseconds, rounded up: waiting that long is always enough. */
 export interface LimitVerdict {
+  /** Whether this rule allowed the cost; it is spent only where every rule did. */
   readonly allowed: boolean;
   /** Units that may be spent right now. */
   readonly remaining: number;
@@ -27,7 +28,11 @@ export interface LimitVerdict {
 
 /** Counts the use of something by a subject. One round trip; may live on another server than the store. */
 export interface Limiter extends AsyncDisposable {
-  /** Spends `cost` units (default 1) of every rule, or of none where one refuses. One verdict per rule, in order. */
+  /**
+   * Spends `cost` units (default 1) of every rule, or of none where one refuses. One verdict per rule, in order.
+   *
+   * @throws {RangeError} The cost exceeds the limit of a rule: no waiting would ever allow it.
+   */
   take(subject: string, rules: readonly LimitRule[], cost?: number): Promise<readonly LimitVerdict[]>;
   /** Forgets what the subject spent under the rules. */
   reset(subject: string, rules: readonly LimitRule[]): Promise<void>;
@@ -43,7 +48,10 @@ export interface BlobInfo {
 export interface Blobs extends AsyncDisposable {
   /** Stores the stream under the name, replacing what was there only once the whole stream has arrived. */
   put(name: string, body: ReadableStream<Uint8Array>): Promise<BlobInfo>;
-  /** Opens bytes `start` (default 0) to `end` exclusive (default the size), or answers null where the name is unknown. */
+  /**
+   * Opens bytes `start` (default 0) to `end` exclusive (default the size), or answers null where the name is unknown.
+   * Bounds beyond the size count as the size, which is always that of the whole blob.
+   */
   get(
     name: string,
     range?: { readonly start?: number; readonly end?: number },

@@ -1,0 +1,270 @@
+/** The limiter port as tests. */
+import type { Limiter, LimitRule, LimitVerdict } from "../../lib/storage/ports.ts";
+import { equal, ok, rejects } from "./expect.ts";
+import { type Fixture, type Register, type Runner, registrar, type TestClock } from "./harness.ts";
+import { awkwardNames } from "./names.ts";
+import { createRandom } from "./random.ts";
+
+/** A limiter that no other test has touched. */
+export interface LimiterFixture extends Fixture {
+  readonly limiter: Limiter;
+  /** The clock that the limiter lives by. */
+  readonly clock: TestClock;
+  /** Another handle on the same counts. @default the limiter itself */
+  readonly peer?: Limiter;
+}
+
+/** What to test and with which runner. */
+export interface LimiterConformanceOptions extends Runner {
+  /** Creates a limiter that no other test sees. */
+  factory(): Promise<LimiterFixture> | LimiterFixture;
+}
+
+/** Ten at once, then one every 100 ms. */
+const tenPerSecond: LimitRule = { name: "ten", limit: 10, windowMs: 1_000 };
+
+/** Registers the whole suite for a {@linkcode Limiter}. */
+export function limiterConformance(options: LimiterConformanceOptions): void {
+  const test = registrar<LimiterFixture>(options, () => options.factory());
+  options.describe("limiter", () => {
+    rateCases(test);
+    ruleCases(test);
+    subjectCases(test);
+    raceCases(test);
+    modelCase(test);
+  });
+}
+
+function rateCases(test: Register<LimiterFixture>): void {
+  test("the whole limit may be spent at once and then nothing", async ({ limiter }) => {
+    for (let left = 9; left >= 0; left--) {
+      const resetMs = (10 - left) * 100;
+      equal(await one(limiter, "s", tenPerSecond), {
+        allowed: true,
+        remaining: left,
+        resetMs,
+        retryAfterMs: 0,
+      });
+    }
+    const refused = { allowed: false, remaining: 0, resetMs: 1_000, retryAfterMs: 100 };
+    equal(await one(limiter, "s", tenPerSecond), refused);
+    equal(await one(limiter, "s", tenPerSecond), refused, "a refusal costs nothing");
+  });
+
+  test("a unit comes back at its millisecond and not before", async ({ limiter, clock }) => {
+    await limiter.take("s", [tenPerSecond], 10);
+    clock.advance(99);
+    equal(await one(limiter, "s", tenPerSecond), {
+      allowed: false,
+      remaining: 0,
+      resetMs: 901,
+      retryAfterMs: 1,
+    });
+    clock.advance(1);
+    equal(await one(limiter, "s", tenPerSecond), {
+      allowed: true,
+      remaining: 0,
+      resetMs: 1_000,
+      retryAfterMs: 0,
+    });
+    equal((await one(limiter, "s", tenPerSecond)).allowed, false);
+  });
+
+  test("everything is back after the window, and never more than the limit", async ({ limiter, clock }) => {
+    await limiter.take("s", [tenPerSecond], 10);
+    clock.advance(1_000_000);
+    equal((await one(limiter, "s", tenPerSecond, 10)).allowed, true);
+    equal((await one(limiter, "s", tenPerSecond)).allowed, false);
+  });
+
+  test("a cost is spent as a whole or not at all, and the wait is for that cost", async ({
+    limiter,
+    clock,
+  }) => {
+    equal(await one(limiter, "s", tenPerSecond, 7), {
+      allowed: true,
+      remaining: 3,
+      resetMs: 700,
+      retryAfterMs: 0,
+    });
+    const refused = { allowed: false, remaining: 3, resetMs: 700, retryAfterMs: 100 };
+    equal(await one(limiter, "s", tenPerSecond, 4), refused);
+    equal((await one(limiter, "s", tenPerSecond, 3)).allowed, true);
+    clock.advance(399);
+    equal(await one(limiter, "s", tenPerSecond, 4), {
+      allowed: false,
+      remaining: 3,
+      resetMs: 601,
+      retryAfterMs: 1,
+    });
+    clock.advance(1);
+    equal((await one(limiter, "s", tenPerSecond, 4)).allowed, true);
+  });
+
+  test("limits that do not divide their window are exact too", async ({ limiter }) => {
+    for (const [limit, windowMs] of [
+      [1, 1],
+      [3, 1_000],
+      [7, 1_000],
+      [97, 60_000],
+      [600, 1_000],
+      [1_000, 7],
+    ] as const) {
+      const rule = { name: `${limit}/${windowMs}`, limit, windowMs };
+      for (let left = limit - 1; left >= 0; left--) {
+        const { allowed, remaining } = await one(limiter, "s", rule);
+        equal([allowed, remaining], [true, left], rule.name);
+      }
+      const refused = await one(limiter, "s", rule);
+      equal([refused.allowed, refused.retryAfterMs], [false, Math.ceil(windowMs / limit)], rule.name);
+    }
+  });
+
+  test("waiting as long as told is always enough", async ({ limiter, clock }) => {
+    const rule = { name: "odd", limit: 7, windowMs: 999 };
+    for (let round = 0; round < 200; round++) {
+      const verdict = await one(limiter, "s", rule, 1 + (round % 7));
+      if (verdict.allowed) continue;
+      ok(verdict.retryAfterMs > 0, "a refusal asks for no wait");
+      clock.advance(verdict.retryAfterMs);
+      equal((await one(limiter, "s", rule, 1 + (round % 7))).allowed, true, `round ${round}`);
+    }
+  });
+}
+
+function ruleCases(test: Register<LimiterFixture>): void {
+  const hourly: LimitRule = { name: "hourly", limit: 12, windowMs: 3_600_000 };
+
+  test("each rule has its own verdict, in the order given", async ({ limiter }) => {
+    equal(await limiter.take("s", [hourly, tenPerSecond], 2), [
+      { allowed: true, remaining: 10, resetMs: 600_000, retryAfterMs: 0 },
+      { allowed: true, remaining: 8, resetMs: 200, retryAfterMs: 0 },
+    ]);
+    equal(
+      (await limiter.take("s", [tenPerSecond, hourly])).map(({ remaining }) => remaining),
+      [7, 9],
+    );
+  });
+
+  test("where one rule refuses, no rule is spent", async ({ limiter, clock }) => {
+    await limiter.take("s", [tenPerSecond], 10);
+    const refused = await limiter.take("s", [hourly, tenPerSecond]);
+    equal(refused, [
+      { allowed: true, remaining: 12, resetMs: 0, retryAfterMs: 0 },
+      { allowed: false, remaining: 0, resetMs: 1_000, retryAfterMs: 100 },
+    ]);
+    clock.advance(1_000);
+    equal((await one(limiter, "s", hourly, 12)).allowed, true);
+    const other = await limiter.take("s", [tenPerSecond, hourly]);
+    equal(
+      other.map(({ allowed }) => allowed),
+      [true, false],
+    );
+    equal((await one(limiter, "s", tenPerSecond, 10)).allowed, true);
+  });
+
+  test("no rules, no verdicts", async ({ limiter }) => {
+    equal(await limiter.take("s", []), []);
+    await limiter.reset("s", []);
+  });
+
+  test("reset forgets what was spent under its rules alone", async ({ limiter, peer = limiter }) => {
+    await limiter.take("s", [tenPerSecond, hourly], 10);
+    await limiter.take("other", [tenPerSecond], 10);
+    await peer.reset("s", [tenPerSecond]);
+    equal((await one(limiter, "s", tenPerSecond, 10)).allowed, true);
+    equal((await one(limiter, "s", hourly, 3)).allowed, false);
+    equal((await one(limiter, "other", tenPerSecond)).allowed, false);
+    await limiter.reset("never seen", [tenPerSecond]);
+  });
+
+  test("misuse is refused before anything is spent", async ({ limiter }) => {
+    const bad = [TypeError, RangeError];
+    for (const cost of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 11]) {
+      await rejects(async () => limiter.take("s", [tenPerSecond], cost), bad, `cost ${cost}`);
+    }
+    for (const subject of ["", "\ud800", "x".repeat(513)]) {
+      await rejects(async () => limiter.take(subject, [tenPerSecond]), bad, "subject");
+    }
+    for (const rule of [
+      { limit: 0 },
+      { limit: 1.5 },
+      { windowMs: 0 },
+      { windowMs: Number.NaN },
+      { name: "" },
+    ]) {
+      await rejects(async () => limiter.take("s", [tenPerSecond, { ...tenPerSecond, ...rule }]), bad, "rule");
+    }
+    const many = Array.from({ length: 17 }, (_, index) => ({ ...tenPerSecond, name: `r${index}` }));
+    await rejects(async () => limiter.take("s", many), bad, "17 rules");
+    equal(
+      (await limiter.take("s", many.slice(0, 16), 10)).every(({ allowed }) => allowed),
+      true,
+    );
+    equal((await one(limiter, "s", tenPerSecond, 10)).allowed, true);
+  });
+}
+
+function subjectCases(test: Register<LimiterFixture>): void {
+  test("every awkward subject and rule name is counted by itself", async ({ limiter }) => {
+    const once = { name: "once", limit: 1, windowMs: 1_000 };
+    const pairs = [
+      ["a", "b:c"],
+      ["a:b", "c"],
+      ["{a}", "b"],
+      ["a", "{b}"],
+      ["a\0b", "c"],
+      ["a", "b\0c"],
+    ] as const;
+    for (const subject of awkwardNames) equal((await one(limiter, subject, once)).allowed, true, subject);
+    for (const subject of awkwardNames) equal((await one(limiter, subject, once)).allowed, false, subject);
+    for (const [subject, name] of pairs)
+      equal((await one(limiter, subject, { ...once, name })).allowed, true, name);
+  });
+}
+
+function raceCases(test: Register<LimiterFixture>): void {
+  test("of 64 parallel takes exactly as many are allowed as the limit has units", async ({
+    limiter,
+    peer = limiter,
+  }) => {
+    const verdicts = await Promise.all(
+      Array.from({ length: 64 }, (_, index) => one(index % 2 === 0 ? limiter : peer, "s", tenPerSecond)),
+    );
+    const allowed = verdicts.filter(verdict => verdict.allowed);
+    equal(allowed.map(({ remaining }) => remaining).sort(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+}
+
+function modelCase(test: Register<LimiterFixture>): void {
+  test("a random run agrees with the rate in exact fractions", async ({ limiter, clock }) => {
+    const random = createRandom(7);
+    const rule = { name: "model", limit: 7, windowMs: 1_000 };
+    // What is owed, in ms * limit: integers, so that the model is exact.
+    let owed = 0;
+    for (let step = 0; step < 1_000; step++) {
+      if (random.chance(0.6)) {
+        const ms = random.integer(400);
+        clock.advance(ms);
+        owed = Math.max(0, owed - ms * rule.limit);
+      }
+      const cost = 1 + random.integer(3);
+      const allowed = owed + cost * rule.windowMs <= rule.windowMs * rule.limit;
+      const over = owed + cost * rule.windowMs - rule.windowMs * rule.limit;
+      if (allowed) owed += cost * rule.windowMs;
+      const expected: LimitVerdict = {
+        allowed,
+        remaining: Math.floor((rule.windowMs * rule.limit - owed) / rule.windowMs),
+        resetMs: Math.ceil(owed / rule.limit),
+        retryAfterMs: allowed ? 0 : Math.ceil(over / rule.limit),
+      };
+      equal(await one(limiter, "s", rule, cost), expected, `step ${step}`);
+    }
+  });
+}
+
+async function one(limiter: Limiter, subject: string, rule: LimitRule, cost?: number): Promise<LimitVerdict> {
+  const [verdict, ...others] = await limiter.take(subject, [rule], cost);
+  ok(verdict !== undefined && others.length === 0, "one rule must have one verdict");
+  return verdict;
+}

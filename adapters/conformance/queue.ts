@@ -1,0 +1,285 @@
+/** The queue port as tests. */
+import { AppError } from "../../lib/errors/mod.ts";
+import { queueBatchMax, valueBytesMax } from "../../lib/storage/limits.ts";
+import type { Delivery, Queue } from "../../lib/storage/ports.ts";
+import { equal, ok, rejects } from "./expect.ts";
+import { type Fixture, type Register, type Runner, registrar, type TestClock } from "./harness.ts";
+import { awkwardNames } from "./names.ts";
+
+/** A queue that no other test has touched. */
+export interface QueueFixture extends Fixture {
+  readonly queue: Queue;
+  /** The clock that the leases are counted by. */
+  readonly clock: TestClock;
+  /** How many unsettled messages a topic of this queue may hold, 64 to 1,000. */
+  readonly depthMax: number;
+  /** Another handle on the same messages. @default the queue itself */
+  readonly peer?: Queue;
+}
+
+/** What to test and with which runner. */
+export interface QueueConformanceOptions extends Runner {
+  /** Creates a queue that no other test sees. */
+  factory(): Promise<QueueFixture> | QueueFixture;
+}
+
+const leaseMs = 1_000;
+
+/** Registers the whole suite for a {@linkcode Queue}. */
+export function queueConformance(options: QueueConformanceOptions): void {
+  const test = registrar<QueueFixture>(options, () => options.factory());
+  options.describe("queue", () => {
+    orderCases(test);
+    leaseCases(test);
+    boundCases(test);
+    raceCases(test);
+  });
+}
+
+function orderCases(test: Register<QueueFixture>): void {
+  test("messages are handed out in the order of arrival under the ids of their push", async ({
+    queue,
+    peer = queue,
+  }) => {
+    const first = await queue.push("t", ["a", "b"]);
+    const second = await peer.push("t", ["c"]);
+    equal(await take(queue, 10), [
+      { id: first[0], body: "a", attempts: 1 },
+      { id: first[1], body: "b", attempts: 1 },
+      { id: second[0], body: "c", attempts: 1 },
+    ]);
+  });
+
+  test("take hands out at most its limit and never waits", async ({ queue }) => {
+    equal(await take(queue, 5), []);
+    await queue.push("t", ["a", "b", "c"]);
+    equal(
+      (await take(queue, 2)).map(({ body }) => body),
+      ["a", "b"],
+    );
+    equal(
+      (await take(queue, 2)).map(({ body }) => body),
+      ["c"],
+    );
+    equal(await take(queue, 2), []);
+  });
+
+  test("pushing nothing accepts nothing", async ({ queue }) => {
+    equal(await queue.push("t", []), []);
+    equal(await queue.depth("t"), 0);
+  });
+
+  test("bodies come back exactly, the empty one too", async ({ queue }) => {
+    const bodies = ["", "\0", "～😀", "[]", " ", "v".repeat(100_000)];
+    await queue.push("t", bodies);
+    equal(
+      (await take(queue, 10)).map(({ body }) => body),
+      bodies,
+    );
+  });
+
+  test("every awkward topic is a queue of its own", async ({ queue }) => {
+    for (const topic of awkwardNames) await queue.push(topic, [`to ${topic}`]);
+    for (const topic of awkwardNames) {
+      const found = await queue.take(topic, { consumer: topic, limit: 10, leaseMs });
+      equal(
+        found.map(({ body }) => body),
+        [`to ${topic}`],
+        topic,
+      );
+    }
+  });
+}
+
+function leaseCases(test: Register<QueueFixture>): void {
+  test("a message under a lease is handed to nobody else until the lease ends", async ({
+    queue,
+    peer = queue,
+    clock,
+  }) => {
+    await queue.push("t", ["a"]);
+    const [first] = await take(queue, 1);
+    clock.advance(leaseMs - 1);
+    equal(await take(peer, 1, "other"), []);
+    clock.advance(1);
+    equal(await take(peer, 1, "other"), [{ id: first?.id, body: "a", attempts: 2 }]);
+  });
+
+  test("messages whose lease ended come before new ones, in the order of arrival", async ({
+    queue,
+    clock,
+  }) => {
+    await queue.push("t", ["a", "b", "c", "d"]);
+    await take(queue, 2);
+    clock.advance(leaseMs);
+    equal(
+      (await take(queue, 3)).map(({ body, attempts }) => [body, attempts]),
+      [
+        ["a", 2],
+        ["b", 2],
+        ["c", 1],
+      ],
+    );
+  });
+
+  test("attempts count every time a message is handed out", async ({ queue, clock }) => {
+    await queue.push("t", ["a"]);
+    for (let attempts = 1; attempts <= 5; attempts++) {
+      equal(
+        (await take(queue, 1, `consumer ${attempts}`)).map(delivery => delivery.attempts),
+        [attempts],
+      );
+      clock.advance(leaseMs);
+    }
+  });
+
+  test("leases of different length end each at its time", async ({ queue, clock }) => {
+    await queue.push("t", ["long", "short"]);
+    await queue.take("t", { consumer: "c", limit: 1, leaseMs: 5_000 });
+    await queue.take("t", { consumer: "c", limit: 1, leaseMs: 100 });
+    clock.advance(100);
+    equal(
+      (await take(queue, 5)).map(({ body }) => body),
+      ["short"],
+    );
+    clock.advance(4_900);
+    equal(
+      (await take(queue, 5)).map(({ body }) => body),
+      ["long", "short"],
+    );
+  });
+
+  test("a settled message is never handed out again", async ({ queue, peer = queue, clock }) => {
+    await queue.push("t", ["a", "b", "c"]);
+    const [a, , c] = await take(queue, 3);
+    ok(a !== undefined && c !== undefined, "three were pushed");
+    await peer.ack("t", [a.id, c.id]);
+    await peer.ack("t", [a.id]);
+    equal(await queue.depth("t"), 1);
+    clock.advance(leaseMs);
+    equal(
+      (await take(queue, 5)).map(({ body }) => body),
+      ["b"],
+    );
+  });
+
+  test("a consumer that settles late still settles, also what another holds or nobody took", async ({
+    queue,
+    clock,
+  }) => {
+    const [a, b] = await queue.push("t", ["a", "b"]);
+    ok(a !== undefined && b !== undefined, "two were pushed");
+    await take(queue, 1, "late");
+    clock.advance(leaseMs);
+    await take(queue, 1, "other");
+    await queue.ack("t", [a, b]);
+    clock.advance(leaseMs);
+    equal(await take(queue, 5), []);
+    equal(await queue.depth("t"), 0);
+  });
+
+  test("ids of other topics and unknown ids are ignored", async ({ queue }) => {
+    const [id] = await queue.push("t", ["a"]);
+    ok(id !== undefined, "one was pushed");
+    await queue.push("other", ["b"]);
+    await queue.ack("none", [id]);
+    await queue.ack("t", ["0-1", "nonsense"]);
+    equal([await queue.depth("t"), await queue.depth("other")], [1, 1]);
+  });
+}
+
+function boundCases(test: Register<QueueFixture>): void {
+  test("the depth counts what is not settled", async ({ queue }) => {
+    equal(await queue.depth("t"), 0);
+    await queue.push("t", ["a", "b", "c"]);
+    const [a] = await take(queue, 2);
+    equal(await queue.depth("t"), 3);
+    await queue.ack("t", [a?.id ?? ""]);
+    equal(await queue.depth("t"), 2);
+  });
+
+  test("a push beyond depthMax is refused as busy and accepts none of its messages", async ({
+    queue,
+    depthMax,
+  }) => {
+    const bodies = Array.from({ length: depthMax - 1 }, (_, index) => String(index));
+    const [first] = await queue.push("t", bodies);
+    const error = await rejects(() => queue.push("t", ["x", "y"]), [AppError], "two more");
+    equal((error as AppError).code, "busy");
+    equal(await queue.depth("t"), depthMax - 1);
+    await queue.push("t", ["last"]);
+    await rejects(() => queue.push("t", ["x"]), [AppError], "one more");
+    await queue.push("other", ["a"]);
+    await take(queue, 1);
+    await rejects(() => queue.push("t", ["x"]), [AppError], "a lease frees nothing");
+    await queue.ack("t", [first ?? ""]);
+    await queue.push("t", ["x"]);
+    equal(await queue.depth("t"), depthMax);
+  });
+
+  test("misuse is refused", async ({ queue }) => {
+    const bad = [TypeError, RangeError];
+    const lease = { consumer: "c", limit: 1, leaseMs };
+    for (const name of ["", "\ud800", "x".repeat(513)]) {
+      await rejects(async () => queue.push(name, ["a"]), bad, "topic of push");
+      await rejects(async () => queue.take(name, lease), bad, "topic of take");
+      await rejects(async () => queue.take("t", { ...lease, consumer: name }), bad, "consumer");
+    }
+    for (const limit of [0, -1, 1.5, Number.NaN, queueBatchMax + 1]) {
+      await rejects(async () => queue.take("t", { ...lease, limit }), bad, `limit ${limit}`);
+    }
+    for (const ms of [0, -1, 1.5, Number.NaN, 86_400_001]) {
+      await rejects(async () => queue.take("t", { ...lease, leaseMs: ms }), bad, `lease ${ms}`);
+    }
+    await rejects(async () => queue.push("t", ["a", "\ud800"]), bad, "ill-formed body");
+    await rejects(async () => queue.push("t", ["a", "x".repeat(valueBytesMax + 1)]), bad, "long body");
+    await rejects(
+      async () =>
+        queue.push(
+          "t",
+          Array.from({ length: queueBatchMax + 1 }, () => "x"),
+        ),
+      bad,
+      "batch",
+    );
+    equal(await queue.depth("t"), 0);
+  });
+}
+
+function raceCases(test: Register<QueueFixture>): void {
+  test("competing consumers never hold the same message", async ({ queue, peer = queue }) => {
+    const bodies = Array.from({ length: 60 }, (_, index) => String(index));
+    await queue.push("t", bodies);
+    const taken = await Promise.all(
+      Array.from({ length: 32 }, (_, index) => take(index % 2 === 0 ? queue : peer, 3, `consumer ${index}`)),
+    );
+    equal(
+      taken
+        .flat()
+        .map(({ body }) => Number(body))
+        .sort((a, b) => a - b),
+      bodies.map(Number),
+    );
+  });
+
+  test("the messages of one push stay together in order, however many push", async ({
+    queue,
+    peer = queue,
+  }) => {
+    await Promise.all(
+      Array.from({ length: 16 }, (_, index) =>
+        (index % 2 === 0 ? queue : peer).push("t", [`${index} a`, `${index} b`]),
+      ),
+    );
+    const found = await take(queue, 100);
+    equal(found.length, 32);
+    equal(new Set(found.map(({ id }) => id)).size, 32, "distinct ids");
+    for (let index = 0; index < 32; index += 2) {
+      equal(found[index + 1]?.body, found[index]?.body.replace(" a", " b"));
+    }
+  });
+}
+
+function take(queue: Queue, limit: number, consumer: string = "consumer"): Promise<readonly Delivery[]> {
+  return queue.take("t", { consumer, limit, leaseMs });
+}
