@@ -1,0 +1,102 @@
+import { parseArgs } from "node:util";
+import { nearest } from "./_nearest.ts";
+import { variables } from "./config.ts";
+
+/** What a command line asks for. */
+export type Invocation =
+  | { readonly kind: "help" }
+  | { readonly kind: "version" }
+  | {
+      readonly kind: "serve";
+      readonly demo: boolean;
+      readonly envFile: string | null;
+      /** Values of the settings' flags. */
+      readonly flags: Readonly<Record<string, string>>;
+    }
+  | { readonly kind: "wrong"; readonly message: string };
+
+interface Flag {
+  readonly type: "boolean" | "string";
+  readonly short?: string;
+}
+
+const ownFlags: Readonly<Record<string, Flag>> = {
+  demo: { type: "boolean" },
+  "env-file": { type: "string" },
+  help: { type: "boolean", short: "h" },
+  version: { type: "boolean", short: "v" },
+};
+const settingFlags: Readonly<Record<string, Flag>> = Object.fromEntries(
+  variables.flatMap(({ flag }) => (flag === undefined ? [] : [[flag, { type: "string" }]])),
+);
+const flags = { ...ownFlags, ...settingFlags };
+const commands = ["serve", "help", "version"];
+
+/** Understands the arguments behind the program's name. */
+export function parseCommandLine(args: readonly string[]): Invocation {
+  const { tokens } = parseArgs({ args: [...args], options: flags, strict: false, tokens: true });
+  const words: string[] = [];
+  const given = new Map<string, string>();
+  for (const token of tokens) {
+    if (token.kind === "positional") words.push(token.value);
+    if (token.kind !== "option") continue;
+    const fault = faultOf(token.name, token.rawName, token.value);
+    if (fault !== null) return { kind: "wrong", message: fault };
+    given.set(token.name, token.value ?? "");
+  }
+  if (given.has("help") || (words.length === 0 && given.size === 0)) return { kind: "help" };
+  if (given.has("version")) return { kind: "version" };
+  return commandOf(words, given);
+}
+
+function faultOf(name: string, rawName: string, value: string | undefined): string | null {
+  const known = flags[name];
+  if (known === undefined) {
+    const meant = nearest(name, Object.keys(flags));
+    return `There is no ${rawName}.${meant === null ? "" : ` Did you mean --${meant}?`}`;
+  }
+  if (known.type === "string" && (value === undefined || value === "")) return `${rawName} needs a value.`;
+  if (known.type === "boolean" && value !== undefined) return `${rawName} takes no value.`;
+  return null;
+}
+
+function commandOf([command, extra]: readonly string[], given: ReadonlyMap<string, string>): Invocation {
+  if (command === undefined) return { kind: "wrong", message: "A command is missing." };
+  if (extra !== undefined) return { kind: "wrong", message: `${command} takes no argument "${extra}".` };
+  if (command === "help" || command === "version") return { kind: command };
+  if (command !== "serve") {
+    const meant = nearest(command, commands);
+    const hint = meant === null ? "" : ` Did you mean ${meant}?`;
+    return { kind: "wrong", message: `There is no command "${command}".${hint}` };
+  }
+  const settings = [...given].filter(([name]) => name in settingFlags);
+  return {
+    kind: "serve",
+    demo: given.has("demo"),
+    envFile: given.get("env-file") ?? null,
+    flags: Object.fromEntries(settings),
+  };
+}
+
+/** The text of `--help`. */
+export function helpText(): string {
+  const rows = variables.map(({ name, flag, value, description, otherwise }) => {
+    const heading = flag === undefined ? name : `${name}, --${flag} <${value}>`;
+    return `  ${heading}\n      ${description}. Default: ${otherwise}.`;
+  });
+  return [
+    "Usage: grandstand serve [--demo] [--env-file <path>] [settings]",
+    "",
+    "  serve       Serve every area on one port until SIGTERM or SIGINT",
+    "  help        Print this help (also --help, -h)",
+    "  version     Print the version (also --version, -v)",
+    "",
+    "  --demo      Fill an empty store with demo data and print lines to paste",
+    "  --env-file  Read variables from a file; those of the environment win",
+    "",
+    "Settings, by variable or flag; a flag wins:",
+    ...rows,
+    "",
+    "Exit codes: 0 stopped, 1 failed, 2 wrong usage or settings.",
+  ].join("\n");
+}

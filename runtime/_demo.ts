@@ -1,0 +1,51 @@
+import { writeFile } from "node:fs/promises";
+import { bytesToHex } from "@noble/hashes/utils.js";
+import { type Demo, type DemoIds, demoWalk, describeDemo, type Platform } from "../lib/mod.ts";
+import { platformPartition, type Store } from "../lib/storage/mod.ts";
+
+const secretBytes = 48;
+
+/**
+ * The master secret of a demo: made at the first start and kept with the data, so that every later start and every
+ * other process on the same store has it too. This is for trying out: who reads the store reads the secret.
+ */
+export async function demoSecret(store: Store): Promise<string> {
+  const partition = platformPartition("demo");
+  const made = bytesToHex(crypto.getRandomValues(new Uint8Array(secretBytes)));
+  const kept = await store.commit(partition, {
+    checks: [{ key: "secret", version: null }],
+    writes: [{ type: "put", key: "secret", value: made }],
+  });
+  if (kept.ok) return made;
+  const [stored] = await store.read(partition, [{ type: "record", key: "secret" }]);
+  if (stored === null) throw new Error("Cannot read the demo's secret: it vanished between two calls");
+  return stored.value;
+}
+
+/** Where a demo tells of itself. */
+export interface DemoReport {
+  readonly ids: DemoIds & { readonly isNew: boolean };
+  readonly baseUrl: string;
+  /** Also written here as JSON, readable by its owner only. */
+  readonly file: string | undefined;
+}
+
+/** Issues the demo's credentials, writes them to the file where one is named, and answers the lines to paste. */
+export async function reportDemo(platform: Platform, { ids, baseUrl, file }: DemoReport): Promise<string> {
+  const demo = await describeDemo(platform, { ids, baseUrl });
+  if (file !== undefined) await writeFile(file, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
+  return `${credentials(demo)}\n\n${demoWalk(demo)}`;
+}
+
+function credentials(demo: Demo): string {
+  const { organisationId, spaceId, projectId, eventId, apiKey, operatorToken } = demo;
+  const lines = [
+    `organisation ${organisationId}`,
+    `space        ${spaceId}`,
+    `project      ${projectId}`,
+    `event        ${eventId}`,
+  ];
+  if (apiKey !== null) lines.push(`API key      ${apiKey.key}`, `API secret   ${apiKey.secret} (shown once)`);
+  if (operatorToken !== null) lines.push(`operator     ${operatorToken}`);
+  return lines.join("\n");
+}

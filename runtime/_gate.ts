@@ -1,0 +1,137 @@
+/**
+ * What the three entrypoints share: how many requests may be in flight, and what a graceful stop waits for.
+ *
+ * @module
+ */
+
+/** Most requests that one server works on at once; the next is answered 503 immediately. */
+export const concurrentRequestsMax = 4_096;
+/** After how many seconds a refused client may come back. */
+export const overloadRetrySeconds = 1;
+/** Longest time that a graceful stop waits for requests and background work, in ms. */
+export const stopGraceMsMax = 10_000;
+
+/** How a server listens. */
+export interface ServeOptions {
+  /** Address to listen on. @default "127.0.0.1" */
+  readonly host?: string;
+  /** Port to listen on; 0 takes a free one. @default 8787 */
+  readonly port?: number;
+  /** Most requests in flight. @default concurrentRequestsMax */
+  readonly concurrentMax?: number;
+  /** Longest time that `stop` waits before it cuts connections, in ms. @default stopGraceMsMax */
+  readonly graceMsMax?: number;
+  /** Told of work handed to `waitUntil` that failed. @default console.error */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** A listening server. */
+export interface Server {
+  /** Address under which it is reached, without a slash at its end. */
+  readonly url: string;
+  /**
+   * Stops accepting, lets requests in flight and background work finish, then closes every connection. Resolves with
+   * whether all of them finished within the grace time. Calling it again gives the same promise.
+   */
+  stop(): Promise<boolean>;
+}
+
+/** Default host. */
+export const hostDefault = "127.0.0.1";
+/** Default port. */
+export const portDefault = 8_787;
+
+/** Counts requests in flight and work in the background. */
+export class Gate {
+  readonly #concurrentMax: number;
+  readonly #onError: (error: unknown) => void;
+  #pending = 0;
+  #inFlight = 0;
+  #draining = false;
+  #whenIdle: (() => void) | null = null;
+
+  constructor(options: ServeOptions = {}) {
+    this.#concurrentMax = options.concurrentMax ?? concurrentRequestsMax;
+    this.#onError = options.onError ?? (error => console.error(error));
+  }
+
+  /** Admits a request, to be followed by one `leave`; false where too many are in flight. */
+  enter(): boolean {
+    if (this.#inFlight >= this.#concurrentMax) return false;
+    this.#inFlight++;
+    return true;
+  }
+
+  /** Whether the server is stopping, so that connections should not be kept. */
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  /** Ends an admitted request. */
+  leave(): void {
+    this.#inFlight--;
+    this.#settle();
+  }
+
+  /** Keeps the process from stopping before the work is done. */
+  readonly waitUntil = (work: Promise<unknown>): void => {
+    this.#pending++;
+    work.catch(this.#onError).finally(() => {
+      this.#pending--;
+      this.#settle();
+    });
+  };
+
+  /** Begins to drain: resolves with true once nothing is in flight or pending, or with false after `msMax`. */
+  drain(msMax: number): Promise<boolean> {
+    this.#draining = true;
+    if (this.#isIdle()) return Promise.resolve(true);
+    return new Promise(resolve => {
+      const timer = setTimeout(() => resolve(false), msMax);
+      this.#whenIdle = () => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+    });
+  }
+
+  #isIdle(): boolean {
+    return this.#inFlight === 0 && this.#pending === 0;
+  }
+
+  #settle(): void {
+    if (this.#whenIdle !== null && this.#isIdle()) this.#whenIdle();
+  }
+}
+
+/** The answer to a request that is not admitted: the problem document of `busy`. */
+export function overloaded(): {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+} {
+  const requestId = crypto.randomUUID();
+  const message = "Cannot take the request: too many are in flight; retry later";
+  const problem = { type: "/problems/busy", title: "Service Unavailable", status: 503, detail: message };
+  return {
+    status: 503,
+    headers: {
+      "content-type": "application/problem+json",
+      "cache-control": "no-store",
+      "retry-after": String(overloadRetrySeconds),
+      "x-request-id": requestId,
+    },
+    body: JSON.stringify({ ...problem, code: "busy", message, requestId }),
+  };
+}
+
+/** The peer's address; IPv4 inside IPv6, as dual-stack sockets tell it, is unwrapped. */
+export function peerAddress(address: string): string {
+  return address.startsWith("::ffff:") && address.includes(".") ? address.slice(7) : address;
+}
+
+/** The base URL of a server that listens on `host`; a wildcard is reached as localhost. */
+export function baseUrl(host: string, port: number): string {
+  if (host === "0.0.0.0" || host === "::") return `http://localhost:${port}`;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}

@@ -1,0 +1,108 @@
+import type { ServerResponse } from "node:http";
+import { sendNodeResponse } from "srvx/node";
+
+/** How a response begins, as plain data. */
+interface PlainInit {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+}
+
+/**
+ * A `Response` that keeps its text and header record as they are, so that Node can write them without the real
+ * `Response` and `Headers`, which are made only when somebody asks for them.
+ */
+class PlainResponse implements Response {
+  readonly #text: string | null;
+  readonly #init: PlainInit;
+  #made: Response | null = null;
+
+  constructor(text: string | null, init: PlainInit) {
+    this.#text = text;
+    this.#init = init;
+  }
+
+  /** Writes the response unless somebody has asked for the real one, which may have been changed or read. */
+  static write(response: Response, outgoing: ServerResponse): boolean {
+    if (!(#made in response) || response.#made !== null) return false;
+    const { status, headers } = response.#init;
+    const text = response.#text;
+    if (text !== null) {
+      headers["content-length"] = String(Buffer.byteLength(text));
+    } else if (status !== 204 && status !== 304) {
+      headers["content-length"] ??= "0";
+    }
+    outgoing.writeHead(status, headers);
+    outgoing.end(text ?? undefined);
+    return true;
+  }
+
+  get #real(): Response {
+    this.#made ??= new Response(this.#text, this.#init);
+    return this.#made;
+  }
+
+  get status(): number {
+    return this.#init.status;
+  }
+  get ok(): boolean {
+    return this.#init.status >= 200 && this.#init.status <= 299;
+  }
+  get headers(): Headers {
+    return this.#real.headers;
+  }
+  get body(): ReadableStream<Uint8Array<ArrayBuffer>> | null {
+    return this.#real.body;
+  }
+  get bodyUsed(): boolean {
+    return this.#made?.bodyUsed ?? false;
+  }
+  get redirected(): boolean {
+    return false;
+  }
+  get statusText(): string {
+    return "";
+  }
+  get type(): ResponseType {
+    return "default";
+  }
+  get url(): string {
+    return "";
+  }
+  arrayBuffer(): Promise<ArrayBuffer> {
+    return this.#real.arrayBuffer();
+  }
+  blob(): Promise<Blob> {
+    return this.#real.blob();
+  }
+  bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#real.bytes();
+  }
+  clone(): Response {
+    return this.#real.clone();
+  }
+  formData(): Promise<FormData> {
+    return this.#real.formData();
+  }
+  json(): Promise<unknown> {
+    return this.#real.json();
+  }
+  text(): Promise<string> {
+    return this.#real.text();
+  }
+}
+
+// `instanceof Response` holds, and every member that Response has is answered above.
+Object.setPrototypeOf(PlainResponse.prototype, Response.prototype);
+
+/**
+ * Makes the cheapest `Response` for Node: plain where the body is text, the global class where it is a stream.
+ * The header record becomes the response's own.
+ */
+export function nodeResponse(body: string | ReadableStream<Uint8Array> | null, init: PlainInit): Response {
+  return body instanceof ReadableStream ? new Response(body, init) : new PlainResponse(body, init);
+}
+
+/** Writes any `Response`; resolves once it is handed to the socket. */
+export function writeResponse(response: Response, outgoing: ServerResponse): Promise<void> | undefined {
+  return PlainResponse.write(response, outgoing) ? undefined : sendNodeResponse(outgoing, response);
+}

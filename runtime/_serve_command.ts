@@ -1,0 +1,120 @@
+import { createClientAddress, MasterSecret, systemClock, systemRandom } from "../lib/auth/mod.ts";
+import type { Handler, HandlerOptions, Logger } from "../lib/http/mod.ts";
+import {
+  createPlatform,
+  type DemoIds,
+  type Platform,
+  type PlatformOptions,
+  seedDemo,
+  version,
+} from "../lib/mod.ts";
+import type { Store } from "../lib/storage/mod.ts";
+import { demoSecret, reportDemo } from "./_demo.ts";
+import type { Server } from "./_gate.ts";
+import { overloaded } from "./_gate.ts";
+import { serveHere } from "./_runtime.ts";
+import { describeStore, openStore } from "./_stores.ts";
+import type { Config } from "./config.ts";
+
+/** What a server is started with beside its settings. */
+export interface ServeCommandOptions {
+  readonly demo: boolean;
+  readonly logger: Logger;
+  /** Receives what people read: the address, and the demo. */
+  readonly print: (text: string) => void;
+}
+
+/** A running server with everything behind it. */
+export interface Running {
+  readonly url: string;
+  /** Stops gracefully; resolves with whether everything in flight finished in time. */
+  stop(): Promise<boolean>;
+}
+
+type Ids = DemoIds & { readonly isNew: boolean };
+
+/** Opens the store, listens, builds the platform under the address that it got, and prints where it is. */
+export async function runServe(config: Config, options: ServeCommandOptions): Promise<Running> {
+  const store = await openStore(config);
+  let handler: Handler = starting;
+  const server = await serveHere((request, info) => handler(request, info), {
+    host: config.host,
+    port: config.port,
+    onError: error => options.logger.log("error", "background_work_failed", { error: String(error) }),
+  });
+  const running = { store, server, platform: null as Platform | null };
+  try {
+    const ids = options.demo ? await seedDemo({ store, random: systemRandom, clock: systemClock }) : null;
+    const baseUrl = config.publicUrl ?? server.url;
+    const platform = await createPlatform(await platformOptions(config, { store, baseUrl, ids, ...options }));
+    running.platform = platform;
+    handler = behindProxies(platform.fetch, config.trustedProxies ?? []);
+    options.print(`Grandstand ${version} listens on ${server.url} (${describeStore(config)})`);
+    if (ids !== null) options.print(await reportDemo(platform, { ids, baseUrl, file: config.demoFile }));
+  } catch (error) {
+    await stopAll(running);
+    throw error;
+  }
+  return { url: server.url, stop: () => stopAll(running) };
+}
+
+/** Requests that arrive before the platform is built may come back. */
+const starting: Handler = async () => {
+  const { body, ...init } = overloaded();
+  return new Response(body, init);
+};
+
+interface Surroundings {
+  readonly store: Store;
+  readonly logger: Logger;
+  readonly baseUrl: string;
+  readonly ids: Ids | null;
+}
+
+async function platformOptions(
+  config: Config,
+  { store, logger, baseUrl, ids }: Surroundings,
+): Promise<PlatformOptions> {
+  const { signatureAlgorithm, corsOrigins, metrics = false } = config;
+  const defaultSpaceId = config.defaultSpaceId ?? ids?.spaceId;
+  const http: HandlerOptions = {
+    metrics,
+    ...(corsOrigins === undefined ? {} : { cors: corsOrigins.length > 0 && { origins: corsOrigins } }),
+  };
+  return {
+    store,
+    logger,
+    http,
+    publicUrl: baseUrl,
+    secret: new MasterSecret(config.secret ?? (await demoSecret(store))),
+    ...(defaultSpaceId === undefined ? {} : { defaultSpaceId }),
+    ...(signatureAlgorithm === undefined ? {} : { signatureAlgorithm }),
+  };
+}
+
+/** Tells the handler the address of the client in place of that of the last proxy. */
+function behindProxies(handler: Handler, trustedProxies: readonly string[]): Handler {
+  if (trustedProxies.length === 0) return handler;
+  const clientAddress = createClientAddress({ trustedProxies });
+  return (request, info) => {
+    if (info?.address === undefined) return handler(request, info);
+    const forwardedFor = request.headers.get("x-forwarded-for");
+    return handler(request, {
+      ...info,
+      address: clientAddress({ socketAddress: info.address, forwardedFor }),
+    });
+  };
+}
+
+interface Parts {
+  readonly server: Server;
+  readonly platform: Platform | null;
+  readonly store: Store;
+}
+
+async function stopAll({ server, platform, store }: Parts): Promise<boolean> {
+  const finished = await server.stop();
+  await platform?.close();
+  await store[Symbol.asyncDispose]();
+  return finished;
+}

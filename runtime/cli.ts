@@ -1,0 +1,96 @@
+#!/usr/bin/env node
+/**
+ * The command `grandstand`. What people and scripts read goes to stdout, logs go to stderr.
+ *
+ * @module
+ */
+
+import { readFile } from "node:fs/promises";
+import process from "node:process";
+import { parseEnv } from "node:util";
+import { createJsonLogger, type Logger, silentLogger } from "../lib/http/mod.ts";
+import { version } from "../lib/mod.ts";
+import { helpText, type Invocation, parseCommandLine } from "./_command_line.ts";
+import { type Running, runServe } from "./_serve_command.ts";
+import { type Config, readConfig } from "./config.ts";
+import { createLogSink, type LogSink } from "./log_sink.ts";
+
+/** Exit codes. */
+const failed = 1;
+const wrongUsage = 2;
+/** What shells add to a signal's number. */
+const signalled = 128;
+const signals = { SIGINT: 2, SIGTERM: 15 } as const;
+
+async function main(args: readonly string[]): Promise<void> {
+  const invocation = parseCommandLine(args);
+  switch (invocation.kind) {
+    case "help":
+      return print(helpText());
+    case "version":
+      return print(version);
+    case "wrong":
+      return complain(`${invocation.message} See grandstand --help.`);
+    case "serve":
+      return await serve(invocation);
+  }
+}
+
+async function serve({ demo, envFile, flags }: Extract<Invocation, { kind: "serve" }>): Promise<void> {
+  const fromFile = envFile === null ? {} : await readEnvFile(envFile);
+  if (fromFile === null) return complain(`Cannot read the file ${envFile} that --env-file names.`);
+  const result = readConfig({ environment: { ...fromFile, ...process.env }, flags, demo });
+  if (!result.ok) return complain(result.problems.join("\n"));
+  const sink = createLogSink(process.stderr);
+  try {
+    const running = await runServe(result.config, { demo, logger: loggerOf(result.config, sink), print });
+    stopOnSignals(running, sink);
+  } catch (error) {
+    await sink.flush();
+    complain(`Cannot serve: ${error instanceof Error ? error.message : String(error)}`, failed);
+    process.exit();
+  }
+}
+
+async function readEnvFile(path: string): Promise<Record<string, string | undefined> | null> {
+  try {
+    return parseEnv(await readFile(path, "utf8"));
+  } catch {
+    return null;
+  }
+}
+
+function loggerOf({ log }: Config, sink: LogSink): Logger {
+  return log === "silent" ? silentLogger : createJsonLogger({ write: sink.write, level: log });
+}
+
+/** The first signal stops gracefully, a second one at once. */
+function stopOnSignals(running: Running, sink: LogSink): void {
+  let stopping = false;
+  async function stop(): Promise<void> {
+    const finished = await running.stop();
+    await sink.flush();
+    process.exit(finished ? 0 : failed);
+  }
+  for (const [signal, number] of Object.entries(signals)) {
+    process.on(signal, () => {
+      if (stopping) process.exit(signalled + number);
+      stopping = true;
+      stop().catch(error => {
+        complain(`Cannot stop cleanly: ${String(error)}`, failed);
+        process.exit();
+      });
+    });
+  }
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function complain(text: string, code: number = wrongUsage): void {
+  process.stderr.write(`${text}\n`);
+  process.exitCode = code;
+}
+
+await main(process.argv.slice(2));

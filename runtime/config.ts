@@ -1,0 +1,263 @@
+/**
+ * From environment and command-line flags to typed settings. The table of variables is data: it validates, it names
+ * the flags and it prints the help.
+ *
+ * @module
+ */
+
+import {
+  array,
+  check,
+  type GenericSchema,
+  type InferOutput,
+  nonEmpty,
+  picklist,
+  pipe,
+  regex,
+  safeParse,
+  string,
+  transform,
+  url,
+} from "valibot";
+import {
+  createClientAddress,
+  MasterSecret,
+  type SignatureAlgorithm,
+  signatureAlgorithms,
+} from "../lib/auth/mod.ts";
+import { type LogLevel, logLevels } from "../lib/http/mod.ts";
+import { hostDefault, portDefault } from "./_gate.ts";
+
+/** One variable that a deployment may set. */
+export interface Variable<S extends GenericSchema<string, unknown>> {
+  /** Name in the environment. */
+  readonly name: `GRANDSTAND_${string}`;
+  /** The same as a flag, without its dashes; secrets have none, because command lines are visible to others. */
+  readonly flag?: string;
+  /** What the value looks like, for the help. */
+  readonly value: string;
+  readonly description: string;
+  /** Default in words, for the help. */
+  readonly otherwise: string;
+  readonly schema: S;
+}
+
+function variable<S extends GenericSchema<string, unknown>>(definition: Variable<S>): Variable<S> {
+  return definition;
+}
+
+const commaList = pipe(
+  string(),
+  transform(text => text.split(",").map(item => item.trim())),
+);
+const path = pipe(string(), nonEmpty("a path"));
+const secretHint = "at least 32 bytes, for example the output of `openssl rand -base64 48`";
+const publicUrlForm = "an http or https URL without query, fragment and slash at its end";
+const originForm = "*, none, or origins such as https://example.org";
+
+const definitions = {
+  host: variable({
+    name: "GRANDSTAND_HOST",
+    flag: "host",
+    value: "address",
+    description: "Address to listen on",
+    otherwise: hostDefault,
+    schema: pipe(string(), regex(/^[A-Za-z0-9.:_-]+$/, "a host name or address")),
+  }),
+  port: variable({
+    name: "GRANDSTAND_PORT",
+    flag: "port",
+    value: "number",
+    description: "Port to listen on; 0 takes a free one",
+    otherwise: String(portDefault),
+    schema: pipe(
+      string(),
+      regex(/^\d{1,5}$/, "a port from 0 to 65535"),
+      transform(Number),
+      check(port => port <= 65_535, "a port from 0 to 65535"),
+    ),
+  }),
+  publicUrl: variable({
+    name: "GRANDSTAND_PUBLIC_URL",
+    flag: "public-url",
+    value: "url",
+    description: "Address under which clients reach the platform",
+    otherwise: "the address listened on",
+    schema: pipe(string(), url(publicUrlForm), regex(/^https?:\/\/[^?#]*[^?#/]$/, publicUrlForm)),
+  }),
+  redis: variable({
+    name: "GRANDSTAND_REDIS",
+    flag: "redis",
+    value: "urls",
+    description: "Keep state in Redis: one URL, or several separated by commas for a Cluster",
+    otherwise: "in memory",
+    schema: pipe(
+      commaList,
+      array(pipe(string(), regex(/^(rediss?|unix):\/\/./, "redis://, rediss:// or unix:// URLs"))),
+      transform(urls => urls.join(",")),
+    ),
+  }),
+  data: variable({
+    name: "GRANDSTAND_DATA",
+    flag: "data",
+    value: "folder",
+    description: "Keep state in a file of this folder, so that a restart loses nothing",
+    otherwise: "in memory",
+    schema: path,
+  }),
+  secret: variable({
+    name: "GRANDSTAND_SECRET",
+    value: "text",
+    description: "What signs, seals and hashes; the same for every process. At least 32 bytes",
+    otherwise: "none; a demo makes one and keeps it with its data",
+    schema: pipe(string(), check(isSecret, `hard to guess: ${secretHint}`)),
+  }),
+  defaultSpaceId: variable({
+    name: "GRANDSTAND_DEFAULT_SPACE",
+    flag: "default-space",
+    value: "id",
+    description: "Space of requests whose Host no space claims",
+    otherwise: "none, in a demo its space",
+    schema: pipe(string(), nonEmpty("the id of a space")),
+  }),
+  signatureAlgorithm: variable({
+    name: "GRANDSTAND_SIGNATURE_ALGORITHM",
+    flag: "signature-algorithm",
+    value: signatureAlgorithms.join("|"),
+    description: "Signs new tokens",
+    otherwise: "EdDSA",
+    schema: picklist(signatureAlgorithms, `one of ${signatureAlgorithms.join(", ")}`),
+  }),
+  trustedProxies: variable({
+    name: "GRANDSTAND_TRUSTED_PROXIES",
+    flag: "trusted-proxies",
+    value: "networks",
+    description: "Proxies whose X-Forwarded-For is believed, separated by commas (10.0.0.0/8,::1)",
+    otherwise: "none",
+    schema: pipe(commaList, check(areNetworks, "addresses or networks such as 10.0.0.0/8")),
+  }),
+  corsOrigins: variable({
+    name: "GRANDSTAND_CORS_ORIGINS",
+    flag: "cors-origins",
+    value: "origins",
+    description: "Origins that browsers may call from, separated by commas; * for all, none for none",
+    otherwise: "*",
+    schema: pipe(
+      commaList,
+      check(origins => origins.every(isOrigin), originForm),
+      transform(origins => (origins.includes("*") ? "*" : origins.filter(one => one !== "none"))),
+    ),
+  }),
+  log: variable({
+    name: "GRANDSTAND_LOG",
+    flag: "log",
+    value: "level",
+    description: `Least severity that is logged to stderr: ${logLevels.join(", ")} or silent`,
+    otherwise: "info",
+    schema: picklist([...logLevels, "silent"], `one of ${logLevels.join(", ")}, silent`),
+  }),
+  metrics: variable({
+    name: "GRANDSTAND_METRICS",
+    flag: "metrics",
+    value: "on|off",
+    description: "Whether GET /metrics tells request counts and durations",
+    otherwise: "off",
+    schema: pipe(
+      picklist(["on", "off"], "on or off"),
+      transform(text => text === "on"),
+    ),
+  }),
+  demoFile: variable({
+    name: "GRANDSTAND_DEMO_FILE",
+    flag: "demo-file",
+    value: "path",
+    description: "Where a demo writes its ids and credentials as JSON",
+    otherwise: "nowhere",
+    schema: path,
+  }),
+};
+
+type Settings = {
+  -readonly [K in keyof typeof definitions]?: InferOutput<(typeof definitions)[K]["schema"]>;
+};
+
+/** Settings of a server. What is absent was not set. */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly publicUrl?: string;
+  readonly redis?: string;
+  readonly data?: string;
+  readonly secret?: string;
+  readonly defaultSpaceId?: string;
+  readonly signatureAlgorithm?: SignatureAlgorithm;
+  readonly trustedProxies?: readonly string[];
+  readonly corsOrigins?: "*" | readonly string[];
+  readonly log: LogLevel | "silent";
+  readonly metrics?: boolean;
+  readonly demoFile?: string;
+}
+
+/** The variables as `--help` tells them. */
+export const variables: readonly Variable<GenericSchema<string, unknown>>[] = Object.values(definitions);
+
+/** Where settings come from. A flag wins over its variable. */
+export interface ConfigSources {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Values by flag. */
+  readonly flags: Readonly<Record<string, string | undefined>>;
+  /** Whether a demo is to run, which needs no secret. */
+  readonly demo: boolean;
+}
+
+/** The settings, or one message for everything that is wrong with them. Values are not repeated: some are secret. */
+export type ConfigResult =
+  | { readonly ok: true; readonly config: Config }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** Reads all settings and reports everything that is wrong with them together. An empty variable counts as unset. */
+export function readConfig({ environment, flags, demo }: ConfigSources): ConfigResult {
+  const problems: string[] = [];
+  const settings: { [key: string]: unknown } & Settings = {};
+  for (const [key, { name, flag, schema }] of Object.entries(definitions)) {
+    const flagged = flag === undefined ? undefined : flags[flag];
+    const given = flagged ?? (environment[name] || undefined);
+    if (given === undefined) continue;
+    const result = safeParse(schema, given);
+    if (result.success) settings[key] = result.output;
+    else problems.push(`${flagged === undefined ? name : `--${flag}`} must be ${result.issues[0].message}`);
+  }
+  const config: Config = {
+    host: hostDefault,
+    port: portDefault,
+    log: "info",
+    ...settings,
+  };
+  const secretSet = Boolean(environment.GRANDSTAND_SECRET);
+  if (!secretSet && !demo) problems.push(`GRANDSTAND_SECRET must be set: ${secretHint}`);
+  if (config.redis !== undefined && config.data !== undefined) {
+    problems.push("GRANDSTAND_REDIS and GRANDSTAND_DATA must not both be set: state lives in one place");
+  }
+  return problems.length === 0 ? { ok: true, config } : { ok: false, problems };
+}
+
+function isSecret(text: string): boolean {
+  return succeeds(() => new MasterSecret(text));
+}
+
+function areNetworks(texts: string[]): boolean {
+  return succeeds(() => createClientAddress({ trustedProxies: texts }));
+}
+
+function succeeds(attempt: () => unknown): boolean {
+  try {
+    attempt();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isOrigin(text: string): boolean {
+  return text === "*" || text === "none" || (URL.canParse(text) && new URL(text).origin === text);
+}

@@ -1,0 +1,144 @@
+/**
+ * Node.js: a listener for any `node:http` server, and a server that stops gracefully.
+ *
+ * @module
+ */
+
+import {
+  createServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
+import type { AddressInfo } from "node:net";
+import type { ClientInfo, Handler } from "../lib/http/mod.ts";
+import {
+  baseUrl,
+  Gate,
+  hostDefault,
+  overloaded,
+  peerAddress,
+  portDefault,
+  type ServeOptions,
+  type Server,
+  stopGraceMsMax,
+} from "./_gate.ts";
+import { NodeRequest } from "./_node_request.ts";
+import { nodeResponse, writeResponse } from "./_node_response.ts";
+
+export { concurrentRequestsMax, type ServeOptions, type Server, stopGraceMsMax } from "./_gate.ts";
+export { nodeResponse } from "./_node_response.ts";
+
+/** Most bytes of a request's header fields. */
+export const headerBytesMax = 16_384;
+/** Longest time that header fields may take to arrive, in ms. */
+export const headersMsMax = 10_000;
+/** Longest time that a whole request may take to arrive, in ms. */
+export const requestMsMax = 30_000;
+/** Longest time that a connection may stay idle, in ms: longer than the 60 s of common load balancers. */
+export const idleMsMax = 65_000;
+/** Longest time that the rest of a body is swallowed after its request was answered, in ms. */
+export const lingerMsMax = 2_000;
+/** Most open connections; the next is closed at once. */
+export const connectionsMax = 16_384;
+/** How often the limits on headers and requests are enforced, in ms. */
+const checkMs = 2_000;
+
+/** Handles requests of a `node:http` server. */
+export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+
+/**
+ * Makes a listener for any `node:http` server from a handler.
+ *
+ * @example
+ * ```ts
+ * createServer(toNodeListener(platform.fetch)).listen(8787, "127.0.0.1");
+ * ```
+ */
+export function toNodeListener(
+  handler: Handler,
+  options: Pick<ServeOptions, "concurrentMax" | "onError"> = {},
+): NodeListener {
+  return listener(handler, new Gate(options));
+}
+
+/** Starts a server. @throws the error of `listen`, such as `EADDRINUSE`. */
+export async function serve(handler: Handler, options: ServeOptions = {}): Promise<Server> {
+  const { host = hostDefault, port = portDefault, graceMsMax = stopGraceMsMax } = options;
+  const gate = new Gate(options);
+  const server = createServer({
+    maxHeaderSize: headerBytesMax,
+    headersTimeout: headersMsMax,
+    requestTimeout: requestMsMax,
+    keepAliveTimeout: idleMsMax,
+    connectionsCheckingInterval: checkMs,
+  });
+  server.maxConnections = connectionsMax;
+  server.on("request", listener(handler, gate));
+  await listen(server, host, port);
+  const address = server.address() as AddressInfo;
+  let stopped: Promise<boolean> | null = null;
+  return {
+    url: baseUrl(host, address.port),
+    stop() {
+      stopped ??= stop(server, gate, graceMsMax);
+      return stopped;
+    },
+  };
+}
+
+function listener(handler: Handler, gate: Gate): NodeListener {
+  const unknownClient: ClientInfo = { waitUntil: gate.waitUntil, framed: true, createResponse: nodeResponse };
+  async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const address = incoming.socket.remoteAddress;
+    const info = address === undefined ? unknownClient : { ...unknownClient, address: peerAddress(address) };
+    try {
+      const response = await handler(new NodeRequest(incoming, outgoing), info);
+      if (!incoming.complete) linger(incoming, outgoing);
+      if (gate.draining) outgoing.shouldKeepAlive = false;
+      await writeResponse(response, outgoing);
+    } catch {
+      // Only a handler that broke its promise gets here. What it failed with is its own affair to report.
+      if (outgoing.headersSent) outgoing.destroy();
+      else outgoing.writeHead(500).end();
+    }
+  }
+  return (incoming, outgoing) => {
+    if (!gate.enter()) {
+      const { status, headers, body } = overloaded();
+      outgoing.writeHead(status, headers).end(body);
+      return;
+    }
+    outgoing.on("close", () => gate.leave());
+    void answer(incoming, outgoing);
+  };
+}
+
+/** Closing at once would reset the connection and could lose the answer, so the rest of the body gets a moment. */
+function linger(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  outgoing.on("finish", () => {
+    if (incoming.complete) return;
+    const timer = setTimeout(() => incoming.destroy(), lingerMsMax);
+    incoming.on("close", () => clearTimeout(timer));
+    incoming.resume();
+  });
+}
+
+function listen(server: HttpServer, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+async function stop(server: HttpServer, gate: Gate, graceMsMax: number): Promise<boolean> {
+  const closed = new Promise<void>(resolve => server.close(() => resolve()));
+  const finished = await gate.drain(graceMsMax);
+  // What is still open is idle, or has outlived the grace.
+  server.closeAllConnections();
+  await closed;
+  return finished;
+}

@@ -1,0 +1,270 @@
+/**
+ * Compares servers by the processor time that one request costs them.
+ *
+ * All variants run at once, each in a process of its own pinned to one core, and the load generator on another core
+ * turns to one after the other. Each round reverses the order of the last, and ratios are taken within a round, so
+ * that drift of the machine falls on all variants alike. Every repeat starts fresh processes.
+ * Compare ratios and medians of one run; requests per second follow the machine's mood.
+ *
+ * @module
+ */
+
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** One server under test: a command that prints a line with its `http://…` address on stdout once it listens. */
+export interface Variant {
+  readonly name: string;
+  readonly command: readonly [string, ...string[]];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** The requests that `wrk` repeats. */
+export interface Load {
+  readonly path: string;
+  /** @default "GET" */
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** A complete `request = function() … end` in Lua, where requests differ from each other. */
+  readonly lua?: string;
+}
+
+/** How long and how hard. */
+export interface RunOptions {
+  /** How often all servers are started anew. @default 2 */
+  readonly repeats?: number;
+  /** Samples of every variant per repeat. @default 5 */
+  readonly rounds?: number;
+  /** Measured seconds per sample, a whole number. @default 1 */
+  readonly seconds?: number;
+  /** Seconds of load before the first sample, a whole number. @default 2 */
+  readonly warmupSeconds?: number;
+  /** @default 64 */
+  readonly connections?: number;
+}
+
+/** What one sample measured. */
+export interface Sample {
+  /** Processor time of the whole server process per request, in microseconds. */
+  readonly cpuUs: number;
+  readonly requestsPerSecond: number;
+  readonly p99Ms: number;
+  /** Answers outside 2xx and 3xx, and socket errors. */
+  readonly errors: number;
+  /** Resident memory at the end, in MiB. */
+  readonly rssMb: number;
+}
+
+/** All samples of one variant, in the order in which they were taken. */
+export interface Row {
+  readonly name: string;
+  readonly samples: readonly Sample[];
+}
+
+/** Longest wait for a server to print its address, in ms. */
+export const startMsMax = 30_000;
+const canPin = availableParallelism() > 1 && spawnSync("taskset", ["--version"]).status === 0;
+
+/** Whether this machine has what the harness needs: Linux' `/proc` and `wrk`. */
+export function canMeasure(): boolean {
+  return process.platform === "linux" && spawnSync("wrk", ["--version"]).error === undefined;
+}
+
+/** Samples every variant under the load. */
+export async function compare(
+  variants: readonly Variant[],
+  load: Load,
+  options: RunOptions = {},
+): Promise<Row[]> {
+  const rows = variants.map(({ name }) => ({ name, samples: [] as Sample[] }));
+  for (let repeat = 0; repeat < (options.repeats ?? 2); repeat++) {
+    const servers: Server[] = [];
+    try {
+      for (const variant of variants) servers.push(await start(variant));
+      await measure(servers, rows, load, options);
+    } finally {
+      await Promise.all(servers.map(server => end(server.child)));
+    }
+  }
+  return rows;
+}
+
+/** The middle value, or the mean of the two in the middle. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const upper = sorted[sorted.length >> 1] ?? Number.NaN;
+  const lower = sorted[(sorted.length - 1) >> 1] ?? Number.NaN;
+  return (lower + upper) / 2;
+}
+
+/**
+ * What a request costs `baseline` divided by what it costs `name`: 1 is as cheap, 0.5 costs twice as much. The median
+ * of the ratios of all rounds.
+ */
+export function ratio(rows: readonly Row[], name: string, baseline: string): number {
+  const [costs, bases] = [name, baseline].map(wanted => {
+    const row = rows.find(candidate => candidate.name === wanted);
+    if (row === undefined) throw new RangeError(`Cannot compare ${wanted}: it was not measured`);
+    return row.samples.map(one => one.cpuUs);
+  });
+  return median((costs ?? []).map((cost, round) => (bases?.[round] ?? Number.NaN) / cost));
+}
+
+/** A Markdown table of medians and raw values, with ratios to the first row. */
+export function table(rows: readonly Row[]): string {
+  const baseline = rows[0]?.name ?? "";
+  const lines = rows.map(row => {
+    const of = (key: keyof Sample): number => median(row.samples.map(one => one[key]));
+    const raw = row.samples.map(one => one.cpuUs.toFixed(1)).join(" ");
+    const cells = [
+      row.name,
+      of("cpuUs").toFixed(1),
+      ratio(rows, row.name, baseline).toFixed(2),
+      Math.round(of("requestsPerSecond")).toLocaleString("en"),
+      of("p99Ms").toFixed(1),
+      of("rssMb").toFixed(0),
+      Math.max(...row.samples.map(one => one.errors)).toString(),
+      raw,
+    ];
+    return `| ${cells.join(" | ")} |`;
+  });
+  return [
+    `| server | CPU us/req | vs ${baseline} | req/s | p99 ms | RSS MiB | errors | raw CPU us/req |`,
+    "|---|---|---|---|---|---|---|---|",
+    ...lines,
+  ].join("\n");
+}
+
+interface Server {
+  readonly child: ChildProcess;
+  readonly url: string;
+}
+
+async function measure(
+  servers: readonly Server[],
+  rows: readonly { samples: Sample[] }[],
+  load: Load,
+  options: RunOptions,
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "grandstand-bench-"));
+  const script = join(folder, "load.lua");
+  writeFileSync(script, luaScript(load));
+  function run({ url }: Server, seconds: number): Promise<WrkReport> {
+    return wrk([script, `-c${options.connections ?? 64}`, `-d${seconds}s`, `${url}${load.path}`]);
+  }
+  try {
+    for (const server of servers) await run(server, options.warmupSeconds ?? 2);
+    for (let round = 0; round < (options.rounds ?? 5); round++) {
+      const order = [...servers.keys()];
+      for (const index of round % 2 === 0 ? order : order.reverse()) {
+        const server = servers[index];
+        if (server === undefined) continue;
+        const before = cpuSeconds(server.child);
+        const report = await run(server, options.seconds ?? 1);
+        rows[index]?.samples.push(sample(report, cpuSeconds(server.child) - before, server.child));
+      }
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function sample(report: WrkReport, cpuSecondsSpent: number, child: ChildProcess): Sample {
+  return {
+    cpuUs: (cpuSecondsSpent * 1e6) / report.requests,
+    requestsPerSecond: (report.requests * 1e6) / report.durationUs,
+    p99Ms: report.p99Us / 1000,
+    errors: report.errors,
+    rssMb: residentMb(child),
+  };
+}
+
+async function start(variant: Variant): Promise<Server> {
+  const [file, ...args] = pinned(0, variant.command);
+  const child = spawn(file, args, {
+    env: { ...process.env, ...variant.env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const url = await new Promise<string>((resolve, reject) => {
+    let printed = "";
+    const timer = setTimeout(() => {
+      child.kill("SIGKILL");
+      reject(new Error(`${variant.name} did not listen in time`));
+    }, startMsMax);
+    child.once("exit", code => reject(new Error(`${variant.name} ended with ${code} before it listened`)));
+    child.stdout?.on("data", (chunk: Buffer) => {
+      printed += chunk.toString();
+      const found = /http:\/\/[^\s"]+/.exec(printed);
+      if (found === null) return;
+      clearTimeout(timer);
+      resolve(found[0].replace(/\/$/, ""));
+    });
+  });
+  return { child, url };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise<void>(resolve => child.once("exit", () => resolve()));
+  child.kill("SIGKILL");
+  await ended;
+}
+
+function pinned(core: number, command: readonly [string, ...string[]]): readonly [string, ...string[]] {
+  return canPin ? ["taskset", "-c", String(core), ...command] : command;
+}
+
+/** Time that all threads of a process have run, in seconds. `taskset` replaces itself, so the pid is right. */
+function cpuSeconds(child: ChildProcess): number {
+  const folder = `/proc/${child.pid}/task`;
+  let nanoseconds = 0;
+  for (const thread of readdirSync(folder)) {
+    nanoseconds += Number(readFileSync(`${folder}/${thread}/schedstat`, "utf8").split(" ")[0]);
+  }
+  return nanoseconds / 1e9;
+}
+
+function residentMb(child: ChildProcess): number {
+  const found = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"));
+  return Number(found?.[1]) / 1024;
+}
+
+interface WrkReport {
+  readonly requests: number;
+  readonly durationUs: number;
+  readonly errors: number;
+  readonly p99Us: number;
+}
+
+async function wrk([script, ...args]: readonly [string, ...string[]]): Promise<WrkReport> {
+  const [file, ...rest] = pinned(1, ["wrk", "-t1", "-s", script, ...args]);
+  const child = spawn(file, rest, { stdio: ["ignore", "pipe", "inherit"] });
+  let printed = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    printed += chunk.toString();
+  });
+  const code = await new Promise<number | null>(resolve => child.once("close", resolve));
+  const found = /^report (.+)$/m.exec(printed);
+  if (code !== 0 || found?.[1] === undefined) throw new Error(`wrk ended with ${code}: ${printed}`);
+  return JSON.parse(found[1]) as WrkReport;
+}
+
+function luaScript(load: Load): string {
+  const headers = Object.entries(load.headers ?? {}).map(
+    ([name, value]) => `wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`,
+  );
+  return [
+    `wrk.method = ${JSON.stringify(load.method ?? "GET")}`,
+    ...headers,
+    load.body === undefined ? "" : `wrk.body = ${JSON.stringify(load.body)}`,
+    load.lua ?? "",
+    "function done(summary, latency)",
+    "  local e = summary.errors",
+    '  print(string.format(\'report {"requests":%d,"durationUs":%d,"errors":%d,"p99Us":%d}\', summary.requests,',
+    "    summary.duration, e.connect + e.read + e.write + e.status + e.timeout, latency:percentile(99)))",
+    "end",
+  ].join("\n");
+}
