@@ -18,7 +18,7 @@ export function describeOnStores(title: string, body: (open: OpenStore) => void)
   describe(`${title} (Redis)`, { skip: redisAvailable() }, () => {
     body(async clock => {
       const server = await sharedRedis();
-      return createRedisStore({ url: server.url, prefix: `t:${randomUUID()}:`, clock });
+      return createRedisStore({ server: server.url, prefix: `t:${randomUUID()}:`, clock });
     });
   });
 }

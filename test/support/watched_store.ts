@@ -1,0 +1,50 @@
+/** A store that counts what is committed, so that a test can prove that a request changed nothing. */
+
+import type { Batch, Commit, Partition, Read, Results, Store, Traits } from "../../lib/storage/mod.ts";
+import type { OpenStore } from "./stores.ts";
+
+/** One commit that was asked for. */
+export interface WatchedCommit {
+  readonly partition: Partition;
+  readonly batch: Batch;
+}
+
+/** Passes everything on to another store and notes every commit. */
+export class WatchedStore implements Store {
+  readonly commits: WatchedCommit[] = [];
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  get traits(): Traits {
+    return this.#store.traits;
+  }
+
+  read<const Q extends readonly Read[]>(partition: Partition, queries: Q): Promise<Results<Q>> {
+    return this.#store.read(partition, queries);
+  }
+
+  commit(partition: Partition, batch: Batch): Promise<Commit> {
+    this.commits.push({ partition, batch });
+    return this.#store.commit(partition, batch);
+  }
+
+  ping(): Promise<void> {
+    return this.#store.ping();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve(this.#store[Symbol.asyncDispose]());
+  }
+}
+
+/** Opens stores as `open` does, and hands each that was opened to `watch`. */
+export function watching(open: OpenStore, watch: (store: WatchedStore) => void): OpenStore {
+  return async clock => {
+    const store = new WatchedStore(await open(clock));
+    watch(store);
+    return store;
+  };
+}
