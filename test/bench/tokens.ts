@@ -13,8 +13,7 @@
 import { createPublicKey, type KeyObject, verify as verifyBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { jwtVerify } from "jose";
-import { ReferenceModel } from "../../adapters/conformance/reference.ts";
-import { ReferenceStore } from "../../adapters/conformance/reference_store.ts";
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import {
   bearerToken,
   type Claims,
@@ -42,7 +41,7 @@ interface Variant {
 
 async function createOptions(algorithm: SignatureAlgorithm): Promise<TokensOptions> {
   const environment = { clock: systemClock, random: systemRandom };
-  const store = new ReferenceStore(new ReferenceModel(systemClock));
+  const store = createMemoryStore();
   const secret = new MasterSecret(generateMasterSecret(systemRandom));
   return { ...environment, ring: await createKeyRing({ ...environment, store, secret, algorithm }) };
 }

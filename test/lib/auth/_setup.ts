@@ -1,7 +1,6 @@
 /** What the auth tests share: one clock, one predictable generator, one store that counts. */
 
-import { ReferenceModel } from "../../../adapters/conformance/reference.ts";
-import { ReferenceStore } from "../../../adapters/conformance/reference_store.ts";
+import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { createKeyRing, type KeyRing, type KeyRingOptions, MasterSecret } from "../../../lib/auth/mod.ts";
 import { AppError, type ErrorCode } from "../../../lib/errors/mod.ts";
 import type { Batch, Commit, Read, Results, Store } from "../../../lib/storage/contract.ts";
@@ -61,7 +60,7 @@ export interface Fixture {
 
 export function createFixture(): Fixture {
   const time = createTestClock();
-  const store = new CountingStore(new ReferenceStore(new ReferenceModel(time.now)));
+  const store = new CountingStore(createMemoryStore({ clock: time.now }));
   return { time, clock: time.now, random: createTestRandom(), store, secret };
 }
 
