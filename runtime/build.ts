@@ -1,0 +1,64 @@
+/**
+ * Builds the package: one bundle per entry of the `exports` map and one for the command, with what they share in chunks,
+ * and the declarations beside them.
+ *
+ * ```sh
+ * npm run build
+ * ```
+ */
+
+import { spawnSync } from "node:child_process";
+import { readFileSync, rmSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+interface Manifest {
+  readonly bin: Readonly<Record<string, string>>;
+  readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
+}
+
+/** The source files behind the package's entries and its command, relative to the repository. */
+export function entrySources(): string[] {
+  const manifest = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as Manifest;
+  const targets = Object.values(manifest.exports).map(entry =>
+    typeof entry === "string" ? entry : entry.default,
+  );
+  return [...targets, ...Object.values(manifest.bin)]
+    .filter(target => target.startsWith("./dist/"))
+    .map(target => target.replace("./dist/", "").replace(/\.js$/, ".ts"));
+}
+
+/** Bundles every entry into a folder, which must have the dependencies above it. */
+export async function bundle(folder: string): Promise<void> {
+  await build({
+    absWorkingDir: root,
+    entryPoints: entrySources(),
+    outbase: ".",
+    outdir: folder,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20.19",
+    packages: "external",
+    chunkNames: "chunks/[name]-[hash]",
+    logLevel: "warning",
+  });
+}
+
+function declare(): void {
+  const compiler = fileURLToPath(new URL("../node_modules/typescript/bin/tsc", import.meta.url));
+  const { status } = spawnSync(process.execPath, [compiler, "-p", "runtime/tsconfig.build.json"], {
+    cwd: root,
+    stdio: "inherit",
+  });
+  if (status !== 0) throw new Error("Cannot build: the declarations have errors");
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  rmSync(`${root}dist`, { recursive: true, force: true });
+  await bundle("dist");
+  declare();
+}
