@@ -29,8 +29,8 @@ import {
   silentLogger,
 } from "./http/mod.ts";
 import {
+  createPublicProfiles,
   createSessionRecords,
-  createUsernames,
   createUsers,
   type ExchangeContext,
   identityRoutes,
@@ -188,7 +188,7 @@ function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
     store,
     directory,
     clock,
-    usernames: createUsernames({ store, clock }),
+    publicProfiles: createPublicProfiles({ store, clock }),
     rewardsWriter: apiKeyGuard({ apiKeys, permission: "rewards:write" }),
   });
   const guards = { member: spaceGuard(parts), visitor: optionalSpaceGuard(parts) };

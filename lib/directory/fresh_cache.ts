@@ -41,10 +41,10 @@ export class FreshCache<T> {
     this.#options = options;
   }
 
-  /** The value of the key, at most `ageMsMax` old. */
-  get(key: string): T | Promise<T> {
+  /** The value of the key, at most `ageMsMax` old at `now`. */
+  get(key: string, now: number = this.#options.clock()): T | Promise<T> {
     const slot = this.#slots.get(key);
-    if (slot !== undefined && this.#options.clock() - slot.loadedAt < this.#options.ageMsMax) {
+    if (slot !== undefined && now - slot.loadedAt < this.#options.ageMsMax) {
       return slot.loaded.value;
     }
     return this.#loading.get(key) ?? this.#reload(key, slot);

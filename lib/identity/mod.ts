@@ -7,6 +7,14 @@
 export { additionalIdCharactersMax } from "./anonymous.ts";
 export type { IdentityContext } from "./context.ts";
 export { externalIdCharactersMax, usernameCharactersMax } from "./no_login.ts";
+export {
+  createPublicProfiles,
+  type PublicProfile,
+  type PublicProfiles,
+  publicProfileAgeMsMax,
+  publicProfileProjectsMax,
+  publicProfilesMax,
+} from "./public_profiles.ts";
 export { identityRoutes } from "./routes.ts";
 export {
   createSessionRecords,
@@ -15,7 +23,6 @@ export {
   type SessionRecords,
 } from "./session_records.ts";
 export { type ExchangeContext, sessionRecordAgeSecondsMax, tokenExchangeRoute } from "./token_exchange.ts";
-export { createUsernames, type Usernames, usernameAgeMsMax, usernamesMax } from "./usernames.ts";
 export {
   createUsers,
   type Device,

@@ -9,6 +9,7 @@
 
 import type { Directory, Event, Project } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
+import { chain } from "../http/mod.ts";
 import {
   type BoardEntry,
   compareUtf8,
@@ -19,7 +20,13 @@ import {
   type Store,
   tenantPartition,
 } from "../storage/mod.ts";
-import { type BoardDeclaration, type BoardOperator, eventBoard, projectBoards } from "./declarations.ts";
+import {
+  type BoardDeclaration,
+  type BoardOperator,
+  declarationsMax,
+  eventBoard,
+  projectBoards,
+} from "./declarations.ts";
 
 /** The key of the board in its partition. */
 export const boardKey = "board";
@@ -60,37 +67,47 @@ export interface RankingQuery {
 }
 
 /**
- * The board that a path names.
+ * The board that a path names; without a promise while its project and event are fresh.
  *
  * @throws {AppError} `not_found` for an unknown project or event; `validation_failed` for an id that is not declared.
  */
-export async function findBoard(directory: Directory, path: BoardPath): Promise<Board> {
+export function findBoard(directory: Directory, path: BoardPath): Board | Promise<Board> {
   const { projectId, eventId, leaderboardId } = path;
-  const project = await directory.project(projectId);
-  if (project === null)
-    throw new AppError("not_found", "Cannot find the leaderboard as its project is unknown");
-  if (eventId === null) {
-    return board(project, null, {
-      id: leaderboardId,
-      declaration: projectBoards(project).get(leaderboardId),
+  return chain(directory.project(projectId), project => {
+    if (project === null) throw unknown("project");
+    if (eventId === null) return boardOf(project, project, leaderboardId);
+    return chain(directory.event(projectId, eventId), event => {
+      if (event === null) throw unknown("event");
+      return boardOf(project, event, leaderboardId);
     });
-  }
-  const event = await directory.event(projectId, eventId);
-  if (event === null) throw new AppError("not_found", "Cannot find the leaderboard as its event is unknown");
-  return board(project, event, { id: leaderboardId, declaration: eventBoard(project, event, leaderboardId) });
+  });
 }
 
-function board(
-  project: Project,
-  event: Event | null,
-  { id, declaration }: { readonly id: string; readonly declaration: BoardDeclaration | undefined },
-): Board {
-  if (declaration === undefined) {
-    throw new AppError("validation_failed", "Cannot show the leaderboard as it is not declared", {
-      fields: [{ pointer: "leaderboardId", detail: "Expected the id of a declared leaderboard" }],
-    });
-  }
-  return { partition: boardPartition(project.id, event?.id ?? null, id), declaration, project };
+/** Boards by the directory's object of their project or event, which stays the same while that is unchanged. */
+const knownBoards = new WeakMap<Project | Event, Map<string, Board>>();
+
+function boardOf(project: Project, owner: Project | Event, id: string): Board {
+  const known = knownBoards.get(owner) ?? new Map<string, Board>();
+  const found = known.get(id);
+  if (found?.project === project) return found;
+  const event = "projectId" in owner ? owner : null;
+  const declaration = event === null ? projectBoards(project).get(id) : eventBoard(project, event, id);
+  if (declaration === undefined) throw undeclared();
+  const board = { partition: boardPartition(project.id, event?.id ?? null, id), declaration, project };
+  // A path may name any of thousands of rounds; only as many boards as can be declared are worth keeping.
+  if (known.size < declarationsMax || found !== undefined) known.set(id, board);
+  knownBoards.set(owner, known);
+  return board;
+}
+
+function unknown(parent: "project" | "event"): AppError {
+  return new AppError("not_found", `Cannot find the leaderboard as its ${parent} is unknown`);
+}
+
+function undeclared(): AppError {
+  return new AppError("validation_failed", "Cannot show the leaderboard as it is not declared", {
+    fields: [{ pointer: "leaderboardId", detail: "Expected the id of a declared leaderboard" }],
+  });
 }
 
 /** Where a board is kept. */

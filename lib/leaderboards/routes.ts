@@ -10,15 +10,8 @@ import type { Directory } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type AnyRoute, chain, type Guard, open, type Reply, route } from "../http/mod.ts";
 import { type Store, tieMax } from "../storage/mod.ts";
-import {
-  type Board,
-  boardKey,
-  findBoard,
-  type RankedUser,
-  readPlace,
-  readRanking,
-  scoreWrite,
-} from "./board.ts";
+import { type Board, boardKey, findBoard, readPlace, readRanking, scoreWrite } from "./board.ts";
+import { entriesJson, entryJson, type ShownProfile } from "./entry_json.ts";
 import {
   type BoardParams,
   type EntryParams,
@@ -38,11 +31,11 @@ export interface LeaderboardContext {
   readonly store: Store;
   readonly directory: Directory;
   readonly clock: Clock;
-  /** The names that boards show, one per user id, in order. */
-  readonly usernames: (
+  /** What boards show of users, one profile per user id, in order. */
+  readonly publicProfiles: (
     projectId: string,
     userIds: readonly string[],
-  ) => readonly string[] | Promise<readonly string[]>;
+  ) => readonly ShownProfile[] | Promise<readonly ShownProfile[]>;
   /** Demands an API key that may write rewards. */
   readonly rewardsWriter: Guard<ApiKeyPrincipal>;
 }
@@ -50,7 +43,8 @@ export interface LeaderboardContext {
 /** How far a score may be dated into the future, in ms: the clocks of backends differ. */
 export const achievedAheadMsMax = 60_000;
 
-const shared = { "cache-control": "public, max-age=1" };
+const jsonHeaders = { "content-type": "application/json" };
+const shared = { ...jsonHeaders, "cache-control": "public, max-age=1" };
 const ListSchema = v.object({ data: v.array(EntrySchema), totalCount: v.pipe(v.number(), v.integer()) });
 const OneSchema = v.object({ data: EntrySchema });
 
@@ -134,19 +128,26 @@ function boardRoutes(context: LeaderboardContext, { path, of, board, entry }: Pl
   ];
 }
 
-async function list(context: LeaderboardContext, params: BoardParams, query: ListQuery): Promise<Reply> {
-  const board = await findBoard(context.directory, pathOf(params));
-  const { users, totalCount } = await readRanking(context.store, board, query);
-  return chain(entries(context, board, users), data => ({
-    status: 200,
-    json: { data, totalCount },
-    headers: shared,
-  }));
+function list(context: LeaderboardContext, params: BoardParams, query: ListQuery): Reply | Promise<Reply> {
+  return chain(findBoard(context.directory, pathOf(params)), async board => {
+    const { users, totalCount } = await readRanking(context.store, board, query);
+    const profiles = context.publicProfiles(
+      board.project.id,
+      users.map(({ userId }) => userId),
+    );
+    return chain(profiles, found => {
+      return {
+        status: 200,
+        text: `{"data":[${entriesJson(users, found)}],"totalCount":${totalCount}}`,
+        headers: shared,
+      };
+    });
+  });
 }
 
 async function show(context: LeaderboardContext, params: EntryParams): Promise<Reply> {
   const board = await findBoard(context.directory, pathOf(params));
-  return { status: 200, json: { data: await entryOf(context, board, params.userId) }, headers: shared };
+  return { status: 200, text: await entryText(context, board, params.userId), headers: shared };
 }
 
 interface Writing {
@@ -172,7 +173,7 @@ async function write(
   const commit = await context.store.commit(board.partition, { writes: [score] });
   if (!commit.ok)
     throw new AppError("conflict", "Cannot add to the score as the sum would not be a finite number");
-  return { status: 200, json: { data: await entryOf(context, board, params.userId) } };
+  return { status: 200, text: await entryText(context, board, params.userId), headers: jsonHeaders };
 }
 
 async function remove(context: LeaderboardContext, writing: Writing): Promise<Reply> {
@@ -196,27 +197,11 @@ async function writableBoard(directory: Directory, { principal, params }: Writin
   return board;
 }
 
-async function entryOf(context: LeaderboardContext, board: Board, userId: string): Promise<unknown> {
+async function entryText(context: LeaderboardContext, board: Board, userId: string): Promise<string> {
   const place = await readPlace(context.store, board, userId);
   if (place === null) throw new AppError("not_found", "Cannot find an entry of this user on the leaderboard");
-  const [entry] = await entries(context, board, [place]);
-  return entry;
-}
-
-function entries(
-  { usernames }: LeaderboardContext,
-  { project }: Board,
-  users: readonly RankedUser[],
-): readonly unknown[] | Promise<readonly unknown[]> {
-  const names = usernames(
-    project.id,
-    users.map(({ userId }) => userId),
-  );
-  return chain(names, found =>
-    users.map(({ rank, score, userId }, index) => {
-      return { rank, score, userId, publicProfile: { username: found[index] ?? "" } };
-    }),
-  );
+  const [profile = { username: "" }] = await context.publicProfiles(board.project.id, [userId]);
+  return `{"data":${entryJson(place, profile)}}`;
 }
 
 function pathOf({ projectId, eventId, leaderboardId }: BoardParams): {
