@@ -3,5 +3,8 @@
  *
  * @module
  */
+export { createMemoryBlobs } from "./blobs.ts";
 export type { Journal, JournalClient, Settle } from "./journal.ts";
+export { createMemoryLimiter, limiterSubjectsMax, type MemoryLimiterOptions } from "./limiter.ts";
+export { createMemoryQueue, type MemoryQueueOptions, queueDepthMax } from "./queue.ts";
 export { createMemoryStore, type MemoryStoreOptions } from "./store.ts";

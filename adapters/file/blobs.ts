@@ -1,0 +1,123 @@
+/** Blobs as files of one directory. */
+import { createHash, randomUUID } from "node:crypto";
+import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { BlobInfo, Blobs } from "../../lib/storage/ports.ts";
+import { validateBlobName, validateBlobRange } from "../../lib/storage/validate_ports.ts";
+
+/** Most bytes that a body reads from its file at a time. */
+export const fileChunkBytesMax = 65_536;
+
+/**
+ * Creates blobs that are kept in a directory, which is made on the first `put`.
+ *
+ * A blob is the file `<hash>.blob`, the hash being the SHA-256 of its name in hex: so that any two names are two files
+ * on every file system, whatever it thinks of letter case, length or `a` beside `a/b`. A blob that is arriving is
+ * `<uuid>.part`, renamed once it is complete and on disk.
+ */
+export function createFileBlobs(directory: string): Blobs {
+  return new FileBlobs(directory);
+}
+
+class FileBlobs implements Blobs {
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  async put(name: string, body: ReadableStream<Uint8Array>): Promise<BlobInfo> {
+    const path = this.#path(name);
+    await mkdir(this.#directory, { recursive: true });
+    const part = join(this.#directory, `${randomUUID()}.part`);
+    try {
+      const size = await writeAll(part, body);
+      await rename(part, path);
+      return { size };
+    } catch (error) {
+      await rm(part, { force: true });
+      throw error;
+    }
+  }
+
+  async get(
+    name: string,
+    range: { readonly start?: number; readonly end?: number } = {},
+  ): Promise<(BlobInfo & { readonly body: ReadableStream<Uint8Array> }) | null> {
+    const path = this.#path(name);
+    validateBlobRange(range);
+    const file = await openExisting(path);
+    if (file === null) return null;
+    try {
+      const { size } = await file.stat();
+      return { size, body: streamOf(file, range.start ?? 0, Math.min(range.end ?? size, size)) };
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  async remove(name: string): Promise<void> {
+    await rm(this.#path(name), { force: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+
+  #path(name: string): string {
+    validateBlobName(name);
+    return join(this.#directory, `${createHash("sha256").update(name).digest("hex")}.blob`);
+  }
+}
+
+/** Writes the stream to a new file and returns its size once the bytes are on disk. */
+async function writeAll(path: string, body: ReadableStream<Uint8Array>): Promise<number> {
+  const file = await open(path, "wx");
+  try {
+    let size = 0;
+    for await (const chunk of body) {
+      await file.writeFile(chunk);
+      size += chunk.byteLength;
+    }
+    await file.sync();
+    return size;
+  } finally {
+    await file.close();
+  }
+}
+
+async function openExisting(path: string): Promise<FileHandle | null> {
+  try {
+    return await open(path, "r");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+    throw error;
+  }
+}
+
+/** The bytes of the file from `start` to `end`; the file is closed at the end, on failure and on cancel. */
+function streamOf(file: FileHandle, start: number, end: number): ReadableStream<Uint8Array> {
+  let position = start;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const length = Math.min(fileChunkBytesMax, end - position);
+          const buffer = new Uint8Array(Math.max(0, length));
+          const { bytesRead } = length > 0 ? await file.read(buffer, 0, length, position) : { bytesRead: 0 };
+          if (bytesRead === 0) {
+            await file.close();
+            controller.close();
+            return;
+          }
+          position += bytesRead;
+          controller.enqueue(buffer.subarray(0, bytesRead));
+        } catch (error) {
+          await file.close();
+          throw error;
+        }
+      },
+      cancel: () => file.close(),
+    },
+    { highWaterMark: 0 },
+  );
+}

@@ -1,0 +1,182 @@
+/**
+ * Rate limits in memory: GCRA (ITU-T I.371, appendix), exact.
+ *
+ * GCRA keeps a theoretical arrival time (TAT) and allows a cost when TAT + cost * windowMs / limit - windowMs <= now.
+ * Kept here is what the TAT is ahead of now, times the limit: `owed` = (TAT - now) * limit at the time `at`. Then every
+ * quantity is an integer, and limits that do not divide their window lose nothing to rounding.
+ *
+ * @module
+ */
+import type { Limiter, LimitRule, LimitVerdict } from "../../lib/storage/ports.ts";
+import { validateTake } from "../../lib/storage/validate_ports.ts";
+import { blockedList, grown, openList, SlotLists } from "./slot_lists.ts";
+
+/** Most subjects remembered per limiter where nothing else is asked for, each counted once per rule. */
+export const limiterSubjectsMax = 100_000;
+
+/** How a memory limiter is set up. */
+export interface MemoryLimiterOptions {
+  /** The time, Unix ms. */
+  readonly clock: () => number;
+  /**
+   * Most subjects remembered, each counted once per rule. Beyond, the one unused for longest is forgotten, and one that
+   * had nothing left to spend only when no other is there.
+   * @default limiterSubjectsMax
+   */
+  readonly subjectsMax?: number;
+}
+
+/** Creates a limiter for one process. */
+export function createMemoryLimiter(options: MemoryLimiterOptions): Limiter {
+  return new MemoryLimiter(options);
+}
+
+/** The subjects of one rule. */
+interface Table extends LimitRule {
+  readonly slots: Map<string, number>;
+}
+
+class MemoryLimiter implements Limiter {
+  readonly #clock: () => number;
+  readonly #subjectsMax: number;
+  readonly #tables = new Map<string, Table[]>();
+  readonly #lists: SlotLists = new SlotLists();
+  #owed: Float64Array = new Float64Array(this.#lists.capacity);
+  #at: Float64Array = new Float64Array(this.#lists.capacity);
+  readonly #holders: ({ readonly table: Table; readonly subject: string } | undefined)[] = [];
+  #size = 0;
+
+  constructor({ clock, subjectsMax = limiterSubjectsMax }: MemoryLimiterOptions) {
+    this.#clock = clock;
+    this.#subjectsMax = subjectsMax;
+  }
+
+  async take(
+    subject: string,
+    rules: readonly LimitRule[],
+    cost: number = 1,
+  ): Promise<readonly LimitVerdict[]> {
+    validateTake(subject, rules, cost);
+    const now = this.#clock();
+    const spends = rules.every(
+      rule => this.#owedNow(rule, subject, now) + cost * rule.windowMs <= owedMax(rule),
+    );
+    return rules.map(rule => this.#settle(rule, subject, { now, cost, spends }));
+  }
+
+  async reset(subject: string, rules: readonly LimitRule[]): Promise<void> {
+    validateTake(subject, rules);
+    for (const rule of rules) {
+      const slot = this.#find(rule)?.slots.get(subject);
+      if (slot !== undefined) this.#forget(slot);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+
+  #settle(
+    rule: LimitRule,
+    subject: string,
+    { now, cost, spends }: { now: number; cost: number; spends: boolean },
+  ): LimitVerdict {
+    let owed = this.#owedNow(rule, subject, now);
+    const excess = owed + cost * rule.windowMs - owedMax(rule);
+    if (spends) owed += cost * rule.windowMs;
+    if (owed > 0) this.#keep(rule, subject, { owed, now });
+    return {
+      allowed: excess <= 0,
+      remaining: Math.floor((owedMax(rule) - owed) / rule.windowMs),
+      resetMs: Math.ceil(owed / rule.limit),
+      retryAfterMs: excess <= 0 ? 0 : Math.ceil(excess / rule.limit),
+    };
+  }
+
+  #owedNow(rule: LimitRule, subject: string, now: number): number {
+    const slot = this.#find(rule)?.slots.get(subject);
+    return slot === undefined ? 0 : this.#owedBy(slot, rule, now);
+  }
+
+  #owedBy(slot: number, { limit }: LimitRule, now: number): number {
+    const elapsedMs = Math.max(0, now - (this.#at[slot] ?? 0));
+    return Math.max(0, (this.#owed[slot] ?? 0) - elapsedMs * limit);
+  }
+
+  #keep(rule: LimitRule, subject: string, { owed, now }: { owed: number; now: number }): void {
+    const list = owed + rule.windowMs > owedMax(rule) ? blockedList : openList;
+    let slot = this.#find(rule)?.slots.get(subject);
+    if (slot === undefined) slot = this.#add(rule, subject, { list, now });
+    else this.#lists.move(slot, list);
+    this.#owed[slot] = owed;
+    // A clock that goes back must not give units back twice.
+    this.#at[slot] = Math.max(now, this.#at[slot] ?? 0);
+  }
+
+  #add(rule: LimitRule, subject: string, { list, now }: { list: number; now: number }): number {
+    if (this.#size >= this.#subjectsMax) this.#evict(now);
+    const slot = this.#lists.add(list);
+    if (this.#owed.length < this.#lists.capacity) {
+      this.#owed = grown(this.#owed, Float64Array);
+      this.#at = grown(this.#at, Float64Array);
+    }
+    const table = this.#find(rule) ?? this.#create(rule);
+    table.slots.set(subject, slot);
+    this.#holders[slot] = { table, subject };
+    this.#size += 1;
+    return slot;
+  }
+
+  /** Forgets one: an idle one, else one that was blocked and is no more, else the one unused for longest. */
+  #evict(now: number): void {
+    const open = this.#lists.oldest(openList);
+    const blocked = this.#lists.oldest(blockedList);
+    if (open !== undefined && this.#owedOf(open, now) === 0) this.#forget(open);
+    else if (blocked !== undefined && !this.#isBlocked(blocked, now)) this.#forget(blocked);
+    else if (open !== undefined) this.#forget(open);
+    else if (blocked !== undefined) this.#forget(blocked);
+  }
+
+  #owedOf(slot: number, now: number): number {
+    const holder = this.#holders[slot];
+    return holder === undefined ? 0 : this.#owedBy(slot, holder.table, now);
+  }
+
+  #isBlocked(slot: number, now: number): boolean {
+    const rule = this.#holders[slot]?.table;
+    return rule !== undefined && this.#owedBy(slot, rule, now) + rule.windowMs > owedMax(rule);
+  }
+
+  #forget(slot: number): void {
+    const holder = this.#holders[slot];
+    if (holder === undefined) return;
+    const { table, subject } = holder;
+    this.#holders[slot] = undefined;
+    this.#at[slot] = 0;
+    this.#lists.remove(slot);
+    this.#size -= 1;
+    table.slots.delete(subject);
+    if (table.slots.size === 0) this.#drop(table);
+  }
+
+  #find({ name, limit, windowMs }: LimitRule): Table | undefined {
+    return this.#tables.get(name)?.find(table => table.limit === limit && table.windowMs === windowMs);
+  }
+
+  #create({ name, limit, windowMs }: LimitRule): Table {
+    const table: Table = { name, limit, windowMs, slots: new Map() };
+    const others = this.#tables.get(name);
+    if (others === undefined) this.#tables.set(name, [table]);
+    else others.push(table);
+    return table;
+  }
+
+  #drop(table: Table): void {
+    const others = this.#tables.get(table.name)?.filter(other => other !== table) ?? [];
+    if (others.length === 0) this.#tables.delete(table.name);
+    else this.#tables.set(table.name, others);
+  }
+}
+
+/** What a subject may owe: the units of a whole window. */
+function owedMax({ limit, windowMs }: LimitRule): number {
+  return limit * windowMs;
+}

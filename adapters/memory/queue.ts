@@ -1,0 +1,125 @@
+/** Queues in memory, for one process. */
+import { AppError } from "../../lib/errors/mod.ts";
+import type { Delivery, Queue } from "../../lib/storage/ports.ts";
+import { validateAck, validateLease, validatePush } from "../../lib/storage/validate_ports.ts";
+import { LeaseHeap, type Message } from "./lease_heap.ts";
+
+/** Most unsettled messages of one topic where nothing else is asked for. */
+export const queueDepthMax = 100_000;
+/** After how many ms a refused push may be worth another try. */
+const busyRetryMs = 1_000;
+
+/** How a memory queue is set up. */
+export interface MemoryQueueOptions {
+  /** The time by which leases are counted, Unix ms. */
+  readonly clock: () => number;
+  /** Most unsettled messages of one topic. @default queueDepthMax */
+  readonly depthMax?: number;
+}
+
+/** Creates a queue whose messages live as long as the process. */
+export function createMemoryQueue(options: MemoryQueueOptions): Queue {
+  return new MemoryQueue(options);
+}
+
+/** The unsettled messages of a topic. */
+interface Topic {
+  readonly all: Map<string, Message>;
+  /** Those never handed out, in order of arrival. */
+  readonly fresh: Map<string, Message>;
+  /** Those handed out. */
+  readonly leases: LeaseHeap;
+}
+
+class MemoryQueue implements Queue {
+  readonly #clock: () => number;
+  readonly #depthMax: number;
+  readonly #topics = new Map<string, Topic>();
+  #sequence = 0;
+
+  constructor({ clock, depthMax = queueDepthMax }: MemoryQueueOptions) {
+    this.#clock = clock;
+    this.#depthMax = depthMax;
+  }
+
+  async push(topic: string, bodies: readonly string[]): Promise<readonly string[]> {
+    validatePush(topic, bodies);
+    const depth = this.#topics.get(topic)?.all.size ?? 0;
+    if (depth + bodies.length > this.#depthMax) {
+      throw new AppError("busy", `Cannot push to ${topic}: it holds ${depth} of ${this.#depthMax} messages`, {
+        retryAfterMs: busyRetryMs,
+      });
+    }
+    return bodies.map(body => this.#add(topic, body));
+  }
+
+  async take(
+    topic: string,
+    lease: { consumer: string; limit: number; leaseMs: number },
+  ): Promise<readonly Delivery[]> {
+    validateLease(topic, lease);
+    const found = this.#topics.get(topic);
+    if (found === undefined) return [];
+    const now = this.#clock();
+    const messages = takeEnded(found.leases, now, lease.limit);
+    for (const message of found.fresh.values()) {
+      if (messages.length >= lease.limit) break;
+      messages.push(message);
+      found.fresh.delete(message.id);
+    }
+    return messages.map(message => {
+      message.attempts += 1;
+      message.until = now + lease.leaseMs;
+      found.leases.set(message);
+      return { id: message.id, body: message.body, attempts: message.attempts };
+    });
+  }
+
+  async ack(topic: string, ids: readonly string[]): Promise<void> {
+    validateAck(topic, ids);
+    const found = this.#topics.get(topic);
+    if (found === undefined) return;
+    for (const id of ids) {
+      const message = found.all.get(id);
+      if (message === undefined) continue;
+      found.all.delete(id);
+      if (message.place >= 0) found.leases.delete(message);
+      else found.fresh.delete(id);
+    }
+    if (found.all.size === 0) this.#topics.delete(topic);
+  }
+
+  async depth(topic: string): Promise<number> {
+    validateAck(topic, []);
+    return this.#topics.get(topic)?.all.size ?? 0;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#topics.clear();
+  }
+
+  #add(topic: string, body: string): string {
+    let found = this.#topics.get(topic);
+    if (found === undefined) {
+      found = { all: new Map(), fresh: new Map(), leases: new LeaseHeap() };
+      this.#topics.set(topic, found);
+    }
+    this.#sequence += 1;
+    const id = String(this.#sequence);
+    const message = { id, body, sequence: this.#sequence, attempts: 0, until: 0, place: -1 };
+    found.all.set(id, message);
+    found.fresh.set(id, message);
+    return id;
+  }
+}
+
+/** Takes out up to `limit` leases that have ended, the messages that arrived first before the others. */
+function takeEnded(leases: LeaseHeap, now: number, limit: number): Message[] {
+  const messages: Message[] = [];
+  for (let first = leases.first(); messages.length < limit; first = leases.first()) {
+    if (first === undefined || first.until > now) break;
+    leases.delete(first);
+    messages.push(first);
+  }
+  return messages.sort((a, b) => a.sequence - b.sequence);
+}

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createMemoryLimiter } from "../../../adapters/memory/limiter.ts";
+import { createTestClock } from "../../support/clock.ts";
+
+const two = { name: "two", limit: 2, windowMs: 1_000 };
+
+async function allowed(
+  limiter: ReturnType<typeof createMemoryLimiter>,
+  subject: string,
+  rule = two,
+): Promise<boolean> {
+  const [verdict] = await limiter.take(subject, [rule]);
+  assert.ok(verdict);
+  return verdict.allowed;
+}
+
+describe("the memory limiter", () => {
+  it("forgets the subject unused for longest when it is full", async () => {
+    const clock = createTestClock();
+    const limiter = createMemoryLimiter({ clock: clock.now, subjectsMax: 3 });
+    for (const subject of ["a", "b", "c", "a", "d"]) await allowed(limiter, subject);
+    const [b] = await limiter.take("b", [two]);
+    assert.equal(b?.remaining, 1, "b was forgotten");
+    const [a] = await limiter.take("a", [two]);
+    assert.equal(a?.allowed, false, "a was used again, so c and d had to go first");
+  });
+
+  it("keeps a blocked subject through a flood of new ones", async () => {
+    const clock = createTestClock();
+    const limiter = createMemoryLimiter({ clock: clock.now, subjectsMax: 100 });
+    for (let take = 0; take < 2; take++) assert.equal(await allowed(limiter, "attacker"), true);
+    for (let subject = 0; subject < 10_000; subject++)
+      assert.equal(await allowed(limiter, `flood ${subject}`), true);
+    assert.equal(await allowed(limiter, "attacker"), false);
+  });
+
+  it("forgets a blocked subject only when every other is blocked too", async () => {
+    const clock = createTestClock();
+    const limiter = createMemoryLimiter({ clock: clock.now, subjectsMax: 3 });
+    for (const subject of ["a", "a", "b", "b", "c", "c"]) assert.equal(await allowed(limiter, subject), true);
+    assert.equal(await allowed(limiter, "d"), true);
+    assert.equal(await allowed(limiter, "b"), false);
+    assert.equal(await allowed(limiter, "c"), false);
+    assert.equal(await allowed(limiter, "a"), true, "a was blocked first, so a was forgotten");
+  });
+
+  it("forgets one that was blocked and is no more before one that still owes", async () => {
+    const clock = createTestClock();
+    const limiter = createMemoryLimiter({ clock: clock.now, subjectsMax: 2 });
+    await limiter.take("was blocked", [two], 2);
+    clock.advance(900);
+    await limiter.take("owes", [two]);
+    await limiter.take("new", [two]);
+    const [owes] = await limiter.take("owes", [two]);
+    assert.equal(owes?.remaining, 0);
+  });
+
+  it("gives nothing back when its clock goes back", async () => {
+    let now = 1_000_000;
+    const limiter = createMemoryLimiter({ clock: () => now });
+    await limiter.take("a", [two], 2);
+    now -= 10_000;
+    assert.equal(await allowed(limiter, "a"), false);
+    now += 10_499;
+    assert.equal(await allowed(limiter, "a"), false, "499 ms after the first");
+    now += 1;
+    assert.equal(await allowed(limiter, "a"), true, "500 ms after the first");
+  });
+
+  it("survives rules that come and go while it is full", async () => {
+    const clock = createTestClock();
+    const limiter = createMemoryLimiter({ clock: clock.now, subjectsMax: 1 });
+    for (let round = 0; round < 50; round++) {
+      const rule = { name: `rule ${round % 3}`, limit: 1, windowMs: 1_000 };
+      assert.equal(await allowed(limiter, "a", rule), true, `round ${round}`);
+      assert.equal(await allowed(limiter, "a", rule), false, `round ${round}, again`);
+    }
+  });
+});
