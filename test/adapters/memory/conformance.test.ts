@@ -10,7 +10,7 @@ describe("the memory store conforms to the storage contract", () => {
     factory: () => {
       const clock = createTestClock();
       const store = createMemoryStore({ clock: clock.now });
-      return { store, clock, dispose: () => store[Symbol.asyncDispose]() };
+      return { store, clock, dispose: async () => store[Symbol.asyncDispose]() };
     },
   });
 });

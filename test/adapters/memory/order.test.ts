@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createRandom } from "../../../adapters/conformance/random.ts";
+import { blockEntries } from "../../../adapters/memory/board/block_slab.ts";
+import { Order } from "../../../adapters/memory/board/order.ts";
+
+/** An order of slots beside the plain array that it must equal; a slot's rank is new each time that it is used. */
+class Twin {
+  readonly ranks: number[] = [];
+  readonly entries: { score: number; tie: number; slot: number }[] = [];
+  readonly order: Order = new Order((slot, other) => (this.ranks[slot] ?? 0) - (this.ranks[other] ?? 0));
+
+  insert(score: number, tie: number, slot: number, rank: number): void {
+    this.ranks[slot] = rank;
+    this.order.insert(score, tie, slot);
+    this.entries.push({ score, tie, slot });
+  }
+
+  remove(index: number): number {
+    const [entry] = this.entries.splice(index, 1);
+    assert.ok(entry);
+    this.order.remove(entry.score, entry.tie, entry.slot);
+    this.ranks[entry.slot] = Number.NaN;
+    return entry.slot;
+  }
+
+  move(index: number, score: number, tie: number): void {
+    const entry = this.entries[index];
+    assert.ok(entry);
+    if (entry.score === score && entry.tie === tie) return;
+    this.order.move(entry.score, entry.tie, entry.slot, score, tie);
+    this.entries[index] = { score, tie, slot: entry.slot };
+  }
+
+  compare(): void {
+    const rank = (slot: number) => this.ranks[slot] ?? 0;
+    this.entries.sort((a, b) => a.score - b.score || a.tie - b.tie || rank(a.slot) - rank(b.slot));
+    const expected = this.entries.map(entry => entry.slot);
+    const found: number[] = [];
+    this.order.visit(0, expected.length, false, slot => found.push(slot));
+    assert.deepEqual(found, expected);
+    const backwards: number[] = [];
+    this.order.visit(expected.length - 1, expected.length, true, slot => backwards.push(slot));
+    assert.deepEqual(backwards, expected.toReversed());
+    for (let score = -3; score < 8; score += 0.5) {
+      assert.equal(this.order.below(score, false), this.entries.filter(entry => entry.score < score).length);
+      assert.equal(this.order.below(score, true), this.entries.filter(entry => entry.score <= score).length);
+    }
+  }
+}
+
+function ascending(blocks: number): Twin {
+  const twin = new Twin();
+  for (let slot = 0; slot < blocks * blockEntries; slot++) twin.insert(0, 0, slot, slot);
+  return twin;
+}
+
+describe("the order of a large set", () => {
+  for (const seed of [21, 22, 23]) {
+    it(`equals a sorted array over insertions, moves and removals among ties (seed ${seed})`, () => {
+      const random = createRandom(seed);
+      const twin = new Twin();
+      const free = Array.from({ length: 1_600 }, (_, slot) => slot);
+      for (let step = 0; step < 30_000; step++) {
+        const choice = random.next();
+        const filling = step % 10_000 < 6_000;
+        const score = random.integer(4) - random.integer(3);
+        if (choice < (filling ? 0.35 : 0.1) && free.length > 0) {
+          twin.insert(score, random.integer(3), free.pop() ?? 0, random.integer(1 << 30));
+        } else if (choice < 0.7 && twin.entries.length > 0) {
+          twin.move(random.integer(twin.entries.length), score, random.integer(3));
+        } else if (choice < (filling ? 0.8 : 1) && twin.entries.length > 0) {
+          free.push(twin.remove(random.integer(twin.entries.length)));
+        }
+        if (step % 250 === 0) twin.compare();
+      }
+    });
+  }
+
+  it("survives that a whole block between full neighbours empties, and fills it again", () => {
+    for (const block of [0, 1, 2, 3]) {
+      for (const thinned of [0, 1, 2, 3]) {
+        const twin = ascending(4);
+        // A thinner neighbour attracts the merge.
+        if (thinned !== block) {
+          for (let count = 0; count < blockEntries / 8; count++) {
+            twin.remove(twin.entries.findIndex(entry => entry.slot >= thinned * blockEntries + 5));
+          }
+        }
+        const inside = ({ slot }: { slot: number }) => Math.floor(slot / blockEntries) === block;
+        while (twin.entries.some(inside)) twin.remove(twin.entries.findIndex(inside));
+        twin.compare();
+        for (let at = 0; at < blockEntries; at++) {
+          const rank = block * blockEntries + ((at * 5) % blockEntries);
+          twin.insert(0, 0, block * blockEntries + at, rank);
+        }
+        twin.compare();
+      }
+    }
+  });
+
+  it("knows its lowest entry after that became lower still, or higher, inside of its block", () => {
+    const twin = ascending(3);
+    twin.move(7, -1, 0);
+    twin.compare();
+    twin.move(0, 0, 0);
+    twin.compare();
+  });
+
+  it("stays right when entries arrive in order and leave from the low end", () => {
+    const twin = ascending(10);
+    twin.compare();
+    for (let left = 10 * blockEntries; left > 0; left--) {
+      twin.remove(0);
+      if (left % 300 === 0) twin.compare();
+    }
+    twin.compare();
+  });
+});
