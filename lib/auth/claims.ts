@@ -51,17 +51,16 @@ const compactShape = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 /** The header of a compact token, or undefined where the text is not one that can be accepted anywhere. */
 export function decodeHeader(token: string): TokenHeader | undefined {
   if (token.length > tokenCharsMax || !compactShape.test(token)) return undefined;
-  const bytes = fromBase64url(token.slice(0, token.indexOf(".")));
-  const header = bytes === undefined ? undefined : parseObject(bytes);
+  const header = decodeObject(token.slice(0, token.indexOf(".")));
   if (header === undefined || "crit" in header || "b64" in header) return undefined;
   const { alg, kid, typ } = header;
   if (typeof alg !== "string" || typeof kid !== "string" || typeof typ !== "string") return undefined;
   return { alg, kid, typ };
 }
 
-/** The claims of a payload, or undefined where a required one is missing or of the wrong type. */
-export function decodeClaims(payload: Uint8Array): Claims | undefined {
-  const claims = parseObject(payload);
+/** The claims of a compact token, or undefined where a required one is missing or of the wrong type. */
+export function decodeClaims(token: string): Claims | undefined {
+  const claims = decodeObject(token.slice(token.indexOf(".") + 1, token.lastIndexOf(".")));
   return claims !== undefined && isClaims(claims) ? freezeDeep(claims) : undefined;
 }
 
@@ -119,13 +118,19 @@ function isTime(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value) && value >= 0;
 }
 
-function parseObject(bytes: Uint8Array): Record<string, unknown> | undefined {
+function decodeObject(segment: string): Readonly<Record<string, unknown>> | undefined {
+  const bytes = fromBase64url(segment);
+  if (bytes === undefined) return undefined;
   try {
     const value: unknown = JSON.parse(fromUtf8(bytes));
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function freezeDeep<T extends object>(value: T): T {

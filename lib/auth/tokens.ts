@@ -125,9 +125,8 @@ class RingTokens implements Tokens {
     if (known === undefined) throw invalidToken("kid");
     const { pair } = known;
     if (header.alg !== pair.algorithm) throw invalidToken("alg");
-    const payload = await verifyCompact(pair, token);
-    if (payload === undefined) throw invalidToken("signature");
-    const claims = decodeClaims(payload);
+    if (!(await verifyCompact(pair, token))) throw invalidToken("signature");
+    const claims = decodeClaims(token);
     if (claims === undefined) throw invalidToken("claims");
     return { typ: header.typ, claims, pair };
   }

@@ -77,6 +77,30 @@ describe("a token", () => {
       assert.equal(outside.protectedHeader.alg, algorithm);
     });
   }
+  for (const algorithm of ["EdDSA", "ES256", "RS256"] as const) {
+    it(`signed with ${algorithm} is refused with any other signature`, async () => {
+      const fixture = createFixture();
+      const ring = await openRing(fixture, { algorithm });
+      const tokens = createTokens({ ...fixture, ring });
+      const [one, two] = [await tokens.sign(content), await tokens.sign(content)];
+      const input = one.slice(0, one.lastIndexOf("."));
+      const signature = Buffer.from(one.slice(input.length + 1), "base64url");
+      const others = [
+        Buffer.from(two.slice(two.lastIndexOf(".") + 1), "base64url"),
+        Buffer.alloc(signature.length),
+        Buffer.alloc(signature.length, 255),
+        Buffer.alloc(1),
+        signature.subarray(1),
+        Buffer.concat([signature, Buffer.alloc(1)]),
+        signature.toReversed(),
+      ];
+      for (const other of others) {
+        const text = Buffer.from(other).toString("base64url");
+        await assertRefused(tokens, `${input}.${text}`, text);
+      }
+      assert.equal((await tokens.verify(one, expected)).sub, "user-1");
+    });
+  }
   it("carries its claims, times and a unique id", async () => {
     const { tokens, fixture } = await createSubject();
     const [first, second] = [await tokens.sign(content), await tokens.sign(content)];
