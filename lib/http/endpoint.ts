@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type GenericSchema, safeParse } from "valibot";
+import type { GenericSchema } from "valibot";
 import { bodyBytesMaxDefault } from "./body.ts";
 import { type ErrorFamily, families } from "./family.ts";
 import { problemFamily } from "./family_problem.ts";
@@ -31,7 +31,7 @@ export interface Endpoint {
 /** How a body is read and checked. */
 export interface PreparedBody {
   readonly schema: GenericSchema;
-  /** Whether the body may be absent, because the schema accepts `undefined`. */
+  /** Whether the body may be absent: its schema is an `optional(…)` or `nullish(…)`. */
   readonly optional: boolean;
   readonly bytesMax: number;
   readonly mediaTypes: readonly string[];
@@ -105,7 +105,7 @@ function prepare(area: Area, route: AnyRoute): Endpoint {
 function prepareBody(body: BodySpec<GenericSchema>): PreparedBody {
   return {
     schema: body.schema,
-    optional: safeParse(body.schema, undefined).success,
+    optional: body.schema.type === "optional" || body.schema.type === "nullish",
     bytesMax: body.maxBytes ?? bodyBytesMaxDefault,
     mediaTypes: ["application/json", ...(body.mediaTypes ?? [])],
   };

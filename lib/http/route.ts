@@ -71,6 +71,7 @@ export const open: Guard<null> = { scheme: null, authenticate: () => null };
 
 /** How a JSON body is read. */
 export interface BodySpec<B extends GenericSchema> {
+  /** Where it is an `optional(…)` or `nullish(…)` the body may be absent. */
   readonly schema: B;
   /** Largest accepted body in bytes, counted while it streams in. @default 65536 */
   readonly maxBytes?: number;

@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { durationBucketsMs } from "../../../lib/http/metrics.ts";
+import { createHandler, createJsonLogger, type LogLevel, type Reply } from "../../../lib/http/mod.ts";
+import { bodyOf, call, handlerOf, keptLog, throwing, withJson } from "./kit.ts";
+
+describe("health", () => {
+  it("is told by every handler, also one without areas", async () => {
+    const answer = await call(createHandler([]), "/healthz");
+    assert.equal(answer.status, 200);
+    assert.deepEqual(await bodyOf(answer), { status: "ok" });
+  });
+
+  it("is ready while the store answers", async () => {
+    let asked = 0;
+    const ready = async (): Promise<void> => {
+      asked++;
+    };
+    assert.equal((await call(handlerOf([], { ready }), "/readyz")).status, 200);
+    assert.equal(asked, 1);
+  });
+
+  it("is 503 with Retry-After when it does not, without saying why", async () => {
+    const logger = keptLog();
+    const ready = (): Promise<void> => Promise.reject(new Error("redis at 10.0.0.7 refused"));
+    const answer = await call(handlerOf([], { ready, logger }), "/readyz");
+    assert.equal(answer.status, 503);
+    assert.equal(answer.headers.get("retry-after"), "1");
+    const body = await bodyOf(answer);
+    assert.equal(body.code, "storage_unavailable");
+    assert.doesNotMatch(JSON.stringify(body), /10\.0\.0\.7/);
+    assert.match(String(logger.lines[0]?.fields.error), /10\.0\.0\.7/);
+  });
+});
+
+describe("metrics", () => {
+  it("are absent unless enabled", async () => {
+    assert.equal((await call(handlerOf([{}]), "/metrics")).status, 404);
+  });
+
+  it("count by area, operation and status class, with durations in seconds", async () => {
+    let now = 0;
+    const clock = (): number => now;
+    const slow = {
+      path: "/slow",
+      operation: "slow",
+      handle: () => {
+        now += 30;
+        return { status: 200 };
+      },
+    } as const;
+    const handler = handlerOf([slow], { metrics: true, clock });
+    await call(handler, "/slow");
+    await call(handler, "/slow", { method: "HEAD" });
+    await call(handler, "/nothing");
+    const answer = await call(handler, "/metrics");
+    assert.equal(answer.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+    const lines = (await answer.text()).split("\n");
+    const labels = 'area="things",operation="slow"';
+    for (const line of [
+      "# TYPE http_requests_total counter",
+      `http_requests_total{${labels},status="2xx"} 2`,
+      'http_requests_total{area="none",operation="none",status="4xx"} 1',
+      "# TYPE http_request_duration_seconds histogram",
+      `http_request_duration_seconds_bucket{${labels},le="0.025"} 0`,
+      `http_request_duration_seconds_bucket{${labels},le="0.05"} 2`,
+      `http_request_duration_seconds_bucket{${labels},le="10"} 2`,
+      `http_request_duration_seconds_bucket{${labels},le="+Inf"} 2`,
+      `http_request_duration_seconds_sum{${labels}} 0.06`,
+      `http_request_duration_seconds_count{${labels}} 2`,
+    ]) {
+      assert.ok(lines.includes(line), line);
+    }
+  });
+
+  it("put a duration on a bound below it, and one beyond all bounds in +Inf", async () => {
+    const durations = [1, 10_000, 10_001];
+    let now = 0;
+    const handle = () => {
+      now += durations.shift() ?? 0;
+      return { status: 200 };
+    };
+    const handler = handlerOf([{ operation: "edge", handle }], { metrics: true, clock: () => now });
+    for (let n = 0; n < 3; n++) await call(handler, "/things");
+    const text = await (await call(handler, "/metrics")).text();
+    assert.match(text, /operation="edge",le="0.001"} 1\n/);
+    assert.match(text, /operation="edge",le="10"} 2\n/);
+    assert.match(text, /operation="edge",le="\+Inf"} 3\n/);
+    assert.deepEqual(
+      [...durationBucketsMs].sort((a, b) => a - b),
+      durationBucketsMs,
+    );
+  });
+});
+
+describe("the access log", () => {
+  it("has a line per request with the route's pattern instead of the path", async () => {
+    const logger = keptLog();
+    let now = 0;
+    const handle = () => {
+      now += 12.3456;
+      return { status: 200 };
+    };
+    const handler = handlerOf([{ path: "/things/:id", handle }], { logger, clock: () => now });
+    const headers = { authorization: "Bearer hunter2", "x-api-secret": "hunter2" };
+    await call(handler, "/things/hunter2?token=hunter2", { headers });
+    assert.deepEqual(logger.lines, [
+      {
+        level: "info",
+        event: "request",
+        fields: {
+          requestId: "request-1",
+          method: "GET",
+          route: "/things/:id",
+          operation: "getXthingsXXid",
+          status: 200,
+          ms: 12.346,
+        },
+      },
+    ]);
+  });
+
+  it("says nothing of paths that no route has, or of bodies", async () => {
+    const logger = keptLog();
+    const handler = handlerOf([{}], { logger });
+    await call(handler, "/hunter2?hunter2", withJson({ password: "hunter2" }));
+    assert.equal(logger.lines[0]?.fields.route, null);
+    assert.equal(logger.lines[0]?.fields.status, 404);
+    assert.doesNotMatch(JSON.stringify(logger.lines), /hunter2/);
+  });
+
+  it("costs not even a look at the clock when the level filters it", async () => {
+    let looks = 0;
+    const written: string[] = [];
+    const logger = createJsonLogger({ write: line => written.push(line), level: "warn" });
+    const handler = handlerOf([{}], { logger, clock: () => ++looks });
+    await call(handler, "/things");
+    assert.equal(looks, 0);
+    assert.deepEqual(written, []);
+  });
+
+  it("tells of unexpected failures with the stack and the causes, at any level", async () => {
+    const logger = keptLog();
+    const error = new Error("outer", { cause: new TypeError("inner") });
+    await call(handlerOf([{ operation: "fail", handle: throwing(error) }], { logger }), "/things");
+    const [line] = logger.lines;
+    assert.equal(line?.level, "error");
+    assert.equal(line?.fields.requestId, "request-1");
+    assert.equal(line?.fields.operation, "fail");
+    assert.equal(line?.fields.error, "Error: outer; caused by TypeError: inner");
+    assert.match(String(line?.fields.stack), /^ {4}at .*system\.test\.ts/);
+  });
+
+  it("does not quote the text of a SyntaxError, follow endless causes or log a client's mistakes", async () => {
+    const logger = keptLog();
+    const parse = (): Reply => JSON.parse('{"password":hunter2}');
+    await call(handlerOf([{ handle: parse }], { logger }), "/things");
+    assert.equal(logger.lines[0]?.fields.error, "SyntaxError");
+    assert.doesNotMatch(JSON.stringify(logger.lines), /hunter2/);
+    logger.lines.length = 0;
+    const endless = new Error("again");
+    endless.cause = endless;
+    await call(handlerOf([{ handle: throwing(endless) }], { logger }), "/things");
+    assert.equal(String(logger.lines[0]?.fields.error).split("caused by").length, 4);
+    logger.lines.length = 0;
+    await call(handlerOf([], { logger }), "/nothing");
+    assert.deepEqual(
+      logger.lines.map(({ event }) => event),
+      ["request"],
+    );
+  });
+});
+
+describe("the JSON logger", () => {
+  function lines(level: LogLevel): { logger: ReturnType<typeof createJsonLogger>; written: string[] } {
+    const written: string[] = [];
+    return {
+      written,
+      logger: createJsonLogger({ write: line => written.push(line), level, clock: () => 1_700_000_000_000 }),
+    };
+  }
+
+  it("writes one line per event, whatever the values hold", () => {
+    const { logger, written } = lines("debug");
+    logger.log("warn", "odd", { a: "two\nlines\r\n", n: 1.5, no: null, gone: undefined, yes: true });
+    assert.deepEqual(written, [
+      '{"time":"2023-11-14T22:13:20.000Z","level":"warn","event":"odd","a":"two\\nlines\\r\\n","n":1.5,"no":null,"yes":true}\n',
+    ]);
+  });
+
+  it("writes its level and what is more severe", () => {
+    const { logger, written } = lines("warn");
+    for (const level of ["debug", "info", "warn", "error"] as const) {
+      assert.equal(logger.enabled(level), level === "warn" || level === "error");
+      logger.log(level, level, {});
+    }
+    assert.deepEqual(
+      written.map(line => JSON.parse(line).event),
+      ["warn", "error"],
+    );
+  });
+});
