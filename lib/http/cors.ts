@@ -39,6 +39,8 @@ export const corsResponseHeaders: readonly string[] = [
   "x-request-id",
 ];
 
+const originShape = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#A-Z]+$/;
+
 /** Prepared header fields. */
 export interface Cors {
   /** Fields of an answer to a request from `origin`, null where it came from no other origin. */
@@ -47,7 +49,11 @@ export interface Cors {
   readonly preflight: (methods: string) => Readonly<Record<string, string>>;
 }
 
-/** Prepares the header fields of a configuration. */
+/**
+ * Prepares the header fields of a configuration.
+ *
+ * @throws `TypeError` for an origin that no browser would send, such as one with a path or a slash at its end.
+ */
 export function prepareCors(options: CorsOptions): Cors {
   const { origins = "*", maxAgeSeconds = 7_200 } = options;
   const allowedHeaders = (options.allowedHeaders ?? corsRequestHeaders).join(", ");
@@ -56,6 +62,9 @@ export function prepareCors(options: CorsOptions): Cors {
     "access-control-allow-origin": "*",
     "access-control-expose-headers": exposedHeaders,
   };
+  const wrong = origins === "*" ? undefined : origins.find(origin => !originShape.test(origin));
+  if (wrong !== undefined)
+    throw new TypeError(`Cannot allow the origin "${wrong}": expected scheme://host[:port]`);
   // A shared cache must not hand an answer made without an origin to one that needs the fields.
   const nobody = { vary: "origin" };
   const listed = new Map(

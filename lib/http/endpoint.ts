@@ -6,7 +6,8 @@
 
 import type { GenericSchema } from "valibot";
 import { bodyBytesMaxDefault } from "./body.ts";
-import { type ErrorFamily, families } from "./family.ts";
+import { families } from "./families.ts";
+import type { ErrorFamily } from "./family.ts";
 import { problemFamily } from "./family_problem.ts";
 import { rateLimitPolicy } from "./rate_limit.ts";
 import type { AnyRoute, Area, BodySpec } from "./route.ts";

@@ -1,13 +1,10 @@
 /**
- * Error bodies by response family. A family is one file with one {@linkcode ErrorFamily} and one row here.
+ * Error bodies by response family: a family is one file with one {@linkcode ErrorFamily} and one row in `families.ts`.
  *
  * @module
  */
 
 import type { ErrorCode, FieldError } from "../errors/mod.ts";
-import { identityFamily } from "./family_identity.ts";
-import { problemFamily } from "./family_problem.ts";
-import type { Family } from "./route.ts";
 
 /** An error with everything that a body may tell of it. */
 export interface Failure {
@@ -36,9 +33,3 @@ export interface ErrorFamily {
   /** Builds the JSON body. */
   readonly body: (failure: Failure) => unknown;
 }
-
-/** Every family by its name in the route tables. */
-export const families: Readonly<Record<Family, ErrorFamily>> = {
-  identity: identityFamily,
-  problem: problemFamily,
-};

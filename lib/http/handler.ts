@@ -53,11 +53,21 @@ export interface HandlerOptions {
  *
  * @example
  * ```ts
- * const handler = createHandler([createLocationArea(options)]);
- * const response = await handler(new Request("http://localhost/healthz"));
+ * const hello = route({
+ *   method: "GET",
+ *   path: "/hello/:name",
+ *   operation: "sayHello",
+ *   summary: "Say hello",
+ *   auth: open,
+ *   params: object({ name: string() }),
+ *   responses: { 200: { description: "A greeting" } },
+ *   handle: ({ params }) => json(200, { hello: params.name }),
+ * });
+ * const handler = createHandler([{ name: "hello", family: "problem", routes: [hello] }]);
+ * const response = await handler(new Request("http://localhost/hello/world"));
  * ```
  *
- * @throws `TypeError` for a mistake in a route table.
+ * @throws `TypeError` for a mistake in a route table or in the origins of CORS.
  */
 export function createHandler(areas: readonly Area[], options: HandlerOptions = {}): Handler {
   const { title = "Grandstand", version = "0", publicUrl = "", cors = {} } = options;

@@ -5,9 +5,9 @@
  */
 
 import type { Endpoint } from "./endpoint.ts";
-import { families } from "./family.ts";
+import { families } from "./families.ts";
 import { describeOperation } from "./openapi_operation.ts";
-import { SchemaBook } from "./openapi_schema.ts";
+import { type Json, SchemaBook } from "./openapi_schema.ts";
 
 /** Facts of the document that no route table knows. */
 export interface DocumentInfo {
@@ -17,14 +17,11 @@ export interface DocumentInfo {
   readonly publicUrl: string;
 }
 
-/** A part of a document. */
-export type Json = Record<string, unknown>;
-
 /** Builds the document; schemas that JSON Schema cannot express are described as far as it can. */
 export function openapiDocument(endpoints: readonly Endpoint[], info: DocumentInfo): Json {
   const book = new SchemaBook();
   const paths: Record<string, Json> = {};
-  const securitySchemes: Json = {};
+  const securitySchemes: Record<string, unknown> = {};
   for (const endpoint of endpoints) {
     const path = endpoint.path.replace(/:(\w+)/g, "{$1}");
     paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: describeOperation(endpoint, book) };

@@ -1,8 +1,7 @@
 import type { GenericSchema } from "valibot";
 import type { ErrorCode } from "../errors/mod.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { Json } from "./openapi.ts";
-import type { SchemaBook } from "./openapi_schema.ts";
+import type { Json, SchemaBook } from "./openapi_schema.ts";
 import { errorFacts } from "./status.ts";
 
 /** The OpenAPI operation object of an endpoint. */

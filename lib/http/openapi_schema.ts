@@ -1,8 +1,8 @@
 import { type ConversionConfig, toJsonSchema } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
 
-/** A JSON Schema, as JSON. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
+/** An object of the document. */
+export type Json = Readonly<Record<string, unknown>>;
 
 /** Whether a schema describes what is sent to us or what we answer. */
 export type Direction = "input" | "output";
@@ -12,12 +12,12 @@ export class SchemaBook {
   readonly schemas: Record<string, unknown> = {};
 
   /** Adds a component. */
-  add(name: string, schema: JsonSchema): void {
+  add(name: string, schema: Json): void {
     this.schemas[name] = schema;
   }
 
   /** Converts a schema; `name` makes the names of its components unique. */
-  convert(schema: GenericSchema, name: string, direction: Direction): JsonSchema {
+  convert(schema: GenericSchema, name: string, direction: Direction): Json {
     const config: ConversionConfig = {
       target: "draft-2020-12",
       typeMode: direction,

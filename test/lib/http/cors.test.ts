@@ -62,6 +62,19 @@ describe("cross-origin answers", () => {
     }
   });
 
+  it("refuse to be configured for an origin that no browser sends", () => {
+    for (const odd of [
+      "https://app.example/",
+      "app.example",
+      "*",
+      "https://App.example",
+      "https://app.example/x",
+    ]) {
+      assert.throws(() => handlerOf([], { cors: { origins: [odd] } }), TypeError, odd);
+    }
+    assert.ok(handlerOf([], { cors: { origins: ["capacitor://localhost", "http://localhost:5173"] } }));
+  });
+
   it("can be left to somebody in front", async () => {
     const { headers } = await from(false, "/things", { headers: { origin } });
     assert.equal(headers.get("access-control-allow-origin"), null);
