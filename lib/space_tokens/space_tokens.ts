@@ -76,12 +76,11 @@ export function spaceUrl(space: Space, publicUrl: string): string {
 export function createSpaceTokens({ tokens, publicUrl }: SpaceTokensOptions): SpaceTokens {
   const callers = new WeakMap<Claims, Caller>();
   function callerOf(claims: Claims, space: Space): Caller {
-    const known = callers.get(claims);
-    if (known !== undefined) return known;
-    const caller = decodeCaller(claims);
+    const caller = callers.get(claims) ?? decodeCaller(claims);
+    callers.set(claims, caller);
+    // Spaces without a domain of their own share an issuer, so the claims decide, at every use.
     if (caller.spaceId !== space.id || caller.organisationId !== space.organisationId)
       throw invalidToken("space");
-    callers.set(claims, caller);
     return caller;
   }
   return {
