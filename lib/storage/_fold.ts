@@ -40,7 +40,7 @@ export class Fold {
     const { reads } = ticket.rule;
     const views = reads.map((query, index) => this.#overlay.view(query, state[index]));
     if (views.includes(unknowable)) return false;
-    const sawPending = views.some((view, index) => view !== state[index]);
+    const sawPending = reads.some(query => this.#overlay.touches(query));
     let decided: Decided;
     try {
       decided = ticket.rule.apply(views);
@@ -60,11 +60,11 @@ export class Fold {
     }
     const refused = this.#guards.refusal(decided.writes, this.#overlay);
     if (refused !== null) {
-      if (sawPending || this.#overlay.touchesTally(refused)) return false;
+      if (sawPending || this.#overlay.touches({ type: "tally", key: refused })) return false;
       ticket.settle(() => decided.refuse(refused));
       return true;
     }
-    const checks = decided.unchecked ? [] : checksOf(ticket, state, views);
+    const checks = decided.unchecked ? [] : this.#checksOf(ticket, state);
     return this.#take({ ticket, decided, checked: checks.map(({ key }) => key) }, checks);
   }
 
@@ -83,6 +83,15 @@ export class Fold {
       start += decided.writes.length;
       ticket.settle(() => decided.accept({ version, results: own }));
     }
+  }
+
+  /** The versions that the decision saw in the store; what an earlier decision of the fold wrote needs no check. */
+  #checksOf(ticket: Ticket, state: readonly unknown[]): Check[] {
+    return ticket.rule.reads.flatMap((query, index) => {
+      if (query.type !== "record" || this.#overlay.touches(query)) return [];
+      const stored = state[index] as { version: Version } | null;
+      return [{ key: query.key, version: stored === null ? null : stored.version }];
+    });
   }
 
   #take(member: Folded, checks: readonly Check[]): boolean {
@@ -104,15 +113,6 @@ export class Fold {
     this.members.push(member);
     return true;
   }
-}
-
-/** The versions that the decision saw in the store; what an earlier decision of the fold wrote needs no check. */
-function checksOf(ticket: Ticket, state: readonly unknown[], views: readonly unknown[]): Check[] {
-  return ticket.rule.reads.flatMap((query, index) => {
-    if (query.type !== "record" || views[index] !== state[index]) return [];
-    const stored = state[index] as { version: Version } | null;
-    return [{ key: query.key, version: stored === null ? null : stored.version }];
-  });
 }
 
 function bytesAtMost(write: Write): number {

@@ -23,24 +23,23 @@ export class Overlay {
   #version: Version | null = null;
   #versionAsked = false;
 
-  /** The result of the query after the writes, `base` itself where they do not touch it, or {@linkcode unknowable}. */
+  /** Whether the writes may have changed the result of the query. */
+  touches({ type, key }: Read): boolean {
+    if (type === "record") return this.#records.has(key);
+    if (type === "tally") return this.#tallies.has(key);
+    return (type === "log" ? this.#logs : this.#boards).has(key);
+  }
+
+  /** The result of the query after the writes, where `base` was read before them, or {@linkcode unknowable}. */
   view(query: Read, base: unknown): unknown {
     switch (query.type) {
       case "record":
         return this.#record(query.key, base);
       case "tally":
         return this.#tally(query, base as ReadonlyMap<string, number>);
-      case "board":
-      case "standing":
-        return this.#boards.has(query.key) ? unknowable : base;
-      case "log":
-        return this.#logs.has(query.key) ? unknowable : base;
+      default:
+        return this.touches(query) ? unknowable : base;
     }
-  }
-
-  /** Whether a write touched the tally. */
-  touchesTally(key: string): boolean {
-    return this.#tallies.has(key);
   }
 
   /** Takes note of a decided write. */
