@@ -12,14 +12,14 @@ export class Guards {
     this.#known.set(key, { fields, sums });
   }
 
-  /** The first key whose bounds the writes would leave, or null where none is known to refuse. */
+  /** The first key whose bounds the writes would leave, or null where it cannot be told that one refuses, or which. */
   refusal(writes: readonly Write[], overlay: Overlay): string | null {
     if (this.#known.size === 0) return null;
     const running = new Map<string, Map<string, number>>();
     for (const write of writes) {
-      // What a decision deletes itself starts anew: left to the store.
-      if (write.type === "delete" && write.shape === "tally") return null;
-      if (write.type !== "add" || !this.#known.get(write.key)?.fields.has(write.field)) continue;
+      if (isOpaque(write)) return null;
+      if (write.type !== "add") continue;
+      if (!this.#known.get(write.key)?.fields.has(write.field)) return null;
       const sums = running.get(write.key) ?? this.#sums(write.key, overlay);
       running.set(write.key, sums);
       const sum = (sums.get(write.field) ?? 0) + write.by;
@@ -34,4 +34,11 @@ export class Guards {
     const seen = overlay.view({ type: "tally", key }, this.#known.get(key)?.sums ?? new Map());
     return new Map(seen as ReadonlyMap<string, number>);
   }
+}
+
+/** Whether only the store can tell what the write does to a guard: a tally begun anew, a sum of scores. */
+function isOpaque(write: Write): boolean {
+  return (
+    (write.type === "delete" && write.shape === "tally") || (write.type === "score" && write.op === "add")
+  );
 }

@@ -123,7 +123,7 @@ function refusedGuard(members: readonly Folded[], key: string): void {
   }
   for (const { ticket, decided } of guilty(members, ({ decided }) => decided.writes.some(isSuspect))) {
     ticket.solo = ticket.suspected !== null;
-    ticket.suspected = decided.writes.filter(isSuspect);
+    ticket.suspected = decided.writes;
   }
   function isSuspect(write: Write): boolean {
     return write.key === key && (write.type === "add" || write.type === "score");

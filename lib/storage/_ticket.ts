@@ -34,7 +34,7 @@ export class Ticket {
   done = false;
   /** Whether it must have a commit of its own, because a shared one failed for a reason that may be its own. */
   solo = false;
-  /** The writes that a guard may have refused, to be foreseen in the next round. */
+  /** The writes of which a guard may have refused one, to be foreseen in the next round. */
   suspected: readonly Write[] | null = null;
   #attempts = 0;
   #unknowns: AppError[] = [];

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { awkwardNames } from "../../../adapters/conformance/names.ts";
+import { createRandom } from "../../../adapters/conformance/random.ts";
+import { AppError } from "../../../lib/errors/mod.ts";
+import {
+  keyName,
+  nameBytesMax,
+  partitionBytesMax,
+  platformPartition,
+  type Tenant,
+  tenantPartition,
+} from "../../../lib/storage/mod.ts";
+
+const invalid = (error: unknown) => error instanceof AppError && error.code === "validation_failed";
+
+describe("names of partitions and keys", () => {
+  it("read as what they stand for", () => {
+    assert.equal(tenantPartition({ project: "p1" }, "user", "u1"), "p:p1:user:u1");
+    assert.equal(tenantPartition({ space: "s1" }, "directory"), "s:s1:directory");
+    assert.equal(
+      tenantPartition({ organisation: "o1" }, "board", "weekly", "2026"),
+      "o:o1:board:weekly:2026",
+    );
+    assert.equal(platformPartition("domain", "example.com"), "g:domain:example.com");
+    assert.equal(keyName("seen", "r1"), "seen:r1");
+  });
+
+  it("escape what separates and what chooses a hash tag, and nothing else", () => {
+    assert.equal(keyName("k", "a:b", "{c}", "100%", "d/e f～😀"), "k:a%3Ab:%7Bc%7D:100%25:d/e f～😀");
+  });
+
+  it("never coincide for different tenants, kinds or ids", () => {
+    const random = createRandom(5);
+    const letters = ["a", "b", ":", "%", "{", "}", "3A", "25", "", "p", "s", "g", "😀"];
+    const owners = new Map<string, string>();
+    const word = () => Array.from({ length: random.integer(4) }, () => random.pick(letters)).join("");
+    for (let round = 0; round < 50_000; round++) {
+      const id = `t${word()}`;
+      const tenant = random.pick<Tenant | null>([{ organisation: id }, { space: id }, { project: id }, null]);
+      const kind = random.pick(["a", "b", "p", "g"]);
+      const ids = Array.from({ length: random.integer(4) }, word);
+      const name = tenant === null ? platformPartition(kind, ...ids) : tenantPartition(tenant, kind, ...ids);
+      const owner = JSON.stringify([tenant, kind, ids]);
+      assert.equal(owners.get(name) ?? owner, owner, name);
+      owners.set(name, owner);
+      assert.doesNotMatch(name, /[{}]/);
+    }
+    assert.ok(owners.size > 10_000, `${owners.size} names`);
+  });
+
+  it("keep every awkward id apart", () => {
+    const names = awkwardNames.map(id => keyName("k", id));
+    assert.equal(new Set(names).size, awkwardNames.length);
+    assert.equal(
+      new Set(awkwardNames.map(id => tenantPartition({ project: id }, "k"))).size,
+      awkwardNames.length,
+    );
+    assert.notEqual(keyName("k"), keyName("k", ""));
+    assert.notEqual(keyName("k", "a", ""), keyName("k", "a"));
+  });
+
+  it("may be as long as the storage allows, counted in bytes after escaping", () => {
+    assert.equal(
+      tenantPartition({ project: "p" }, "k", "é".repeat((partitionBytesMax - 6) / 2)).length,
+      6 + 253,
+    );
+    assert.throws(
+      () => tenantPartition({ project: "p" }, "k", `${"é".repeat((partitionBytesMax - 6) / 2)}x`),
+      invalid,
+    );
+    assert.throws(() => tenantPartition({ project: ":".repeat(200) }, "k"), invalid);
+    assert.throws(() => platformPartition("k", "x".repeat(partitionBytesMax)), invalid);
+    assert.equal(keyName("k", "x".repeat(nameBytesMax - 2)).length, nameBytesMax);
+    assert.throws(() => keyName("k", "x".repeat(nameBytesMax - 1)), invalid);
+  });
+
+  it("refuse ill-formed ids and a tenant without an id", () => {
+    for (const bad of ["\ud800", "a\udc00"]) {
+      assert.throws(() => tenantPartition({ project: bad }, "k"), invalid);
+      assert.throws(() => tenantPartition({ project: "p" }, "k", bad), invalid);
+      assert.throws(() => platformPartition("k", bad), invalid);
+      assert.throws(() => keyName("k", bad), invalid);
+    }
+    assert.throws(() => tenantPartition({ project: "" }, "k"), invalid);
+  });
+
+  it("cannot be made without exactly one tenant, or with a kind that comes from outside", () => {
+    assert.throws(() => tenantPartition({} as Tenant, "k"), TypeError);
+    assert.throws(() => tenantPartition({ project: "p", space: "s" } as unknown as Tenant, "k"), TypeError);
+    for (const kind of ["", "A", "a:b", "a b", "1a", "x".repeat(33)])
+      assert.throws(() => keyName(kind), TypeError);
+  });
+});
