@@ -7,8 +7,8 @@ import type { ErrorFamily } from "./family.ts";
 import type { Meters } from "./metrics.ts";
 import { run, type Services } from "./pipeline.ts";
 import { isSaneRequestId } from "./request_id.ts";
-import { respond } from "./respond.ts";
-import type { ClientInfo, Reply, ResponseFactory } from "./route.ts";
+import { platformResponse, respond } from "./respond.ts";
+import type { ClientInfo, Reply } from "./route.ts";
 import { Router } from "./router.ts";
 import { splitUrl } from "./target.ts";
 
@@ -21,7 +21,6 @@ export interface DispatcherOptions extends Services {
   readonly publicUrl: string;
   /** Null where nothing is measured. */
   readonly meters: Meters | null;
-  readonly createResponse: ResponseFactory;
 }
 
 /** Takes requests to their endpoints and answers to their callers. */
@@ -103,7 +102,7 @@ export class Dispatcher {
 
   #close(reply: Reply, failed: boolean, endpoint: Endpoint | null, exchange: Exchange): Response {
     const { requestId, extra, info } = exchange;
-    const createResponse = info.createResponse ?? this.#options.createResponse;
+    const createResponse = info.createResponse ?? platformResponse;
     const head = exchange.request.method === "HEAD";
     const cacheable = !failed && endpoint?.route.cache === "public";
     try {

@@ -13,8 +13,7 @@ import { type Logger, silentLogger } from "./logger.ts";
 import { Meters } from "./metrics.ts";
 import { openapiDocument } from "./openapi.ts";
 import { requestIds } from "./request_id.ts";
-import { platformResponse } from "./respond.ts";
-import type { Area, ClientInfo, Handler, ResponseFactory } from "./route.ts";
+import type { Area, ClientInfo, Handler } from "./route.ts";
 import { systemArea } from "./system.ts";
 
 /** What a handler is built with; every part has a default. */
@@ -43,8 +42,6 @@ export interface HandlerOptions {
   readonly bodyMsMax?: number;
   /** @default systemTimer */
   readonly timer?: Timer;
-  /** Makes answers where the runtime brings no factory of its own. @default platformResponse */
-  readonly createResponse?: ResponseFactory;
 }
 
 /**
@@ -88,7 +85,6 @@ export function createHandler(areas: readonly Area[], options: HandlerOptions = 
     meters,
     bodyMsMax: options.bodyMsMax ?? bodyMsMaxDefault,
     timer: options.timer ?? systemTimer,
-    createResponse: options.createResponse ?? platformResponse,
   });
   const unknownClient: ClientInfo = {};
   return (request, info = unknownClient) => dispatcher.handle(request, info);

@@ -18,11 +18,21 @@ export interface Envelope {
   readonly extra: Readonly<Record<string, string>> | null;
 }
 
+/** What a header field may hold (RFC 9110, section 5.5). */
+const fieldValueShape = /^[\t\x20-\x7e\x80-\xff]*$/;
+
 /** The Response of the platform. */
 export const platformResponse: ResponseFactory = (body, init) => new Response(body, init);
 
-/** Builds the Response. */
+/**
+ * Builds the Response.
+ *
+ * @throws `TypeError` or `RangeError` for a reply that no Response can be made of. Fields are checked here, because a
+ * runtime's own Response may notice only while it writes.
+ */
 export function respond(reply: Reply, envelope: Envelope, create: ResponseFactory): Response {
+  if (!(reply.status >= 200 && reply.status <= 599))
+    throw new RangeError(`Cannot answer with ${reply.status}`);
   const bare = reply.status === 204 || reply.status === 205 || reply.status === 304;
   const body = bare ? null : bodyOf(reply);
   const headers: Record<string, string> = {
@@ -33,6 +43,8 @@ export function respond(reply: Reply, envelope: Envelope, create: ResponseFactor
   if (!envelope.cacheable) headers["cache-control"] = "no-store";
   for (const name in reply.headers) {
     const value = reply.headers[name];
+    if (value !== undefined && !fieldValueShape.test(value))
+      throw new TypeError(`Cannot send the field ${name}`);
     if (value !== undefined && (envelope.cacheable || name !== "cache-control")) headers[name] = value;
   }
   for (const name in envelope.extra) {
