@@ -293,18 +293,18 @@ describeOnStores("the identity API", open => {
 });
 
 describeOnStores("the providers of a project", open => {
-  it("are those that its settings enable", async () => {
+  it("are those that its settings enable", async t => {
     const [project, ...others] = seed.projects;
     assert.ok(project !== undefined);
     const settings = { ...project.settings, identity: { providers: ["anonymous"] } };
     const world = await openPlatform(open, {
       seed: { ...seed, projects: [{ ...project, settings }, ...others] },
     });
+    t.after(() => world.dispose());
     const body = { ...noLogin, data: { username: "Sam" } };
     assertRefused(await world.call("/v1/user", { body }), 400, "unsupported_provider");
     const enabled = { ...anonymous, data: { deviceId: randomUUID() } };
     assert.equal((await world.call("/v1/user", { body: enabled })).status, 201);
-    await world.dispose();
   });
 });
 

@@ -1,0 +1,382 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, it } from "node:test";
+import { createTokens, systemRandom, type TokenContent } from "../../lib/auth/mod.ts";
+import { sessionRecordAgeSecondsMax } from "../../lib/identity/mod.ts";
+import { publicUrlDefault } from "../../lib/platform.ts";
+import { spaceTokenTtlSeconds } from "../../lib/space_tokens/mod.ts";
+import { type Answer, ids, openPlatform, otherHost, seed, type TestPlatform } from "../support/platform.ts";
+import { describeOnStores } from "../support/stores.ts";
+
+const simplified = { projectId: ids.project, strategy: "simplified" };
+const deviceId = "0123abcd-0000-4000-8000-00000000000d";
+
+type Record_ = Readonly<Record<string, string | number | boolean>>;
+
+function assertProblem(answer: Answer, status: number, code: string): void {
+  assert.deepEqual(
+    [answer.status, answer.json.status, answer.json.code],
+    [status, status, code],
+    answer.text,
+  );
+  assert.equal(answer.headers.get("content-type"), "application/problem+json");
+}
+
+/** What of a refusal a caller could tell cases apart by. */
+function told({ status, json, headers }: Answer): unknown {
+  const { requestId: _, ...body } = json;
+  const fields = [...headers].filter(([name]) => name !== "x-request-id");
+  return { status, body, fields };
+}
+
+function payloadOf(token: string): Record<string, unknown> {
+  return JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
+}
+
+describeOnStores("the exchange for a space token", open => {
+  let world: TestPlatform;
+  beforeEach(async () => {
+    world = await openPlatform(open);
+  });
+  afterEach(() => world.dispose());
+
+  async function recordOf(
+    provider: "noLogin" | "anonymous",
+    projectId: string = ids.project,
+  ): Promise<Record_> {
+    const data = provider === "noLogin" ? { username: "Sam" } : { deviceId };
+    const answer = await world.call("/v1/user", { body: { ...simplified, projectId, provider, data } });
+    return answer.json.data;
+  }
+  const exchange = (record: object, more: object = {}, host?: string): Promise<Answer> =>
+    world.call("/api/auth/token", {
+      body: { type: "sessionRecord", projectId: ids.project, record, ...more },
+      ...(host === undefined ? {} : { host }),
+    });
+
+  it("turns the record of a noLogin user into a token that opens the space", async () => {
+    const record = await recordOf("noLogin");
+    const { status, json, headers } = await exchange(record);
+    assert.equal(status, 200);
+    assert.equal(headers.get("cache-control"), "no-store");
+    const { accessToken, ...rest } = json.data;
+    assert.deepEqual(
+      { ...json, data: rest },
+      { message: "OK", data: { tokenType: "Bearer", expiresIn: spaceTokenTtlSeconds } },
+    );
+    const { jti, ...claims } = payloadOf(accessToken);
+    const now = Math.floor(world.clock.now() / 1_000);
+    assert.deepEqual(claims, {
+      sub: record.userId,
+      iss: publicUrlDefault,
+      aud: [publicUrlDefault],
+      iat: now,
+      exp: now + spaceTokenTtlSeconds,
+      kind: "user",
+      orgId: ids.organisation,
+      spaceId: ids.space,
+      projectId: ids.project,
+      scope: ["audience:read", "audience:write"],
+    });
+    assert.equal(typeof jti, "string");
+    assert.equal((await world.call("/api/loyalty/profile", { token: accessToken })).status, 200);
+  });
+
+  it("turns the records of anonymous registration and login into tokens of the same user", async () => {
+    const registered = await recordOf("anonymous");
+    const login = await world.call("/v1/user/login", {
+      method: "PUT",
+      body: { ...simplified, provider: "anonymous", data: { externalId: registered.externalId, deviceId } },
+    });
+    const tokens = await Promise.all([exchange(registered), exchange(login.json.data)]);
+    for (const { status, json } of tokens) {
+      assert.equal(status, 200);
+      assert.equal(payloadOf(json.data.accessToken).sub, registered.userId);
+    }
+  });
+
+  it("refuses a record of which any one field was altered, always with the same answer", async () => {
+    const record = await recordOf("anonymous");
+    const other = await recordOf("noLogin");
+    const altered: object[] = [
+      { ...record, deviceId: other.deviceId },
+      { ...record, timeStamp: Number(record.timeStamp) + 1 },
+      { ...record, signUp: Number(record.signUp) - 1 },
+      { ...record, signUp: undefined, signup: Number(record.signUp) + 1 },
+      { ...record, signUp: undefined },
+      { ...record, externalId: other.externalId },
+      { ...record, userId: other.userId },
+      { ...record, signature: other.signature },
+      { ...record, signature: "0".repeat(64) },
+      { ...record, signature: "" },
+      { ...record, signature: String(record.signature).slice(1) },
+      { ...record, signature: String(record.signature).toLowerCase() },
+    ];
+    const answers = await Promise.all(altered.map(candidate => exchange(candidate)));
+    for (const answer of answers) {
+      assertProblem(answer, 401, "invalid_credentials");
+      assert.ok(answer.headers.has("www-authenticate"));
+      assert.deepEqual(told(answer), told(answers[0] ?? answer));
+    }
+  });
+
+  it("refuses a record of another project, organisation or nobody, like an altered one", async () => {
+    const record = await recordOf("noLogin");
+    const foreign = await recordOf("noLogin", ids.otherProject);
+    const answers = await Promise.all([
+      exchange({ ...record, signature: "0".repeat(64) }),
+      exchange(record, { projectId: ids.otherProject }),
+      exchange(record, { projectId: deviceId }),
+      exchange(record, {}, otherHost),
+      exchange(foreign),
+      exchange(foreign, { projectId: ids.otherProject }),
+      exchange({ ...record, userId: foreign.userId }),
+    ]);
+    for (const answer of answers) {
+      assertProblem(answer, 401, "invalid_credentials");
+      assert.deepEqual(told(answer), told(answers[0] ?? answer));
+    }
+    assert.equal((await exchange(foreign, { projectId: ids.otherProject }, otherHost)).status, 200);
+  });
+
+  it("refuses the record of a user who can log in from the age on that is named for it", async () => {
+    const record = await recordOf("anonymous");
+    world.clock.advance(sessionRecordAgeSecondsMax * 1_000 - 1_000);
+    assert.equal((await exchange(record)).status, 200);
+    world.clock.advance(1_000);
+    assertProblem(await exchange(record), 401, "token_expired");
+    const forged = { ...record, signature: "0".repeat(64) };
+    assertProblem(await exchange(forged), 401, "invalid_credentials");
+  });
+
+  it("takes the record of a noLogin user, who has no login to renew it, at any age", async () => {
+    const record = await recordOf("noLogin");
+    world.clock.advance(2 * sessionRecordAgeSecondsMax * 1_000);
+    assert.equal((await exchange(record)).status, 200);
+  });
+
+  it("names the members of a proof that are missing or wrong", async () => {
+    const record = await recordOf("noLogin");
+    const cases: [proof: object, pointer: string][] = [
+      [{ type: "sessionRecord", projectId: ids.project }, "/record"],
+      [{ type: "sessionRecord", projectId: "x", record }, "/projectId"],
+      [
+        { type: "sessionRecord", projectId: ids.project, record: { ...record, timeStamp: "1" } },
+        "/record/timeStamp",
+      ],
+      [
+        { type: "sessionRecord", projectId: ids.project, record: { ...record, timeStamp: 1.5 } },
+        "/record/timeStamp",
+      ],
+      [
+        { type: "sessionRecord", projectId: ids.project, record: { ...record, userId: "me" } },
+        "/record/userId",
+      ],
+      [{ type: "service", key: "k" }, "/secret"],
+      [{ type: "service", key: "k".repeat(257), secret: "s" }, "/key"],
+      [{ type: "password" }, "/type"],
+      [{}, "/type"],
+    ];
+    for (const [body, pointer] of cases) {
+      const answer = await world.call("/api/auth/token", { body });
+      assertProblem(answer, 400, "validation_failed");
+      assert.deepEqual(
+        answer.json.errors.map((error: { pointer: string }) => error.pointer),
+        [pointer],
+      );
+    }
+  });
+
+  it("turns an API key into a service token that reaches the users of the space", async () => {
+    const { key, secret } = await world.platform.apiKeys.create({
+      organisationId: ids.organisation,
+      name: "Back end",
+      permissions: ["users:read"],
+    });
+    const issued = await world.call("/api/auth/token", { body: { type: "service", key, secret } });
+    assert.equal(issued.status, 200);
+    const token: string = issued.json.data.accessToken;
+    const { sub, kind, scope, projectId } = payloadOf(token);
+    assert.deepEqual(
+      { sub, kind, scope, projectId },
+      { sub: key, kind: "service", scope: ["users:read"], projectId: undefined },
+    );
+    const read = await world.call("/api/loyalty/profile?user_id=somebody", { token });
+    assert.equal(read.status, 200);
+    assertProblem(await world.call("/api/loyalty/profile", { token }), 400, "validation_failed");
+  });
+
+  it("refuses wrong, unknown, revoked and other organisations' API keys with one answer", async () => {
+    const of = (organisationId: string) =>
+      world.platform.apiKeys.create({ organisationId, name: "Back end", permissions: ["users:read"] });
+    const [mine, revoked, foreign] = [
+      await of(ids.organisation),
+      await of(ids.organisation),
+      await of(ids.otherOrganisation),
+    ];
+    await world.platform.apiKeys.revoke({ organisationId: ids.organisation, keyId: revoked.key });
+    const service = (key: string, secret: string, host?: string): Promise<Answer> =>
+      world.call("/api/auth/token", {
+        body: { type: "service", key, secret },
+        ...(host === undefined ? {} : { host }),
+      });
+    const answers = await Promise.all([
+      service("", ""),
+      service(mine.key, foreign.secret),
+      service(mine.key, `${mine.secret}x`),
+      service(mine.secret, mine.key),
+      service(`gsk_${"a".repeat(26)}`, mine.secret),
+      service(revoked.key, revoked.secret),
+      service(foreign.key, foreign.secret),
+      service(mine.key, mine.secret, otherHost),
+    ]);
+    for (const answer of answers) {
+      assertProblem(answer, 401, "invalid_api_key");
+      assert.ok(answer.headers.get("www-authenticate")?.startsWith("ApiKey"));
+      assert.deepEqual(told(answer), told(answers[0] ?? answer));
+    }
+    assert.equal((await service(foreign.key, foreign.secret, otherHost)).status, 200);
+  });
+
+  it("finds no space under a host that nobody claims where there is no default space", async t => {
+    const alone = await openPlatform(open, { defaultSpaceId: ids.event });
+    t.after(() => alone.dispose());
+    assertProblem(
+      await alone.call("/api/auth/token", { body: { type: "service", key: "", secret: "" } }),
+      404,
+      "not_found",
+    );
+    assertProblem(await alone.call("/api/loyalty/config"), 404, "not_found");
+    assert.equal((await alone.call("/api/loyalty/config", { host: otherHost.toUpperCase() })).status, 200);
+  });
+});
+
+describeOnStores("a space token", open => {
+  let world: TestPlatform;
+  let token: string;
+  beforeEach(async () => {
+    world = await openPlatform(open);
+    token = (await world.fan("Sam")).token;
+  });
+  afterEach(() => world.dispose());
+
+  const use = (bearer: string, host?: string): Promise<Answer> =>
+    world.call("/api/loyalty/profile", { token: bearer, ...(host === undefined ? {} : { host }) });
+  const authorized = (authorization: string): Promise<Answer> =>
+    world.call("/api/loyalty/profile", { headers: { authorization } });
+
+  /** A token that the platform's own keys sign, saying what the test wants. */
+  async function signed(more: Partial<TokenContent>): Promise<string> {
+    const { keyRing } = world.platform;
+    const tokens = createTokens({ ring: keyRing, clock: world.clock.now, random: systemRandom });
+    const claims = { kind: "user", orgId: ids.organisation, spaceId: ids.space, projectId: ids.project };
+    return await tokens.sign({
+      typ: "at+jwt",
+      issuer: publicUrlDefault,
+      audience: [publicUrlDefault],
+      subject: "somebody",
+      ttlSeconds: 60,
+      claims,
+      ...more,
+    });
+  }
+
+  it("is demanded, in a Bearer header, with a challenge", async () => {
+    for (const answer of [
+      await world.call("/api/loyalty/profile"),
+      await authorized("Basic c2FtOnNhbQ=="),
+      await authorized(token),
+    ]) {
+      assertProblem(answer, 401, "missing_token");
+      assert.equal(answer.headers.get("www-authenticate"), 'Bearer realm="api"');
+    }
+    assert.equal((await authorized(`bEARER ${token}`)).status, 200);
+  });
+
+  it("is refused with one answer when it is garbled, tampered with, of another kind or signed by nobody", async () => {
+    const [header = "", payload = "", signature = ""] = token.split(".");
+    const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const known = JSON.parse(Buffer.from(header, "base64url").toString());
+    const claims = payloadOf(token);
+    const flipped = `${signature.startsWith("A") ? "B" : "A"}${signature.slice(1)}`;
+    const candidates = [
+      "garbage",
+      "a.b.c",
+      `${header}.${payload}`,
+      `${header}.${payload}.`,
+      `${token}.${signature}`,
+      `${header}.${payload}.${flipped}`,
+      `${header}.${encode({ ...claims, sub: "somebody-else" })}.${signature}`,
+      `${encode({ ...known, alg: "none" })}.${payload}.`,
+      `${encode({ ...known, alg: "none" })}.${payload}.${signature}`,
+      `${encode({ ...known, alg: "HS256" })}.${payload}.${signature}`,
+      `${encode({ ...known, kid: "__proto__" })}.${payload}.${signature}`,
+      `${encode({ ...known, kid: "unknown" })}.${payload}.${signature}`,
+      await signed({ typ: "JWT" }),
+      await signed({ typ: "rt+jwt" }),
+      await signed({ issuer: "https://elsewhere.example" }),
+      await signed({ audience: "https://elsewhere.example" }),
+      await signed({ claims: {} }),
+      await signed({ claims: { kind: "user", orgId: ids.organisation, spaceId: ids.space } }),
+      await signed({
+        claims: { kind: "service", orgId: ids.organisation, spaceId: ids.space, scope: "all" },
+      }),
+      await signed({ claims: { kind: "root", orgId: ids.organisation, spaceId: ids.space, scope: [] } }),
+    ];
+    const answers = await Promise.all(candidates.map(candidate => use(candidate)));
+    for (const [index, answer] of answers.entries()) {
+      assertProblem(answer, 401, "invalid_token");
+      assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_token"');
+      assert.deepEqual(told(answer), told(answers[0] ?? answer), candidates[index]);
+    }
+    assert.equal((await use(await signed({}))).status, 200);
+  });
+
+  it("is refused where the header holds more than the token", async () => {
+    for (const authorization of [
+      `Bearer ${token} ${token}`,
+      `Bearer ${token},`,
+      "Bearer",
+      `Bearer ${"a".repeat(9_000)}`,
+    ]) {
+      assertProblem(await authorized(authorization), 401, "invalid_token");
+    }
+  });
+
+  it("opens no other space, neither before nor after it was used in its own", async () => {
+    const fresh = await signed({});
+    assertProblem(await use(fresh, otherHost), 401, "invalid_token");
+    assert.equal((await use(fresh)).status, 200);
+    assertProblem(await use(fresh, otherHost), 401, "invalid_token");
+  });
+
+  it("expires", async () => {
+    world.clock.advance(spaceTokenTtlSeconds * 1_000 - 1);
+    assert.equal((await use(token)).status, 200);
+    world.clock.advance(1);
+    const answer = await use(token);
+    assertProblem(answer, 401, "token_expired");
+    assert.match(answer.headers.get("www-authenticate") ?? "", /^Bearer error="invalid_token"/);
+  });
+
+  it("is checked where it is optional too", async () => {
+    const answer = await world.call("/api/loyalty/config", { token: "garbage" });
+    assertProblem(answer, 401, "invalid_token");
+  });
+});
+
+describeOnStores("two spaces at one address", open => {
+  it("do not open for each other's tokens, also once a token has been used in its own space", async t => {
+    const [, rival] = seed.spaces;
+    assert.ok(rival !== undefined);
+    // The rival claims the host of the public address, which is where a space without a domain has its issuer.
+    const domain = new URL(publicUrlDefault).host;
+    const spaces = seed.spaces.map(space => (space.id === rival.id ? { ...space, domain } : space));
+    const world = await openPlatform(open, { seed: { ...seed, spaces } });
+    t.after(() => world.dispose());
+    const { token } = await world.fan("Sam");
+    const other = { token, host: domain };
+    assertProblem(await world.call("/api/loyalty/profile", other), 401, "invalid_token");
+    assert.equal((await world.call("/api/loyalty/profile", { token })).status, 200);
+    assertProblem(await world.call("/api/loyalty/profile", other), 401, "invalid_token");
+  });
+});
