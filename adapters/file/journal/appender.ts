@@ -1,0 +1,169 @@
+/**
+ * Group commit: frames that arrive while the disk is busy are written together and share one `fdatasync`.
+ *
+ * A group is settled as a whole. If its writing fails, the file is cut back to what was kept and the group, with
+ * everything that has queued up behind it, is lost; later frames may succeed again (a full disk that was cleared). If
+ * the sync fails, or the cut, nobody can tell what the disk holds, and nothing is accepted any more: a second `fsync`
+ * may report success for pages that were dropped after the first (Rebello et al., "Can Applications Recover from fsync
+ * Failures?", 2020).
+ *
+ * @module
+ */
+import { AppError } from "../../../lib/errors/mod.ts";
+import type { Settle } from "../../memory/journal.ts";
+import { encodeLine } from "./line.ts";
+import type { LogFile } from "./log_file.ts";
+import { backlogCharsMax, groupCharsMax } from "./options.ts";
+
+interface Waiting {
+  readonly line: string;
+  readonly settle: Settle;
+}
+
+/** What an appender needs to know. */
+export interface AppenderOptions {
+  /** Whether groups are synced before they settle. */
+  readonly syncs: boolean;
+  /** Called after each group that was kept, before the next one is written. */
+  readonly onGroup: (bytes: number) => Promise<void>;
+}
+
+/** Appends frames to a log, in groups. */
+export class Appender {
+  #log: LogFile;
+  readonly #options: AppenderOptions;
+  #queue: Waiting[] = [];
+  #queuedChars = 0;
+  #running: Promise<void> | undefined;
+  #failure: AppError | undefined;
+  #losses = 0;
+
+  constructor(log: LogFile, options: AppenderOptions) {
+    this.#log = log;
+    this.#options = options;
+  }
+
+  /** The log that frames are appended to. It may only be exchanged from within `onGroup`. */
+  get log(): LogFile {
+    return this.#log;
+  }
+
+  set log(log: LogFile) {
+    this.#log = log;
+  }
+
+  /** How often frames were lost. */
+  get losses(): number {
+    return this.#losses;
+  }
+
+  /** Accepts a frame. @throws AppError `busy` or `storage_unavailable`, see `Journal.append` */
+  append(frame: string, settle: Settle): void {
+    this.requireSound();
+    if (this.#queuedChars > backlogCharsMax) {
+      throw new AppError("busy", "Cannot commit: the disk is behind, try again later", {
+        retryAfterMs: 1_000,
+      });
+    }
+    const line = encodeLine(frame);
+    this.#queue.push({ line, settle });
+    this.#queuedChars += line.length;
+    this.#running ??= this.#run();
+  }
+
+  /** Resolves once no frame is waiting. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  /** Resolves once every frame that was accepted before has settled. */
+  async drained(): Promise<void> {
+    await new Promise<void>(resolve => {
+      if (this.#running === undefined) return resolve();
+      this.#queue.push({ line: "", settle: () => resolve() });
+    });
+  }
+
+  /** Makes everything written durable. A failure is final. */
+  async sync(): Promise<void> {
+    try {
+      await this.#log.sync();
+    } catch (cause) {
+      throw this.#fail(cause);
+    }
+  }
+
+  /** Cuts the log back to what was kept after a write failed; where that fails too, nothing is accepted any more. */
+  async cutBack(cause: unknown): Promise<AppError> {
+    try {
+      await this.#log.truncate();
+    } catch {
+      return this.#fail(cause);
+    }
+    return new AppError("storage_unavailable", `Cannot commit: writing ${this.#log.path} failed`, { cause });
+  }
+
+  /** @throws AppError `storage_unavailable` where nothing is accepted any more */
+  requireSound(): void {
+    if (this.#failure === undefined) return;
+    throw new AppError("storage_unavailable", this.#failure.message, { cause: this.#failure });
+  }
+
+  async #run(): Promise<void> {
+    // Everything that arrives in this turn of the event loop joins the first group.
+    await new Promise<void>(resolve => setImmediate(resolve));
+    while (this.#queue.length > 0) {
+      const group = this.#takeGroup();
+      const failure = await this.#write(group);
+      if (failure === undefined) for (const { settle } of group) settle();
+      else this.#lose(group, failure);
+      if (failure === undefined) await this.#options.onGroup(this.#log.bytes);
+    }
+    this.#running = undefined;
+  }
+
+  #takeGroup(): Waiting[] {
+    let chars = 0;
+    let count = 0;
+    for (const { line } of this.#queue) {
+      if (count > 0 && chars + line.length > groupCharsMax) break;
+      chars += line.length;
+      count++;
+    }
+    this.#queuedChars -= chars;
+    return this.#queue.splice(0, count);
+  }
+
+  async #write(group: readonly Waiting[]): Promise<AppError | undefined> {
+    if (this.#failure !== undefined) return this.#failure;
+    const log = this.#log;
+    const lines = group.map(({ line }) => line);
+    try {
+      await log.append(lines.join(""), lines.filter(line => line !== "").length);
+    } catch (cause) {
+      return this.cutBack(cause);
+    }
+    if (!this.#options.syncs) return undefined;
+    return log.sync().then(
+      () => undefined,
+      cause => this.#fail(cause),
+    );
+  }
+
+  #fail(cause: unknown): AppError {
+    this.#failure ??= new AppError(
+      "outcome_unknown",
+      `Cannot commit: the disk under ${this.#log.path} failed, restart once it is sound again`,
+      { cause },
+    );
+    return this.#failure;
+  }
+
+  #lose(group: readonly Waiting[], failure: AppError): void {
+    this.#losses++;
+    const lost = [...group, ...this.#queue];
+    this.#queue = [];
+    this.#queuedChars = 0;
+    for (const { settle } of lost) settle(failure);
+  }
+}

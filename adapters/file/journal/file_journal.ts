@@ -1,0 +1,95 @@
+import { mkdir } from "node:fs/promises";
+import { resolve } from "node:path";
+import { AppError } from "../../../lib/errors/mod.ts";
+import type { Journal, JournalClient, Settle } from "../../memory/journal.ts";
+import { Appender } from "./appender.ts";
+import { Compaction } from "./compaction.ts";
+import { DirectoryLock } from "./lock.ts";
+import type { FileJournalOptions } from "./options.ts";
+import { recover } from "./recovery.ts";
+import { SyncTimer } from "./sync_timer.ts";
+
+/**
+ * Creates a journal in a directory, which is made where it does not exist and must belong to this journal alone.
+ *
+ * @throws from `open`: AppError `storage_unavailable` where another process uses the directory or its files are damaged
+ */
+export function createFileJournal(directory: string, options: FileJournalOptions = {}): Journal {
+  return new FileJournal(directory, options);
+}
+
+interface Opened {
+  readonly lock: DirectoryLock;
+  readonly appender: Appender;
+  readonly compaction: Compaction;
+  readonly timer: SyncTimer | undefined;
+}
+
+class FileJournal implements Journal {
+  readonly durable: boolean;
+  readonly #directory: string;
+  readonly #options: FileJournalOptions;
+  #opened: Opened | undefined;
+
+  constructor(directory: string, options: FileJournalOptions) {
+    this.#directory = resolve(directory);
+    this.#options = options;
+    this.durable = (options.fsync ?? "always") === "always";
+  }
+
+  async open(client: JournalClient): Promise<void> {
+    await mkdir(this.#directory, { recursive: true });
+    const lock = await DirectoryLock.take(this.#directory);
+    try {
+      const recovered = await recover(this.#directory, frame => client.apply(frame));
+      if (recovered.tail !== undefined) this.#options.onRecover?.(recovered.tail);
+      const { fsync = "always", fsyncIntervalMs = 1_000 } = this.#options;
+      const appender: Appender = new Appender(recovered.log, {
+        syncs: fsync === "always",
+        onGroup: async () => {
+          timer?.start();
+          await compaction.consider();
+        },
+      });
+      const timer = fsync === "interval" ? new SyncTimer(appender, fsyncIntervalMs) : undefined;
+      const compaction = new Compaction(appender, client, {
+        ...this.#options,
+        ...recovered,
+        directory: this.#directory,
+      });
+      this.#opened = { lock, appender, compaction, timer };
+    } catch (error) {
+      await lock.release();
+      throw error;
+    }
+  }
+
+  append(frame: string, settle: Settle): void {
+    this.#require().appender.append(frame, settle);
+  }
+
+  async ping(): Promise<void> {
+    this.#require().appender.requireSound();
+  }
+
+  async close(): Promise<void> {
+    const opened = this.#opened;
+    if (opened === undefined) return;
+    this.#opened = undefined;
+    const { lock, appender, compaction, timer } = opened;
+    timer?.stop();
+    await appender.idle();
+    await compaction.stop();
+    try {
+      await appender.sync();
+    } finally {
+      await appender.log.close();
+      await lock.release();
+    }
+  }
+
+  #require(): Opened {
+    if (this.#opened !== undefined) return this.#opened;
+    throw new AppError("storage_unavailable", `Cannot use the journal in ${this.#directory}: it is not open`);
+  }
+}

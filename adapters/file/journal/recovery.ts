@@ -1,0 +1,114 @@
+import { rm, stat } from "node:fs/promises";
+import { AppError } from "../../../lib/errors/mod.ts";
+import {
+  type Chain,
+  listChain,
+  logPath,
+  removeSuperseded,
+  snapshotPath,
+  syncDirectory,
+} from "./directory.ts";
+import { headerBytes } from "./line.ts";
+import { LogFile } from "./log_file.ts";
+import { damaged, replayFile } from "./replay.ts";
+
+/** A frame that was being written when the process died. It was never acknowledged, and has been cut off. */
+export interface RecoveredTail {
+  /** The file that was cut. */
+  readonly path: string;
+  /** Its new length. */
+  readonly offset: number;
+  /** How much was cut off. */
+  readonly bytes: number;
+}
+
+/** Where a recovered journal goes on. */
+export interface Recovered {
+  /** The log to append to, and its generation. */
+  readonly log: LogFile;
+  readonly generation: number;
+  /** Size of the snapshot that was replayed, and of all logs behind it. */
+  readonly snapshotBytes: number;
+  readonly logBytes: number;
+  readonly tail: RecoveredTail | undefined;
+}
+
+/**
+ * Replays the journal of a directory into `apply`, removes what is left of interrupted work, and opens the last log.
+ *
+ * @throws AppError `storage_unavailable` where the files are damaged
+ */
+export async function recover(directory: string, apply: (frame: string) => void): Promise<Recovered> {
+  const chain = await listChain(directory);
+  const first = chain.snapshot ?? 1;
+  if (chain.snapshot !== undefined) await removeSuperseded(directory, chain.snapshot);
+  const snapshotBytes =
+    chain.snapshot === undefined ? 0 : await replaySnapshot(snapshotPath(directory, chain.snapshot), apply);
+  requireUnbroken(directory, chain);
+  const logs = await withoutUnused(directory, chain.logs);
+  let logBytes = 0;
+  for (const generation of logs.slice(0, -1)) {
+    const path = logPath(directory, generation);
+    const { bytes, sealed } = await replayFile(path, apply);
+    if (!sealed) throw damaged(path, bytes, "ends early");
+    logBytes += bytes;
+  }
+  const last = await resumeLast(directory, logs.at(-1) ?? first, apply);
+  await syncDirectory(directory);
+  return { ...last, snapshotBytes, logBytes: logBytes + last.log.bytes };
+}
+
+async function replaySnapshot(path: string, apply: (frame: string) => void): Promise<number> {
+  const { bytes, sealed } = await replayFile(path, apply);
+  if (!sealed) throw damaged(path, bytes, "ends early");
+  return bytes;
+}
+
+/** Removes logs at the end that hold no frame: the process died, or the disk was full, before they were used. */
+async function withoutUnused(directory: string, logs: readonly number[]): Promise<readonly number[]> {
+  const used = [...logs];
+  for (let last = used.at(-1); used.length > 1 && last !== undefined; last = used.at(-1)) {
+    const path = logPath(directory, last);
+    if ((await stat(path)).size > headerBytes) break;
+    await rm(path);
+    used.pop();
+  }
+  return used;
+}
+
+function requireUnbroken(directory: string, { snapshot, logs }: Chain): void {
+  const first = snapshot ?? 1;
+  const expected = snapshot === undefined ? logs : [first, ...logs.slice(1)];
+  for (const [index, generation] of expected.entries()) {
+    if (generation === first + index && logs[index] === generation) continue;
+    throw new AppError(
+      "storage_unavailable",
+      `Cannot open the journal: ${logPath(directory, first + index)} is missing. Restore the directory from a backup.`,
+    );
+  }
+}
+
+async function resumeLast(
+  directory: string,
+  generation: number,
+  apply: (frame: string) => void,
+): Promise<Pick<Recovered, "log" | "generation" | "tail">> {
+  const path = logPath(directory, generation);
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined) return { log: await LogFile.create(path), generation, tail: undefined };
+  const { bytes, frames, tornBytes, sealed } = await replayFile(path, apply);
+  if (sealed) {
+    const next = generation + 1;
+    return { log: await LogFile.create(logPath(directory, next)), generation: next, tail: undefined };
+  }
+  if (bytes === 0) {
+    // Not even the header was written.
+    await rm(path);
+    return { log: await LogFile.create(path), generation, tail: undefined };
+  }
+  const log = await LogFile.resume(path, bytes, frames);
+  await log.truncate();
+  await log.sync();
+  const tail = tornBytes > 0 ? { path, offset: bytes, bytes: tornBytes } : undefined;
+  return { log, generation, tail };
+}

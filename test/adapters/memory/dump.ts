@@ -1,0 +1,19 @@
+import type { Read, Store } from "../../../lib/storage/contract.ts";
+import { rangeLimitMax } from "../../../lib/storage/limits.ts";
+
+/** What the random operations of the conformance suite can touch. */
+const partitions = ["p", "{p}", "p:a"];
+const keys = ["a", "b", "{a}"];
+const names = ["x", "y", "z", "～", "😀", "__proto__"];
+
+/** Everything that random operations may have left in a store. */
+export async function dump(store: Store): Promise<unknown> {
+  const queries = keys.flatMap((key): Read[] => [
+    { type: "record", key },
+    { type: "tally", key },
+    { type: "board", key, limit: rangeLimitMax },
+    { type: "log", key, limit: rangeLimitMax },
+    ...names.map((member): Read => ({ type: "standing", key, member })),
+  ]);
+  return Promise.all(partitions.map(partition => store.read(partition, queries)));
+}
