@@ -70,7 +70,7 @@ export interface ReadTally {
   readonly key: string;
   readonly fields?: readonly string[];
 }
-/** Reads up to `limit` entries by position: `offset` 0 is the first in order, or the last with `reverse`. */
+/** Reads up to `limit` entries, which may be 0 to learn the size alone, by position: `offset` 0 is the first in order, or the last with `reverse`. */
 export interface ReadBoard {
   readonly type: "board";
   readonly key: string;
@@ -144,7 +144,7 @@ export interface Delete {
   readonly shape: "record" | "tally" | "board" | "log";
   readonly key: string;
 }
-/** Adds a safe integer to a field that starts at 0. Outside `min`..`max`, or unsafe, the whole commit is refused. */
+/** Adds a safe integer to a field that starts at 0 and exists from then on. Outside `min`..`max`, or unsafe, the whole commit is refused. */
 export interface Add {
   readonly type: "add";
   readonly key: string;
@@ -162,13 +162,14 @@ export interface Score {
   readonly op: "set" | "min" | "max" | "add";
   readonly key: string;
   readonly member: string;
-  /** A finite number; the stored sum must be finite too, else the commit is refused as a guard. */
+  /** A finite number, -0 being 0; the stored sum must be finite too, else the commit is refused as a guard. */
   readonly score: number;
   /** Orders equal scores, lower first: an integer from 0 to `tieMax`. @default 0 */
   readonly tie?: number;
   /**
    * The version of the fact behind this score, a safe integer >= 0. The write does nothing unless it is greater than
-   * the version last stored for the member: this makes redelivery and reordering harmless.
+   * the version last stored for the member: this makes redelivery and reordering harmless. It is stored even where
+   * the score stays as it is. Without `asOf` the write always applies and the version stays.
    */
   readonly asOf?: number;
 }
@@ -192,7 +193,7 @@ export interface Append {
 /** An effect of {@linkcode Store.commit}. Writes apply in order, so a later one sees an earlier one. */
 export type Write = Put | Delete | Add | Score | Unscore | Append;
 
-/** Checks and writes that succeed or fail as one. */
+/** Checks and writes that succeed or fail as one. The checks see the state before the writes and come before guards. */
 export interface Batch {
   /** @default [] */
   readonly checks?: readonly Check[];

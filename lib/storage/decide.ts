@@ -12,6 +12,7 @@ import { AppError } from "../errors/mod.ts";
 import { Lane } from "./_lane.ts";
 import type { Waiting } from "./_ticket.ts";
 import type { Partition, Read, Results, Store, Version, Write } from "./contract.ts";
+import { validateReads } from "./validate.ts";
 
 /** Most decisions that may wait for one partition; one more is refused as `busy`. */
 export const decisionsWaitingMax = 4_096;
@@ -41,6 +42,10 @@ export interface Decision<A> {
 
 /** What to read and what to make of it. */
 export interface Rule<Q extends readonly Read[], A> {
+  /**
+   * All from one instant. The commit checks the records among them; tallies are held by the bounds of the writes, and
+   * what rests on a board or a log must have a record that changes with it.
+   */
   readonly reads: Q;
   /**
    * Decides from one instant of the partition. Pure: it may be called many times, and only its last decision counts.
@@ -70,6 +75,7 @@ export function decide<const Q extends readonly Read[], A>(
   rule: Rule<Q, A>,
 ): Promise<A> {
   return new Promise<A>((resolve, reject) => {
+    validateReads(partition, rule.reads);
     const waiting: Waiting = {
       reads: rule.reads,
       idempotent: rule.idempotent ?? false,
