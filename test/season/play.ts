@@ -1,0 +1,105 @@
+/** Plays a season: fans sign up, enter the space on every day with matches, and report match by match. */
+
+import type { Random } from "../../adapters/conformance/random.ts";
+import { seenGenerationMs } from "../../lib/loyalty/report.ts";
+import type { Handler } from "../../lib/mod.ts";
+import { createFan, enter, type Fan, report } from "./client.ts";
+import { type Match, type Slot, slotsOf } from "./fixtures.ts";
+import { type Report, reportsOf } from "./predictions.ts";
+import { Tables } from "./tables.ts";
+import type { Timeline } from "./timeline.ts";
+
+/** What a season is played with. */
+export interface SeasonOptions {
+  /** The platforms that share the load. */
+  readonly handlers: readonly [Handler, ...Handler[]];
+  readonly timeline: Timeline;
+  readonly matches: readonly Match[];
+  readonly random: Random;
+  readonly fans: number;
+  /** Within how many ms of a slot's begin fans report; 1 where the timeline is shared. */
+  readonly spreadMs: number;
+  /** Most calls that are under way at a time. */
+  readonly width: number;
+}
+
+/** What a season left behind. */
+export interface Season {
+  readonly fans: readonly Fan[];
+  readonly tables: Tables;
+  /** Reports that were sent, the repeated ones included. */
+  readonly sent: number;
+}
+
+/** Plays the whole season. Repeated reports go to another platform than the first where there is one. */
+export async function playSeason(options: SeasonOptions): Promise<Season> {
+  const { handlers, timeline, width } = options;
+  const names = Array.from({ length: options.fans }, (_, index) => `Fan ${index + 1} ⚽`);
+  const signUps = names.map((name, index) => () => createFan(handlerAt(handlers, index), name));
+  let fans = await inParallel(signUps, width);
+  const tables = new Tables();
+  let sent = 0;
+  let previous: { readonly slot: Slot; readonly reports: readonly Report[] } | undefined;
+  for (const slot of slotsOf(options.matches)) {
+    const pauseMs = previous === undefined ? Number.POSITIVE_INFINITY : slot.at - previous.slot.at;
+    if (pauseMs > tokenMsMax) {
+      const entries = fans.map((fan, index) => () => enter(handlerAt(handlers, index), fan));
+      fans = await timeline.at(slot.at, () => inParallel(entries, width));
+    }
+    const reports = reportsOf(slot, options);
+    const late = pauseMs < seenGenerationMs ? repeated(previous?.reports ?? [], slot) : [];
+    sent += await send([...late, ...reports], fans, options);
+    for (const report of reports) tables.count(report);
+    previous = { slot, reports };
+  }
+  return { fans, tables, sent };
+}
+
+/** Shorter than a token lives, and longer than any slots of one weekend are apart. */
+const tokenMsMax = 30 * 60 * 1_000;
+
+/** What is sent again with the next slot's reports, for as long as the platform has to know it by its id. */
+function repeated(reports: readonly Report[], { at }: Slot): readonly Report[] {
+  return reports.filter(({ again }) => again === "later").map(report => ({ ...report, at, again: "no" }));
+}
+
+/** Sends all reports and answers how often one was sent. */
+async function send(
+  reports: readonly Report[],
+  fans: readonly Fan[],
+  { handlers, timeline, width }: SeasonOptions,
+): Promise<number> {
+  function sendOnce(each: Report, turn: number): Promise<void> {
+    return timeline.at(each.at, () => report(handlerAt(handlers, turn), fanAt(fans, each.fan), each));
+  }
+  const calls = reports.map((each, index) => async () => {
+    if (each.again === "atOnce") await Promise.all([sendOnce(each, index), sendOnce(each, index + 1)]);
+    else await sendOnce(each, index);
+  });
+  await inParallel(calls, width);
+  return reports.length + reports.filter(({ again }) => again === "atOnce").length;
+}
+
+/** Runs the tasks, at most so many at a time, and answers their results in order. */
+export async function inParallel<T>(
+  tasks: readonly (() => Promise<T>)[],
+  width: number,
+): Promise<readonly T[]> {
+  const results = new Array<T>(tasks.length);
+  const entries = tasks.entries();
+  async function work(): Promise<void> {
+    for (const [index, task] of entries) results[index] = await task();
+  }
+  await Promise.all(Array.from({ length: Math.min(width, tasks.length) }, work));
+  return results;
+}
+
+function handlerAt(handlers: SeasonOptions["handlers"], index: number): Handler {
+  return handlers[index % handlers.length] ?? handlers[0];
+}
+
+function fanAt(fans: readonly Fan[], index: number): Fan {
+  const fan = fans[index];
+  if (fan === undefined) throw new RangeError(`Cannot find fan ${index}`);
+  return fan;
+}

@@ -1,0 +1,16 @@
+/** Data sets of real input that lie beside the repository on some machines; tests that need one skip elsewhere. */
+
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** Where a data set is, or why the tests that need it are skipped. */
+export type SharedData =
+  | { readonly path: string; readonly skip: false }
+  | { readonly path: null; readonly skip: string };
+
+/** Looks for a data set by its path in the folder of data sets. */
+export function sharedData(name: string): SharedData {
+  const place = `../shared/data/${name}`;
+  const path = fileURLToPath(new URL(`../../${place}`, import.meta.url));
+  return existsSync(path) ? { path, skip: false } : { path: null, skip: `the data is not there: ${place}` };
+}
