@@ -70,7 +70,10 @@ export interface ReadTally {
   readonly key: string;
   readonly fields?: readonly string[];
 }
-/** Reads up to `limit` entries, which may be 0 to learn the size alone, by position: `offset` 0 is the first in order, or the last with `reverse`. */
+/**
+ * Reads up to `limit` entries by position: `offset` 0 is the first in order, or the last with `reverse`. A `limit` of 0
+ * answers the size alone.
+ */
 export interface ReadBoard {
   readonly type: "board";
   readonly key: string;
@@ -144,7 +147,10 @@ export interface Delete {
   readonly shape: "record" | "tally" | "board" | "log";
   readonly key: string;
 }
-/** Adds a safe integer to a field that starts at 0 and exists from then on. Outside `min`..`max`, or unsafe, the whole commit is refused. */
+/**
+ * Adds a safe integer to a field, which starts at 0 and exists from then on. Outside `min`..`max`, or unsafe, the whole
+ * commit is refused.
+ */
 export interface Add {
   readonly type: "add";
   readonly key: string;
@@ -193,7 +199,7 @@ export interface Append {
 /** An effect of {@linkcode Store.commit}. Writes apply in order, so a later one sees an earlier one. */
 export type Write = Put | Delete | Add | Score | Unscore | Append;
 
-/** Checks and writes that succeed or fail as one. The checks see the state before the writes and come before guards. */
+/** Checks and writes that succeed or fail as one. Checks see the state before the writes, and come before guards. */
 export interface Batch {
   /** @default [] */
   readonly checks?: readonly Check[];
