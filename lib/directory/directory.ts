@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isUuid } from "../auth/ids.ts";
 import type { Read, Results, Store, Stored } from "../storage/contract.ts";
 import { directoryPartition, domainPartition } from "./_partitions.ts";
 import { FreshCache, type Versioned } from "./fresh_cache.ts";
@@ -19,6 +20,8 @@ export const eventAliasScanMax = 100;
 /** Event names that stand for an event found by its state. */
 export const eventAliases = ["current", "latest"] as const;
 
+type EventAlias = (typeof eventAliases)[number];
+
 /** Looks up organisations, spaces, projects and events. Answers come without a promise while they are fresh. */
 export interface Directory {
   organisation(id: string): Organisation | null | Promise<Organisation | null>;
@@ -28,7 +31,7 @@ export interface Directory {
   project(id: string): Project | null | Promise<Project | null>;
   /**
    * An event of the project by its id, or by `current` (the running event that started last) or `latest` (the
-   * finished event that started last). Another project's event is unknown here.
+   * finished event that started last). Another project's event is unknown here, as is any text that is neither.
    */
   event(projectId: string, idOrAlias: string): Event | null | Promise<Event | null>;
   /** The loyalty configuration document of a space as written, with its version. */
@@ -74,7 +77,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
   });
   const events = cached(async path => {
     const [projectId = "", id = ""] = path.split("/");
-    return id === "current" || id === "latest"
+    return isAlias(id)
       ? await aliasedEvent(store, projectId, id)
       : await record<Event>(directoryPartition("project", projectId), `event:${id}`);
   });
@@ -83,7 +86,10 @@ export function createDirectory(options: DirectoryOptions): Directory {
     organisation: id => organisations.get(id),
     space: id => spaces.get(id),
     project: id => projects.get(id),
-    event: (projectId, idOrAlias) => events.get(`${projectId}/${idOrAlias}`),
+    event(projectId, idOrAlias) {
+      if (isAlias(idOrAlias)) return events.get(`${projectId}/${idOrAlias}`);
+      return isUuid(idOrAlias) ? events.get(`${projectId}/${idOrAlias.toLowerCase()}`) : null;
+    },
     loyalty: spaceId => loyalty.get(spaceId),
     spaceOfHost: host => spaceOf(domains.get(host.toLowerCase()), spaces, options.defaultSpaceId),
   };
@@ -102,7 +108,7 @@ function spaceOf(
 async function aliasedEvent(
   store: Store,
   projectId: string,
-  alias: "current" | "latest",
+  alias: EventAlias,
 ): Promise<Versioned<Event | null>> {
   const partition = directoryPartition("project", projectId);
   const [newest] = await store.read(partition, [
@@ -116,12 +122,19 @@ async function aliasedEvent(
   const found: Results<readonly Read[]> = await store.read(partition, reads);
   for (const stored of found) {
     const candidate = parsed<Event>(stored as Stored | null);
-    if (candidate.value !== null && matchesAlias(candidate.value, alias)) return candidate;
+    if (candidate.value !== null && matchesAlias(candidate.value, alias)) {
+      // Two events may share a version, and then an alias that moved on must not look unchanged.
+      return { version: `${candidate.value.id} ${candidate.version}`, value: candidate.value };
+    }
   }
   return { version: null, value: null };
 }
 
-function matchesAlias(event: Event, alias: "current" | "latest"): boolean {
+function isAlias(text: string): text is EventAlias {
+  return text === "current" || text === "latest";
+}
+
+function matchesAlias(event: Event, alias: EventAlias): boolean {
   return alias === "current"
     ? event.state === "current"
     : event.state === "past" || event.state === "on_demand";

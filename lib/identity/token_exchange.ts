@@ -13,7 +13,7 @@ import { type Caller, type SpaceTokens, spaceOfRequest } from "../space_tokens/m
 import type { IdentityContext } from "./context.ts";
 import { UuidSchema } from "./operations.ts";
 
-/** Age from which a session record no longer proves anything, in seconds: 90 days. */
+/** Age from which the session record of a user who can log in no longer proves anything, in seconds: 90 days. */
 export const sessionRecordAgeSecondsMax: number = 90 * 24 * 60 * 60;
 
 /** What the exchange works with. */
@@ -85,11 +85,13 @@ async function sessionUser(
   if (!records.verify(projectId, { ...facts, signUp })) throw rejected();
   const project = await directory.project(projectId);
   if (project?.spaceId !== space.id) throw rejected();
-  if (clock() / 1_000 - record.timeStamp > sessionRecordAgeSecondsMax) {
-    throw new AppError("token_expired", "Cannot accept the session record as it is too old: log in again");
-  }
   const user = await users.byId(projectId, record.userId);
   if (user?.externalId !== record.externalId) throw rejected();
+  // A noLogin user has no login to get a new record from, and the external id, which is all that proves, has no age.
+  const isDated = user.provider !== "noLogin";
+  if (isDated && clock() / 1_000 - record.timeStamp >= sessionRecordAgeSecondsMax) {
+    throw new AppError("token_expired", "Cannot accept the session record as it is too old: log in again");
+  }
   const { id: spaceId, organisationId } = space;
   return { kind: "user", userId: user.userId, organisationId, spaceId, projectId };
 }

@@ -117,7 +117,7 @@ function batch(context: ReportContext, applied: Applied): ReturnType<ReportRule[
   };
   const writes: Write[] = [
     { type: "put", key: "loyalty", value: JSON.stringify(state) },
-    ...seenWrites(applied.generation, report),
+    ...seenWrites(before, applied.generation, report),
     ...totals.map(({ id, total }): Write => ({ type: "put", key: sumRead(id).key, value: String(total) })),
     ...outcome.transactions.map(entry => append("history", JSON.stringify(entry), now, historyMax)),
     ...outcome.notifications.map(entry =>
@@ -171,11 +171,15 @@ function seenRead(generation: number, { actionId = "" }: Report): Read {
   return { type: "tally", key: `seen:${generation}`, fields: [actionId] };
 }
 
-function seenWrites(generation: number, { actionId }: Report): Write[] {
+/** Marks the id as seen. The first mark of a generation removes the generations that are over. */
+function seenWrites({ seen }: UserState, generation: number, { actionId }: Report): Write[] {
   if (actionId === undefined) return [];
+  const over = [seen.generation - 1, seen.generation].filter(of => of < generation - 1);
   return [
     { type: "add", key: `seen:${generation}`, field: actionId, by: 1 },
-    { type: "delete", shape: "tally", key: `seen:${generation - 2}` },
+    ...(seen.generation === generation ? [] : over).map(
+      (of): Write => ({ type: "delete", shape: "tally", key: `seen:${of}` }),
+    ),
   ];
 }
 

@@ -8,6 +8,7 @@ import * as v from "valibot";
 import { AppError } from "../errors/mod.ts";
 import { type AnyRoute, chain, envelope, type Guard, type Reply, route } from "../http/mod.ts";
 import type { Caller, SpaceVisit } from "../space_tokens/mod.ts";
+import type { Action } from "./apply_action.ts";
 import type { CompiledConfig } from "./compile.ts";
 import { ActionNameSchema } from "./config.ts";
 import type { Loyalty } from "./loyalty.ts";
@@ -23,6 +24,8 @@ export const dataNameCharactersMax = 64;
 export const actionIdCharactersMax = 128;
 /** Longest user id that a back end may name, in characters. */
 export const memberIdCharactersMax = 128;
+
+type ActionData = Action["data"];
 
 /** What the routes work with. */
 export interface LoyaltyContext {
@@ -44,25 +47,33 @@ const timestamp = v.exactOptional(
 const MemberQuery = v.object(actingFor);
 const HistoryQuery = v.object({ ...actingFor, from: timestamp, to: timestamp });
 
+const DataSchema: v.GenericSchema<ActionData, ActionData> = v.pipe(
+  v.record(
+    v.pipe(v.string(), v.maxLength(dataNameCharactersMax)),
+    v.union([
+      v.pipe(v.string(), v.maxLength(dataTextCharactersMax)),
+      v.pipe(v.number(), v.finite()),
+      v.boolean(),
+    ]),
+  ),
+  v.maxEntries(dataPropertiesMax),
+);
+const NoData: v.GenericSchema<ActionData, ActionData> = v.never("Expected an object of named properties");
+
+/** A record schema by itself takes a list for an object, and passes over names that objects inherit. */
+function dataSchemaFor(input: unknown): v.GenericSchema<ActionData, ActionData> {
+  if (typeof input !== "object" || input === null) return DataSchema;
+  const isRefused =
+    Array.isArray(input) || Object.hasOwn(input, "constructor") || Object.hasOwn(input, "prototype");
+  return isRefused ? NoData : DataSchema;
+}
+
 const ActionBody = v.object({
   action: ActionNameSchema,
   actionId: v.exactOptional(
     v.pipe(v.string(), v.minLength(1), v.maxLength(actionIdCharactersMax), wellFormed),
   ),
-  data: v.optional(
-    v.pipe(
-      v.record(
-        v.pipe(v.string(), v.maxLength(dataNameCharactersMax)),
-        v.union([
-          v.pipe(v.string(), v.maxLength(dataTextCharactersMax)),
-          v.pipe(v.number(), v.finite()),
-          v.boolean(),
-        ]),
-      ),
-      v.maxEntries(dataPropertiesMax),
-    ),
-    {},
-  ),
+  data: v.optional(v.lazy(dataSchemaFor), {}),
 });
 
 const EnvelopeSchema = v.object({ message: v.string(), data: v.looseObject({}) });

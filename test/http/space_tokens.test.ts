@@ -6,20 +6,12 @@ import { publicUrlDefault } from "../../lib/platform.ts";
 import { spaceTokenTtlSeconds } from "../../lib/space_tokens/mod.ts";
 import { type Answer, ids, openPlatform, otherHost, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
+import { assertProblem } from "./_problem.ts";
 
 const simplified = { projectId: ids.project, strategy: "simplified" };
 const deviceId = "0123abcd-0000-4000-8000-00000000000d";
 
 type Record_ = Readonly<Record<string, string | number | boolean>>;
-
-function assertProblem(answer: Answer, status: number, code: string): void {
-  assert.deepEqual(
-    [answer.status, answer.json.status, answer.json.code],
-    [status, status, code],
-    answer.text,
-  );
-  assert.equal(answer.headers.get("content-type"), "application/problem+json");
-}
 
 /** What of a refusal a caller could tell cases apart by. */
 function told({ status, json, headers }: Answer): unknown {
