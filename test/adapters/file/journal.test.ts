@@ -1,0 +1,219 @@
+import assert from "node:assert/strict";
+import {
+  appendFile,
+  copyFile,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  truncate,
+  writeFile,
+} from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { createRandom } from "../../../adapters/conformance/random.ts";
+import { createOperations } from "../../../adapters/conformance/random_operations.ts";
+import { encodeLine } from "../../../adapters/file/journal/line.ts";
+import { type FsyncPolicy, openFileStore, type RecoveredTail } from "../../../adapters/file/journal/mod.ts";
+import type { Store, Write } from "../../../lib/storage/contract.ts";
+import { createTestClock } from "../../support/clock.ts";
+import { dump } from "../memory/dump.ts";
+import { temporaryDirectory } from "./directory.ts";
+
+const put = (key: string, value: string): Write => ({ type: "put", key, value });
+
+async function values(store: Store, count: number): Promise<(string | undefined)[]> {
+  const keys = Array.from({ length: count }, (_, at) => ({ type: "record" as const, key: `k${at}` }));
+  return (await store.read("p", keys)).map(found => found?.value);
+}
+
+/** A closed journal of `count` commits, each of which puts one record. */
+async function written(directory: string, count: number): Promise<string> {
+  await using store = await openFileStore(directory);
+  for (let at = 0; at < count; at++)
+    await store.commit("p", { writes: [put(`k${at}`, `v${at}\n\u{1F600}`)] });
+  return join(directory, "log-0000000001");
+}
+
+describe("a file journal", () => {
+  for (const fsync of ["always", "interval", "never"] satisfies FsyncPolicy[]) {
+    it(`brings everything back after a restart, over many compactions (fsync ${fsync})`, async context => {
+      const directory = await temporaryDirectory(context);
+      const clock = createTestClock();
+      const operations = createOperations(createRandom(8), clock);
+      const options = { clock: clock.now, fsync, compactBytesMin: 3_000, compactRatio: 1 };
+      let last: unknown;
+      for (let life = 0; life < 5; life++) {
+        await using store = await openFileStore(directory, options);
+        assert.equal(store.traits.durable, fsync === "always");
+        if (life > 0) assert.deepEqual(await dump(store), last);
+        for (let round = 0; round < 40; round++) {
+          const commits = Array.from({ length: 5 }, () => {
+            const partition = operations.partition();
+            return store.commit(partition, { writes: operations.batch(partition).writes });
+          });
+          await Promise.all(commits);
+          clock.advance(round % 4);
+        }
+        last = await dump(store);
+      }
+      const files = (await readdir(directory)).sort();
+      assert.ok(
+        files.some(name => name.startsWith("snapshot-") && name > "snapshot-0000000005"),
+        files.join(),
+      );
+      assert.ok(files.length <= 6, files.join());
+    });
+  }
+
+  it("compacts so that overwritten states do not stay on disk", async context => {
+    const directory = await temporaryDirectory(context);
+    const options = { compactBytesMin: 50_000, fsync: "never" } as const;
+    {
+      await using store = await openFileStore(directory, options);
+      for (let round = 0; round < 600; round++) {
+        await Promise.all(
+          Array.from({ length: 5 }, (_, at) =>
+            store.commit("p", { writes: [put(`k${at}`, `${round}`.repeat(100))] }),
+          ),
+        );
+      }
+    }
+    const sizes = await Promise.all(
+      (await readdir(directory)).map(async name => (await stat(join(directory, name))).size),
+    );
+    const total = sizes.reduce((sum, size) => sum + size, 0);
+    assert.ok(total < 400_000, `${total} bytes on disk`);
+    await using store = await openFileStore(directory, options);
+    assert.deepEqual(await values(store, 5), Array(5).fill("599".repeat(100)));
+  });
+
+  it("never uses a version again after a restart, with the clock standing still", async context => {
+    const directory = await temporaryDirectory(context);
+    const versions = new Set<string>();
+    for (let life = 0; life < 4; life++) {
+      await using store = await openFileStore(directory, { clock: () => 5, compactBytesMin: 600 });
+      for (let at = 0; at < 20; at++) {
+        const outcome = await store.commit("p", { writes: [put("a", "same")] });
+        assert.ok(outcome.ok && !versions.has(outcome.version));
+        versions.add(outcome.version);
+        await store.commit("p", { writes: [{ type: "delete", shape: "record", key: "a" }] });
+      }
+    }
+  });
+
+  it("cuts off a frame that was not written to its end, wherever it was torn, and tells so", async context => {
+    const directory = await temporaryDirectory(context);
+    const log = await written(directory, 3);
+    const content = await readFile(log);
+    const lastStart = content.lastIndexOf("\n", content.length - 2) + 1;
+    for (let length = lastStart; length < content.length; length += 3) {
+      await writeFile(log, content.subarray(0, length));
+      const tails: RecoveredTail[] = [];
+      const onRecover = (tail: RecoveredTail) => tails.push(tail);
+      {
+        await using store = await openFileStore(directory, { onRecover });
+        assert.deepEqual(await values(store, 3), ["v0\n\u{1F600}", "v1\n\u{1F600}", undefined]);
+        const expected = { path: log, offset: lastStart, bytes: length - lastStart };
+        assert.deepEqual(tails, length === lastStart ? [] : [expected]);
+        await store.commit("p", { writes: [put("k2", "again")] });
+      }
+      await using store = await openFileStore(directory, { onRecover });
+      assert.equal((await values(store, 3))[2], "again");
+      assert.ok(tails.length <= 1);
+    }
+  });
+
+  it("cuts off what a crash of the system may leave behind: zeros, or a torn first line", async context => {
+    const directory = await temporaryDirectory(context);
+    const log = await written(directory, 2);
+    await appendFile(log, Buffer.alloc(5_000));
+    {
+      await using store = await openFileStore(directory);
+      assert.equal((await values(store, 2))[1], "v1\n\u{1F600}");
+    }
+    await truncate(log, 4);
+    await using store = await openFileStore(directory);
+    assert.deepEqual(await values(store, 2), [undefined, undefined]);
+    await store.commit("p", { writes: [put("k0", "new")] });
+  });
+
+  it("refuses to start where a frame is damaged that has intact ones behind it, and changes nothing", async context => {
+    const directory = await temporaryDirectory(context);
+    const log = await written(directory, 5);
+    const content = await readFile(log);
+    const secondFrame = content.indexOf("\n", content.indexOf("\n") + 1) + 1;
+    for (const at of [secondFrame, secondFrame + 8, secondFrame + 30, content.indexOf("\n", secondFrame)]) {
+      const damaged = Buffer.from(content);
+      damaged[at] = (damaged[at] ?? 0) ^ 1;
+      await writeFile(log, damaged);
+      await assert.rejects(openFileStore(directory), error => {
+        assert.ok(error instanceof Error && "code" in error);
+        assert.equal(error.code, "storage_unavailable");
+        assert.ok(error.message.includes(`truncate -s ${secondFrame} ${log}`), error.message);
+        return true;
+      });
+      assert.deepEqual(await readFile(log), damaged);
+    }
+    await truncate(log, secondFrame);
+    await using store = await openFileStore(directory);
+    assert.deepEqual((await values(store, 2)).map(Boolean), [true, false]);
+  });
+
+  it("refuses to start where a file of the chain is missing, ends early or is of another format", async context => {
+    const directory = await temporaryDirectory(context);
+    const original = join(directory, "original");
+    {
+      await using store = await openFileStore(original, { compactBytesMin: 400 });
+      for (let at = 0; at < 60; at++) await store.commit("p", { writes: [put(`k${at}`, `v${at}`)] });
+    }
+    const snapshot = (await readdir(original)).find(name => name.startsWith("snapshot-"));
+    assert.ok(snapshot !== undefined);
+    const log = snapshot.replace("snapshot", "log");
+    const mishaps: readonly [hint: RegExp, mishap: (copy: string) => Promise<void>][] = [
+      [/is missing/, copy => rm(join(copy, log))],
+      [/is missing/, copy => rm(join(copy, snapshot))],
+      [
+        /ends early/,
+        async copy => truncate(join(copy, snapshot), (await stat(join(copy, snapshot))).size - 20),
+      ],
+      [/goes on behind its end/, copy => appendFile(join(copy, snapshot), "more")],
+      [/is missing/, copy => rename(join(copy, log), join(copy, "log-0000009999"))],
+      [
+        /expected "grandstand journal 1"/,
+        copy => writeFile(join(copy, log), encodeLine("grandstand journal 2")),
+      ],
+    ];
+    for (const [index, [hint, mishap]] of mishaps.entries()) {
+      const copy = join(directory, `copy-${index}`);
+      await mkdir(copy);
+      for (const name of await readdir(original)) await copyFile(join(original, name), join(copy, name));
+      await mishap(copy);
+      await assert.rejects(
+        openFileStore(copy),
+        { code: "storage_unavailable", message: hint },
+        `mishap ${index}`,
+      );
+    }
+    await using store = await openFileStore(original);
+    assert.equal((await values(store, 60))[59], "v59");
+  });
+
+  it("survives a crash at every step of a compaction", async context => {
+    const directory = await temporaryDirectory(context);
+    const before = await written(directory, 3);
+    const next = join(directory, "log-0000000002");
+    // The next log was created, with its header or without, and then the process died.
+    for (const header of ["", (await readFile(before, "utf8")).split("\n", 1)[0] + "\n"]) {
+      await writeFile(next, header);
+      await writeFile(join(directory, "snapshot-0000000002.partial"), "half a snap");
+      await using store = await openFileStore(directory);
+      assert.deepEqual((await values(store, 3)).map(Boolean), [true, true, true]);
+    }
+    await using store = await openFileStore(directory);
+    await store.commit("p", { writes: [put("k3", "v3")] });
+    assert.deepEqual((await values(store, 4)).map(Boolean), [true, true, true, true]);
+  });
+});
