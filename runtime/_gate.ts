@@ -21,7 +21,7 @@ export interface ServeOptions {
   readonly concurrentMax?: number;
   /** Longest time that `stop` waits before it cuts connections, in ms. @default stopGraceMsMax */
   readonly graceMsMax?: number;
-  /** Told of work handed to `waitUntil` that failed. @default console.error */
+  /** Told of failures that no answer tells of: rejected handlers, and work handed to `waitUntil`. @default console.error */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -43,8 +43,9 @@ export const portDefault = 8_787;
 
 /** Counts requests in flight and work in the background. */
 export class Gate {
+  /** Tells of a failure that no answer can tell of. */
+  readonly report: (error: unknown) => void;
   readonly #concurrentMax: number;
-  readonly #onError: (error: unknown) => void;
   #pending = 0;
   #inFlight = 0;
   #draining = false;
@@ -52,7 +53,7 @@ export class Gate {
 
   constructor(options: ServeOptions = {}) {
     this.#concurrentMax = options.concurrentMax ?? concurrentRequestsMax;
-    this.#onError = options.onError ?? (error => console.error(error));
+    this.report = options.onError ?? (error => console.error(error));
   }
 
   /** Admits a request, to be followed by one `leave`; false where too many are in flight. */
@@ -76,7 +77,7 @@ export class Gate {
   /** Keeps the process from stopping before the work is done. */
   readonly waitUntil = (work: Promise<unknown>): void => {
     this.#pending++;
-    work.catch(this.#onError).finally(() => {
+    work.catch(this.report).finally(() => {
       this.#pending--;
       this.#settle();
     });

@@ -64,7 +64,10 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
 
 async function stop(server: BunServer, gate: Gate, graceMsMax: number): Promise<boolean> {
   const closed = server.stop();
+  const cut = setTimeout(() => server.stop(true), graceMsMax);
   const finished = await gate.drain(graceMsMax);
-  await Promise.race([closed, server.stop(true)]);
+  // Answers may still be on their way into a slow connection.
+  await closed;
+  clearTimeout(cut);
   return finished;
 }

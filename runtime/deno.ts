@@ -29,7 +29,6 @@ declare const Deno: {
     options: {
       readonly hostname: string;
       readonly port: number;
-      readonly signal: AbortSignal;
       readonly onListen: () => void;
     },
     handler: (
@@ -44,31 +43,23 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
   const { host = hostDefault, port = portDefault, graceMsMax = stopGraceMsMax } = options;
   const gate = new Gate(options);
   const answer = fetchServer(handler, gate);
-  const abort = new AbortController();
-  const server = Deno.serve(
-    { hostname: host, port, signal: abort.signal, onListen: () => {} },
-    (request, info) => answer(request, info.remoteAddr.hostname),
+  const server = Deno.serve({ hostname: host, port, onListen: () => {} }, (request, info) =>
+    answer(request, info.remoteAddr.hostname),
   );
   let stopped: Promise<boolean> | null = null;
   return {
     url: baseUrl(host, server.addr.port),
     stop() {
-      stopped ??= stop(server, { gate, abort, graceMsMax });
+      stopped ??= stop(server, gate, graceMsMax);
       return stopped;
     },
   };
 }
 
-interface StopOptions {
-  readonly gate: Gate;
-  readonly abort: AbortController;
-  readonly graceMsMax: number;
-}
-
-async function stop(server: DenoServer, { gate, abort, graceMsMax }: StopOptions): Promise<boolean> {
+async function stop(server: DenoServer, gate: Gate, graceMsMax: number): Promise<boolean> {
   const closed = server.shutdown();
   const finished = await gate.drain(graceMsMax);
-  if (!finished) abort.abort();
-  await closed;
+  // Deno cannot cut a request once it shuts down: what outlives the grace ends with the process.
+  if (finished) await closed;
   return finished;
 }

@@ -12,7 +12,9 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
 
 /** One server under test: a command that prints a line with its `http://…` address on stdout once it listens. */
 export interface Variant {
@@ -71,6 +73,26 @@ const canPin = availableParallelism() > 1 && spawnSync("taskset", ["--version"])
 /** Whether this machine has what the harness needs: Linux' `/proc` and `wrk`. */
 export function canMeasure(): boolean {
   return process.platform === "linux" && spawnSync("wrk", ["--version"]).error === undefined;
+}
+
+/**
+ * Bundles a TypeScript file for any runtime and answers the path of the result. Benchmarks do not run through tsx, whose
+ * helpers cost time in hot functions.
+ */
+export async function bundleForBench(source: string): Promise<string> {
+  const folder = fileURLToPath(new URL("../../node_modules/.cache/grandstand/bench/", import.meta.url));
+  await build({
+    entryPoints: [source],
+    outdir: folder,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    target: "node20.19",
+    packages: "external",
+    logLevel: "warning",
+  });
+  return join(folder, `${basename(source, ".ts")}.mjs`);
 }
 
 /** Samples every variant under the load. */

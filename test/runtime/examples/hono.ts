@@ -1,0 +1,13 @@
+import { serve } from "@hono/node-server";
+import { createPlatform, MasterSecret } from "grandstand";
+import { createMemoryStore } from "grandstand/memory";
+import { Hono } from "hono";
+
+const secret = new MasterSecret(process.env.GRANDSTAND_SECRET ?? "");
+const platform = await createPlatform({ store: createMemoryStore(), secret });
+const app = new Hono();
+app.get("/", c => c.text("our own page"));
+app.all("*", c => platform.fetch(c.req.raw));
+serve({ fetch: app.fetch, port: Number(process.env.PORT ?? 8787), hostname: "127.0.0.1" }, address => {
+  console.log("listening on", address);
+});

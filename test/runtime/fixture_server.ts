@@ -1,0 +1,77 @@
+/**
+ * A server of the lifecycle tests: `serve` of the runtime that it runs on, over a handler that waits for the test. The
+ * test speaks to it through requests, signals and stdin, and reads what happens on stdout.
+ */
+
+import process from "node:process";
+import { object, string } from "valibot";
+import { createHandler, type Handler, open, route } from "../../lib/http/mod.ts";
+import { serveHere } from "../../runtime/_runtime.ts";
+
+const released = new Promise<void>(resolve => process.stdin.once("data", () => resolve()));
+
+const kit = createHandler(
+  [
+    {
+      name: "fixture",
+      family: "problem",
+      routes: [
+        route({
+          method: "POST",
+          path: "/body",
+          operation: "postBody",
+          summary: "Read a body",
+          auth: open,
+          body: { schema: object({ word: string() }) },
+          responses: { 200: { description: "Its word" } },
+          handle: ({ body }) => ({ status: 200, text: body.word }),
+        }),
+      ],
+    },
+  ],
+  { bodyMsMax: 200 },
+);
+
+const handler: Handler = async (request, info) => {
+  switch (new URL(request.url).pathname) {
+    case "/address":
+      return new Response(info?.address ?? "unknown");
+    case "/hold":
+      console.log("holding");
+      await released;
+      return new Response("held");
+    case "/background":
+      info?.waitUntil?.(released.then(() => console.log("background work done")));
+      return new Response("started");
+    case "/stream":
+      return new Response(numbers());
+    case "/broken":
+      throw new Error("a handler that breaks its promise");
+    default:
+      return await kit(request, info);
+  }
+};
+
+/** 1 MiB in 16 chunks. */
+function numbers(): ReadableStream<Uint8Array> {
+  let count = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (count === 16) controller.close();
+      else controller.enqueue(new Uint8Array(65_536).fill(count++));
+    },
+  });
+}
+
+const server = await serveHere(handler, {
+  port: 0,
+  concurrentMax: Number(process.env.CONCURRENT_MAX ?? 100),
+  graceMsMax: Number(process.env.GRACE_MS_MAX ?? 30_000),
+});
+process.on("SIGTERM", async () => {
+  const stopping = server.stop();
+  console.log("stopping");
+  console.log(`stopped ${await stopping}`);
+  process.exit();
+});
+console.log(`listening on ${server.url}`);

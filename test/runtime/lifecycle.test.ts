@@ -1,0 +1,126 @@
+/** What every runtime's entry promises of a server's life, on real processes and sockets. */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { type Program, start } from "./processes.ts";
+import { fixtureCommand, type Runtime, runtimes } from "./runtimes.ts";
+
+for (const runtime of runtimes) {
+  describe(`a server on ${runtime.name}`, { skip: runtime.skip, concurrency: true }, () => addTests(runtime));
+}
+
+function addTests(runtime: Runtime): void {
+  async function open(
+    context: TestContext,
+    environment: Record<string, string> = {},
+  ): Promise<{ program: Program; url: string }> {
+    const program = start(await fixtureCommand(runtime), environment);
+    context.after(() => program.signal("SIGKILL"));
+    const [, url = ""] = await program.match(/listening on (\S+)/);
+    return { program, url };
+  }
+
+  it("tells the handler the address of the peer", async context => {
+    const { url } = await open(context);
+    assert.equal(await textOf(`${url}/address`), "127.0.0.1");
+  });
+
+  it("answers every one of many requests at once", async context => {
+    const { url } = await open(context);
+    const answers = await Promise.all(Array.from({ length: 60 }, () => textOf(`${url}/address`)));
+    assert.deepEqual(new Set(answers), new Set(["127.0.0.1"]));
+  });
+
+  it("finishes a request in flight before it stops, and accepts no other", async context => {
+    const { program, url } = await open(context);
+    const held = textOf(`${url}/hold`);
+    await program.match(/holding/);
+    program.signal("SIGTERM");
+    await program.match(/stopping/);
+    await assert.rejects(fetch(`${url}/address`, { headers: { connection: "close" } }));
+    program.stdin.write("release\n");
+    assert.equal(await held, "held");
+    assert.equal(await program.ended, 0);
+    assert.match(program.stdout(), /stopped true/);
+  });
+
+  it("waits for background work before it has stopped", async context => {
+    const { program, url } = await open(context);
+    assert.equal(await textOf(`${url}/background`), "started");
+    program.signal("SIGTERM");
+    await program.match(/stopping/);
+    program.stdin.write("release\n");
+    assert.equal(await program.ended, 0);
+    assert.match(program.stdout(), /background work done\nstopped true/);
+  });
+
+  it("cuts off what outlives the grace time", async context => {
+    const { program, url } = await open(context, { GRACE_MS_MAX: "50" });
+    const held = fetch(`${url}/hold`);
+    const outcome = assert.rejects(held);
+    await program.match(/holding/);
+    program.signal("SIGTERM");
+    await outcome;
+    assert.equal(await program.ended, 0);
+    assert.match(program.stdout(), /stopped false/);
+  });
+
+  it("refuses requests beyond its limit at once, and takes others later", async context => {
+    const { program, url } = await open(context, { CONCURRENT_MAX: "1" });
+    const held = textOf(`${url}/hold`);
+    await program.match(/holding/);
+    const refused = await fetch(`${url}/address`);
+    assert.equal(refused.status, 503);
+    assert.equal(refused.headers.get("retry-after"), "1");
+    assert.equal(((await refused.json()) as { code: string }).code, "busy");
+    program.stdin.write("release\n");
+    assert.equal(await held, "held");
+    assert.equal(await textOf(`${url}/address`), "127.0.0.1");
+  });
+
+  it("reads a body and answers a body that does not arrive", async context => {
+    const { url } = await open(context);
+    const word = await fetch(`${url}/body`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ word: "größer" }),
+    });
+    assert.equal(await word.text(), "größer");
+    const socket = await dial(url);
+    context.after(() => socket.destroy());
+    socket.write(
+      `POST /body HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 20\r\n\r\n{"wor`,
+    );
+    assert.match(await firstChunk(socket), /^HTTP\/1.1 400 /);
+  });
+
+  it("outlives a handler that rejects", async context => {
+    const { url } = await open(context);
+    assert.equal((await fetch(`${url}/broken`)).status, 500);
+    assert.equal(await textOf(`${url}/address`), "127.0.0.1");
+  });
+
+  it("streams a body without a length", async context => {
+    const { url } = await open(context);
+    const bytes = new Uint8Array(await (await fetch(`${url}/stream`)).arrayBuffer());
+    assert.equal(bytes.byteLength, 1_048_576);
+    assert.deepEqual([bytes[0], bytes[65_536], bytes.at(-1)], [0, 1, 15]);
+  });
+}
+
+async function textOf(url: string): Promise<string> {
+  return await (await fetch(url)).text();
+}
+
+async function dial(url: string): Promise<Socket> {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  await once(socket, "connect");
+  return socket;
+}
+
+async function firstChunk(socket: Socket): Promise<string> {
+  const [chunk] = (await once(socket, "data")) as [Buffer];
+  return chunk.toString();
+}

