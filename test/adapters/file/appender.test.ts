@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+import { Appender } from "../../../adapters/file/journal/appender.ts";
+import { encodeLine } from "../../../adapters/file/journal/line.ts";
+import { LogFile } from "../../../adapters/file/journal/log_file.ts";
+import { backlogCharsMax } from "../../../adapters/file/journal/options.ts";
+import type { AppError } from "../../../lib/errors/mod.ts";
+import { temporaryDirectory } from "./directory.ts";
+
+async function appending(context: TestContext) {
+  const path = join(await temporaryDirectory(context), "log");
+  const log = await LogFile.create(path);
+  const groups: number[] = [];
+  const onGroup = async (bytes: number) => {
+    groups.push(bytes);
+  };
+  const appender = new Appender(log, { syncs: true, onGroup });
+  return { path, log, appender, groups };
+}
+
+function append(appender: Appender, frame: string): Promise<AppError | undefined> {
+  return new Promise(resolve => appender.append(frame, resolve));
+}
+
+describe("appending to a log", () => {
+  it("writes frames that arrive together as one group with one sync, in order", async context => {
+    const { path, log, appender, groups } = await appending(context);
+    const frames = Array.from({ length: 1_000 }, (_, at) => `frame ${at} \u{1F600}`);
+    const settled: number[] = [];
+    await Promise.all(
+      frames.map((frame, at) => append(appender, frame).then(failure => settled.push(failure ? -1 : at))),
+    );
+    assert.equal(groups.length, 1);
+    assert.deepEqual(settled, [...frames.keys()]);
+    const lines = (await readFile(path, "utf8")).split("\n").slice(1, -1);
+    assert.deepEqual(
+      lines,
+      frames.map(frame => encodeLine(frame).trimEnd()),
+    );
+    await log.close();
+  });
+
+  it("lets frames that arrive while the disk is busy wait for the next group", async context => {
+    const { log, appender, groups } = await appending(context);
+    const later: Promise<AppError | undefined>[] = [];
+    await new Promise<void>(resolve => {
+      appender.append("first", () => {
+        for (let at = 0; at < 50; at++) later.push(append(appender, `later ${at}`));
+        resolve();
+      });
+    });
+    await Promise.all(later);
+    await appender.idle();
+    assert.equal(groups.length, 2);
+    await log.close();
+  });
+
+  it("refuses with busy what exceeds the backlog, and recovers from it", async context => {
+    const { log, appender } = await appending(context);
+    const frame = "x".repeat(8_388_608);
+    const accepted: Promise<AppError | undefined>[] = [];
+    for (let chars = 0; chars < backlogCharsMax; chars += frame.length)
+      accepted.push(append(appender, frame));
+    assert.throws(() => appender.append("one more", () => {}), { code: "busy" });
+    assert.deepEqual(await Promise.all(accepted), Array(accepted.length).fill(undefined));
+    assert.equal(await append(appender, "one more"), undefined);
+    await log.close();
+  });
+
+  it("loses a group, and all that waits behind it, where the disk fails, and then accepts nothing", async context => {
+    const { log, appender } = await appending(context);
+    assert.equal(await append(appender, "kept"), undefined);
+    // Writing, and cutting back what was written, fails on a file that is not open.
+    await log.close();
+    const failures = await Promise.all([append(appender, "a"), append(appender, "b")]);
+    assert.deepEqual(
+      failures.map(failure => failure?.code),
+      ["outcome_unknown", "outcome_unknown"],
+    );
+    assert.equal(appender.losses, 1);
+    assert.throws(() => appender.append("c", () => {}), { code: "storage_unavailable" });
+    assert.throws(() => appender.requireSound(), { code: "storage_unavailable", message: /restart/ });
+  });
+});

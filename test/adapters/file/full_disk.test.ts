@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { openFileStore } from "../../../adapters/file/journal/mod.ts";
+import { temporaryDirectory } from "./directory.ts";
+
+const limitKiB = 1_024;
+const skip = process.platform === "win32" ? "needs the file size limit of a POSIX shell" : false;
+
+describe("a store whose disk takes no more", { skip }, () => {
+  it("rejects commits, shows nothing of them, goes on with what fits, and restarts to the same state", async context => {
+    const directory = await temporaryDirectory(context);
+    const script = fileURLToPath(new URL("./full_disk_process.ts", import.meta.url));
+    const limited = `trap "" XFSZ; ulimit -f ${limitKiB}; exec "$0" --import tsx "$@"`;
+    const { stdout } = await promisify(execFile)("bash", [
+      "-c",
+      limited,
+      process.execPath,
+      script,
+      directory,
+    ]);
+    const report: { outcomes: string[]; small: boolean; n: number; kept: boolean[] } = JSON.parse(stdout);
+    const good = report.outcomes.filter(outcome => outcome === "ok").length;
+    assert.ok(good > 20 && good < report.outcomes.length, `${good} commits were kept`);
+    assert.deepEqual(new Set(report.outcomes), new Set(["ok", "storage_unavailable"]));
+    assert.deepEqual(
+      report.kept,
+      report.outcomes.map(outcome => outcome === "ok"),
+    );
+    assert.equal(report.n, good);
+    assert.equal(report.small, true);
+    await using store = await openFileStore(directory, {
+      onRecover: () => assert.fail("nothing may be torn"),
+    });
+    const [count] = await store.read("p", [{ type: "tally", key: "count" }]);
+    assert.deepEqual([count.get("n"), count.get("small")], [good, 1]);
+    for (const [at, kept] of report.kept.entries()) {
+      const [found] = await store.read("p", [{ type: "record", key: `k${at}` }]);
+      assert.equal(found !== null, kept, `record ${at}`);
+    }
+  });
+});
