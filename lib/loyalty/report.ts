@@ -67,10 +67,11 @@ export function reportRule(context: ReportContext): ReportRule {
     apply(results) {
       const [stored, ...others] = results as [Stored | null, ...unknown[]];
       const marks = others.slice(0, seen.length) as ReadonlyMap<string, number>[];
-      if (marks.some(mark => mark.size > 0)) return { writes: [], answer: [] };
-      const totals = others.slice(seen.length) as (Stored | null)[];
       const before =
         stored === null ? emptyState(context.member.projectId) : (JSON.parse(stored.value) as UserState);
+      // Whoever repeats a report may do so because its answer was lost, and with it the delivery that would follow.
+      if (marks.some(mark => mark.size > 0)) return { writes: [], answer: undelivered(context, before) };
+      const totals = others.slice(seen.length) as (Stored | null)[];
       const outcome = applyAction(context.config, before, {
         name: report.action,
         data: report.data,
@@ -107,7 +108,7 @@ function batch(context: ReportContext, applied: Applied): ReturnType<ReportRule[
     ...metricUpdates(context, outcome),
   ];
   const fresh = new Set(updates.map(({ target }) => target));
-  const waiting = before.undelivered.filter(old => !fresh.has(old.target) && !context.isDelivered(old));
+  const waiting = undelivered(context, before).filter(({ target }) => !fresh.has(target));
   const seen = countSeen(before, applied.generation, report);
   const state: UserState = {
     ...outcome.state,
@@ -125,6 +126,10 @@ function batch(context: ReportContext, applied: Applied): ReturnType<ReportRule[
     ),
   ];
   return { writes, answer: state.undelivered };
+}
+
+function undelivered({ isDelivered }: ReportContext, state: UserState): ScoreUpdate[] {
+  return state.undelivered.filter(update => !isDelivered(update));
 }
 
 function metricUpdates(context: ReportContext, outcome: Outcome): ScoreUpdate[] {

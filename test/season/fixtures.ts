@@ -25,8 +25,6 @@ const matchMs = 2 * 60 * 60 * 1_000;
 /** Time between the reports of two slots, in ms: all of some days in a row fit into the life of a token. */
 const slotGapMs = 3_000;
 const dayMs = 24 * 60 * 60 * 1_000;
-/** The calendar runs so much faster: a fan's proof of identity, which a noLogin user cannot renew, lasts 90 days. */
-const haste = 4;
 
 interface FileMatch {
   readonly round: string;
@@ -53,10 +51,8 @@ export function readSeason(path: string): readonly Match[] {
 /** The slots of the matches, in the order of their time. Days in a row with matches are reported together, in the end. */
 export function slotsOf(matches: readonly Match[]): readonly Slot[] {
   const slots: Slot[] = [];
-  const start = matches[0]?.kickOff ?? 0;
   for (const weekend of split(matches, (a, b) => b.kickOff - a.kickOff > dayMs)) {
-    const end = (weekend.at(-1)?.kickOff ?? start) + matchMs;
-    const begin = start + Math.round((end - start) / haste);
+    const begin = (weekend.at(-1)?.kickOff ?? 0) + matchMs;
     for (const [index, together] of split(weekend, (a, b) => a.kickOff !== b.kickOff).entries()) {
       slots.push({ at: begin + index * slotGapMs, matches: together });
     }

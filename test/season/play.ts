@@ -29,6 +29,8 @@ export interface Season {
   readonly tables: Tables;
   /** Reports that were sent, the repeated ones included. */
   readonly sent: number;
+  /** Time that sending them took, in ms; signing up and entering the space are apart. */
+  readonly sendMs: number;
 }
 
 /** Plays the whole season. Repeated reports go to another platform than the first where there is one. */
@@ -39,6 +41,7 @@ export async function playSeason(options: SeasonOptions): Promise<Season> {
   let fans = await inParallel(signUps, width);
   const tables = new Tables();
   let sent = 0;
+  let sendMs = 0;
   let previous: { readonly slot: Slot; readonly reports: readonly Report[] } | undefined;
   for (const slot of slotsOf(options.matches)) {
     const pauseMs = previous === undefined ? Number.POSITIVE_INFINITY : slot.at - previous.slot.at;
@@ -48,11 +51,13 @@ export async function playSeason(options: SeasonOptions): Promise<Season> {
     }
     const reports = reportsOf(slot, options);
     const late = pauseMs < seenGenerationMs ? repeated(previous?.reports ?? [], slot) : [];
+    const startedAt = performance.now();
     sent += await send([...late, ...reports], fans, options);
+    sendMs += performance.now() - startedAt;
     for (const report of reports) tables.count(report);
     previous = { slot, reports };
   }
-  return { fans, tables, sent };
+  return { fans, tables, sent, sendMs };
 }
 
 /** Shorter than a token lives, and longer than any slots of one weekend are apart. */
