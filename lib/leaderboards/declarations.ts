@@ -13,6 +13,8 @@ import { AppError } from "../errors/mod.ts";
 
 /** Most boards that a project or event may declare. */
 export const declarationsMax = 200;
+/** Largest amount, either way, that one action may add to a board. */
+export const boardAmountMax = 1_000_000_000;
 /** Highest number in `round_N`. */
 export const roundMax = 9_999;
 
@@ -53,7 +55,7 @@ const SourceSchema = v.variant("type", [
     type: v.literal("action"),
     action: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
     when: v.exactOptional(v.unknown()),
-    amount: v.optional(v.pipe(v.number(), v.finite()), 1),
+    amount: v.optional(v.pipe(v.number(), v.minValue(-boardAmountMax), v.maxValue(boardAmountMax)), 1),
   }),
 ]);
 

@@ -18,6 +18,7 @@ export {
   type BoardDeclaration,
   type BoardOperator,
   type BoardSource,
+  boardAmountMax,
   declarationsMax,
   roundMax,
 } from "./declarations.ts";

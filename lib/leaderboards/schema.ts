@@ -103,11 +103,20 @@ export const ListQuerySchema: v.GenericSchema<unknown, ListQuery> = v.object({
   ),
 });
 
+const timeShape = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
+
+/** Runtimes differ in what `Date.parse` takes beyond RFC 3339, and some turn 30 February into 2 March. */
+function isTime(text: string): boolean {
+  const day = timeShape.exec(text)?.[1];
+  if (day === undefined || !Number.isFinite(Date.parse(text))) return false;
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
+}
+
 /** Checks a directly written score. */
 export const ScoreBodySchema: v.GenericSchema<unknown, ScoreBody> = v.object({
   score: v.pipe(v.number(), v.minValue(-scoreMax), v.maxValue(scoreMax)),
   operator: v.exactOptional(BoardOperatorSchema),
-  achievedAt: v.exactOptional(v.pipe(v.string(), v.isoTimestamp("Expected a time as in RFC 3339"))),
+  achievedAt: v.exactOptional(v.pipe(v.string(), v.check(isTime, "Expected a time as in RFC 3339"))),
 });
 
 /** An entry as clients see it. */

@@ -1,0 +1,372 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { afterEach, beforeEach, it } from "node:test";
+import { createUsers, publicProfileAgeMsMax } from "../../lib/identity/mod.ts";
+import { includeMax, limitDefault, limitMax, userIdCharactersMax } from "../../lib/leaderboards/mod.ts";
+import { compareUtf8 } from "../../lib/storage/mod.ts";
+import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
+import { describeOnStores } from "../support/stores.ts";
+import { BoardWriter, entryPath } from "./_boards.ts";
+import { assertProblem } from "./_problem.ts";
+
+const goals = `/projects/${ids.project}/leaderboards/goals`;
+const speed = `/projects/${ids.project}/leaderboards/speed`;
+const event = `/projects/${ids.project}/events/${ids.event}/leaderboards`;
+
+interface Entry {
+  readonly rank: number;
+  readonly score: number;
+  readonly userId: string;
+}
+
+describeOnStores("reading a leaderboard", open => {
+  let world: TestPlatform;
+  let writer: BoardWriter;
+  beforeEach(async () => {
+    world = await openPlatform(open);
+    writer = await BoardWriter.create(world);
+  });
+  afterEach(() => world.dispose());
+
+  const list = async (path: string): Promise<[rank: number, userId: string, score: number][]> => {
+    const { status, json, text } = await world.call(path);
+    assert.equal(status, 200, text);
+    return json.data.map(({ rank, userId, score }: Entry) => [rank, userId, score]);
+  };
+  const users = async (path: string): Promise<string[]> => (await list(path)).map(([, userId]) => userId);
+  const fill = async (count: number): Promise<void> => {
+    for (let index = 1; index <= count; index++)
+      await writer.put(goals, `u${index}`, { score: 1_000 - index });
+  };
+
+  it("answers exactly the members of the specification, on all four paths", async () => {
+    const fan = await world.fan('Zoë "😀" \\');
+    for (const board of [goals, `${event}/overall`]) {
+      await writer.put(board, fan.userId, { score: 1.5 });
+      const entry = { rank: 1, score: 1.5, userId: fan.userId, publicProfile: { username: 'Zoë "😀" \\' } };
+      for (const [path, body] of [
+        [board, { data: [entry], totalCount: 1 }],
+        [entryPath(board, fan.userId), { data: entry }],
+      ] as const) {
+        const { status, json, headers } = await world.call(path);
+        assert.equal(status, 200);
+        assert.deepEqual(json, body);
+        assert.equal(headers.get("content-type"), "application/json");
+        assert.equal(headers.get("cache-control"), "public, max-age=1");
+      }
+    }
+  });
+
+  it("answers an empty board as an empty list", async () => {
+    assert.deepEqual((await world.call(goals)).json, { data: [], totalCount: 0 });
+  });
+
+  it("shows as many leaders as asked for, 1 to 100, and 10 unless asked", async () => {
+    await fill(limitMax + 1);
+    const lengths = async (query: string): Promise<number> => (await list(`${goals}${query}`)).length;
+    assert.equal(await lengths(""), limitDefault);
+    assert.equal(await lengths("?limit=1"), 1);
+    assert.equal(await lengths(`?limit=${limitMax}`), limitMax);
+    assert.equal((await world.call(goals)).json.totalCount, limitMax + 1);
+    for (const limit of ["0", `${limitMax + 1}`, "-1", "abc", "1.5", "", "1e1", "%201", "١"]) {
+      const answer = await world.call(`${goals}?limit=${limit}`);
+      assertProblem(answer, 400, "validation_failed");
+      assert.deepEqual(answer.json.errors[0].pointer, "limit");
+      assert.equal(answer.headers.get("cache-control"), "no-store");
+    }
+    assertProblem(await world.call(`${goals}?limit=1&limit=2`), 400, "validation_failed");
+  });
+
+  it("adds included users outside the leaders, each once, in order and with their true ranks", async () => {
+    await fill(20);
+    const listed = await list(`${goals}?limit=2&include=u20,u1,u7,nobody,u7,u20`);
+    assert.deepEqual(listed, [
+      [1, "u1", 999],
+      [2, "u2", 998],
+      [7, "u7", 993],
+      [20, "u20", 980],
+    ]);
+    assert.equal((await world.call(`${goals}?limit=2&include=u20`)).json.totalCount, 20);
+  });
+
+  it("takes up to 100 users to include", async () => {
+    await fill(3);
+    const named = Array.from({ length: includeMax - 1 }, (_, index) => `n${index}`);
+    assert.deepEqual(await users(`${goals}?limit=1&include=${[...named, "u3"]}`), ["u1", "u3"]);
+    assert.deepEqual(await users(`${goals}?limit=1&include=${[...named, "u3", "u3"]}`), ["u1", "u3"]);
+    for (const include of [[...named, "u2", "u3"].join(), "a,,b", "x".repeat(userIdCharactersMax + 1)]) {
+      assertProblem(await world.call(`${goals}?include=${include}`), 400, "validation_failed");
+    }
+    assert.deepEqual(await users(`${goals}?limit=1&include=`), ["u1"]);
+  });
+
+  it("gives equal scores one rank and skips the ranks that they took", async () => {
+    for (const [userId, score] of [
+      ["a", 5],
+      ["b", 9],
+      ["c", 9],
+      ["d", 5],
+      ["e", 5],
+      ["f", 1],
+    ] as const) {
+      await writer.put(goals, userId, { score });
+    }
+    const ranks = (await list(goals)).map(([rank]) => rank);
+    assert.deepEqual(ranks, [1, 1, 3, 3, 3, 6]);
+    for (const [rank, userId] of await list(goals)) {
+      const { json } = await world.call(entryPath(goals, userId));
+      assert.equal(json.data.rank, rank, userId);
+    }
+    assert.deepEqual(
+      (await list(`${goals}?limit=1&include=f,d`)).map(([rank]) => rank),
+      [1, 3, 6],
+    );
+  });
+
+  it("puts whoever reached a score first ahead, on boards of either order", async () => {
+    for (const board of [goals, speed]) {
+      for (const userId of ["late", "early", "first"]) {
+        const achievedAt = {
+          late: "2025-06-01T00:00:03Z",
+          early: "2025-06-01T00:00:02Z",
+          first: "2025-06-01T00:00:01Z",
+        }[userId];
+        await writer.put(board, userId, { score: 7, achievedAt });
+      }
+      assert.deepEqual(await users(board), ["first", "early", "late"]);
+      assert.deepEqual(await users(`${board}?limit=1&include=late,early`), ["first", "early", "late"]);
+    }
+  });
+
+  it("orders users who reached a score together by the bytes of their ids", async () => {
+    const userIds = ["～", "😀", "z", "Z", "a", "é", "10", "9", "\u{10ffff}", "\uffff"];
+    for (const board of [goals, speed]) {
+      for (const userId of userIds) {
+        await writer.put(board, userId, { score: 7, achievedAt: "2025-06-01T00:00:00Z" });
+      }
+      const expected = [...userIds].sort(compareUtf8);
+      assert.ok(expected.indexOf("～") < expected.indexOf("😀"));
+      assert.deepEqual(await users(board), expected);
+      const include = encodeURIComponent(userIds.join());
+      assert.deepEqual(await users(`${board}?limit=1&include=${include}`), expected);
+    }
+  });
+
+  it("leads with the highest score on a descending board and with the lowest on an ascending one", async () => {
+    for (const [userId, score] of [
+      ["a", 2],
+      ["b", -3.25],
+      ["c", 10],
+      ["d", 0],
+    ] as const) {
+      await writer.put(goals, userId, { score });
+      await writer.put(speed, userId, { score });
+    }
+    assert.deepEqual(await list(goals), [
+      [1, "c", 10],
+      [2, "a", 2],
+      [3, "d", 0],
+      [4, "b", -3.25],
+    ]);
+    assert.deepEqual(await list(speed), [
+      [1, "b", -3.25],
+      [2, "d", 0],
+      [3, "a", 2],
+      [4, "c", 10],
+    ]);
+  });
+
+  it("keeps users apart whatever their ids are made of", async () => {
+    const userIds = [
+      "{}:*",
+      "a/b",
+      "a%2Fb",
+      "%",
+      "a:b",
+      "a,b",
+      "{a}",
+      "*",
+      "😀",
+      "__proto__",
+      "constructor",
+      "toString",
+      "a b",
+      "a+b",
+      "?",
+      "#",
+      "x".repeat(userIdCharactersMax),
+      "～".repeat(userIdCharactersMax),
+      '"',
+      "\\",
+      "\u0000",
+      "..;",
+    ];
+    for (const [index, userId] of userIds.entries()) await writer.put(goals, userId, { score: index });
+    for (const [index, userId] of userIds.entries()) {
+      const { status, json, text } = await world.call(entryPath(goals, userId));
+      assert.equal(status, 200, text);
+      assert.deepEqual(
+        [json.data.userId, json.data.score, json.data.rank],
+        [userId, index, userIds.length - index],
+      );
+    }
+    assert.deepEqual(await users(`${goals}?limit=100`), userIds.toReversed());
+    assertProblem(
+      await world.call(entryPath(goals, "x".repeat(userIdCharactersMax + 1))),
+      400,
+      "validation_failed",
+    );
+    assertProblem(await world.call(`${goals}/users/%E0%A4%A`), 400, "validation_failed");
+  });
+
+  it("shows a new name of a user within a second", async () => {
+    const fan = await world.fan("Sam");
+    await writer.put(goals, fan.userId, { score: 1 });
+    const name = async (): Promise<string> => (await world.call(goals)).json.data[0].publicProfile.username;
+    assert.equal(await name(), "Sam");
+    await createUsers(world.store).update(ids.project, fan.userId, user => ({ ...user, username: "Samira" }));
+    world.clock.advance(publicProfileAgeMsMax);
+    assert.equal(await name(), "Samira");
+    const { json } = await world.call(entryPath(goals, fan.userId));
+    assert.equal(json.data.publicProfile.username, "Samira");
+  });
+
+  it("does not lend the name of a user of another project", async () => {
+    const answer = await world.call("/v1/user", {
+      body: {
+        projectId: ids.otherProject,
+        strategy: "simplified",
+        provider: "noLogin",
+        data: { username: "Kim" },
+      },
+    });
+    await writer.put(goals, answer.json.data.userId, { score: 1 });
+    assert.equal((await world.call(goals)).json.data[0].publicProfile.username, "");
+  });
+});
+
+describeOnStores("the boards that exist", open => {
+  let world: TestPlatform;
+  beforeEach(async () => {
+    world = await openPlatform(open);
+  });
+  afterEach(() => world.dispose());
+
+  const statuses = async (paths: readonly string[]): Promise<[number, string | undefined][]> =>
+    (await Promise.all(paths.map(path => world.call(path)))).map(({ status, json }: Answer) => [
+      status,
+      json.code,
+    ]);
+
+  it("are those that a project declares, and overall where it declares none", async () => {
+    const other = `/projects/${ids.otherProject}/leaderboards`;
+    assert.deepEqual(await statuses([goals, speed, `${other}/overall`]), Array(3).fill([200, undefined]));
+    const undeclared = [
+      "other",
+      "round_1",
+      "GOALS",
+      "__proto__",
+      "constructor",
+      "a.b",
+      "%20",
+      "x".repeat(65),
+    ];
+    const paths = [...undeclared.map(id => `/projects/${ids.project}/leaderboards/${id}`), `${other}/goals`];
+    assert.deepEqual(
+      await statuses(paths),
+      paths.map(() => [400, "validation_failed"]),
+    );
+  });
+
+  it("are overall and every round of an event, and what its project declares for events", async () => {
+    const rounds = ["overall", "round_1", "round_2", "round_9999"].map(id => `${event}/${id}`);
+    assert.deepEqual(
+      await statuses(rounds),
+      rounds.map(() => [200, undefined]),
+    );
+    const none = [
+      "round_0",
+      "round_01",
+      "round_10000",
+      "round_-1",
+      "round_",
+      "round_1.0",
+      "ROUND_1",
+      "goals",
+      "__proto__",
+    ];
+    assert.deepEqual(
+      await statuses(none.map(id => `${event}/${id}`)),
+      none.map(() => [400, "validation_failed"]),
+    );
+  });
+
+  it("are found by the id of an event in any case, and by current and latest", async t => {
+    const [first] = seed.events;
+    assert.ok(first !== undefined);
+    const at = (number: number, state: "past" | "on_demand" | "current" | "future") => ({
+      ...first,
+      id: `0d000000-0000-4000-8000-00000000001${number}`,
+      state,
+      startAt: first.startAt + number,
+      settings: { leaderboards: [{ id: `board${number}` }] },
+    });
+    const events = [at(1, "past"), at(2, "on_demand"), at(3, "current"), at(4, "current"), at(5, "future")];
+    const other = await openPlatform(open, { seed: { ...seed, events } });
+    t.after(() => other.dispose());
+    const has = async (name: string, board: number): Promise<boolean> =>
+      (await other.call(`/projects/${ids.project}/events/${name}/leaderboards/board${board}`)).status === 200;
+    assert.deepEqual(await Promise.all([1, 2, 3, 4, 5].map(board => has("current", board))), [
+      false,
+      false,
+      false,
+      true,
+      false,
+    ]);
+    assert.deepEqual(await Promise.all([1, 2, 3, 4, 5].map(board => has("latest", board))), [
+      false,
+      true,
+      false,
+      false,
+      false,
+    ]);
+    assert.equal(await has((events[4]?.id ?? "").toUpperCase(), 5), true);
+  });
+
+  it("are unknown with their project or event, and a project knows no other's event", async () => {
+    const paths = [
+      `/projects/${randomUUID()}/leaderboards/overall`,
+      `/projects/${ids.project}/events/${randomUUID()}/leaderboards/overall`,
+      `/projects/${ids.project}/events/latest/leaderboards/overall`,
+      `/projects/${ids.otherProject}/events/${ids.event}/leaderboards/overall`,
+      `/projects/${ids.otherProject}/events/current/leaderboards/overall`,
+    ];
+    assert.deepEqual(
+      await statuses(paths),
+      paths.map(() => [404, "not_found"]),
+    );
+    assert.deepEqual(
+      await statuses(paths.map(path => `${path}/users/u`)),
+      paths.map(() => [404, "not_found"]),
+    );
+    const malformed = [
+      "/projects/x/leaderboards/overall",
+      `/projects/${ids.project}0/leaderboards/overall`,
+      `/projects/${ids.project}/events/next/leaderboards/overall`,
+      `/projects/${ids.project}/events/CURRENT/leaderboards/overall`,
+      `/projects/${ids.project}/events/__proto__/leaderboards/overall`,
+    ];
+    assert.deepEqual(
+      await statuses(malformed),
+      malformed.map(() => [400, "validation_failed"]),
+    );
+  });
+
+  it("answer 404 for a well-formed user without an entry", async () => {
+    const paths = [`${goals}/users/nobody`, `${event}/round_1/users/nobody`];
+    assert.deepEqual(
+      await statuses(paths),
+      paths.map(() => [404, "not_found"]),
+    );
+  });
+});
