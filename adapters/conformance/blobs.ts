@@ -2,7 +2,7 @@
 import { blobNameCharactersMax } from "../../lib/storage/limits.ts";
 import type { Blobs } from "../../lib/storage/ports.ts";
 import { equal, ok, rejects } from "./expect.ts";
-import { type Fixture, type Register, type Runner, registrar } from "./harness.ts";
+import { type Cases, type Fixture, type Runner, register } from "./harness.ts";
 
 /** A blob store that no other test has touched. */
 export interface BlobsFixture extends Fixture {
@@ -17,35 +17,31 @@ export interface BlobsConformanceOptions extends Runner {
 
 /** Registers the whole suite for {@linkcode Blobs}. */
 export function blobsConformance(options: BlobsConformanceOptions): void {
-  const test = registrar<BlobsFixture>(options, () => options.factory());
-  options.describe("blobs", () => {
-    contentCases(test);
-    replaceCases(test);
-    nameCases(test);
-  });
+  const cases: Cases<BlobsFixture> = { ...contentCases, ...replaceCases, ...nameCases };
+  options.describe("blobs", () => register(options, cases, () => options.factory()));
 }
 
-function contentCases(test: Register<BlobsFixture>): void {
-  test("an unknown name is null, and removing it changes nothing", async ({ blobs }) => {
+const contentCases: Cases<BlobsFixture> = {
+  async "an unknown name is null, and removing it changes nothing"({ blobs }) {
     equal(await blobs.get("a"), null);
     await blobs.remove("a");
     equal(await blobs.get("a", { start: 0, end: 1 }), null);
-  });
+  },
 
-  test("the bytes come back as they went in, with their number", async ({ blobs }) => {
+  async "the bytes come back as they went in, with their number"({ blobs }) {
     const all = Uint8Array.from({ length: 256 }, (_, index) => index);
     equal(await blobs.put("a", stream(all)), { size: 256 });
     equal(await read(blobs, "a"), { size: 256, bytes: [...all] });
-  });
+  },
 
-  test("an empty blob is a blob", async ({ blobs }) => {
+  async "an empty blob is a blob"({ blobs }) {
     equal(await blobs.put("none", stream()), { size: 0 });
     equal(await blobs.put("empty", stream(new Uint8Array(0))), { size: 0 });
     equal(await read(blobs, "none"), { size: 0, bytes: [] });
     equal(await read(blobs, "empty", { start: 0, end: 9 }), { size: 0, bytes: [] });
-  });
+  },
 
-  test("a large blob of many chunks comes back whole", async ({ blobs }) => {
+  async "a large blob of many chunks comes back whole"({ blobs }) {
     const chunks = Array.from({ length: 64 }, (_, index) => new Uint8Array(65_537).fill(index));
     const size = 64 * 65_537;
     equal(await blobs.put("large", stream(...chunks)), { size });
@@ -59,9 +55,9 @@ function contentCases(test: Register<BlobsFixture>): void {
       }
     }
     equal(offset, size);
-  });
+  },
 
-  test("a range gives its bytes and the size of the whole", async ({ blobs }) => {
+  async "a range gives its bytes and the size of the whole"({ blobs }) {
     const bytes = Array.from({ length: 10 }, (_, index) => index);
     await blobs.put("a", stream(Uint8Array.from(bytes.slice(0, 3)), Uint8Array.from(bytes.slice(3))));
     const ranges = [
@@ -85,9 +81,9 @@ function contentCases(test: Register<BlobsFixture>): void {
     for (const range of [{ start: -1 }, { end: -1 }, { start: 0.5 }, { end: Number.NaN }]) {
       await rejects(async () => blobs.get("a", range), [TypeError, RangeError], JSON.stringify(range));
     }
-  });
+  },
 
-  test("a body may be abandoned", async ({ blobs }) => {
+  async "a body may be abandoned"({ blobs }) {
     await blobs.put("a", stream(new Uint8Array(300_000)));
     const first = await blobs.get("a");
     await first?.body.cancel();
@@ -97,9 +93,9 @@ function contentCases(test: Register<BlobsFixture>): void {
     await reader?.cancel();
     await blobs.remove("a");
     equal(await blobs.get("a"), null);
-  });
+  },
 
-  test("changing a chunk after it was taken does not change the blob", async ({ blobs }) => {
+  async "changing a chunk after it was taken does not change the blob"({ blobs }) {
     const chunk = new Uint8Array([1, 2, 3]);
     await blobs.put("a", stream(chunk));
     chunk.fill(9);
@@ -108,11 +104,11 @@ function contentCases(test: Register<BlobsFixture>): void {
     const found = await blobs.get("a");
     for await (const each of chunksOf(found?.body ?? stream())) each.fill(7);
     equal((await read(blobs, "a")).bytes, [1, 2, 3]);
-  });
-}
+  },
+};
 
-function replaceCases(test: Register<BlobsFixture>): void {
-  test("a blob is replaced only once the whole stream has arrived", async ({ blobs }) => {
+const replaceCases: Cases<BlobsFixture> = {
+  async "a blob is replaced only once the whole stream has arrived"({ blobs }) {
     await blobs.put("a", stream(new Uint8Array([1])));
     const gate = signal();
     const began = signal();
@@ -134,9 +130,9 @@ function replaceCases(test: Register<BlobsFixture>): void {
     gate.give();
     equal(await replacing, { size: 2 });
     equal((await read(blobs, "a")).bytes, [2, 3]);
-  });
+  },
 
-  test("a stream that fails leaves what was there", async ({ blobs }) => {
+  async "a stream that fails leaves what was there"({ blobs }) {
     await blobs.put("a", stream(new Uint8Array([1])));
     for (const name of ["a", "b"]) {
       const error = await rejects(() => blobs.put(name, failing()), [Error], "a failing stream");
@@ -144,9 +140,9 @@ function replaceCases(test: Register<BlobsFixture>): void {
     }
     equal((await read(blobs, "a")).bytes, [1]);
     equal(await blobs.get("b"), null);
-  });
+  },
 
-  test("a body that was opened stays whole while the blob is replaced and removed", async ({ blobs }) => {
+  async "a body that was opened stays whole while the blob is replaced and removed"({ blobs }) {
     const old = new Uint8Array(200_000).fill(1);
     await blobs.put("a", stream(old));
     const found = await blobs.get("a");
@@ -156,9 +152,9 @@ function replaceCases(test: Register<BlobsFixture>): void {
     let sum = 0;
     for await (const chunk of chunksOf(found.body)) for (const byte of chunk) sum += byte;
     equal(sum, 200_000);
-  });
+  },
 
-  test("of many parallel puts one stays, whole", async ({ blobs }) => {
+  async "of many parallel puts one stays, whole"({ blobs }) {
     await Promise.all(
       Array.from({ length: 16 }, (_, index) =>
         blobs.put("a", stream(new Uint8Array(1_000).fill(index), new Uint8Array(1_000).fill(index))),
@@ -167,55 +163,55 @@ function replaceCases(test: Register<BlobsFixture>): void {
     const { bytes } = await read(blobs, "a");
     equal(bytes.length, 2_000);
     equal(new Set(bytes).size, 1, "writers mixed");
-  });
+  },
 
-  test("a removed blob is gone and its name may be used again", async ({ blobs }) => {
+  async "a removed blob is gone and its name may be used again"({ blobs }) {
     await blobs.put("a", stream(new Uint8Array([1])));
     await blobs.remove("a");
     equal(await blobs.get("a"), null);
     await blobs.put("a", stream(new Uint8Array([2])));
     equal((await read(blobs, "a")).bytes, [2]);
-  });
-}
+  },
+};
 
-function nameCases(test: Register<BlobsFixture>): void {
-  const good = [
-    "a",
-    "A",
-    "a.b",
-    "a/b",
-    "a/b/c",
-    "a.",
-    ".a",
-    "..a",
-    "a..",
-    "...",
-    "-",
-    "_",
-    "a.tmp",
-    "x/a",
-    "0",
-    "con",
-    "a/-/b",
-  ];
+const good = [
+  "a",
+  "A",
+  "a.b",
+  "a/b",
+  "a/b/c",
+  "a.",
+  ".a",
+  "..a",
+  "a..",
+  "...",
+  "-",
+  "_",
+  "a.tmp",
+  "x/a",
+  "0",
+  "con",
+  "a/-/b",
+];
 
-  test("names that differ are different blobs, however similar", async ({ blobs }) => {
+const nameCases: Cases<BlobsFixture> = {
+  async "names that differ are different blobs, however similar"({ blobs }) {
     for (const [index, name] of good.entries()) await blobs.put(name, stream(new Uint8Array([index])));
     for (const [index, name] of good.entries()) equal((await read(blobs, name)).bytes, [index], name);
     await blobs.remove("a/b");
     equal((await read(blobs, "a/b/c")).bytes, [4]);
     equal((await read(blobs, "a")).bytes, [0]);
-  });
+  },
 
-  test("the longest name works and one character more does not", async ({ blobs }) => {
+  async "the longest name works and one character more does not"({ blobs }) {
     for (const longest of ["x".repeat(blobNameCharactersMax), `${"x".repeat(127)}/${"y".repeat(128)}`]) {
       await blobs.put(longest, stream(new Uint8Array([1])));
       equal((await read(blobs, longest)).bytes, [1]);
     }
     await rejects(async () => blobs.get("x".repeat(blobNameCharactersMax + 1)), [RangeError], "too long");
-  });
+  },
 
-  test("a name that could leave its place is refused", async ({ blobs }) => {
+  async "a name that could leave its place is refused"({ blobs }) {
     const bad = [
       "",
       "/",
@@ -251,8 +247,8 @@ function nameCases(test: Register<BlobsFixture>): void {
         `put ${name}`,
       );
     }
-  });
-}
+  },
+};
 
 interface Signal {
   readonly given: Promise<void>;

@@ -1,15 +1,15 @@
 /** Boards as they are read: order, ranges and standings. */
 import { board, drop, home, members, must, score, standing, unscore } from "./build.ts";
 import { equal } from "./expect.ts";
-import type { Register, StoreCase } from "./harness.ts";
+import type { Cases, StoreCase } from "./harness.ts";
 
-/** Registers the cases about reading boards. */
-export function boardCases(test: Register<StoreCase>): void {
-  test("a board that was never scored is empty", async ({ store }) => {
+/** The cases about reading boards. */
+export const boardCases: Cases<StoreCase> = {
+  async "a board that was never scored is empty"({ store }) {
     equal(await store.read(home, [board("b"), standing("b", "x")]), [{ entries: [], size: 0 }, null]);
-  });
+  },
 
-  test("a board is ordered by score, then tie, then member", async ({ store }) => {
+  async "a board is ordered by score, then tie, then member"({ store }) {
     await must(
       store,
       score("b", "d", 2, { tie: 1 }),
@@ -31,25 +31,25 @@ export function boardCases(test: Register<StoreCase>): void {
       },
     ]);
     equal(await members(store, board("b", { reverse: true })), ["a", "d", "c", "z", "e"]);
-  });
+  },
 
-  test("equal scores and ties are ordered by the member's UTF-8 bytes", async ({ store }) => {
+  async "equal scores and ties are ordered by the member's UTF-8 bytes"({ store }) {
     const ordered = ["A", "Z", "a", "ab", "b", "é", "～", "\uffff", "𐀀", "😀", "😀a"];
     await must(store, ...ordered.toReversed().map(member => score("b", member, 1)));
     equal(await members(store, board("b")), ordered);
     equal(await members(store, board("b", { reverse: true })), ordered.toReversed());
-  });
+  },
 
-  test("ties compare as numbers, not as text", async ({ store }) => {
+  async "ties compare as numbers, not as text"({ store }) {
     const ties = [0, 1, 9, 10, 99, 100, 1_700_000_000_000, 9_999_999_999_999];
     await must(store, ...ties.toReversed().map(tie => score("b", `m${tie}`, 1, { tie })));
     equal(
       await members(store, board("b")),
       ties.map(tie => `m${tie}`),
     );
-  });
+  },
 
-  test("scores keep their exact value and order", async ({ store }) => {
+  async "scores keep their exact value and order"({ store }) {
     const scores = [
       -1.7976931348623157e308,
       -1e17,
@@ -69,9 +69,9 @@ export function boardCases(test: Register<StoreCase>): void {
       range.entries.map(entry => entry.score),
       scores,
     );
-  });
+  },
 
-  test("a score of -0 is 0", async ({ store }) => {
+  async "a score of -0 is 0"({ store }) {
     equal(
       (await must(store, score("b", "b", -0), score("b", "a", 0), score("b", "c", -0, { op: "add" })))
         .results,
@@ -87,9 +87,9 @@ export function boardCases(test: Register<StoreCase>): void {
       ],
     );
     equal(found, { score: 0, tie: 0, below: 0 });
-  });
+  },
 
-  test("offset and limit cut the walk in both directions", async ({ store }) => {
+  async "offset and limit cut the walk in both directions"({ store }) {
     await must(store, ...["a", "b", "c", "d", "e"].map((member, index) => score("b", member, index)));
     equal(await members(store, board("b", { limit: 2 })), ["a", "b"]);
     equal(await members(store, board("b", { offset: 2, limit: 2 })), ["c", "d"]);
@@ -97,14 +97,14 @@ export function boardCases(test: Register<StoreCase>): void {
     equal(await members(store, board("b", { offset: 5 })), []);
     equal(await members(store, board("b", { offset: 9_000 })), []);
     equal(await members(store, board("b", { reverse: true, offset: 1, limit: 3 })), ["d", "c", "b"]);
-  });
+  },
 
-  test("a limit of 0 answers the size alone", async ({ store }) => {
+  async "a limit of 0 answers the size alone"({ store }) {
     await must(store, score("b", "a", 1), score("b", "b", 2));
     equal(await store.read(home, [board("b", { limit: 0 })]), [{ entries: [], size: 2 }]);
-  });
+  },
 
-  test("min and max are inclusive, and offset counts from the first entry inside", async ({ store }) => {
+  async "min and max are inclusive, and offset counts from the first entry inside"({ store }) {
     await must(store, ...["a", "b", "c", "d", "e"].map((member, index) => score("b", member, index)));
     equal(await members(store, board("b", { min: 1, max: 3 })), ["b", "c", "d"]);
     equal(await members(store, board("b", { min: 1, max: 3, offset: 1, limit: 1 })), ["c"]);
@@ -115,20 +115,20 @@ export function boardCases(test: Register<StoreCase>): void {
     equal(await members(store, board("b", { max: 0.5, reverse: true })), ["a"]);
     equal(await members(store, board("b", { min: 3, max: 1 })), []);
     equal(await members(store, board("b", { min: 1, max: 3, offset: 3 })), []);
-  });
+  },
 
-  test("a bound between doubles is exact", async ({ store }) => {
+  async "a bound between doubles is exact"({ store }) {
     await must(store, score("b", "under", 0.3), score("b", "over", 0.30000000000000004));
     equal(await members(store, board("b", { min: 0.30000000000000004 })), ["over"]);
     equal(await members(store, board("b", { max: 0.3 })), ["under"]);
-  });
+  },
 
-  test("the size counts every member, whatever the bounds", async ({ store }) => {
+  async "the size counts every member, whatever the bounds"({ store }) {
     await must(store, score("b", "a", 1), score("b", "b", 2), score("b", "c", 3));
     equal(await store.read(home, [board("b", { min: 9, limit: 1 })]), [{ entries: [], size: 3 }]);
-  });
+  },
 
-  test("a standing counts the members with a strictly lower score, whatever the ties", async ({ store }) => {
+  async "a standing counts the members with a strictly lower score, whatever the ties"({ store }) {
     await must(
       store,
       score("b", "low", 1),
@@ -149,9 +149,9 @@ export function boardCases(test: Register<StoreCase>): void {
       { score: 3, tie: 7, below: 4 },
       null,
     ]);
-  });
+  },
 
-  test("a thousand and more equal scores are paged without a gap or a repeat", async ({ store }) => {
+  async "a thousand and more equal scores are paged without a gap or a repeat"({ store }) {
     const names = Array.from({ length: 1_200 }, (_, index) => `m${String(index).padStart(5, "0")}`);
     for (let start = 0; start < names.length; start += 100) {
       await must(
@@ -168,15 +168,15 @@ export function boardCases(test: Register<StoreCase>): void {
     }
     equal(seen, names);
     equal(await store.read(home, [standing("b", "m01199")]), [{ score: 7, tie: 0, below: 0 }]);
-  });
+  },
 
-  test("a deleted board is empty", async ({ store }) => {
+  async "a deleted board is empty"({ store }) {
     await must(store, score("b", "a", 1, { tie: 3 }), score("b", "b", 1));
     await must(store, drop("board", "b"));
     equal(await store.read(home, [board("b"), standing("b", "a")]), [{ entries: [], size: 0 }, null]);
-  });
+  },
 
-  test("an unscored member leaves and the last one leaves an empty board", async ({ store }) => {
+  async "an unscored member leaves and the last one leaves an empty board"({ store }) {
     await must(store, score("b", "a", 1), score("b", "b", 2));
     equal((await must(store, unscore("b", "a"), unscore("b", "a"), unscore("none", "a"))).results, [
       null,
@@ -186,5 +186,5 @@ export function boardCases(test: Register<StoreCase>): void {
     equal(await members(store, board("b")), ["b"]);
     await must(store, unscore("b", "b"));
     equal(await store.read(home, [board("b")]), [{ entries: [], size: 0 }]);
-  });
-}
+  },
+};

@@ -16,29 +16,29 @@ import {
   unscore,
 } from "./build.ts";
 import { equal, ok } from "./expect.ts";
-import type { Register, StoreCase } from "./harness.ts";
+import type { Cases, StoreCase } from "./harness.ts";
 
-/** Registers the cases about commits. */
-export function commitCases(test: Register<StoreCase>): void {
-  test("the store answers a ping", async ({ store, peer }) => {
+/** The cases about commits. */
+export const commitCases: Cases<StoreCase> = {
+  async "the store answers a ping"({ store, peer }) {
     await store.ping();
     await peer.ping();
-  });
+  },
 
-  test("an empty commit and an empty read succeed", async ({ store }) => {
+  async "an empty commit and an empty read succeed"({ store }) {
     equal((await mustAt(store, home, { writes: [] })).results, []);
     equal((await mustAt(store, home, { checks: [], writes: [] })).results, []);
     equal(await store.read(home, []), []);
-  });
+  },
 
-  test("checks without writes tell whether they hold", async ({ store }) => {
+  async "checks without writes tell whether they hold"({ store }) {
     const { version } = await must(store, put("a", "1"));
     equal((await store.commit(home, { checks: [{ key: "a", version }], writes: [] })).ok, true);
     equal(await store.commit(home, { checks: [{ key: "a", version: null }], writes: [] }), lost("a"));
     equal(await store.read(home, [record("a")]), [{ value: "1", version }]);
-  });
+  },
 
-  test("a check of the current version lets the commit through, an old one does not", async ({ store }) => {
+  async "a check of the current version lets the commit through, an old one does not"({ store }) {
     const first = await must(store, put("a", "1"));
     const second = await mustAt(store, home, {
       checks: [{ key: "a", version: first.version }],
@@ -49,9 +49,9 @@ export function commitCases(test: Register<StoreCase>): void {
       lost("a"),
     );
     equal(await store.read(home, [record("a")]), [{ value: "2", version: second.version }]);
-  });
+  },
 
-  test("a check for absence fails on a record that is there", async ({ store }) => {
+  async "a check for absence fails on a record that is there"({ store }) {
     await mustAt(store, home, { checks: [{ key: "a", version: null }], writes: [put("a", "1")] });
     equal(
       await store.commit(home, { checks: [{ key: "a", version: null }], writes: [put("a", "2")] }),
@@ -59,18 +59,18 @@ export function commitCases(test: Register<StoreCase>): void {
     );
     await must(store, drop("record", "a"));
     await mustAt(store, home, { checks: [{ key: "a", version: null }], writes: [put("a", "3")] });
-  });
+  },
 
-  test("a check of some version fails on a record that is absent", async ({ store }) => {
+  async "a check of some version fails on a record that is absent"({ store }) {
     const { version } = await must(store, put("a", "1"), put("b", "1"));
     await must(store, drop("record", "a"));
     equal(await store.commit(home, { checks: [{ key: "a", version }], writes: [] }), lost("a"));
     equal(await store.commit(home, { checks: [{ key: "never", version }], writes: [] }), lost("never"));
     equal(await store.commit(home, { checks: [{ key: "b", version: "" }], writes: [] }), lost("b"));
     equal(await store.commit(home, { checks: [{ key: "b", version: "nonsense" }], writes: [] }), lost("b"));
-  });
+  },
 
-  test("every check must hold and the first that does not is named", async ({ store }) => {
+  async "every check must hold and the first that does not is named"({ store }) {
     const { version } = await must(store, put("a", "1"), put("b", "1"));
     const checks: Check[] = [
       { key: "a", version },
@@ -79,18 +79,16 @@ export function commitCases(test: Register<StoreCase>): void {
     ];
     equal(await store.commit(home, { checks, writes: [put("a", "2")] }), lost("c"));
     equal(await store.commit(home, { checks: checks.toReversed(), writes: [put("a", "2")] }), lost("b"));
-  });
+  },
 
-  test("a record may be checked without being written and written without being checked", async ({
-    store,
-  }) => {
+  async "a record may be checked without being written and written without being checked"({ store }) {
     const { version } = await must(store, put("a", "1"));
     await mustAt(store, home, { checks: [{ key: "a", version }], writes: [put("b", "2")] });
     await must(store, put("a", "3"));
     equal(await store.commit(home, { checks: [{ key: "a", version }], writes: [put("b", "4")] }), lost("a"));
-  });
+  },
 
-  test("checks see the state before the writes of their own commit", async ({ store }) => {
+  async "checks see the state before the writes of their own commit"({ store }) {
     const { version } = await must(store, put("a", "1"));
     await mustAt(store, home, {
       checks: [
@@ -99,14 +97,14 @@ export function commitCases(test: Register<StoreCase>): void {
       ],
       writes: [drop("record", "a"), put("b", "1")],
     });
-  });
+  },
 
-  test("a failed check is reported before a guard", async ({ store }) => {
+  async "a failed check is reported before a guard"({ store }) {
     const writes = [add("t", "x", 1, { max: 0 })];
     equal(await store.commit(home, { checks: [{ key: "a", version: "1" }], writes }), lost("a"));
-  });
+  },
 
-  test("a later write of a commit sees an earlier one", async ({ store }) => {
+  async "a later write of a commit sees an earlier one"({ store }) {
     const { version, results } = await must(
       store,
       put("a", "1"),
@@ -133,9 +131,9 @@ export function commitCases(test: Register<StoreCase>): void {
       { entries: [{ member: "m", score: 1, tie: 0 }], size: 1 },
       [{ id: results[14], at: 400, value: "2" }],
     ]);
-  });
+  },
 
-  test("the results stand in the order of the writes", async ({ store }) => {
+  async "the results stand in the order of the writes"({ store }) {
     const { results } = await must(
       store,
       append("l", "1", 500),
@@ -152,9 +150,9 @@ export function commitCases(test: Register<StoreCase>): void {
       [results[0], results[6]],
       entries.map(({ id }) => id),
     );
-  });
+  },
 
-  test("a refused commit leaves every shape as it was", async ({ store }) => {
+  async "a refused commit leaves every shape as it was"({ store }) {
     const everything = [record("a"), record("n"), tally("t"), board("b"), log("l")] as const;
     const { version } = await must(
       store,
@@ -199,9 +197,9 @@ export function commitCases(test: Register<StoreCase>): void {
       "the version of a refused score was remembered",
     );
     equal((await store.commit(home, { checks: [{ key: "a", version }], writes: [] })).ok, true);
-  });
+  },
 
-  test("shapes have separate key spaces", async ({ store }) => {
+  async "shapes have separate key spaces"({ store }) {
     const { results, version } = await must(
       store,
       put("k", "1"),
@@ -225,9 +223,9 @@ export function commitCases(test: Register<StoreCase>): void {
     equal(await store.read(home, all), [null, new Map(), { entries: [], size: 0 }, four]);
     await must(store, drop("log", "k"));
     equal(await store.read(home, all), [null, new Map(), { entries: [], size: 0 }, []]);
-  });
+  },
 
-  test("what was read does not change with later commits", async ({ store }) => {
+  async "what was read does not change with later commits"({ store }) {
     await must(store, put("a", "1"), score("b", "m", 1), append("l", "1", 500));
     const queries = [record("a"), board("b"), log("l")] as const;
     const before = await store.read(home, queries);
@@ -235,8 +233,8 @@ export function commitCases(test: Register<StoreCase>): void {
     await must(store, put("a", "2"), score("b", "m", 2), append("l", "2", 501));
     equal(before, copy);
     ok((await store.read(home, queries))[0]?.value === "2", "the later commit is missing");
-  });
-}
+  },
+};
 
 function lost(key: string): unknown {
   return { ok: false, because: "check", key };

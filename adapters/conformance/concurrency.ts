@@ -16,45 +16,38 @@ import {
   tally,
 } from "./build.ts";
 import { equal, ok } from "./expect.ts";
-import type { Register, StoreCase } from "./harness.ts";
+import type { Cases, StoreCase } from "./harness.ts";
 
 const racers = 64;
 /** Every lost check means that another worker won, so that no worker needs more than all rounds of all workers. */
 const attemptsMax = 100;
 
-/** Registers the cases about concurrency. */
-export function concurrencyCases(test: Register<StoreCase>): void {
-  raceCases(test);
-  guardCases(test);
-  visibilityCases(test);
-}
-
-function raceCases(test: Register<StoreCase>): void {
-  test("of 64 racers that hold the same version exactly one wins", async fixture => {
+const raceCases: Cases<StoreCase> = {
+  async "of 64 racers that hold the same version exactly one wins"(fixture) {
     const { version } = await must(fixture.store, put("a", "start"));
     const commits = await race(fixture, (store, racer) =>
       store.commit(home, { checks: [{ key: "a", version }], writes: [put("a", `racer ${racer}`)] }),
     );
     await oneWinner(fixture.store, commits, "racer ");
-  });
+  },
 
-  test("of 64 racers that create the same record exactly one wins", async fixture => {
+  async "of 64 racers that create the same record exactly one wins"(fixture) {
     const commits = await race(fixture, (store, racer) =>
       store.commit(home, { checks: [{ key: "a", version: null }], writes: [put("a", `racer ${racer}`)] }),
     );
     await oneWinner(fixture.store, commits, "racer ");
-  });
+  },
 
-  test("of 64 racers that take over an expired record exactly one wins", async fixture => {
+  async "of 64 racers that take over an expired record exactly one wins"(fixture) {
     await must(fixture.store, put("a", "old", fixture.clock.now() + 5));
     fixture.clock.advance(5);
     const commits = await race(fixture, (store, racer) =>
       store.commit(home, { checks: [{ key: "a", version: null }], writes: [put("a", `racer ${racer}`)] }),
     );
     await oneWinner(fixture.store, commits, "racer ");
-  });
+  },
 
-  test("of 64 racers that consume the same record exactly one wins", async fixture => {
+  async "of 64 racers that consume the same record exactly one wins"(fixture) {
     const { version } = await must(fixture.store, put("a", "token"));
     const commits = await race(fixture, store =>
       store.commit(home, {
@@ -64,9 +57,9 @@ function raceCases(test: Register<StoreCase>): void {
     );
     equal(commits.filter(({ ok }) => ok).length, 1, "winners");
     equal(await fixture.store.read(home, [record("a"), tally("t")]), [null, new Map([["used", 1]])]);
-  });
+  },
 
-  test("a loser of a race leaves nothing behind in any shape", async fixture => {
+  async "a loser of a race leaves nothing behind in any shape"(fixture) {
     const { version } = await must(fixture.store, put("a", "start"));
     const commits = await race(fixture, (store, racer) =>
       store.commit(home, {
@@ -93,9 +86,9 @@ function raceCases(test: Register<StoreCase>): void {
       commits.map((_, racer) => record(`own ${racer}`)),
     );
     equal(own.filter(found => found !== null).length, 1, "records of losers");
-  });
+  },
 
-  test("read, change and retry loses no update", async ({ store, peer }) => {
+  async "read, change and retry loses no update"({ store, peer }) {
     const rounds = 8;
     async function worker(handle: Store): Promise<void> {
       let done = 0;
@@ -109,9 +102,9 @@ function raceCases(test: Register<StoreCase>): void {
     }
     await Promise.all(Array.from({ length: 12 }, (_, index) => worker(index % 2 === 0 ? store : peer)));
     equal((await store.read(home, [record("a")]))[0]?.value, String(12 * rounds));
-  });
+  },
 
-  test("racers of different partitions do not disturb each other", async fixture => {
+  async "racers of different partitions do not disturb each other"(fixture) {
     const commits = await race(fixture, (store, racer) =>
       store.commit(`p${racer}`, { checks: [{ key: "a", version: null }], writes: [put("a", String(racer))] }),
     );
@@ -123,19 +116,19 @@ function raceCases(test: Register<StoreCase>): void {
     for (const racer of commits.keys()) {
       equal((await fixture.peer.read(`p${racer}`, [record("a")]))[0]?.value, String(racer));
     }
-  });
+  },
 
-  test("no two of many parallel commits give a record the same version", async fixture => {
+  async "no two of many parallel commits give a record the same version"(fixture) {
     const commits = await race(fixture, store => store.commit(home, { writes: [put("a", "same")] }));
     const versions = commits.map(commit => (commit.ok ? commit.version : "refused"));
     equal(new Set(versions).size, racers, "distinct versions");
     const [found] = await fixture.store.read(home, [record("a")]);
     ok(found !== null && versions.includes(found.version), "the stored version is none of those answered");
-  });
-}
+  },
+};
 
-function guardCases(test: Register<StoreCase>): void {
-  test("64 parallel guarded takes of a stock of 10 succeed exactly 10 times", async fixture => {
+const guardCases: Cases<StoreCase> = {
+  async "64 parallel guarded takes of a stock of 10 succeed exactly 10 times"(fixture) {
     await must(fixture.store, add("t", "stock", 10));
     const commits = await race(fixture, (store, racer) =>
       store.commit(home, { writes: [put(`claim ${racer}`, "1"), add("t", "stock", -1, { min: 0 })] }),
@@ -160,27 +153,27 @@ function guardCases(test: Register<StoreCase>): void {
       commits.map(commit => commit.ok),
       "claims of winners",
     );
-  });
+  },
 
-  test("64 parallel adds of different size never overshoot a maximum", async fixture => {
+  async "64 parallel adds of different size never overshoot a maximum"(fixture) {
     const commits = await race(fixture, (store, racer) =>
       store.commit(home, { writes: [add("t", "n", (racer % 7) + 1, { max: 100 })] }),
     );
     const sum = commits.reduce((total, commit, racer) => total + (commit.ok ? (racer % 7) + 1 : 0), 0);
     ok(sum <= 100 && sum > 93, `the sum of what was accepted is ${sum}`);
     equal(await fixture.store.read(home, [tally("t")]), [new Map([["n", sum]])]);
-  });
+  },
 
-  test("64 parallel adds without bounds all count", async fixture => {
+  async "64 parallel adds without bounds all count"(fixture) {
     const commits = await race(fixture, store => store.commit(home, { writes: [add("t", "n", 1)] }));
     const seen = commits.map(commit => (commit.ok ? Number(commit.results[0]) : -1));
     equal(
       seen.toSorted((a, b) => a - b),
       Array.from({ length: racers }, (_, index) => index + 1),
     );
-  });
+  },
 
-  test("parallel transfers keep the total and never go below 0", async fixture => {
+  async "parallel transfers keep the total and never go below 0"(fixture) {
     const accounts = ["a", "b", "c", "d"];
     await must(fixture.store, ...accounts.map(field => add("t", field, 20)));
     await race(fixture, (store, racer) => {
@@ -200,22 +193,22 @@ function guardCases(test: Register<StoreCase>): void {
       [...fields.values()].every(value => value >= 0),
       "a balance is negative",
     );
-  });
+  },
 
-  test("of 64 scores as of different versions the newest stays, in whatever order they arrive", async fixture => {
+  async "of 64 scores as of different versions the newest stays, in whatever order they arrive"(fixture) {
     await race(fixture, (store, racer) => {
       const version = (racer * 37) % racers;
       return store.commit(home, { writes: [score("b", "m", version * 10, { asOf: version, tie: version })] });
     });
     equal(await fixture.store.read(home, [standing("b", "m")]), [{ score: 630, tie: 63, below: 0 }]);
-  });
+  },
 
-  test("parallel additions to one score all count", async fixture => {
+  async "parallel additions to one score all count"(fixture) {
     await race(fixture, store => store.commit(home, { writes: [score("b", "m", 0.5, { op: "add" })] }));
     equal(await fixture.store.read(home, [standing("b", "m")]), [{ score: 32, tie: 0, below: 0 }]);
-  });
+  },
 
-  test("parallel appends all arrive, each under an id of its own", async fixture => {
+  async "parallel appends all arrive, each under an id of its own"(fixture) {
     const commits = await race(fixture, (store, racer) =>
       store.commit(home, {
         writes: [append("l", `first ${racer}`, 100), append("l", `second ${racer}`, 100)],
@@ -237,18 +230,18 @@ function guardCases(test: Register<StoreCase>): void {
       if (value.startsWith("first"))
         equal(entries[index + 1]?.value, `second ${racer}`, "entries of one commit");
     }
-  });
+  },
 
-  test("parallel appends never leave more than maxLength entries", async fixture => {
+  async "parallel appends never leave more than maxLength entries"(fixture) {
     await race(fixture, (store, racer) =>
       store.commit(home, { writes: [append("l", String(racer), racer, 10)] }),
     );
     equal((await fixture.store.read(home, [log("l")]))[0].length, 10);
-  });
-}
+  },
+};
 
-function visibilityCases(test: Register<StoreCase>): void {
-  test("what a commit wrote is visible to every handle once it has answered", async ({ store, peer }) => {
+const visibilityCases: Cases<StoreCase> = {
+  async "what a commit wrote is visible to every handle once it has answered"({ store, peer }) {
     for (let round = 0; round < 20; round++) {
       const [writer, reader] = round % 2 === 0 ? [store, peer] : [peer, store];
       const { version } = await mustAt(writer, home, { writes: [put("a", String(round)), add("t", "n", 1)] });
@@ -257,9 +250,9 @@ function visibilityCases(test: Register<StoreCase>): void {
         new Map([["n", round + 1]]),
       ]);
     }
-  });
+  },
 
-  test("a reader never sees half a commit", async ({ store, peer }) => {
+  async "a reader never sees half a commit"({ store, peer }) {
     const rounds = 60;
     let writing = true;
     async function write(): Promise<void> {
@@ -308,8 +301,8 @@ function visibilityCases(test: Register<StoreCase>): void {
       looks.every(count => count > 0),
       "a reader never looked",
     );
-  });
-}
+  },
+};
 
 /** Starts every racer before any can finish, alternating between the two handles. */
 function race(fixture: StoreCase, run: (store: Store, racer: number) => Promise<Commit>): Promise<Commit[]> {
@@ -332,3 +325,10 @@ async function oneWinner(store: Store, commits: readonly Commit[], prefix: strin
     { value: `${prefix}${winner?.racer}`, version: winner?.version },
   ]);
 }
+
+/** Concurrency, subject by subject. */
+export const concurrencyCases: Cases<StoreCase> = {
+  ...raceCases,
+  ...guardCases,
+  ...visibilityCases,
+};

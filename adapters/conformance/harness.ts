@@ -30,19 +30,21 @@ export interface StoreFixture extends Fixture {
   readonly peer?: Store;
 }
 
-/** What a test body works with. */
-export interface StoreCase {
-  readonly store: Store;
+/** A fixture that always has a second handle. */
+export interface StoreCase extends StoreFixture {
   readonly peer: Store;
-  readonly clock: TestClock;
 }
 
-/** Registers one test that gets a fresh fixture of its own. */
-export type Register<T> = (name: string, body: (fixture: T) => Promise<void>) => void;
+/** Test bodies by the sentence that they prove, each for a fixture of its own. */
+export type Cases<T> = Readonly<Record<string, (fixture: T) => Promise<void>>>;
 
-/** Makes a {@linkcode Register} that creates a fixture before each body and disposes of it afterwards. */
-export function registrar<T extends Fixture>(runner: Runner, factory: () => Promise<T> | T): Register<T> {
-  return (name, body) => {
+/** Registers the cases with the runner; each gets a new fixture, which is disposed of whatever happens. */
+export function register<T extends Fixture>(
+  runner: Runner,
+  cases: Cases<T>,
+  factory: () => Promise<T> | T,
+): void {
+  for (const [name, body] of Object.entries(cases)) {
     runner.it(name, async () => {
       const fixture = await factory();
       try {
@@ -51,5 +53,5 @@ export function registrar<T extends Fixture>(runner: Runner, factory: () => Prom
         await fixture.dispose();
       }
     });
-  };
+  }
 }

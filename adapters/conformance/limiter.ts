@@ -1,7 +1,7 @@
 /** The limiter port as tests. */
 import type { Limiter, LimitRule, LimitVerdict } from "../../lib/storage/ports.ts";
 import { equal, ok, rejects } from "./expect.ts";
-import { type Fixture, type Register, type Runner, registrar, type TestClock } from "./harness.ts";
+import { type Cases, type Fixture, type Runner, register, type TestClock } from "./harness.ts";
 import { awkwardNames } from "./names.ts";
 import { createRandom } from "./random.ts";
 
@@ -25,18 +25,18 @@ const tenPerSecond: LimitRule = { name: "ten", limit: 10, windowMs: 1_000 };
 
 /** Registers the whole suite for a {@linkcode Limiter}. */
 export function limiterConformance(options: LimiterConformanceOptions): void {
-  const test = registrar<LimiterFixture>(options, () => options.factory());
-  options.describe("limiter", () => {
-    rateCases(test);
-    ruleCases(test);
-    subjectCases(test);
-    raceCases(test);
-    modelCase(test);
-  });
+  const cases: Cases<LimiterFixture> = {
+    ...rateCases,
+    ...ruleCases,
+    ...subjectCases,
+    ...raceCases,
+    ...modelCases,
+  };
+  options.describe("limiter", () => register(options, cases, () => options.factory()));
 }
 
-function rateCases(test: Register<LimiterFixture>): void {
-  test("the whole limit may be spent at once and then nothing", async ({ limiter }) => {
+const rateCases: Cases<LimiterFixture> = {
+  async "the whole limit may be spent at once and then nothing"({ limiter }) {
     for (let left = 9; left >= 0; left--) {
       const resetMs = (10 - left) * 100;
       equal(await one(limiter, "s", tenPerSecond), {
@@ -49,9 +49,9 @@ function rateCases(test: Register<LimiterFixture>): void {
     const refused = { allowed: false, remaining: 0, resetMs: 1_000, retryAfterMs: 100 };
     equal(await one(limiter, "s", tenPerSecond), refused);
     equal(await one(limiter, "s", tenPerSecond), refused, "a refusal costs nothing");
-  });
+  },
 
-  test("a unit comes back at its millisecond and not before", async ({ limiter, clock }) => {
+  async "a unit comes back at its millisecond and not before"({ limiter, clock }) {
     await limiter.take("s", [tenPerSecond], 10);
     clock.advance(99);
     equal(await one(limiter, "s", tenPerSecond), {
@@ -68,19 +68,16 @@ function rateCases(test: Register<LimiterFixture>): void {
       retryAfterMs: 0,
     });
     equal((await one(limiter, "s", tenPerSecond)).allowed, false);
-  });
+  },
 
-  test("everything is back after the window, and never more than the limit", async ({ limiter, clock }) => {
+  async "everything is back after the window, and never more than the limit"({ limiter, clock }) {
     await limiter.take("s", [tenPerSecond], 10);
     clock.advance(1_000_000);
     equal((await one(limiter, "s", tenPerSecond, 10)).allowed, true);
     equal((await one(limiter, "s", tenPerSecond)).allowed, false);
-  });
+  },
 
-  test("a cost is spent as a whole or not at all, and the wait is for that cost", async ({
-    limiter,
-    clock,
-  }) => {
+  async "a cost is spent as a whole or not at all, and the wait is for that cost"({ limiter, clock }) {
     equal(await one(limiter, "s", tenPerSecond, 7), {
       allowed: true,
       remaining: 3,
@@ -99,9 +96,9 @@ function rateCases(test: Register<LimiterFixture>): void {
     });
     clock.advance(1);
     equal((await one(limiter, "s", tenPerSecond, 4)).allowed, true);
-  });
+  },
 
-  test("limits that do not divide their window are exact too", async ({ limiter }) => {
+  async "limits that do not divide their window are exact too"({ limiter }) {
     for (const [limit, windowMs] of [
       [1, 1],
       [3, 1_000],
@@ -118,9 +115,9 @@ function rateCases(test: Register<LimiterFixture>): void {
       const refused = await one(limiter, "s", rule);
       equal([refused.allowed, refused.retryAfterMs], [false, Math.ceil(windowMs / limit)], rule.name);
     }
-  });
+  },
 
-  test("waiting as long as told is always enough", async ({ limiter, clock }) => {
+  async "waiting as long as told is always enough"({ limiter, clock }) {
     const rule = { name: "odd", limit: 7, windowMs: 999 };
     for (let round = 0; round < 200; round++) {
       const verdict = await one(limiter, "s", rule, 1 + (round % 7));
@@ -129,13 +126,13 @@ function rateCases(test: Register<LimiterFixture>): void {
       clock.advance(verdict.retryAfterMs);
       equal((await one(limiter, "s", rule, 1 + (round % 7))).allowed, true, `round ${round}`);
     }
-  });
-}
+  },
+};
 
-function ruleCases(test: Register<LimiterFixture>): void {
-  const hourly: LimitRule = { name: "hourly", limit: 12, windowMs: 3_600_000 };
+const hourly: LimitRule = { name: "hourly", limit: 12, windowMs: 3_600_000 };
 
-  test("each rule has its own verdict, in the order given", async ({ limiter }) => {
+const ruleCases: Cases<LimiterFixture> = {
+  async "each rule has its own verdict, in the order given"({ limiter }) {
     equal(await limiter.take("s", [hourly, tenPerSecond], 2), [
       { allowed: true, remaining: 10, resetMs: 600_000, retryAfterMs: 0 },
       { allowed: true, remaining: 8, resetMs: 200, retryAfterMs: 0 },
@@ -144,9 +141,9 @@ function ruleCases(test: Register<LimiterFixture>): void {
       (await limiter.take("s", [tenPerSecond, hourly])).map(({ remaining }) => remaining),
       [7, 9],
     );
-  });
+  },
 
-  test("where one rule refuses, no rule is spent", async ({ limiter, clock }) => {
+  async "where one rule refuses, no rule is spent"({ limiter, clock }) {
     await limiter.take("s", [tenPerSecond], 10);
     const refused = await limiter.take("s", [hourly, tenPerSecond]);
     equal(refused, [
@@ -161,14 +158,14 @@ function ruleCases(test: Register<LimiterFixture>): void {
       [true, false],
     );
     equal((await one(limiter, "s", tenPerSecond, 10)).allowed, true);
-  });
+  },
 
-  test("no rules, no verdicts", async ({ limiter }) => {
+  async "no rules, no verdicts"({ limiter }) {
     equal(await limiter.take("s", []), []);
     await limiter.reset("s", []);
-  });
+  },
 
-  test("reset forgets what was spent under its rules alone", async ({ limiter, peer = limiter }) => {
+  async "reset forgets what was spent under its rules alone"({ limiter, peer = limiter }) {
     await limiter.take("s", [tenPerSecond, hourly], 10);
     await limiter.take("other", [tenPerSecond], 10);
     await peer.reset("s", [tenPerSecond]);
@@ -176,9 +173,9 @@ function ruleCases(test: Register<LimiterFixture>): void {
     equal((await one(limiter, "s", hourly, 3)).allowed, false);
     equal((await one(limiter, "other", tenPerSecond)).allowed, false);
     await limiter.reset("never seen", [tenPerSecond]);
-  });
+  },
 
-  test("misuse is refused before anything is spent", async ({ limiter }) => {
+  async "misuse is refused before anything is spent"({ limiter }) {
     const bad = [TypeError, RangeError];
     for (const cost of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 11]) {
       await rejects(async () => limiter.take("s", [tenPerSecond], cost), bad, `cost ${cost}`);
@@ -202,11 +199,11 @@ function ruleCases(test: Register<LimiterFixture>): void {
       true,
     );
     equal((await one(limiter, "s", tenPerSecond, 10)).allowed, true);
-  });
-}
+  },
+};
 
-function subjectCases(test: Register<LimiterFixture>): void {
-  test("every awkward subject and rule name is counted by itself", async ({ limiter }) => {
+const subjectCases: Cases<LimiterFixture> = {
+  async "every awkward subject and rule name is counted by itself"({ limiter }) {
     const once = { name: "once", limit: 1, windowMs: 1_000 };
     const pairs = [
       ["a", "b:c"],
@@ -220,24 +217,24 @@ function subjectCases(test: Register<LimiterFixture>): void {
     for (const subject of awkwardNames) equal((await one(limiter, subject, once)).allowed, false, subject);
     for (const [subject, name] of pairs)
       equal((await one(limiter, subject, { ...once, name })).allowed, true, name);
-  });
-}
+  },
+};
 
-function raceCases(test: Register<LimiterFixture>): void {
-  test("of 64 parallel takes exactly as many are allowed as the limit has units", async ({
+const raceCases: Cases<LimiterFixture> = {
+  async "of 64 parallel takes exactly as many are allowed as the limit has units"({
     limiter,
     peer = limiter,
-  }) => {
+  }) {
     const verdicts = await Promise.all(
       Array.from({ length: 64 }, (_, index) => one(index % 2 === 0 ? limiter : peer, "s", tenPerSecond)),
     );
     const allowed = verdicts.filter(verdict => verdict.allowed);
     equal(allowed.map(({ remaining }) => remaining).sort(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-  });
-}
+  },
+};
 
-function modelCase(test: Register<LimiterFixture>): void {
-  test("a random run agrees with the rate in exact fractions", async ({ limiter, clock }) => {
+const modelCases: Cases<LimiterFixture> = {
+  async "a random run agrees with the rate in exact fractions"({ limiter, clock }) {
     const random = createRandom(7);
     const rule = { name: "model", limit: 7, windowMs: 1_000 };
     // What is owed, in ms * limit: integers, so that the model is exact.
@@ -260,8 +257,8 @@ function modelCase(test: Register<LimiterFixture>): void {
       };
       equal(await one(limiter, "s", rule, cost), expected, `step ${step}`);
     }
-  });
-}
+  },
+};
 
 async function one(limiter: Limiter, subject: string, rule: LimitRule, cost?: number): Promise<LimitVerdict> {
   const [verdict, ...others] = await limiter.take(subject, [rule], cost);

@@ -30,28 +30,21 @@ import {
   unscore,
 } from "./build.ts";
 import { equal, ok, rejects } from "./expect.ts";
-import type { Register, StoreCase } from "./harness.ts";
+import type { Cases, StoreCase } from "./harness.ts";
 
 /** Two bytes in UTF-8 and one unit in UTF-16: limits count bytes. */
 const twoBytes = "é";
 const loneSurrogates = ["\ud800", "a\udc00", "\udc00\ud800", "\ud83d x"];
 const misuse = [TypeError, RangeError];
 
-/** Registers the cases about limits and misuse. */
-export function limitCases(test: Register<StoreCase>): void {
-  sizeCases(test);
-  countCases(test);
-  misuseCases(test);
-}
-
-function sizeCases(test: Register<StoreCase>): void {
-  test("the traits stay within the limits of the contract", async ({ store }) => {
+const sizeCases: Cases<StoreCase> = {
+  async "the traits stay within the limits of the contract"({ store }) {
     const { maxWrites, maxValueBytes } = store.traits;
     ok(maxWrites >= 1 && maxWrites <= writesMax, `maxWrites is ${maxWrites}`);
     ok(maxValueBytes >= 1 && maxValueBytes <= valueBytesMax, `maxValueBytes is ${maxValueBytes}`);
-  });
+  },
 
-  test("a partition may have 512 bytes and no more, and at least one", async ({ store }) => {
+  async "a partition may have 512 bytes and no more, and at least one"({ store }) {
     const longest = twoBytes.repeat(partitionBytesMax / 2);
     await mustAt(store, longest, { writes: [put("a", "1")] });
     equal((await store.read(longest, [record("a")]))[0]?.value, "1");
@@ -59,9 +52,9 @@ function sizeCases(test: Register<StoreCase>): void {
       await rejects(() => store.read(partition, [record("a")]), misuse, "read of a bad partition");
       await rejects(() => store.commit(partition, { writes: [] }), misuse, "commit to a bad partition");
     }
-  });
+  },
 
-  test("a key, field or member may have 512 bytes and no more, and at least one", async ({ store }) => {
+  async "a key, field or member may have 512 bytes and no more, and at least one"({ store }) {
     const longest = twoBytes.repeat(nameBytesMax / 2);
     const version = (await must(store, ...named(longest))).version;
     await mustAt(store, home, { checks: [{ key: longest, version }], writes: [] });
@@ -81,9 +74,9 @@ function sizeCases(test: Register<StoreCase>): void {
       }
       await refused(store, { checks: [{ key: bad, version: null }], writes: [put("effect", "1")] });
     }
-  });
+  },
 
-  test("a value may have maxValueBytes and no more, in records and in logs", async ({ store }) => {
+  async "a value may have maxValueBytes and no more, in records and in logs"({ store }) {
     const max = store.traits.maxValueBytes;
     const largest = twoBytes.repeat(Math.floor(max / 2)) + "x".repeat(max % 2);
     await must(store, put("a", largest), append("l", largest, 1));
@@ -92,9 +85,9 @@ function sizeCases(test: Register<StoreCase>): void {
     ok(entries[0]?.value === largest, "the largest log entry did not come back");
     await refusedWrite(store, put("b", `${largest}x`));
     await refusedWrite(store, append("l", `${largest}x`, 1));
-  });
+  },
 
-  test("the values of a commit may have commitBytesMax together and no more", async ({ store }) => {
+  async "the values of a commit may have commitBytesMax together and no more"({ store }) {
     const { maxValueBytes, maxWrites } = store.traits;
     const size = Math.min(maxValueBytes, commitBytesMax / 8);
     const chunk = "v".repeat(size);
@@ -109,11 +102,11 @@ function sizeCases(test: Register<StoreCase>): void {
       commitBytesMax - size * (count - 1),
     );
     await refused(store, { writes: [put("effect", "1"), ...chunks] });
-  });
-}
+  },
+};
 
-function countCases(test: Register<StoreCase>): void {
-  test("a read may have 512 queries and no more", async ({ store }) => {
+const countCases: Cases<StoreCase> = {
+  async "a read may have 512 queries and no more"({ store }) {
     await must(store, put("a", "1"));
     const results = await store.read(
       home,
@@ -126,31 +119,31 @@ function countCases(test: Register<StoreCase>): void {
     );
     const tooMany = Array.from({ length: readsMax + 1 }, () => record("a"));
     await rejects(() => store.read(home, tooMany), misuse, "too many queries");
-  });
+  },
 
-  test("a range may ask for 1,000 entries and no more", async ({ store }) => {
+  async "a range may ask for 1,000 entries and no more"({ store }) {
     equal((await store.read(home, [board("b", { limit: rangeLimitMax })]))[0].size, 0);
     equal((await store.read(home, [log("l", { limit: rangeLimitMax })]))[0], []);
     for (const limit of [rangeLimitMax + 1, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
       await rejects(() => store.read(home, [board("b", { limit })]), misuse, `board limit ${limit}`);
       await rejects(() => store.read(home, [log("l", { limit })]), misuse, `log limit ${limit}`);
     }
-  });
+  },
 
-  test("a commit may have 100 checks and no more", async ({ store }) => {
+  async "a commit may have 100 checks and no more"({ store }) {
     const checks = Array.from({ length: checksMax }, (_, index) => ({ key: `k${index}`, version: null }));
     await mustAt(store, home, { checks, writes: [put("a", "1")] });
     await refused(store, { checks: [...checks, { key: "z", version: null }], writes: [put("effect", "1")] });
-  });
+  },
 
-  test("a commit may have maxWrites writes and no more", async ({ store }) => {
+  async "a commit may have maxWrites writes and no more"({ store }) {
     const { maxWrites } = store.traits;
     const writes = Array.from({ length: maxWrites }, (_, index) => add("t", `f${index % 500}`, 1));
     equal((await must(store, ...writes)).results.length, maxWrites);
     await refused(store, { writes: [...writes, put("effect", "1")] });
-  });
+  },
 
-  test("a tally may hold 10,000 fields and no more", async ({ store }) => {
+  async "a tally may hold 10,000 fields and no more"({ store }) {
     const size = Math.min(store.traits.maxWrites, 500);
     for (let start = 0; start < tallyFieldsMax; start += size) {
       const count = Math.min(size, tallyFieldsMax - start);
@@ -160,26 +153,26 @@ function countCases(test: Register<StoreCase>): void {
     await must(store, add("t", "f0", 1));
     const [fields] = await store.read(home, [tally("t")]);
     equal([fields.size, fields.get("f0"), fields.get("f9999")], [tallyFieldsMax, 2, 1]);
-  });
+  },
 
-  test("a log may keep 100,000 entries and no more, and at least one", async ({ store }) => {
+  async "a log may keep 100,000 entries and no more, and at least one"({ store }) {
     await must(store, append("l", "1", 1, logLengthMax));
     for (const maxLength of [logLengthMax + 1, 0, -1, 1.5, Number.NaN]) {
       await refusedWrite(store, append("l", "x", 1, maxLength));
     }
     equal((await store.read(home, [log("l")]))[0].length, 1);
-  });
-}
+  },
+};
 
-function misuseCases(test: Register<StoreCase>): void {
-  test("a tie may be any integer from 0 to tieMax", async ({ store }) => {
+const misuseCases: Cases<StoreCase> = {
+  async "a tie may be any integer from 0 to tieMax"({ store }) {
     await must(store, score("b", "a", 1, { tie: tieMax }));
     equal(await store.read(home, [standing("b", "a")]), [{ score: 1, tie: tieMax, below: 0 }]);
     for (const tie of [tieMax + 1, -1, 0.5, Number.NaN])
       await refusedWrite(store, score("b", "a", 2, { tie }));
-  });
+  },
 
-  test("numbers that are not finite, safe or in range are refused", async ({ store }) => {
+  async "numbers that are not finite, safe or in range are refused"({ store }) {
     const { NaN: nan, POSITIVE_INFINITY: infinity, MAX_SAFE_INTEGER: top } = Number;
     for (const bad of [nan, infinity, -infinity]) {
       await refusedWrite(store, score("b", "a", bad));
@@ -200,15 +193,15 @@ function misuseCases(test: Register<StoreCase>): void {
     for (const offset of [-1, 0.5, nan]) {
       await rejects(() => store.read(home, [board("b", { offset })]), misuse, `offset ${offset}`);
     }
-  });
+  },
 
-  test("a cursor that is no id is refused", async ({ store }) => {
+  async "a cursor that is no id is refused"({ store }) {
     for (const cursor of ["", "x", "1", "1-", "-1", "1-1-1", "(1-1", "+", "1-x"]) {
       await rejects(() => store.read(home, [log("l", { cursor })]), misuse, `cursor ${cursor}`);
     }
-  });
+  },
 
-  test("a string with a lone surrogate is refused everywhere", async ({ store }) => {
+  async "a string with a lone surrogate is refused everywhere"({ store }) {
     for (const bad of loneSurrogates) {
       await rejects(() => store.read(bad, [record("a")]), misuse, "partition of a read");
       await rejects(() => store.commit(bad, { writes: [] }), misuse, "partition of a commit");
@@ -219,8 +212,8 @@ function misuseCases(test: Register<StoreCase>): void {
       await refusedWrite(store, put("r", bad));
       await refusedWrite(store, append("l", bad, 1));
     }
-  });
-}
+  },
+};
 
 /** One write per shape under the name. */
 function named(name: string): Write[] {
@@ -264,3 +257,10 @@ async function refused(store: Store, batch: Batch): Promise<void> {
   await rejects(() => store.commit(home, batch), misuse, `commit of ${batch.writes.at(-1)?.type}`);
   equal(await store.read(home, [record("effect")]), [null], "effect of a refused commit");
 }
+
+/** Limits, subject by subject. */
+export const limitCases: Cases<StoreCase> = {
+  ...sizeCases,
+  ...countCases,
+  ...misuseCases,
+};

@@ -2,17 +2,17 @@
 import type { LogEntry } from "../../lib/storage/contract.ts";
 import { append, drop, home, log, must, values } from "./build.ts";
 import { equal, ok } from "./expect.ts";
-import type { Register, StoreCase } from "./harness.ts";
+import type { Cases, StoreCase } from "./harness.ts";
 
 const t0 = 1_700_000_000_000;
 
-/** Registers the cases about logs. */
-export function logCases(test: Register<StoreCase>): void {
-  test("a log that was never appended to is empty", async ({ store }) => {
+/** The cases about logs. */
+export const logCases: Cases<StoreCase> = {
+  async "a log that was never appended to is empty"({ store }) {
     equal(await store.read(home, [log("l"), log("l", { reverse: true })]), [[], []]);
-  });
+  },
 
-  test("append answers the id under which the entry is read", async ({ store }) => {
+  async "append answers the id under which the entry is read"({ store }) {
     const { results } = await must(store, append("l", "one", t0), append("l", "two", t0 + 1));
     const [entries] = await store.read(home, [log("l")]);
     equal(entries, [
@@ -20,9 +20,9 @@ export function logCases(test: Register<StoreCase>): void {
       { id: results[1], at: t0 + 1, value: "two" },
     ]);
     equal((await store.read(home, [log("l", { reverse: true })]))[0], entries.toReversed());
-  });
+  },
 
-  test("entries of the same millisecond keep their order and get distinct ids", async ({ store }) => {
+  async "entries of the same millisecond keep their order and get distinct ids"({ store }) {
     const names = Array.from({ length: 30 }, (_, index) => `v${index}`);
     await must(store, ...names.slice(0, 15).map(value => append("l", value, t0)));
     for (const value of names.slice(15)) await must(store, append("l", value, t0));
@@ -36,9 +36,9 @@ export function logCases(test: Register<StoreCase>): void {
       entries.every(({ at, id }) => at === t0 && id.startsWith(`${t0}-`)),
       true,
     );
-  });
+  },
 
-  test("an entry from before the last one is given the last one's time", async ({ store }) => {
+  async "an entry from before the last one is given the last one's time"({ store }) {
     await must(store, append("l", "a", t0 + 100));
     await must(store, append("l", "b", t0), append("l", "c", 0), append("l", "d", t0 + 101));
     const [entries] = await store.read(home, [log("l")]);
@@ -52,18 +52,18 @@ export function logCases(test: Register<StoreCase>): void {
       ],
     );
     increasing(entries);
-  });
+  },
 
-  test("a log may begin at time 0", async ({ store }) => {
+  async "a log may begin at time 0"({ store }) {
     const { results } = await must(store, append("l", "a", 0), append("l", "b", 0));
     const [entries] = await store.read(home, [log("l", { from: 0, to: 0 })]);
     equal(entries, [
       { id: results[0], at: 0, value: "a" },
       { id: results[1], at: 0, value: "b" },
     ]);
-  });
+  },
 
-  test("a cursor continues beyond its entry, forward and backward", async ({ store }) => {
+  async "a cursor continues beyond its entry, forward and backward"({ store }) {
     const { results } = await must(
       store,
       ...["a", "b", "c", "d"].map((value, index) => append("l", value, t0 + (index >> 1))),
@@ -75,9 +75,9 @@ export function logCases(test: Register<StoreCase>): void {
     equal(await values(store, log("l", { cursor: second, reverse: true })), ["a"]);
     equal(await values(store, log("l", { cursor: String(results[3]) })), []);
     equal(await values(store, log("l", { cursor: String(results[0]), reverse: true })), []);
-  });
+  },
 
-  test("paging by cursor visits every entry once in both directions", async ({ store }) => {
+  async "paging by cursor visits every entry once in both directions"({ store }) {
     const names = Array.from({ length: 25 }, (_, index) => `v${index}`);
     await must(store, ...names.map((value, index) => append("l", value, t0 + Math.floor(index / 10))));
     equal(await page(false), names);
@@ -95,9 +95,9 @@ export function logCases(test: Register<StoreCase>): void {
       }
       return seen;
     }
-  });
+  },
 
-  test("from and to are inclusive and combine with cursor, direction and limit", async ({ store }) => {
+  async "from and to are inclusive and combine with cursor, direction and limit"({ store }) {
     const { results } = await must(
       store,
       ...[0, 1, 1, 2, 3].map((at, index) => append("l", `v${index}`, t0 + at)),
@@ -121,9 +121,9 @@ export function logCases(test: Register<StoreCase>): void {
     equal(await values(store, log("l", { to: t0 - 1 })), []);
     equal(await values(store, log("l", { from: t0 + 2, to: t0 + 1 })), []);
     equal(await values(store, log("l", { limit: 0 })), []);
-  });
+  },
 
-  test("a log is trimmed to exactly maxLength", async ({ store }) => {
+  async "a log is trimmed to exactly maxLength"({ store }) {
     await must(
       store,
       ...Array.from({ length: 250 }, (_, index) => append("l", `v${index}`, t0 + index, 120)).slice(0, 100),
@@ -133,9 +133,9 @@ export function logCases(test: Register<StoreCase>): void {
     equal(await values(store, log("l", { limit: 1 })), ["v130"]);
     await must(store, append("l", "last", t0 + 999, 1));
     equal(await values(store, log("l")), ["last"]);
-  });
+  },
 
-  test("a cursor whose entry was trimmed still continues at the right place", async ({ store }) => {
+  async "a cursor whose entry was trimmed still continues at the right place"({ store }) {
     const { results } = await must(
       store,
       append("l", "a", t0),
@@ -144,14 +144,14 @@ export function logCases(test: Register<StoreCase>): void {
     );
     equal(await values(store, log("l", { cursor: String(results[0]) })), ["c"]);
     equal(await values(store, log("l", { cursor: String(results[1]), reverse: true })), []);
-  });
+  },
 
-  test("trimming within one commit follows the order of the writes", async ({ store }) => {
+  async "trimming within one commit follows the order of the writes"({ store }) {
     await must(store, append("l", "a", t0, 1), append("l", "b", t0, 10), append("l", "c", t0, 10));
     equal(await values(store, log("l")), ["a", "b", "c"]);
-  });
+  },
 
-  test("a deleted log is empty and may begin at an earlier time", async ({ store }) => {
+  async "a deleted log is empty and may begin at an earlier time"({ store }) {
     await must(store, append("l", "a", t0));
     await must(store, drop("log", "l"));
     equal(await values(store, log("l")), []);
@@ -161,14 +161,14 @@ export function logCases(test: Register<StoreCase>): void {
       entries.map(({ at, value }) => [at, value]),
       [[t0 - 500, "b"]],
     );
-  });
+  },
 
-  test("an empty value and any text come back exactly", async ({ store }) => {
+  async "an empty value and any text come back exactly"({ store }) {
     const samples = ["", "0", "\0", "～😀", "v"];
     await must(store, ...samples.map(value => append("l", value, t0)));
     equal(await values(store, log("l")), samples);
-  });
-}
+  },
+};
 
 /** Expects the ids of consecutive entries to increase as (milliseconds, sequence). */
 function increasing(entries: readonly LogEntry[]): void {

@@ -17,7 +17,7 @@ import { boardCases } from "./boards.ts";
 import { commitCases } from "./commits.ts";
 import { concurrencyCases } from "./concurrency.ts";
 import { expiryCases } from "./expiry.ts";
-import { type Register, type Runner, registrar, type StoreCase, type StoreFixture } from "./harness.ts";
+import { type Cases, type Runner, register, type StoreCase, type StoreFixture } from "./harness.ts";
 import { limitCases } from "./limits.ts";
 import { logCases } from "./logs.ts";
 import { nameCases } from "./names.ts";
@@ -43,25 +43,27 @@ export interface ConformanceOptions extends Runner {
   readonly seeds?: readonly number[];
 }
 
-/** Registers the whole suite for a {@linkcode Store}: some hundred tests, each with a fresh fixture. */
+/** Registers the whole suite for a {@linkcode Store}: more than a hundred tests, each with a fresh fixture. */
 export function conformance(options: ConformanceOptions): void {
-  const { seeds = defaultSeeds } = options;
-  const test = registrar<StoreFixture>(options, () => options.factory());
-  const register: Register<StoreCase> = (name, body) => {
-    test(name, ({ store, peer = store, clock }) => body({ store, peer, clock }));
+  async function factory(): Promise<StoreCase> {
+    const fixture = await options.factory();
+    const { store, peer = store, clock } = fixture;
+    return { store, peer, clock, dispose: () => fixture.dispose() };
+  }
+  const subjects: Readonly<Record<string, Cases<StoreCase>>> = {
+    concurrency: concurrencyCases,
+    commits: commitCases,
+    records: recordCases,
+    expiry: expiryCases,
+    tallies: tallyCases,
+    boards: boardCases,
+    scores: scoreCases,
+    logs: logCases,
+    names: nameCases,
+    limits: limitCases,
+    "random runs": randomCases(options.seeds ?? defaultSeeds),
   };
-  const subjects: readonly [name: string, cases: (test: Register<StoreCase>) => void][] = [
-    ["concurrency", concurrencyCases],
-    ["commits", commitCases],
-    ["records", recordCases],
-    ["expiry", expiryCases],
-    ["tallies", tallyCases],
-    ["boards", boardCases],
-    ["scores", scoreCases],
-    ["logs", logCases],
-    ["names", nameCases],
-    ["limits", limitCases],
-    ["random runs", each => randomCases(each, seeds)],
-  ];
-  for (const [name, cases] of subjects) options.describe(name, () => cases(register));
+  for (const [name, cases] of Object.entries(subjects)) {
+    options.describe(name, () => register(options, cases, factory));
+  }
 }

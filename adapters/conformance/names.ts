@@ -17,7 +17,7 @@ import {
   unscore,
 } from "./build.ts";
 import { equal } from "./expect.ts";
-import type { Register, StoreCase } from "./harness.ts";
+import type { Cases, StoreCase } from "./harness.ts";
 
 /** Names with a meaning somewhere: hash tags, separators, escapes, patterns, prototypes, encodings. */
 export const awkwardNames: readonly string[] = [
@@ -85,18 +85,18 @@ export const awkwardNames: readonly string[] = [
   "l:a",
 ];
 
-/** Registers the cases about names. */
-export function nameCases(test: Register<StoreCase>): void {
-  test("every awkward partition keeps its own keys", async ({ store, peer }) => {
+/** The cases about names. */
+export const nameCases: Cases<StoreCase> = {
+  async "every awkward partition keeps its own keys"({ store, peer }) {
     for (const [index, partition] of awkwardNames.entries()) {
       await mustAt(store, partition, { writes: everyShape("k", "k", index) });
     }
     for (const [index, partition] of awkwardNames.entries()) {
       equal(summary(await peer.read(partition, everyQuery("k", "k"))), expected(index), partition);
     }
-  });
+  },
 
-  test("every awkward key keeps its own state in every shape", async ({ store }) => {
+  async "every awkward key keeps its own state in every shape"({ store }) {
     for (const [index, key] of awkwardNames.entries()) await must(store, ...everyShape(key, "k", index));
     for (const [index, key] of awkwardNames.entries()) {
       equal(summary(await store.read(home, everyQuery(key, "k"))), expected(index), key);
@@ -109,9 +109,9 @@ export function nameCases(test: Register<StoreCase>): void {
         key,
       );
     }
-  });
+  },
 
-  test("a partition and a key never run into each other", async ({ store }) => {
+  async "a partition and a key never run into each other"({ store }) {
     const pairs = [
       ["a", "b:c"],
       ["a:b", "c"],
@@ -137,15 +137,15 @@ export function nameCases(test: Register<StoreCase>): void {
         `${partition} + ${key}`,
       );
     }
-  });
+  },
 
-  test("every awkward tally field counts for itself", async ({ store }) => {
+  async "every awkward tally field counts for itself"({ store }) {
     await must(store, ...awkwardNames.map((field, index) => add("t", field, index)));
     const all = new Map(awkwardNames.map((field, index) => [field, index]));
     equal(await store.read(home, [tally("t"), tally("t", awkwardNames)]), [all, all]);
-  });
+  },
 
-  test("fields, members and keys named after object members are absent until written", async ({ store }) => {
+  async "fields, members and keys named after object members are absent until written"({ store }) {
     const names = ["__proto__", "constructor", "toString", "hasOwnProperty", "size", "length"];
     for (const name of names) {
       equal(
@@ -160,11 +160,9 @@ export function nameCases(test: Register<StoreCase>): void {
         name,
       );
     }
-  });
+  },
 
-  test("every awkward member is ordered by its bytes and found, moved and removed by itself", async ({
-    store,
-  }) => {
+  async "every awkward member is ordered by its bytes and found, moved and removed by itself"({ store }) {
     await must(store, ...awkwardNames.map(member => score("b", member, 1, { tie: 7, asOf: 3 })));
     const [range] = await store.read(home, [board("b", { limit: 1_000 })]);
     equal(
@@ -180,8 +178,8 @@ export function nameCases(test: Register<StoreCase>): void {
       equal(await store.read(home, [standing("b", member)]), [null], member);
     }
     equal(await store.read(home, [board("b")]), [{ entries: [], size: 0 }]);
-  });
-}
+  },
+};
 
 function everyShape(key: string, inner: string, index: number): Write[] {
   return [

@@ -3,7 +3,7 @@ import { AppError } from "../../lib/errors/mod.ts";
 import { queueBatchMax, valueBytesMax } from "../../lib/storage/limits.ts";
 import type { Delivery, Queue } from "../../lib/storage/ports.ts";
 import { equal, ok, rejects } from "./expect.ts";
-import { type Fixture, type Register, type Runner, registrar, type TestClock } from "./harness.ts";
+import { type Cases, type Fixture, type Runner, register, type TestClock } from "./harness.ts";
 import { awkwardNames } from "./names.ts";
 
 /** A queue that no other test has touched. */
@@ -27,20 +27,15 @@ const leaseMs = 1_000;
 
 /** Registers the whole suite for a {@linkcode Queue}. */
 export function queueConformance(options: QueueConformanceOptions): void {
-  const test = registrar<QueueFixture>(options, () => options.factory());
-  options.describe("queue", () => {
-    orderCases(test);
-    leaseCases(test);
-    boundCases(test);
-    raceCases(test);
-  });
+  const cases: Cases<QueueFixture> = { ...orderCases, ...leaseCases, ...boundCases, ...raceCases };
+  options.describe("queue", () => register(options, cases, () => options.factory()));
 }
 
-function orderCases(test: Register<QueueFixture>): void {
-  test("messages are handed out in the order of arrival under the ids of their push", async ({
+const orderCases: Cases<QueueFixture> = {
+  async "messages are handed out in the order of arrival under the ids of their push"({
     queue,
     peer = queue,
-  }) => {
+  }) {
     const first = await queue.push("t", ["a", "b"]);
     const second = await peer.push("t", ["c"]);
     equal(await take(queue, 10), [
@@ -48,9 +43,9 @@ function orderCases(test: Register<QueueFixture>): void {
       { id: first[1], body: "b", attempts: 1 },
       { id: second[0], body: "c", attempts: 1 },
     ]);
-  });
+  },
 
-  test("take hands out at most its limit and never waits", async ({ queue }) => {
+  async "take hands out at most its limit and never waits"({ queue }) {
     equal(await take(queue, 5), []);
     await queue.push("t", ["a", "b", "c"]);
     equal(
@@ -62,23 +57,23 @@ function orderCases(test: Register<QueueFixture>): void {
       ["c"],
     );
     equal(await take(queue, 2), []);
-  });
+  },
 
-  test("pushing nothing accepts nothing", async ({ queue }) => {
+  async "pushing nothing accepts nothing"({ queue }) {
     equal(await queue.push("t", []), []);
     equal(await queue.depth("t"), 0);
-  });
+  },
 
-  test("bodies come back exactly, the empty one too", async ({ queue }) => {
+  async "bodies come back exactly, the empty one too"({ queue }) {
     const bodies = ["", "\0", "～😀", "[]", " ", "v".repeat(100_000)];
     await queue.push("t", bodies);
     equal(
       (await take(queue, 10)).map(({ body }) => body),
       bodies,
     );
-  });
+  },
 
-  test("every awkward topic is a queue of its own", async ({ queue }) => {
+  async "every awkward topic is a queue of its own"({ queue }) {
     for (const topic of awkwardNames) await queue.push(topic, [`to ${topic}`]);
     for (const topic of awkwardNames) {
       const found = await queue.take(topic, { consumer: topic, limit: 10, leaseMs });
@@ -88,27 +83,24 @@ function orderCases(test: Register<QueueFixture>): void {
         topic,
       );
     }
-  });
-}
+  },
+};
 
-function leaseCases(test: Register<QueueFixture>): void {
-  test("a message under a lease is handed to nobody else until the lease ends", async ({
+const leaseCases: Cases<QueueFixture> = {
+  async "a message under a lease is handed to nobody else until the lease ends"({
     queue,
     peer = queue,
     clock,
-  }) => {
+  }) {
     await queue.push("t", ["a"]);
     const [first] = await take(queue, 1);
     clock.advance(leaseMs - 1);
     equal(await take(peer, 1, "other"), []);
     clock.advance(1);
     equal(await take(peer, 1, "other"), [{ id: first?.id, body: "a", attempts: 2 }]);
-  });
+  },
 
-  test("messages whose lease ended come before new ones, in the order of arrival", async ({
-    queue,
-    clock,
-  }) => {
+  async "messages whose lease ended come before new ones, in the order of arrival"({ queue, clock }) {
     await queue.push("t", ["a", "b", "c", "d"]);
     await take(queue, 2);
     clock.advance(leaseMs);
@@ -120,9 +112,9 @@ function leaseCases(test: Register<QueueFixture>): void {
         ["c", 1],
       ],
     );
-  });
+  },
 
-  test("attempts count every time a message is handed out", async ({ queue, clock }) => {
+  async "attempts count every time a message is handed out"({ queue, clock }) {
     await queue.push("t", ["a"]);
     for (let attempts = 1; attempts <= 5; attempts++) {
       equal(
@@ -131,9 +123,9 @@ function leaseCases(test: Register<QueueFixture>): void {
       );
       clock.advance(leaseMs);
     }
-  });
+  },
 
-  test("leases of different length end each at its time", async ({ queue, clock }) => {
+  async "leases of different length end each at its time"({ queue, clock }) {
     await queue.push("t", ["long", "short"]);
     await queue.take("t", { consumer: "c", limit: 1, leaseMs: 5_000 });
     await queue.take("t", { consumer: "c", limit: 1, leaseMs: 100 });
@@ -147,9 +139,9 @@ function leaseCases(test: Register<QueueFixture>): void {
       (await take(queue, 5)).map(({ body }) => body),
       ["long", "short"],
     );
-  });
+  },
 
-  test("a settled message is never handed out again", async ({ queue, peer = queue, clock }) => {
+  async "a settled message is never handed out again"({ queue, peer = queue, clock }) {
     await queue.push("t", ["a", "b", "c"]);
     const [a, , c] = await take(queue, 3);
     ok(a !== undefined && c !== undefined, "three were pushed");
@@ -161,12 +153,12 @@ function leaseCases(test: Register<QueueFixture>): void {
       (await take(queue, 5)).map(({ body }) => body),
       ["b"],
     );
-  });
+  },
 
-  test("a consumer that settles late still settles, also what another holds or nobody took", async ({
+  async "a consumer that settles late still settles, also what another holds or nobody took"({
     queue,
     clock,
-  }) => {
+  }) {
     const [a, b] = await queue.push("t", ["a", "b"]);
     ok(a !== undefined && b !== undefined, "two were pushed");
     await take(queue, 1, "late");
@@ -176,32 +168,29 @@ function leaseCases(test: Register<QueueFixture>): void {
     clock.advance(leaseMs);
     equal(await take(queue, 5), []);
     equal(await queue.depth("t"), 0);
-  });
+  },
 
-  test("ids of other topics and unknown ids are ignored", async ({ queue }) => {
+  async "ids of other topics and unknown ids are ignored"({ queue }) {
     const [id] = await queue.push("t", ["a"]);
     ok(id !== undefined, "one was pushed");
     await queue.push("other", ["b"]);
     await queue.ack("none", [id]);
     await queue.ack("t", ["0-1", "nonsense"]);
     equal([await queue.depth("t"), await queue.depth("other")], [1, 1]);
-  });
-}
+  },
+};
 
-function boundCases(test: Register<QueueFixture>): void {
-  test("the depth counts what is not settled", async ({ queue }) => {
+const boundCases: Cases<QueueFixture> = {
+  async "the depth counts what is not settled"({ queue }) {
     equal(await queue.depth("t"), 0);
     await queue.push("t", ["a", "b", "c"]);
     const [a] = await take(queue, 2);
     equal(await queue.depth("t"), 3);
     await queue.ack("t", [a?.id ?? ""]);
     equal(await queue.depth("t"), 2);
-  });
+  },
 
-  test("a push beyond depthMax is refused as busy and accepts none of its messages", async ({
-    queue,
-    depthMax,
-  }) => {
+  async "a push beyond depthMax is refused as busy and accepts none of its messages"({ queue, depthMax }) {
     const bodies = Array.from({ length: depthMax - 1 }, (_, index) => String(index));
     const [first] = await queue.push("t", bodies);
     const error = await rejects(() => queue.push("t", ["x", "y"]), [AppError], "two more");
@@ -215,9 +204,9 @@ function boundCases(test: Register<QueueFixture>): void {
     await queue.ack("t", [first ?? ""]);
     await queue.push("t", ["x"]);
     equal(await queue.depth("t"), depthMax);
-  });
+  },
 
-  test("misuse is refused", async ({ queue }) => {
+  async "misuse is refused"({ queue }) {
     const bad = [TypeError, RangeError];
     const lease = { consumer: "c", limit: 1, leaseMs };
     for (const name of ["", "\ud800", "x".repeat(513)]) {
@@ -243,11 +232,11 @@ function boundCases(test: Register<QueueFixture>): void {
       "batch",
     );
     equal(await queue.depth("t"), 0);
-  });
-}
+  },
+};
 
-function raceCases(test: Register<QueueFixture>): void {
-  test("competing consumers never hold the same message", async ({ queue, peer = queue }) => {
+const raceCases: Cases<QueueFixture> = {
+  async "competing consumers never hold the same message"({ queue, peer = queue }) {
     const bodies = Array.from({ length: 60 }, (_, index) => String(index));
     await queue.push("t", bodies);
     const taken = await Promise.all(
@@ -260,12 +249,9 @@ function raceCases(test: Register<QueueFixture>): void {
         .sort((a, b) => a - b),
       bodies.map(Number),
     );
-  });
+  },
 
-  test("the messages of one push stay together in order, however many push", async ({
-    queue,
-    peer = queue,
-  }) => {
+  async "the messages of one push stay together in order, however many push"({ queue, peer = queue }) {
     await Promise.all(
       Array.from({ length: 16 }, (_, index) =>
         (index % 2 === 0 ? queue : peer).push("t", [`${index} a`, `${index} b`]),
@@ -277,8 +263,8 @@ function raceCases(test: Register<QueueFixture>): void {
     for (let index = 0; index < 32; index += 2) {
       equal(found[index + 1]?.body, found[index]?.body.replace(" a", " b"));
     }
-  });
-}
+  },
+};
 
 function take(queue: Queue, limit: number, consumer: string = "consumer"): Promise<readonly Delivery[]> {
   return queue.take("t", { consumer, limit, leaseMs });

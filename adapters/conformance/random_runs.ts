@@ -8,7 +8,7 @@
  */
 import type { Batch, Check, Commit, LogEntry, Read, Store, Stored } from "../../lib/storage/contract.ts";
 import { ConformanceError, equal, ok, show } from "./expect.ts";
-import type { Register, StoreCase, TestClock } from "./harness.ts";
+import type { Cases, StoreCase, TestClock } from "./harness.ts";
 import { createRandom } from "./random.ts";
 import { createOperations, type Operations } from "./random_operations.ts";
 import { ReferenceModel } from "./reference.ts";
@@ -16,12 +16,14 @@ import { ReferenceModel } from "./reference.ts";
 /** Operations of one run. */
 export const stepsPerRun = 2_500;
 
-/** Registers one random run per seed. */
-export function randomCases(test: Register<StoreCase>, seeds: readonly number[]): void {
-  for (const seed of seeds) {
-    test(`a random run with the seed ${seed} answers as the reference model does`, fixture =>
-      randomRun(fixture, seed));
-  }
+/** One random run per seed. */
+export function randomCases(seeds: readonly number[]): Cases<StoreCase> {
+  return Object.fromEntries(
+    seeds.map(seed => [
+      `a random run with the seed ${seed} answers as the reference model does`,
+      (fixture: StoreCase) => randomRun(fixture, seed),
+    ]),
+  );
 }
 
 async function randomRun({ store, peer, clock }: StoreCase, seed: number): Promise<void> {

@@ -1,59 +1,56 @@
 /** Records: what is put is read back, and each state has a version of its own. */
 import { drop, home, must, mustAt, put, record } from "./build.ts";
 import { equal, ok } from "./expect.ts";
-import type { Register, StoreCase } from "./harness.ts";
+import type { Cases, StoreCase } from "./harness.ts";
 
-/** Registers the cases about records. */
-export function recordCases(test: Register<StoreCase>): void {
-  test("a record that was never put is null", async ({ store }) => {
+/** The cases about records. */
+export const recordCases: Cases<StoreCase> = {
+  async "a record that was never put is null"({ store }) {
     equal(await store.read(home, [record("a")]), [null]);
-  });
+  },
 
-  test("a record is read back with the version of its commit", async ({ store, peer }) => {
+  async "a record is read back with the version of its commit"({ store, peer }) {
     const { version, results } = await must(store, put("a", "one"));
     equal(results, [null]);
     equal(await peer.read(home, [record("a")]), [{ value: "one", version }]);
-  });
+  },
 
-  test("every record put by one commit has its version", async ({ store }) => {
+  async "every record put by one commit has its version"({ store }) {
     const { version } = await must(store, put("a", "1"), put("b", "2"));
     equal(await store.read(home, [record("b"), record("a")]), [
       { value: "2", version },
       { value: "1", version },
     ]);
-  });
+  },
 
-  test("reading does not change a version", async ({ store }) => {
+  async "reading does not change a version"({ store }) {
     await must(store, put("a", "1"));
     const first = await store.read(home, [record("a")]);
     equal(await store.read(home, [record("a"), record("a")]), [first[0], first[0]]);
-  });
+  },
 
-  test("putting the same value again makes a new version", async ({ store }) => {
+  async "putting the same value again makes a new version"({ store }) {
     const first = await must(store, put("a", "same"));
     const second = await must(store, put("a", "same"));
     ok(first.version !== second.version, "the version stayed");
-  });
+  },
 
-  test("a commit that does not touch a record leaves its version", async ({ store }) => {
+  async "a commit that does not touch a record leaves its version"({ store }) {
     const { version } = await must(store, put("a", "1"));
     await must(store, put("b", "2"));
     equal(await store.read(home, [record("a")]), [{ value: "1", version }]);
-  });
+  },
 
-  test("a version is never used again after delete and recreate with the same value", async ({
-    store,
-    peer,
-  }) => {
+  async "a version is never used again after delete and recreate with the same value"({ store, peer }) {
     const versions = new Set<string>();
     for (let round = 0; round < 20; round++) {
       versions.add((await must(round % 2 === 0 ? store : peer, put("a", "same"))).version);
       await must(store, drop("record", "a"));
     }
     equal(versions.size, 20, "distinct versions");
-  });
+  },
 
-  test("a version from before a delete does not match the record created after it", async ({ store }) => {
+  async "a version from before a delete does not match the record created after it"({ store }) {
     const old = await must(store, put("a", "same"));
     await must(store, drop("record", "a"));
     await must(store, put("a", "same"));
@@ -61,22 +58,22 @@ export function recordCases(test: Register<StoreCase>): void {
       await store.commit(home, { checks: [{ key: "a", version: old.version }], writes: [put("a", "lost")] }),
       { ok: false, because: "check", key: "a" },
     );
-  });
+  },
 
-  test("a deleted record is absent, and deleting it again changes nothing", async ({ store }) => {
+  async "a deleted record is absent, and deleting it again changes nothing"({ store }) {
     await must(store, put("a", "1"));
     equal((await must(store, drop("record", "a"))).results, [null]);
     equal(await store.read(home, [record("a")]), [null]);
     await must(store, drop("record", "a"));
     equal(await store.read(home, [record("a")]), [null]);
-  });
+  },
 
-  test("an empty value is a value", async ({ store }) => {
+  async "an empty value is a value"({ store }) {
     const { version } = await must(store, put("a", ""));
     equal(await store.read(home, [record("a")]), [{ value: "", version }]);
-  });
+  },
 
-  test("values come back exactly as they went in", async ({ store }) => {
+  async "values come back exactly as they went in"({ store }) {
     const samples = [
       "0",
       " ",
@@ -101,12 +98,12 @@ export function recordCases(test: Register<StoreCase>): void {
       found.map(each => each?.value),
       samples,
     );
-  });
+  },
 
-  test("partitions do not share records", async ({ store }) => {
+  async "partitions do not share records"({ store }) {
     const one = await mustAt(store, "one", { writes: [put("a", "1")] });
     await mustAt(store, "two", { writes: [put("a", "2")] });
     await mustAt(store, "two", { writes: [drop("record", "a")] });
     equal(await store.read("one", [record("a")]), [{ value: "1", version: one.version }]);
-  });
-}
+  },
+};

@@ -1,15 +1,15 @@
 /** Boards as they are written: operations, ties and the versions behind scores. */
 import { board, drop, home, must, score, standing, unscore } from "./build.ts";
 import { equal } from "./expect.ts";
-import type { Register, StoreCase } from "./harness.ts";
+import type { Cases, StoreCase } from "./harness.ts";
 
 const refused = { ok: false, because: "guard", key: "b" } as const;
 
-/** Registers the cases about scoring. */
-export function scoreCases(test: Register<StoreCase>): void {
-  test("set replaces, min keeps the lower, max the higher, add sums, and each answers the result", async ({
+/** The cases about scoring. */
+export const scoreCases: Cases<StoreCase> = {
+  async "set replaces, min keeps the lower, max the higher, add sums, and each answers the result"({
     store,
-  }) => {
+  }) {
     equal((await must(store, score("b", "a", 5), score("b", "a", 3))).results, [5, 3]);
     equal(
       (await must(store, score("b", "a", 9, { op: "min" }), score("b", "a", 1, { op: "min" }))).results,
@@ -24,9 +24,9 @@ export function scoreCases(test: Register<StoreCase>): void {
       [6.5, -0.5],
     );
     equal(await store.read(home, [standing("b", "a")]), [{ score: -0.5, tie: 0, below: 0 }]);
-  });
+  },
 
-  test("every operation gives a new member the score itself", async ({ store }) => {
+  async "every operation gives a new member the score itself"({ store }) {
     const ops = ["set", "min", "max", "add"] as const;
     equal(
       (await must(store, ...ops.map(op => score("b", op, -4, { op, tie: 2 })))).results,
@@ -39,17 +39,17 @@ export function scoreCases(test: Register<StoreCase>): void {
       ),
       ops.map(() => ({ score: -4, tie: 2, below: 0 })),
     );
-  });
+  },
 
-  test("sums are those of IEEE 754 doubles", async ({ store }) => {
+  async "sums are those of IEEE 754 doubles"({ store }) {
     const steps = [0.1, 0.2, 1e16, 1, -1e16];
     let sum = 0;
     const expected = steps.map(step => (sum += step));
     equal((await must(store, ...steps.map(step => score("b", "a", step, { op: "add" })))).results, expected);
     equal(await store.read(home, [standing("b", "a")]), [{ score: sum, tie: 0, below: 0 }]);
-  });
+  },
 
-  test("a sum that is not finite refuses the commit", async ({ store }) => {
+  async "a sum that is not finite refuses the commit"({ store }) {
     await must(store, score("b", "a", 1.7e308));
     equal(
       await store.commit(home, { writes: [score("b", "b", 1), score("b", "a", 1.7e308, { op: "add" })] }),
@@ -58,9 +58,9 @@ export function scoreCases(test: Register<StoreCase>): void {
     equal(await store.read(home, [board("b")]), [
       { entries: [{ member: "a", score: 1.7e308, tie: 0 }], size: 1 },
     ]);
-  });
+  },
 
-  test("a changed score takes the new tie, an unchanged one keeps the old", async ({ store }) => {
+  async "a changed score takes the new tie, an unchanged one keeps the old"({ store }) {
     async function tieAfter(
       value: number,
       options: { op?: "set" | "min" | "max" | "add"; tie?: number },
@@ -77,15 +77,15 @@ export function scoreCases(test: Register<StoreCase>): void {
     equal(await tieAfter(8, { op: "max", tie: 60 }), 60, "max that wins");
     equal(await tieAfter(1, { op: "add", tie: 5 }), 5, "add");
     equal(await tieAfter(1, {}), 0, "set without a tie");
-  });
+  },
 
-  test("0 and -0 are the same score, so the tie stays", async ({ store }) => {
+  async "0 and -0 are the same score, so the tie stays"({ store }) {
     await must(store, score("b", "a", 0, { tie: 4 }));
     await must(store, score("b", "a", -0, { tie: 9 }));
     equal(await store.read(home, [standing("b", "a")]), [{ score: 0, tie: 4, below: 0 }]);
-  });
+  },
 
-  test("a score as of an older or equal version changes nothing", async ({ store }) => {
+  async "a score as of an older or equal version changes nothing"({ store }) {
     await must(store, score("b", "a", 10, { asOf: 5, tie: 1 }));
     const late = await must(
       store,
@@ -95,9 +95,9 @@ export function scoreCases(test: Register<StoreCase>): void {
     equal(late.results, [10, 10]);
     equal(await store.read(home, [standing("b", "a")]), [{ score: 10, tie: 1, below: 0 }]);
     equal((await must(store, score("b", "a", 7, { asOf: 6 }))).results, [7]);
-  });
+  },
 
-  test("redelivered additions count once, in whatever order they arrive last", async ({ store }) => {
+  async "redelivered additions count once, in whatever order they arrive last"({ store }) {
     equal((await must(store, score("b", "a", 3, { op: "add", asOf: 0 }))).results, [3]);
     equal((await must(store, score("b", "a", 3, { op: "add", asOf: 0 }))).results, [3]);
     equal(
@@ -110,31 +110,31 @@ export function scoreCases(test: Register<StoreCase>): void {
       ).results,
       [6, 6],
     );
-  });
+  },
 
-  test("a version is remembered even where the score stays", async ({ store }) => {
+  async "a version is remembered even where the score stays"({ store }) {
     await must(store, score("b", "a", 10, { asOf: 1 }));
     await must(store, score("b", "a", 5, { op: "max", asOf: 8 }));
     equal((await must(store, score("b", "a", 20, { asOf: 7 }))).results, [10]);
-  });
+  },
 
-  test("a score without a version always applies and keeps the version known", async ({ store }) => {
+  async "a score without a version always applies and keeps the version known"({ store }) {
     await must(store, score("b", "a", 10, { asOf: 5 }));
     equal((await must(store, score("b", "a", 1))).results, [1]);
     equal((await must(store, score("b", "a", 50, { asOf: 5 }))).results, [1]);
     equal((await must(store, score("b", "a", 60, { asOf: 6 }))).results, [60]);
-  });
+  },
 
-  test("the largest safe version is still compared exactly", async ({ store }) => {
+  async "the largest safe version is still compared exactly"({ store }) {
     const top = Number.MAX_SAFE_INTEGER;
     await must(store, score("b", "a", 1, { asOf: top - 1 }));
     equal(
       (await must(store, score("b", "a", 2, { asOf: top }), score("b", "a", 3, { asOf: top - 1 }))).results,
       [2, 2],
     );
-  });
+  },
 
-  test("unscoring forgets the version and the tie, deleting the board too", async ({ store }) => {
+  async "unscoring forgets the version and the tie, deleting the board too"({ store }) {
     await must(store, score("b", "a", 10, { asOf: 5, tie: 8 }), score("b", "b", 10, { asOf: 5, tie: 8 }));
     await must(store, unscore("b", "a"));
     equal((await must(store, score("b", "a", 10, { asOf: 1 }))).results, [10]);
@@ -142,22 +142,22 @@ export function scoreCases(test: Register<StoreCase>): void {
     await must(store, drop("board", "b"));
     equal((await must(store, score("b", "b", 3, { asOf: 0, op: "add" }))).results, [3]);
     equal(await store.read(home, [standing("b", "b")]), [{ score: 3, tie: 0, below: 0 }]);
-  });
+  },
 
-  test("unscore and score within one commit start anew", async ({ store }) => {
+  async "unscore and score within one commit start anew"({ store }) {
     await must(store, score("b", "a", 10, { asOf: 5, tie: 8 }));
     equal(
       (await must(store, unscore("b", "a"), score("b", "a", 2, { op: "add", asOf: 0, tie: 1 }))).results,
       [null, 2],
     );
     equal(await store.read(home, [standing("b", "a")]), [{ score: 2, tie: 1, below: 0 }]);
-  });
+  },
 
-  test("versions and ties belong to one board", async ({ store }) => {
+  async "versions and ties belong to one board"({ store }) {
     await must(store, score("b", "a", 1, { asOf: 9, tie: 9 }), score("c", "a", 2, { asOf: 1, tie: 1 }));
     equal(await store.read(home, [standing("b", "a"), standing("c", "a")]), [
       { score: 1, tie: 9, below: 0 },
       { score: 2, tie: 1, below: 0 },
     ]);
-  });
-}
+  },
+};

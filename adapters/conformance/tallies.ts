@@ -1,17 +1,17 @@
 /** Tallies: named integers that only move inside their guards. */
 import { add, drop, home, must, tally } from "./build.ts";
 import { equal } from "./expect.ts";
-import type { Register, StoreCase } from "./harness.ts";
+import type { Cases, StoreCase } from "./harness.ts";
 
 const refused = { ok: false, because: "guard", key: "t" } as const;
 
-/** Registers the cases about tallies. */
-export function tallyCases(test: Register<StoreCase>): void {
-  test("a tally that was never added to is an empty map", async ({ store }) => {
+/** The cases about tallies. */
+export const tallyCases: Cases<StoreCase> = {
+  async "a tally that was never added to is an empty map"({ store }) {
     equal(await store.read(home, [tally("t"), tally("t", ["a"])]), [new Map(), new Map()]);
-  });
+  },
 
-  test("a field starts at 0 and add answers its new value", async ({ store }) => {
+  async "a field starts at 0 and add answers its new value"({ store }) {
     equal((await must(store, add("t", "a", 5), add("t", "b", -3), add("t", "a", 2))).results, [5, -3, 7]);
     equal(await store.read(home, [tally("t")]), [
       new Map([
@@ -19,19 +19,19 @@ export function tallyCases(test: Register<StoreCase>): void {
         ["b", -3],
       ]),
     ]);
-  });
+  },
 
-  test("adding 0 creates the field", async ({ store }) => {
+  async "adding 0 creates the field"({ store }) {
     equal((await must(store, add("t", "a", 0))).results, [0]);
     equal(await store.read(home, [tally("t")]), [new Map([["a", 0]])]);
-  });
+  },
 
-  test("a field that returns to 0 still exists", async ({ store }) => {
+  async "a field that returns to 0 still exists"({ store }) {
     equal((await must(store, add("t", "a", 5), add("t", "a", -5))).results, [5, 0]);
     equal(await store.read(home, [tally("t", ["a"])]), [new Map([["a", 0]])]);
-  });
+  },
 
-  test("reading chosen fields answers those that exist", async ({ store }) => {
+  async "reading chosen fields answers those that exist"({ store }) {
     await must(store, add("t", "a", 1), add("t", "b", 2), add("t", "c", 3));
     equal(await store.read(home, [tally("t", ["c", "missing", "a", "a"]), tally("t", [])]), [
       new Map([
@@ -40,34 +40,34 @@ export function tallyCases(test: Register<StoreCase>): void {
       ]),
       new Map(),
     ]);
-  });
+  },
 
-  test("an add may reach its bounds exactly", async ({ store }) => {
+  async "an add may reach its bounds exactly"({ store }) {
     equal(
       (await must(store, add("t", "a", 10, { max: 10 }), add("t", "a", -10, { min: 0 }))).results,
       [10, 0],
     );
-  });
+  },
 
-  test("an add beyond a bound refuses the commit and changes nothing", async ({ store }) => {
+  async "an add beyond a bound refuses the commit and changes nothing"({ store }) {
     await must(store, add("t", "a", 5));
     equal(await store.commit(home, { writes: [add("t", "b", 1), add("t", "a", -6, { min: 0 })] }), refused);
     equal(await store.commit(home, { writes: [add("t", "b", 1), add("t", "a", 1, { max: 5 })] }), refused);
     equal(await store.read(home, [tally("t")]), [new Map([["a", 5]])]);
-  });
+  },
 
-  test("bounds are about the result, even where nothing is added", async ({ store }) => {
+  async "bounds are about the result, even where nothing is added"({ store }) {
     equal(await store.commit(home, { writes: [add("t", "a", 0, { min: 1 })] }), refused);
     equal(await store.commit(home, { writes: [add("t", "a", 5, { min: 6 })] }), refused);
     equal(await store.read(home, [tally("t")]), [new Map()]);
-  });
+  },
 
-  test("each add of a batch keeps its own bounds along the way", async ({ store }) => {
+  async "each add of a batch keeps its own bounds along the way"({ store }) {
     equal(await store.commit(home, { writes: [add("t", "a", -1, { min: 0 }), add("t", "a", 5)] }), refused);
     equal((await must(store, add("t", "a", 5), add("t", "a", -1, { min: 0 }))).results, [5, 4]);
-  });
+  },
 
-  test("a sum that leaves the safe integers refuses the commit", async ({ store }) => {
+  async "a sum that leaves the safe integers refuses the commit"({ store }) {
     const top = Number.MAX_SAFE_INTEGER;
     equal((await must(store, add("t", "a", top), add("t", "b", -top))).results, [top, -top]);
     equal(await store.commit(home, { writes: [add("t", "a", 1)] }), refused);
@@ -80,21 +80,21 @@ export function tallyCases(test: Register<StoreCase>): void {
       ]),
     ]);
     equal((await must(store, add("t", "a", -top))).results, [0]);
-  });
+  },
 
-  test("a deleted tally starts anew, within one commit too", async ({ store }) => {
+  async "a deleted tally starts anew, within one commit too"({ store }) {
     await must(store, add("t", "a", 5), add("t", "b", 5));
     equal((await must(store, drop("tally", "t"), add("t", "a", 1))).results, [null, 1]);
     equal(await store.read(home, [tally("t")]), [new Map([["a", 1]])]);
     equal((await must(store, add("t", "c", 1), drop("tally", "t"))).results, [1, null]);
     equal(await store.read(home, [tally("t")]), [new Map()]);
-  });
+  },
 
-  test("a map that was read is not the store's own", async ({ store }) => {
+  async "a map that was read is not the store's own"({ store }) {
     await must(store, add("t", "a", 1));
     const [first] = await store.read(home, [tally("t")]);
     const kept = new Map(first);
     await must(store, add("t", "a", 1), add("t", "b", 1));
     equal(first, kept);
-  });
-}
+  },
+};
