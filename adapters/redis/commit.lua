@@ -6,7 +6,8 @@
 --       [3] most fields of a tally where the batch has guards to try first ('add' writes), else ''
 --       one per check: the expected 16-character version, or '' for an absent record
 --       per write, by its first argument:
---         p <stored> <ttl ms or ''>                 put a record; stored = version, expireAt, value
+--         p <stored>                                put a record; stored = version, expireAt, value
+--         P <stored> <ttl ms>                       put a record that Redis may clear away after the ttl
 --         d                                         delete a record, tally or log
 --         D                                         delete a board
 --         a <field> <by> <min or ''> <max or ''>    add to a tally
@@ -22,7 +23,6 @@
 local call, sub, format = redis.call, string.sub, string.format
 local noExpiry, noTie, noAsOf = '0000000000000000', '0000000000000', '                '
 local safeMax = 9007199254740991
-local widths = { p = 3, d = 1, D = 1, a = 5, u = 2, l = 4, ['='] = 4, ['<'] = 4, ['>'] = 4, ['+'] = 4 }
 local now, checks, fieldsMax = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 
 for c = 1, checks do
@@ -97,131 +97,142 @@ end
 local tails = {}
 
 local function append(key, value, at, maxLength)
-  local tail = tails[key]
-  if not tail then
+  local last = tails[key]
+  if not last or tonumber(at) > tonumber(string.match(last, '%d+')) then
     -- Almost always the log ends before `at`; only where it does not is its last entry looked up.
     local id = redis.pcall('XADD', key, 'MAXLEN', maxLength, at .. '-1', 'v', value)
     if type(id) == 'string' then
-      tails[key] = { at, 1 }
+      tails[key] = id
       return id
     end
     if not string.find(id.err, 'equal or smaller', 1, true) then error(id.err, 0) end
-    local ms, seq = string.match(call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1][1], '(%d+)-(%d+)')
-    tail = { ms, tonumber(seq) }
-    tails[key] = tail
-  elseif tonumber(at) > tonumber(tail[1]) then
-    tail[1], tail[2] = at, 0
+    last = call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1][1]
   end
-  tail[2] = tail[2] + 1
-  return call('XADD', key, 'MAXLEN', maxLength, tail[1] .. '-' .. format('%.0f', tail[2]), 'v', value)
+  local ms, seq = string.match(last, '(%d+)-(%d+)')
+  local id = ms .. '-' .. format('%.0f', seq + 1)
+  tails[key] = id
+  return call('XADD', key, 'MAXLEN', maxLength, id, 'v', value)
 end
 
--- What guards see of the batch itself: tallies and scores as the earlier writes leave them.
-local sums, sizes, scores, emptied = {}, {}, {}, {}
-
-local function inner(outer, key)
-  local found = outer[key]
-  if not found then
-    found = {}
-    outer[key] = found
-  end
-  return found
-end
-
--- Tries an add and returns nil, or why it is refused.
-local function tryAdd(key, field, by, min, max)
-  local fields = inner(sums, key)
-  local sum, isNew = fields[field], false
-  if not sum then
-    sum = tonumber(not emptied[key] and call('HGET', key, field) or nil)
-    isNew = not sum
-  end
-  sum = (sum or 0) + tonumber(by)
-  if sum > safeMax or sum < -safeMax then return 'guard' end
-  if (min ~= '' and sum < tonumber(min)) or (max ~= '' and sum > tonumber(max)) then return 'guard' end
-  fields[field] = sum
-  if isNew then
-    local size = sizes[key] or (emptied[key] and 0 or call('HLEN', key))
-    sizes[key] = size + 1
-    if size >= fieldsMax then return 'size' end
-  end
-  return nil
-end
-
--- Tries a score and returns nil, or why it is refused: the sum must stay finite.
-local function tryScore(zset, rows, op, member, given, stamp)
-  local known = inner(scores, zset)
-  local state = known[member]
-  if not state then
-    state = { false, noAsOf }
-    if not emptied[zset] then
-      local old, _, asOf = standing(zset, rows, member)
-      state = { old, asOf }
-    end
-    known[member] = state
-  end
-  local asOf = stamp == '' and noAsOf or sub(stamp, 14)
-  if isStale(state[1], state[2], asOf) then return nil end
-  local value, text = combine(op, state[1], given)
-  if value == math.huge or value == -math.huge then return 'guard' end
-  state[1] = text
-  if asOf ~= noAsOf then state[2] = asOf end
-  return nil
-end
-
+-- Only batches with guards pay for what follows: tables and functions are made anew on every call.
 if fieldsMax then
+  -- What guards see of the batch itself: tallies and scores as the earlier writes leave them.
+  local sums, sizes, scores, emptied = {}, {}, {}, {}
+
+  local function inner(outer, key)
+    local found = outer[key]
+    if not found then
+      found = {}
+      outer[key] = found
+    end
+    return found
+  end
+
+  -- Tries an add and returns nil, or why it is refused.
+  local function tryAdd(key, field, by, min, max)
+    local fields = inner(sums, key)
+    local sum, isNew = fields[field], false
+    if not sum then
+      sum = tonumber(not emptied[key] and call('HGET', key, field) or nil)
+      isNew = not sum
+    end
+    sum = (sum or 0) + tonumber(by)
+    if sum > safeMax or sum < -safeMax then return 'guard' end
+    if (min ~= '' and sum < tonumber(min)) or (max ~= '' and sum > tonumber(max)) then return 'guard' end
+    fields[field] = sum
+    if isNew then
+      local size = sizes[key] or (emptied[key] and 0 or call('HLEN', key))
+      sizes[key] = size + 1
+      if size >= fieldsMax then return 'size' end
+    end
+    return nil
+  end
+
+  -- Tries a score and returns nil, or why it is refused: the sum must stay finite.
+  local function tryScore(zset, rows, op, member, given, stamp)
+    local known = inner(scores, zset)
+    local state = known[member]
+    if not state then
+      state = { false, noAsOf }
+      if not emptied[zset] then
+        local old, _, asOf = standing(zset, rows, member)
+        state = { old, asOf }
+      end
+      known[member] = state
+    end
+    local asOf = stamp == '' and noAsOf or sub(stamp, 14)
+    if isStale(state[1], state[2], asOf) then return nil end
+    local value, text = combine(op, state[1], given)
+    if value == math.huge or value == -math.huge then return 'guard' end
+    state[1] = text
+    if asOf ~= noAsOf then state[2] = asOf end
+    return nil
+  end
+
   local k, i, w = checks + 1, checks + 4, 1
   while ARGV[i] do
-    local op, refusal = ARGV[i], nil
+    local op, refusal, width = ARGV[i], nil, 4
     if op == 'a' then
-      refusal = tryAdd(KEYS[k], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4])
+      refusal, width = tryAdd(KEYS[k], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]), 5
+    elseif op == 'p' then
+      width = 2
+    elseif op == 'P' then
+      width = 3
     elseif op == 'u' then
       inner(scores, KEYS[k])[ARGV[i + 1]] = { false, noAsOf }
-      k = k + 1
+      k, width = k + 1, 2
     elseif op == 'd' or op == 'D' then
       emptied[KEYS[k]], sums[KEYS[k]], sizes[KEYS[k]], scores[KEYS[k]] = true, nil, nil, nil
       if op == 'D' then k = k + 1 end
-    elseif op ~= 'p' and op ~= 'l' then
+      width = 1
+    elseif op ~= 'l' then
       refusal = tryScore(KEYS[k], KEYS[k + 1], op, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
       k = k + 1
     end
     if refusal == 'guard' then return -w end
     if refusal == 'size' then return -1000000 - w end
-    k, i, w = k + 1, i + widths[op], w + 1
+    k, i, w = k + 1, i + width, w + 1
   end
 end
 
 local results, r, k, i = {}, 0, checks + 1, checks + 4
 while ARGV[i] do
-  local op = ARGV[i]
+  local op, key = ARGV[i], KEYS[k]
   if op == 'p' then
-    if ARGV[i + 2] == '' then
-      call('SET', KEYS[k], ARGV[i + 1])
-    else
-      call('SET', KEYS[k], ARGV[i + 1], 'PX', ARGV[i + 2])
-    end
+    call('SET', key, ARGV[i + 1])
+    i = i + 2
+  elseif op == 'P' then
+    call('SET', key, ARGV[i + 1], 'PX', ARGV[i + 2])
+    i = i + 3
   elseif op == 'l' then
     r = r + 1
-    results[r] = append(KEYS[k], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
+    results[r] = append(key, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
+    i = i + 4
   elseif op == 'a' then
     r = r + 1
-    results[r] = format('%.0f', call('HINCRBY', KEYS[k], ARGV[i + 1], ARGV[i + 2]))
+    results[r] = format('%.0f', call('HINCRBY', key, ARGV[i + 1], ARGV[i + 2]))
+    i = i + 5
   elseif op == 'd' then
-    call('UNLINK', KEYS[k])
-    tails[KEYS[k]] = nil
-  elseif op == 'D' then
-    call('UNLINK', KEYS[k], KEYS[k + 1])
-    k = k + 1
-  elseif op == 'u' then
-    local row = call('HGET', KEYS[k + 1], ARGV[i + 1])
-    call('ZREM', KEYS[k], encode(row and sub(row, 1, 13) or noTie, ARGV[i + 1]))
-    if row then call('HDEL', KEYS[k + 1], ARGV[i + 1]) end
-    k = k + 1
+    call('UNLINK', key)
+    tails[key] = nil
+    i = i + 1
   else
-    r = r + 1
-    results[r] = score(KEYS[k], KEYS[k + 1], op, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
     k = k + 1
+    local rows, member = KEYS[k], ARGV[i + 1]
+    if op == 'D' then
+      call('UNLINK', key, rows)
+      i = i + 1
+    elseif op == 'u' then
+      local row = call('HGET', rows, member)
+      call('ZREM', key, encode(row and sub(row, 1, 13) or noTie, member))
+      if row then call('HDEL', rows, member) end
+      i = i + 2
+    else
+      r = r + 1
+      results[r] = score(key, rows, op, member, ARGV[i + 2], ARGV[i + 3])
+      i = i + 4
+    end
   end
-  k, i = k + 1, i + widths[op]
+  k = k + 1
 end
 return results

@@ -98,8 +98,9 @@ export class CommitPlan {
       this.args.push("d");
       return;
     }
-    const ttl = expireAt === undefined ? "" : String(expireAt - this.#now + expirySlackMs);
-    this.args.push("p", encodeRecord(this.#version, value, expireAt), ttl);
+    const stored = encodeRecord(this.#version, value, expireAt);
+    if (expireAt === undefined) this.args.push("p", stored);
+    else this.args.push("P", stored, String(expireAt - this.#now + expirySlackMs));
   }
 }
 

@@ -10,6 +10,14 @@ export interface Script {
   readonly sha: string;
 }
 
+interface Call {
+  readonly name: string;
+  readonly args: string[];
+  readonly script?: Script;
+  readonly isRead: boolean;
+  readonly isRepeated?: boolean;
+}
+
 /** Commands over one client: bounded in time and number, never sent twice, with failures that say what is certain. */
 export class RedisConnection implements AsyncDisposable {
   readonly #client: RedisClient;
@@ -26,13 +34,18 @@ export class RedisConnection implements AsyncDisposable {
   }
 
   /** Runs a command that changes nothing; one whose connection was lost is sent once more. */
-  async ask(name: string, args: readonly string[]): Promise<unknown> {
-    return this.#asRead(deadline => this.#exchange(name, args, deadline));
+  ask(name: string, args: string[]): Promise<unknown> {
+    return this.#call({ name, args, isRead: true });
   }
 
   /** Runs a script that changes nothing; one whose connection was lost is sent once more. */
-  async askScript(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#asRead(deadline => this.#evaluate(script, keys, args, deadline));
+  askScript(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#call({
+      name: "evalsha",
+      args: scriptArguments(script.sha, keys, args),
+      script,
+      isRead: true,
+    });
   }
 
   /**
@@ -40,12 +53,13 @@ export class RedisConnection implements AsyncDisposable {
    *
    * @throws {AppError} `storage_unavailable`: it had no effect. `outcome_unknown`: it may have had one.
    */
-  async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    try {
-      return await this.#evaluate(script, keys, args, performance.now() + answerMsMax);
-    } catch (error) {
-      throw error instanceof CommandFailure ? error.ofWrite : error;
-    }
+  run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#call({
+      name: "evalsha",
+      args: scriptArguments(script.sha, keys, args),
+      script,
+      isRead: false,
+    });
   }
 
   /** Lets calls that are under way finish, for at most {@linkcode answerMsMax}, and closes the connection. */
@@ -61,53 +75,30 @@ export class RedisConnection implements AsyncDisposable {
     this.#client.disconnect();
   }
 
-  async #asRead(exchange: (deadline: number) => Promise<unknown>): Promise<unknown> {
-    const deadline = performance.now() + answerMsMax;
-    for (let retried = false; ; retried = true) {
-      try {
-        return await exchange(deadline);
-      } catch (error) {
-        if (!(error instanceof CommandFailure)) throw error;
-        if (retried || !error.wasLost || error.hadNoEffect || performance.now() > deadline)
-          throw error.ofRead;
-      }
-    }
-  }
-
-  async #evaluate(
-    { lua, sha }: Script,
-    keys: readonly string[],
-    args: readonly string[],
-    deadline: number,
-  ): Promise<unknown> {
-    const count = String(keys.length);
-    try {
-      return await this.#exchange("evalsha", [sha, count, ...keys, ...args], deadline);
-    } catch (error) {
-      // After a restart, a failover or SCRIPT FLUSH; nothing was executed.
-      if (!(error instanceof CommandFailure && error.isUnknownScript)) throw error;
-      return await this.#exchange("eval", [lua, count, ...keys, ...args], deadline);
-    }
-  }
-
-  async #exchange(name: string, args: readonly string[], deadline: number): Promise<unknown> {
+  /** Everything in one asynchronous function: each further one would cost as much as the rest of it. */
+  async #call(call: Call, deadline: number = performance.now() + answerMsMax): Promise<unknown> {
     if (this.#pending >= pendingCallsMax)
       throw unavailable(`${pendingCallsMax} calls already wait for Redis`);
     this.#pending += 1;
     let command: TrackedCommand | undefined;
     let timer: NodeJS.Timeout | undefined;
+    let failure: CommandFailure;
     try {
       if (this.#client.status !== "ready") await this.#open();
-      command = new TrackedCommand(name, args);
-      timer = setTimeout(expire, Math.max(1, deadline - performance.now()), command);
+      command = new TrackedCommand(call.name, call.args);
+      timer = setTimeout(expire, Math.max(1, Math.ceil(deadline - performance.now())), command);
       return await this.#client.sendCommand(command);
     } catch (error) {
       if (!(error instanceof Error) || command === undefined) throw error;
-      throw new CommandFailure(error, command.sent);
+      failure = new CommandFailure(error, command.sent);
     } finally {
       clearTimeout(timer);
       this.#pending -= 1;
     }
+    const next = nextTry(call, failure);
+    if (next === undefined || performance.now() >= deadline)
+      throw call.isRead ? failure.ofRead : failure.ofWrite;
+    return this.#call(next, deadline);
   }
 
   /** Waits until the client is ready, for at most one attempt to connect and {@linkcode answerMsMax}. */
@@ -138,6 +129,20 @@ export class RedisConnection implements AsyncDisposable {
       if (client.status === "wait") client.connect().catch(() => undefined);
     });
   }
+}
+
+function scriptArguments(head: string, keys: readonly string[], args: readonly string[]): string[] {
+  return [head, String(keys.length), ...keys, ...args];
+}
+
+/** What may be sent after a failure without doing anything twice, if anything. */
+function nextTry(call: Call, failure: CommandFailure): Call | undefined {
+  // After a restart, a failover or SCRIPT FLUSH; nothing was executed.
+  if (call.script !== undefined && failure.isUnknownScript) {
+    return { ...call, name: "eval", args: [call.script.lua, ...call.args.slice(1)] };
+  }
+  if (!call.isRead || call.isRepeated || !failure.wasLost || failure.hadNoEffect) return undefined;
+  return { ...call, isRepeated: true };
 }
 
 function expire(command: TrackedCommand): void {

@@ -36,9 +36,7 @@ local function standing(zset, rows, member)
     score = call('ZSCORE', zset, '0' .. member)
     if not score then return false end
   end
-  -- The first of the equal scores stands behind exactly the lower ones: cheaper than ZCOUNT, which descends four times.
-  local first = call('ZRANGE', zset, score, score, 'BYSCORE', 'LIMIT', 0, 1)[1]
-  return { score, tie, call('ZRANK', zset, first) }
+  return { score, tie, call('ZCOUNT', zset, '-inf', '(' .. score) }
 end
 
 local function board(key, i)

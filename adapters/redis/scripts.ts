@@ -16,11 +16,10 @@ return settled`,
 
 /** `commit.lua`: applies one batch to one partition, or nothing of it. */
 export const commitScript: Script = {
-  sha: "d69aa2ae5ebc159bf9e565fc770ca5d273f8ca49",
+  sha: "1227cdc06ac742a57ff6380a49cb7ad790c80369",
   lua: `local call, sub, format = redis.call, string.sub, string.format
 local noExpiry, noTie, noAsOf = '0000000000000000', '0000000000000', '                '
 local safeMax = 9007199254740991
-local widths = { p = 3, d = 1, D = 1, a = 5, u = 2, l = 4, ['='] = 4, ['<'] = 4, ['>'] = 4, ['+'] = 4 }
 local now, checks, fieldsMax = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 for c = 1, checks do
 local head = call('GETRANGE', KEYS[c], 0, 31)
@@ -82,23 +81,22 @@ return text
 end
 local tails = {}
 local function append(key, value, at, maxLength)
-local tail = tails[key]
-if not tail then
+local last = tails[key]
+if not last or tonumber(at) > tonumber(string.match(last, '%d+')) then
 local id = redis.pcall('XADD', key, 'MAXLEN', maxLength, at .. '-1', 'v', value)
 if type(id) == 'string' then
-tails[key] = { at, 1 }
+tails[key] = id
 return id
 end
 if not string.find(id.err, 'equal or smaller', 1, true) then error(id.err, 0) end
-local ms, seq = string.match(call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1][1], '(%d+)-(%d+)')
-tail = { ms, tonumber(seq) }
-tails[key] = tail
-elseif tonumber(at) > tonumber(tail[1]) then
-tail[1], tail[2] = at, 0
+last = call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1][1]
 end
-tail[2] = tail[2] + 1
-return call('XADD', key, 'MAXLEN', maxLength, tail[1] .. '-' .. format('%.0f', tail[2]), 'v', value)
+local ms, seq = string.match(last, '(%d+)-(%d+)')
+local id = ms .. '-' .. format('%.0f', seq + 1)
+tails[key] = id
+return call('XADD', key, 'MAXLEN', maxLength, id, 'v', value)
 end
+if fieldsMax then
 local sums, sizes, scores, emptied = {}, {}, {}, {}
 local function inner(outer, key)
 local found = outer[key]
@@ -145,59 +143,70 @@ state[1] = text
 if asOf ~= noAsOf then state[2] = asOf end
 return nil
 end
-if fieldsMax then
 local k, i, w = checks + 1, checks + 4, 1
 while ARGV[i] do
-local op, refusal = ARGV[i], nil
+local op, refusal, width = ARGV[i], nil, 4
 if op == 'a' then
-refusal = tryAdd(KEYS[k], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4])
+refusal, width = tryAdd(KEYS[k], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]), 5
+elseif op == 'p' then
+width = 2
+elseif op == 'P' then
+width = 3
 elseif op == 'u' then
 inner(scores, KEYS[k])[ARGV[i + 1]] = { false, noAsOf }
-k = k + 1
+k, width = k + 1, 2
 elseif op == 'd' or op == 'D' then
 emptied[KEYS[k]], sums[KEYS[k]], sizes[KEYS[k]], scores[KEYS[k]] = true, nil, nil, nil
 if op == 'D' then k = k + 1 end
-elseif op ~= 'p' and op ~= 'l' then
+width = 1
+elseif op ~= 'l' then
 refusal = tryScore(KEYS[k], KEYS[k + 1], op, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
 k = k + 1
 end
 if refusal == 'guard' then return -w end
 if refusal == 'size' then return -1000000 - w end
-k, i, w = k + 1, i + widths[op], w + 1
+k, i, w = k + 1, i + width, w + 1
 end
 end
 local results, r, k, i = {}, 0, checks + 1, checks + 4
 while ARGV[i] do
-local op = ARGV[i]
+local op, key = ARGV[i], KEYS[k]
 if op == 'p' then
-if ARGV[i + 2] == '' then
-call('SET', KEYS[k], ARGV[i + 1])
-else
-call('SET', KEYS[k], ARGV[i + 1], 'PX', ARGV[i + 2])
-end
+call('SET', key, ARGV[i + 1])
+i = i + 2
+elseif op == 'P' then
+call('SET', key, ARGV[i + 1], 'PX', ARGV[i + 2])
+i = i + 3
 elseif op == 'l' then
 r = r + 1
-results[r] = append(KEYS[k], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
+results[r] = append(key, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
+i = i + 4
 elseif op == 'a' then
 r = r + 1
-results[r] = format('%.0f', call('HINCRBY', KEYS[k], ARGV[i + 1], ARGV[i + 2]))
+results[r] = format('%.0f', call('HINCRBY', key, ARGV[i + 1], ARGV[i + 2]))
+i = i + 5
 elseif op == 'd' then
-call('UNLINK', KEYS[k])
-tails[KEYS[k]] = nil
-elseif op == 'D' then
-call('UNLINK', KEYS[k], KEYS[k + 1])
+call('UNLINK', key)
+tails[key] = nil
+i = i + 1
+else
 k = k + 1
+local rows, member = KEYS[k], ARGV[i + 1]
+if op == 'D' then
+call('UNLINK', key, rows)
+i = i + 1
 elseif op == 'u' then
-local row = call('HGET', KEYS[k + 1], ARGV[i + 1])
-call('ZREM', KEYS[k], encode(row and sub(row, 1, 13) or noTie, ARGV[i + 1]))
-if row then call('HDEL', KEYS[k + 1], ARGV[i + 1]) end
-k = k + 1
+local row = call('HGET', rows, member)
+call('ZREM', key, encode(row and sub(row, 1, 13) or noTie, member))
+if row then call('HDEL', rows, member) end
+i = i + 2
 else
 r = r + 1
-results[r] = score(KEYS[k], KEYS[k + 1], op, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
-k = k + 1
+results[r] = score(key, rows, op, member, ARGV[i + 2], ARGV[i + 3])
+i = i + 4
 end
-k, i = k + 1, i + widths[op]
+end
+k = k + 1
 end
 return results`,
 };
@@ -238,7 +247,7 @@ return ids`,
 
 /** `read.lua`: answers several queries from one instant of a partition. */
 export const readScript: Script = {
-  sha: "91e3ee5e8f0a71d338a43733b27e986bb776c6b4",
+  sha: "082e2cf5ebbf7ac73baa9259235f94b67d967ec9",
   lua: `local call, sub = redis.call, string.sub
 local chunk = 4000
 local function fields(key, first, last)
@@ -260,8 +269,7 @@ else
 score = call('ZSCORE', zset, '0' .. member)
 if not score then return false end
 end
-local first = call('ZRANGE', zset, score, score, 'BYSCORE', 'LIMIT', 0, 1)[1]
-return { score, tie, call('ZRANK', zset, first) }
+return { score, tie, call('ZCOUNT', zset, '-inf', '(' .. score) }
 end
 local function board(key, i)
 if ARGV[i] == 'b' then
@@ -301,6 +309,27 @@ end
 k = k + 1
 end
 return answers`,
+};
+
+/** `standing.lua`: answers the standings of several members of one board. */
+export const standingScript: Script = {
+  sha: "95ac9fe4b73c1a56a7fc325202e3ea6b2d242306",
+  lua: `local call, sub, zset, rows = redis.call, string.sub, KEYS[1], KEYS[2]
+local hasRows = call('EXISTS', rows) == 1
+local answer, n = {}, 0
+for i = 1, #ARGV do
+local member, score, tie, below = ARGV[i], false, '0', false
+local row = hasRows and call('HGET', rows, member)
+if row then
+score, tie = sub(row, 30), sub(row, 1, 13)
+else
+score = call('ZSCORE', zset, '0' .. member)
+end
+if score then below = call('ZCOUNT', zset, '-inf', '(' .. score) end
+answer[n + 1], answer[n + 2], answer[n + 3] = score, tie, below
+n = n + 3
+end
+return answer`,
 };
 
 /** `take.lua`: hands out messages under a lease, first those whose lease ended, then new ones. */

@@ -9,6 +9,7 @@ import { logCommand, logRange } from "./log_range.ts";
 import type { RedisAdapterOptions } from "./options.ts";
 import { decodeRead, pushRead } from "./read_plan.ts";
 import { commitScript, readScript } from "./scripts.ts";
+import { StandingReader } from "./standing_reader.ts";
 import { VersionSource } from "./stored.ts";
 
 /**
@@ -29,16 +30,27 @@ class RedisStore implements Store {
   readonly #keys: KeySpace;
   readonly #clock: () => number;
   readonly #versions = new VersionSource();
+  readonly #standings: StandingReader;
 
   constructor({ server, prefix, clock = Date.now }: RedisAdapterOptions) {
     this.#keys = new KeySpace(prefix);
     this.#connection = new RedisConnection(createClient(server));
+    this.#standings = new StandingReader(this.#connection);
     this.#clock = clock;
   }
 
   async read<const Q extends readonly Read[]>(partition: string, queries: Q): Promise<Results<Q>> {
     validateReads(partition, queries);
     const root = this.#keys.root(partition);
+    const [only] = queries;
+    if (only?.type === "standing" && queries.length === 1) {
+      const standing = await this.#standings.read(
+        keyOf(root, "b", only.key),
+        keyOf(root, "m", only.key),
+        only.member,
+      );
+      return [standing] as unknown as Results<Q>;
+    }
     const replies = await this.#ask(root, queries);
     const now = this.#clock();
     return queries.map((query, index) => decodeRead(query, replies[index], now)) as unknown as Results<Q>;

@@ -11,8 +11,10 @@ const pingFrame = "*1\r\n$4\r\nPING\r\n";
 export class TrackedCommand extends Command {
   #sent = false;
 
-  constructor(name: string, args: readonly string[]) {
-    super(name, args as string[], { replyEncoding: "utf8" });
+  /** @param args All strings; ioredis would copy them twice on its way to that conclusion. */
+  constructor(name: string, args: string[]) {
+    super(name, [], { replyEncoding: "utf8" });
+    this.args = args;
   }
 
   /** Whether the command was written to a connection and the server has not answered that it did nothing. */
