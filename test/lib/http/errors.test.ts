@@ -109,7 +109,7 @@ describe("the family of a path that no route has", () => {
   const location = { path: "/v1/locations/projects/:id/check" } as const;
   const handler = createHandler([
     area([{ path: "/projects/:id" }, { path: "/v1/api/audience/profile" }]),
-    { ...area([user, location], "identity"), name: "identity" },
+    { ...area([user, location, { path: "/members/:id" }], "identity"), name: "identity" },
   ]);
   async function familyOf(path: string, method = "GET"): Promise<string> {
     const answer = await call(handler, path, { method });
@@ -118,7 +118,13 @@ describe("the family of a path that no route has", () => {
   }
 
   it("is identity below the beginning of an identity route", async () => {
-    for (const path of ["/v1/user", "/v1/user/", "/v1/user/nothing/here", "/v1/locations/x"]) {
+    for (const path of [
+      "/v1/user",
+      "/v1/user/",
+      "/v1/user/nothing/here",
+      "/v1/locations/x",
+      "/members/1/2",
+    ]) {
       assert.equal(await familyOf(path), "identity", path);
     }
     assert.equal(await familyOf("/v1/user/check", "PUT"), "identity");
