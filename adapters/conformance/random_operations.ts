@@ -4,15 +4,6 @@ import { add, append, board, drop, log, put, record, score, standing, tally, uns
 import type { TestClock } from "./harness.ts";
 import type { Random } from "./random.ts";
 
-/** Makes operations and remembers the versions and ids that earlier ones were answered. */
-export interface Operations {
-  partition(): string;
-  batch(partition: string): Batch;
-  queries(partition: string): Read[];
-  /** Takes note of a successful commit, in the reference model's names. */
-  learn(partition: string, batch: Batch, commit: Commit & { ok: true }): void;
-}
-
 const partitions = ["p", "{p}", "p:a"];
 const keys = ["a", "b", "{a}"];
 const names = ["x", "y", "z", "～", "😀", "__proto__"];
@@ -20,30 +11,74 @@ const scores = [-2, -0.5, 0, -0, 0.1, 0.2, 1, 2, 1e300, 1.7e308];
 const ops = ["set", "min", "max", "add"] as const;
 const shapes = ["record", "tally", "board", "log"] as const;
 
-/** Creates the operations of one run. */
-export function createOperations(random: Random, clock: TestClock): Operations {
-  const { pick, integer, chance } = random;
-  /** The newest versions of each record, then those before. */
-  const versions = new Map<string, string[]>();
+/** Makes operations, and remembers what the reference model called the versions and ids of earlier ones. */
+export class RandomOperations {
+  readonly #random: Random;
+  readonly #clock: TestClock;
+  /** The versions of each record, the newest first. */
+  readonly #versions = new Map<string, string[]>();
   /** The ids of each log since it was last deleted. */
-  const ids = new Map<string, string[]>();
+  readonly #ids = new Map<string, string[]>();
 
-  function write(): Write {
-    const key = pick(keys);
-    const kind = integer(20);
-    if (kind < 5) return put(key, `v${integer(5)}`, ...(chance(0.4) ? [clock.now() + integer(60) - 5] : []));
-    if (kind < 7) return drop(chance(0.5) ? "record" : pick(shapes), key);
-    if (kind < 11) return add(key, pick(names), integer(9) - 4, bounds());
-    if (kind < 16) return score(key, pick(names), pick(scores), scoreOptions());
-    if (kind < 17) return unscore(key, pick(names));
-    return append(key, `v${integer(100)}`, clock.now() - integer(20), chance(0.7) ? 50 : 1 + integer(5));
+  constructor(random: Random, clock: TestClock) {
+    this.#random = random;
+    this.#clock = clock;
   }
 
-  function bounds(): { min?: number; max?: number } {
+  /** The partition of the next operation. */
+  partition(): string {
+    return this.#random.pick(partitions);
+  }
+
+  /** Checks, of which most hold, and up to six writes. */
+  batch(partition: string): Batch {
+    const { chance, integer } = this.#random;
+    return {
+      checks: chance(0.5) ? [] : Array.from({ length: 1 + integer(2) }, () => this.#check(partition)),
+      writes: Array.from({ length: integer(7) }, () => this.#write()),
+    };
+  }
+
+  /** Up to six queries. */
+  queries(partition: string): Read[] {
+    return Array.from({ length: 1 + this.#random.integer(6) }, () => this.#query(partition));
+  }
+
+  /** Takes note of a successful commit, in the reference model's names. */
+  learn(partition: string, { writes }: Batch, commit: Commit & { ok: true }): void {
+    for (const [index, write] of writes.entries()) {
+      const name = JSON.stringify([partition, write.key]);
+      if (write.type === "put") {
+        this.#versions.set(name, [commit.version, ...(this.#versions.get(name) ?? [])].slice(0, 4));
+      } else if (write.type === "append") {
+        this.#ids.set(name, [...(this.#ids.get(name) ?? []), String(commit.results[index])].slice(-60));
+      } else if (write.type === "delete" && write.shape === "log") {
+        // The ids of a deleted log say nothing about the next one.
+        this.#ids.delete(name);
+      }
+    }
+  }
+
+  #write(): Write {
+    const { pick, integer, chance } = this.#random;
+    const now = this.#clock.now();
+    const key = pick(keys);
+    const kind = integer(20);
+    if (kind < 5) return put(key, `v${integer(5)}`, ...(chance(0.4) ? [now + integer(60) - 5] : []));
+    if (kind < 7) return drop(chance(0.5) ? "record" : pick(shapes), key);
+    if (kind < 11) return add(key, pick(names), integer(9) - 4, this.#bounds());
+    if (kind < 16) return score(key, pick(names), pick(scores), this.#scoreOptions());
+    if (kind < 17) return unscore(key, pick(names));
+    return append(key, `v${integer(100)}`, now - integer(20), chance(0.7) ? 50 : 1 + integer(5));
+  }
+
+  #bounds(): { min?: number; max?: number } {
+    const { chance } = this.#random;
     return { ...(chance(0.3) ? { min: -8 } : {}), ...(chance(0.3) ? { max: 8 } : {}) };
   }
 
-  function scoreOptions(): { op: (typeof ops)[number]; tie?: number; asOf?: number } {
+  #scoreOptions(): { op: (typeof ops)[number]; tie?: number; asOf?: number } {
+    const { pick, integer, chance } = this.#random;
     return {
       op: pick(ops),
       ...(chance(0.5) ? { tie: integer(4) } : {}),
@@ -51,14 +86,16 @@ export function createOperations(random: Random, clock: TestClock): Operations {
     };
   }
 
-  function check(partition: string): Check {
+  #check(partition: string): Check {
+    const { pick, chance } = this.#random;
     const key = pick(keys);
-    const known = versions.get(JSON.stringify([partition, key])) ?? [];
+    const known = this.#versions.get(JSON.stringify([partition, key])) ?? [];
     if (known.length === 0 || chance(0.3)) return { key, version: null };
     return { key, version: chance(0.8) ? (known[0] ?? null) : pick(known) };
   }
 
-  function query(partition: string): Read {
+  #query(partition: string): Read {
+    const { pick, integer, chance } = this.#random;
     const key = pick(keys);
     switch (integer(6)) {
       case 0:
@@ -68,7 +105,7 @@ export function createOperations(random: Random, clock: TestClock): Operations {
       case 2:
         return standing(key, pick(names));
       case 3:
-        return logQuery(partition, key);
+        return this.#logQuery(partition, key);
       default:
         return board(key, {
           limit: integer(8),
@@ -80,33 +117,15 @@ export function createOperations(random: Random, clock: TestClock): Operations {
     }
   }
 
-  function logQuery(partition: string, key: string): Read {
-    const known = ids.get(JSON.stringify([partition, key])) ?? [];
+  #logQuery(partition: string, key: string): Read {
+    const { pick, integer, chance } = this.#random;
+    const known = this.#ids.get(JSON.stringify([partition, key])) ?? [];
     return log(key, {
       limit: chance(0.5) ? integer(5) : 1_000,
       reverse: chance(0.5),
       ...(known.length > 0 && chance(0.5) ? { cursor: pick(known) } : {}),
-      ...(chance(0.3) ? { from: clock.now() - integer(40) } : {}),
-      ...(chance(0.3) ? { to: clock.now() - integer(40) } : {}),
+      ...(chance(0.3) ? { from: this.#clock.now() - integer(40) } : {}),
+      ...(chance(0.3) ? { to: this.#clock.now() - integer(40) } : {}),
     });
   }
-
-  return {
-    partition: () => pick(partitions),
-    batch: partition => ({
-      checks: chance(0.5) ? [] : Array.from({ length: 1 + integer(2) }, () => check(partition)),
-      writes: Array.from({ length: integer(7) }, write),
-    }),
-    queries: partition => Array.from({ length: 1 + integer(6) }, () => query(partition)),
-    learn(partition, { writes }, commit) {
-      for (const [index, { type, key, ...rest }] of writes.entries()) {
-        const name = JSON.stringify([partition, key]);
-        if (type === "put") versions.set(name, [commit.version, ...(versions.get(name) ?? [])].slice(0, 4));
-        if (type === "append")
-          ids.set(name, [...(ids.get(name) ?? []), String(commit.results[index])].slice(-60));
-        // The ids of a deleted log say nothing about the next one.
-        if (type === "delete" && "shape" in rest && rest.shape === "log") ids.delete(name);
-      }
-    },
-  };
 }
