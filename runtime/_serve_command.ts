@@ -20,20 +20,19 @@ import type { Config } from "./config.ts";
 export interface ServeCommandOptions {
   readonly demo: boolean;
   readonly logger: Logger;
-  /** Receives what people read: the address, and the demo. */
-  readonly print: (text: string) => void;
 }
 
 /** A running server with everything behind it. */
 export interface Running {
-  readonly url: string;
+  /** What people are told: the address, and the demo. */
+  readonly announcement: string;
   /** Stops gracefully; resolves with whether everything in flight finished in time. */
   stop(): Promise<boolean>;
 }
 
 type Ids = DemoIds & { readonly isNew: boolean };
 
-/** Opens the store, listens, builds the platform under the address that it got, and prints where it is. */
+/** Opens the store, listens, builds the platform under the address that it got, and says where it is. */
 export async function runServe(config: Config, options: ServeCommandOptions): Promise<Running> {
   const store = await openStore(config);
   let handler: Handler = starting;
@@ -49,13 +48,16 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
     const platform = await createPlatform(await platformOptions(config, { store, baseUrl, ids, ...options }));
     running.platform = platform;
     handler = behindProxies(platform.fetch, config.trustedProxies ?? []);
-    options.print(`Grandstand ${version} listens on ${server.url} (${describeStore(config)})`);
-    if (ids !== null) options.print(await reportDemo(platform, { ids, baseUrl, file: config.demoFile }));
+    const address = `Grandstand ${version} listens on ${server.url} (${describeStore(config)})`;
+    const demo = ids && (await reportDemo(platform, { ids, baseUrl, file: config.demoFile }));
+    return {
+      announcement: demo === null ? address : `${address}\n${demo}`,
+      stop: () => stopAll(running),
+    };
   } catch (error) {
     await stopAll(running);
     throw error;
   }
-  return { url: server.url, stop: () => stopAll(running) };
 }
 
 /** Requests that arrive before the platform is built may come back. */

@@ -43,8 +43,10 @@ async function serve({ demo, envFile, flags }: Extract<Invocation, { kind: "serv
   if (!result.ok) return complain(result.problems.join("\n"));
   const sink = createLogSink(process.stderr);
   try {
-    const running = await runServe(result.config, { demo, logger: loggerOf(result.config, sink), print });
+    const running = await runServe(result.config, { demo, logger: loggerOf(result.config, sink) });
     stopOnSignals(running, sink);
+    // Whoever reads this may send a signal at once.
+    print(running.announcement);
   } catch (error) {
     await sink.flush();
     complain(`Cannot serve: ${error instanceof Error ? error.message : String(error)}`, failed);

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { version } from "../../lib/mod.ts";
+import { variables } from "../../runtime/config.ts";
+import { start } from "./processes.ts";
+import { cliCommand, runtimes } from "./runtimes.ts";
+
+const secret = "Zm9yIHRlc3RzIG9ubHksIG5vdCBmb3IgYW55IGRlcGxveW1lbnQ";
+const folder = mkdtempSync(join(tmpdir(), "grandstand-cli-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
+
+async function run(args: readonly string[], environment: Record<string, string> = {}): Promise<Outcome> {
+  assert.ok(built !== undefined);
+  const program = start([...(await cliCommand(built)), ...args], environment);
+  const code = await program.ended;
+  return { code, stdout: program.stdout(), stderr: program.stderr() };
+}
+
+interface Outcome {
+  readonly code: unknown;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+describe("the command", { concurrency: true }, () => {
+  it("prints its version", async () => {
+    for (const args of [["version"], ["--version"], ["-v"]]) {
+      assert.deepEqual(await run(args), { code: 0, stdout: `${version}\n`, stderr: "" });
+    }
+  });
+
+  it("prints help that names every variable and flag", async () => {
+    for (const args of [[], ["help"], ["--help"], ["serve", "-h"]]) {
+      const { code, stdout } = await run(args);
+      assert.equal(code, 0);
+      for (const { name, flag } of variables) {
+        assert.ok(stdout.includes(flag === undefined ? name : `${name}, --${flag} <`), name);
+      }
+    }
+  });
+
+  it("refuses what it does not know, and says what was probably meant", async () => {
+    const cases: [string[], RegExp][] = [
+      [["sevre"], /There is no command "sevre". Did you mean serve\?/],
+      [["xyzzy"], /There is no command "xyzzy". See/],
+      [["serve", "--prot", "1"], /There is no --prot. Did you mean --port\?/],
+      [["serve", "--port"], /--port needs a value/],
+      [["serve", "--demo=yes"], /--demo takes no value/],
+      [["serve", "twice"], /serve takes no argument "twice"/],
+      [["--demo"], /A command is missing/],
+    ];
+    for (const [args, message] of cases) {
+      const { code, stdout, stderr } = await run(args);
+      assert.equal(code, 2);
+      assert.equal(stdout, "");
+      assert.match(stderr, message);
+    }
+  });
+
+  it("reports all wrong settings at once, without their values", async () => {
+    const environment = { GRANDSTAND_PORT: "90000", GRANDSTAND_LOG: "loud", GRANDSTAND_SECRET: "hunter2" };
+    const { code, stderr } = await run(["serve", "--metrics", "perhaps"], environment);
+    assert.equal(code, 2);
+    const lines = stderr.trimEnd().split("\n");
+    assert.deepEqual(
+      lines.map(line => line.split(" must be ")[0]),
+      ["GRANDSTAND_PORT", "GRANDSTAND_SECRET", "GRANDSTAND_LOG", "--metrics"],
+    );
+    assert.doesNotMatch(stderr, /hunter2|90000/);
+  });
+
+  it("demands a secret outside a demo", async () => {
+    const { code, stderr } = await run(["serve"]);
+    assert.equal(code, 2);
+    assert.match(stderr, /^GRANDSTAND_SECRET must be set/);
+  });
+
+  it("fails with a message where it cannot listen", async () => {
+    const taken = createServer();
+    await new Promise<void>(resolve => taken.listen(0, "127.0.0.1", resolve));
+    const address = taken.address();
+    assert.ok(typeof address === "object" && address !== null);
+    const { code, stderr } = await run(["serve", "--demo", "--port", String(address.port)]);
+    taken.close();
+    assert.equal(code, 1);
+    assert.match(stderr, /Cannot serve: .*EADDRINUSE/);
+  });
+
+  it("reads variables from a file only when asked, and lets the environment win", async () => {
+    assert.ok(built !== undefined);
+    const envFile = join(folder, "settings");
+    writeFileSync(envFile, `GRANDSTAND_SECRET=${secret}\nGRANDSTAND_LOG=loud\nGRANDSTAND_PORT=0\n`);
+    const command = [...(await cliCommand(built)), "serve", "--env-file", envFile] as const;
+    const program = start([...command], { GRANDSTAND_LOG: "silent" });
+    await program.match(/listens on/);
+    program.signal("SIGTERM");
+    assert.equal(await program.ended, 0);
+    assert.equal(program.stderr(), "");
+    const missing = await run(["serve", "--env-file", join(folder, "none")]);
+    // Node 20 looks for this flag behind the program's name too, and complains first.
+    assert.ok(missing.code === 2 || missing.code === 9);
+    assert.match(missing.stderr, /Cannot read the file|not found/);
+  });
+
+  it("writes what a demo holds for scripts, readable by its owner only", async () => {
+    assert.ok(built !== undefined);
+    const file = join(folder, "demo.json");
+    const args = ["serve", "--demo", "--port", "0", "--demo-file", file];
+    const program = start([...(await cliCommand(built)), ...args]);
+    const [, url] = await program.match(/listens on (\S+)/);
+    program.signal("SIGINT");
+    assert.equal(await program.ended, 0);
+    const demo = JSON.parse(readFileSync(file, "utf8"));
+    assert.equal(demo.baseUrl, url);
+    assert.match(demo.apiKey.key, /^gsk_/);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+  });
+
+  it("exits at once on a second signal", async () => {
+    assert.ok(built !== undefined);
+    const program = start([...(await cliCommand(built)), "serve", "--demo", "--port", "0"]);
+    const [, url = ""] = await program.match(/listens on (\S+)/);
+    // A body that never ends keeps the first signal waiting.
+    const body = new ReadableStream({
+      start: controller => controller.enqueue(new TextEncoder().encode("{")),
+    });
+    const headers = { "content-type": "application/json" };
+    const request = { method: "POST", body, headers, duplex: "half" } as RequestInit;
+    const cut = assert.rejects(fetch(`${url}/v1/user`, request));
+    while ((await fetch(`${url}/healthz`)).status !== 200);
+    program.signal("SIGTERM");
+    await assert.doesNotReject(refused(url));
+    program.signal("SIGINT");
+    assert.equal(await program.ended, 130);
+    await cut;
+  });
+});
+
+/** Resolves once the server accepts no connection any more. */
+async function refused(url: string): Promise<void> {
+  for (;;) {
+    try {
+      await fetch(`${url}/healthz`, { headers: { connection: "close" } });
+    } catch {
+      return;
+    }
+  }
+}

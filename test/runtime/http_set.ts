@@ -1,0 +1,156 @@
+/**
+ * One set of tests over HTTP that every server of the product must pass, whatever it runs on and keeps its state in.
+ */
+
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import type { Demo } from "../../lib/mod.ts";
+
+/** Where the server is and what its demo holds; read when a test runs. */
+export interface Target {
+  readonly demo: Demo;
+}
+
+/** Registers the tests; call it inside `describe`. */
+export function addTests(target: () => Target): void {
+  addTransportTests(target);
+  addMainPathTests(target);
+}
+
+function addTransportTests(target: () => Target): void {
+  const get = (path: string, init?: RequestInit): Promise<Response> =>
+    fetch(`${target().demo.baseUrl}${path}`, init);
+
+  it("is healthy and ready", async () => {
+    for (const path of ["/healthz", "/readyz"]) {
+      const response = await get(path);
+      assert.equal(response.status, 200);
+      assert.match(response.headers.get("x-request-id") ?? "", /^[\w.-]{8,64}$/);
+      assert.deepEqual(await response.json(), { status: "ok" });
+    }
+  });
+
+  it("describes its routes", async () => {
+    const document = (await (await get("/openapi.json")).json()) as { openapi: string; paths: object };
+    assert.match(document.openapi, /^3\.1\./);
+    assert.ok("/api/loyalty/action" in document.paths);
+  });
+
+  it("answers HEAD like GET without the body", async () => {
+    const [head, full] = [await get("/healthz", { method: "HEAD" }), await get("/healthz")];
+    assert.equal(head.status, 200);
+    assert.equal(await head.text(), "");
+    assert.equal(head.headers.get("content-type"), full.headers.get("content-type"));
+    assert.equal(head.headers.get("content-length"), String((await full.text()).length));
+  });
+
+  it("keeps the caller's request id", async () => {
+    const response = await get("/healthz", { headers: { "x-request-id": "caller-chosen-1" } });
+    assert.equal(response.headers.get("x-request-id"), "caller-chosen-1");
+  });
+
+  it("answers 404 for unknown paths and 405 with Allow for unknown methods", async () => {
+    const unknown = await get("/no/such/path");
+    assert.equal(unknown.status, 404);
+    assert.equal(unknown.headers.get("content-type"), "application/problem+json");
+    const refused = await get("/healthz", { method: "DELETE" });
+    assert.equal(refused.status, 405);
+    assert.equal(refused.headers.get("allow"), "GET, HEAD, OPTIONS");
+  });
+
+  it("answers bodies that are too large, of another type or no JSON", async () => {
+    const post = async (type: string, body: string): Promise<number> =>
+      (await get("/v1/user", { method: "POST", headers: { "content-type": type }, body })).status;
+    assert.equal(await post("application/json", JSON.stringify("x".repeat(1_000_000))), 413);
+    assert.equal(await post("text/plain", "{}"), 415);
+    assert.equal(await post("application/json", "{"), 400);
+  });
+
+  it("answers preflights", async () => {
+    const response = await get("/api/loyalty/profile", {
+      method: "OPTIONS",
+      headers: { origin: "https://example.org", "access-control-request-method": "GET" },
+    });
+    assert.equal(response.status, 204);
+    assert.equal(response.headers.get("access-control-allow-origin"), "*");
+    assert.equal(await response.text(), "");
+  });
+}
+
+function addMainPathTests(target: () => Target): void {
+  async function send(
+    path: string,
+    init: { method?: string; token?: string; body?: unknown } = {},
+  ): Promise<Response> {
+    const { method = init.body === undefined ? "GET" : "POST", token, body } = init;
+    return await fetch(`${target().demo.baseUrl}${path}`, {
+      method,
+      headers: {
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  }
+
+  async function data<T>(answer: Promise<Response>, status = 200): Promise<T> {
+    const response = await answer;
+    const text = await response.text();
+    assert.equal(response.status, status, text);
+    return (JSON.parse(text) as { data: T }).data;
+  }
+
+  /** Creates a user, signs it in to the space, and answers its token and id. */
+  async function arrive(username: string): Promise<{ userId: string; token: string }> {
+    const { projectId } = target().demo;
+    const selector = { projectId, strategy: "simplified", provider: "noLogin" };
+    const record = await data<{ userId: string }>(
+      send("/v1/user", { body: { ...selector, data: { username } } }),
+    );
+    const exchange = { type: "sessionRecord", projectId, record };
+    const issued = await data<{ accessToken: string }>(send("/api/auth/token", { body: exchange }));
+    return { userId: record.userId, token: issued.accessToken };
+  }
+
+  it("takes a fan from arrival to a rank", async () => {
+    const { projectId, eventId } = target().demo;
+    const fan = await arrive(`Ärmel ${crypto.randomUUID().slice(0, 8)}`);
+    const action = {
+      action: "prediction",
+      actionId: crypto.randomUUID(),
+      data: { eventId, outcome: "exact" },
+    };
+    for (let sent = 0; sent < 2; sent++) {
+      const response = await send("/api/loyalty/action", { token: fan.token, body: action });
+      assert.equal(response.status, 200);
+      assert.equal(await response.text(), "");
+    }
+    const profile = await data<{ metrics: object }>(send("/api/loyalty/profile", { token: fan.token }));
+    assert.deepEqual(profile.metrics, { points: 13 });
+    const board = `/projects/${projectId}/leaderboards/overall/users/${fan.userId}`;
+    const entry = await data<{ score: number; rank: number }>(send(board));
+    assert.equal(entry.score, 13);
+    assert.ok(entry.rank >= 1);
+  });
+
+  it("counts parallel actions of one fan once each", async () => {
+    const { eventId } = target().demo;
+    const fan = await arrive("Busy");
+    const ids = Array.from({ length: 20 }, (_, index) => `parallel-${index}`);
+    const answers = await Promise.all(
+      [...ids, ...ids].map(actionId => {
+        const body = { action: "prediction", actionId, data: { eventId, outcome: "right" } };
+        return send("/api/loyalty/action", { token: fan.token, body });
+      }),
+    );
+    assert.deepEqual(new Set(answers.map(answer => answer.status)), new Set([200]));
+    const profile = await data<{ metrics: object }>(send("/api/loyalty/profile", { token: fan.token }));
+    assert.deepEqual(profile.metrics, { points: 20 });
+  });
+
+  it("refuses calls without a token", async () => {
+    const response = await send("/api/loyalty/profile");
+    assert.equal(response.status, 401);
+    assert.match(response.headers.get("www-authenticate") ?? "", /^Bearer/);
+  });
+}
