@@ -1,0 +1,148 @@
+/**
+ * What reporting an action costs, end to end: from the call to the effect that the next read sees.
+ *
+ *     node --import tsx test/bench/report_action.ts [rounds]
+ *
+ * 64 callers, 5,000 users in turns, a new action id each time, three points each time. An action moves two boards, in the
+ * background; that work falls into the measured time and is counted apart. "Bare script" writes what a report writes, with
+ * both boards, blindly in one script. Each sample is a fresh process and each round reverses the order; medians, with all
+ * samples in thousands a second. Round trips are calls of the store, each of which is one exchange with Redis.
+ *
+ * @module
+ */
+
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { redisAvailable, startRedis } from "../support/redis.ts";
+import type { RedisProcess } from "../support/redis_process.ts";
+import { median } from "./harness.ts";
+import { type Reporter, userCount, variants } from "./report_action_variants.ts";
+
+const callers = 64;
+const reportsPerSample = 20_000;
+const warmUpReports = 2 * userCount;
+/** Most round trips that a report may wait for. */
+const requestTripsMax = 2;
+
+interface Sample {
+  readonly perSecond: number;
+  readonly processorUs: number;
+  /** Per report; null where nothing is counted. */
+  readonly trips: { readonly member: number; readonly board: number; readonly other: number } | null;
+}
+
+interface Row {
+  readonly name: string;
+  readonly samples: Sample[];
+  readonly serverUs: number[];
+}
+
+const [mode = "3", name = "", socket = ""] = process.argv.slice(2);
+if (mode === "--sample") console.log(JSON.stringify(await sample(name, socket)));
+else await main(Number(mode));
+
+async function main(rounds: number): Promise<void> {
+  const skipped = redisAvailable();
+  const server = skipped === false ? await startRedis() : null;
+  const names = [...variants.keys()].filter(each => server !== null || each.startsWith("memory"));
+  const rows = names.map((each): Row => ({ name: each, samples: [], serverUs: [] }));
+  try {
+    for (let round = 0; round < rounds; round++) {
+      for (const row of round % 2 === 0 ? rows : rows.toReversed()) await addSample(row, server);
+    }
+  } finally {
+    await server?.kill();
+  }
+  print(rows);
+  if (skipped !== false) console.log(`\nWithout Redis: ${skipped}`);
+}
+
+async function addSample({ name, samples, serverUs }: Row, server: RedisProcess | null): Promise<void> {
+  await server?.flush();
+  const before = await serverCpuUs(server);
+  samples.push(await sampleInFreshProcess(name, server?.socket ?? ""));
+  // The warm-up is as much work per report as what is measured.
+  serverUs.push(((await serverCpuUs(server)) - before) / (reportsPerSample + warmUpReports));
+}
+
+async function serverCpuUs(server: RedisProcess | null): Promise<number> {
+  if (server === null) return Number.NaN;
+  const info = `${await server.command("INFO", "cpu")}`;
+  const seconds = [...info.matchAll(/used_cpu_(?:user|sys):([\d.]+)/g)].map(([, value]) => Number(value));
+  return seconds.reduce((sum, value) => sum + value, 0) * 1e6;
+}
+
+async function sampleInFreshProcess(variant: string, path: string): Promise<Sample> {
+  const args = ["--import", "tsx", fileURLToPath(import.meta.url), "--sample", variant, path];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  let printed = "";
+  child.stdout.on("data", chunk => {
+    printed += chunk;
+  });
+  const code = await new Promise(resolve => child.once("close", resolve));
+  if (code !== 0) throw new Error(`Cannot measure ${variant}: the process ended with ${code}`);
+  return JSON.parse(printed) as Sample;
+}
+
+async function sample(variant: string, path: string): Promise<Sample> {
+  const open = variants.get(variant);
+  if (open === undefined) throw new RangeError(`Cannot measure ${variant}: it is unknown`);
+  const reporter = await open(path);
+  await run(reporter, 0, warmUpReports);
+  await reporter.idle();
+  const tripsBefore = reporter.trips === null ? null : { ...reporter.trips };
+  const cpuBefore = process.cpuUsage();
+  const startedAt = performance.now();
+  await run(reporter, warmUpReports, reportsPerSample);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  await reporter.idle();
+  const { user, system } = process.cpuUsage(cpuBefore);
+  const trips =
+    reporter.trips === null || tripsBefore === null
+      ? null
+      : {
+          member: (reporter.trips.member - tripsBefore.member) / reportsPerSample,
+          board: (reporter.trips.board - tripsBefore.board) / reportsPerSample,
+          other: (reporter.trips.other - tripsBefore.other) / reportsPerSample,
+        };
+  await reporter.close();
+  if (trips !== null && trips.member > requestTripsMax) {
+    throw new Error(`A report waited for ${trips.member} round trips, ${requestTripsMax} are promised`);
+  }
+  return { perSecond: reportsPerSample / seconds, processorUs: (user + system) / reportsPerSample, trips };
+}
+
+async function run({ report }: Reporter, start: number, count: number): Promise<void> {
+  let next = start;
+  async function call(): Promise<void> {
+    while (next < start + count) await report(next++);
+  }
+  await Promise.all(Array.from({ length: callers }, call));
+}
+
+function print(rows: readonly Row[]): void {
+  console.log(
+    `node ${process.version}, ${callers} callers, ${userCount} users, ${reportsPerSample} reports a sample\n`,
+  );
+  console.log(
+    "| way | reports/s | reports per core second | processor us | server us | trips of the request | of the board feed | other | raw, thousands/s |",
+  );
+  console.log("|---|---|---|---|---|---|---|---|---|");
+  for (const { name: way, samples, serverUs } of rows) {
+    const processorUs = median(samples.map(each => each.processorUs));
+    const trips = (of: "member" | "board" | "other"): string =>
+      samples[0]?.trips == null ? "-" : median(samples.map(each => each.trips?.[of] ?? 0)).toFixed(4);
+    const cells = [
+      way,
+      Math.round(median(samples.map(each => each.perSecond))),
+      Math.round(1e6 / processorUs),
+      processorUs.toFixed(1),
+      way.startsWith("memory") ? "-" : median(serverUs).toFixed(1),
+      trips("member"),
+      trips("board"),
+      trips("other"),
+      samples.map(each => (each.perSecond / 1_000).toFixed(1)).join(" "),
+    ];
+    console.log(`| ${cells.join(" | ")} |`);
+  }
+}
