@@ -4,7 +4,14 @@
  * @module
  */
 export * from "./contract.ts";
-export { type Committed, type Decision, decide, type Rule } from "./decide.ts";
+export {
+  busyPartitions,
+  type Committed,
+  type Decision,
+  decide,
+  decisionsWaitingMax,
+  type Rule,
+} from "./decide.ts";
 export * from "./limits.ts";
 export { keyName, platformPartition, type Tenant, tenantPartition } from "./names.ts";
 export * from "./ports.ts";
