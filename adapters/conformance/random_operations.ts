@@ -11,6 +11,11 @@ const scores = [-2, -0.5, 0, -0, 0.1, 0.2, 1, 2, 1e300, 1.7e308];
 const ops = ["set", "min", "max", "add"] as const;
 const shapes = ["record", "tally", "board", "log"] as const;
 
+/** Creates the operations of one run. */
+export function createOperations(random: Random, clock: TestClock): RandomOperations {
+  return new RandomOperations(random, clock);
+}
+
 /** Makes operations, and remembers what the reference model called the versions and ids of earlier ones. */
 export class RandomOperations {
   readonly #random: Random;

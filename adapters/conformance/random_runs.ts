@@ -10,7 +10,7 @@ import type { Batch, Check, Commit, LogEntry, Read, Store, Stored } from "../../
 import { ConformanceError, equal, ok, show } from "./expect.ts";
 import type { Cases, StoreCase, TestClock } from "./harness.ts";
 import { createRandom } from "./random.ts";
-import { RandomOperations } from "./random_operations.ts";
+import { createOperations, type RandomOperations } from "./random_operations.ts";
 import { ReferenceModel } from "./reference.ts";
 
 /** Operations of one run. */
@@ -28,7 +28,7 @@ export function randomCases(seeds: readonly number[]): Cases<StoreCase> {
 
 async function randomRun({ store, peer, clock }: StoreCase, seed: number): Promise<void> {
   const random = createRandom(seed);
-  const run = new Run(clock, new RandomOperations(random, clock));
+  const run = new Run(clock, createOperations(random, clock));
   for (let step = 0; step < stepsPerRun; step++) {
     if (random.chance(0.03)) clock.advance(random.integer(40));
     await run.step(random.chance(0.5) ? store : peer, random.chance(0.6), `seed ${seed}, step ${step}`);
