@@ -1,0 +1,202 @@
+/** Every operation of the platform as its OpenAPI document tells it, with valid requests to start from. */
+
+import { type Answer, ids, type TestPlatform } from "../support/platform.ts";
+
+/** The error shape of an operation. */
+export type FamilyName = "identity" | "problem";
+
+/** One operation. */
+export interface Operation {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly family: FamilyName;
+  readonly statuses: ReadonlySet<number>;
+  readonly scheme: string | null;
+  /** Whether it is served without credentials too. */
+  readonly isOptional: boolean;
+  readonly hasBody: boolean;
+  readonly queryNames: readonly string[];
+}
+
+/** A request that an operation accepts. */
+export interface Example {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+interface DescribedOperation {
+  readonly operationId: string;
+  readonly security: readonly Readonly<Record<string, unknown>>[];
+  readonly parameters: readonly { readonly name: string; readonly in: string }[];
+  readonly requestBody?: unknown;
+  readonly responses: Readonly<Record<string, { readonly content?: unknown }>>;
+}
+
+/** Reads the operations off the document that the platform serves. */
+export async function operationsOf(world: TestPlatform): Promise<readonly Operation[]> {
+  const { json } = await world.call("/openapi.json");
+  const paths: Record<string, Record<string, DescribedOperation>> = json.paths;
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, described]) => operation(path, method, described)),
+  );
+}
+
+function operation(path: string, method: string, described: DescribedOperation): Operation {
+  const schemes = described.security.flatMap(entry => Object.keys(entry));
+  return {
+    id: described.operationId,
+    method: method.toUpperCase(),
+    path,
+    family: JSON.stringify(described.responses["500"]).includes("IdentityError") ? "identity" : "problem",
+    statuses: new Set(Object.keys(described.responses).map(Number)),
+    scheme: schemes[0] ?? null,
+    isOptional: described.security.some(entry => Object.keys(entry).length === 0),
+    hasBody: described.requestBody !== undefined,
+    queryNames: described.parameters.filter(parameter => parameter.in === "query").map(({ name }) => name),
+  };
+}
+
+const commonParams: Readonly<Record<string, string>> = {
+  projectId: ids.project,
+  eventId: ids.event,
+  leaderboardId: "overall",
+  userId: "somebody",
+};
+const selector = { projectId: ids.project, strategy: "simplified" };
+const deviceId = "0123abcd-0000-4000-8000-00000000000d";
+
+/**
+ * Valid requests by operation: most operations need none beyond the common path parameters. An operation with a body
+ * that is missing here makes {@linkcode examplesFor} fail.
+ */
+export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<string, readonly Example[]>> {
+  const noLogin = { ...selector, provider: "noLogin" };
+  const anonymous = { ...selector, provider: "anonymous" };
+  const created = await world.call("/v1/user", { body: { ...noLogin, data: { username: "Sam" } } });
+  const device = { deviceId, additionalId: "tv" };
+  const registered = await world.call("/v1/user", { body: { ...anonymous, data: device } });
+  const { externalId } = registered.json.data;
+  const fed = { leaderboardId: "goals" };
+  const round = { leaderboardId: "round_2" };
+  const list = { limit: "5", include: "somebody,nobody" };
+  const score = { score: 5, operator: "set", achievedAt: "2025-06-01T00:00:00Z" };
+  const entries: [string, readonly Partial<Example>[]][] = [
+    [
+      "registerUser",
+      [{ body: { ...noLogin, data: { username: "Kim" } } }, { body: { ...anonymous, data: device } }],
+    ],
+    ["getUser", [{ query: { ...noLogin, externalId: created.json.data.externalId } }]],
+    ["logInUser", [{ body: { ...anonymous, data: { externalId, deviceId } } }]],
+    [
+      "issueSpaceToken",
+      [
+        { body: { type: "sessionRecord", projectId: ids.project, record: proof(created) } },
+        { body: { type: "sessionRecord", projectId: ids.project, record: proof(registered) } },
+        { body: { type: "service", ...(await newKey(world)) } },
+      ],
+    ],
+    ["listProjectLeaderboard", [{ query: list }]],
+    ["listEventLeaderboard", [{ params: round, query: list }]],
+    ["putProjectLeaderboardEntry", [{ params: fed, body: score }]],
+    ["putEventLeaderboardEntry", [{ params: round, body: score }]],
+    ["deleteProjectLeaderboardEntry", [{ params: fed }]],
+    ["deleteEventLeaderboardEntry", [{ params: round }]],
+    ["listLoyaltyHistory", [{ query: { from: "0", to: "2000000000" } }]],
+    [
+      "reportAction",
+      [
+        {
+          body: {
+            action: "prediction",
+            actionId: "a-1",
+            data: { outcome: "exact", eventId: ids.event, n: 1, b: true },
+          },
+        },
+      ],
+    ],
+  ];
+  return new Map(
+    entries.map(([id, examples]) => [id, examples.map(example => ({ params: {}, query: {}, ...example }))]),
+  );
+}
+
+/** The members of a session record that prove something. */
+function proof({ json }: Answer): unknown {
+  const { isNew: _, username: __, ...record } = json.data;
+  return record;
+}
+
+/** The valid requests of one operation, path parameters complete. */
+export function examplesFor(
+  operation: Operation,
+  examples: ReadonlyMap<string, readonly Example[]>,
+): readonly Example[] {
+  const known = examples.get(operation.id);
+  if (known === undefined && operation.hasBody) {
+    throw new Error(`Cannot test ${operation.id}: add a valid request to test/http/_operations.ts`);
+  }
+  return (known ?? [{ params: {}, query: {} }]).map(example => {
+    const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(match => match[1] ?? "");
+    const params = names.map(name => {
+      const value = example.params[name] ?? commonParams[name];
+      if (value === undefined) throw new Error(`Cannot test ${operation.id}: give ${name} a common value`);
+      return [name, value] as const;
+    });
+    return { ...example, params: Object.fromEntries(params) };
+  });
+}
+
+/** Credentials that every operation with this scheme accepts. */
+export async function credentialsFor(
+  scheme: string | null,
+  world: TestPlatform,
+): Promise<Readonly<Record<string, string>>> {
+  if (scheme === null) return {};
+  if (scheme === "spaceToken") return { authorization: `Bearer ${(await world.fan("Sam")).token}` };
+  if (scheme === "apiKey") {
+    const { key, secret } = await newKey(world);
+    return { "x-api-key": key, "x-api-secret": secret };
+  }
+  throw new Error(`Cannot test ${scheme}: say in test/http/_operations.ts how its credentials are presented`);
+}
+
+/** Makes an API key with every permission. */
+export async function newKey(
+  world: TestPlatform,
+  organisationId: string = ids.organisation,
+): Promise<{ readonly key: string; readonly secret: string }> {
+  const { key, secret } = await world.platform.apiKeys.create({
+    organisationId,
+    name: "Back end",
+    permissions: ["actions:write", "users:read", "users:write", "rewards:write", "users:export"],
+  });
+  return { key, secret };
+}
+
+/** The path and query of a request, everything percent-encoded. */
+export function targetOf({ path }: Operation, { params, query }: Example): string {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ""));
+  const text = new URLSearchParams(query).toString();
+  return text === "" ? filled : `${filled}?${text}`;
+}
+
+/** Sends an example. */
+export function send(
+  world: TestPlatform,
+  operation: Operation,
+  request: {
+    readonly example: Example;
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly host?: string;
+  },
+): Promise<Answer> {
+  const { example, headers = {}, host } = request;
+  return world.call(targetOf(operation, example), {
+    method: operation.method,
+    headers,
+    ...(example.body === undefined ? {} : { body: example.body }),
+    ...(host === undefined ? {} : { host }),
+  });
+}
