@@ -1,29 +1,37 @@
 -- Purpose: spends units of every rule of a subject, or of none where one refuses (GCRA, ITU-T I.371).
 --
--- KEYS: one per rule: its theoretical arrival time (TAT), Unix ms.
--- ARGV: [1] now, Unix ms; [2] cost; then per rule: limit, windowMs
--- Returns: {1 or 0 for spent or not, per rule the TAT as a string: after the cost where spent, else before it}
+-- Kept per rule is what its theoretical arrival time (TAT) is ahead of now, times the limit: owed = (TAT - now) * limit
+-- at the time `at`. Every quantity is then an integer, and limits that do not divide their window are exact.
+--
+-- KEYS: one per rule: '<owed> <at>'
+-- ARGV: [1] now, Unix ms; [2] cost; [3] for how many ms a key outlives its last effect; then per rule: limit, windowMs
+-- Returns: per rule what was owed before, as a string. The cost was spent where no rule owes too much with it.
 
-local now, cost = tonumber(ARGV[1]), tonumber(ARGV[2])
--- A key outlives its last effect by this, so that a clock that differs between clients loses nothing.
-local slackMs = 60000
-local before, after, spent = {}, {}, 1
+local call, format = redis.call, string.format
+local now, cost, slack = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local owed, at, before, spends = {}, {}, {}, true
 
 for n = 1, #KEYS do
-  local limit, window = tonumber(ARGV[2 * n + 1]), tonumber(ARGV[2 * n + 2])
-  local tat = tonumber(redis.call('GET', KEYS[n]) or nil) or now
-  if tat < now then tat = now end
-  before[n] = tat
-  after[n] = tat + cost * (window / limit)
-  if after[n] - window > now then spent = 0 end
+  local limit, window = tonumber(ARGV[2 * n + 2]), tonumber(ARGV[2 * n + 3])
+  owed[n], at[n] = 0, now
+  local kept = call('GET', KEYS[n])
+  if kept then
+    local space = string.find(kept, ' ', 1, true)
+    local since = tonumber(string.sub(kept, space + 1))
+    owed[n] = tonumber(string.sub(kept, 1, space - 1))
+    -- A clock that goes back must not give units back twice.
+    if since > now then at[n] = since else owed[n] = math.max(0, owed[n] - (now - since) * limit) end
+  end
+  before[n] = format('%.17g', owed[n])
+  if owed[n] + cost * window > limit * window then spends = false end
 end
 
-local reply = { spent }
-for n = 1, #KEYS do
-  local tat = spent == 1 and after[n] or before[n]
-  reply[n + 1] = string.format('%.17g', tat)
-  if spent == 1 and tat > now then
-    redis.call('SET', KEYS[n], reply[n + 1], 'PX', math.ceil(tat - now) + slackMs)
+if spends then
+  for n = 1, #KEYS do
+    local limit, window = tonumber(ARGV[2 * n + 2]), tonumber(ARGV[2 * n + 3])
+    local sum = owed[n] + cost * window
+    local ttl = math.ceil(sum / limit) + at[n] - now + slack
+    call('SET', KEYS[n], format('%.17g %.17g', sum, at[n]), 'PX', format('%.0f', ttl))
   end
 end
-return reply
+return before

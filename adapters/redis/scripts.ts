@@ -3,15 +3,10 @@ import type { Script } from "./connection.ts";
 
 /** `ack.lua`: settles messages, so that they are never handed out again. */
 export const ackScript: Script = {
-  sha: "47b8488c3aed51281f2bfefde5004e857ff5e912",
-  lua: `local chunk, settled = 4000, 0
-for start = 1, #ARGV, chunk do
-local stop = math.min(start + chunk - 1, #ARGV)
-redis.call('XACK', KEYS[1], 'w', unpack(ARGV, start, stop))
-settled = settled + redis.call('XDEL', KEYS[1], unpack(ARGV, start, stop))
-redis.call('ZREM', KEYS[2], unpack(ARGV, start, stop))
-end
-return settled`,
+  sha: "71f8093afa68f3632415b594902f21e9d809f7d1",
+  lua: `redis.call('XACK', KEYS[1], 'w', unpack(ARGV))
+redis.call('ZREM', KEYS[2], unpack(ARGV))
+return redis.call('XDEL', KEYS[1], unpack(ARGV))`,
 };
 
 /** `commit.lua`: applies one batch to one partition, or nothing of it. */
@@ -211,29 +206,40 @@ end
 return results`,
 };
 
+/** `forget.lua`: removes whole keys of one slot. */
+export const forgetScript: Script = {
+  sha: "ee755c38bd681a277c72a8a2dd4548baa6783666",
+  lua: `return redis.call('UNLINK', unpack(KEYS))`,
+};
+
 /** `limit.lua`: spends units of every rule of a subject, or of none where one refuses (GCRA, ITU-T I.371). */
 export const limitScript: Script = {
-  sha: "8e9823da9765fdf0785fed12dc482f16566446f0",
-  lua: `local now, cost = tonumber(ARGV[1]), tonumber(ARGV[2])
-local slackMs = 60000
-local before, after, spent = {}, {}, 1
+  sha: "761861cc8cc8357ebfd3e66963aac2f906d0d89f",
+  lua: `local call, format = redis.call, string.format
+local now, cost, slack = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local owed, at, before, spends = {}, {}, {}, true
 for n = 1, #KEYS do
-local limit, window = tonumber(ARGV[2 * n + 1]), tonumber(ARGV[2 * n + 2])
-local tat = tonumber(redis.call('GET', KEYS[n]) or nil) or now
-if tat < now then tat = now end
-before[n] = tat
-after[n] = tat + cost * (window / limit)
-if after[n] - window > now then spent = 0 end
+local limit, window = tonumber(ARGV[2 * n + 2]), tonumber(ARGV[2 * n + 3])
+owed[n], at[n] = 0, now
+local kept = call('GET', KEYS[n])
+if kept then
+local space = string.find(kept, ' ', 1, true)
+local since = tonumber(string.sub(kept, space + 1))
+owed[n] = tonumber(string.sub(kept, 1, space - 1))
+if since > now then at[n] = since else owed[n] = math.max(0, owed[n] - (now - since) * limit) end
 end
-local reply = { spent }
+before[n] = format('%.17g', owed[n])
+if owed[n] + cost * window > limit * window then spends = false end
+end
+if spends then
 for n = 1, #KEYS do
-local tat = spent == 1 and after[n] or before[n]
-reply[n + 1] = string.format('%.17g', tat)
-if spent == 1 and tat > now then
-redis.call('SET', KEYS[n], reply[n + 1], 'PX', math.ceil(tat - now) + slackMs)
+local limit, window = tonumber(ARGV[2 * n + 2]), tonumber(ARGV[2 * n + 3])
+local sum = owed[n] + cost * window
+local ttl = math.ceil(sum / limit) + at[n] - now + slack
+call('SET', KEYS[n], format('%.17g %.17g', sum, at[n]), 'PX', format('%.0f', ttl))
 end
 end
-return reply`,
+return before`,
 };
 
 /** `push.lua`: appends messages to a topic, all of them or none. */

@@ -1,8 +1,11 @@
 import { describe, it } from "node:test";
-import { conformance } from "../../../adapters/conformance/mod.ts";
+import { conformance, limiterConformance, queueConformance } from "../../../adapters/conformance/mod.ts";
 import { redisAvailable, sharedCluster } from "../../support/redis.ts";
-import { storeFactory } from "./fixture.ts";
+import { factories } from "./fixture.ts";
 
-describe("the storage contract on two clients of a Redis Cluster", { skip: redisAvailable() }, () => {
-  conformance({ describe, it, factory: storeFactory(sharedCluster, { clients: 2 }) });
+describe("the storage contracts on two clients of a Redis Cluster", { skip: redisAvailable() }, () => {
+  const { store, limiter, queue } = factories(sharedCluster, { clients: 2 });
+  conformance({ describe, it, factory: store });
+  limiterConformance({ describe, it, factory: limiter });
+  queueConformance({ describe, it, factory: queue });
 });

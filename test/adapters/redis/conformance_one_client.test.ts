@@ -1,8 +1,11 @@
 import { describe, it } from "node:test";
-import { conformance } from "../../../adapters/conformance/mod.ts";
+import { conformance, limiterConformance, queueConformance } from "../../../adapters/conformance/mod.ts";
 import { redisAvailable, sharedRedis } from "../../support/redis.ts";
-import { storeFactory } from "./fixture.ts";
+import { factories } from "./fixture.ts";
 
-describe("the storage contract on one Redis client", { skip: redisAvailable() }, () => {
-  conformance({ describe, it, factory: storeFactory(sharedRedis, { clients: 1 }) });
+describe("the storage contracts on one Redis client", { skip: redisAvailable() }, () => {
+  const { store, limiter, queue } = factories(sharedRedis, { clients: 1 });
+  conformance({ describe, it, factory: store });
+  limiterConformance({ describe, it, factory: limiter });
+  queueConformance({ describe, it, factory: queue });
 });

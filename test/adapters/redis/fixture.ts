@@ -1,13 +1,23 @@
-/** Stores on real servers for the conformance suite, each test under a prefix of its own. */
-import type { StoreFixture, TestClock } from "../../../adapters/conformance/mod.ts";
-import { createRedisStore } from "../../../adapters/redis/mod.ts";
+/** Stores, limiters and queues on real servers for the conformance suites, each test under a prefix of its own. */
+import type {
+  LimiterFixture,
+  QueueFixture,
+  StoreFixture,
+  TestClock,
+} from "../../../adapters/conformance/mod.ts";
+import {
+  createRedisLimiter,
+  createRedisQueue,
+  createRedisStore,
+  type RedisAdapterOptions,
+} from "../../../adapters/redis/mod.ts";
 
-let fixtures = 0;
+let prefixes = 0;
 
 /** A prefix that nothing else uses. */
 export function freshPrefix(): string {
-  fixtures += 1;
-  return `t${process.pid}.${fixtures}:`;
+  prefixes += 1;
+  return `t${process.pid}.${prefixes}:`;
 }
 
 /** A clock that moves only when told to. */
@@ -21,24 +31,48 @@ export function testClock(): TestClock {
   };
 }
 
-/** Makes fixtures on the server, with one client or with two that see the same data. */
-export function storeFactory(
+/** The factories of all suites on the server, with one client or with two that see the same data. */
+export function factories(
   server: () => Promise<{ readonly url: string }>,
   { clients }: { readonly clients: 1 | 2 },
-): () => Promise<StoreFixture> {
-  return async () => {
+): {
+  readonly store: () => Promise<StoreFixture>;
+  readonly limiter: () => Promise<LimiterFixture>;
+  readonly queue: () => Promise<QueueFixture>;
+} {
+  async function open<T extends AsyncDisposable>(
+    create: (options: RedisAdapterOptions) => T,
+  ): Promise<Opened<T>> {
     const clock = testClock();
     const options = { server: (await server()).url, prefix: freshPrefix(), clock: clock.now };
-    const store = createRedisStore(options);
-    const peer = clients === 2 ? createRedisStore(options) : store;
-    return {
-      clock,
-      store,
-      peer,
-      dispose: async () => {
-        await store[Symbol.asyncDispose]();
-        if (peer !== store) await peer[Symbol.asyncDispose]();
-      },
-    };
+    const first = create(options);
+    const second = clients === 2 ? create(options) : first;
+    return { clock, first, second, dispose: () => disposeAll(new Set([first, second])) };
+  }
+  return {
+    async store() {
+      const { first, second, ...rest } = await open(createRedisStore);
+      return { ...rest, store: first, peer: second };
+    },
+    async limiter() {
+      const { first, second, ...rest } = await open(createRedisLimiter);
+      return { ...rest, limiter: first, peer: second };
+    },
+    async queue() {
+      const depthMax = 100;
+      const { first, second, ...rest } = await open(options => createRedisQueue({ ...options, depthMax }));
+      return { ...rest, depthMax, queue: first, peer: second };
+    },
   };
+}
+
+interface Opened<T> {
+  readonly clock: TestClock;
+  readonly first: T;
+  readonly second: T;
+  dispose(): Promise<void>;
+}
+
+async function disposeAll(all: Iterable<AsyncDisposable>): Promise<void> {
+  for (const each of all) await each[Symbol.asyncDispose]();
 }

@@ -1,0 +1,92 @@
+import { AppError } from "../../lib/errors/mod.ts";
+import type { Delivery, Queue } from "../../lib/storage/ports.ts";
+import { validateAck, validateLease, validatePush } from "../../lib/storage/validate_ports.ts";
+import { retryAfterMs } from "./bounds.ts";
+import { createClient } from "./client.ts";
+import { RedisConnection } from "./connection.ts";
+import { KeySpace, keyOf } from "./keys.ts";
+import type { RedisAdapterOptions } from "./options.ts";
+import { ackScript, pushScript, takeScript } from "./scripts.ts";
+
+/** Most unsettled messages of one topic where nothing else is asked for. */
+export const queueDepthMax = 100_000;
+/** What Redis would accept as the id of a stream entry. */
+const idPattern = /^\d{1,16}-\d{1,19}$/;
+
+/** How a Redis queue is set up. */
+export interface RedisQueueOptions extends RedisAdapterOptions {
+  /** Most unsettled messages of one topic. @default queueDepthMax */
+  readonly depthMax?: number;
+}
+
+/**
+ * Opens a queue on Redis 6.2 or later, standalone or Cluster: a stream with one consumer group per topic.
+ *
+ * Leases are counted by the clock of the clients, not by that of the server. A message that was accepted is kept until
+ * it is settled, as far as the server's persistence keeps what it acknowledges.
+ *
+ * @throws {TypeError} The server's URL or the prefix cannot be used.
+ */
+export function createRedisQueue(options: RedisQueueOptions): Queue {
+  return new RedisQueue(options);
+}
+
+class RedisQueue implements Queue {
+  readonly #connection: RedisConnection;
+  readonly #keys: KeySpace;
+  readonly #clock: () => number;
+  readonly #depthMax: number;
+
+  constructor({ server, prefix, clock = Date.now, depthMax = queueDepthMax }: RedisQueueOptions) {
+    this.#keys = new KeySpace(prefix);
+    this.#connection = new RedisConnection(createClient(server));
+    this.#clock = clock;
+    this.#depthMax = depthMax;
+  }
+
+  async push(topic: string, bodies: readonly string[]): Promise<readonly string[]> {
+    validatePush(topic, bodies);
+    if (bodies.length === 0) return [];
+    const [stream] = this.#keysOf(topic);
+    const ids = await this.#connection.run(pushScript, [stream], [String(this.#depthMax), ...bodies]);
+    if (ids === null) {
+      const message = `Cannot push to ${topic}: it may hold at most ${this.#depthMax} unsettled messages`;
+      throw new AppError("busy", message, { retryAfterMs });
+    }
+    return ids as readonly string[];
+  }
+
+  async take(
+    topic: string,
+    lease: { consumer: string; limit: number; leaseMs: number },
+  ): Promise<readonly Delivery[]> {
+    validateLease(topic, lease);
+    const now = this.#clock();
+    const args = [String(now), String(now + lease.leaseMs), String(lease.limit), lease.consumer];
+    const reply = await this.#connection.run(takeScript, this.#keysOf(topic), args);
+    const taken = reply as readonly (readonly [id: string, body: string, attempts: number])[];
+    return taken.map(([id, body, attempts]) => ({ id, body, attempts }));
+  }
+
+  async ack(topic: string, ids: readonly string[]): Promise<void> {
+    validateAck(topic, ids);
+    const possible = ids.filter(id => idPattern.test(id));
+    if (possible.length > 0) await this.#connection.run(ackScript, this.#keysOf(topic), possible);
+  }
+
+  async depth(topic: string): Promise<number> {
+    validateAck(topic, []);
+    const [stream] = this.#keysOf(topic);
+    return Number(await this.#connection.ask("xlen", [stream]));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#connection[Symbol.asyncDispose]();
+  }
+
+  /** The stream and the leases. */
+  #keysOf(topic: string): [string, string] {
+    const root = this.#keys.root(topic);
+    return [keyOf(root, "q", ""), keyOf(root, "w", "")];
+  }
+}
