@@ -8,7 +8,7 @@ import { isUuid } from "../auth/ids.ts";
 import type { Read, Results, Store, Stored } from "../storage/contract.ts";
 import { directoryPartition, domainPartition } from "./_partitions.ts";
 import { FreshCache, type Versioned } from "./fresh_cache.ts";
-import type { Event, Organisation, Project, Space } from "./records.ts";
+import { domainCharactersMax, type Event, type Organisation, type Project, type Space } from "./records.ts";
 
 /** Age in ms from which a directory record is read again. Below a second, so that changes are seen within one. */
 export const directoryAgeMsMax = 900;
@@ -91,7 +91,10 @@ export function createDirectory(options: DirectoryOptions): Directory {
       return isUuid(idOrAlias) ? events.get(`${projectId}/${idOrAlias.toLowerCase()}`) : null;
     },
     loyalty: spaceId => loyalty.get(spaceId),
-    spaceOfHost: host => spaceOf(domains.get(host.toLowerCase()), spaces, options.defaultSpaceId),
+    spaceOfHost(host) {
+      const claimed = host.length > domainCharactersMax ? null : domains.get(host.toLowerCase());
+      return spaceOf(claimed, spaces, options.defaultSpaceId);
+    },
   };
 }
 

@@ -16,6 +16,7 @@ export {
 } from "./directory.ts";
 export { FreshCache, type FreshCacheOptions, type Versioned } from "./fresh_cache.ts";
 export {
+  domainCharactersMax,
   type Event,
   EventSchema,
   type EventState,

@@ -9,6 +9,9 @@ import * as v from "valibot";
 /** Longest name of an organisation, space, project or event, in characters. */
 export const nameCharactersMax = 200;
 
+/** Longest domain of a space with its port, in characters. */
+export const domainCharactersMax = 260;
+
 /** Settings as they were written, by section. The area that a section belongs to checks and compiles it. */
 export type Settings = Readonly<Record<string, unknown>>;
 
@@ -57,7 +60,11 @@ const uuid = v.pipe(v.string(), v.uuid());
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(nameCharactersMax));
 const settings = v.optional(v.record(v.string(), v.unknown()), {});
 const unixSeconds = v.pipe(v.number(), v.finite(), v.minValue(0));
-const domain = v.pipe(v.string(), v.maxLength(260), v.regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/));
+const domain = v.pipe(
+  v.string(),
+  v.maxLength(domainCharactersMax),
+  v.regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/),
+);
 
 /** What may be left out when a record with settings is written. */
 type WithoutSettings<T extends { settings: Settings }> = Omit<T, "settings"> & {

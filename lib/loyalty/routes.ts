@@ -90,6 +90,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       summary: "The loyalty configuration: for the user whose token is sent, or else its public part",
       auth: visitor,
       responses: { 200: { description: "The configuration", schema: EnvelopeSchema } },
+      errors: ["not_found"],
       handle: ({ principal: { space, caller } }) =>
         chain(loyalty.config(space.id), config => envelope(shownConfig(config, caller !== null))),
     }),
@@ -101,6 +102,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       auth: member,
       query: MemberQuery,
       responses: { 200: { description: "The rewards profile", schema: EnvelopeSchema } },
+      errors: ["not_found", "forbidden", "validation_failed"],
       handle: async ({ principal, query }) => envelope(await loyalty.profile(memberOf(principal, query))),
     }),
     route({
@@ -111,6 +113,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       auth: member,
       query: MemberQuery,
       responses: { 200: { description: "The notifications", schema: ListSchema } },
+      errors: ["not_found", "forbidden", "validation_failed"],
       handle: async ({ principal, query }) =>
         envelope(await loyalty.notifications(memberOf(principal, query))),
     }),
@@ -122,6 +125,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       auth: member,
       query: HistoryQuery,
       responses: { 200: { description: "The transactions", schema: ListSchema } },
+      errors: ["not_found", "forbidden", "validation_failed"],
       handle: async ({ principal, query }) =>
         envelope(await loyalty.history(memberOf(principal, query), query)),
     }),
@@ -136,7 +140,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       responses: {
         200: { description: "The action has taken effect, now or when its id was first reported" },
       },
-      errors: ["forbidden", "rate_limited"],
+      errors: ["not_found", "forbidden", "rate_limited"],
       handle: async ({ principal, query, body }): Promise<Reply> => {
         const isClientReport = principal.caller.kind === "user";
         await loyalty.report(memberOf(principal, query), { ...body, isClientReport });

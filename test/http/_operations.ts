@@ -1,6 +1,7 @@
 /** Every operation of the platform as its OpenAPI document tells it, with valid requests to start from. */
 
 import { type Answer, ids, type TestPlatform } from "../support/platform.ts";
+import { BoardWriter } from "./_boards.ts";
 
 /** The error shape of an operation. */
 export type FamilyName = "identity" | "problem";
@@ -78,6 +79,9 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
   const device = { deviceId, additionalId: "tv" };
   const registered = await world.call("/v1/user", { body: { ...anonymous, data: device } });
   const { externalId } = registered.json.data;
+  const writer = await BoardWriter.create(world);
+  await writer.put(`/projects/${ids.project}/leaderboards/goals`, "kept", { score: 1 });
+  await writer.put(`/projects/${ids.project}/events/${ids.event}/leaderboards/round_2`, "kept", { score: 1 });
   const fed = { leaderboardId: "goals" };
   const round = { leaderboardId: "round_2" };
   const list = { limit: "5", include: "somebody,nobody" };
@@ -99,6 +103,8 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
     ],
     ["listProjectLeaderboard", [{ query: list }]],
     ["listEventLeaderboard", [{ params: round, query: list }]],
+    ["getProjectLeaderboardEntry", [{ params: { ...fed, userId: "kept" } }]],
+    ["getEventLeaderboardEntry", [{ params: { ...round, userId: "kept" } }]],
     ["putProjectLeaderboardEntry", [{ params: fed, body: score }]],
     ["putEventLeaderboardEntry", [{ params: round, body: score }]],
     ["deleteProjectLeaderboardEntry", [{ params: fed }]],

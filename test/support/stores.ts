@@ -11,14 +11,17 @@ import { redisAvailable, sharedRedis } from "./redis.ts";
 export type OpenStore = (clock: () => number) => Promise<Store>;
 
 /** Declares the suite once per store. */
-export function describeOnStores(title: string, body: (open: OpenStore) => void): void {
+export function describeOnStores(
+  title: string,
+  body: (open: OpenStore, on: "memory" | "Redis") => void,
+): void {
   describe(`${title} (memory)`, () => {
-    body(async clock => createMemoryStore({ clock }));
+    body(async clock => createMemoryStore({ clock }), "memory");
   });
   describe(`${title} (Redis)`, { skip: redisAvailable() }, () => {
     body(async clock => {
       const server = await sharedRedis();
       return createRedisStore({ server: server.url, prefix: `t:${randomUUID()}:`, clock });
-    });
+    }, "Redis");
   });
 }
