@@ -8,12 +8,10 @@ import {
   seedDemo,
   version,
 } from "../lib/mod.ts";
-import type { Store } from "../lib/storage/mod.ts";
 import { demoSecret, reportDemo } from "./_demo.ts";
-import type { Server } from "./_gate.ts";
-import { overloaded } from "./_gate.ts";
+import { overloaded, type Server } from "./_gate.ts";
 import { serveHere } from "./_runtime.ts";
-import { describeStore, openStore } from "./_stores.ts";
+import { openStorage, type Storage } from "./_stores.ts";
 import type { Config } from "./config.ts";
 
 /** What a server is started with beside its settings. */
@@ -34,21 +32,25 @@ type Ids = DemoIds & { readonly isNew: boolean };
 
 /** Opens the store, listens, builds the platform under the address that it got, and says where it is. */
 export async function runServe(config: Config, options: ServeCommandOptions): Promise<Running> {
-  const store = await openStore(config);
+  const storage = await openStorage(config, options.logger);
+  const { store } = storage;
   let handler: Handler = starting;
-  const server = await serveHere((request, info) => handler(request, info), {
-    host: config.host,
-    port: config.port,
-    onError: error => options.logger.log("error", "background_work_failed", { error: String(error) }),
-  });
-  const running = { store, server, platform: null as Platform | null };
+  const running: Parts = { storage, server: null, platform: null };
   try {
+    const server = await serveHere((request, info) => handler(request, info), {
+      host: config.host,
+      port: config.port,
+      onError: error => options.logger.log("error", "background_work_failed", { error: String(error) }),
+    });
+    running.server = server;
     const ids = options.demo ? await seedDemo({ store, random: systemRandom, clock: systemClock }) : null;
     const baseUrl = config.publicUrl ?? server.url;
-    const platform = await createPlatform(await platformOptions(config, { store, baseUrl, ids, ...options }));
+    const platform = await createPlatform(
+      await platformOptions(config, { storage, baseUrl, ids, ...options }),
+    );
     running.platform = platform;
     handler = behindProxies(platform.fetch, config.trustedProxies ?? []);
-    const address = `Grandstand ${version} listens on ${server.url} (${describeStore(config)})`;
+    const address = `Grandstand ${version} listens on ${server.url} (${storage.description})`;
     const demo = ids && (await reportDemo(platform, { ids, baseUrl, file: config.demoFile }));
     return {
       announcement: demo === null ? address : `${address}\n${demo}`,
@@ -67,7 +69,7 @@ const starting: Handler = async () => {
 };
 
 interface Surroundings {
-  readonly store: Store;
+  readonly storage: Storage;
   readonly logger: Logger;
   readonly baseUrl: string;
   readonly ids: Ids | null;
@@ -75,12 +77,13 @@ interface Surroundings {
 
 async function platformOptions(
   config: Config,
-  { store, logger, baseUrl, ids }: Surroundings,
+  { storage: { store, limiter }, logger, baseUrl, ids }: Surroundings,
 ): Promise<PlatformOptions> {
   const { signatureAlgorithm, corsOrigins, metrics = false } = config;
   const defaultSpaceId = config.defaultSpaceId ?? ids?.spaceId;
   const http: HandlerOptions = {
     metrics,
+    limiter,
     ...(corsOrigins === undefined ? {} : { cors: corsOrigins.length > 0 && { origins: corsOrigins } }),
   };
   return {
@@ -109,14 +112,15 @@ function behindProxies(handler: Handler, trustedProxies: readonly string[]): Han
 }
 
 interface Parts {
-  readonly server: Server;
-  readonly platform: Platform | null;
-  readonly store: Store;
+  readonly storage: Storage;
+  server: Server | null;
+  platform: Platform | null;
 }
 
-async function stopAll({ server, platform, store }: Parts): Promise<boolean> {
-  const finished = await server.stop();
+async function stopAll({ server, platform, storage: { store, limiter } }: Parts): Promise<boolean> {
+  const finished = (await server?.stop()) ?? true;
   await platform?.close();
+  await limiter[Symbol.asyncDispose]();
   await store[Symbol.asyncDispose]();
   return finished;
 }

@@ -1,18 +1,42 @@
-import type { Store } from "../lib/storage/mod.ts";
+import type { Logger } from "../lib/http/mod.ts";
+import type { Limiter, Store } from "../lib/storage/mod.ts";
 import type { Config } from "./config.ts";
 
-/** Opens the store that the settings name; each adapter is loaded only where it is used. */
-export async function openStore(config: Config): Promise<Store> {
-  if (config.redis !== undefined) {
-    const { createRedisStore } = await import("../adapters/redis/mod.ts");
-    return createRedisStore({ server: config.redis });
-  }
-  const { createMemoryStore } = await import("../adapters/memory/mod.ts");
-  return createMemoryStore();
+/** What state lives in. */
+export interface Storage {
+  readonly store: Store;
+  readonly limiter: Limiter;
+  /** What is kept where, for people. */
+  readonly description: string;
 }
 
-/** What is kept where, for people. */
-export function describeStore(config: Config): string {
-  if (config.redis !== undefined) return "state in Redis";
-  return "state in memory only: a restart forgets it";
+/** Opens what the settings name; each adapter is loaded only where it is used. */
+export async function openStorage(config: Config, logger: Logger): Promise<Storage> {
+  if (config.redis !== undefined) return await openRedis(config.redis);
+  const { createMemoryLimiter, createMemoryStore } = await import("../adapters/memory/mod.ts");
+  const limiter = createMemoryLimiter({ clock: Date.now });
+  if (config.data === undefined) {
+    const description = "state in memory only: a restart forgets it";
+    return { store: createMemoryStore(), limiter, description };
+  }
+  const store = await openFiles(config.data, config, logger);
+  return { store, limiter, description: `state in memory and in files of ${config.data}` };
+}
+
+async function openRedis(server: string): Promise<Storage> {
+  const { createRedisLimiter, createRedisStore } = await import("../adapters/redis/mod.ts");
+  return {
+    store: createRedisStore({ server }),
+    limiter: createRedisLimiter({ server }),
+    description: "state in Redis",
+  };
+}
+
+async function openFiles(folder: string, { fsync }: Config, logger: Logger): Promise<Store> {
+  const { openFileStore } = await import("../adapters/file/mod.ts");
+  return await openFileStore(folder, {
+    ...(fsync === undefined ? {} : { fsync }),
+    onRecover: tail => logger.log("warn", "journal_tail_cut", { bytes: tail.bytes }),
+    onCompactionFailed: error => logger.log("error", "journal_compaction_failed", { error: String(error) }),
+  });
 }

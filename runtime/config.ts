@@ -105,6 +105,15 @@ const definitions = {
     otherwise: "in memory",
     schema: path,
   }),
+  fsync: variable({
+    name: "GRANDSTAND_FSYNC",
+    flag: "fsync",
+    value: "always|interval|never",
+    description:
+      "When the file of GRANDSTAND_DATA is forced to the disk: before each answer, each second, or never",
+    otherwise: "always",
+    schema: picklist(["always", "interval", "never"], "one of always, interval, never"),
+  }),
   secret: variable({
     name: "GRANDSTAND_SECRET",
     value: "text",
@@ -188,6 +197,7 @@ export interface Config {
   readonly publicUrl?: string;
   readonly redis?: string;
   readonly data?: string;
+  readonly fsync?: "always" | "interval" | "never";
   readonly secret?: string;
   readonly defaultSpaceId?: string;
   readonly signatureAlgorithm?: SignatureAlgorithm;

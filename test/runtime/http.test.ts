@@ -33,6 +33,12 @@ for (const runtime of runtimes) {
     addServerTests(runtime, async () => ({}));
   });
 
+  describe(`grandstand serve on ${runtime.name}, in files`, { skip: runtime.skip }, () => {
+    const data = join(folder, `data-${files++}`);
+    addServerTests(runtime, async () => ({ GRANDSTAND_DATA: data }));
+    addRestartTest(runtime, async () => ({ GRANDSTAND_DATA: data }));
+  });
+
   describe(`grandstand serve on ${runtime.name}, on Redis`, {
     skip: runtime.skip || redisAvailable(),
   }, () => {
@@ -41,14 +47,20 @@ for (const runtime of runtimes) {
     }
     before(async () => await (await sharedRedis()).flush());
     addServerTests(runtime, onRedis);
+    addRestartTest(runtime, onRedis);
+  });
+}
 
-    it("finds its demo again after a restart, without a secret of its own", async () => {
-      const first = await serve(runtime, await onRedis());
-      await stop(first.program);
-      const second = await serve(runtime, await onRedis());
-      assert.equal(second.demo.projectId, first.demo.projectId);
-      await stop(second.program);
-    });
+function addRestartTest(runtime: Runtime, environment: () => Promise<Record<string, string>>): void {
+  it("finds its demo again after a restart, without a secret of its own", async () => {
+    const first = await serve(runtime, await environment());
+    await stop(first.program);
+    const second = await serve(runtime, await environment());
+    assert.equal(second.demo.projectId, first.demo.projectId);
+    const board = `${second.demo.baseUrl}/projects/${second.demo.projectId}/leaderboards/overall`;
+    const { totalCount } = (await (await fetch(board)).json()) as { totalCount: number };
+    assert.equal(totalCount, 2);
+    await stop(second.program);
   });
 }
 

@@ -1,0 +1,125 @@
+/** The package's map of entries, and what its documents say of it. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { version } from "../../lib/mod.ts";
+import { variables } from "../../runtime/config.ts";
+import { files, textOf } from "./files.ts";
+
+interface Manifest {
+  readonly version: string;
+  readonly bin: Readonly<Record<string, string>>;
+  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+}
+
+const manifest = JSON.parse(textOf("package.json")) as Manifest;
+const entries = Object.entries(manifest.exports).flatMap(([name, entry]) =>
+  typeof entry === "string" ? [] : [{ name: name.replace(/^\./, "grandstand"), ...entry }],
+);
+const sourceOf = (built: string): string => built.replace("./dist/", "").replace(/(\.d)?(\.js|\.ts)$/, ".ts");
+const documents = files.filter(file => file.endsWith(".md"));
+
+interface Block {
+  readonly file: string;
+  readonly language: string;
+  readonly code: string;
+}
+
+const blocks: readonly Block[] = documents.flatMap(file =>
+  [...textOf(file).matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)].map(([, language = "", code = ""]) => ({
+    file,
+    language,
+    code,
+  })),
+);
+
+describe("the package", () => {
+  it("has a source file behind every entry and its command", () => {
+    const built = [...entries.flatMap(entry => [entry.types, entry.default]), ...Object.values(manifest.bin)];
+    assert.deepEqual(
+      built.map(sourceOf).filter(source => !files.includes(source)),
+      [],
+    );
+  });
+
+  it("resolves its own name to the same sources for the compiler", () => {
+    const { compilerOptions } = JSON.parse(textOf("tsconfig.json")) as {
+      compilerOptions: { paths: Record<string, string[]> };
+    };
+    const expected = Object.fromEntries(entries.map(entry => [entry.name, [`./${sourceOf(entry.default)}`]]));
+    assert.deepEqual(compilerOptions.paths, expected);
+  });
+
+  it("tells its own version", () => {
+    assert.equal(version, manifest.version);
+  });
+
+  it("pins every dependency exactly, and leaves ioredis to whoever uses Redis", () => {
+    const pinned = { ...manifest.dependencies, ...manifest.devDependencies };
+    assert.deepEqual(
+      Object.entries(pinned).filter(([, range]) => !/^\d+\.\d+\.\d+$/.test(range)),
+      [],
+    );
+    assert.deepEqual(Object.keys(manifest.peerDependencies), ["ioredis"]);
+  });
+});
+
+describe("the documents", () => {
+  it("name only entries that exist", () => {
+    const known = new Set(entries.map(entry => entry.name));
+    const named = blocks.flatMap(({ file, code }) =>
+      [...code.matchAll(/from\s+["'](grandstand[^"']*)["']/g)].map(([, name = ""]) => ({ file, name })),
+    );
+    assert.deepEqual(
+      named.filter(({ name }) => !known.has(name)),
+      [],
+    );
+  });
+
+  it("show code that is run: every TypeScript block is an example file of the tests", () => {
+    const examples = files.filter(file => file.startsWith("test/runtime/examples/")).map(textOf);
+    const shown = blocks.filter(({ file, language }) => file === "README.md" && language === "ts");
+    assert.deepEqual(
+      shown.filter(({ code }) => !examples.includes(code)),
+      [],
+    );
+  });
+
+  it("name only scripts and variables that exist", () => {
+    const { scripts } = JSON.parse(textOf("package.json")) as { scripts: Record<string, string> };
+    const run = documents.flatMap(file =>
+      [...textOf(file).matchAll(/npm run ([\w:-]+)/g)].map(([, name = ""]) => name),
+    );
+    assert.deepEqual(
+      run.filter(name => !(name in scripts)),
+      [],
+    );
+    const known = [
+      ...variables.map(({ name }) => name),
+      "GRANDSTAND_REQUIRE_REDIS",
+      "GRANDSTAND_REQUIRE_RUNTIMES",
+    ];
+    const named = documents.flatMap(file => textOf(file).match(/GRANDSTAND_[A-Z_]+/g) ?? []);
+    assert.deepEqual(
+      named.filter(name => !known.some(one => one === name)),
+      [],
+    );
+  });
+
+  it("link only to files that exist", () => {
+    const broken = documents.flatMap(file => {
+      const folder = file.includes("/") ? `${file.slice(0, file.lastIndexOf("/"))}/` : "";
+      const links = [...textOf(file).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)].map(
+        ([, link = ""]) => link,
+      );
+      const resolve = (link: string): string => new URL(link, `file:///${folder}`).pathname.slice(1);
+      return links.filter(
+        link => !files.some(one => one === resolve(link) || one.startsWith(`${resolve(link)}/`)),
+      );
+    });
+    assert.deepEqual(broken, []);
+  });
+});

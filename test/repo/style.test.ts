@@ -1,0 +1,119 @@
+/** The house style, as far as a test can see it. Formatting and most lint rules are biome's. */
+
+import assert from "node:assert/strict";
+import { posix } from "node:path";
+import { describe, it } from "node:test";
+import { files, importsOf, modules, sources, textOf, withoutComments } from "./files.ts";
+
+/** Most lines of a file. */
+const linesMax = 500;
+/** Lines that half of the files do not exceed. */
+const medianLinesMax = 130;
+
+const lineCount = (file: string): number => textOf(file).split("\n").length - 1;
+
+describe("the files", () => {
+  it(`have at most ${linesMax} lines`, () => {
+    const long = [...modules, ...files.filter(file => file.endsWith(".lua"))].filter(
+      file => lineCount(file) > linesMax,
+    );
+    assert.deepEqual(long, []);
+  });
+
+  it(`have a median of at most ${medianLinesMax} lines`, () => {
+    const counts = sources.map(lineCount).toSorted((a, b) => a - b);
+    assert.ok((counts[counts.length >> 1] ?? 0) <= medianLinesMax, `${counts[counts.length >> 1]}`);
+  });
+
+  it("have snake_case names", () => {
+    const wrong = modules.filter(
+      file => !/^_?[a-z0-9]+(_[a-z0-9]+)*(\.test|\.d)?\.ts$/.test(file.split("/").at(-1) ?? ""),
+    );
+    assert.deepEqual(wrong, []);
+    const folders = new Set(modules.flatMap(file => file.split("/").slice(0, -1)));
+    assert.deepEqual(
+      [...folders].filter(folder => !/^[a-z0-9]+(_[a-z0-9]+)*$/.test(folder)),
+      [],
+    );
+  });
+
+  it("stay in the folders that the project has", () => {
+    const top = new Set(files.filter(file => file.includes("/")).map(file => file.split("/")[0]));
+    assert.deepEqual([...top].sort(), [".ci", ".github", "adapters", "lib", "runtime", "test"]);
+  });
+
+  it("name no machine and no registry", () => {
+    const suspects = [/\/(?:home|Users)\/[a-z]/, /\/(?:work|root)\/[a-z]/, /registry\.[a-z]+\.(?:org|com)/];
+    const wrong = files.filter(
+      file => file !== "test/repo/style.test.ts" && suspects.some(one => one.test(textOf(file))),
+    );
+    assert.deepEqual(wrong, []);
+  });
+});
+
+describe("the product's code", () => {
+  const finds = (pattern: RegExp, among: readonly string[] = sources): string[] =>
+    among.filter(file => pattern.test(withoutComments(textOf(file))));
+
+  it("has no any and no silenced compiler", () => {
+    assert.deepEqual(finds(/[:<|,(]\s*any\b(?!["'\w])|\bas any\b/), []);
+    const silenced = modules.filter(file => /@ts-(ignore|expect-error|nocheck)/.test(textOf(file)));
+    assert.deepEqual(
+      silenced.filter(file => file !== "test/repo/style.test.ts"),
+      [],
+    );
+  });
+
+  it("has no enums, namespaces or default exports", () => {
+    assert.deepEqual(
+      finds(/^\s*(export\s+)?(const\s+)?enum\s|^\s*(export\s+)?namespace\s|^export default\b/m),
+      [],
+    );
+  });
+
+  it("has no private members of the TypeScript kind", () => {
+    assert.deepEqual(finds(/^\s+(private|protected)\s+(?!constructor\b)/m), []);
+  });
+
+  it("has no left-over work", () => {
+    assert.deepEqual(
+      files.filter(file => /\b(TODO|FIXME|XXX)\b/.test(textOf(file)) && file !== "test/repo/style.test.ts"),
+      [],
+    );
+  });
+
+  it("documents every symbol that an entry exports", () => {
+    const entries = sources.filter(file => file.endsWith("/mod.ts") || /^runtime\/[a-z]/.test(file));
+    const behind = entries.flatMap(entry =>
+      importsOf(entry)
+        .filter(specifier => specifier.startsWith("."))
+        .map(specifier => posix.join(posix.dirname(entry), specifier)),
+    );
+    assert.deepEqual([...new Set([...entries, ...behind])].flatMap(undocumented), []);
+  });
+
+  it("opens every Lua file with a header that names keys and arguments", () => {
+    const scripts = files.filter(file => file.endsWith(".lua"));
+    const bare = scripts.filter(file => {
+      const text = textOf(file);
+      const header = /^(--[^\n]*\n)+/.exec(text)?.[0] ?? "";
+      const used = ["KEYS", "ARGV"].filter(name => text.slice(header.length).includes(name));
+      return ![...used, "eturns:"].every(name => header.includes(name));
+    });
+    assert.deepEqual(bare, []);
+  });
+});
+
+/** Exported declarations without a doc comment right above them. */
+function undocumented(file: string): string[] {
+  const lines = textOf(file).split("\n");
+  return lines.flatMap((line, index) => {
+    const name = /^export (?:abstract )?(?:async )?(?:function\*?|class|interface|type|const) (\w+)/.exec(
+      line,
+    )?.[1];
+    if (name === undefined || /^export type \{/.test(line)) return [];
+    const above = lines[index - 1]?.trim() ?? "";
+    const isOverload = above.startsWith(`export function ${name}`);
+    return above.endsWith("*/") || isOverload ? [] : [`${file}:${index + 1} ${name}`];
+  });
+}

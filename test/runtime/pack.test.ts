@@ -1,0 +1,147 @@
+/** The package as users get it: packed, installed into an empty folder, imported, type checked and run. */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { type Program, start } from "./processes.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "grandstand-pack-"));
+const secret = "Zm9yIHRlc3RzIG9ubHksIG5vdCBmb3IgYW55IGRlcGxveW1lbnQ";
+const manifest = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as {
+  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+};
+const entries = Object.keys(manifest.exports)
+  .filter(entry => entry !== "./package.json")
+  .map(entry => entry.replace(/^\./, "grandstand"));
+
+function npm(
+  args: readonly string[],
+  cwd: string,
+): { readonly status: number | null; readonly output: string } {
+  const { status, stdout, stderr } = spawnSync("npm", [...args], { cwd, encoding: "utf8" });
+  return { status, output: status === 0 ? stdout : `npm ${args.join(" ")}: ${stdout}${stderr}` };
+}
+
+/** Packs and installs; answers why the tests must be skipped, or false. */
+function install(): string | false {
+  const packed = npm(["pack", "--json", "--silent", "--pack-destination", folder], root);
+  assert.equal(packed.status, 0, packed.output);
+  const [{ filename }] = JSON.parse(packed.output.replace(/^[^[]*/, "")) as [{ filename: string }];
+  const versions = ["hono", "@hono/node-server", "ioredis", "@types/node"].map(
+    name => `${name}@${manifest.devDependencies[name]}`,
+  );
+  writeFileSync(join(folder, "package.json"), '{"private": true, "type": "module"}');
+  const flags = ["--prefer-offline", "--no-audit", "--no-fund"];
+  const installed = npm(["install", ...flags, `./${filename}`, ...versions], folder);
+  const offline = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH/.test(installed.output);
+  const required = process.env.GRANDSTAND_REQUIRE_RUNTIMES === "1";
+  if (installed.status !== 0 && offline && !required) return "the package registry cannot be reached";
+  assert.equal(installed.status, 0, installed.output);
+  return false;
+}
+
+function node(...args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
+  assert.equal(status, 0, stdout + stderr);
+  return stdout;
+}
+
+after(() => rmSync(folder, { recursive: true }));
+
+describe("the packed package", { skip: install() }, () => {
+  it("holds the build and nothing else", () => {
+    const installed = join(folder, "node_modules/grandstand");
+    for (const absent of ["lib", "adapters", "runtime", "test"])
+      assert.ok(!existsSync(join(installed, absent)));
+    for (const present of ["dist", "README.md", "LICENSE"])
+      assert.ok(existsSync(join(installed, present)), present);
+  });
+
+  it("offers every entry of its exports map", () => {
+    const script = entries.map(entry => `await import("${entry}")`).join("\n");
+    writeFileSync(join(folder, "imports.js"), script);
+    node("imports.js");
+  });
+
+  it("keeps Node out of what its standards-only entries load", () => {
+    const entriesOfLib = ["mod", "http/mod", "auth/mod", "storage/mod", "leaderboards/mod", "loyalty/mod"];
+    const dist = join(folder, "node_modules/grandstand/dist");
+    const starts = [
+      ...entriesOfLib.map(entry => `${dist}/lib/${entry}.js`),
+      `${dist}/adapters/memory/mod.js`,
+    ];
+    for (const file of reachable(starts)) {
+      assert.doesNotMatch(readFileSync(file, "utf8"), /from "node:|import\("node:|require\(/, file);
+    }
+  });
+
+  it("declares types that a strict project accepts", () => {
+    const imports = entries.map(
+      (entry, index) => `import * as m${index} from "${entry}";\nconsole.log(m${index});`,
+    );
+    const example =
+      "import { createPlatform, MasterSecret } from 'grandstand';\nimport { createMemoryStore } from 'grandstand/memory';\nconst p = await createPlatform({ store: createMemoryStore(), secret: new MasterSecret('x') });\nconst n: number = (await p.fetch(new Request('http://x/'))).status;\nconsole.log(n);";
+    writeFileSync(join(folder, "types.ts"), `${imports.join("\n")}\n${example}\n`);
+    const flags = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2023", "--types", "node"];
+    node(join(root, "node_modules/typescript/bin/tsc"), ...flags, "types.ts");
+  });
+
+  it("runs its command", async () => {
+    const bin = join(folder, "node_modules/.bin/grandstand");
+    assert.equal(spawnSync(bin, ["--help"], { encoding: "utf8" }).status, 0);
+    const program = start([bin, "serve", "--demo", "--port", "0"]);
+    const [, url] = await program.match(/listens on (\S+)/);
+    assert.equal((await fetch(`${url}/readyz`)).status, 200);
+    program.signal("SIGTERM");
+    assert.equal(await program.ended, 0);
+  });
+
+  for (const example of ["node_http", "hono"]) {
+    it(`embeds as the example ${example} says`, async context => {
+      const source = join(root, `test/runtime/examples/${example}.ts`);
+      mkdirSync(join(folder, "examples"), { recursive: true });
+      copyFileSync(source, join(folder, `examples/${example}.ts`));
+      const tsx = fileURLToPath(import.meta.resolve("tsx"));
+      const program: Program = start(
+        [process.execPath, "--import", `file://${tsx}`, join(folder, `examples/${example}.ts`)],
+        {
+          GRANDSTAND_SECRET: secret,
+          PORT: "0",
+        },
+      );
+      context.after(() => program.signal("SIGKILL"));
+      const [, port] = await program.match(/port: (\d+)/);
+      assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200);
+      const unknown = await fetch(`http://127.0.0.1:${port}/v1/user`, { method: "POST", body: "x" });
+      assert.equal(unknown.status, 415);
+    });
+  }
+});
+
+/** The files and all that they import statically from the package. */
+function reachable(starts: readonly string[]): Set<string> {
+  const found = new Set<string>();
+  const waiting = [...starts];
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    if (found.has(file)) continue;
+    found.add(file);
+    for (const [, specifier = ""] of readFileSync(file, "utf8").matchAll(/(?:from|import)\s*"(\.[^"]+)"/g)) {
+      waiting.push(join(file, "..", specifier));
+    }
+  }
+  return found;
+}
