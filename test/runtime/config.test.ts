@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type ConfigResult, readConfig, variables } from "../../runtime/config.ts";
+
+const secret = "Zm9yIHRlc3RzIG9ubHksIG5vdCBmb3IgYW55IGRlcGxveW1lbnQ";
+
+function read(environment: Record<string, string>, flags: Record<string, string> = {}): ConfigResult {
+  return readConfig({ environment: { GRANDSTAND_SECRET: secret, ...environment }, flags, demo: false });
+}
+
+function problemsOf(
+  environment: Record<string, string>,
+  flags: Record<string, string> = {},
+): readonly string[] {
+  const result = read(environment, flags);
+  return result.ok ? [] : result.problems;
+}
+
+describe("the settings", () => {
+  it("have defaults for everything but the secret", () => {
+    const config = { host: "127.0.0.1", port: 8787, log: "info" };
+    assert.deepEqual(readConfig({ environment: {}, flags: {}, demo: true }), { ok: true, config });
+    assert.deepEqual(read({}), { ok: true, config: { ...config, secret } });
+    assert.equal(readConfig({ environment: {}, flags: {}, demo: false }).ok, false);
+  });
+
+  it("come typed from the environment", () => {
+    const result = read({
+      GRANDSTAND_HOST: "::1",
+      GRANDSTAND_PORT: "0",
+      GRANDSTAND_PUBLIC_URL: "https://play.example.org/base",
+      GRANDSTAND_REDIS: "redis://a:6379, rediss://b:6380",
+      GRANDSTAND_DEFAULT_SPACE: "main",
+      GRANDSTAND_SIGNATURE_ALGORITHM: "ES256",
+      GRANDSTAND_TRUSTED_PROXIES: "10.0.0.0/8, ::1",
+      GRANDSTAND_CORS_ORIGINS: "https://a.example, http://localhost:3000",
+      GRANDSTAND_LOG: "silent",
+      GRANDSTAND_METRICS: "on",
+      GRANDSTAND_FSYNC: "interval",
+      GRANDSTAND_DEMO_FILE: "demo.json",
+    });
+    assert.deepEqual(result, {
+      ok: true,
+      config: {
+        host: "::1",
+        port: 0,
+        publicUrl: "https://play.example.org/base",
+        redis: "redis://a:6379,rediss://b:6380",
+        secret,
+        defaultSpaceId: "main",
+        signatureAlgorithm: "ES256",
+        trustedProxies: ["10.0.0.0/8", "::1"],
+        corsOrigins: ["https://a.example", "http://localhost:3000"],
+        log: "silent",
+        metrics: true,
+        fsync: "interval",
+        demoFile: "demo.json",
+      },
+    });
+  });
+
+  it("come from a flag before the environment, and an empty variable is none", () => {
+    const result = read({ GRANDSTAND_PORT: "1", GRANDSTAND_HOST: "" }, { port: "2" });
+    assert.ok(result.ok);
+    assert.deepEqual([result.config.port, result.config.host], [2, "127.0.0.1"]);
+  });
+
+  it("tell what each wrong value must be", () => {
+    const wrong: [string, string, RegExp][] = [
+      ["GRANDSTAND_HOST", "a b", /a host name or address/],
+      ["GRANDSTAND_PORT", "65536", /a port from 0 to 65535/],
+      ["GRANDSTAND_PORT", "1e3", /a port from 0 to 65535/],
+      ["GRANDSTAND_PUBLIC_URL", "https://x.example/", /without .* slash at its end/],
+      ["GRANDSTAND_PUBLIC_URL", "ftp://x.example", /http or https URL/],
+      ["GRANDSTAND_REDIS", "localhost:6379", /redis:\/\//],
+      ["GRANDSTAND_SECRET", "short", /hard to guess/],
+      ["GRANDSTAND_SIGNATURE_ALGORITHM", "HS256", /one of EdDSA/],
+      ["GRANDSTAND_TRUSTED_PROXIES", "10.0.0.0/99", /addresses or networks/],
+      ["GRANDSTAND_CORS_ORIGINS", "https://a.example/path", /origins such as/],
+      ["GRANDSTAND_LOG", "trace", /one of debug, info, warn, error, silent/],
+      ["GRANDSTAND_METRICS", "yes", /on or off/],
+      ["GRANDSTAND_FSYNC", "sometimes", /one of always, interval, never/],
+    ];
+    for (const [name, value, message] of wrong) {
+      const problems = problemsOf({ [name]: value });
+      assert.equal(problems.length, 1, name);
+      assert.match(problems[0] ?? "", new RegExp(`^${name} must be `));
+      assert.match(problems[0] ?? "", message);
+    }
+  });
+
+  it("name the flag where the flag is wrong", () => {
+    assert.deepEqual(problemsOf({}, { port: "x" }), ["--port must be a port from 0 to 65535"]);
+  });
+
+  it("keep state in one place", () => {
+    const problems = problemsOf({ GRANDSTAND_REDIS: "redis://localhost", GRANDSTAND_DATA: "data" });
+    assert.deepEqual(problems.length, 1);
+    assert.match(problems[0] ?? "", /must not both be set/);
+  });
+
+  it("understand * and none as origins", () => {
+    for (const [text, origins] of [
+      ["*", "*"],
+      ["none", []],
+    ] as const) {
+      const result = read({ GRANDSTAND_CORS_ORIGINS: text });
+      assert.ok(result.ok);
+      assert.deepEqual(result.config.corsOrigins, origins);
+    }
+  });
+
+  it("have no flag for the secret", () => {
+    assert.equal(variables.find(({ name }) => name === "GRANDSTAND_SECRET")?.flag, undefined);
+  });
+});
