@@ -17,8 +17,16 @@ const all: Import[] = sources.flatMap(from =>
   })),
 );
 
-/** Folders of lib/ that areas may build on; every other folder of lib/ is an area. */
-const shared = ["auth", "directory", "errors", "expressions", "http", "ports", "space_tokens", "storage"];
+/** Folders of lib/ that areas may build on, from the ground up; every other folder of lib/ is an area. */
+const floors = [
+  ["errors"],
+  ["storage"],
+  ["http"],
+  ["auth"],
+  ["directory"],
+  ["expressions", "ports", "space_tokens"],
+];
+const shared = floors.flat();
 /** The files at the top of lib/ are the composition root. */
 const isComposition = (file: string): boolean => /^lib\/[^/]+\.ts$/.test(file);
 const roomOf = (file: string): string => file.split("/")[1] ?? "";
@@ -76,6 +84,17 @@ describe("imports", () => {
         ({ from, to }) =>
           isShared(from) && to.startsWith("lib/") && (isComposition(to) || !shared.includes(roomOf(to))),
       ),
+      [],
+    );
+  });
+
+  it("of shared rooms point down, floor by floor", () => {
+    const floorOf = (file: string): number =>
+      file.startsWith("lib/") && !isComposition(file)
+        ? floors.findIndex(floor => floor.includes(roomOf(file)))
+        : -1;
+    assert.deepEqual(
+      forbidden(({ from, to }) => floorOf(from) >= 0 && floorOf(to) > floorOf(from)),
       [],
     );
   });
