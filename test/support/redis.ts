@@ -36,11 +36,14 @@ export function startRedis(
 }
 
 /** Starts three masters, gives each a third of the slots and resolves when all of them report the state `ok`. */
-export async function startCluster(): Promise<RedisCluster> {
-  const args = ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000"];
+export async function startCluster(
+  options: { readonly durable?: boolean; readonly args?: readonly string[] } = {},
+): Promise<RedisCluster> {
+  const args = ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000", ...(options.args ?? [])];
   const nodes: RedisProcess[] = [];
   for (let index = 0; index < masterCount; index++) {
-    nodes.push(await RedisProcess.start([...args, "--cluster-config-file", `nodes-${index}.conf`]));
+    const file = `nodes-${index}.conf`;
+    nodes.push(await startRedis({ ...options, args: [...args, "--cluster-config-file", file] }));
   }
   await Promise.all(nodes.map((node, index) => assignSlots(node, index)));
   const [first] = nodes;

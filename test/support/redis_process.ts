@@ -126,7 +126,9 @@ export class RedisProcess {
 
   /** Runs one command over a connection of its own. */
   async command(name: string, ...args: (string | number)[]): Promise<unknown> {
-    const client = new Redis({ path: this.socket, lazyConnect: true, retryStrategy: () => null });
+    // Without the ready check, so that a server that is busy or still loads its data can be commanded too.
+    const options = { lazyConnect: true, enableReadyCheck: false, retryStrategy: () => null };
+    const client = new Redis({ path: this.socket, ...options });
     client.on("error", () => {});
     try {
       await client.connect();

@@ -1,0 +1,264 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { Redis } from "ioredis";
+import { answerMsMax, createRedisStore, pendingCallsMax } from "../../../adapters/redis/mod.ts";
+import { AppError } from "../../../lib/errors/mod.ts";
+import type { Store } from "../../../lib/storage/contract.ts";
+import { type RedisProcess, redisAvailable, sharedRedis, startRedis, until } from "../../support/redis.ts";
+import { freshPrefix } from "./fixture.ts";
+import { Load } from "./load.ts";
+
+/** Room for a busy machine on top of the promised time. */
+const graceMs = 700;
+const unavailable = { name: "AppError", code: "storage_unavailable" };
+
+function put(store: Store): Promise<unknown> {
+  return store.commit("p", { writes: [{ type: "put", key: "k", value: "1" }] });
+}
+
+function fails(action: Promise<unknown>, message: RegExp): Promise<boolean> {
+  return action.then(
+    () => false,
+    error => message.test(`${error}`),
+  );
+}
+
+/** Retries until the store works again, without anything being restarted. */
+function recovers(store: Store): Promise<void> {
+  return until("the store works again", () =>
+    put(store).then(
+      () => true,
+      () => false,
+    ),
+  );
+}
+
+describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
+  it("reports every commit truthfully when the server is killed and started again", async () => {
+    const server = await startRedis({ durable: true });
+    await using store = createRedisStore({ server: server.url });
+    const load = new Load(store);
+    await load.more("ok", 500);
+    await server.kill();
+    await load.more("storage_unavailable", 200);
+    await server.launch();
+    await load.more("ok", 500);
+    await load.stop();
+    assert.ok(load.count("outcome_unknown") > 0, "the kill met no commit under way");
+    assert.ok(load.slowestMs < answerMsMax + graceMs, `an answer took ${load.slowestMs} ms`);
+    await load.verify();
+    await server.kill();
+  });
+
+  it("reports every commit truthfully when its connections are killed again and again", async () => {
+    const server = await startRedis();
+    await using store = createRedisStore({ server: `unix://${server.socket}` });
+    const load = new Load(store);
+    for (let round = 0; round < 10; round++) {
+      await load.more("ok", 200);
+      await server.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+    }
+    await load.more("ok", 200);
+    await load.stop();
+    assert.ok(load.count("outcome_unknown") > 0, "the kills met no commit under way");
+    await load.verify();
+    await server.kill();
+  });
+
+  it("never sends a commit twice, whatever the settings of a given client", async () => {
+    const server = await startRedis();
+    const given = new Redis(server.url, { autoResendUnfulfilledCommands: true, lazyConnect: true });
+    await using store = createRedisStore({ server: given });
+    const load = new Load(store);
+    await load.more("ok", 200);
+    await server.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+    await load.more("ok", 200);
+    await load.stop();
+    await load.verify();
+    given.disconnect();
+    await server.kill();
+  });
+
+  it("answers in time while the server hangs and works on when it runs again", async () => {
+    const server = await startRedis();
+    await using store = createRedisStore({ server: server.url });
+    const load = new Load(store);
+    await load.more("ok", 200);
+    server.freeze();
+    await load.more("outcome_unknown", 64);
+    const start = performance.now();
+    await assert.rejects(store.ping(), unavailable);
+    assert.ok(performance.now() - start < answerMsMax + graceMs, "the ping took too long");
+    server.thaw();
+    await load.more("ok", 200);
+    await load.stop();
+    assert.ok(load.slowestMs < answerMsMax + graceMs, `an answer took ${load.slowestMs} ms`);
+    await load.verify();
+    await server.kill();
+  });
+
+  it("reloads its scripts when the server has forgotten them", async () => {
+    const server = await startRedis();
+    await using store = createRedisStore({ server: server.url });
+    const load = new Load(store);
+    for (let round = 0; round < 5; round++) {
+      await load.more("ok", 200);
+      await server.command("SCRIPT", "FLUSH");
+    }
+    await load.more("ok", 200);
+    await load.stop();
+    assert.equal(load.count("ok"), load.outcomes.length);
+    await load.verify();
+    await server.kill();
+  });
+
+  it("answers reads whose connection is lost on the way", async () => {
+    const server = await startRedis();
+    await using store = createRedisStore({ server: server.url });
+    await put(store);
+    await server.pause(300);
+    const reads = Array.from({ length: 64 }, (_, index) =>
+      index % 2 === 0
+        ? store.read("p", [{ type: "record", key: "k" }])
+        : store.read("p", [
+            { type: "record", key: "k" },
+            { type: "board", key: "b", limit: 1 },
+          ]),
+    );
+    await server.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+    for (const [record] of await Promise.all(reads)) assert.equal(record?.value, "1");
+    await server.kill();
+  });
+
+  it("fails in time where there is no server, and works as soon as there is one", async () => {
+    const server = await startRedis();
+    await server.kill();
+    await using store = createRedisStore({ server: server.url });
+    const start = performance.now();
+    await assert.rejects(put(store), { ...unavailable, retryAfterMs: 1_000 });
+    await assert.rejects(store.read("p", [{ type: "record", key: "k" }]), unavailable);
+    await assert.rejects(store.read("p", [{ type: "standing", key: "k", member: "m" }]), unavailable);
+    await assert.rejects(store.ping(), unavailable);
+    assert.ok(performance.now() - start < 4 * (answerMsMax + graceMs), "four failures took too long");
+    await server.launch();
+    await recovers(store);
+    await store.ping();
+    await server.kill();
+  });
+
+  it("accepts no more calls than it can keep in mind while the server hangs", async () => {
+    const server = await startRedis();
+    await using store = createRedisStore({ server: server.url });
+    await put(store);
+    server.freeze();
+    const calls = Array.from({ length: pendingCallsMax + 1 }, () =>
+      put(store).catch((error: unknown) => error),
+    );
+    const last = await calls.at(-1);
+    assert.ok(last instanceof AppError && last.code === "storage_unavailable", String(last));
+    server.thaw();
+    await Promise.all(calls);
+    await recovers(store);
+    await server.kill();
+  });
+
+  it("is not closed before the commits under way are answered, and afterwards refuses", async () => {
+    const server = await sharedRedis();
+    const store = createRedisStore({ server: server.url, prefix: freshPrefix() });
+    const commits = Array.from({ length: 50 }, () => put(store));
+    await commits[0];
+    await Promise.all([store[Symbol.asyncDispose](), ...commits]);
+    await assert.rejects(put(store), unavailable);
+    await createRedisStore({ server: server.url })[Symbol.asyncDispose]();
+  });
+});
+
+describe("a Redis store whose server refuses", { skip: redisAvailable() }, () => {
+  const refusals: readonly [name: string, cause: Action, cure: Action][] = [
+    [
+      "is out of memory",
+      server => server.command("CONFIG", "SET", "maxmemory", "1"),
+      server => server.command("CONFIG", "SET", "maxmemory", "0"),
+    ],
+    [
+      "has too few replicas",
+      server => server.command("CONFIG", "SET", "min-replicas-to-write", "1"),
+      server => server.command("CONFIG", "SET", "min-replicas-to-write", "0"),
+    ],
+    [
+      "is a replica",
+      server => server.command("REPLICAOF", "127.0.0.1", "1"),
+      server => server.command("REPLICAOF", "NO", "ONE"),
+    ],
+  ];
+  for (const [name, cause, cure] of refusals) {
+    it(`reports that nothing was applied where the server ${name}, and recovers`, async () => {
+      const server = await startRedis();
+      await using store = createRedisStore({ server: server.url });
+      await put(store);
+      await cause(server);
+      const batch = {
+        writes: [
+          { type: "append", key: "l", value: "1", at: 1, maxLength: 5 },
+          { type: "put", key: "new", value: "1" },
+        ],
+      } as const;
+      await assert.rejects(store.commit("p", batch), unavailable);
+      await cure(server);
+      await recovers(store);
+      assert.deepEqual(
+        await store.read("p", [
+          { type: "log", key: "l", limit: 5 },
+          { type: "record", key: "new" },
+        ]),
+        [[], null],
+      );
+      await server.kill();
+    });
+  }
+
+  it("reports that nothing was applied while another script keeps the server busy", async () => {
+    const server = await startRedis({ args: ["--lua-time-limit", "50"] });
+    await using store = createRedisStore({ server: server.url });
+    await put(store);
+    const endless = server.command("EVAL", "while true do end", 0).catch((error: unknown) => error);
+    await until("the server is busy", () => fails(server.command("PING"), /BUSY/));
+    await assert.rejects(put(store), unavailable);
+    await server.command("SCRIPT", "KILL");
+    await endless;
+    await recovers(store);
+    await server.kill();
+  });
+
+  it("reports that nothing was applied while the server loads its data, and then finds it", async () => {
+    const server = await startRedis({ durable: true, args: ["--key-load-delay", "300"] });
+    await using store = createRedisStore({ server: server.url });
+    // A loading server listens only after every 1,024 commands.
+    for (let batch = 0; batch < 8; batch++) {
+      const keys = Array.from({ length: 1_000 }, (_, index) => `k${batch * 1_000 + index}`);
+      await store.commit("p", { writes: keys.map(key => ({ type: "put", key, value: "1" })) });
+    }
+    await server.kill();
+    const launched = server.launch();
+    await until("the server loads", () => fails(server.command("PING"), /LOADING/));
+    await assert.rejects(put(store), unavailable);
+    await launched;
+    await recovers(store);
+    assert.equal((await store.read("p", [{ type: "record", key: "k7999" }]))[0]?.value, "1");
+    await server.kill();
+  });
+
+  it("reports an unknown outcome, and an internal error of a read, where a key is not of its making", async () => {
+    const server = await sharedRedis();
+    const prefix = freshPrefix();
+    await using store = createRedisStore({ server: server.url, prefix });
+    await server.command("SET", `${prefix}{p}bb`, "no board");
+    const score = { type: "score", op: "set", key: "b", member: "m", score: 1 } as const;
+    await assert.rejects(store.commit("p", { writes: [score] }), { code: "outcome_unknown" });
+    await assert.rejects(store.read("p", [{ type: "board", key: "b", limit: 1 }]), {
+      code: "internal_error",
+    });
+  });
+});
+
+type Action = (server: RedisProcess) => Promise<unknown>;
