@@ -56,7 +56,8 @@ export interface Event {
   readonly settings: Settings;
 }
 
-const uuid = v.pipe(v.string(), v.uuid());
+/** Lower-case, as every look-up is. */
+const uuid = v.pipe(v.string(), v.uuid(), v.toLowerCase());
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(nameCharactersMax));
 const settings = v.optional(v.record(v.string(), v.unknown()), {});
 const unixSeconds = v.pipe(v.number(), v.finite(), v.minValue(0));

@@ -4,11 +4,12 @@
  * @module
  */
 
-import * as v from "valibot";
+import type * as v from "valibot";
 import { AppError } from "../errors/mod.ts";
 import type { Store, Write } from "../storage/contract.ts";
+import { type CheckedSeed, checkSeed } from "./_check_seed.ts";
 import { directoryPartition, domainPartition } from "./_partitions.ts";
-import { EventSchema, OrganisationSchema, ProjectSchema, type Space, SpaceSchema } from "./records.ts";
+import type { EventSchema, OrganisationSchema, ProjectSchema, Space, SpaceSchema } from "./records.ts";
 
 /** A whole directory as one document. */
 export interface Seed {
@@ -20,33 +21,19 @@ export interface Seed {
   readonly loyalty?: Readonly<Record<string, unknown>>;
 }
 
-const SeedSchema = v.object({
-  organisations: v.array(OrganisationSchema),
-  spaces: v.array(SpaceSchema),
-  projects: v.array(ProjectSchema),
-  events: v.array(EventSchema),
-  loyalty: v.optional(v.record(v.pipe(v.string(), v.uuid()), v.unknown()), {}),
-});
-
 /**
  * Creates or replaces every record of the document. Records that it does not name stay as they are.
  *
- * @throws {AppError} `validation_failed` where the document is not well formed or names a parent that it lacks;
- * `conflict` where another space holds a domain. Nothing is written when the document is at fault.
+ * @throws {AppError} `validation_failed` with the pointer of every fault: the document is not well formed, names an id or
+ * domain twice, or names a parent that it lacks; `conflict` where another space holds a domain. Nothing is written then.
  */
 export async function seedDirectory(store: Store, document: Seed): Promise<void> {
-  const seed = checked(document);
-  for (const space of seed.spaces) await claimDomain(store, space);
+  const seed = checkSeed(document);
+  await requireFreeDomains(store, seed);
   for (const organisation of seed.organisations) {
     await put(store, directoryPartition("organisation", organisation.id), [["organisation", organisation]]);
   }
-  for (const space of seed.spaces) {
-    const loyalty = seed.loyalty[space.id];
-    await put(store, directoryPartition("space", space.id), [
-      ["space", space],
-      ...(loyalty === undefined ? [] : [["loyalty", loyalty] as const]),
-    ]);
-  }
+  for (const space of seed.spaces) await putSpace(store, space, seed.loyalty[space.id]);
   for (const project of seed.projects) {
     await put(store, directoryPartition("project", project.id), [["project", project]]);
   }
@@ -61,54 +48,46 @@ export async function seedDirectory(store: Store, document: Seed): Promise<void>
   }
 }
 
-function checked(document: Seed): v.InferOutput<typeof SeedSchema> {
-  const result = v.safeParse(SeedSchema, document);
-  if (!result.success) {
-    throw new AppError("validation_failed", "Cannot seed the directory as the document is not well formed", {
-      fields: result.issues.map(issue => ({
-        pointer: `/${issue.path?.map(item => String(item.key)).join("/") ?? ""}`,
-        detail: issue.message,
-      })),
-    });
+async function requireFreeDomains(store: Store, { spaces }: CheckedSeed): Promise<void> {
+  for (const { id, domain } of spaces) {
+    if (domain === undefined) continue;
+    const [holder] = await store.read(domainPartition(domain), [{ type: "record", key: "space" }]);
+    if (holder !== null && holder.value !== JSON.stringify(id)) throw taken(domain);
   }
-  const seed = result.output;
-  const known = (list: readonly { id: string }[]): Set<string> => new Set(list.map(({ id }) => id));
-  const [organisations, spaces, projects] = [
-    known(seed.organisations),
-    known(seed.spaces),
-    known(seed.projects),
-  ];
-  const orphans = [
-    ...seed.spaces.filter(space => !organisations.has(space.organisationId)),
-    ...seed.projects.filter(project => !spaces.has(project.spaceId)),
-    ...seed.events.filter(event => !projects.has(event.projectId)),
-  ];
-  if (orphans.length > 0) {
-    const ids = orphans.map(({ id }) => id).join(", ");
-    throw new AppError(
-      "validation_failed",
-      `Cannot seed the directory as these records lack their parent: ${ids}`,
-    );
-  }
-  return seed;
 }
 
-async function claimDomain(store: Store, space: Space): Promise<void> {
-  if (space.domain === undefined) return;
-  const partition = domainPartition(space.domain);
-  const value = JSON.stringify(space.id);
+/** Claims the domain first and gives an earlier one up last, so that the space can be reached all the time. */
+async function putSpace(store: Store, space: Space, loyalty: unknown): Promise<void> {
+  const partition = directoryPartition("space", space.id);
+  const [old] = await store.read(partition, [{ type: "record", key: "space" }]);
+  await claimDomain(store, space);
+  await put(store, partition, [
+    ["space", space],
+    ...(loyalty === undefined ? [] : [["loyalty", loyalty] as const]),
+  ]);
+  const given = old === null ? undefined : (JSON.parse(old.value) as Space).domain;
+  if (given !== undefined && given !== space.domain) {
+    await store.commit(domainPartition(given), {
+      writes: [{ type: "delete", shape: "record", key: "space" }],
+    });
+  }
+}
+
+async function claimDomain(store: Store, { id, domain }: Space): Promise<void> {
+  if (domain === undefined) return;
+  const partition = domainPartition(domain);
+  const value = JSON.stringify(id);
   const claim = await store.commit(partition, {
     checks: [{ key: "space", version: null }],
     writes: [{ type: "put", key: "space", value }],
   });
   if (claim.ok) return;
   const [holder] = await store.read(partition, [{ type: "record", key: "space" }]);
-  if (holder?.value !== value) {
-    throw new AppError(
-      "conflict",
-      `Cannot give the domain ${space.domain} to a space as another space holds it`,
-    );
-  }
+  if (holder?.value !== value) throw taken(domain);
+}
+
+function taken(domain: string): AppError {
+  return new AppError("conflict", `Cannot give the domain ${domain} to a space as another space holds it`);
 }
 
 async function put(

@@ -88,7 +88,7 @@ class Compiler<S> {
     this.#count(pointer);
     if (depth > depthMax) throw fault(pointer, `nest conditions at most ${depthMax} deep`);
     const [operator, argument] = single(source, pointer);
-    const at = `${pointer}/${operator}`;
+    const at = `${pointer}/${escapeToken(operator)}`;
     if (operator === "all" || operator === "any") return this.#group(operator, argument, at, depth);
     if (operator === "not") {
       const inner = this.condition(argument, at, depth + 1);
@@ -175,6 +175,11 @@ function single(source: unknown, pointer: string): [operator: string, argument: 
     if (entry !== undefined && others.length === 0) return entry;
   }
   throw fault(pointer, "give an object with one operator");
+}
+
+/** A reference token of RFC 6901, cut where somebody wrote a novel for an operator. */
+function escapeToken(token: string): string {
+  return token.slice(0, 64).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 function fault(pointer: string, detail: string): AppError {

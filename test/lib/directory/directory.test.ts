@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import {
+  createDirectory,
+  type Directory,
+  directoryAgeMsMax,
+  domainCharactersMax,
+  type EventState,
+  seedDirectory,
+} from "../../../lib/directory/mod.ts";
+import type { Read, Results } from "../../../lib/storage/mod.ts";
+import { createTestClock } from "../../support/clock.ts";
+import { ids, otherHost, seed } from "../../support/platform.ts";
+import { describeOnStores } from "../../support/stores.ts";
+import { WatchedStore } from "../../support/watched_store.ts";
+
+/** Counts reads as well. */
+class CountingStore extends WatchedStore {
+  reads = 0;
+
+  override read<const Q extends readonly Read[]>(partition: string, queries: Q): Promise<Results<Q>> {
+    this.reads += 1;
+    return super.read(partition, queries);
+  }
+}
+
+const [match] = seed.events;
+assert.ok(match !== undefined);
+const eventAt = (number: number, state: EventState) => ({
+  ...match,
+  id: `0d000000-0000-4000-8000-00000000010${number}`,
+  state,
+  startAt: match.startAt + number,
+});
+
+describeOnStores("the directory", open => {
+  async function opened(t: { after(end: () => Promise<void>): void }) {
+    const clock = createTestClock();
+    const store = new CountingStore(await open(clock.now));
+    t.after(() => store[Symbol.asyncDispose]());
+    await seedDirectory(store, seed);
+    store.reads = 0;
+    const directory: Directory = createDirectory({ store, clock: clock.now, defaultSpaceId: ids.space });
+    return { clock, store, directory };
+  }
+
+  it("answers without a promise and without a read while a record is fresh", async t => {
+    const { clock, store, directory } = await opened(t);
+    const first = await directory.project(ids.project);
+    clock.advance(directoryAgeMsMax - 1);
+    assert.equal(directory.project(ids.project), first);
+    assert.equal(store.reads, 1);
+    clock.advance(1);
+    assert.ok(directory.project(ids.project) instanceof Promise);
+  });
+
+  it("lets 64 callers share one read", async t => {
+    const { store, directory } = await opened(t);
+    const found = await Promise.all(Array.from({ length: 64 }, () => directory.project(ids.project)));
+    assert.equal(new Set(found).size, 1);
+    assert.equal(store.reads, 1);
+  });
+
+  it("shows a change within a second, and keeps the object of what did not change", async t => {
+    const { clock, store, directory } = await opened(t);
+    const [before, space] = [await directory.project(ids.project), await directory.space(ids.space)];
+    const loyalty = await directory.loyalty(ids.space);
+    await seedDirectory(store, {
+      ...seed,
+      projects: seed.projects.map(project => ({ ...project, name: "New" })),
+    });
+    assert.ok(directoryAgeMsMax < 1_000);
+    clock.advance(directoryAgeMsMax);
+    const after = await directory.project(ids.project);
+    assert.deepEqual([before?.name, after?.name], ["Club app", "New"]);
+    assert.deepEqual(await directory.space(ids.space), space);
+    assert.deepEqual((await directory.loyalty(ids.space))?.document, loyalty?.document);
+    clock.advance(directoryAgeMsMax);
+    assert.equal(await directory.project(ids.project), after);
+  });
+
+  it("shows a record that was not there before within a second", async t => {
+    const { clock, store, directory } = await opened(t);
+    const added = eventAt(9, "future");
+    assert.equal(await directory.event(ids.project, added.id), null);
+    await seedDirectory(store, { ...seed, events: [added] });
+    clock.advance(directoryAgeMsMax);
+    assert.equal((await directory.event(ids.project, added.id))?.id, added.id);
+  });
+
+  it("finds the event that runs and started last, and the finished one that started last", async t => {
+    const { store, directory } = await opened(t);
+    const events = [
+      eventAt(1, "past"),
+      eventAt(2, "on_demand"),
+      eventAt(3, "current"),
+      eventAt(4, "current"),
+      eventAt(5, "future"),
+    ];
+    await seedDirectory(store, { ...seed, events: events.toReversed() });
+    assert.equal((await directory.event(ids.project, "current"))?.id, events[3]?.id);
+    assert.equal((await directory.event(ids.project, "latest"))?.id, events[1]?.id);
+    assert.equal(await directory.event(ids.otherProject, "current"), null);
+  });
+
+  it("moves an alias on within a second, also between events that one commit wrote", async t => {
+    const { clock, store, directory } = await opened(t);
+    const [first, last] = [eventAt(1, "past"), eventAt(2, "past")];
+    const partition = `p:${ids.project}:directory`;
+    // One commit gives all the records that it puts the same version.
+    await store.commit(partition, {
+      writes: [first, last].flatMap(event => [
+        { type: "put", key: `event:${event.id}`, value: JSON.stringify({ ...event, settings: {} }) },
+        { type: "score", op: "set", key: "events", member: event.id, score: event.startAt },
+      ]),
+    });
+    assert.equal((await directory.event(ids.project, "latest"))?.id, last.id);
+    await store.commit(partition, {
+      writes: [{ type: "delete", shape: "record", key: `event:${last.id}` }],
+    });
+    clock.advance(directoryAgeMsMax);
+    assert.equal((await directory.event(ids.project, "latest"))?.id, first.id);
+  });
+
+  it("knows no event by anything but its id or an alias, without asking the store", async t => {
+    const { store, directory } = await opened(t);
+    for (const name of [
+      "",
+      "x",
+      "__proto__",
+      "CURRENT",
+      `${ids.event}/x`,
+      `event:${ids.event}`,
+      "a".repeat(2_000),
+      "\ud800",
+    ]) {
+      assert.equal(directory.event(ids.project, name), null);
+    }
+    assert.equal(store.reads, 0);
+    assert.equal((await directory.event(ids.project, ids.event.toUpperCase()))?.id, ids.event);
+    assert.equal(await directory.event(ids.otherProject, ids.event), null);
+  });
+
+  it("finds the space of a host in any case, and the default space of any other", async t => {
+    const { store, directory } = await opened(t);
+    assert.equal((await directory.spaceOfHost(otherHost.toUpperCase()))?.id, ids.otherSpace);
+    for (const host of ["", "nobody.example", "a".repeat(domainCharactersMax)]) {
+      assert.equal((await directory.spaceOfHost(host))?.id, ids.space, host);
+    }
+    const reads = store.reads;
+    assert.equal((await directory.spaceOfHost("a".repeat(100_000)))?.id, ids.space);
+    assert.equal(store.reads, reads);
+    const strict = createDirectory({ store, clock: () => 0 });
+    assert.equal(await strict.spaceOfHost("nobody.example"), null);
+  });
+
+  it("freezes what it hands out", async t => {
+    const { directory } = await opened(t);
+    assert.ok(Object.isFrozen(await directory.project(ids.project)));
+  });
+});
