@@ -10,7 +10,7 @@ export const root: string = fileURLToPath(new URL("../../", import.meta.url));
 /** Files that are tracked or about to be, relative to the repository. */
 export const files: readonly string[] = execFileSync(
   "git",
-  ["ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate"],
+  ["-c", "safe.directory=*", "ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate"],
   { cwd: root, encoding: "utf8" },
 )
   .split("\n")

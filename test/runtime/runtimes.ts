@@ -1,6 +1,6 @@
 /** The runtimes that the tests start the product on. */
 
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { bundle } from "../../runtime/build.ts";
@@ -18,8 +18,9 @@ export interface Runtime {
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = fileURLToPath(new URL("../../", import.meta.url));
-/** Inside node_modules, so that the bundles find the dependencies and nobody mistakes them for a release. */
-const bundles = `${root}node_modules/.cache/grandstand/test`;
+/** Inside node_modules, so that the bundles find the dependencies; one for each process, because test files run at once. */
+const bundles = `${root}node_modules/.cache/grandstand/test-${process.pid}`;
+process.once("exit", () => rmSync(bundles, { recursive: true, force: true }));
 
 const platform = `${process.platform}-${process.arch}`;
 const binaries = {
