@@ -95,6 +95,8 @@ class Compiler<S> {
       return scope => !inner(scope);
     }
     if (operator === "exists") {
+      // A constant always exists, so one here is a mistake, such as a path without its {"var": …}.
+      if (typeof argument !== "object") throw fault(at, 'give {"var": path}');
       const operand = this.operand(argument, at);
       return scope => operand(scope) !== undefined;
     }
