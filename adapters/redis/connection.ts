@@ -87,7 +87,9 @@ export class RedisConnection implements AsyncDisposable {
       if (this.#client.status !== "ready") await this.#open();
       command = new TrackedCommand(call.name, call.args);
       timer = setTimeout(expire, Math.max(1, Math.ceil(deadline - performance.now())), command);
-      return await this.#client.sendCommand(command);
+      const answer = this.#client.sendCommand(command);
+      command.noticeRefusals();
+      return await answer;
     } catch (error) {
       if (!(error instanceof Error) || command === undefined) throw error;
       failure = new CommandFailure(error, command.sent);

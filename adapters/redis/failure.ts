@@ -8,6 +8,11 @@ import { retryAfterMs } from "./bounds.ts";
 const refusal =
   /(?:^|[\s:-])(?:NOSCRIPT|MOVED|ASK|TRYAGAIN|CLUSTERDOWN|LOADING|MASTERDOWN|READONLY|OOM|MISCONF|NOREPLICAS|BUSY|NOAUTH|NOPERM|WRONGPASS)\b|Script killed by user/;
 
+/** Whether the error proves that the server did not execute the command. */
+export function isRefusal(error: Error): boolean {
+  return refusal.test(error.message);
+}
+
 /** Why a command has no answer that can be used. */
 export class CommandFailure extends Error {
   override readonly name = "CommandFailure";
@@ -19,7 +24,7 @@ export class CommandFailure extends Error {
   /** @param sent Whether the command may have reached the server. */
   constructor(cause: Error, sent: boolean) {
     super(cause.message, { cause });
-    this.hadNoEffect = !sent || refusal.test(cause.message);
+    this.hadNoEffect = !sent || isRefusal(cause);
     this.wasLost = cause.name !== "ReplyError";
   }
 

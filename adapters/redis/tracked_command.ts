@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import { Command } from "ioredis";
+import { isRefusal } from "./failure.ts";
 
 /** A harmless command in place of one that is no longer wanted: the reply to it keeps the replies in step. */
 const pingFrame = "*1\r\n$4\r\nPING\r\n";
@@ -17,15 +18,21 @@ export class TrackedCommand extends Command {
     this.args = args;
   }
 
-  /** Whether the command was written to a connection and the server has not answered that it did nothing. */
+  /** Whether the command was written to a connection and the server has not refused it. */
   get sent(): boolean {
     return this.#sent;
   }
 
-  /** ioredis calls this on every dispatch; a second one follows a redirection, so the first did nothing. */
-  override setReplyContext(context: Parameters<Command["setReplyContext"]>[0]): void {
-    this.#sent = false;
-    super.setReplyContext(context);
+  /**
+   * Notices from now on when the server refuses the command, before a Cluster client sends it elsewhere. To be called
+   * once the client has the command, because that puts a `reject` of its own in place.
+   */
+  noticeRefusals(): void {
+    const reject = this.reject;
+    this.reject = error => {
+      if (isRefusal(error)) this.#sent = false;
+      reject.call(this, error);
+    };
   }
 
   /** ioredis calls this when it writes the command, which for a settled one must not have an effect any more. */

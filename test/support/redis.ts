@@ -23,6 +23,8 @@ export interface RedisCluster {
   readonly nodes: readonly RedisProcess[];
   /** The comma-separated URLs of all nodes. */
   readonly url: string;
+  /** Resolves when every node finds every slot served. */
+  healthy(): Promise<void>;
   flush(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -48,13 +50,17 @@ export async function startCluster(
   await Promise.all(nodes.map((node, index) => assignSlots(node, index)));
   const [first] = nodes;
   for (const node of nodes.slice(1)) await first?.command("CLUSTER", "MEET", "127.0.0.1", node.port);
-  await Promise.all(nodes.map(node => until(`node ${node.port} sees the Cluster`, () => isJoined(node))));
-  return {
+  const cluster = {
     nodes,
     url: nodes.map(node => node.url).join(","),
+    healthy: async () => {
+      await Promise.all(nodes.map(node => until(`node ${node.port} sees the Cluster`, () => isJoined(node))));
+    },
     flush: async () => void (await Promise.all(nodes.map(node => node.flush()))),
     stop: async () => void (await Promise.all(nodes.map(node => node.kill()))),
   };
+  await cluster.healthy();
+  return cluster;
 }
 
 async function assignSlots(node: RedisProcess, index: number): Promise<void> {
