@@ -186,12 +186,9 @@ class Change {
 
   #metricChangesSince(old: Readonly<Record<string, number>>): ChangePayload["metricChanges"] {
     if (old === this.#metrics) return {};
-    const changed = Object.keys(this.#metrics).filter(id => own(old, id) !== this.#metrics[id]);
-    return Object.fromEntries(
-      changed.map(id => {
-        const oldValue = own(old, id) ?? this.#default(id);
-        return [id, { oldValue, newValue: this.#metrics[id] ?? oldValue }];
-      }),
-    );
+    const changes = Object.entries(this.#metrics).map(([id, newValue]) => {
+      return [id, { oldValue: own(old, id) ?? this.#default(id), newValue }] as const;
+    });
+    return Object.fromEntries(changes.filter(([, { oldValue, newValue }]) => oldValue !== newValue));
   }
 }
