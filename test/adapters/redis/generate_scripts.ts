@@ -22,6 +22,7 @@ export function generate(): string {
     "// Generated from the .lua files of this folder by test/adapters/redis/generate_scripts.ts: do not edit.",
     'import type { Script } from "./connection.ts";',
     ...files.sort().map(declaration),
+    "",
   ].join("\n");
 }
 
@@ -37,8 +38,7 @@ function declaration(file: string): string {
 export const ${name}Script: Script = {
   sha: "${sha}",
   lua: \`${literal}\`,
-};
-`;
+};`;
 }
 
 /** Drops indentation, blank lines and lines that are comments: Redis keeps the text of every script. */
