@@ -28,8 +28,19 @@ export const testSecret: MasterSecret = new MasterSecret(
 const metricSource = { type: "metric", metricId: "points" };
 const outcome = { var: "data.outcome" };
 
+type Part = Readonly<Record<string, unknown>>;
+
+/** A loyalty configuration as it is written. */
+export interface LoyaltySample {
+  readonly metrics: readonly Part[];
+  readonly inventory: readonly Part[];
+  readonly actions: readonly Part[];
+  readonly rules: readonly Part[];
+  readonly challenges: readonly (Part & { readonly missions: readonly (Part & { readonly rule: Part })[] })[];
+}
+
 /** A loyalty configuration with two metrics, a badge, two rules and one challenge of two missions. */
-export const loyalty = {
+export const loyalty: LoyaltySample = {
   metrics: [
     { id: "points", title: "Points" },
     { id: "energy", title: "Energy", defaultValue: 5, minimumValue: 0, maximumValue: 7 },
