@@ -1,0 +1,86 @@
+/**
+ * The board beside a sorted array and a skip list: rates, memory and the longest single operation.
+ *
+ * ```sh
+ * node --import tsx test/bench/board.ts            # up to 100,000 members, about half a minute
+ * node --import tsx test/bench/board.ts 1000000    # up to a million, some two minutes
+ * ```
+ *
+ * Members are UUIDs, scores uniform integers below 2^20, ties ever new stamps. Every sample is a fresh process; rounds
+ * interleave the variants and reverse their order. Rates are per second of processor time, the longest operation by the
+ * clock on the wall, in which other processes of the machine show.
+ */
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { BoardSample } from "./board_sample.ts";
+import { bundleForBench, median } from "./harness.ts";
+
+interface Row {
+  readonly kind: string;
+  readonly members: number;
+  readonly samples: BoardSample[];
+}
+
+const membersMax = Number(process.argv[2] ?? 100_000);
+const rounds = 3;
+const operations = 200_000;
+/** A sorted array moves half of itself on every update: beyond this it would only make one wait. */
+const arrayMembersMax = 10_000;
+const skipListMembersMax = 100_000;
+
+const script = await bundleForBench(fileURLToPath(new URL("./board_sample.ts", import.meta.url)));
+const sizes = [10_000, 100_000, 1_000_000, 10_000_000].filter(size => size <= membersMax);
+const rows: Row[] = sizes.flatMap(members => [
+  { kind: "board", members, samples: [] },
+  ...(members <= skipListMembersMax ? [{ kind: "skip list", members, samples: [] }] : []),
+  ...(members <= arrayMembersMax ? [{ kind: "sorted array", members, samples: [] }] : []),
+]);
+for (let round = 0; round < rounds; round++) {
+  for (const row of round % 2 === 0 ? rows : rows.toReversed()) row.samples.push(sample(row));
+}
+print("medians", rows, median);
+print("raw values", rows, values => values.map(count).join(" "));
+printGrowth();
+
+function sample({ kind, members }: Row): BoardSample {
+  const args = [script, kind, String(members), String(operations)];
+  const { status, stdout } = spawnSync(process.execPath, args, {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  if (status !== 0) throw new Error(`The sample of ${kind} ended with ${status}`);
+  return JSON.parse(stdout);
+}
+
+function print(title: string, all: readonly Row[], summary: (values: number[]) => number | string): void {
+  const columns = ["insert", "update", "nudge", "rank", "top", "bytes", "longestCpuMs", "longestMs"] as const;
+  console.log(
+    `\n| ${title} | insert/s | update/s | +1..16/s | rank/s | top 10/s | bytes/member | longest op, CPU ms | longest op, wall ms |`,
+  );
+  console.log("|---|---|---|---|---|---|---|---|---|");
+  for (const { kind, members, samples } of all) {
+    const cells = columns.map(column => {
+      const value = summary(samples.map(one => one[column]));
+      return typeof value === "number" ? count(value) : value;
+    });
+    console.log(`| ${kind}, ${count(members)} | ${cells.join(" | ")} |`);
+  }
+}
+
+/** How much dearer an operation is on the largest board than on the smallest. */
+function printGrowth(): void {
+  const boards = rows.filter(row => row.kind === "board");
+  const [small, large] = [boards[0], boards.at(-1)];
+  if (small === undefined || large === undefined || small === large) return;
+  for (const column of ["insert", "update", "nudge", "rank", "top"] as const) {
+    const of = (row: Row): number => median(row.samples.map(one => one[column]));
+    const times = (of(small) / of(large)).toFixed(2);
+    console.log(
+      `${column}: ${times}x as dear with ${count(large.members)} members as with ${count(small.members)}`,
+    );
+  }
+}
+
+function count(value: number): string {
+  return value < 100 ? value.toFixed(1) : Math.round(value).toLocaleString("en");
+}
