@@ -70,6 +70,13 @@ export interface Row {
 export const startMsMax = 30_000;
 const canPin = availableParallelism() > 1 && spawnSync("taskset", ["--version"]).status === 0;
 
+const running = new Set<ChildProcess>();
+function endAll(): void {
+  for (const child of running) child.kill("SIGKILL");
+}
+process.once("exit", endAll);
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+
 /** Whether this machine has what the harness needs: Linux' `/proc` and `wrk`. */
 export function canMeasure(): boolean {
   return process.platform === "linux" && spawnSync("wrk", ["--version"]).error === undefined;
@@ -219,6 +226,8 @@ async function start(variant: Variant): Promise<Server> {
     env: { ...process.env, ...variant.env },
     stdio: ["ignore", "pipe", "inherit"],
   });
+  running.add(child);
+  child.once("exit", () => running.delete(child));
   const url = await new Promise<string>((resolve, reject) => {
     let printed = "";
     const timer = setTimeout(() => {
