@@ -7,11 +7,16 @@ export function name(value: string, what: string): void {
   text(value, what, 1, nameBytesMax);
 }
 
-/** Checks a string and returns its UTF-8 bytes. */
+/** Most UTF-8 bytes of one UTF-16 unit. */
+const bytesPerUnitMax = 3;
+
+/** Checks a string and returns a number that its UTF-8 bytes do not exceed: theirs, or a bound that is cheaper to know. */
 export function text(value: string, what: string, min: number, max: number): number {
   if (typeof value !== "string") {
     throw new TypeError(`Cannot use the storage: ${what} must be a string, is ${typeof value}`);
   }
+  const bound = value.length * bytesPerUnitMax;
+  if (value.length >= min && bound <= max && value.isWellFormed()) return bound;
   // A UTF-16 unit is at least one byte: the exact count of an enormous string is never needed to refuse it.
   const bytes = value.length > max ? value.length : utf8Length(value);
   if (bytes === undefined) throw new TypeError(`Cannot use the storage: ${what} has a lone surrogate`);

@@ -15,6 +15,7 @@ import {
   tallyFieldsMax,
   tieMax,
 } from "./limits.ts";
+import { utf8Length } from "./utf8.ts";
 
 const cursorPattern = /^\d{1,16}-\d{1,20}$/;
 const shapes: ReadonlySet<string> = new Set(["record", "tally", "board", "log"]);
@@ -51,7 +52,15 @@ export function validateBatch(partition: string, batch: Batch, traits: Traits): 
   count(batch.writes.length, "the number of writes", traits.maxWrites);
   let bytes = 0;
   for (const write of batch.writes) bytes += validateWrite(write, traits);
-  count(bytes, "the bytes of all values", commitBytesMax);
+  if (bytes > commitBytesMax) count(valueBytes(batch.writes), "the bytes of all values", commitBytesMax);
+}
+
+function valueBytes(writes: readonly Write[]): number {
+  let bytes = 0;
+  for (const write of writes) {
+    if (write.type === "put" || write.type === "append") bytes += utf8Length(write.value) ?? 0;
+  }
+  return bytes;
 }
 
 function validateRead(query: Read): void {
@@ -85,7 +94,7 @@ function validateRead(query: Read): void {
   }
 }
 
-/** Checks one write and returns the UTF-8 bytes of its value. */
+/** Checks one write and returns a number that the UTF-8 bytes of its value do not exceed. */
 function validateWrite(write: Write, traits: Traits): number {
   name(write.key, "key");
   switch (write.type) {
