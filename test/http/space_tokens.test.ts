@@ -1,10 +1,18 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import { createTokens, systemRandom, type TokenContent } from "../../lib/auth/mod.ts";
-import { sessionRecordAgeSecondsMax } from "../../lib/identity/mod.ts";
+import { createSessionRecords, sessionRecordAgeSecondsMax } from "../../lib/identity/mod.ts";
 import { publicUrlDefault } from "../../lib/platform.ts";
 import { spaceTokenTtlSeconds } from "../../lib/space_tokens/mod.ts";
-import { type Answer, ids, openPlatform, otherHost, seed, type TestPlatform } from "../support/platform.ts";
+import {
+  type Answer,
+  ids,
+  openPlatform,
+  otherHost,
+  seed,
+  type TestPlatform,
+  testSecret,
+} from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { assertProblem } from "./_problem.ts";
 
@@ -128,6 +136,18 @@ describeOnStores("the exchange for a space token", open => {
       assert.deepEqual(told(answer), told(answers[0] ?? answer));
     }
     assert.equal((await exchange(foreign, { projectId: ids.otherProject }, otherHost)).status, 200);
+  });
+
+  it("refuses a well-signed record of a user who is gone or has another external id", async () => {
+    const record = await recordOf("anonymous");
+    const facts = { deviceId, timeStamp: Number(record.timeStamp), signUp: Number(record.signUp) };
+    const issue = (userId: string, externalId: string): object =>
+      createSessionRecords(testSecret).issue(ids.project, { ...facts, userId, externalId });
+    const [userId, externalId] = [String(record.userId), String(record.externalId)];
+    assert.equal((await exchange(issue(userId, externalId))).status, 200);
+    for (const stale of [issue(userId, "a".repeat(32)), issue(deviceId, externalId)]) {
+      assertProblem(await exchange(stale), 401, "invalid_credentials");
+    }
   });
 
   it("refuses the record of a user who can log in from the age on that is named for it", async () => {
