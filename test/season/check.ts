@@ -37,7 +37,7 @@ export async function checkBoard(
 ): Promise<void> {
   const totalCount = rows.length;
   const leaders = await read(handler, `${path}?limit=${limitMax}`);
-  assert.deepEqual(leaders, { data: rows.slice(0, limitMax), totalCount });
+  assertList(leaders, rows.slice(0, limitMax), { path, totalCount });
   const ranked = new Set(rows.map(({ userId }) => userId));
   const absent = fans.filter(({ userId }) => !ranked.has(userId)).map(({ userId }) => userId);
   const windows = absent.length === 0 ? [] : [{ ids: absent.slice(0, includeMax), shown: rows.slice(0, 1) }];
@@ -47,9 +47,22 @@ export async function checkBoard(
   }
   const checks = windows.map(({ ids, shown }) => async () => {
     const found = await read(handler, `${path}?limit=1&include=${ids.join(",")}`);
-    assert.deepEqual(found, { data: shown, totalCount });
+    assertList(found, shown, { path, totalCount });
   });
   await inParallel(checks, width);
+}
+
+/** Compares row by row, so that a failure shows the first row that differs instead of whole tables. */
+function assertList(
+  { data, totalCount, ...rest }: { readonly data: readonly unknown[]; readonly totalCount: number },
+  rows: readonly Row[],
+  expected: { readonly path: string; readonly totalCount: number },
+): void {
+  const { path } = expected;
+  assert.deepEqual([totalCount, data.length, rest], [expected.totalCount, rows.length, {}], path);
+  for (const [index, row] of rows.entries()) {
+    assert.deepEqual({ path, index, row: data[index] }, { path, index, row });
+  }
 }
 
 /** Reads the entry of every fan alone; fans without points have none. */

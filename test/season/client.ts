@@ -13,6 +13,18 @@ export interface Fan {
   readonly token: string;
 }
 
+/** Who reports for a fan: a back end where there is a token of it, else the fan's own device. */
+export interface Reporter {
+  readonly fan: Fan;
+  readonly backEndToken: string | null;
+}
+
+/** The API key of a back end. */
+export interface BackEnd {
+  readonly key: string;
+  readonly secret: string;
+}
+
 /** An answer, read whole. */
 export interface Answer {
   readonly status: number;
@@ -26,6 +38,7 @@ export interface Call {
   readonly body?: unknown;
 }
 
+const action = "/api/loyalty/action";
 const selector = { projectId: leagueIds.project, strategy: "simplified", provider: "noLogin" };
 
 /** Calls a path of a platform. */
@@ -47,10 +60,15 @@ export async function read(handler: Handler, path: string, options: Call = {}): 
   return body === "" ? undefined : JSON.parse(body);
 }
 
-/** Creates a user and lets it enter the space. */
+/**
+ * Creates a user, who enters the space and sees an empty rewards profile. From then on the platform knows which
+ * project's boards a back end's reports for this user move.
+ */
 export async function createFan(handler: Handler, username: string): Promise<Fan> {
   const { data: record } = await read(handler, "/v1/user", { body: { ...selector, data: { username } } });
-  return await enter(handler, { userId: record.userId, username, record, token: "" });
+  const fan = await enter(handler, { userId: record.userId, username, record, token: "" });
+  await read(handler, "/api/loyalty/profile", { token: fan.token });
+  return fan;
 }
 
 /** Exchanges the fan's session record for a new token of the space. */
@@ -60,11 +78,22 @@ export async function enter(handler: Handler, fan: Fan): Promise<Fan> {
   return { ...fan, token: data.accessToken };
 }
 
-/** Reports how a prediction did. */
-export async function report(handler: Handler, fan: Fan, { match, outcome }: Report): Promise<void> {
+/** Gives a back end a new token of the space for its API key. */
+export async function enterAsBackEnd(handler: Handler, { key, secret }: BackEnd): Promise<string> {
+  const { data } = await read(handler, "/api/auth/token", { body: { type: "service", key, secret } });
+  return data.accessToken;
+}
+
+/** Reports how a prediction did: the fan's own device does, or a back end that has a token. */
+export async function report(
+  handler: Handler,
+  { fan, backEndToken }: Reporter,
+  { match, outcome }: Report,
+): Promise<void> {
   const data = { eventId: eventId(match.matchday), match: match.id, outcome };
   const body = { action: "prediction", actionId: match.id, data };
-  const answer = await read(handler, "/api/loyalty/action", { token: fan.token, body });
+  const path = backEndToken === null ? action : `${action}?user_id=${fan.userId}`;
+  const answer = await read(handler, path, { token: backEndToken ?? fan.token, body });
   if (answer !== undefined)
     throw new Error(`Expected an empty body of a report, got ${JSON.stringify(answer)}`);
 }

@@ -1,5 +1,6 @@
 /** The league as the platform knows it: one project, an event for each matchday, and rules that give points. */
 
+import type { NewApiKey } from "../../lib/auth/mod.ts";
 import type { Seed } from "../../lib/directory/mod.ts";
 import type { Match } from "./fixtures.ts";
 import { pointsOf } from "./predictions.ts";
@@ -10,6 +11,13 @@ export const leagueIds = {
   space: "1b000000-0000-4000-8000-000000000001",
   project: "1c000000-0000-4000-8000-000000000001",
 } as const;
+
+/** What the API key of the league's back end is made with. */
+export const backEndKey: NewApiKey = {
+  organisationId: leagueIds.organisation,
+  name: "Results service",
+  permissions: ["actions:write"],
+};
 
 /** The id of a matchday's event. */
 export function eventId(matchday: number): string {

@@ -1,9 +1,14 @@
-/** Plays a season: fans sign up, enter the space on every day with matches, and report match by match. */
+/**
+ * Plays a season: fans sign up, and weekend by weekend it is reported match by match how their predictions did.
+ *
+ * On the first weekend every fan's own device reports. Later a third of the devices do, in turns, and the back end
+ * reports for the other fans. What is sent twice at the same moment comes from the back end the second time.
+ */
 
 import type { Random } from "../../adapters/conformance/random.ts";
 import { seenGenerationMs } from "../../lib/loyalty/report.ts";
 import type { Handler } from "../../lib/mod.ts";
-import { createFan, enter, type Fan, report } from "./client.ts";
+import { type BackEnd, createFan, enter, enterAsBackEnd, type Fan, report } from "./client.ts";
 import { type Match, type Slot, slotsOf } from "./fixtures.ts";
 import { type Report, reportsOf } from "./predictions.ts";
 import { Tables } from "./tables.ts";
@@ -14,6 +19,7 @@ export interface SeasonOptions {
   /** The platforms that share the load. */
   readonly handlers: readonly [Handler, ...Handler[]];
   readonly timeline: Timeline;
+  readonly backEnd: BackEnd;
   readonly matches: readonly Match[];
   readonly random: Random;
   readonly fans: number;
@@ -38,30 +44,49 @@ export async function playSeason(options: SeasonOptions): Promise<Season> {
   const { handlers, timeline, width } = options;
   const names = Array.from({ length: options.fans }, (_, index) => `Fan ${index + 1} ⚽`);
   const signUps = names.map((name, index) => () => createFan(handlerAt(handlers, index), name));
-  let fans = await inParallel(signUps, width);
+  const signedUp = await inParallel(signUps, width);
   const tables = new Tables();
   let sent = 0;
   let sendMs = 0;
+  let weekend: Weekend = { number: -1, fans: signedUp, backEndToken: "" };
   let previous: { readonly slot: Slot; readonly reports: readonly Report[] } | undefined;
   for (const slot of slotsOf(options.matches)) {
     const pauseMs = previous === undefined ? Number.POSITIVE_INFINITY : slot.at - previous.slot.at;
-    if (pauseMs > tokenMsMax) {
-      const entries = fans.map((fan, index) => () => enter(handlerAt(handlers, index), fan));
-      fans = await timeline.at(slot.at, () => inParallel(entries, width));
-    }
+    if (pauseMs > weekendMsMax) weekend = await timeline.at(slot.at, () => nextWeekend(weekend, options));
     const reports = reportsOf(slot, options);
     const late = pauseMs < seenGenerationMs ? repeated(previous?.reports ?? [], slot) : [];
     const startedAt = performance.now();
-    sent += await send([...late, ...reports], fans, options);
+    sent += await send([...late, ...reports], weekend, options);
     sendMs += performance.now() - startedAt;
     for (const report of reports) tables.count(report);
     previous = { slot, reports };
   }
-  return { fans, tables, sent, sendMs };
+  const entries = weekend.fans.map((fan, index) => () => enter(handlerAt(handlers, index), fan));
+  return { fans: await inParallel(entries, width), tables, sent, sendMs };
 }
 
 /** Shorter than a token lives, and longer than any slots of one weekend are apart. */
-const tokenMsMax = 30 * 60 * 1_000;
+const weekendMsMax = 30 * 60 * 1_000;
+
+interface Weekend {
+  readonly number: number;
+  readonly fans: readonly Fan[];
+  readonly backEndToken: string;
+}
+
+/** Tokens do not last from one weekend to the next. */
+async function nextWeekend(last: Weekend, { handlers, backEnd, width }: SeasonOptions): Promise<Weekend> {
+  const number = last.number + 1;
+  const entries = last.fans.map((fan, index) => async () => {
+    return isOnDevice(index, number) ? await enter(handlerAt(handlers, index), fan) : fan;
+  });
+  const fans = await inParallel(entries, width);
+  return { number, fans, backEndToken: await enterAsBackEnd(handlers[0], backEnd) };
+}
+
+function isOnDevice(fan: number, weekend: number): boolean {
+  return weekend === 0 || (fan + weekend) % 3 === 0;
+}
 
 /** What is sent again with the next slot's reports, for as long as the platform has to know it by its id. */
 function repeated(reports: readonly Report[], { at }: Slot): readonly Report[] {
@@ -71,15 +96,22 @@ function repeated(reports: readonly Report[], { at }: Slot): readonly Report[] {
 /** Sends all reports and answers how often one was sent. */
 async function send(
   reports: readonly Report[],
-  fans: readonly Fan[],
+  { number, fans, backEndToken }: Weekend,
   { handlers, timeline, width }: SeasonOptions,
 ): Promise<number> {
-  function sendOnce(each: Report, turn: number): Promise<void> {
-    return timeline.at(each.at, () => report(handlerAt(handlers, turn), fanAt(fans, each.fan), each));
+  function sendOnce(each: Report, turn: number, isRepeated: boolean): Promise<void> {
+    const reporter = {
+      fan: fanAt(fans, each.fan),
+      backEndToken: isRepeated || !isOnDevice(each.fan, number) ? backEndToken : null,
+    };
+    return timeline.at(each.at, () => report(handlerAt(handlers, turn), reporter, each));
   }
   const calls = reports.map((each, index) => async () => {
-    if (each.again === "atOnce") await Promise.all([sendOnce(each, index), sendOnce(each, index + 1)]);
-    else await sendOnce(each, index);
+    if (each.again === "atOnce") {
+      await Promise.all([sendOnce(each, index, false), sendOnce(each, index + 1, true)]);
+    } else {
+      await sendOnce(each, index, false);
+    }
   });
   await inParallel(calls, width);
   return reports.length + reports.filter(({ again }) => again === "atOnce").length;

@@ -12,12 +12,14 @@ import { sharedData } from "../support/shared_data.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { checkBoard, checkEntries, checkFans, type Expected, expectedTables } from "./check.ts";
 import { type Match, readSeason } from "./fixtures.ts";
-import { leagueIds, leagueSeed } from "./league.ts";
+import { backEndKey, leagueIds, leagueSeed } from "./league.ts";
 import { playSeason, type Season } from "./play.ts";
 import { createTimeline, type Timeline } from "./timeline.ts";
 
 const data = sharedData("football/en.1-2024-25.json");
 const fanCount = 300;
+/** Fewer where two platforms share the load, which takes no more to show. */
+const sharedFanCount = 150;
 const seed = 20_242_025;
 /** Within how many ms of a slot's begin fans report: fewer than there are fans, so that some share a millisecond. */
 const spreadMs = 150;
@@ -47,7 +49,7 @@ if (data.path !== null) {
     it("ends with the tables, profiles and histories that plain counting gives", async () => {
       const timeline = createTimeline(Date.parse("2024-08-01T12:00:00Z"));
       await using store = await open(timeline.now);
-      await playAndCheck(timeline, [store]);
+      await playAndCheck(timeline, [store], fanCount);
     });
   });
 }
@@ -60,11 +62,15 @@ describe("a season of predictions (two platforms on one Redis)", {
     const options = { server: (await sharedRedis()).url, prefix: `t:${randomUUID()}:`, clock: timeline.now };
     await using one = createRedisStore(options);
     await using other = createRedisStore(options);
-    await playAndCheck(timeline, [one, other]);
+    await playAndCheck(timeline, [one, other], sharedFanCount);
   });
 });
 
-async function playAndCheck(timeline: Timeline, stores: readonly [Store, ...Store[]]): Promise<void> {
+async function playAndCheck(
+  timeline: Timeline,
+  stores: readonly [Store, ...Store[]],
+  fans: number,
+): Promise<void> {
   const matches = season();
   await seedDirectory(stores[0], leagueSeed(matches));
   const [first, ...others] = stores;
@@ -72,7 +78,17 @@ async function playAndCheck(timeline: Timeline, stores: readonly [Store, ...Stor
   for (const store of others) platforms.push(await openPlatform(store, timeline));
   const handlers = platforms.map(({ fetch }) => fetch) as [Platform["fetch"], ...Platform["fetch"][]];
   const random = createRandom(seed);
-  const played = await playSeason({ handlers, timeline, matches, random, fans: fanCount, spreadMs, width });
+  const backEnd = await platforms[0].apiKeys.create(backEndKey);
+  const played = await playSeason({
+    handlers,
+    timeline,
+    backEnd,
+    matches,
+    random,
+    fans,
+    spreadMs,
+    width,
+  });
   for (const platform of platforms) await platform.idle();
   assertIsRich(played, expectedTables(played.tables, played.fans));
   await checkSeason(handlers, played);
@@ -101,7 +117,7 @@ async function checkSeason(
 function assertIsRich({ fans, tables, sent }: Season, expected: readonly Expected[]): void {
   assert.equal(expected.length, 39);
   assert.ok(
-    tables.reports > 100_000 && sent > tables.reports * 1.1,
+    tables.reports > fans.length * 330 && sent > tables.reports * 1.1,
     `${tables.reports} reports, ${sent} sent`,
   );
   const rows = expected.flatMap(table =>
@@ -113,6 +129,6 @@ function assertIsRich({ fans, tables, sent }: Season, expected: readonly Expecte
     const moments = [...earned.values()].map(({ score, at }) => `${score} at ${at}`);
     return moments.filter((moment, index) => moments.indexOf(moment) < index);
   });
-  assert.ok(sameMoment.length > 100, `${sameMoment.length} ties are for the user id to order`);
+  assert.ok(sameMoment.length > 50, `${sameMoment.length} ties are for the user id to order`);
   assert.ok(expected.every(table => table.rows.length > 100 && table.rows.length < fans.length));
 }
