@@ -12,7 +12,14 @@ import type { Directory, LoyaltyDocument } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { chain } from "../http/mod.ts";
 import type { ScoreFeed, ScoreUpdate } from "../ports/score_feed.ts";
-import { decide, type LogEntry, type Partition, type Store } from "../storage/mod.ts";
+import {
+  decide,
+  type LogEntry,
+  type Partition,
+  type ReadRecord,
+  type Rule,
+  type Store,
+} from "../storage/mod.ts";
 import type { Notification, Transaction } from "./apply_action.ts";
 import { type CompiledConfig, compileConfig } from "./compile.ts";
 import { Deliveries } from "./deliveries.ts";
@@ -115,17 +122,31 @@ async function knownProject(store: Store, partition: Partition): Promise<string 
 async function profile(store: Store, config: CompiledConfig, member: Member): Promise<RewardsProfile> {
   const partition = memberPartition(member);
   const [stored] = await store.read(partition, [{ type: "record", key: "loyalty" }]);
-  if (stored !== null) return rewardsProfile(config, JSON.parse(stored.value) as UserState);
-  const state = await decide(store, partition, {
+  const found = stored === null ? null : (JSON.parse(stored.value) as UserState);
+  if (found !== null && (found.projectId !== null || member.projectId === null)) {
+    return rewardsProfile(config, found);
+  }
+  return rewardsProfile(config, await decide(store, partition, adoption(member)));
+}
+
+/**
+ * Creates the state of a user who has none. A state that a back end's report created first learns the user's project, so
+ * that boards are fed by what is reported from then on.
+ */
+function adoption({ projectId }: Member): Rule<readonly [ReadRecord], UserState> {
+  return {
     reads: [{ type: "record", key: "loyalty" }],
     idempotent: true,
-    apply: ([raced]) => {
-      if (raced !== null) return { writes: [], answer: JSON.parse(raced.value) as UserState };
-      const created = emptyState(member.projectId);
-      return { writes: [{ type: "put", key: "loyalty", value: JSON.stringify(created) }], answer: created };
+    apply: ([stored]) => {
+      const before = stored === null ? emptyState(projectId) : (JSON.parse(stored.value) as UserState);
+      const state: UserState = { ...before, projectId: before.projectId ?? projectId };
+      const value = JSON.stringify(state);
+      return {
+        writes: value === stored?.value ? [] : [{ type: "put", key: "loyalty", value }],
+        answer: state,
+      };
     },
-  });
-  return rewardsProfile(config, state);
+  };
 }
 
 /** Compiled once per version: the directory keeps the document's object for as long as it is unchanged. */

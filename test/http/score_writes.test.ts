@@ -273,19 +273,29 @@ describeOnStores("boards that are fed by what users do", open => {
     ]);
   });
 
-  it("are fed by what a back end reports for a user who has signed in", async () => {
-    const sam = await world.fan("Sam");
-    await sam.act("prediction", { outcome: "exact" });
+  it("are fed by what a back end reports, from when the user has acted or looked at the profile", async () => {
+    const [sam, kim] = [await world.fan("Sam"), await world.fan("Kim")];
     const { key, secret } = await world.platform.apiKeys.create({
       organisationId: ids.organisation,
       name: "Back end",
       permissions: ["actions:write"],
     });
     const issued = await world.call("/api/auth/token", { body: { type: "service", key, secret } });
-    await world.call(`/api/loyalty/action?user_id=${sam.userId}`, {
-      token: issued.json.data.accessToken,
-      body: { action: "adjust" },
-    });
+    const report = async (userId: string, body: object): Promise<void> => {
+      const token: string = issued.json.data.accessToken;
+      const { status } = await world.call(`/api/loyalty/action?user_id=${userId}`, { token, body });
+      assert.equal(status, 200);
+    };
+    const right = { action: "prediction", data: { outcome: "right" } };
+    await sam.act("prediction", { outcome: "exact" });
+    await report(sam.userId, { action: "adjust" });
+    await report(kim.userId, right);
     assert.deepEqual(await ranking(overall), [["Sam", 1]]);
+    assert.equal((await kim.profile()).metrics.points, 1);
+    await report(kim.userId, right);
+    assert.deepEqual(await ranking(overall), [
+      ["Kim", 2],
+      ["Sam", 1],
+    ]);
   });
 });
