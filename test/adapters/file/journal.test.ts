@@ -29,6 +29,14 @@ async function values(store: Store, count: number): Promise<(string | undefined)
   return (await store.read("p", keys)).map(found => found?.value);
 }
 
+/** The size of all files that are there from the listing to the end. */
+async function bytesIn(directory: string): Promise<number> {
+  const sizes = (await readdir(directory)).map(name =>
+    stat(join(directory, name)).catch(() => ({ size: 0 })),
+  );
+  return (await Promise.all(sizes)).reduce((sum, { size }) => sum + size, 0);
+}
+
 /** A closed journal of `count` commits, each of which puts one record. */
 async function written(directory: string, count: number): Promise<string> {
   await using store = await openFileStore(directory);
@@ -59,35 +67,32 @@ describe("a file journal", () => {
         }
         last = await dump(store);
       }
-      const files = (await readdir(directory)).sort();
+      const names = await readdir(directory);
       assert.ok(
-        files.some(name => name.startsWith("snapshot-") && name > "snapshot-0000000005"),
-        files.join(),
+        names.some(name => name.startsWith("log-") && name > "log-0000000003"),
+        names.join(),
       );
-      assert.ok(files.length <= 6, files.join());
     });
   }
 
   it("compacts so that overwritten states do not stay on disk", async context => {
     const directory = await temporaryDirectory(context);
-    const options = { compactBytesMin: 50_000, fsync: "never" } as const;
+    const options = { compactBytesMin: 50_000 };
+    let rounds = 0;
+    let writtenBytes = 0;
     {
       await using store = await openFileStore(directory, options);
-      for (let round = 0; round < 600; round++) {
-        await Promise.all(
-          Array.from({ length: 5 }, (_, at) =>
-            store.commit("p", { writes: [put(`k${at}`, `${round}`.repeat(100))] }),
-          ),
-        );
+      // Commits wait for the disk, and so does the compaction beside them: it gets its turn however slow the disk is.
+      for (let small = false; !small && rounds < 2_000; rounds++) {
+        const value = `${rounds};`.repeat(100);
+        await Promise.all([0, 1, 2, 3, 4].map(at => store.commit("p", { writes: [put(`k${at}`, value)] })));
+        writtenBytes += 5 * value.length;
+        small = writtenBytes > 400_000 && (await bytesIn(directory)) < writtenBytes / 3;
       }
     }
-    const sizes = await Promise.all(
-      (await readdir(directory)).map(async name => (await stat(join(directory, name))).size),
-    );
-    const total = sizes.reduce((sum, size) => sum + size, 0);
-    assert.ok(total < 400_000, `${total} bytes on disk`);
+    assert.ok(rounds < 2_000, `${await bytesIn(directory)} of ${writtenBytes} bytes are still on disk`);
     await using store = await openFileStore(directory, options);
-    assert.deepEqual(await values(store, 5), Array(5).fill("599".repeat(100)));
+    assert.deepEqual(await values(store, 5), Array(5).fill(`${rounds - 1};`.repeat(100)));
   });
 
   it("never uses a version again after a restart, with the clock standing still", async context => {
