@@ -55,7 +55,7 @@ export function registerAnonymous({ users, records, clock, random }: IdentityCon
     async run({ projectId, data: { deviceId, additionalId } }): Promise<Reply> {
       const now = unixSeconds(clock);
       const offered = { userId: uuid(random), externalId: capabilityId(random) };
-      const ids = await users.claimDevice(projectId, { deviceId, additionalId }, offered);
+      const ids = await users.claim(projectId, { kind: "device", deviceId, additionalId }, offered);
       const user = await users.create(projectId, {
         ...ids,
         provider: "anonymous",
@@ -81,7 +81,7 @@ export function loginAnonymous({ users, records, clock }: IdentityContext): Oper
     schema: LoginSchema,
     async run({ projectId, data: { externalId, deviceId } }): Promise<Reply> {
       const now = unixSeconds(clock);
-      const found = await users.byExternalId(projectId, externalId);
+      const found = await users.byWay(projectId, { kind: "external", externalId });
       if (found === null || !owns(found, deviceId)) throw rejected();
       const user = await users.update(projectId, found.userId, old => loggedIn(old, deviceId, now));
       if (user === null) throw rejected();

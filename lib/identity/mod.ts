@@ -24,13 +24,17 @@ export {
 } from "./session_records.ts";
 export { type ExchangeContext, sessionRecordAgeSecondsMax, tokenExchangeRoute } from "./token_exchange.ts";
 export {
+  type Account,
+  type Ban,
   createUsers,
   type Device,
-  type DeviceKey,
   devicesMax,
   loggedIn,
   loginHistoryMax,
+  type Origin,
+  type Provider,
   type User,
   type UserIds,
   type Users,
+  type Way,
 } from "./users.ts";

@@ -78,7 +78,7 @@ export function fetchNoLoginUser({ users }: IdentityContext): Operation {
   return operation({
     schema: FetchSchema,
     async run({ projectId, externalId, strategy, provider }): Promise<Reply> {
-      const user = await users.byExternalId(projectId, externalId);
+      const user = await users.byWay(projectId, { kind: "external", externalId });
       if (user === null || user.provider !== "noLogin") {
         throw new AppError("not_found", "Cannot fetch the profile as no user has this externalId");
       }

@@ -8,14 +8,22 @@ import * as v from "valibot";
 import { isUuid } from "../auth/mod.ts";
 import type { Directory, Project } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import { type Reply, type Subject, validate } from "../http/mod.ts";
+import { type Call, type Reply, type Subject, validate } from "../http/mod.ts";
 
 /** What one provider does for one operation. */
 export interface Operation<S extends v.GenericSchema = v.GenericSchema> {
   /** Checks the whole body or query of the request. */
   readonly schema: S;
-  readonly run: (input: v.InferOutput<S>, project: Project) => Promise<Reply>;
+  readonly run: (input: v.InferOutput<S>, call: OperationCall) => Promise<Reply>;
 }
+
+/** What an operation knows of its call besides the input. */
+export interface OperationCall extends CallFacts {
+  readonly project: Project;
+}
+
+/** What a route knows of its call. */
+export type CallFacts = Pick<Call<unknown, unknown, unknown, unknown>, "request" | "info" | "requestId">;
 
 /** The providers of one operation, by `strategy/provider`. */
 export type Operations = Readonly<Record<string, Operation>>;
@@ -53,6 +61,7 @@ const SettingsSchema = v.object({ providers: v.exactOptional(v.array(v.string())
 export interface InputSource {
   readonly directory: Directory;
   readonly subject: Subject;
+  readonly call: CallFacts;
 }
 
 /**
@@ -66,7 +75,7 @@ export async function runOperation(
   input: Selector,
   from: InputSource,
 ): Promise<Reply> {
-  const { directory, subject } = from;
+  const { directory, subject, call } = from;
   const project = await directory.project(input.projectId);
   if (project === null) {
     throw new AppError("validation_failed", "Cannot serve the request as it names no known project", {
@@ -83,7 +92,11 @@ export async function runOperation(
       "Cannot serve the request as the project does not offer this strategy and provider for it",
     );
   }
-  return await found.run(validate(found.schema, input, subject), project);
+  return await found.run(validate(found.schema, input, subject), { ...pick(call), project });
+}
+
+function pick({ request, info, requestId }: CallFacts): CallFacts {
+  return { request, info, requestId };
 }
 
 function isEnabled(project: Project, provider: string): boolean {

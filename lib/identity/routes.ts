@@ -39,7 +39,8 @@ export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
         200: { description: "The user was created (noLogin)", schema: EnvelopeSchema },
         201: { description: "The user is registered (anonymous)", schema: EnvelopeSchema },
       },
-      handle: ({ body }): Promise<Reply> => runOperation(register, body, { directory, subject: "body" }),
+      handle: (call): Promise<Reply> =>
+        runOperation(register, call.body, { directory, subject: "body", call }),
     }),
     route({
       ...common,
@@ -50,8 +51,8 @@ export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
       errors: ["unsupported_provider", "not_found"],
       query: SelectorSchema,
       responses: { 200: { description: "The profile", schema: EnvelopeSchema } },
-      handle: ({ query }): Promise<Reply> =>
-        runOperation(profile, query, { directory, subject: "parameters" }),
+      handle: (call): Promise<Reply> =>
+        runOperation(profile, call.query, { directory, subject: "parameters", call }),
     }),
     route({
       ...common,
@@ -62,7 +63,7 @@ export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
       errors: ["unsupported_provider", "invalid_credentials"],
       body: { schema: SelectorSchema },
       responses: { 200: { description: "The session record", schema: EnvelopeSchema } },
-      handle: ({ body }): Promise<Reply> => runOperation(login, body, { directory, subject: "body" }),
+      handle: (call): Promise<Reply> => runOperation(login, call.body, { directory, subject: "body", call }),
     }),
   ];
 }

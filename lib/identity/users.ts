@@ -22,42 +22,92 @@ export interface Device {
   readonly lastLogin: number;
 }
 
+/** The e-mail account of a user of the managed pool. */
+export interface Account {
+  /** As the user wrote it. */
+  readonly email: string;
+  readonly isEmailVerified: boolean;
+  readonly nickname: string;
+  /** A PHC string. */
+  readonly passwordHash: string;
+  /** Whether the user agreed to the first and the second set of terms, as the client wrote it. */
+  readonly terms: readonly [string, string];
+  /** Unix seconds. */
+  readonly updatedAt: number;
+}
+
+/** Why and until when a user may not sign in. */
+export interface Ban {
+  readonly reason: string;
+  /** Unix seconds; null where the ban has no end. */
+  readonly until: number | null;
+}
+
 /** A user of one project. Times in Unix seconds. */
 export interface User {
   readonly userId: string;
   readonly externalId: string;
-  readonly provider: "noLogin" | "anonymous";
+  readonly provider: Provider;
   readonly username: string;
   readonly signUp: number;
   readonly loginHistory: readonly number[];
   readonly devices: readonly Device[];
   readonly appProfile: Readonly<Record<string, unknown>>;
+  /** Only of the managed pool. */
+  readonly account?: Account;
+  /** Who the user is at the provider that vouches for it; only of the providers that verify elsewhere. */
+  readonly origin?: Origin;
+  readonly ban?: Ban;
+  /** The user that this one was merged into. */
+  readonly mergedInto?: string;
 }
 
-/** Reads and writes users. */
-export interface Users {
-  /** The user, or null where the project has none with this id. */
-  byId(projectId: string, userId: string): Promise<User | null>;
-  /** The user that the external id belongs to, or null. */
-  byExternalId(projectId: string, externalId: string): Promise<User | null>;
-  /** Stores a new user with the way from its external id. A user that is there already stays as it is. */
-  create(projectId: string, user: User): Promise<User>;
-  /** Changes a user by a pure function, whoever else does so at the same time; null where there is none. */
-  update(projectId: string, userId: string, change: (user: User) => User): Promise<User | null>;
-  /** The ids that the device was first registered with: `ids` if it was not known. Racers all get the same. */
-  claimDevice(projectId: string, device: DeviceKey, ids: UserIds): Promise<UserIds>;
-}
+/** The providers whose users are stored. */
+export type Provider =
+  | "managedPool"
+  | "hostedIdp"
+  | "anonymous"
+  | "noLogin"
+  | "socialOne"
+  | "socialTwo"
+  | "socialThree";
 
-/** What tells one anonymous registration from another. */
-export interface DeviceKey {
-  readonly deviceId: string;
-  readonly additionalId: string;
+/** The key of a user at another identity provider. */
+export interface Origin {
+  readonly issuer: string;
+  readonly subject: string;
 }
 
 /** The ids of a user. */
 export interface UserIds {
   readonly userId: string;
   readonly externalId: string;
+}
+
+/**
+ * What leads to one user of a project, and is therefore claimed by one user at most: an external id, a registered
+ * device, a normalised e-mail address, or an identity at another provider.
+ */
+export type Way =
+  | { readonly kind: "external"; readonly externalId: string }
+  | { readonly kind: "device"; readonly deviceId: string; readonly additionalId: string }
+  | { readonly kind: "email"; readonly email: string }
+  | ({ readonly kind: "origin" } & Origin);
+
+/** Reads and writes users. */
+export interface Users {
+  /** The user, or null where the project has none with this id. */
+  byId(projectId: string, userId: string): Promise<User | null>;
+  /** The user that a way leads to, or null. */
+  byWay(projectId: string, way: Way): Promise<User | null>;
+  /** Stores a new user with the way from its external id. A user that is there already stays as it is. */
+  create(projectId: string, user: User): Promise<User>;
+  /** Changes a user by a pure function, whoever else does so at the same time; null where there is none. */
+  update(projectId: string, userId: string, change: (user: User) => User): Promise<User | null>;
+  /** The ids of the user that holds the way: `ids` if nobody did. Racers all get the same. */
+  claim(projectId: string, way: Way, ids: UserIds): Promise<UserIds>;
+  /** Gives up a way that this user holds; nothing happens where another one or nobody does. */
+  release(projectId: string, way: Way, userId: string): Promise<void>;
 }
 
 /** Creates the users of all projects over a store. */
@@ -68,17 +118,16 @@ export function createUsers(store: Store): Users {
   }
   return {
     byId,
-    async byExternalId(projectId, externalId) {
-      const [way] = await store.read(externalIdPartition(projectId, externalId), [
-        { type: "record", key: "user" },
-      ]);
-      return way === null ? null : await byId(projectId, JSON.parse(way.value) as string);
+    async byWay(projectId, way) {
+      const [claim] = await store.read(wayPartition(projectId, way), [{ type: "record", key: "user" }]);
+      return claim === null ? null : await byId(projectId, (JSON.parse(claim.value) as UserIds).userId);
     },
     async create(projectId, user) {
-      await store.commit(externalIdPartition(projectId, user.externalId), {
-        writes: [{ type: "put", key: "user", value: JSON.stringify(user.userId) }],
+      const { userId, externalId } = user;
+      await store.commit(wayPartition(projectId, { kind: "external", externalId }), {
+        writes: [{ type: "put", key: "user", value: JSON.stringify({ userId, externalId }) }],
       });
-      return await decide(store, userPartition(projectId, user.userId), {
+      return await decide(store, userPartition(projectId, userId), {
         reads: [{ type: "record", key: "user" }],
         idempotent: true,
         apply: ([stored]) =>
@@ -96,14 +145,26 @@ export function createUsers(store: Store): Users {
           return { writes: userWrites(user), answer: user };
         },
       }),
-    claimDevice: (projectId, device, ids) =>
-      decide(store, devicePartition(projectId, device), {
+    claim: (projectId, way, ids) =>
+      decide(store, wayPartition(projectId, way), {
         reads: [{ type: "record", key: "user" }],
         idempotent: true,
         apply: ([stored]) =>
           stored === null
             ? { writes: [{ type: "put", key: "user", value: JSON.stringify(ids) }], answer: ids }
             : { writes: [], answer: JSON.parse(stored.value) as UserIds },
+      }),
+    release: (projectId, way, userId) =>
+      decide(store, wayPartition(projectId, way), {
+        reads: [{ type: "record", key: "user" }],
+        idempotent: true,
+        apply: ([stored]) => ({
+          writes:
+            stored !== null && (JSON.parse(stored.value) as UserIds).userId === userId
+              ? [{ type: "delete", shape: "record", key: "user" }]
+              : [],
+          answer: undefined,
+        }),
       }),
   };
 }
@@ -130,12 +191,18 @@ export function userPartition(projectId: string, userId: string): Partition {
   return tenantPartition({ project: projectId }, "user", userId);
 }
 
-function externalIdPartition(projectId: string, externalId: string): Partition {
-  return tenantPartition({ project: projectId }, "external", externalId);
-}
-
-function devicePartition(projectId: string, { deviceId, additionalId }: DeviceKey): Partition {
-  return tenantPartition({ project: projectId }, "device", deviceId, additionalId);
+function wayPartition(projectId: string, way: Way): Partition {
+  const tenant = { project: projectId };
+  switch (way.kind) {
+    case "external":
+      return tenantPartition(tenant, "external", way.externalId);
+    case "device":
+      return tenantPartition(tenant, "device", way.deviceId, way.additionalId);
+    case "email":
+      return tenantPartition(tenant, "email", way.email);
+    case "origin":
+      return tenantPartition(tenant, "origin", way.issuer, way.subject);
+  }
 }
 
 function userWrites(user: User): { type: "put"; key: string; value: string }[] {

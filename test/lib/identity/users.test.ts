@@ -45,12 +45,15 @@ describeOnStores("the users of a project", open => {
     const store = await open(createTestClock().now);
     t.after(() => store[Symbol.asyncDispose]());
     const users = createUsers(store);
-    assert.equal(await users.byExternalId(ids.project, user.externalId), null);
+    assert.equal(await users.byWay(ids.project, { kind: "external", externalId: user.externalId }), null);
     assert.deepEqual(await users.create(ids.project, user), user);
     assert.deepEqual(await users.byId(ids.project, user.userId), user);
-    assert.deepEqual(await users.byExternalId(ids.project, user.externalId), user);
+    assert.deepEqual(await users.byWay(ids.project, { kind: "external", externalId: user.externalId }), user);
     assert.equal(await users.byId(ids.otherProject, user.userId), null);
-    assert.equal(await users.byExternalId(ids.otherProject, user.externalId), null);
+    assert.equal(
+      await users.byWay(ids.otherProject, { kind: "external", externalId: user.externalId }),
+      null,
+    );
   });
 
   it("stay as they are when they are created again, and lose no change of many at once", async t => {
