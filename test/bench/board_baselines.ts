@@ -77,6 +77,8 @@ export class SkipList implements Ranking {
   readonly #path: Node[] = Array(levelsMax).fill(this.#head);
   readonly #ranks: number[] = Array(levelsMax).fill(0);
   #last: Node | null = null;
+  /** Levels in use. */
+  #levels = 1;
   #random = 1;
 
   get size(): number {
@@ -89,7 +91,12 @@ export class SkipList implements Ranking {
     const fresh = node({ member, score, tie }, this.#level());
     this.#walk(fresh);
     const at = this.#ranks[0] ?? 0;
-    for (let level = 0; level < levelsMax; level++) {
+    for (; this.#levels < fresh.next.length; this.#levels++) {
+      this.#path[this.#levels] = this.#head;
+      this.#ranks[this.#levels] = 0;
+      this.#head.width[this.#levels] = this.#members.size - Number(before !== undefined);
+    }
+    for (let level = 0; level < this.#levels; level++) {
       const previous = this.#path[level] as Node;
       const width = previous.width[level] ?? 0;
       if (level >= fresh.next.length) {
@@ -123,7 +130,7 @@ export class SkipList implements Ranking {
 
   #remove(gone: Node): void {
     this.#walk(gone);
-    for (let level = 0; level < levelsMax; level++) {
+    for (let level = 0; level < this.#levels; level++) {
       const previous = this.#path[level] as Node;
       const width = previous.width[level] ?? 0;
       if (previous.next[level] === gone) {
@@ -142,7 +149,7 @@ export class SkipList implements Ranking {
   #walk(entry: Entry): number {
     let at = this.#head;
     let rank = 0;
-    for (let level = levelsMax - 1; level >= 0; level--) {
+    for (let level = this.#levels - 1; level >= 0; level--) {
       for (
         let next = at.next[level] ?? null;
         next !== null && compare(next, entry) < 0;
