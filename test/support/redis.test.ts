@@ -4,6 +4,22 @@ import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { RedisProcess, redisAvailable, sharedCluster, sharedRedis, startRedis, until } from "./redis.ts";
 
+describe("the skip reason of tests on Redis", () => {
+  it("is given where Redis is missing, except where Redis is required", t => {
+    const { PATH, GRANDSTAND_REQUIRE_REDIS: required } = process.env;
+    t.after(() => {
+      process.env.PATH = PATH;
+      if (required === undefined) delete process.env.GRANDSTAND_REQUIRE_REDIS;
+      else process.env.GRANDSTAND_REQUIRE_REDIS = required;
+    });
+    process.env.PATH = "/nowhere";
+    delete process.env.GRANDSTAND_REQUIRE_REDIS;
+    assert.equal(redisAvailable(), "redis-server is not installed");
+    process.env.GRANDSTAND_REQUIRE_REDIS = "1";
+    assert.equal(redisAvailable(), false);
+  });
+});
+
 describe("the Redis servers of the tests", { skip: redisAvailable() }, () => {
   it("shares one standalone server, on loopback only", async () => {
     const server = await sharedRedis();
