@@ -27,6 +27,23 @@ describe("a Redis store on a Cluster", { skip: redisAvailable() }, () => {
     await cluster.stop();
   });
 
+  it("never sends a commit twice when its connections are killed again and again", async () => {
+    const cluster = await startCluster();
+    await using store = createRedisStore({ server: cluster.url });
+    const load = new Load(store);
+    for (let round = 0; round < 10; round++) {
+      await load.more("ok", 200);
+      for (const node of cluster.nodes) {
+        await node.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+      }
+    }
+    await load.more("ok", 200);
+    await load.stop();
+    assert.ok(load.count("outcome_unknown") > 0, "the kills met no commit under way");
+    await load.verify();
+    await cluster.stop();
+  });
+
   it("follows a slot that moves to another node under load", async () => {
     const cluster = await startCluster();
     await using store = createRedisStore({ server: cluster.url });
