@@ -196,7 +196,7 @@ function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
     identity: { name: "identity", family: "identity", routes: identityRoutes(parts) },
     spaceTokens: { name: "space-tokens", family: "problem", routes: [tokenExchangeRoute(parts)] },
     leaderboards: { name: "leaderboards", family: "problem", routes: leaderboards },
-    loyalty: { name: "loyalty", family: "problem", routes: loyaltyRoutes({ loyalty, ...guards }) },
+    loyalty: { name: "loyalty", family: "problem", routes: loyaltyRoutes({ directory, loyalty, ...guards }) },
     keys: jwksArea({ ring: keyRing }),
   };
 }

@@ -14,9 +14,9 @@ export const deliveriesMax = 50_000;
 export class Deliveries {
   readonly #arrived = new Map<string, number>();
 
-  /** Whether the update of the user has arrived. */
-  has(user: string, update: ScoreUpdate): boolean {
-    return update.asOf <= (this.#arrived.get(user) ?? -1);
+  /** Tells whether an update of the user has arrived. */
+  of(user: string): (update: ScoreUpdate) => boolean {
+    return update => update.asOf <= (this.#arrived.get(user) ?? -1);
   }
 
   /** Notes that all of a user's updates that waited have arrived. */

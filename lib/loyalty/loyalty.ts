@@ -12,20 +12,14 @@ import type { Directory, LoyaltyDocument } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { chain } from "../http/mod.ts";
 import type { ScoreFeed, ScoreUpdate } from "../ports/score_feed.ts";
-import {
-  decide,
-  type LogEntry,
-  type Partition,
-  type ReadRecord,
-  type Rule,
-  type Store,
-} from "../storage/mod.ts";
+import { decide, type LogEntry, type Store } from "../storage/mod.ts";
+import { stateOf } from "./adoption.ts";
 import type { Notification, Transaction } from "./apply_action.ts";
 import { type CompiledConfig, compileConfig } from "./compile.ts";
 import { Deliveries } from "./deliveries.ts";
 import { type Member, memberPartition } from "./member.ts";
 import { notificationsMax, type Report, reportRule } from "./report.ts";
-import { emptyState, type RewardsProfile, rewardsProfile, type UserState } from "./state.ts";
+import { type RewardsProfile, rewardsProfile } from "./state.ts";
 
 /** Most transactions that one history request answers. */
 export const historyPageMax = 1_000;
@@ -66,10 +60,17 @@ export interface LoyaltyOptions {
 export function createLoyalty({ store, directory, clock, feed }: LoyaltyOptions): Loyalty {
   const configOf = createConfigs(directory);
   const deliveries = new Deliveries();
+  function deliver(member: Member, updates: readonly ScoreUpdate[]): void {
+    if (updates.length === 0) return;
+    feed.deliver(member.userId, updates, () => deliveries.add(memberPartition(member), updates));
+  }
   return {
     config: configOf,
     async profile(member) {
-      return await profile(store, await configOf(member.spaceId), member);
+      const config = await configOf(member.spaceId);
+      const { state, updates } = await stateOf(store, member, { deliveries, feed });
+      deliver(member, updates);
+      return rewardsProfile(config, state);
     },
     async notifications(member) {
       const [entries] = await store.read(memberPartition(member), [
@@ -91,12 +92,14 @@ export function createLoyalty({ store, directory, clock, feed }: LoyaltyOptions)
       const config = await configOf(member.spaceId);
       requireReportable(config, report);
       const partition = memberPartition(member);
-      const projectId = member.projectId ?? (await knownProject(store, partition));
-      const targets = projectId === null ? [] : await feed.targets(projectId, targetQuery(report));
-      const isDelivered = (update: ScoreUpdate): boolean => deliveries.has(partition, update);
-      const rule = reportRule({ config, member, report, targets, now: clock(), isDelivered });
-      const updates = await decide(store, partition, rule);
-      if (updates.length > 0) feed.deliver(member.userId, updates, () => deliveries.add(partition, updates));
+      const context = { config, member, report, now: clock(), isDelivered: deliveries.of(partition) };
+      // The boards depend on the project, and which one it is only the user's own record knows for certain.
+      for (let projectId = member.projectId; ; ) {
+        const targets = projectId === null ? [] : await feed.targets(projectId, targetQuery(report));
+        const decided = await decide(store, partition, reportRule({ ...context, projectId, targets }));
+        if (decided.projectId === projectId) return deliver(member, decided.updates);
+        projectId = decided.projectId;
+      }
     },
   };
 }
@@ -111,42 +114,6 @@ function requireReportable(config: CompiledConfig, { action, isClientReport }: R
 function targetQuery({ action, data }: Report): { readonly action: string; readonly eventId: string | null } {
   const eventId = Object.hasOwn(data, "eventId") ? data.eventId : undefined;
   return { action, eventId: typeof eventId === "string" ? eventId : null };
-}
-
-/** The project that a user was last known to belong to, for back ends that act for users. */
-async function knownProject(store: Store, partition: Partition): Promise<string | null> {
-  const [stored] = await store.read(partition, [{ type: "record", key: "loyalty" }]);
-  return stored === null ? null : (JSON.parse(stored.value) as UserState).projectId;
-}
-
-async function profile(store: Store, config: CompiledConfig, member: Member): Promise<RewardsProfile> {
-  const partition = memberPartition(member);
-  const [stored] = await store.read(partition, [{ type: "record", key: "loyalty" }]);
-  const found = stored === null ? null : (JSON.parse(stored.value) as UserState);
-  if (found !== null && (found.projectId !== null || member.projectId === null)) {
-    return rewardsProfile(config, found);
-  }
-  return rewardsProfile(config, await decide(store, partition, adoption(member)));
-}
-
-/**
- * Creates the state of a user who has none. A state that a back end's report created first learns the user's project, so
- * that boards are fed by what is reported from then on.
- */
-function adoption({ projectId }: Member): Rule<readonly [ReadRecord], UserState> {
-  return {
-    reads: [{ type: "record", key: "loyalty" }],
-    idempotent: true,
-    apply: ([stored]) => {
-      const before = stored === null ? emptyState(projectId) : (JSON.parse(stored.value) as UserState);
-      const state: UserState = { ...before, projectId: before.projectId ?? projectId };
-      const value = JSON.stringify(state);
-      return {
-        writes: value === stored?.value ? [] : [{ type: "put", key: "loyalty", value }],
-        answer: state,
-      };
-    },
-  };
 }
 
 /** Compiled once per version: the directory keeps the document's object for as long as it is unchanged. */

@@ -16,6 +16,6 @@ export { type CompiledConfig, compileConfig } from "./compile.ts";
 export * from "./config.ts";
 export { createLoyalty, type Dated, historyPageMax, type Loyalty, type LoyaltyOptions } from "./loyalty.ts";
 export type { Member } from "./member.ts";
-export { historyMax, notificationsMax, type Report, seenGenerationMs } from "./report.ts";
+export { clockSkewMsMax, historyMax, notificationsMax, type Report, seenGenerationMs } from "./report.ts";
 export * from "./routes.ts";
 export { emptyState, type RewardsProfile, rewardsProfile, type UserState } from "./state.ts";

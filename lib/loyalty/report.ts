@@ -7,6 +7,7 @@
 import { AppError } from "../errors/mod.ts";
 import type { ScoreTarget, ScoreUpdate } from "../ports/score_feed.ts";
 import { type Read, type Stored, tallyFieldsMax, type Write } from "../storage/mod.ts";
+import { knownTotals } from "./adoption.ts";
 import { type Action, applyAction, type Outcome } from "./apply_action.ts";
 import type { CompiledConfig } from "./compile.ts";
 import type { Member } from "./member.ts";
@@ -18,6 +19,9 @@ export const notificationsMax = 100;
 export const historyMax = 10_000;
 /** Action ids are remembered by generations of this length: for one to two of them, 7 to 14 days. */
 export const seenGenerationMs: number = 7 * 24 * 60 * 60 * 1_000;
+
+/** How far the clocks of processes may differ without a repeated action id counting twice at the turn of a generation. */
+export const clockSkewMsMax = 60_000;
 
 /** What a fan or a back end reports. */
 export interface Report {
@@ -34,6 +38,8 @@ export interface ReportContext {
   readonly config: CompiledConfig;
   readonly member: Member;
   readonly report: Report;
+  /** The project that `targets` belong to; null where none is known. */
+  readonly projectId: string | null;
   readonly targets: readonly ScoreTarget[];
   /** Unix ms. */
   readonly now: number;
@@ -41,13 +47,21 @@ export interface ReportContext {
   readonly isDelivered: (update: ScoreUpdate) => boolean;
 }
 
-/** A pure decision of {@linkcode decide}: the board scores that are now to be delivered are its answer. */
+/** What was decided about a report. */
+export interface Reported {
+  /** The user's project. Where it is not the one that the decision was made for, nothing has happened yet. */
+  readonly projectId: string | null;
+  /** The board scores that are now to be delivered. */
+  readonly updates: readonly ScoreUpdate[];
+}
+
+/** A pure decision of {@linkcode decide}. */
 export interface ReportRule {
   readonly reads: readonly Read[];
   readonly idempotent: boolean;
   readonly apply: (state: readonly unknown[]) => {
     readonly writes: readonly Write[];
-    readonly answer: readonly ScoreUpdate[];
+    readonly answer: Reported;
   };
 }
 
@@ -58,8 +72,7 @@ export function reportRule(context: ReportContext): ReportRule {
   const { report, targets, now } = context;
   const sums = targets.filter((target): target is SumTarget => target.kind === "sum");
   const generation = Math.floor(now / seenGenerationMs);
-  const seen =
-    report.actionId === undefined ? [] : [generation, generation - 1].map(of => seenRead(of, report));
+  const seen = report.actionId === undefined ? [] : seenGenerations(now).map(of => seenRead(of, report));
   return {
     reads: [{ type: "record", key: "loyalty" }, ...seen, ...sums.map(({ id }) => sumRead(id))],
     // A repeated id changes nothing, so a report that has one may be decided again when its outcome is unknown.
@@ -69,8 +82,15 @@ export function reportRule(context: ReportContext): ReportRule {
       const marks = others.slice(0, seen.length) as ReadonlyMap<string, number>[];
       const before =
         stored === null ? emptyState(context.member.projectId) : (JSON.parse(stored.value) as UserState);
+      const projectId = before.projectId ?? context.member.projectId;
       // Whoever repeats a report may do so because its answer was lost, and with it the delivery that would follow.
-      if (marks.some(mark => mark.size > 0)) return { writes: [], answer: undelivered(context, before) };
+      if (marks.some(mark => mark.size > 0)) {
+        return {
+          writes: [],
+          answer: { projectId: context.projectId, updates: undelivered(context, before) },
+        };
+      }
+      if (projectId !== context.projectId) return { writes: [], answer: { projectId, updates: [] } };
       const totals = others.slice(seen.length) as (Stored | null)[];
       const outcome = applyAction(context.config, before, {
         name: report.action,
@@ -101,19 +121,22 @@ interface Applied {
 }
 
 function batch(context: ReportContext, applied: Applied): ReturnType<ReportRule["apply"]> {
-  const { member, report, now } = context;
+  const { report, now, projectId } = context;
   const { before, outcome, totals } = applied;
-  const updates = [
+  const isNew = before.projectId === null && projectId !== null;
+  const known = isNew ? knownTotals(before, context.targets) : [];
+  const current = [
     ...totals.map(({ id, total }) => update(id, total, context, outcome)),
     ...metricUpdates(context, outcome),
   ];
-  const fresh = new Set(updates.map(({ target }) => target));
-  const waiting = undelivered(context, before).filter(({ target }) => !fresh.has(target));
+  const fresh = new Set(current.map(({ target }) => target));
+  const waiting = [...undelivered(context, before), ...known].filter(({ target }) => !fresh.has(target));
   const seen = countSeen(before, applied.generation, report);
   const state: UserState = {
     ...outcome.state,
-    projectId: before.projectId ?? member.projectId,
-    undelivered: [...waiting, ...updates],
+    projectId,
+    changedAt: now,
+    undelivered: [...waiting, ...current],
     seen,
   };
   const writes: Write[] = [
@@ -125,7 +148,7 @@ function batch(context: ReportContext, applied: Applied): ReturnType<ReportRule[
       append("notifications", JSON.stringify(entry), now, notificationsMax),
     ),
   ];
-  return { writes, answer: state.undelivered };
+  return { writes, answer: { projectId, updates: state.undelivered } };
 }
 
 function undelivered({ isDelivered }: ReportContext, state: UserState): ScoreUpdate[] {
@@ -170,6 +193,16 @@ function countSeen(before: UserState, generation: number, { actionId }: Report):
     );
   }
   return { generation, count: count + 1 };
+}
+
+/**
+ * The generations in which a mark may be: this one and the one before, and the next one while a process whose clock is
+ * ahead may already be in it.
+ */
+function seenGenerations(now: number): number[] {
+  const generation = Math.floor(now / seenGenerationMs);
+  const next = Math.floor((now + clockSkewMsMax) / seenGenerationMs);
+  return next === generation ? [generation, generation - 1] : [generation, generation - 1, next];
 }
 
 function seenRead(generation: number, { actionId = "" }: Report): Read {

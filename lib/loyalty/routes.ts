@@ -5,6 +5,8 @@
  */
 
 import * as v from "valibot";
+import { isUuid, type Permission } from "../auth/mod.ts";
+import type { Directory } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type AnyRoute, chain, envelope, type Guard, type Reply, route } from "../http/mod.ts";
 import type { Caller, SpaceVisit } from "../space_tokens/mod.ts";
@@ -29,6 +31,7 @@ type ActionData = Action["data"];
 
 /** What the routes work with. */
 export interface LoyaltyContext {
+  readonly directory: Directory;
   readonly loyalty: Loyalty;
   /** Demands a token of the space. */
   readonly member: Guard<SpaceVisit>;
@@ -38,12 +41,13 @@ export interface LoyaltyContext {
 
 const wellFormed = v.check((text: string) => text.isWellFormed(), "Expected well-formed Unicode");
 const userId = v.pipe(v.string(), v.minLength(1), v.maxLength(memberIdCharactersMax), wellFormed);
-const actingFor = { user_id: v.exactOptional(userId) };
+const projectId = v.pipe(v.string(), v.check(isUuid, "Expected a UUID"), v.toLowerCase());
+const actingFor = { user_id: v.exactOptional(userId), project_id: v.exactOptional(projectId) };
 const timestamp = v.exactOptional(
   v.pipe(v.string(), v.regex(/^\d{1,12}$/, "Expected a Unix time in seconds"), v.transform(Number)),
 );
 
-/** Whose loyalty a back end asks for; users need not say. */
+/** Whose loyalty a back end asks for, and the project of a user that the space may not have met; users need not say. */
 const MemberQuery = v.object(actingFor);
 const HistoryQuery = v.object({ ...actingFor, from: timestamp, to: timestamp });
 
@@ -82,6 +86,7 @@ const ListSchema = v.object({ message: v.string(), data: v.array(v.looseObject({
 /** Builds the loyalty routes. */
 export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
   const { loyalty, member, visitor } = context;
+  const memberOf = memberFinder(context.directory);
   return [
     route({
       method: "GET",
@@ -102,8 +107,9 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       auth: member,
       query: MemberQuery,
       responses: { 200: { description: "The rewards profile", schema: EnvelopeSchema } },
-      errors: ["not_found", "forbidden", "validation_failed"],
-      handle: async ({ principal, query }) => envelope(await loyalty.profile(memberOf(principal, query))),
+      errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
+      handle: async ({ principal, query }) =>
+        envelope(await loyalty.profile(await memberOf(principal, query, "users:read"))),
     }),
     route({
       method: "GET",
@@ -113,9 +119,9 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       auth: member,
       query: MemberQuery,
       responses: { 200: { description: "The notifications", schema: ListSchema } },
-      errors: ["not_found", "forbidden", "validation_failed"],
+      errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
       handle: async ({ principal, query }) =>
-        envelope(await loyalty.notifications(memberOf(principal, query))),
+        envelope(await loyalty.notifications(await memberOf(principal, query, "users:read"))),
     }),
     route({
       method: "GET",
@@ -125,9 +131,9 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       auth: member,
       query: HistoryQuery,
       responses: { 200: { description: "The transactions", schema: ListSchema } },
-      errors: ["not_found", "forbidden", "validation_failed"],
+      errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
       handle: async ({ principal, query }) =>
-        envelope(await loyalty.history(memberOf(principal, query), query)),
+        envelope(await loyalty.history(await memberOf(principal, query, "users:read"), query)),
     }),
     route({
       method: "POST",
@@ -140,34 +146,50 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       responses: {
         200: { description: "The action has taken effect, now or when its id was first reported" },
       },
-      errors: ["not_found", "forbidden", "rate_limited"],
+      errors: ["not_found", "forbidden", "insufficient_scope", "rate_limited"],
       handle: async ({ principal, query, body }): Promise<Reply> => {
         const isClientReport = principal.caller.kind === "user";
-        await loyalty.report(memberOf(principal, query), { ...body, isClientReport });
+        const about = await memberOf(principal, query, "actions:write");
+        await loyalty.report(about, { ...body, isClientReport });
         return { status: 200 };
       },
     }),
   ];
 }
 
-/** The user that a call is about: the token's own, or the one that a back end names. */
-function memberOf(
-  { caller, space }: SpaceVisit,
-  { user_id: named }: v.InferOutput<typeof MemberQuery>,
-): Member {
-  const { organisationId, id: spaceId } = space;
-  if (caller.kind === "user") {
-    if (named !== undefined && named !== caller.userId) {
-      throw new AppError("forbidden", "Cannot act for another user with a user's token");
+/** Finds the user that a call is about. */
+type MemberFinder = (
+  visit: SpaceVisit,
+  query: v.InferOutput<typeof MemberQuery>,
+  permission: Permission,
+) => Promise<Member>;
+
+/** The token's own user, or the one that a back end with the permission names. */
+function memberFinder(directory: Directory): MemberFinder {
+  return async ({ caller, space }, { user_id: named, project_id: projectId }, permission) => {
+    const { organisationId, id: spaceId } = space;
+    if (caller.kind === "user") {
+      if (named !== undefined && named !== caller.userId) {
+        throw new AppError("forbidden", "Cannot act for another user with a user's token");
+      }
+      return { organisationId, spaceId, userId: caller.userId, projectId: caller.projectId };
     }
-    return { organisationId, spaceId, userId: caller.userId, projectId: caller.projectId };
-  }
-  if (named === undefined) {
-    throw new AppError("validation_failed", "Cannot serve a service token that names no user", {
-      fields: [{ pointer: "user_id", detail: "Is required" }],
-    });
-  }
-  return { organisationId, spaceId, userId: named, projectId: null };
+    if (!caller.permissions.includes(permission)) {
+      throw new AppError("insufficient_scope", `The service token lacks the permission ${permission}`);
+    }
+    if (named === undefined) throw invalid("user_id", "Is required");
+    if (projectId === undefined) return { organisationId, spaceId, userId: named, projectId: null };
+    const project = await directory.project(projectId);
+    if (project?.spaceId !== spaceId)
+      throw invalid("project_id", "Expected the id of a project of the space");
+    return { organisationId, spaceId, userId: named, projectId };
+  };
+}
+
+function invalid(pointer: string, detail: string): AppError {
+  return new AppError("validation_failed", "Cannot serve a service token that names no user of the space", {
+    fields: [{ pointer, detail }],
+  });
 }
 
 /** What of a configuration clients see: never what earns something. */

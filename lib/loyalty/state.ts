@@ -20,6 +20,8 @@ export interface ChallengeProgress {
 export interface UserState {
   /** Number of changes so far; a later state has a higher one. */
   readonly revision: number;
+  /** When that was, in Unix ms. */
+  readonly changedAt: number;
   /** The project whose boards the user's metrics feed; null while none is known. */
   readonly projectId: string | null;
   /** Values that differ from the default of the configuration. */
@@ -36,6 +38,7 @@ export interface UserState {
 export function emptyState(projectId: string | null): UserState {
   return {
     revision: 0,
+    changedAt: 0,
     projectId,
     metrics: {},
     inventory: {},

@@ -24,7 +24,7 @@ describeOnStores("reporting an action", open => {
     const { key, secret } = await world.platform.apiKeys.create({
       organisationId: ids.organisation,
       name: "Back end",
-      permissions: ["actions:write"],
+      permissions: ["actions:write", "users:read"],
     });
     const issued = await world.call("/api/auth/token", { body: { type: "service", key, secret } });
     return issued.json.data.accessToken;

@@ -1,0 +1,80 @@
+/**
+ * The state of a user who is met: found, created, or told which project it belongs to.
+ *
+ * @module
+ */
+
+import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../ports/score_feed.ts";
+import { decide, type ReadRecord, type Rule, type Store } from "../storage/mod.ts";
+import { own } from "./_own.ts";
+import type { Deliveries } from "./deliveries.ts";
+import { type Member, memberPartition } from "./member.ts";
+import { emptyState, type UserState } from "./state.ts";
+
+/** A user's state, and the board scores that are to be delivered for it. */
+export interface MetUser {
+  readonly state: UserState;
+  readonly updates: readonly ScoreUpdate[];
+}
+
+/** What meeting a user needs beside the store. */
+export interface MeetingOptions {
+  readonly deliveries: Deliveries;
+  readonly feed: ScoreFeed;
+}
+
+const everyTotal = { action: "", eventId: null };
+
+/**
+ * The state of a user; an empty one is created where there is none. A state that a back end created before the user's
+ * project was known learns it now, and what the user has by then goes to the boards.
+ */
+export async function stateOf(
+  store: Store,
+  member: Member,
+  { deliveries, feed }: MeetingOptions,
+): Promise<MetUser> {
+  const partition = memberPartition(member);
+  const [stored] = await store.read(partition, [{ type: "record", key: "loyalty" }]);
+  const state = stored === null ? null : (JSON.parse(stored.value) as UserState);
+  const isDelivered = deliveries.of(partition);
+  if (state !== null && (state.projectId !== null || member.projectId === null)) {
+    return { state, updates: state.undelivered.filter(update => !isDelivered(update)) };
+  }
+  const targets = member.projectId === null ? [] : await feed.targets(member.projectId, everyTotal);
+  return await decide(store, partition, adoption(member, targets));
+}
+
+function adoption(member: Member, targets: readonly ScoreTarget[]): Rule<readonly [ReadRecord], MetUser> {
+  return {
+    reads: [{ type: "record", key: "loyalty" }],
+    idempotent: true,
+    apply: ([stored]) => {
+      const before = stored === null ? emptyState(member.projectId) : (JSON.parse(stored.value) as UserState);
+      if (stored !== null && (before.projectId !== null || member.projectId === null)) {
+        return { writes: [], answer: { state: before, updates: before.undelivered } };
+      }
+      const updates = knownTotals(before, targets);
+      const state = {
+        ...before,
+        projectId: member.projectId,
+        undelivered: [...before.undelivered, ...updates],
+      };
+      return {
+        writes: [{ type: "put", key: "loyalty", value: JSON.stringify(state) }],
+        answer: { state, updates: state.undelivered },
+      };
+    },
+  };
+}
+
+/** The scores of a user, whose project has just become known, on the boards that show a metric. */
+export function knownTotals(
+  { metrics, revision, changedAt }: UserState,
+  targets: readonly ScoreTarget[],
+): readonly ScoreUpdate[] {
+  return targets.flatMap(target => {
+    const score = target.kind === "total" ? own(metrics, target.metricId) : undefined;
+    return score === undefined ? [] : [{ target: target.id, score, at: changedAt, asOf: revision }];
+  });
+}
