@@ -12,6 +12,7 @@ export type ErrorCode =
   | "bad_json"
   | "validation_failed"
   | "unsupported_provider"
+  | "weak_password"
   | "missing_token"
   | "token_expired"
   | "invalid_token"
@@ -26,6 +27,7 @@ export type ErrorCode =
   | "payload_too_large"
   | "unsupported_media_type"
   | "rate_limited"
+  | "too_many_attempts"
   | "internal_error"
   | "busy"
   | "storage_unavailable"
@@ -37,6 +39,8 @@ export interface FieldError {
   readonly pointer: string;
   /** What is expected there, for people. */
   readonly detail: string;
+  /** Why it is wrong, as a short code for clients that put it in words of their own. */
+  readonly reason?: string;
 }
 
 /** Facts that some codes carry beside their message. */

@@ -5,5 +5,6 @@ export const fieldErrorSchema: Readonly<Record<string, unknown>> = {
   properties: {
     pointer: { type: "string", description: "JSON Pointer into the body, or the name of a parameter" },
     detail: { type: "string" },
+    reason: { type: "string", description: "Short code of what is wrong" },
   },
 };
