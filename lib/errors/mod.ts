@@ -13,6 +13,8 @@ export type ErrorCode =
   | "validation_failed"
   | "unsupported_provider"
   | "weak_password"
+  | "same_password"
+  | "invalid_code"
   | "missing_token"
   | "token_expired"
   | "invalid_token"
@@ -21,8 +23,11 @@ export type ErrorCode =
   | "forbidden"
   | "org_mismatch"
   | "insufficient_scope"
+  | "location_not_supported"
+  | "reauth_required"
   | "not_found"
   | "method_not_allowed"
+  | "email_unavailable"
   | "conflict"
   | "payload_too_large"
   | "unsupported_media_type"
@@ -49,6 +54,8 @@ export interface AppErrorOptions {
   readonly cause?: unknown;
   /** The input fields at fault, with `validation_failed`. */
   readonly fields?: readonly FieldError[];
+  /** Further members of the body, as JSON; the route that answers with the code documents them. */
+  readonly details?: Readonly<Record<string, unknown>>;
   /** After how many milliseconds a retry may succeed; sent as `Retry-After`, rounded up to seconds. */
   readonly retryAfterMs?: number;
   /** Header fields that the answer must carry, for example `Allow`. */
@@ -60,6 +67,7 @@ export class AppError extends Error {
   override readonly name = "AppError";
   readonly code: ErrorCode;
   readonly fields: readonly FieldError[] | undefined;
+  readonly details: Readonly<Record<string, unknown>> | undefined;
   readonly retryAfterMs: number | undefined;
   readonly headers: Readonly<Record<string, string>> | undefined;
 
@@ -67,6 +75,7 @@ export class AppError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.fields = options.fields;
+    this.details = options.details;
     this.retryAfterMs = options.retryAfterMs;
     this.headers = options.headers;
   }

@@ -47,6 +47,7 @@ export function failureReply(error: unknown, context: FailureContext): Reply {
       retryable,
       retryAfter,
       fields: known?.fields,
+      details: known?.details,
       requestId: context.requestId,
       path: context.path.slice(0, instanceCharsMax).toWellFormed(),
       origin: context.origin,

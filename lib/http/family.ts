@@ -16,6 +16,8 @@ export interface Failure {
   /** Seconds, with 429 and 503. */
   readonly retryAfter: number | undefined;
   readonly fields: readonly FieldError[] | undefined;
+  /** Members beside those that every error has; they never replace one of those. */
+  readonly details: Readonly<Record<string, unknown>> | undefined;
   readonly requestId: string;
   /** The request's path as sent, without the query. */
   readonly path: string;

@@ -9,9 +9,13 @@ const actions: Partial<Readonly<Record<ErrorCode, Action>>> = {
   missing_token: "login",
   invalid_token: "login",
   token_expired: "refresh",
+  reauth_required: "login",
 };
 
-/** Errors of identity and location: `{result: 0, message, data: {code, retryable, action, retryAfter?, fields?}}`. */
+/**
+ * Errors of identity and location: `{result: 0, message, data: {code, retryable, action, retryAfter?, fields?}}`; details
+ * of the error are further members of `data`.
+ */
 export const identityFamily: ErrorFamily = {
   mediaType: "application/json",
   schemaName: "IdentityError",
@@ -42,6 +46,7 @@ function identityBody(failure: Failure): unknown {
     result: 0,
     message: failure.message,
     data: {
+      ...failure.details,
       code: failure.code,
       retryable: failure.retryable,
       action: actions[failure.code] ?? (failure.retryable ? "retry" : "none"),

@@ -5,8 +5,8 @@ import { fieldErrorSchema } from "./field_error_schema.ts";
 const quotaExceeded = "https://iana.org/assignments/http-problem-types#quota-exceeded";
 
 /**
- * Errors of every other area: RFC 9457 with `code`, `message`, `requestId` and `errors` as extension members.
- * `message` repeats `detail` for clients that read the `{message, data}` envelope of successes.
+ * Errors of every other area: RFC 9457 with `code`, `message`, `requestId`, `errors` and the error's details as extension
+ * members. `message` repeats `detail` for clients that read the `{message, data}` envelope of successes.
  */
 export const problemFamily: ErrorFamily = {
   mediaType: "application/problem+json",
@@ -31,6 +31,7 @@ export const problemFamily: ErrorFamily = {
 
 function problemBody(failure: Failure): unknown {
   return {
+    ...failure.details,
     type: failure.code === "rate_limited" ? quotaExceeded : `${failure.origin}/problems/${failure.code}`,
     title: failure.title,
     status: failure.status,

@@ -104,6 +104,41 @@ describe("errors of the identity family", () => {
   });
 });
 
+describe("the details of an error", () => {
+  const details = { reason: "odd", country: null, code: "mine", action: "mine", status: 200, type: "mine" };
+
+  it("are members of the data in the identity family, and replace none that every error has", async () => {
+    const answer = await call(identity("forbidden", { details }), "/v1/user");
+    assert.deepEqual(await bodyOf(answer), {
+      result: 0,
+      message: "Cannot do it",
+      data: {
+        reason: "odd",
+        country: null,
+        status: 200,
+        type: "mine",
+        code: "forbidden",
+        retryable: false,
+        action: "none",
+      },
+    });
+  });
+
+  it("are extension members in the problem family, and replace none that every error has", async () => {
+    const problem = await bodyOf(call(failing("forbidden", { details }), "/things"));
+    assert.deepEqual(
+      [problem.reason, problem.country, problem.action, problem.code, problem.status, problem.type],
+      ["odd", null, "mine", "forbidden", 403, "/problems/forbidden"],
+    );
+  });
+
+  it("stay unsaid with an internal error", async () => {
+    for (const answer of [identity("internal_error", { details }), failing("internal_error", { details })]) {
+      assert.doesNotMatch(JSON.stringify(await bodyOf(call(answer, "/v1/user"))), /mine|odd/);
+    }
+  });
+});
+
 describe("the family of a path that no route has", () => {
   const user = { path: "/v1/user/check" } as const;
   const location = { path: "/v1/locations/projects/:id/check" } as const;
