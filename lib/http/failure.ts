@@ -74,6 +74,13 @@ export function logFailure(error: unknown, context: FailureContext, logger: Logg
   });
 }
 
+/** What RFC 6750 calls an invalid token: revoked ones too. */
+const tokenFaults: ReadonlySet<AppError["code"]> = new Set([
+  "invalid_token",
+  "session_revoked",
+  "refresh_token_reused",
+]);
+
 /** RFC 6750 section 3: `error` names what is wrong with a token that was sent, and is absent where none was. */
 function challengeOf(code: AppError["code"], endpoint: Endpoint | null): string | null {
   const scheme = code === "invalid_api_key" ? "ApiKey" : (endpoint?.challenge ?? "Bearer");
@@ -85,7 +92,7 @@ function challengeOf(code: AppError["code"], endpoint: Endpoint | null): string 
   if (scheme === "Bearer" && code === "token_expired") {
     return 'Bearer error="invalid_token", error_description="The token expired"';
   }
-  if (scheme === "Bearer" && code === "invalid_token") return 'Bearer error="invalid_token"';
+  if (scheme === "Bearer" && tokenFaults.has(code)) return 'Bearer error="invalid_token"';
   return `${scheme} realm="api"`;
 }
 

@@ -9,6 +9,9 @@ const actions: Partial<Readonly<Record<ErrorCode, Action>>> = {
   missing_token: "login",
   invalid_token: "login",
   token_expired: "refresh",
+  session_revoked: "login",
+  refresh_token_reused: "login",
+  device_mismatch: "login",
   reauth_required: "login",
 };
 
