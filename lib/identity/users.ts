@@ -8,7 +8,7 @@
  */
 
 import type { Clock } from "../auth/mod.ts";
-import { decide, type Partition, type Store, tenantPartition } from "../storage/mod.ts";
+import { decide, type Partition, type Put, type Store, tenantPartition } from "../storage/mod.ts";
 
 /** Most logins that a user's history keeps; the oldest is dropped first. */
 export const loginHistoryMax = 50;
@@ -94,6 +94,12 @@ export type Way =
   | { readonly kind: "email"; readonly email: string }
   | ({ readonly kind: "origin" } & Origin);
 
+/** What a way holds. */
+interface Claim extends UserIds {
+  /** Unix ms, where the claim lapses. */
+  readonly until?: number;
+}
+
 /** Reads and writes users. */
 export interface Users {
   /** The user, or null where the project has none with this id. */
@@ -104,8 +110,11 @@ export interface Users {
   create(projectId: string, user: User): Promise<User>;
   /** Changes a user by a pure function, whoever else does so at the same time; null where there is none. */
   update(projectId: string, userId: string, change: (user: User) => User): Promise<User | null>;
-  /** The ids of the user that holds the way: `ids` if nobody did. Racers all get the same. */
-  claim(projectId: string, way: Way, ids: UserIds): Promise<UserIds>;
+  /**
+   * The ids of the user that holds the way: `ids` if nobody did. Racers all get the same. With `until` (Unix ms) the claim
+   * lapses then, unless its holder claims the way again without a time.
+   */
+  claim(projectId: string, way: Way, ids: UserIds, options?: { readonly until?: number }): Promise<UserIds>;
   /** Gives up a way that this user holds; nothing happens where another one or nobody does. */
   release(projectId: string, way: Way, userId: string): Promise<void>;
 }
@@ -145,14 +154,17 @@ export function createUsers(store: Store): Users {
           return { writes: userWrites(user), answer: user };
         },
       }),
-    claim: (projectId, way, ids) =>
+    claim: (projectId, way, { userId, externalId }, { until } = {}) =>
       decide(store, wayPartition(projectId, way), {
         reads: [{ type: "record", key: "user" }],
         idempotent: true,
-        apply: ([stored]) =>
-          stored === null
-            ? { writes: [{ type: "put", key: "user", value: JSON.stringify(ids) }], answer: ids }
-            : { writes: [], answer: JSON.parse(stored.value) as UserIds },
+        apply: ([stored]) => {
+          const held = stored === null ? null : (JSON.parse(stored.value) as Claim);
+          const ids: UserIds = { userId: held?.userId ?? userId, externalId: held?.externalId ?? externalId };
+          const confirms = ids.userId === userId && held?.until !== undefined && until === undefined;
+          const isWritten = held === null || confirms;
+          return { writes: isWritten ? [claimWrite(ids, until)] : [], answer: ids };
+        },
       }),
     release: (projectId, way, userId) =>
       decide(store, wayPartition(projectId, way), {
@@ -203,6 +215,12 @@ function wayPartition(projectId: string, way: Way): Partition {
     case "origin":
       return tenantPartition(tenant, "origin", way.issuer, way.subject);
   }
+}
+
+function claimWrite(ids: UserIds, until: number | undefined): Put {
+  const value: Claim = until === undefined ? ids : { ...ids, until };
+  const expiry = until === undefined ? {} : { expireAt: until };
+  return { type: "put", key: "user", value: JSON.stringify(value), ...expiry };
 }
 
 function userWrites(user: User): { type: "put"; key: string; value: string }[] {
