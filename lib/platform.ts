@@ -37,7 +37,9 @@ import {
   tokenExchangeRoute,
 } from "./identity/mod.ts";
 import { createFeeder, type Feeder, leaderboardRoutes, scoreTargets } from "./leaderboards/mod.ts";
+import { createLocation, type Location, locationRoutes } from "./location/mod.ts";
 import { createLoyalty, type Loyalty, loyaltyRoutes } from "./loyalty/mod.ts";
+import type { GeoReader } from "./ports/geo_reader.ts";
 import type { ScoreFeed } from "./ports/score_feed.ts";
 import { createSpaceTokens, optionalSpaceGuard, type SpaceTokens, spaceGuard } from "./space_tokens/mod.ts";
 import type { Store } from "./storage/mod.ts";
@@ -63,6 +65,8 @@ export interface PlatformOptions {
   readonly defaultSpaceId?: string;
   /** Signs new tokens. @default "EdDSA" */
   readonly signatureAlgorithm?: SignatureAlgorithm;
+  /** Finds the countries of clients. Omitted: every location is unknown. */
+  readonly geo?: GeoReader;
   /** @default silentLogger */
   readonly logger?: Logger;
   /** How the handlers of the platform answer: CORS, limits, metrics. @default {} */
@@ -70,7 +74,7 @@ export interface PlatformOptions {
 }
 
 /** The areas of a platform; each can be mounted alone. */
-export type AreaName = "identity" | "spaceTokens" | "leaderboards" | "loyalty" | "keys";
+export type AreaName = "identity" | "location" | "spaceTokens" | "leaderboards" | "loyalty" | "keys";
 
 /** A platform. */
 export interface Platform {
@@ -81,6 +85,7 @@ export interface Platform {
   readonly directory: Directory;
   readonly apiKeys: ApiKeys;
   readonly keyRing: KeyRing;
+  readonly location: Location;
   readonly loyalty: Loyalty;
   readonly spaceTokens: SpaceTokens;
   /** Resolves when the background work that requests left behind is done, boards included. */
@@ -128,6 +133,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     directory: parts.directory,
     apiKeys: parts.apiKeys,
     keyRing,
+    location: parts.location,
     loyalty: parts.loyalty,
     spaceTokens: parts.spaceTokens,
     idle: () => feeder.idle(),
@@ -151,6 +157,7 @@ interface Parts extends ExchangeContext {
   readonly store: Store;
   readonly apiKeys: ApiKeys;
   readonly keyRing: KeyRing;
+  readonly location: Location;
   readonly loyalty: Loyalty;
 }
 
@@ -158,7 +165,7 @@ function createParts(
   options: PlatformOptions & { readonly clock: Clock; readonly publicUrl: string },
   { keyRing, feeder }: { readonly keyRing: KeyRing; readonly feeder: Feeder },
 ): Parts {
-  const { store, secret, clock, publicUrl, defaultSpaceId, random = systemRandom } = options;
+  const { store, secret, clock, publicUrl, defaultSpaceId, geo, random = systemRandom } = options;
   const directory = createDirectory({
     store,
     clock,
@@ -178,6 +185,7 @@ function createParts(
     users: createUsers(store),
     records: createSessionRecords(secret),
     spaceTokens: createSpaceTokens({ tokens: createTokens({ ring: keyRing, clock, random }), publicUrl }),
+    location: createLocation({ directory, ...(geo === undefined ? {} : { geo }) }),
     loyalty: createLoyalty({ store, directory, clock, feed }),
   };
 }
@@ -194,6 +202,7 @@ function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
   const guards = { member: spaceGuard(parts), visitor: optionalSpaceGuard(parts) };
   return {
     identity: { name: "identity", family: "identity", routes: identityRoutes(parts) },
+    location: { name: "location", family: "identity", routes: locationRoutes(parts) },
     spaceTokens: { name: "space-tokens", family: "problem", routes: [tokenExchangeRoute(parts)] },
     leaderboards: { name: "leaderboards", family: "problem", routes: leaderboards },
     loyalty: { name: "loyalty", family: "problem", routes: loyaltyRoutes({ directory, loyalty, ...guards }) },

@@ -1,0 +1,79 @@
+/** What location checks are asked and answer. */
+
+import * as v from "valibot";
+import { isUuid } from "../auth/mod.ts";
+import { eventAliases } from "../directory/mod.ts";
+import type { CountryResult } from "../ports/geo_reader.ts";
+
+const projectId = v.pipe(v.string(), v.check(isUuid, "Expected a UUID"), v.toLowerCase());
+const eventId = v.union(
+  [projectId, v.picklist(eventAliases)],
+  `Expected a UUID or one of ${eventAliases.join(", ")}`,
+);
+
+/** Path parameters of a check; an event's has an `eventId`. */
+export interface CheckParams {
+  readonly projectId: string;
+  readonly eventId?: string;
+}
+
+/** Checks the path of a project's check. */
+export const ProjectCheckParams: v.GenericSchema<unknown, CheckParams> = v.object({ projectId });
+/** Checks the path of an event's check. */
+export const EventCheckParams: v.GenericSchema<unknown, CheckParams> = v.object({ projectId, eventId });
+
+/** A country as clients see it. */
+export interface CountryJson {
+  readonly geoname_id: number;
+  readonly is_in_european_union: boolean;
+  readonly iso_code: string;
+  readonly names: Readonly<Record<string, string>>;
+}
+
+const CountrySchema: v.GenericSchema<unknown, CountryJson> = v.object({
+  geoname_id: v.pipe(v.number(), v.integer()),
+  is_in_european_union: v.boolean(),
+  iso_code: v.string(),
+  names: v.record(v.string(), v.string()),
+});
+
+/** The answer to a client whose location is served. */
+export const ServedSchema: v.GenericSchema = v.object({
+  result: v.literal(1),
+  message: v.string(),
+  data: v.object({ country: CountrySchema }),
+});
+
+/** The answer to a client whose location is not served. */
+export const RefusedSchema: v.GenericSchema = v.object({
+  result: v.literal(0),
+  message: v.string(),
+  data: v.object({
+    country: v.nullable(CountrySchema),
+    reason: v.picklist(["country_not_supported", "unknown_location"]),
+    code: v.literal("location_not_supported"),
+    retryable: v.literal(false),
+    action: v.literal("none"),
+  }),
+});
+
+/**
+ * What stands in the place of the country where an unknown location is served: the code that CLDR reserves for an unknown
+ * region, so that clients find the members that they expect.
+ */
+export const unknownCountry: CountryResult = {
+  geonameId: 0,
+  isInEuropeanUnion: false,
+  isoCode: "ZZ",
+  names: { en: "Unknown" },
+};
+
+/** Writes a country as clients see it. */
+export function countryJson(country: CountryResult): CountryJson {
+  return {
+    geoname_id: country.geonameId,
+    is_in_european_union: country.isInEuropeanUnion,
+    iso_code: country.isoCode,
+    names: country.names,
+  };
+}
