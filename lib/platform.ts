@@ -29,11 +29,17 @@ import {
   silentLogger,
 } from "./http/mod.ts";
 import {
+  type Abuse,
+  type AbuseLimits,
+  createAbuse,
+  createAudit,
+  createClientTagger,
   createPublicProfiles,
   createSessionRecords,
   createUsers,
   type ExchangeContext,
   identityRoutes,
+  noAbuseControls,
   tokenExchangeRoute,
 } from "./identity/mod.ts";
 import { createFeeder, type Feeder, leaderboardRoutes, scoreTargets } from "./leaderboards/mod.ts";
@@ -69,8 +75,19 @@ export interface PlatformOptions {
   readonly geo?: GeoReader;
   /** @default silentLogger */
   readonly logger?: Logger;
+  /** @default {} */
+  readonly identity?: IdentityOptions;
   /** How the handlers of the platform answer: CORS, limits, metrics. @default {} */
   readonly http?: Omit<HandlerOptions, "ready" | "logger" | "publicUrl" | "version">;
+}
+
+/** How the identity area of a platform is set up. */
+export interface IdentityOptions {
+  /**
+   * How often clients may try to log in, to register and so on: policies in place of the default ones, or `off` for no
+   * limits at all, as in load tests. Limits need the limiter of `http`; without one there are none. @default {}
+   */
+  readonly limits?: AbuseLimits | "off";
 }
 
 /** The areas of a platform; each can be mounted alone. */
@@ -122,6 +139,9 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
   });
   const parts = createParts({ ...options, clock, publicUrl }, { keyRing, feeder });
   const areas = createAreas(parts);
+  async function idle(): Promise<void> {
+    await Promise.all([feeder.idle(), parts.audit.idle()]);
+  }
   const http: HandlerOptions = { ...options.http, logger, publicUrl, version, ready: () => store.ping() };
   return {
     fetch: createHandler(Object.values(areas), http),
@@ -136,8 +156,8 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     location: parts.location,
     loyalty: parts.loyalty,
     spaceTokens: parts.spaceTokens,
-    idle: () => feeder.idle(),
-    close: () => feeder.idle(),
+    idle,
+    close: idle,
   };
 }
 
@@ -184,10 +204,19 @@ function createParts(
     apiKeys: createApiKeys({ store, secret, clock, random }),
     users: createUsers(store),
     records: createSessionRecords(secret),
+    abuse: abuseControls(options),
+    audit: createAudit({ store, logger: options.logger ?? silentLogger }),
+    tagClient: createClientTagger(secret),
     spaceTokens: createSpaceTokens({ tokens: createTokens({ ring: keyRing, clock, random }), publicUrl }),
     location: createLocation({ directory, ...(geo === undefined ? {} : { geo }) }),
     loyalty: createLoyalty({ store, directory, clock, feed }),
   };
+}
+
+function abuseControls({ secret, identity, http, logger = silentLogger }: PlatformOptions): Abuse {
+  const { limits = {} } = identity ?? {};
+  if (limits === "off" || http?.limiter === undefined) return noAbuseControls;
+  return createAbuse({ limiter: http.limiter, secret, logger, limits });
 }
 
 function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {

@@ -33,6 +33,9 @@ export {
   standbyMs,
   tokenTtlSecondsMax,
 } from "./key_ring_record.ts";
+export * from "./keyed_tag.ts";
+export * from "./network_tag.ts";
+export * from "./password/mod.ts";
 export * from "./permissions.ts";
 export * from "./seal.ts";
 export * from "./secret.ts";

@@ -1,5 +1,8 @@
 import type { Clock, RandomBytes } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
+import type { Abuse } from "./abuse/abuse.ts";
+import type { Audit } from "./audit/audit.ts";
+import type { ClientTagger } from "./audit/tags.ts";
 import type { SessionRecords } from "./session_records.ts";
 import type { Users } from "./users.ts";
 
@@ -8,6 +11,9 @@ export interface IdentityContext {
   readonly users: Users;
   readonly records: SessionRecords;
   readonly directory: Directory;
+  readonly abuse: Abuse;
+  readonly audit: Audit;
+  readonly tagClient: ClientTagger;
   readonly clock: Clock;
   readonly random: RandomBytes;
 }

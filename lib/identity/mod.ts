@@ -4,7 +4,27 @@
  * @module
  */
 
+export type { Abuse, AbuseAction, AttemptFacts, ClearScope } from "./abuse/abuse.ts";
+export {
+  type AbuseLimits,
+  type AbuseOptions,
+  clientNetworkBits,
+  createAbuse,
+  noAbuseControls,
+} from "./abuse/create_abuse.ts";
+export { type AbuseCount, type AbusePolicy, type AbuseSubject, abusePolicies } from "./abuse/policies.ts";
 export { additionalIdCharactersMax } from "./anonymous.ts";
+export type { Audit, AuditEntry, AuditFacts, AuditPage, AuditPageOptions } from "./audit/audit.ts";
+export { type AuditOptions, createAudit } from "./audit/create_audit.ts";
+export { auditLogs, projectEntriesMax, userEntriesMax } from "./audit/places.ts";
+export {
+  auditNetworkBits,
+  type ClientTagger,
+  type ClientTags,
+  createClientTagger,
+} from "./audit/tags.ts";
+export { auditPageDefault, auditPageMax } from "./audit/trail.ts";
+export { auditAttemptsMax, auditBatchMax, auditWaitingMax } from "./audit/writer.ts";
 export type { IdentityContext } from "./context.ts";
 export { externalIdCharactersMax, usernameCharactersMax } from "./no_login.ts";
 export {

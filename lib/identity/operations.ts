@@ -5,21 +5,27 @@
  */
 
 import * as v from "valibot";
-import { isUuid } from "../auth/mod.ts";
+import { type Clock, isUuid } from "../auth/mod.ts";
 import type { Directory, Project } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type Call, type Reply, type Subject, validate } from "../http/mod.ts";
+import type { Audit, AuditEntry, AuditFacts } from "./audit/audit.ts";
+import type { ClientTagger } from "./audit/tags.ts";
 
 /** What one provider does for one operation. */
 export interface Operation<S extends v.GenericSchema = v.GenericSchema> {
   /** Checks the whole body or query of the request. */
   readonly schema: S;
+  /** Whether it only looks something up: then the trail tells its failures alone. @default false */
+  readonly isLookup?: boolean;
   readonly run: (input: v.InferOutput<S>, call: OperationCall) => Promise<Reply>;
 }
 
 /** What an operation knows of its call besides the input. */
 export interface OperationCall extends CallFacts {
   readonly project: Project;
+  /** Tells the audit trail for whom the operation works, as soon as that is known, also where it then fails. */
+  readonly note: (facts: AuditFacts) => void;
 }
 
 /** What a route knows of its call. */
@@ -57,15 +63,25 @@ export interface Selector {
 /** The section of a project's settings that this area reads. */
 const SettingsSchema = v.object({ providers: v.exactOptional(v.array(v.string())) });
 
-/** Where the input of an operation comes from, and where its project is looked up. */
-export interface InputSource {
+/** What running an operation needs. */
+export interface OperationContext {
   readonly directory: Directory;
+  readonly clock: Clock;
+  readonly audit: Audit;
+  readonly tagClient: ClientTagger;
+}
+
+/** Where the input of an operation comes from. */
+export interface InputSource {
+  readonly context: OperationContext;
+  /** What the audit trail calls the operation. */
+  readonly event: string;
   readonly subject: Subject;
   readonly call: CallFacts;
 }
 
 /**
- * Runs the operation that a request selects.
+ * Runs the operation that a well-formed request selects, and records what came of it.
  *
  * @throws {AppError} `validation_failed` for an unknown project or input that the provider does not accept;
  * `unsupported_provider` where the pair does not exist here or the project has not enabled it.
@@ -75,8 +91,8 @@ export async function runOperation(
   input: Selector,
   from: InputSource,
 ): Promise<Reply> {
-  const { directory, subject, call } = from;
-  const project = await directory.project(input.projectId);
+  const { context, subject, call } = from;
+  const project = await context.directory.project(input.projectId);
   if (project === null) {
     throw new AppError("validation_failed", "Cannot serve the request as it names no known project", {
       fields: [
@@ -92,7 +108,27 @@ export async function runOperation(
       "Cannot serve the request as the project does not offer this strategy and provider for it",
     );
   }
-  return await found.run(validate(found.schema, input, subject), { ...pick(call), project });
+  // What is malformed is no attempt at anything, and must leave no trace.
+  const valid = validate(found.schema, input, subject);
+  let facts: AuditFacts = {};
+  function note(given: AuditFacts): void {
+    facts = { ...facts, ...given };
+  }
+  try {
+    const reply = await found.run(valid, { ...pick(call), project, note });
+    if (found.isLookup !== true) record("ok");
+    return reply;
+  } catch (error) {
+    record(error instanceof AppError ? error.code : "internal_error");
+    throw error;
+  }
+
+  function record(outcome: AuditEntry["outcome"]): void {
+    const { request, info, requestId } = call;
+    const entry = { at: context.clock(), event: from.event, outcome, provider: input.provider, requestId };
+    context.audit.record(input.projectId, { ...entry, ...facts, ...context.tagClient(request, info) });
+    info.waitUntil?.(context.audit.idle());
+  }
 }
 
 function pick({ request, info, requestId }: CallFacts): CallFacts {

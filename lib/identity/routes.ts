@@ -9,7 +9,13 @@ import { type AnyRoute, open, type Reply, route } from "../http/mod.ts";
 import { loginAnonymous, registerAnonymous } from "./anonymous.ts";
 import type { IdentityContext } from "./context.ts";
 import { createNoLoginUser, fetchNoLoginUser } from "./no_login.ts";
-import { type Operations, runOperation, SelectorSchema } from "./operations.ts";
+import {
+  type CallFacts,
+  type Operations,
+  runOperation,
+  type Selector,
+  SelectorSchema,
+} from "./operations.ts";
 
 const EnvelopeSchema = v.looseObject({
   result: v.pipe(v.number(), v.integer()),
@@ -19,7 +25,14 @@ const EnvelopeSchema = v.looseObject({
 
 /** Builds the identity routes. */
 export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
-  const { directory } = context;
+  const body =
+    (operations: Operations, event: string) =>
+    (call: CallFacts & { readonly body: Selector }): Promise<Reply> =>
+      runOperation(operations, call.body, { context, event, subject: "body", call });
+  const query =
+    (operations: Operations, event: string) =>
+    (call: CallFacts & { readonly query: Selector }): Promise<Reply> =>
+      runOperation(operations, call.query, { context, event, subject: "parameters", call });
   const register: Operations = {
     "simplified/noLogin": createNoLoginUser(context),
     "simplified/anonymous": registerAnonymous(context),
@@ -39,8 +52,7 @@ export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
         200: { description: "The user was created (noLogin)", schema: EnvelopeSchema },
         201: { description: "The user is registered (anonymous)", schema: EnvelopeSchema },
       },
-      handle: (call): Promise<Reply> =>
-        runOperation(register, call.body, { directory, subject: "body", call }),
+      handle: body(register, "register"),
     }),
     route({
       ...common,
@@ -51,8 +63,7 @@ export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
       errors: ["unsupported_provider", "not_found"],
       query: SelectorSchema,
       responses: { 200: { description: "The profile", schema: EnvelopeSchema } },
-      handle: (call): Promise<Reply> =>
-        runOperation(profile, call.query, { directory, subject: "parameters", call }),
+      handle: query(profile, "profile"),
     }),
     route({
       ...common,
@@ -63,7 +74,7 @@ export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
       errors: ["unsupported_provider", "invalid_credentials"],
       body: { schema: SelectorSchema },
       responses: { 200: { description: "The session record", schema: EnvelopeSchema } },
-      handle: (call): Promise<Reply> => runOperation(login, call.body, { directory, subject: "body", call }),
+      handle: body(login, "login"),
     }),
   ];
 }
