@@ -1,0 +1,82 @@
+/**
+ * The key derivation functions of `node:crypto`, which Node, Bun and Deno share. Each runs on a thread of the runtime.
+ *
+ * @module
+ */
+
+import * as crypto from "node:crypto";
+import { availableParallelism } from "node:os";
+import { env } from "node:process";
+import { promisify } from "node:util";
+import type {
+  Argon2idCost,
+  KdfInput,
+  PasswordKernels,
+  ScryptCost,
+} from "../../lib/ports/password_kernels.ts";
+
+/** Threads of libuv's pool where `UV_THREADPOOL_SIZE` does not say. */
+export const uvThreadsDefault = 4;
+/** Most threads of libuv's pool. */
+export const uvThreadsMax = 1_024;
+
+/** `node:crypto.argon2`, which Node has since 24.7. */
+type Argon2 = (
+  algorithm: "argon2id",
+  parameters: {
+    readonly message: Uint8Array;
+    readonly nonce: Uint8Array;
+    readonly tagLength: number;
+    readonly memory: number;
+    readonly passes: number;
+    readonly parallelism: number;
+  },
+  callback: (error: Error | null, key: Uint8Array) => void,
+) => void;
+
+const scryptAsync = promisify<Uint8Array, Uint8Array, number, crypto.ScryptOptions, Uint8Array>(
+  crypto.scrypt,
+);
+
+/** What this runtime has, and how many hashes it should run at once. */
+export function nativeKernels(): PasswordKernels {
+  const { argon2 } = crypto as { readonly argon2?: Argon2 };
+  return {
+    scrypt,
+    ...(argon2 === undefined ? {} : { argon2id: argon2idOf(argon2) }),
+    concurrentMax: concurrentHashes(availableParallelism(), env.UV_THREADPOOL_SIZE),
+  };
+}
+
+/**
+ * How many hashes may run at once: one per core, and one thread of libuv's pool stays free for files and names.
+ *
+ * @param poolSize The text of `UV_THREADPOOL_SIZE`.
+ */
+export function concurrentHashes(cores: number, poolSize: string | undefined): number {
+  const given = Number.parseInt(poolSize ?? "", 10);
+  const threads = given > 0 ? Math.min(given, uvThreadsMax) : uvThreadsDefault;
+  return Math.max(1, Math.min(cores, threads - 1));
+}
+
+function scrypt({ password, salt, length }: KdfInput, { logN, r, p }: ScryptCost): Promise<Uint8Array> {
+  const N = 2 ** logN;
+  // OpenSSL counts its buffers too, and refuses more than 32 MiB unless told so.
+  const maxmem = 128 * r * (N + p + 2);
+  return scryptAsync(password, salt, length, { N, r, p, maxmem });
+}
+
+function argon2idOf(argon2: Argon2): (input: KdfInput, cost: Argon2idCost) => Promise<Uint8Array> {
+  return ({ password, salt, length }, { memoryKib, passes, parallelism }) =>
+    new Promise((resolve, reject) => {
+      const parameters = {
+        message: password,
+        nonce: salt,
+        tagLength: length,
+        memory: memoryKib,
+        passes,
+        parallelism,
+      };
+      argon2("argon2id", parameters, (error, key) => (error ? reject(error) : resolve(key)));
+    });
+}

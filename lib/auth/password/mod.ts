@@ -1,0 +1,13 @@
+/**
+ * Passwords: how they are hashed and verified, how many hashes run at once, and which passwords may be chosen.
+ *
+ * @module
+ */
+
+export * from "./common_passwords.ts";
+export * from "./cost.ts";
+export * from "./gate.ts";
+export * from "./password.ts";
+export * from "./phc.ts";
+export * from "./policy.ts";
+export { sliceMsMax } from "./portable_kernels.ts";
