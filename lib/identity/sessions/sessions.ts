@@ -61,6 +61,9 @@ export interface OpenedSession {
   readonly tokens: SessionTokens;
 }
 
+/** Which sessions of the user a logout ends. */
+export type LogoutScope = "local" | "others" | "global";
+
 /** Opens, checks, renews and ends sessions. */
 export interface Sessions {
   /** Starts a session of a user who has just proved a credential. Beyond the bound the user's oldest one ends. */
@@ -77,6 +80,12 @@ export interface Sessions {
     project: Project,
     options?: { readonly acceptExpired?: boolean },
   ): Promise<Authenticated>;
+  /** As {@linkcode authenticate}, where the token did not come in an Authorization header. */
+  authenticateToken(
+    token: string,
+    project: Project,
+    options?: { readonly acceptExpired?: boolean },
+  ): Promise<Authenticated>;
   /**
    * New tokens for a refresh token. The bearer of the request must be an access token, expired or not, of the same
    * session. Racers with one refresh token all get the same successor.
@@ -88,6 +97,13 @@ export interface Sessions {
     project: Project,
     input: { readonly deviceId: string; readonly refreshToken: string; readonly request: Request },
   ): Promise<OpenedSession & { readonly user: User }>;
+  /**
+   * Logs out by the access token of the request, expired or not: `local` ends its session, `others` all but that,
+   * `global` all. Where its session is over already nothing happens, so that a lost token ends nobody's sessions.
+   *
+   * @throws {AppError} `missing_token`, `invalid_token`.
+   */
+  logOut(request: Request, project: Project, scope?: LogoutScope): Promise<void>;
   /** The user's live sessions, the one that expires first at the start. */
   list(projectId: string, userId: string): Promise<readonly Session[]>;
   /** Ends one session; whether it was alive. */

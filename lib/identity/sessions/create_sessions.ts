@@ -1,0 +1,233 @@
+import {
+  bearerToken,
+  type Clock,
+  invalidToken,
+  networkTag,
+  type RandomBytes,
+  type Tokens,
+  uuid,
+} from "../../auth/mod.ts";
+import type { Project } from "../../directory/mod.ts";
+import { AppError } from "../../errors/mod.ts";
+import { decide, type ReadRecord, type Store } from "../../storage/mod.ts";
+import { accountBanned, isBanned } from "../ban.ts";
+import { type User, userPartition } from "../users.ts";
+import { createIdentityTokens, type IdentityTokens, type SessionClaims } from "./identity_tokens.ts";
+import {
+  confirmRule,
+  openRule,
+  type RevokeAll,
+  refreshRule,
+  revokeAllRule,
+  revokeRule,
+  userRead,
+} from "./rules.ts";
+import {
+  boardRead,
+  cutoffRead,
+  endOf,
+  liveRow,
+  type SessionRow,
+  sessionAgeMsMax,
+  sessionOf,
+  sessionRead,
+} from "./session_row.ts";
+import type {
+  Authenticated,
+  LogoutScope,
+  OpenedSession,
+  Session,
+  SessionDevice,
+  Sessions,
+  SessionTokens,
+} from "./sessions.ts";
+
+/** Most characters that are kept of a User-Agent header. */
+export const userAgentCharactersMax = 256;
+/** How much of a client's address a session keeps. */
+const sessionNetworkBits = { ipv4: 24, ipv6: 64 } as const;
+
+/** What sessions need. */
+export interface SessionsOptions {
+  readonly store: Store;
+  readonly tokens: Tokens;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  /** Issuer of the tokens: address of the platform, without a trailing slash. */
+  readonly publicUrl: string;
+  /** Told of every session that ended because a superseded refresh token was presented. @default nobody is told */
+  readonly onReuse?: (projectId: string, session: Session) => void;
+}
+
+/** Creates the sessions of all projects over a store. */
+export function createSessions(options: SessionsOptions): Sessions {
+  return new StoredSessions(options);
+}
+
+class StoredSessions implements Sessions {
+  readonly #options: SessionsOptions;
+  readonly #tokens: IdentityTokens;
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+    this.#tokens = createIdentityTokens(options);
+  }
+
+  async open(project: Project, user: User, device: SessionDevice): Promise<OpenedSession> {
+    const { store, clock, random } = this.#options;
+    const session = newSession(user.userId, device, { sid: uuid(random), now: clock() });
+    const row = await decide(store, userPartition(project.id, user.userId), openRule(session));
+    return { session, tokens: await this.#issue(project, user, row) };
+  }
+
+  async authenticate(
+    request: Request,
+    project: Project,
+    options: { readonly acceptExpired?: boolean } = {},
+  ): Promise<Authenticated> {
+    return await this.authenticateToken(bearerOf(request), project, options);
+  }
+
+  async authenticateToken(
+    token: string,
+    project: Project,
+    { acceptExpired = false }: { readonly acceptExpired?: boolean } = {},
+  ): Promise<Authenticated> {
+    const claims = await this.#tokens.readAccess(token, project, acceptExpired);
+    const { store, clock } = this.#options;
+    const partition = userPartition(project.id, claims.userId);
+    const [storedUser, stored, cutoff] = await store.read(partition, [
+      userRead,
+      sessionRead(claims.sid),
+      cutoffRead,
+    ]);
+    const now = clock();
+    const row = liveRow(stored, cutoff, now);
+    if (storedUser === null || row === null) throw sessionRevoked();
+    const user = JSON.parse(storedUser.value) as User;
+    if (isBanned(user, now)) throw accountBanned(user);
+    if (row.isConfirmed || claims.counter !== row.counter) return { user, session: sessionOf(row), project };
+    // Awaited: once this request is answered, the refresh token before this access token must not work any more.
+    await decide(store, partition, confirmRule(row.sid, row.counter));
+    return { user, session: sessionOf({ ...row, isConfirmed: true }), project };
+  }
+
+  async refresh(
+    project: Project,
+    input: { readonly deviceId: string; readonly refreshToken: string; readonly request: Request },
+  ): Promise<OpenedSession & { readonly user: User }> {
+    const { store, clock, onReuse } = this.#options;
+    const presented = await this.#readPair(project, input);
+    const { userId } = presented;
+    const attempt = { ...presented, deviceId: input.deviceId, now: clock() };
+    const outcome = await decide(store, userPartition(project.id, userId), refreshRule(attempt));
+    switch (outcome.type) {
+      case "refreshed": {
+        const { row, user } = outcome;
+        return { session: sessionOf(row), user, tokens: await this.#issue(project, user, row) };
+      }
+      case "reused":
+        onReuse?.(project.id, sessionOf(outcome.row));
+        throw refreshTokenReused();
+      case "banned":
+        throw accountBanned(outcome.user);
+      case "mismatch":
+        throw deviceMismatch();
+      case "revoked":
+        throw sessionRevoked();
+    }
+  }
+
+  async logOut(request: Request, project: Project, scope: LogoutScope = "local"): Promise<void> {
+    const { userId, sid } = await this.#tokens.readAccess(bearerOf(request), project, true);
+    if (scope === "local") await this.revoke(project.id, userId, sid);
+    else {
+      const except = scope === "others" ? { except: sid } : {};
+      await this.#revokeAll(project.id, userId, { by: sid, ...except });
+    }
+  }
+
+  async list(projectId: string, userId: string): Promise<readonly Session[]> {
+    const { store, clock } = this.#options;
+    const partition = userPartition(projectId, userId);
+    const [{ entries }] = await store.read(partition, [boardRead]);
+    const reads: ReadRecord[] = [cutoffRead, ...entries.map(({ member }) => sessionRead(member))];
+    const [cutoff = null, ...rows] = await store.read(partition, reads);
+    const now = clock();
+    return rows.flatMap(stored => liveRow(stored, cutoff, now) ?? []).map(sessionOf);
+  }
+
+  async revoke(projectId: string, userId: string, sid: string): Promise<boolean> {
+    const { store, clock } = this.#options;
+    return await decide(store, userPartition(projectId, userId), revokeRule(sid, clock()));
+  }
+
+  async revokeAll(
+    projectId: string,
+    userId: string,
+    options: { readonly except?: string } = {},
+  ): Promise<number> {
+    return await this.#revokeAll(projectId, userId, options);
+  }
+
+  async #revokeAll(projectId: string, userId: string, which: Omit<RevokeAll, "now">): Promise<number> {
+    const { store, clock } = this.#options;
+    const rule = revokeAllRule({ ...which, now: clock() });
+    return await decide(store, userPartition(projectId, userId), rule);
+  }
+
+  /** What the access and the refresh token of a refresh say, which must be of one session. */
+  async #readPair(
+    project: Project,
+    { refreshToken, request }: { readonly refreshToken: string; readonly request: Request },
+  ): Promise<SessionClaims & { readonly accessCounter: number }> {
+    const access = await this.#tokens.readAccess(bearerOf(request), project, true);
+    const refresh = await this.#tokens.readRefresh(refreshToken, project);
+    if (access.userId !== refresh.userId || access.sid !== refresh.sid) throw invalidToken("pair");
+    return { ...refresh, accessCounter: access.counter };
+  }
+
+  async #issue(project: Project, user: User, row: SessionRow): Promise<SessionTokens> {
+    return await this.#tokens.issue(project, user, { ...row, endsAt: endOf(row) });
+  }
+}
+
+function newSession(
+  userId: string,
+  { deviceId, userAgent = "", address }: SessionDevice,
+  { sid, now }: { readonly sid: string; readonly now: number },
+): Session {
+  return {
+    sid,
+    userId,
+    deviceId,
+    counter: 0,
+    rotatedAt: now,
+    isConfirmed: false,
+    createdAt: now,
+    lastSeen: now,
+    authenticatedAt: now,
+    expiresAt: now + sessionAgeMsMax,
+    userAgent: userAgent.slice(0, userAgentCharactersMax).toWellFormed(),
+    addressTag: (address === undefined ? undefined : networkTag(address, sessionNetworkBits)) ?? "",
+  };
+}
+
+function bearerOf(request: Request): string {
+  return bearerToken(request.headers.get("authorization"));
+}
+
+function sessionRevoked(): AppError {
+  return new AppError("session_revoked", "Cannot serve the request as the session is over: log in again");
+}
+
+function refreshTokenReused(): AppError {
+  return new AppError(
+    "refresh_token_reused",
+    "Cannot refresh as this refresh token was replaced before: the session is over, log in again",
+  );
+}
+
+function deviceMismatch(): AppError {
+  return new AppError("device_mismatch", "Cannot refresh as the session belongs to another device");
+}
