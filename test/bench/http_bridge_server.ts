@@ -42,6 +42,10 @@ function handlerWith(read: (request: Request) => Promise<string>, factory: Respo
   };
 }
 
+async function readBuffer(request: Request): Promise<string> {
+  return utf8.decode(await request.arrayBuffer());
+}
+
 async function readBytes(request: Request): Promise<string> {
   return utf8.decode(await ("bytes" in request ? request.bytes() : (request as Request).arrayBuffer()));
 }
@@ -65,7 +69,7 @@ function bare(incoming: IncomingMessage, outgoing: ServerResponse): void {
 }
 
 async function naive(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  const handler = handlerWith(readBytes, globalResponse);
+  const handler = handlerWith(readBuffer, globalResponse);
   const { method = "GET", rawHeaders } = incoming;
   const headers = new Headers();
   for (let at = 0; at < rawHeaders.length; at += 2)
@@ -83,7 +87,7 @@ const listeners: Readonly<Record<string, () => NodeListener>> = {
   bare: () => bare,
   grandstand: () => toNodeListener(handlerWith(readBytes, globalResponse)),
   // Its default: it replaces the global Request and Response.
-  hono: () => getRequestListener(request => handlerWith(readBytes, globalResponse)(request)),
+  hono: () => getRequestListener(request => handlerWith(readBuffer, globalResponse)(request)),
   srvx: () => {
     const factory: ResponseFactory = (body, init) => new FastResponse(body, init);
     return toNodeHandler(request => handlerWith(one => one.text(), factory)(request)) as NodeListener;
