@@ -101,6 +101,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
         { body: { type: "service", ...(await newKey(world)) } },
       ],
     ],
+    ["checkEventLocation", [{}, { params: { eventId: "current" } }]],
     ["listProjectLeaderboard", [{ query: list }]],
     ["listEventLeaderboard", [{ params: round, query: list }]],
     ["getProjectLeaderboardEntry", [{ params: { ...fed, userId: "kept" } }]],

@@ -128,6 +128,7 @@ export const seed: Seed = {
           },
         ],
         eventLeaderboards: [{ id: "round_1", source: metricSource }],
+        location: { unknownLocation: "allow" },
       },
     },
     {
@@ -162,6 +163,8 @@ export interface CallOptions {
   readonly token?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly host?: string;
+  /** Address of the client, as the runtime tells it. */
+  readonly address?: string;
 }
 
 /** An answer whose body has been read: parsed where it is JSON. */
@@ -237,7 +240,7 @@ async function callHandler(
   path: string,
   options: CallOptions = {},
 ): Promise<Answer> {
-  const { body, token, headers, host = "club.example" } = options;
+  const { body, token, headers, host = "club.example", address } = options;
   const isRaw = typeof body === "string";
   const request = new Request(`http://${host}${path}`, {
     method: options.method ?? (body === undefined ? "GET" : "POST"),
@@ -248,7 +251,7 @@ async function callHandler(
     },
     ...(body === undefined ? {} : { body: isRaw ? body : JSON.stringify(body) }),
   });
-  const response = await handler(request);
+  const response = await handler(request, address === undefined ? {} : { address });
   const text = await response.text();
   const isJson = response.headers.get("content-type")?.includes("json") ?? false;
   return {
