@@ -14,6 +14,8 @@ import {
   jwksArea,
   type KeyRing,
   type MasterSecret,
+  type PasswordAlgorithm,
+  type PasswordPolicy,
   type RandomBytes,
   type SignatureAlgorithm,
   systemClock,
@@ -31,21 +33,26 @@ import {
 import {
   type Abuse,
   type AbuseLimits,
+  type Credentials,
   createAbuse,
   createAudit,
   createClientTagger,
+  createCredentials,
   createPublicProfiles,
   createSessionRecords,
+  createSessions,
   createUsers,
   type ExchangeContext,
   identityRoutes,
   noAbuseControls,
+  type Sessions,
   tokenExchangeRoute,
 } from "./identity/mod.ts";
 import { createFeeder, type Feeder, leaderboardRoutes, scoreTargets } from "./leaderboards/mod.ts";
 import { createLocation, type Location, locationRoutes } from "./location/mod.ts";
 import { createLoyalty, type Loyalty, loyaltyRoutes } from "./loyalty/mod.ts";
 import type { GeoReader } from "./ports/geo_reader.ts";
+import type { PasswordKernels } from "./ports/password_kernels.ts";
 import type { ScoreFeed } from "./ports/score_feed.ts";
 import { createSpaceTokens, optionalSpaceGuard, type SpaceTokens, spaceGuard } from "./space_tokens/mod.ts";
 import type { Store } from "./storage/mod.ts";
@@ -73,6 +80,11 @@ export interface PlatformOptions {
   readonly signatureAlgorithm?: SignatureAlgorithm;
   /** Finds the countries of clients. Omitted: every location is unknown. */
   readonly geo?: GeoReader;
+  /**
+   * Native functions of the runtime that hash passwords: `nativeKernels()` of `grandstand/native`. Omitted: portable ones
+   * take their place, which are slower and share the event loop with requests.
+   */
+  readonly passwordKernels?: PasswordKernels;
   /** @default silentLogger */
   readonly logger?: Logger;
   /** @default {} */
@@ -88,6 +100,10 @@ export interface IdentityOptions {
    * limits at all, as in load tests. Limits need the limiter of `http`; without one there are none. @default {}
    */
   readonly limits?: AbuseLimits | "off";
+  /** How new passwords are hashed; `argon2id` needs a native kernel. Hashes of both are verified. @default "scrypt" */
+  readonly passwordHash?: PasswordAlgorithm;
+  /** What passwords must pass besides length and the list of common ones. @default {} */
+  readonly passwordPolicy?: PasswordPolicy;
 }
 
 /** The areas of a platform; each can be mounted alone. */
@@ -104,6 +120,7 @@ export interface Platform {
   readonly keyRing: KeyRing;
   readonly location: Location;
   readonly loyalty: Loyalty;
+  readonly sessions: Sessions;
   readonly spaceTokens: SpaceTokens;
   /** Resolves when the background work that requests left behind is done, boards included. */
   idle(): Promise<void>;
@@ -155,6 +172,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     keyRing,
     location: parts.location,
     loyalty: parts.loyalty,
+    sessions: parts.sessions,
     spaceTokens: parts.spaceTokens,
     idle,
     close: idle,
@@ -195,6 +213,7 @@ function createParts(
     targets: (projectId, query) => scoreTargets(directory, projectId, query),
     deliver: feeder.deliver,
   };
+  const tokens = createTokens({ ring: keyRing, clock, random });
   return {
     store,
     directory,
@@ -204,13 +223,39 @@ function createParts(
     apiKeys: createApiKeys({ store, secret, clock, random }),
     users: createUsers(store),
     records: createSessionRecords(secret),
+    sessions: createSessions({
+      store,
+      tokens,
+      clock,
+      random,
+      publicUrl,
+      onReuse: (projectId, { userId, sid }) =>
+        options.logger?.log("warn", "refresh_token_reused", { projectId, userId, sessionId: sid }),
+    }),
+    ...credentials({ ...options, random }),
     abuse: abuseControls(options),
     audit: createAudit({ store, logger: options.logger ?? silentLogger }),
     tagClient: createClientTagger(secret),
-    spaceTokens: createSpaceTokens({ tokens: createTokens({ ring: keyRing, clock, random }), publicUrl }),
+    spaceTokens: createSpaceTokens({ tokens, publicUrl }),
     location: createLocation({ directory, ...(geo === undefined ? {} : { geo }) }),
     loyalty: createLoyalty({ store, directory, clock, feed }),
   };
+}
+
+function credentials(
+  options: PlatformOptions & { readonly clock: Clock; readonly random: RandomBytes },
+): Credentials {
+  const { store, secret, clock, random, passwordKernels, identity = {} } = options;
+  const { passwordHash, passwordPolicy } = identity;
+  return createCredentials({
+    store,
+    secret,
+    clock,
+    random,
+    ...(passwordKernels === undefined ? {} : { kernels: passwordKernels }),
+    ...(passwordHash === undefined ? {} : { algorithm: passwordHash }),
+    ...(passwordPolicy === undefined ? {} : { policy: passwordPolicy }),
+  });
 }
 
 function abuseControls({ secret, identity, http, logger = silentLogger }: PlatformOptions): Abuse {

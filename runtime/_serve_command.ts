@@ -1,3 +1,4 @@
+import { nativeKernels } from "../adapters/native/mod.ts";
 import { createClientAddress, MasterSecret, systemClock, systemRandom } from "../lib/auth/mod.ts";
 import type { Handler, HandlerOptions, Logger } from "../lib/http/mod.ts";
 import {
@@ -91,6 +92,7 @@ async function platformOptions(
     logger,
     http,
     publicUrl: baseUrl,
+    passwordKernels: nativeKernels(),
     secret: new MasterSecret(config.secret ?? (await demoSecret(store))),
     ...(defaultSpaceId === undefined ? {} : { defaultSpaceId }),
     ...(signatureAlgorithm === undefined ? {} : { signatureAlgorithm }),

@@ -3,12 +3,15 @@ import type { Directory } from "../directory/mod.ts";
 import type { Abuse } from "./abuse/abuse.ts";
 import type { Audit } from "./audit/audit.ts";
 import type { ClientTagger } from "./audit/tags.ts";
+import type { Credentials } from "./credentials.ts";
 import type { SessionRecords } from "./session_records.ts";
+import type { Sessions } from "./sessions/sessions.ts";
 import type { Users } from "./users.ts";
 
 /** What the operations of the identity area work with. */
-export interface IdentityContext {
+export interface IdentityContext extends Credentials {
   readonly users: Users;
+  readonly sessions: Sessions;
   readonly records: SessionRecords;
   readonly directory: Directory;
   readonly abuse: Abuse;

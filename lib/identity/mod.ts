@@ -25,7 +25,9 @@ export {
 } from "./audit/tags.ts";
 export { auditPageDefault, auditPageMax } from "./audit/trail.ts";
 export { auditAttemptsMax, auditBatchMax, auditWaitingMax } from "./audit/writer.ts";
+export * from "./codes/mod.ts";
 export type { IdentityContext } from "./context.ts";
+export { type Credentials, type CredentialsOptions, createCredentials } from "./credentials.ts";
 export { externalIdCharactersMax, usernameCharactersMax } from "./no_login.ts";
 export {
   createPublicProfiles,
@@ -42,6 +44,28 @@ export {
   type RecordFacts,
   type SessionRecords,
 } from "./session_records.ts";
+export { refreshGraceMsMax, refreshRetryMsMax } from "./sessions/advance.ts";
+export {
+  createSessions,
+  type SessionsOptions,
+  userAgentCharactersMax,
+} from "./sessions/create_sessions.ts";
+export {
+  accessTokenTtlSecondsMax,
+  accessTokenTtlSecondsMin,
+  projectAudience,
+} from "./sessions/identity_tokens.ts";
+export { sessionAgeMsMax, sessionIdleMsMax } from "./sessions/session_row.ts";
+export {
+  type Authenticated,
+  type LogoutScope,
+  type OpenedSession,
+  type Session,
+  type SessionDevice,
+  type Sessions,
+  type SessionTokens,
+  sessionsPerUserMax,
+} from "./sessions/sessions.ts";
 export { type ExchangeContext, sessionRecordAgeSecondsMax, tokenExchangeRoute } from "./token_exchange.ts";
 export {
   type Account,

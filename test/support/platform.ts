@@ -5,6 +5,7 @@ import { type Seed, seedDirectory } from "../../lib/directory/mod.ts";
 import { createPlatform, type Platform, type PlatformOptions } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { createTestClock } from "./clock.ts";
+import { quickKernels } from "./kernels.ts";
 import type { OpenStore } from "./stores.ts";
 
 /** Ids of the records that every test platform has. */
@@ -196,6 +197,7 @@ export async function openPlatform(
   const platform = await createPlatform({
     store,
     secret: testSecret,
+    passwordKernels: quickKernels(),
     clock: clock.now,
     defaultSpaceId: ids.space,
     ...options,
