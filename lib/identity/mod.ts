@@ -57,11 +57,15 @@ export {
 } from "./sessions/identity_tokens.ts";
 export { sessionAgeMsMax, sessionIdleMsMax } from "./sessions/session_row.ts";
 export {
+  type Admit,
   type Authenticated,
+  type AuthenticateOptions,
   type LogoutScope,
   type OpenedSession,
+  type RefreshInput,
   type Session,
   type SessionDevice,
+  type SessionHolder,
   type Sessions,
   type SessionTokens,
   sessionsPerUserMax,

@@ -33,11 +33,15 @@ import {
   sessionRead,
 } from "./session_row.ts";
 import type {
+  Admit,
   Authenticated,
+  AuthenticateOptions,
   LogoutScope,
   OpenedSession,
+  RefreshInput,
   Session,
   SessionDevice,
+  SessionHolder,
   Sessions,
   SessionTokens,
 } from "./sessions.ts";
@@ -83,7 +87,7 @@ class StoredSessions implements Sessions {
   async authenticate(
     request: Request,
     project: Project,
-    options: { readonly acceptExpired?: boolean } = {},
+    options: AuthenticateOptions = {},
   ): Promise<Authenticated> {
     return await this.authenticateToken(bearerOf(request), project, options);
   }
@@ -91,9 +95,10 @@ class StoredSessions implements Sessions {
   async authenticateToken(
     token: string,
     project: Project,
-    { acceptExpired = false }: { readonly acceptExpired?: boolean } = {},
+    { acceptExpired = false, admit }: AuthenticateOptions = {},
   ): Promise<Authenticated> {
     const claims = await this.#tokens.readAccess(token, project, acceptExpired);
+    await admit?.(holderOf(claims));
     const { store, clock } = this.#options;
     const partition = userPartition(project.id, claims.userId);
     const [storedUser, stored, cutoff] = await store.read(partition, [
@@ -112,15 +117,13 @@ class StoredSessions implements Sessions {
     return { user, session: sessionOf({ ...row, isConfirmed: true }), project };
   }
 
-  async refresh(
-    project: Project,
-    input: { readonly deviceId: string; readonly refreshToken: string; readonly request: Request },
-  ): Promise<OpenedSession & { readonly user: User }> {
+  async refresh(project: Project, input: RefreshInput): Promise<OpenedSession & { readonly user: User }> {
     const { store, clock, onReuse } = this.#options;
+    const { deviceId, provider, admit } = input;
     const presented = await this.#readPair(project, input);
-    const { userId } = presented;
-    const attempt = { ...presented, deviceId: input.deviceId, now: clock() };
-    const outcome = await decide(store, userPartition(project.id, userId), refreshRule(attempt));
+    await admit?.(holderOf(presented));
+    const attempt = { ...presented, deviceId, provider, now: clock() };
+    const outcome = await decide(store, userPartition(project.id, presented.userId), refreshRule(attempt));
     switch (outcome.type) {
       case "refreshed": {
         const { row, user } = outcome;
@@ -133,13 +136,21 @@ class StoredSessions implements Sessions {
         throw accountBanned(outcome.user);
       case "mismatch":
         throw deviceMismatch();
+      case "elsewhere":
+        throw invalidToken("provider");
       case "revoked":
         throw sessionRevoked();
     }
   }
 
-  async logOut(request: Request, project: Project, scope: LogoutScope = "local"): Promise<void> {
-    const { userId, sid } = await this.#tokens.readAccess(bearerOf(request), project, true);
+  async logOut(
+    request: Request,
+    project: Project,
+    { scope = "local", admit }: { readonly scope?: LogoutScope; readonly admit?: Admit } = {},
+  ): Promise<void> {
+    const claims = await this.#tokens.readAccess(bearerOf(request), project, true);
+    await admit?.(holderOf(claims));
+    const { userId, sid } = claims;
     if (scope === "local") await this.revoke(project.id, userId, sid);
     else {
       const except = scope === "others" ? { except: sid } : {};
@@ -179,7 +190,7 @@ class StoredSessions implements Sessions {
   /** What the access and the refresh token of a refresh say, which must be of one session. */
   async #readPair(
     project: Project,
-    { refreshToken, request }: { readonly refreshToken: string; readonly request: Request },
+    { refreshToken, request }: RefreshInput,
   ): Promise<SessionClaims & { readonly accessCounter: number }> {
     const access = await this.#tokens.readAccess(bearerOf(request), project, true);
     const refresh = await this.#tokens.readRefresh(refreshToken, project);
@@ -211,6 +222,10 @@ function newSession(
     userAgent: userAgent.slice(0, userAgentCharactersMax).toWellFormed(),
     addressTag: (address === undefined ? undefined : networkTag(address, sessionNetworkBits)) ?? "",
   };
+}
+
+function holderOf({ userId, sid }: SessionClaims): SessionHolder {
+  return { userId, sessionId: sid };
 }
 
 function bearerOf(request: Request): string {

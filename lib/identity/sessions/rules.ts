@@ -7,7 +7,7 @@
 
 import type { ReadBoard, ReadRecord, Rule } from "../../storage/mod.ts";
 import { isBanned } from "../ban.ts";
-import type { User } from "../users.ts";
+import type { Provider, User } from "../users.ts";
 import { advance, type Presented } from "./advance.ts";
 import {
   boardRead,
@@ -51,12 +51,14 @@ export function openRule(session: Session): Rule<readonly [ReadRecord, ReadBoard
 export type Refreshed =
   | { readonly type: "refreshed" | "reused"; readonly row: SessionRow; readonly user: User }
   | { readonly type: "banned"; readonly user: User }
-  | { readonly type: "revoked" | "mismatch" };
+  | { readonly type: "revoked" | "mismatch" | "elsewhere" };
 
 /** A refresh token that was presented. Times in Unix ms. */
 export interface RefreshAttempt extends Presented {
   readonly sid: string;
   readonly deviceId: string;
+  /** Undefined: any. */
+  readonly provider: Provider | undefined;
   readonly now: number;
 }
 
@@ -64,7 +66,7 @@ export interface RefreshAttempt extends Presented {
 export function refreshRule(
   attempt: RefreshAttempt,
 ): Rule<readonly [ReadRecord, ReadRecord, ReadRecord], Refreshed> {
-  const { sid, deviceId, now } = attempt;
+  const { sid, deviceId, provider, now } = attempt;
   return {
     reads: [userRead, sessionRead(sid), cutoffRead],
     // Deciding again finds the counter one ahead, which answers the same.
@@ -73,6 +75,7 @@ export function refreshRule(
       const row = liveRow(stored, cutoff, now);
       if (storedUser === null || row === null) return { writes: [], answer: { type: "revoked" } };
       const user = JSON.parse(storedUser.value) as User;
+      if ((provider ?? user.provider) !== user.provider) return { writes: [], answer: { type: "elsewhere" } };
       if (isBanned(user, now)) return { writes: [], answer: { type: "banned", user } };
       if (row.deviceId !== deviceId) return { writes: [], answer: { type: "mismatch" } };
       const step = advance(row, attempt, now);

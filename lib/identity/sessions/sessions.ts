@@ -5,7 +5,7 @@
  */
 
 import type { Project } from "../../directory/mod.ts";
-import type { User } from "../users.ts";
+import type { Provider, User } from "../users.ts";
 
 /** Most sessions that a user keeps; one more ends the one that was used least recently. */
 export const sessionsPerUserMax = 20;
@@ -61,6 +61,36 @@ export interface OpenedSession {
   readonly tokens: SessionTokens;
 }
 
+/** Whose token it is, once its signature was checked. */
+export interface SessionHolder {
+  readonly userId: string;
+  readonly sessionId: string;
+}
+
+/** Sees the holder before anything is read or changed; what it throws refuses the request. */
+export type Admit = (holder: SessionHolder) => Promise<void> | void;
+
+/** How a request's access token is judged. */
+export interface AuthenticateOptions {
+  /** @default false */
+  readonly acceptExpired?: boolean;
+  /** @default admits everybody */
+  readonly admit?: Admit;
+}
+
+/** What a client sends for new tokens. */
+export interface RefreshInput {
+  /** Must be the session's. */
+  readonly deviceId: string;
+  readonly refreshToken: string;
+  /** Carries an access token of the same session, expired or not. */
+  readonly request: Request;
+  /** Refuses users of other providers. @default any provider */
+  readonly provider?: Provider;
+  /** @default admits everybody */
+  readonly admit?: Admit;
+}
+
 /** Which sessions of the user a logout ends. */
 export type LogoutScope = "local" | "others" | "global";
 
@@ -75,17 +105,9 @@ export interface Sessions {
    * @throws {AppError} `missing_token`, `token_expired` (unless `acceptExpired`, as refresh, logout and the ways to a
    * new password have it), `invalid_token`, `session_revoked`, `account_banned`.
    */
-  authenticate(
-    request: Request,
-    project: Project,
-    options?: { readonly acceptExpired?: boolean },
-  ): Promise<Authenticated>;
+  authenticate(request: Request, project: Project, options?: AuthenticateOptions): Promise<Authenticated>;
   /** As {@linkcode authenticate}, where the token did not come in an Authorization header. */
-  authenticateToken(
-    token: string,
-    project: Project,
-    options?: { readonly acceptExpired?: boolean },
-  ): Promise<Authenticated>;
+  authenticateToken(token: string, project: Project, options?: AuthenticateOptions): Promise<Authenticated>;
   /**
    * New tokens for a refresh token. The bearer of the request must be an access token, expired or not, of the same
    * session. Racers with one refresh token all get the same successor.
@@ -93,17 +115,18 @@ export interface Sessions {
    * @throws {AppError} `missing_token`, `invalid_token`, `token_expired`, `device_mismatch`, `session_revoked`,
    * `account_banned`; `refresh_token_reused`: a superseded token was presented, and the session ended with that.
    */
-  refresh(
-    project: Project,
-    input: { readonly deviceId: string; readonly refreshToken: string; readonly request: Request },
-  ): Promise<OpenedSession & { readonly user: User }>;
+  refresh(project: Project, input: RefreshInput): Promise<OpenedSession & { readonly user: User }>;
   /**
-   * Logs out by the access token of the request, expired or not: `local` ends its session, `others` all but that,
-   * `global` all. Where its session is over already nothing happens, so that a lost token ends nobody's sessions.
+   * Logs out by the access token of the request, expired or not: `local` (the default) ends its session, `others` all but
+   * that, `global` all. Where its session is over already nothing happens, so that a lost token ends nobody's sessions.
    *
    * @throws {AppError} `missing_token`, `invalid_token`.
    */
-  logOut(request: Request, project: Project, scope?: LogoutScope): Promise<void>;
+  logOut(
+    request: Request,
+    project: Project,
+    options?: { readonly scope?: LogoutScope; readonly admit?: Admit },
+  ): Promise<void>;
   /** The user's live sessions, the one that expires first at the start. */
   list(projectId: string, userId: string): Promise<readonly Session[]>;
   /** Ends one session; whether it was alive. */
