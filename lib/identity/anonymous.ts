@@ -8,9 +8,11 @@ import * as v from "valibot";
 import { capabilityId, uuid } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import type { Reply } from "../http/mod.ts";
+import { accountBanned, isBanned } from "./ban.ts";
 import type { IdentityContext } from "./context.ts";
 import { externalIdCharactersMax } from "./no_login.ts";
 import { type Operation, operation, UuidSchema } from "./operations.ts";
+import { assertPresented, presentedInBody, speaksFor } from "./signature_demand.ts";
 import { loggedIn, type User, unixSeconds } from "./users.ts";
 
 /** Longest `additionalId`, in characters. */
@@ -42,6 +44,7 @@ const LoginSchema = v.object({
   data: v.object({
     externalId: v.pipe(v.string(), v.minLength(1), v.maxLength(externalIdCharactersMax)),
     deviceId: UuidSchema,
+    ...presentedInBody,
   }),
 });
 
@@ -49,10 +52,13 @@ const LoginSchema = v.object({
  * Registers a device. Doing so again with the same `deviceId` and `additionalId`, also at the same time, answers the
  * same user with `isNew: false`.
  */
-export function registerAnonymous({ users, records, clock, random }: IdentityContext): Operation {
+export function registerAnonymous(context: IdentityContext): Operation {
+  const { users, records, abuse, clock, random } = context;
   return operation({
     schema: RegisterSchema,
-    async run({ projectId, data: { deviceId, additionalId } }): Promise<Reply> {
+    async run({ projectId, data: { deviceId, additionalId } }, call): Promise<Reply> {
+      call.note({ deviceId });
+      await abuse.attempt("anonymousRegister", { projectId, address: call.info.address });
       const now = unixSeconds(clock);
       const offered = { userId: uuid(random), externalId: capabilityId(random) };
       const ids = await users.claim(projectId, { kind: "device", deviceId, additionalId }, offered);
@@ -65,6 +71,8 @@ export function registerAnonymous({ users, records, clock, random }: IdentityCon
         devices: [{ deviceId, signUp: now, lastLogin: now }],
         appProfile: {},
       });
+      call.note({ userId: user.userId });
+      if (isBanned(user, clock())) throw accountBanned(user);
       const record = records.issue(projectId, { ...ids, deviceId, timeStamp: now, signUp: user.signUp });
       const isNew = ids.userId === offered.userId;
       return {
@@ -76,18 +84,31 @@ export function registerAnonymous({ users, records, clock, random }: IdentityCon
 }
 
 /** Logs a registered device in. A pair that does not belong together answers exactly like an unknown one. */
-export function loginAnonymous({ users, records, clock }: IdentityContext): Operation {
+export function loginAnonymous(context: IdentityContext): Operation {
+  const { users, records, abuse, clock } = context;
   return operation({
     schema: LoginSchema,
-    async run({ projectId, data: { externalId, deviceId } }): Promise<Reply> {
-      const now = unixSeconds(clock);
+    async run({ projectId, data }, call): Promise<Reply> {
+      const { externalId, deviceId } = data;
+      call.note({ deviceId });
+      assertPresented(call.project, data, "/data/");
       const found = await users.byWay(projectId, { kind: "external", externalId });
-      if (found === null || !owns(found, deviceId)) throw rejected();
+      const isTheirs =
+        found !== null &&
+        owns(found, deviceId) &&
+        speaksFor(found, data, { records, project: call.project, deviceId });
+      if (!isTheirs) {
+        await abuse.attempt("noLoginLookup", { projectId, address: call.info.address });
+        throw rejected();
+      }
+      call.note({ userId: found.userId });
+      const now = unixSeconds(clock);
+      if (isBanned(found, clock())) throw accountBanned(found);
       const user = await users.update(projectId, found.userId, old => loggedIn(old, deviceId, now));
       if (user === null) throw rejected();
       const { userId, signUp } = user;
-      const data = records.issue(projectId, { userId, externalId, deviceId, timeStamp: now, signUp });
-      return { status: 200, json: { result: 1, message: "OK", data } };
+      const record = records.issue(projectId, { userId, externalId, deviceId, timeStamp: now, signUp });
+      return { status: 200, json: { result: 1, message: "OK", data: record } };
     },
   });
 }

@@ -8,8 +8,18 @@ import * as v from "valibot";
 import { capabilityId, uuid } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import type { Reply } from "../http/mod.ts";
+import { AppProfileSchema, assertAppProfileFits } from "./app_profile.ts";
+import { accountBanned, isBanned } from "./ban.ts";
 import type { IdentityContext } from "./context.ts";
-import { type Operation, operation, UuidSchema } from "./operations.ts";
+import { type Operation, type OperationCall, operation, type Selector, UuidSchema } from "./operations.ts";
+import type { IssuedRecord } from "./session_records.ts";
+import {
+  assertPresented,
+  type Presented,
+  presentedInBody,
+  presentedInQuery,
+  speaksFor,
+} from "./signature_demand.ts";
 import { type User, unixSeconds } from "./users.ts";
 
 /** Longest username, in characters. */
@@ -31,16 +41,22 @@ const CreateSchema = v.object({
   }),
 });
 
-const FetchSchema = v.object({
+const externalId = v.pipe(v.string(), v.minLength(1), v.maxLength(externalIdCharactersMax));
+const FetchSchema = v.object({ ...selector, externalId, ...presentedInQuery });
+const UpdateSchema = v.object({
   ...selector,
-  externalId: v.pipe(v.string(), v.minLength(1), v.maxLength(externalIdCharactersMax)),
+  externalId,
+  ...presentedInBody,
+  data: v.object({ appProfile: AppProfileSchema }),
 });
 
 /** Creates a user; the answer carries the external id, which is shown only here. */
-export function createNoLoginUser({ users, records, clock, random }: IdentityContext): Operation {
+export function createNoLoginUser(context: IdentityContext): Operation {
+  const { users, records, abuse, clock, random } = context;
   return operation({
     schema: CreateSchema,
-    async run({ projectId, data }): Promise<Reply> {
+    async run({ projectId, data }, call): Promise<Reply> {
+      await abuse.attempt("noLoginCreate", { projectId, address: call.info.address });
       const now = unixSeconds(clock);
       const deviceId = uuid(random);
       const user = await users.create(projectId, {
@@ -53,40 +69,78 @@ export function createNoLoginUser({ users, records, clock, random }: IdentityCon
         devices: [{ deviceId, signUp: now, lastLogin: now }],
         appProfile: {},
       });
-      const { userId, externalId, username } = user;
-      const { signUp: signup, ...record } = records.issue(projectId, {
-        deviceId,
-        timeStamp: now,
-        externalId,
-        userId,
-        signUp: now,
-      });
-      return {
-        status: 200,
-        json: {
-          result: 1,
-          message: "User is Correctly Created",
-          data: { ...record, isNew: true, username, signup },
-        },
-      };
+      call.note({ userId: user.userId, deviceId });
+      return created(user, records.issue(projectId, { ...user, deviceId, timeStamp: now }));
     },
   });
+}
+
+function created({ username }: User, { signUp: signup, ...record }: IssuedRecord): Reply {
+  const data = { ...record, isNew: true, username, signup };
+  return { status: 200, json: { result: 1, message: "User is Correctly Created", data } };
 }
 
 /** Fetches a user's profile by the external id. */
-export function fetchNoLoginUser({ users }: IdentityContext): Operation {
+export function fetchNoLoginUser(context: IdentityContext): Operation {
   return operation({
     schema: FetchSchema,
-    async run({ projectId, externalId, strategy, provider }): Promise<Reply> {
-      const user = await users.byWay(projectId, { kind: "external", externalId });
-      if (user === null || user.provider !== "noLogin") {
-        throw new AppError("not_found", "Cannot fetch the profile as no user has this externalId");
-      }
-      return { status: 200, json: { ...profile(user), strategy, provider, projectId, externalId } };
+    isLookup: true,
+    async run(input, call): Promise<Reply> {
+      const user = await find(context, input, call);
+      return profile(user, input);
     },
   });
 }
 
-function profile({ username, loginHistory, appProfile }: User): Record<string, unknown> {
-  return { result: 1, message: "OK", data: { username, loginHistory, appProfile } };
+/** Replaces a user's application profile. */
+export function updateNoLoginUser(context: IdentityContext): Operation {
+  return operation({
+    schema: UpdateSchema,
+    async run(input, call): Promise<Reply> {
+      const { appProfile } = input.data;
+      assertAppProfileFits(appProfile);
+      const { userId } = await find(context, input, call);
+      const user = await context.users.update(input.projectId, userId, old => ({ ...old, appProfile }));
+      if (user === null) throw unknown();
+      return profile(user, input);
+    },
+  });
+}
+
+interface Named extends Presented {
+  readonly projectId: string;
+  readonly externalId: string;
+}
+
+/**
+ * The user that a request names. Only misses are counted: who knows an external id of 160 bits is not guessing, and the
+ * people behind one address at an event must not use up each other's look-ups.
+ */
+async function find(context: IdentityContext, named: Named, call: OperationCall): Promise<User> {
+  const { users, records, abuse, clock } = context;
+  const { projectId, externalId: key } = named;
+  assertPresented(call.project, named, call.request.method === "GET" ? "" : "/");
+  const user = await users.byWay(projectId, { kind: "external", externalId: key });
+  const isTheirs = user?.provider === "noLogin" && speaksFor(user, named, { records, project: call.project });
+  if (!isTheirs) {
+    await abuse.attempt("noLoginLookup", { projectId, address: call.info.address });
+    throw unknown();
+  }
+  call.note({ userId: user.userId });
+  if (isBanned(user, clock())) throw accountBanned(user);
+  return user;
+}
+
+function unknown(): AppError {
+  return new AppError("not_found", "Cannot serve the request as no user has this externalId");
+}
+
+function profile(user: User, named: Selector & Named): Reply {
+  const { strategy, provider, projectId, externalId: key } = named;
+  const { username, loginHistory, appProfile } = user;
+  const data = { username, loginHistory, appProfile };
+  return {
+    status: 200,
+    json: { result: 1, message: "OK", data, strategy, provider, projectId, externalId: key },
+  };
 }
