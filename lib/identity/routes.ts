@@ -8,7 +8,7 @@ import * as v from "valibot";
 import { type AnyRoute, open, type Reply, route } from "../http/mod.ts";
 import { loginAnonymous, registerAnonymous } from "./anonymous.ts";
 import type { IdentityContext } from "./context.ts";
-import { createNoLoginUser, fetchNoLoginUser } from "./no_login.ts";
+import { createNoLoginUser, fetchNoLoginUser, updateNoLoginUser } from "./no_login.ts";
 import {
   type CallFacts,
   type Operations,
@@ -16,6 +16,11 @@ import {
   type Selector,
   SelectorSchema,
 } from "./operations.ts";
+import { logoutOperations, refreshOperations } from "./sessions/operations.ts";
+import { userTokenGuard } from "./user_guard.ts";
+
+/** What a token of a user may be refused for. */
+const sessionErrors = ["invalid_token", "session_revoked", "account_banned"] as const;
 
 const EnvelopeSchema = v.looseObject({
   result: v.pipe(v.number(), v.integer()),
@@ -38,8 +43,11 @@ export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
     "simplified/anonymous": registerAnonymous(context),
   };
   const profile: Operations = { "simplified/noLogin": fetchNoLoginUser(context) };
+  const update: Operations = { "simplified/noLogin": updateNoLoginUser(context) };
+  const refresh = refreshOperations(context);
+  const logout = logoutOperations(context);
   const login: Operations = { "simplified/anonymous": loginAnonymous(context) };
-  const common = { auth: open, errors: ["unsupported_provider"] as const };
+  const common = { auth: open, errors: ["unsupported_provider", "account_banned", "rate_limited"] as const };
   return [
     route({
       ...common,
@@ -60,7 +68,7 @@ export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
       path: "/v1/user",
       operation: "getUser",
       summary: "Fetch the profile of a user",
-      errors: ["unsupported_provider", "not_found"],
+      errors: [...common.errors, "not_found"],
       query: SelectorSchema,
       responses: { 200: { description: "The profile", schema: EnvelopeSchema } },
       handle: query(profile, "profile"),
@@ -68,13 +76,52 @@ export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
     route({
       ...common,
       method: "PUT",
+      path: "/v1/user",
+      operation: "updateUser",
+      summary: "Change what a user may change",
+      errors: [...common.errors, "not_found"],
+      body: { schema: SelectorSchema },
+      responses: { 200: { description: "The user as changed", schema: EnvelopeSchema } },
+      handle: body(update, "update"),
+    }),
+    route({
+      ...common,
+      method: "PUT",
       path: "/v1/user/login",
       operation: "logInUser",
       summary: "Log a user in",
-      errors: ["unsupported_provider", "invalid_credentials"],
+      errors: [...common.errors, "invalid_credentials"],
       body: { schema: SelectorSchema },
       responses: { 200: { description: "The session record", schema: EnvelopeSchema } },
       handle: body(login, "login"),
+    }),
+    route({
+      auth: userTokenGuard,
+      method: "POST",
+      path: "/v1/user/refresh",
+      operation: "refreshUser",
+      summary: "Exchange a refresh token for new tokens; the access token may have expired",
+      errors: [
+        "unsupported_provider",
+        ...sessionErrors,
+        "refresh_token_reused",
+        "device_mismatch",
+        "rate_limited",
+      ],
+      body: { schema: SelectorSchema },
+      responses: { 200: { description: "The session record with new tokens", schema: EnvelopeSchema } },
+      handle: body(refresh, "refresh"),
+    }),
+    route({
+      auth: userTokenGuard,
+      method: "POST",
+      path: "/v1/user/logout",
+      operation: "logOutUser",
+      summary: "End the session of the access token, all others, or all; the access token may have expired",
+      errors: ["unsupported_provider", "invalid_token"],
+      body: { schema: SelectorSchema },
+      responses: { 200: { description: "The sessions are over", schema: EnvelopeSchema } },
+      handle: body(logout, "logout"),
     }),
   ];
 }

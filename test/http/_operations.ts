@@ -92,6 +92,18 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
       [{ body: { ...noLogin, data: { username: "Kim" } } }, { body: { ...anonymous, data: device } }],
     ],
     ["getUser", [{ query: { ...noLogin, externalId: created.json.data.externalId } }]],
+    [
+      "updateUser",
+      [
+        {
+          body: {
+            ...noLogin,
+            externalId: created.json.data.externalId,
+            data: { appProfile: {} },
+          },
+        },
+      ],
+    ],
     ["logInUser", [{ body: { ...anonymous, data: { externalId, deviceId } } }]],
     [
       "issueSpaceToken",
