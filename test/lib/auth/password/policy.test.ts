@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  checkPassword,
+  commonPasswordsMax,
+  isCommonPassword,
+  type PasswordPolicy,
+  passwordCheckMsMax,
+  passwordUnitsMax,
+  passwordUnitsMin,
+} from "../../../../lib/auth/mod.ts";
+import { AppError } from "../../../../lib/errors/mod.ts";
+import { hasCode } from "../_setup.ts";
+
+const strong = "not on any list of passwords";
+
+async function reasonOf(password: string, policy: PasswordPolicy = {}): Promise<string | undefined> {
+  try {
+    await checkPassword(password, policy);
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof AppError);
+    assert.equal(error.code, "weak_password");
+    return error.fields?.[0]?.reason;
+  }
+}
+
+describe("the choice of a password", () => {
+  it("allows 8 to 1,024 UTF-16 units, whatever they are", async () => {
+    assert.deepEqual([passwordUnitsMin, passwordUnitsMax], [8, 1_024]);
+    assert.equal(await reasonOf("q7#kZ!w"), "too_short");
+    assert.equal(await reasonOf("q7#kZ!w."), undefined);
+    assert.equal(await reasonOf("        "), undefined);
+    assert.equal(await reasonOf("🏟🏟🏟🏟"), undefined);
+    assert.equal(await reasonOf("x".repeat(64)), undefined);
+    assert.equal(await reasonOf("x".repeat(1_024)), undefined);
+    assert.equal(await reasonOf("x".repeat(1_025)), "too_long");
+  });
+
+  it("refuses text that UTF-8 cannot carry", async () => {
+    assert.equal(await reasonOf("lone \ud800 surrogate"), "ill_formed");
+  });
+
+  it("refuses the 3,000 most common passwords of that length, in any case", async () => {
+    assert.equal(commonPasswordsMax, 3_000);
+    for (const common of ["password", "PassWord", "12345678", "qwertyuiop", "1QAZ2WSX", "trustno1"]) {
+      assert.equal(await reasonOf(common), "common", common);
+    }
+    assert.equal(await isCommonPassword(strong), false);
+    // As typed: a blank makes it another password.
+    assert.equal(await reasonOf("password "), undefined);
+  });
+
+  it("says which field is at fault", async () => {
+    const error = await checkPassword("short", {}, { pointer: "/data/newPassword" }).catch(thrown => thrown);
+    assert.ok(error instanceof AppError);
+    assert.deepEqual(error.fields, [
+      { pointer: "/data/newPassword", detail: "Expected at least 8 characters", reason: "too_short" },
+    ]);
+    assert.ok(!error.message.includes("short"));
+  });
+});
+
+describe("a deployment's own check", () => {
+  it("is asked about passwords that passed the others, and its reason is told", async () => {
+    const seen: string[] = [];
+    const policy: PasswordPolicy = {
+      async check(password) {
+        seen.push(password);
+        return password.startsWith("leaked") ? "breached" : null;
+      },
+    };
+    assert.equal(await reasonOf("leaked long ago", policy), "breached");
+    assert.equal(await reasonOf(strong, policy), undefined);
+    assert.equal(await reasonOf("password", policy), "common");
+    assert.deepEqual(seen, ["leaked long ago", strong]);
+  });
+
+  it("lets the password pass when it fails, or refuses it as busy where the policy says so", async () => {
+    const failures: PasswordPolicy["check"][] = [
+      () => Promise.reject(new Error("down")),
+      () => {
+        throw new Error("down at once");
+      },
+    ];
+    for (const check of failures) {
+      assert.ok(check !== undefined);
+      assert.equal(await reasonOf(strong, { check }), undefined);
+      await assert.rejects(checkPassword(strong, { check, onCheckFailed: "refuse" }), hasCode("busy"));
+    }
+  });
+
+  it("is waited for three seconds and no longer", async () => {
+    assert.equal(passwordCheckMsMax, 3_000);
+    const policy: PasswordPolicy = {
+      check: () => new Promise(() => {}),
+      timer: (callback, delayMs) => {
+        assert.equal(delayMs, 3_000);
+        queueMicrotask(callback);
+        return () => {};
+      },
+    };
+    assert.equal(await reasonOf(strong, policy), undefined);
+    await assert.rejects(checkPassword(strong, { ...policy, onCheckFailed: "refuse" }), hasCode("busy"));
+  });
+
+  it("leaves no timer behind when it answers", async () => {
+    let running = 0;
+    const timer: NonNullable<PasswordPolicy["timer"]> = () => {
+      running++;
+      return () => running--;
+    };
+    await checkPassword(strong, { check: async () => null, timer });
+    assert.equal(running, 0);
+  });
+});
