@@ -1,5 +1,6 @@
 /** Every operation of the platform as its OpenAPI document tells it, with valid requests to start from. */
 
+import { createUsers, type OpenedSession } from "../../lib/identity/mod.ts";
 import { type Answer, ids, type TestPlatform } from "../support/platform.ts";
 import { BoardWriter } from "./_boards.ts";
 
@@ -75,6 +76,7 @@ const deviceId = "0123abcd-0000-4000-8000-00000000000d";
 export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<string, readonly Example[]>> {
   const noLogin = { ...selector, provider: "noLogin" };
   const anonymous = { ...selector, provider: "anonymous" };
+  const managed = { projectId: ids.project, strategy: "email", provider: "managedPool" };
   const created = await world.call("/v1/user", { body: { ...noLogin, data: { username: "Sam" } } });
   const device = { deviceId, additionalId: "tv" };
   const registered = await world.call("/v1/user", { body: { ...anonymous, data: device } });
@@ -104,6 +106,11 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
         },
       ],
     ],
+    [
+      "refreshUser",
+      [{ body: { ...managed, deviceId, refreshToken: (await userSession(world)).tokens.refreshToken } }],
+    ],
+    ["logOutUser", [{ body: { ...managed, scope: "others" } }]],
     ["logInUser", [{ body: { ...anonymous, data: { externalId, deviceId } } }]],
     [
       "issueSpaceToken",
@@ -173,12 +180,42 @@ export async function credentialsFor(
   world: TestPlatform,
 ): Promise<Readonly<Record<string, string>>> {
   if (scheme === null) return {};
+  if (scheme === "userToken") {
+    return { authorization: `Bearer ${(await userSession(world)).tokens.accessToken}` };
+  }
   if (scheme === "spaceToken") return { authorization: `Bearer ${(await world.fan("Sam")).token}` };
   if (scheme === "apiKey") {
     const { key, secret } = await newKey(world);
     return { "x-api-key": key, "x-api-secret": secret };
   }
   throw new Error(`Cannot test ${scheme}: say in test/http/_operations.ts how its credentials are presented`);
+}
+
+const userSessions = new WeakMap<
+  TestPlatform,
+  { readonly openedAt: number; readonly session: OpenedSession }
+>();
+
+/** The session of a user of the managed pool, the same one for as long as the clock stands still. */
+async function userSession(world: TestPlatform): Promise<OpenedSession> {
+  const openedAt = world.clock.now();
+  const known = userSessions.get(world);
+  if (known?.openedAt === openedAt) return known.session;
+  const project = await world.platform.directory.project(ids.project);
+  if (project === null) throw new Error("The test platform has no project");
+  const user = await createUsers(world.store).create(project.id, {
+    userId: "0f000000-0000-4000-8000-0000000000aa",
+    externalId: "external-session",
+    provider: "managedPool",
+    username: "Robin",
+    signUp: 1_700_000_000,
+    loginHistory: [],
+    devices: [],
+    appProfile: {},
+  });
+  const session = await world.platform.sessions.open(project, user, { deviceId });
+  userSessions.set(world, { openedAt, session });
+  return session;
 }
 
 /** Makes an API key with every permission. */

@@ -190,6 +190,7 @@ describeOnStores("bad input", open => {
       if (operation.path.includes("{")) pathTests(subject);
       if (operation.queryNames.length > 0) queryTests(subject);
       if (operation.scheme === "spaceToken") tokenTests(subject);
+      if (operation.scheme === "userToken" && !operation.isOptional) userTokenTests(subject);
       if (operation.scheme === "apiKey") apiKeyTests(subject);
     });
   }
@@ -365,6 +366,32 @@ function tokenTests(subject: Subject): void {
     const late = await subject.refused("an expired token", () => subject.send(subject.example));
     assert.deepEqual(late, [401, "token_expired"]);
     subject.headers = await credentialsFor(operation.scheme, world);
+  });
+}
+
+function userTokenTests(subject: Subject): void {
+  it("is a token that is missing, garbled, forged or of another kind", async () => {
+    const { world } = subject;
+    const ask = (token: string): Promise<Answer> =>
+      subject.send(subject.example, { headers: { authorization: `Bearer ${token}` } });
+    const outcome = await subject.refused("no token", () => subject.send(subject.example, { headers: {} }));
+    assert.deepEqual(outcome, [401, "missing_token"]);
+    const token = subject.headers.authorization?.slice("Bearer ".length) ?? "";
+    const [header, payload, signature = ""] = token.split(".");
+    const forged = `${signature.startsWith("A") ? "B" : "A"}${signature.slice(1)}`;
+    const wrong = [
+      "garbage",
+      "a".repeat(10_000),
+      `${header}.${payload}.${forged}`,
+      `${header}.${payload}.`,
+      (await world.fan("Sam")).token,
+    ];
+    for (const token of wrong) {
+      const answer = await ask(token);
+      assert.deepEqual([answer.status, errorCode(answer, "identity")], [401, "invalid_token"], token);
+      assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_token"');
+    }
+    assert.ok(subject.operation.statuses.has(401));
   });
 }
 
