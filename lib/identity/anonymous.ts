@@ -70,6 +70,7 @@ export function registerAnonymous(context: IdentityContext): Operation {
         loginHistory: [now],
         devices: [{ deviceId, signUp: now, lastLogin: now }],
         appProfile: {},
+        registration: { deviceId, additionalId },
       });
       call.note({ userId: user.userId });
       if (isBanned(user, clock())) throw accountBanned(user);

@@ -5,12 +5,12 @@
  */
 
 import * as v from "valibot";
-import { type Clock, isUuid } from "../auth/mod.ts";
+import { isUuid } from "../auth/mod.ts";
 import type { Directory, Project } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type Call, type Reply, type Subject, validate } from "../http/mod.ts";
-import type { Audit, AuditEntry, AuditFacts } from "./audit/audit.ts";
-import type { ClientTagger } from "./audit/tags.ts";
+import type { AuditFacts } from "./audit/audit.ts";
+import { type AuditedContext, audited } from "./audit/audited.ts";
 
 /** What one provider does for one operation. */
 export interface Operation<S extends v.GenericSchema = v.GenericSchema> {
@@ -64,11 +64,8 @@ export interface Selector {
 const SettingsSchema = v.object({ providers: v.exactOptional(v.array(v.string())) });
 
 /** What running an operation needs. */
-export interface OperationContext {
+export interface OperationContext extends AuditedContext {
   readonly directory: Directory;
-  readonly clock: Clock;
-  readonly audit: Audit;
-  readonly tagClient: ClientTagger;
 }
 
 /** Where the input of an operation comes from. */
@@ -110,25 +107,14 @@ export async function runOperation(
   }
   // What is malformed is no attempt at anything, and must leave no trace.
   const valid = validate(found.schema, input, subject);
-  let facts: AuditFacts = {};
-  function note(given: AuditFacts): void {
-    facts = { ...facts, ...given };
-  }
-  try {
-    const reply = await found.run(valid, { ...pick(call), project, note });
-    if (found.isLookup !== true) record("ok");
-    return reply;
-  } catch (error) {
-    record(error instanceof AppError ? error.code : "internal_error");
-    throw error;
-  }
-
-  function record(outcome: AuditEntry["outcome"]): void {
-    const { request, info, requestId } = call;
-    const entry = { at: context.clock(), event: from.event, outcome, provider: input.provider, requestId };
-    context.audit.record(input.projectId, { ...entry, ...facts, ...context.tagClient(request, info) });
-    info.waitUntil?.(context.audit.idle());
-  }
+  const attempt = {
+    projectId: input.projectId,
+    event: from.event,
+    provider: input.provider,
+    call,
+    isLookup: found.isLookup ?? false,
+  };
+  return await audited(context, attempt, note => found.run(valid, { ...pick(call), project, note }));
 }
 
 function pick({ request, info, requestId }: CallFacts): CallFacts {

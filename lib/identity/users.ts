@@ -9,6 +9,7 @@
 
 import type { Clock } from "../auth/mod.ts";
 import { decide, type Partition, type Put, type Store, tenantPartition } from "../storage/mod.ts";
+import { auditKey } from "./audit/places.ts";
 
 /** Most logins that a user's history keeps; the oldest is dropped first. */
 export const loginHistoryMax = 50;
@@ -53,6 +54,8 @@ export interface User {
   readonly loginHistory: readonly number[];
   readonly devices: readonly Device[];
   readonly appProfile: Readonly<Record<string, unknown>>;
+  /** What an anonymous user registered with: the way from it is given up when the user is removed. */
+  readonly registration?: { readonly deviceId: string; readonly additionalId: string };
   /** Only of the managed pool. */
   readonly account?: Account;
   /** Who the user is at the provider that vouches for it; only of the providers that verify elsewhere. */
@@ -115,6 +118,11 @@ export interface Users {
    * lapses then, unless its holder claims the way again without a time.
    */
   claim(projectId: string, way: Way, ids: UserIds, options?: { readonly until?: number }): Promise<UserIds>;
+  /**
+   * Removes what is stored of a user itself; nothing happens where there is none. Ways to it are released before, so
+   * that whoever is interrupted finds the user again.
+   */
+  remove(projectId: string, userId: string): Promise<void>;
   /** Gives up a way that this user holds; nothing happens where another one or nobody does. */
   release(projectId: string, way: Way, userId: string): Promise<void>;
 }
@@ -166,6 +174,15 @@ export function createUsers(store: Store): Users {
           return { writes: isWritten ? [claimWrite(ids, until)] : [], answer: ids };
         },
       }),
+    async remove(projectId, userId) {
+      await store.commit(userPartition(projectId, userId), {
+        writes: [
+          { type: "delete", shape: "record", key: "user" },
+          { type: "delete", shape: "record", key: "name" },
+          { type: "delete", shape: "log", key: auditKey },
+        ],
+      });
+    },
     release: (projectId, way, userId) =>
       decide(store, wayPartition(projectId, way), {
         reads: [{ type: "record", key: "user" }],

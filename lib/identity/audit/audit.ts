@@ -21,6 +21,8 @@ export interface AuditEntry extends AuditFacts {
   readonly event: string;
   readonly outcome: "ok" | ErrorCode;
   readonly provider: string;
+  /** Who did it, where it was not the user: the id of an API key. */
+  readonly actor?: string;
   /** The /24 (IPv4) or /64 (IPv6) network of the client. */
   readonly addressTag?: string;
   /** A keyed hash of the user agent: tells two apart, names none. */
@@ -45,8 +47,11 @@ export interface AuditPage {
 
 /** Records attempts and reads them back. */
 export interface Audit {
-  /** Records in the background; bounded, and never fails or delays a request. */
-  record(projectId: string, entry: AuditEntry): void;
+  /**
+   * Records in the background; bounded, and never fails or delays a request. The entry goes to the trail of the project,
+   * and to that of its user unless the user `isGone`.
+   */
+  record(projectId: string, entry: AuditEntry, options?: { readonly isGone?: boolean }): void;
   /** The trail of one user. */
   ofUser(projectId: string, userId: string, page?: AuditPageOptions): Promise<AuditPage>;
   /** The trail of a project. */

@@ -11,7 +11,7 @@
 import { AppError } from "../../errors/mod.ts";
 import type { Partition, Store, Write } from "../../storage/mod.ts";
 import { userPartition } from "../users.ts";
-import type { AuditEntry } from "./audit.ts";
+import type { Audit, AuditEntry } from "./audit.ts";
 import { auditKey, auditLogs, projectEntriesMax, projectLog, userEntriesMax } from "./places.ts";
 
 /** Most entries that wait in a process; beyond it new ones are lost. */
@@ -30,13 +30,14 @@ export interface AuditWriterOptions {
 
 /** Writes entries. */
 export interface AuditWriter {
-  write(projectId: string, entry: AuditEntry): void;
+  write: Audit["record"];
   idle(): Promise<void>;
 }
 
 interface Waiting {
   readonly projectId: string;
   readonly entry: AuditEntry;
+  readonly isGone: boolean;
 }
 
 /** Creates a writer over a store. */
@@ -73,12 +74,12 @@ export function createAuditWriter({ store, onLost }: AuditWriterOptions): AuditW
   }
 
   return {
-    write(projectId, entry) {
+    write(projectId, entry, { isGone = false } = {}) {
       if (waiting.length >= auditWaitingMax) {
         lost += 1;
         return;
       }
-      waiting.push({ projectId, entry });
+      waiting.push({ projectId, entry, isGone });
       // Started in a microtask, so that whoever acts in the same turn shares the first batch too.
       running ??= Promise.resolve().then(run);
     },
@@ -91,14 +92,15 @@ export function createAuditWriter({ store, onLost }: AuditWriterOptions): AuditW
 /** What a batch writes to each partition, in order. Each batch takes the next of a project's logs, so that all are used. */
 function partsOf(batch: readonly Waiting[], shard: number): ReadonlyMap<Partition, Write[]> {
   const parts = new Map<Partition, Write[]>();
-  function append(partition: Partition, { at, ...entry }: AuditEntry, maxLength: number): void {
+  function append(partition: Partition, entry: AuditEntry, maxLength: number): void {
     const writes = parts.get(partition) ?? [];
     parts.set(partition, writes);
-    writes.push({ type: "append", key: auditKey, at, value: JSON.stringify({ at, ...entry }), maxLength });
+    writes.push({ type: "append", key: auditKey, at: entry.at, value: JSON.stringify(entry), maxLength });
   }
-  for (const { projectId, entry } of batch) {
+  for (const { projectId, entry, isGone } of batch) {
     append(projectLog(projectId, shard), entry, projectEntriesMax);
-    if (entry.userId !== undefined) append(userPartition(projectId, entry.userId), entry, userEntriesMax);
+    const { userId } = entry;
+    if (userId !== undefined && !isGone) append(userPartition(projectId, userId), entry, userEntriesMax);
   }
   return parts;
 }

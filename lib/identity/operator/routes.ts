@@ -1,0 +1,285 @@
+/**
+ * What operators do with the users of their projects, with an API key of the project's organisation. An addition to the
+ * specification: every path starts with `/internal/identity`.
+ *
+ * @module
+ */
+
+import type { ApiKeyPrincipal } from "../../auth/mod.ts";
+import { AppError } from "../../errors/mod.ts";
+import { type AnyRoute, type Call, type Guard, identityEnvelope, type Reply, route } from "../../http/mod.ts";
+import type { AuditPage } from "../audit/audit.ts";
+import { audited } from "../audit/audited.ts";
+import type { IdentityContext } from "../context.ts";
+import type { Session } from "../sessions/sessions.ts";
+import type { User } from "../users.ts";
+import { removeUser } from "./remove_user.ts";
+import {
+  BanBodySchema,
+  BanSchema,
+  DoneSchema,
+  PageQuerySchema,
+  ProjectParams,
+  RevokedSchema,
+  SessionParams,
+  SessionsSchema,
+  TrailSchema,
+  UnlockBodySchema,
+  UserParams,
+} from "./schema.ts";
+
+/** What the routes of operators work with. */
+export interface OperatorContext extends IdentityContext {
+  /** Demands an API key that may read users. */
+  readonly usersReader: Guard<ApiKeyPrincipal>;
+  /** Demands an API key that may change users. */
+  readonly usersWriter: Guard<ApiKeyPrincipal>;
+}
+
+const base = "/internal/identity/projects/:projectId";
+const ofUser: `/${string}` = `${base}/users/:userId`;
+
+/** Builds the routes of operators. */
+export function operatorRoutes(context: OperatorContext): readonly AnyRoute[] {
+  return [...trailRoutes(context), ...sessionRoutes(context), ...banRoutes(context), ...userRoutes(context)];
+}
+
+function trailRoutes(context: OperatorContext): AnyRoute[] {
+  const { audit, usersReader } = context;
+  const common = {
+    method: "GET",
+    auth: usersReader,
+    query: PageQuerySchema,
+    responses: { 200: { description: "The newest entries first", schema: TrailSchema } },
+    errors: ["not_found"],
+  } as const;
+  return [
+    route({
+      ...common,
+      path: `${base}/audit`,
+      operation: "listProjectAudit",
+      summary: "List the attempts at identity operations of a project",
+      params: ProjectParams,
+      handle: async ({ principal, params, query }) => {
+        await assertProject(context, principal, params.projectId);
+        return identityEnvelope(shownTrail(await audit.ofProject(params.projectId, query)));
+      },
+    }),
+    route({
+      ...common,
+      path: `${ofUser}/audit`,
+      operation: "listUserAudit",
+      summary: "List the attempts at identity operations of a user",
+      params: UserParams,
+      handle: async ({ principal, params, query }) => {
+        const { projectId, userId } = params;
+        await findUser(context, principal, params);
+        return identityEnvelope(shownTrail(await audit.ofUser(projectId, userId, query)));
+      },
+    }),
+  ];
+}
+
+function sessionRoutes(context: OperatorContext): AnyRoute[] {
+  const { sessions, usersReader, usersWriter } = context;
+  return [
+    route({
+      method: "GET",
+      path: `${ofUser}/sessions`,
+      operation: "listUserSessions",
+      summary: "List the sessions of a user that are alive",
+      auth: usersReader,
+      params: UserParams,
+      responses: { 200: { description: "The sessions", schema: SessionsSchema } },
+      errors: ["not_found"],
+      handle: async ({ principal, params }) => {
+        await findUser(context, principal, params);
+        const found = await sessions.list(params.projectId, params.userId);
+        return identityEnvelope({ sessions: found.map(shownSession) });
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: `${ofUser}/sessions`,
+      operation: "revokeUserSessions",
+      summary: "End all sessions of a user",
+      auth: usersWriter,
+      params: UserParams,
+      responses: { 200: { description: "How many ended", schema: RevokedSchema } },
+      errors: ["not_found"],
+      handle: call =>
+        onUser(context, call, "operatorRevokeSessions", async ({ userId }) =>
+          identityEnvelope({ revoked: await sessions.revokeAll(call.params.projectId, userId) }),
+        ),
+    }),
+    route({
+      method: "DELETE",
+      path: `${ofUser}/sessions/:sessionId`,
+      operation: "revokeUserSession",
+      summary: "End a session of a user; one that is over already counts as unknown",
+      auth: usersWriter,
+      params: SessionParams,
+      responses: { 200: { description: "It is over", schema: DoneSchema } },
+      errors: ["not_found"],
+      handle: call =>
+        onUser(context, call, "operatorRevokeSession", async ({ userId }) => {
+          const { projectId, sessionId } = call.params;
+          if (!(await sessions.revoke(projectId, userId, sessionId))) {
+            throw new AppError("not_found", "Cannot end the session as the user has no such session");
+          }
+          return identityEnvelope({});
+        }),
+    }),
+  ];
+}
+
+function banRoutes(context: OperatorContext): AnyRoute[] {
+  const { users, usersWriter } = context;
+  const common = {
+    path: `${ofUser}/ban`,
+    auth: usersWriter,
+    params: UserParams,
+    errors: ["not_found"],
+  } as const;
+  return [
+    route({
+      ...common,
+      method: "PUT",
+      operation: "banUser",
+      summary: "Refuse a user at every identity operation, until a time or until the ban is lifted",
+      body: { schema: BanBodySchema },
+      responses: { 200: { description: "The ban", schema: BanSchema } },
+      handle: call =>
+        onUser(context, call, "operatorBan", async ({ userId }) => {
+          const { reason, until } = call.body;
+          const ban = { reason, until };
+          if ((await users.update(call.params.projectId, userId, user => ({ ...user, ban }))) === null) {
+            throw unknownUser();
+          }
+          return identityEnvelope({ userId, ...ban });
+        }),
+    }),
+    route({
+      ...common,
+      method: "DELETE",
+      operation: "unbanUser",
+      summary: "Lift the ban of a user; nothing happens where there is none",
+      responses: { 200: { description: "The user has no ban", schema: DoneSchema } },
+      handle: call =>
+        onUser(context, call, "operatorUnban", async ({ userId }) => {
+          const lifted = await users.update(call.params.projectId, userId, ({ ban: _, ...user }) => user);
+          if (lifted === null) throw unknownUser();
+          return identityEnvelope({});
+        }),
+    }),
+  ];
+}
+
+function userRoutes(context: OperatorContext): AnyRoute[] {
+  const { abuse, usersWriter } = context;
+  return [
+    route({
+      method: "POST",
+      path: `${ofUser}/unlock`,
+      operation: "unlockUser",
+      summary: "Forget the failed logins of a user's account, and of one address at it",
+      auth: usersWriter,
+      params: UserParams,
+      body: { schema: UnlockBodySchema },
+      responses: { 200: { description: "The account may be tried again", schema: DoneSchema } },
+      errors: ["not_found"],
+      handle: call =>
+        onUser(context, call, "operatorUnlock", async ({ userId, account }) => {
+          const { projectId } = call.params;
+          const email = account === undefined ? {} : { email: account.email };
+          await abuse.clear({ projectId, address: call.body.address, userId, ...email }, "account");
+          return identityEnvelope({});
+        }),
+    }),
+    route({
+      method: "DELETE",
+      path: ofUser,
+      operation: "deleteUser",
+      summary: "Delete a user with its ways to sign in, its sessions and its trail; boards keep its scores",
+      auth: usersWriter,
+      params: UserParams,
+      responses: { 200: { description: "The user is gone", schema: DoneSchema } },
+      errors: ["not_found"],
+      handle: call =>
+        onUser(context, call, "operatorDelete", async user => {
+          await removeUser(context, call.params.projectId, user);
+          return identityEnvelope({});
+        }),
+    }),
+  ];
+}
+
+type UserCall = Pick<
+  Call<ApiKeyPrincipal, { readonly projectId: string; readonly userId: string }, unknown, unknown>,
+  "principal" | "params" | "request" | "info" | "requestId"
+>;
+
+/** Does something to a user and puts it on the trail, with the key that asked for it. */
+async function onUser(
+  context: OperatorContext,
+  call: UserCall,
+  event: string,
+  act: (user: User) => Promise<Reply>,
+): Promise<Reply> {
+  const { principal, params } = call;
+  const user = await findUser(context, principal, params);
+  const { userId, provider } = user;
+  const attempt = { projectId: params.projectId, event, provider, actor: principal.keyId, call };
+  return await audited(context, { ...attempt, removesUser: event === "operatorDelete" }, note => {
+    note({ userId });
+    return act(user);
+  });
+}
+
+async function assertProject(
+  { directory }: OperatorContext,
+  { organisationId }: ApiKeyPrincipal,
+  projectId: string,
+): Promise<void> {
+  const project = await directory.project(projectId);
+  // A project of another organisation answers exactly like an unknown one.
+  if (project?.organisationId !== organisationId) {
+    throw new AppError("not_found", "Cannot serve the request as the organisation has no such project");
+  }
+}
+
+async function findUser(
+  context: OperatorContext,
+  principal: ApiKeyPrincipal,
+  { projectId, userId }: { readonly projectId: string; readonly userId: string },
+): Promise<User> {
+  await assertProject(context, principal, projectId);
+  const user = await context.users.byId(projectId, userId);
+  if (user === null) throw unknownUser();
+  return user;
+}
+
+function unknownUser(): AppError {
+  return new AppError("not_found", "Cannot serve the request as the project has no such user");
+}
+
+function shownTrail({ entries, cursor }: AuditPage): AuditPage {
+  return { entries: entries.map(entry => ({ ...entry, at: seconds(entry.at) })), cursor };
+}
+
+function shownSession(session: Session): Record<string, unknown> {
+  const { sid, deviceId, createdAt, lastSeen, expiresAt, userAgent, addressTag } = session;
+  return {
+    sessionId: sid,
+    deviceId,
+    createdAt: seconds(createdAt),
+    lastSeen: seconds(lastSeen),
+    expiresAt: seconds(expiresAt),
+    userAgent,
+    addressTag,
+  };
+}
+
+function seconds(ms: number): number {
+  return Math.floor(ms / 1_000);
+}
