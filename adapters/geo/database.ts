@@ -1,0 +1,104 @@
+import { Buffer } from "node:buffer";
+import { isIP } from "node:net";
+import { setImmediate } from "node:timers";
+import type { Reader, Response } from "mmdb-lib";
+import type { CountryResult, GeoReader } from "../../lib/ports/geo_reader.ts";
+import { BoundedCache } from "./bounded_cache.ts";
+import { checkDatabase, findMetadata } from "./check_database.ts";
+import { countryOf } from "./country_record.ts";
+import { UnusableDatabaseError } from "./unusable_database.ts";
+
+/** Number of addresses whose countries are remembered. */
+export const cachedAddressesMax = 16_384;
+/** Number of decoded parts of records that are kept; a database of countries has some thousands. */
+export const cachedPartsMax = 8_192;
+
+/** Longest text of an address, in characters. */
+const addressCharactersMax = 45;
+
+/** A country database in memory. */
+export interface GeoDatabase extends GeoReader {
+  /** What its maker calls it, such as `GeoLite2-Country`. */
+  readonly type: string;
+  /** When it was made, Unix ms. */
+  readonly builtAt: number;
+}
+
+/** How a database is loaded. */
+export interface LoadOptions {
+  /** Lets other work have its turn while a large file is checked. @default a turn of the event loop */
+  readonly pause?: () => Promise<void>;
+}
+
+/**
+ * Checks a MaxMind DB file and makes it answer: full country (or city) records, and reduced ones that have a
+ * `country_code` alone. The bytes must not change afterwards. An address that is looked up again is answered from a cache.
+ *
+ * @throws {UnusableDatabaseError} The bytes are damaged, incomplete, too large or tell of something else.
+ */
+export async function loadGeoDatabase(bytes: Uint8Array, options: LoadOptions = {}): Promise<GeoDatabase> {
+  const { pause = turn } = options;
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const dataEnd = findMetadata(buffer);
+  const reader = await openReader(buffer);
+  await checkDatabase({ bytes: buffer, metadata: reader.metadata, dataEnd }, pause);
+  const find = finder(reader);
+  const cache = new BoundedCache<string, CountryResult | null>(cachedAddressesMax);
+  return {
+    type: reader.metadata.databaseType,
+    builtAt: reader.metadata.buildEpoch.getTime(),
+    lookup(address) {
+      if (address.length > addressCharactersMax) return null;
+      const known = cache.get(address);
+      if (known !== undefined) return known;
+      const found = find(address);
+      cache.set(address, found);
+      return found;
+    },
+  };
+}
+
+async function openReader(buffer: Buffer): Promise<Reader<Response>> {
+  const { Reader } = await import("mmdb-lib");
+  const parts = new BoundedCache<string | number, unknown>(cachedPartsMax);
+  try {
+    return new Reader(buffer, { cache: parts });
+  } catch (cause) {
+    throw new UnusableDatabaseError("it is damaged: its metadata or tree cannot be read", { cause });
+  }
+}
+
+/** Countries are made once per decoded record, of which a database of countries has few. */
+function finder(reader: Reader<Response>): (address: string) => CountryResult | null {
+  const countries = new WeakMap<object, { readonly country: CountryResult | null }>();
+  const isIpv4Only = reader.metadata.ipVersion === 4;
+  return address => {
+    const plain = plainAddress(address);
+    if (plain === null || (isIpv4Only && plain.includes(":"))) return null;
+    const record: unknown = reader.get(plain);
+    if (typeof record !== "object" || record === null) return null;
+    const known = countries.get(record) ?? { country: countryOf(record) };
+    countries.set(record, known);
+    return known.country;
+  };
+}
+
+/** The address without the IPv6 dress of an IPv4 address, which not every database knows; null for no address. */
+function plainAddress(address: string): string | null {
+  const version = isIP(address);
+  if (version === 4) return address;
+  if (version === 0 || address.includes("%")) return null;
+  if (!/ffff:/i.test(address)) return address;
+  const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const [, high, low] = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(canonical) ?? [];
+  if (high === undefined || low === undefined) return address;
+  return [high, low]
+    .flatMap(group => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 255])
+    .join(".");
+}
+
+function turn(): Promise<void> {
+  return new Promise(resolve => {
+    setImmediate(resolve);
+  });
+}
