@@ -1,6 +1,6 @@
 /** Every operation of the platform as its OpenAPI document tells it, with valid requests to start from. */
 
-import { createUsers, type OpenedSession } from "../../lib/identity/mod.ts";
+import { createUsers, type OpenedSession, type Session } from "../../lib/identity/mod.ts";
 import { type Answer, ids, type TestPlatform } from "../support/platform.ts";
 import { BoardWriter } from "./_boards.ts";
 
@@ -15,6 +15,8 @@ export interface Operation {
   readonly family: FamilyName;
   readonly statuses: ReadonlySet<number>;
   readonly scheme: string | null;
+  /** Permissions that the scheme's credentials must have. */
+  readonly requires: readonly string[];
   /** Whether it is served without credentials too. */
   readonly isOptional: boolean;
   readonly hasBody: boolean;
@@ -30,7 +32,7 @@ export interface Example {
 
 interface DescribedOperation {
   readonly operationId: string;
-  readonly security: readonly Readonly<Record<string, unknown>>[];
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters: readonly { readonly name: string; readonly in: string }[];
   readonly requestBody?: unknown;
   readonly responses: Readonly<Record<string, { readonly content?: unknown }>>;
@@ -54,6 +56,7 @@ function operation(path: string, method: string, described: DescribedOperation):
     family: JSON.stringify(described.responses["500"]).includes("IdentityError") ? "identity" : "problem",
     statuses: new Set(Object.keys(described.responses).map(Number)),
     scheme: schemes[0] ?? null,
+    requires: described.security.flatMap(entry => Object.values(entry)).flat(),
     isOptional: described.security.some(entry => Object.keys(entry).length === 0),
     hasBody: described.requestBody !== undefined,
     queryNames: described.parameters.filter(parameter => parameter.in === "query").map(({ name }) => name),
@@ -87,6 +90,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
   const fed = { leaderboardId: "goals" };
   const round = { leaderboardId: "round_2" };
   const list = { limit: "5", include: "somebody,nobody" };
+  const operated = await operatedSession(world);
   const score = { score: 5, operator: "set", achievedAt: "2025-06-01T00:00:00Z" };
   const entries: [string, readonly Partial<Example>[]][] = [
     [
@@ -117,9 +121,22 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
       [
         { body: { type: "sessionRecord", projectId: ids.project, record: proof(created) } },
         { body: { type: "sessionRecord", projectId: ids.project, record: proof(registered) } },
+        { body: { type: "accessToken", token: (await userSession(world)).tokens.accessToken } },
         { body: { type: "service", ...(await newKey(world)) } },
       ],
     ],
+    ["listProjectAudit", [{ query: { limit: "2", cursor: "1750000000000-0.3" } }]],
+    ["listUserAudit", [{ params: { userId: operated.userId }, query: { limit: "2" } }]],
+    ["listUserSessions", [{ params: { userId: operated.userId } }]],
+    ["revokeUserSessions", [{ params: { userId: operated.userId } }]],
+    ["revokeUserSession", [{ params: { userId: operated.userId, sessionId: operated.sid } }]],
+    [
+      "banUser",
+      [{ params: { userId: operated.userId }, body: { reason: "Abuse in chat", until: 1_760_000_000 } }],
+    ],
+    ["unbanUser", [{ params: { userId: operated.userId } }]],
+    ["unlockUser", [{ params: { userId: operated.userId }, query: { address: "192.0.2.7" } }]],
+    ["deleteUser", [{ params: { userId: operated.userId } }]],
     ["checkEventLocation", [{}, { params: { eventId: "current" } }]],
     ["listProjectLeaderboard", [{ query: list }]],
     ["listEventLeaderboard", [{ params: round, query: list }]],
@@ -216,6 +233,23 @@ async function userSession(world: TestPlatform): Promise<OpenedSession> {
   const session = await world.platform.sessions.open(project, user, { deviceId });
   userSessions.set(world, { openedAt, session });
   return session;
+}
+
+/** A session of a user that operators may end, ban and delete without a loss to other examples. */
+async function operatedSession(world: TestPlatform): Promise<Session> {
+  const project = await world.platform.directory.project(ids.project);
+  if (project === null) throw new Error("The test platform has no project");
+  const user = await createUsers(world.store).create(project.id, {
+    userId: "0f000000-0000-4000-8000-0000000000bb",
+    externalId: "external-operated",
+    provider: "managedPool",
+    username: "Pat",
+    signUp: 1_700_000_000,
+    loginHistory: [],
+    devices: [],
+    appProfile: {},
+  });
+  return (await world.platform.sessions.open(project, user, { deviceId })).session;
 }
 
 /** Makes an API key with every permission. */

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, it } from "node:test";
+import { type Permission, permissions } from "../../lib/auth/mod.ts";
 import { jsonDepthMax } from "../../lib/http/mod.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores, type OpenStore } from "../support/stores.ts";
@@ -397,19 +398,22 @@ function userTokenTests(subject: Subject): void {
 
 function apiKeyTests(subject: Subject): void {
   it("is an API key that is missing, garbled, wrong, revoked, foreign or not permitted", async () => {
-    const { world } = subject;
-    const of = async (organisationId: string, permission: "users:export" | "rewards:write") => {
+    const { world, operation } = subject;
+    const enough = permissions.filter(permission => operation.requires.includes(permission));
+    const others = permissions.filter(permission => !operation.requires.includes(permission));
+    assert.ok(enough.length > 0 && others.length > 0);
+    const of = async (organisationId: string, granted: readonly Permission[]) => {
       const { key, secret } = await world.platform.apiKeys.create({
         organisationId,
         name: "k",
-        permissions: [permission],
+        permissions: granted,
       });
       return { "x-api-key": key, "x-api-secret": secret };
     };
     const [revoked, weak, foreign] = [
-      await of(ids.organisation, "rewards:write"),
-      await of(ids.organisation, "users:export"),
-      await of(ids.otherOrganisation, "rewards:write"),
+      await of(ids.organisation, enough),
+      await of(ids.organisation, others),
+      await of(ids.otherOrganisation, enough),
     ];
     await world.platform.apiKeys.revoke({ organisationId: ids.organisation, keyId: revoked["x-api-key"] });
     const cases: [string, Readonly<Record<string, string>>, [number, string]][] = [

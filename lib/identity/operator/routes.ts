@@ -24,7 +24,7 @@ import {
   SessionParams,
   SessionsSchema,
   TrailSchema,
-  UnlockBodySchema,
+  UnlockQuerySchema,
   UserParams,
 } from "./schema.ts";
 
@@ -121,14 +121,18 @@ function sessionRoutes(context: OperatorContext): AnyRoute[] {
       params: SessionParams,
       responses: { 200: { description: "It is over", schema: DoneSchema } },
       errors: ["not_found"],
-      handle: call =>
-        onUser(context, call, "operatorRevokeSession", async ({ userId }) => {
-          const { projectId, sessionId } = call.params;
-          if (!(await sessions.revoke(projectId, userId, sessionId))) {
-            throw new AppError("not_found", "Cannot end the session as the user has no such session");
-          }
+      handle: async call => {
+        const { projectId, userId, sessionId } = call.params;
+        await findUser(context, call.principal, call.params);
+        const alive = await sessions.list(projectId, userId);
+        if (!alive.some(({ sid }) => sid === sessionId)) {
+          throw new AppError("not_found", "Cannot end the session as the user has no such session");
+        }
+        return await onUser(context, call, "operatorRevokeSession", async () => {
+          await sessions.revoke(projectId, userId, sessionId);
           return identityEnvelope({});
-        }),
+        });
+      },
     }),
   ];
 }
@@ -151,7 +155,7 @@ function banRoutes(context: OperatorContext): AnyRoute[] {
       responses: { 200: { description: "The ban", schema: BanSchema } },
       handle: call =>
         onUser(context, call, "operatorBan", async ({ userId }) => {
-          const { reason, until } = call.body;
+          const { reason, until = null } = call.body;
           const ban = { reason, until };
           if ((await users.update(call.params.projectId, userId, user => ({ ...user, ban }))) === null) {
             throw unknownUser();
@@ -185,14 +189,14 @@ function userRoutes(context: OperatorContext): AnyRoute[] {
       summary: "Forget the failed logins of a user's account, and of one address at it",
       auth: usersWriter,
       params: UserParams,
-      body: { schema: UnlockBodySchema },
+      query: UnlockQuerySchema,
       responses: { 200: { description: "The account may be tried again", schema: DoneSchema } },
       errors: ["not_found"],
       handle: call =>
         onUser(context, call, "operatorUnlock", async ({ userId, account }) => {
           const { projectId } = call.params;
           const email = account === undefined ? {} : { email: account.email };
-          await abuse.clear({ projectId, address: call.body.address, userId, ...email }, "account");
+          await abuse.clear({ projectId, address: call.query.address, userId, ...email }, "account");
           return identityEnvelope({});
         }),
     }),
@@ -214,8 +218,14 @@ function userRoutes(context: OperatorContext): AnyRoute[] {
   ];
 }
 
+interface UserPath {
+  readonly projectId: string;
+  readonly userId: string;
+  readonly sessionId?: string;
+}
+
 type UserCall = Pick<
-  Call<ApiKeyPrincipal, { readonly projectId: string; readonly userId: string }, unknown, unknown>,
+  Call<ApiKeyPrincipal, UserPath, unknown, unknown>,
   "principal" | "params" | "request" | "info" | "requestId"
 >;
 
@@ -231,7 +241,7 @@ async function onUser(
   const { userId, provider } = user;
   const attempt = { projectId: params.projectId, event, provider, actor: principal.keyId, call };
   return await audited(context, { ...attempt, removesUser: event === "operatorDelete" }, note => {
-    note({ userId });
+    note({ userId, ...(params.sessionId === undefined ? {} : { sessionId: params.sessionId }) });
     return act(user);
   });
 }
@@ -251,7 +261,7 @@ async function assertProject(
 async function findUser(
   context: OperatorContext,
   principal: ApiKeyPrincipal,
-  { projectId, userId }: { readonly projectId: string; readonly userId: string },
+  { projectId, userId }: UserPath,
 ): Promise<User> {
   await assertProject(context, principal, projectId);
   const user = await context.users.byId(projectId, userId);

@@ -1,6 +1,7 @@
 /** What requests of operators carry and answer. */
 
 import * as v from "valibot";
+import { parseAddress } from "../../auth/mod.ts";
 import { AuditCursorSchema, auditPageDefault, auditPageMax } from "../audit/trail.ts";
 import { UuidSchema } from "../operations.ts";
 
@@ -62,25 +63,30 @@ export const PageQuerySchema: v.GenericSchema<unknown, PageQuery> = v.object({
 /** A ban as an operator says it. */
 export interface BanBody {
   readonly reason: string;
-  /** Unix seconds; null: until it is lifted. */
-  readonly until: number | null;
+  /** Unix seconds; omitted: until it is lifted. */
+  readonly until?: number;
 }
 
 /** Checks a ban. */
 export const BanBodySchema: v.GenericSchema<unknown, BanBody> = v.object({
   reason: v.pipe(v.string(), v.minLength(1), v.maxLength(banReasonCharactersMax)),
-  until: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger(), v.minValue(1))), null),
+  until: v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(1))),
 });
 
-/** What to unlock. */
-export interface UnlockBody {
+/** What to unlock besides the account. */
+export interface UnlockQuery {
   /** The address whose failed logins are forgotten besides those of the account. */
   readonly address?: string;
 }
 
 /** Checks what to unlock. */
-export const UnlockBodySchema: v.GenericSchema<unknown, UnlockBody> = v.object({
-  address: v.exactOptional(v.pipe(v.string(), v.minLength(1), v.maxLength(64))),
+export const UnlockQuerySchema: v.GenericSchema<unknown, UnlockQuery> = v.object({
+  address: v.exactOptional(
+    v.pipe(
+      v.string(),
+      v.check(text => parseAddress(text) !== undefined, "Expected an IP address"),
+    ),
+  ),
 });
 
 /** The answer without content. */
