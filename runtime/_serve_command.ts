@@ -1,6 +1,8 @@
+import type { GeoFile } from "../adapters/geo/mod.ts";
 import { nativeKernels } from "../adapters/native/mod.ts";
 import { createClientAddress, MasterSecret, systemClock, systemRandom } from "../lib/auth/mod.ts";
 import type { Handler, HandlerOptions, Logger } from "../lib/http/mod.ts";
+import type { GeoReader } from "../lib/location/mod.ts";
 import {
   createPlatform,
   type DemoIds,
@@ -11,6 +13,7 @@ import {
 } from "../lib/mod.ts";
 import { demoSecret, reportDemo } from "./_demo.ts";
 import { overloaded, type Server } from "./_gate.ts";
+import { openGeo } from "./_geo.ts";
 import { serveHere } from "./_runtime.ts";
 import { openStorage, type Storage } from "./_stores.ts";
 import type { Config } from "./config.ts";
@@ -36,8 +39,10 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
   const storage = await openStorage(config, options.logger);
   const { store } = storage;
   let handler: Handler = starting;
-  const running: Parts = { storage, server: null, platform: null };
+  const running: Parts = { storage, server: null, platform: null, geo: null };
   try {
+    const geo = await openGeo(config, options.logger);
+    running.geo = geo;
     const server = await serveHere((request, info) => handler(request, info), {
       host: config.host,
       port: config.port,
@@ -47,7 +52,7 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
     const ids = options.demo ? await seedDemo({ store, random: systemRandom, clock: systemClock }) : null;
     const baseUrl = config.publicUrl ?? server.url;
     const platform = await createPlatform(
-      await platformOptions(config, { storage, baseUrl, ids, ...options }),
+      await platformOptions(config, { storage, geo, baseUrl, ids, ...options }),
     );
     running.platform = platform;
     handler = behindProxies(platform.fetch, config.trustedProxies ?? []);
@@ -71,6 +76,7 @@ const starting: Handler = async () => {
 
 interface Surroundings {
   readonly storage: Storage;
+  readonly geo: GeoReader | null;
   readonly logger: Logger;
   readonly baseUrl: string;
   readonly ids: Ids | null;
@@ -78,7 +84,7 @@ interface Surroundings {
 
 async function platformOptions(
   config: Config,
-  { storage: { store, limiter }, logger, baseUrl, ids }: Surroundings,
+  { storage: { store, limiter }, geo, logger, baseUrl, ids }: Surroundings,
 ): Promise<PlatformOptions> {
   const { signatureAlgorithm, corsOrigins, metrics = false } = config;
   const defaultSpaceId = config.defaultSpaceId ?? ids?.spaceId;
@@ -94,6 +100,7 @@ async function platformOptions(
     publicUrl: baseUrl,
     passwordKernels: nativeKernels(),
     secret: new MasterSecret(config.secret ?? (await demoSecret(store))),
+    ...(geo === null ? {} : { geo }),
     ...(defaultSpaceId === undefined ? {} : { defaultSpaceId }),
     ...(signatureAlgorithm === undefined ? {} : { signatureAlgorithm }),
   };
@@ -117,11 +124,13 @@ interface Parts {
   readonly storage: Storage;
   server: Server | null;
   platform: Platform | null;
+  geo: GeoFile | null;
 }
 
-async function stopAll({ server, platform, storage: { store, limiter } }: Parts): Promise<boolean> {
+async function stopAll({ server, platform, geo, storage: { store, limiter } }: Parts): Promise<boolean> {
   const finished = (await server?.stop()) ?? true;
   await platform?.close();
+  await geo?.[Symbol.asyncDispose]();
   await limiter[Symbol.asyncDispose]();
   await store[Symbol.asyncDispose]();
   return finished;

@@ -157,6 +157,23 @@ const definitions = {
       transform(origins => (origins.includes("*") ? "*" : origins.filter(one => one !== "none"))),
     ),
   }),
+  geoip: variable({
+    name: "GRANDSTAND_GEOIP",
+    flag: "geoip",
+    value: "path",
+    description:
+      "Country database in MaxMind's format (.mmdb) for location checks; a new version needs no restart",
+    otherwise: "none: every location is unknown",
+    schema: path,
+  }),
+  identityLimits: variable({
+    name: "GRANDSTAND_IDENTITY_LIMITS",
+    flag: "identity-limits",
+    value: "on|off",
+    description: "Whether attempts to register, to log in and to guess are limited; off is for load tests",
+    otherwise: "on",
+    schema: picklist(["on", "off"], "on or off"),
+  }),
   log: variable({
     name: "GRANDSTAND_LOG",
     flag: "log",
@@ -203,6 +220,8 @@ export interface Config {
   readonly signatureAlgorithm?: SignatureAlgorithm;
   readonly trustedProxies?: readonly string[];
   readonly corsOrigins?: "*" | readonly string[];
+  readonly geoip?: string;
+  readonly identityLimits?: "on" | "off";
   readonly log: LogLevel | "silent";
   readonly metrics?: boolean;
   readonly demoFile?: string;
