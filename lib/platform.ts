@@ -40,6 +40,7 @@ import {
   createCredentials,
   createPublicProfiles,
   createSessionRecords,
+  createSessionGuard,
   createSessions,
   createUsers,
   type ExchangeContext,
@@ -54,7 +55,13 @@ import { createLoyalty, type Loyalty, loyaltyRoutes } from "./loyalty/mod.ts";
 import type { GeoReader } from "./ports/geo_reader.ts";
 import type { PasswordKernels } from "./ports/password_kernels.ts";
 import type { ScoreFeed } from "./ports/score_feed.ts";
-import { createSpaceTokens, optionalSpaceGuard, type SpaceTokens, spaceGuard } from "./space_tokens/mod.ts";
+import {
+  createSpaceTokens,
+  optionalSpaceGuard,
+  type SpaceGuardOptions,
+  type SpaceTokens,
+  spaceGuard,
+} from "./space_tokens/mod.ts";
 import type { Store } from "./storage/mod.ts";
 
 /** The version of the package. */
@@ -232,6 +239,7 @@ function createParts(
       onReuse: (projectId, { userId, sid }) =>
         options.logger?.log("warn", "refresh_token_reused", { projectId, userId, sessionId: sid }),
     }),
+    sessionGuard: createSessionGuard({ store, clock }),
     ...credentials({ ...options, random }),
     abuse: abuseControls(options),
     audit: createAudit({ store, logger: options.logger ?? silentLogger }),
@@ -273,7 +281,12 @@ function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
     publicProfiles: createPublicProfiles({ store, clock }),
     rewardsWriter: apiKeyGuard({ apiKeys, permission: "rewards:write" }),
   });
-  const guards = { member: spaceGuard(parts), visitor: optionalSpaceGuard(parts) };
+  const spaces: SpaceGuardOptions = {
+    ...parts,
+    checkSession: ({ projectId, userId, sessionId }) =>
+      parts.sessionGuard.check({ projectId, userId, sessionId }),
+  };
+  const guards = { member: spaceGuard(spaces), visitor: optionalSpaceGuard(spaces) };
   return {
     identity: { name: "identity", family: "identity", routes: identityRoutes(parts) },
     location: { name: "location", family: "identity", routes: locationRoutes(parts) },

@@ -58,6 +58,16 @@ export function decodeHeader(token: string): TokenHeader | undefined {
   return { alg, kid, typ };
 }
 
+/**
+ * One claim of a token that nobody has verified: good for choosing what the verification then expects, and for nothing
+ * else. Undefined where the text is no token or does not say.
+ */
+export function unverifiedClaim(token: string, name: string): unknown {
+  if (decodeHeader(token) === undefined) return undefined;
+  const claims = decodeObject(token.slice(token.indexOf(".") + 1, token.lastIndexOf(".")));
+  return claims !== undefined && Object.hasOwn(claims, name) ? claims[name] : undefined;
+}
+
 /** The claims of a compact token, or undefined where a required one is missing or of the wrong type. */
 export function decodeClaims(token: string): Claims | undefined {
   const claims = decodeObject(token.slice(token.indexOf(".") + 1, token.lastIndexOf(".")));

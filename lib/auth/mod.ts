@@ -9,7 +9,13 @@ export * from "./api_key_guard.ts";
 export type { ApiKeyRecord, SecretHash, StoredSecret } from "./api_key_record.ts";
 export * from "./api_keys.ts";
 export * from "./bearer.ts";
-export { type Claims, invalidToken, type TokenExpectation, tokenCharsMax } from "./claims.ts";
+export {
+  type Claims,
+  invalidToken,
+  type TokenExpectation,
+  tokenCharsMax,
+  unverifiedClaim,
+} from "./claims.ts";
 export * from "./client_address.ts";
 export * from "./environment.ts";
 export * from "./ids.ts";

@@ -5,6 +5,7 @@ import type { Audit } from "./audit/audit.ts";
 import type { ClientTagger } from "./audit/tags.ts";
 import type { Credentials } from "./credentials.ts";
 import type { SessionRecords } from "./session_records.ts";
+import type { SessionGuard } from "./sessions/guard.ts";
 import type { Sessions } from "./sessions/sessions.ts";
 import type { Users } from "./users.ts";
 
@@ -12,6 +13,7 @@ import type { Users } from "./users.ts";
 export interface IdentityContext extends Credentials {
   readonly users: Users;
   readonly sessions: Sessions;
+  readonly sessionGuard: SessionGuard;
   readonly records: SessionRecords;
   readonly directory: Directory;
   readonly abuse: Abuse;

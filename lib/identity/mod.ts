@@ -51,6 +51,14 @@ export {
   userAgentCharactersMax,
 } from "./sessions/create_sessions.ts";
 export {
+  createSessionGuard,
+  type SessionClaim,
+  type SessionGuard,
+  type SessionGuardOptions,
+  sessionGuardEntriesMax,
+  sessionStalenessMsMax,
+} from "./sessions/guard.ts";
+export {
   accessTokenTtlSecondsMax,
   accessTokenTtlSecondsMin,
   projectAudience,

@@ -5,11 +5,12 @@
  */
 
 import * as v from "valibot";
-import type { ApiKeys } from "../auth/mod.ts";
+import { type ApiKeys, isUuid, tokenCharsMax, unverifiedClaim } from "../auth/mod.ts";
 import type { Space } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type AnyRoute, envelope, open, route } from "../http/mod.ts";
 import { type Caller, type SpaceTokens, spaceOfRequest } from "../space_tokens/mod.ts";
+import { accountBanned, isBanned } from "./ban.ts";
 import type { IdentityContext } from "./context.ts";
 import { UuidSchema } from "./operations.ts";
 
@@ -37,12 +38,16 @@ const SessionRecordProof = v.object({
     signup: v.exactOptional(seconds),
   }),
 });
+const AccessTokenProof = v.object({
+  type: v.literal("accessToken"),
+  token: v.pipe(v.string(), v.minLength(1), v.maxLength(tokenCharsMax)),
+});
 const ServiceProof = v.object({
   type: v.literal("service"),
   key: v.pipe(v.string(), v.maxLength(256)),
   secret: v.pipe(v.string(), v.maxLength(256)),
 });
-const ProofSchema = v.variant("type", [SessionRecordProof, ServiceProof]);
+const ProofSchema = v.variant("type", [AccessTokenProof, SessionRecordProof, ServiceProof]);
 
 type SessionRecordProofInput = v.InferOutput<typeof SessionRecordProof>;
 
@@ -58,42 +63,81 @@ export function tokenExchangeRoute(context: ExchangeContext): AnyRoute {
     path: "/api/auth/token",
     operation: "issueSpaceToken",
     summary:
-      "Exchange a signed session record, or the API key of a back end, for an access token of the space",
+      "Exchange an access token, a signed session record or the API key of a back end for an access token of the space",
     auth: open,
     body: { schema: ProofSchema },
     responses: { 200: { description: "The token", schema: IssuedSchema } },
-    errors: ["not_found", "invalid_credentials", "token_expired", "invalid_api_key"],
+    errors: [
+      "not_found",
+      "invalid_credentials",
+      "token_expired",
+      "invalid_token",
+      "session_revoked",
+      "account_banned",
+      "invalid_api_key",
+    ],
     handle: async ({ request, body }) => {
       const space = await spaceOfRequest(context.directory, request);
-      const caller =
-        body.type === "service"
-          ? await backEnd(context, space, body)
-          : await sessionUser(context, space, body);
-      return envelope(await context.spaceTokens.issue(space, caller));
+      return envelope(await context.spaceTokens.issue(space, await proven(context, space, body)));
     },
   });
 }
 
-async function sessionUser(
+/** Who the proof proves to be the caller. */
+function proven(
+  context: ExchangeContext,
+  space: Space,
+  proof: v.InferOutput<typeof ProofSchema>,
+): Promise<Caller> {
+  switch (proof.type) {
+    case "accessToken":
+      return tokenUser(context, space, proof.token);
+    case "sessionRecord":
+      return recordUser(context, space, proof);
+    case "service":
+      return backEnd(context, space, proof);
+  }
+}
+
+async function tokenUser(
+  { directory, sessions }: ExchangeContext,
+  space: Space,
+  token: string,
+): Promise<Caller> {
+  // Only says which project's tokens to expect: the verification then holds the token to it.
+  const projectId = unverifiedClaim(token, "projectId");
+  const project =
+    typeof projectId === "string" && isUuid(projectId) ? await directory.project(projectId) : null;
+  if (project?.spaceId !== space.id) throw rejected("access token");
+  const { user, session } = await sessions.authenticateToken(token, project);
+  const { id: spaceId, organisationId } = space;
+  const { userId } = user;
+  return { kind: "user", userId, organisationId, spaceId, projectId: project.id, sessionId: session.sid };
+}
+
+async function recordUser(
   context: ExchangeContext,
   space: Space,
   proof: SessionRecordProofInput,
 ): Promise<Caller> {
   const { projectId, record } = proof;
   const { signup = 0, signUp = signup, ...facts } = record;
-  const { users, records, directory, clock } = context;
-  if (!records.verify(projectId, { ...facts, signUp })) throw rejected();
+  const { users, records, directory, sessionGuard, clock } = context;
+  if (!records.verify(projectId, { ...facts, signUp })) throw rejected("session record");
   const project = await directory.project(projectId);
-  if (project?.spaceId !== space.id) throw rejected();
-  const user = await users.byId(projectId, record.userId);
-  if (user?.externalId !== record.externalId) throw rejected();
+  if (project?.spaceId !== space.id) throw rejected("session record");
+  const { userId, timeStamp: issuedAt } = record;
+  const user = await users.byId(projectId, userId);
+  if (user?.externalId !== record.externalId) throw rejected("session record");
+  if (isBanned(user, clock())) throw accountBanned(user);
   // A noLogin user has no login to get a new record from, and the external id, which is all that proves, has no age.
   const isDated = user.provider !== "noLogin";
-  if (isDated && clock() / 1_000 - record.timeStamp >= sessionRecordAgeSecondsMax) {
+  if (isDated && clock() / 1_000 - issuedAt >= sessionRecordAgeSecondsMax) {
     throw new AppError("token_expired", "Cannot accept the session record as it is too old: log in again");
   }
+  if (isDated) await sessionGuard.check({ projectId, userId, issuedAt });
   const { id: spaceId, organisationId } = space;
-  return { kind: "user", userId: user.userId, organisationId, spaceId, projectId };
+  return { kind: "user", userId, organisationId, spaceId, projectId };
 }
 
 async function backEnd(
@@ -109,10 +153,7 @@ async function backEnd(
   return { kind: "service", keyId, organisationId, spaceId: space.id, permissions };
 }
 
-/** One answer to every record that does not prove a user of this space, so that it tells nothing about which exist. */
-function rejected(): AppError {
-  return new AppError(
-    "invalid_credentials",
-    "Cannot accept the session record as it is not valid in this space",
-  );
+/** One answer to every proof that does not prove a user of this space, so that it tells nothing about which exist. */
+function rejected(proof: "access token" | "session record"): AppError {
+  return new AppError("invalid_credentials", `Cannot accept the ${proof} as it is not valid in this space`);
 }

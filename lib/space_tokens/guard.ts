@@ -9,13 +9,18 @@ import { bearerToken } from "../auth/mod.ts";
 import type { Directory, Space } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { chain, type Guard, type GuardInput } from "../http/mod.ts";
-import type { Caller, SpaceTokens } from "./space_tokens.ts";
+import type { Caller, SpaceTokens, UserCaller } from "./space_tokens.ts";
 
 /** What the guards need. */
 export interface SpaceGuardOptions {
   readonly directory: Directory;
   readonly spaceTokens: SpaceTokens;
+  /** Throws where the session of a caller that has one is over. */
+  readonly checkSession: SessionCheck;
 }
+
+/** Passes callers whose session is alive; without a promise where that is known. */
+export type SessionCheck = (caller: UserCaller & { readonly sessionId: string }) => void | Promise<void>;
 
 /** A caller whose token was checked, or with {@linkcode optionalSpaceGuard} possibly nobody. */
 export interface SpaceVisit<C extends Caller | null = Caller> {
@@ -71,12 +76,16 @@ export function spaceOfRequest(directory: Directory, request: Request): Space | 
 }
 
 function visit(
-  { spaceTokens }: SpaceGuardOptions,
+  { spaceTokens, checkSession }: SpaceGuardOptions,
   { request }: GuardInput,
   space: Space,
 ): SpaceVisit | Promise<SpaceVisit> {
   const token = bearerToken(request.headers.get("authorization"));
-  return chain(spaceTokens.verify(space, token), caller => ({ space, caller }));
+  return chain(spaceTokens.verify(space, token), caller => {
+    if (caller.kind !== "user" || caller.sessionId === undefined) return { space, caller };
+    const { sessionId } = caller;
+    return chain(checkSession({ ...caller, sessionId }), () => ({ space, caller }));
+  });
 }
 
 /** A Request made by hand, as tests and some runtimes make them, has its host in the URL alone. */

@@ -6,6 +6,7 @@
 
 export {
   optionalSpaceGuard,
+  type SessionCheck,
   type SpaceGuardOptions,
   type SpaceVisit,
   spaceGuard,

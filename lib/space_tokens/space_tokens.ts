@@ -28,6 +28,8 @@ export interface UserCaller {
   readonly spaceId: string;
   /** The project that the user signed in to. */
   readonly projectId: string;
+  /** The session that the token ends with; absent where the user has none. */
+  readonly sessionId?: string;
 }
 
 /** A trusted back end. */
@@ -108,15 +110,17 @@ export function createSpaceTokens({ tokens, publicUrl }: SpaceTokensOptions): Sp
 
 function encodeCaller(caller: Caller): Record<string, unknown> {
   const { kind, organisationId: orgId, spaceId } = caller;
-  return caller.kind === "user"
-    ? { kind, orgId, spaceId, projectId: caller.projectId, scope: ["audience:read", "audience:write"] }
-    : { kind, orgId, spaceId, scope: caller.permissions };
+  if (caller.kind === "service") return { kind, orgId, spaceId, scope: caller.permissions };
+  const { projectId, sessionId } = caller;
+  const scope = ["audience:read", "audience:write"];
+  return { kind, orgId, spaceId, projectId, scope, ...(sessionId === undefined ? {} : { sid: sessionId }) };
 }
 
-function decodeCaller({ sub, kind, orgId, spaceId, projectId, scope }: Claims): Caller {
+function decodeCaller({ sub, kind, orgId, spaceId, projectId, sid, scope }: Claims): Caller {
   if (typeof orgId !== "string" || typeof spaceId !== "string") throw invalidToken("claims");
   if (kind === "user" && typeof projectId === "string") {
-    return { kind, userId: sub, organisationId: orgId, spaceId, projectId };
+    const session = typeof sid === "string" ? { sessionId: sid } : {};
+    return { kind, userId: sub, organisationId: orgId, spaceId, projectId, ...session };
   }
   if (kind === "service" && Array.isArray(scope) && scope.every(name => typeof name === "string")) {
     return { kind, keyId: sub, organisationId: orgId, spaceId, permissions: scope };

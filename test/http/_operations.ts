@@ -122,6 +122,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
         { body: { type: "sessionRecord", projectId: ids.project, record: proof(created) } },
         { body: { type: "sessionRecord", projectId: ids.project, record: proof(registered) } },
         { body: { type: "accessToken", token: (await userSession(world)).tokens.accessToken } },
+        { body: { type: "accessToken", token: (await userSession(world)).tokens.accessToken } },
         { body: { type: "service", ...(await newKey(world)) } },
       ],
     ],
