@@ -103,6 +103,7 @@ async function platformOptions(
     ...(geo === null ? {} : { geo }),
     ...(defaultSpaceId === undefined ? {} : { defaultSpaceId }),
     ...(signatureAlgorithm === undefined ? {} : { signatureAlgorithm }),
+    ...(config.identityLimits === "off" ? { identity: { limits: "off" } } : {}),
   };
 }
 
