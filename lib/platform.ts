@@ -33,19 +33,25 @@ import {
 import {
   type Abuse,
   type AbuseLimits,
+  type ClientTokens,
   type Credentials,
   createAbuse,
   createAudit,
+  createBackground,
   createClientTagger,
+  createClientTokens,
   createCredentials,
+  createNoMailer,
   createPublicProfiles,
-  createSessionRecords,
   createSessionGuard,
+  createSessionRecords,
   createSessions,
   createUsers,
   type ExchangeContext,
   identityRoutes,
+  type Merge,
   noAbuseControls,
+  operatorRoutes,
   type Sessions,
   tokenExchangeRoute,
 } from "./identity/mod.ts";
@@ -53,6 +59,7 @@ import { createFeeder, type Feeder, leaderboardRoutes, scoreTargets } from "./le
 import { createLocation, type Location, locationRoutes } from "./location/mod.ts";
 import { createLoyalty, type Loyalty, loyaltyRoutes } from "./loyalty/mod.ts";
 import type { GeoReader } from "./ports/geo_reader.ts";
+import type { Mailer } from "./ports/mailer.ts";
 import type { PasswordKernels } from "./ports/password_kernels.ts";
 import type { ScoreFeed } from "./ports/score_feed.ts";
 import {
@@ -92,6 +99,8 @@ export interface PlatformOptions {
    * take their place, which are slower and share the event loop with requests.
    */
   readonly passwordKernels?: PasswordKernels;
+  /** Sends mail to users. Omitted: mail is dropped, and the log says so. */
+  readonly mailer?: Mailer;
   /** @default silentLogger */
   readonly logger?: Logger;
   /** @default {} */
@@ -111,6 +120,11 @@ export interface IdentityOptions {
   readonly passwordHash?: PasswordAlgorithm;
   /** What passwords must pass besides length and the list of common ones. @default {} */
   readonly passwordPolicy?: PasswordPolicy;
+  /**
+   * Hands on what belongs to an anonymous user who logged in to an account that existed before. Called once per anonymous
+   * user, in the background; what it throws is logged. @default nothing is handed on
+   */
+  readonly onMerge?: (merge: Merge) => Promise<void> | void;
 }
 
 /** The areas of a platform; each can be mounted alone. */
@@ -124,6 +138,8 @@ export interface Platform {
   handler(areas: readonly AreaName[]): Handler;
   readonly directory: Directory;
   readonly apiKeys: ApiKeys;
+  /** Issues the tokens that apps carry, with which users without a session ask for a new password. */
+  readonly clientTokens: ClientTokens;
   readonly keyRing: KeyRing;
   readonly location: Location;
   readonly loyalty: Loyalty;
@@ -164,7 +180,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
   const parts = createParts({ ...options, clock, publicUrl }, { keyRing, feeder });
   const areas = createAreas(parts);
   async function idle(): Promise<void> {
-    await Promise.all([feeder.idle(), parts.audit.idle()]);
+    await Promise.all([feeder.idle(), parts.background.idle(), parts.audit.idle()]);
   }
   const http: HandlerOptions = { ...options.http, logger, publicUrl, version, ready: () => store.ping() };
   return {
@@ -176,6 +192,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
       ),
     directory: parts.directory,
     apiKeys: parts.apiKeys,
+    clientTokens: parts.clientTokens,
     keyRing,
     location: parts.location,
     loyalty: parts.loyalty,
@@ -244,6 +261,10 @@ function createParts(
     abuse: abuseControls(options),
     audit: createAudit({ store, logger: options.logger ?? silentLogger }),
     tagClient: createClientTagger(secret),
+    clientTokens: createClientTokens({ tokens, publicUrl }),
+    mailer: options.mailer ?? createNoMailer(options.logger ?? silentLogger),
+    background: createBackground(options.logger ?? silentLogger),
+    onMerge: options.identity?.onMerge ?? (() => {}),
     spaceTokens: createSpaceTokens({ tokens, publicUrl }),
     location: createLocation({ directory, ...(geo === undefined ? {} : { geo }) }),
     loyalty: createLoyalty({ store, directory, clock, feed }),
@@ -281,6 +302,10 @@ function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
     publicProfiles: createPublicProfiles({ store, clock }),
     rewardsWriter: apiKeyGuard({ apiKeys, permission: "rewards:write" }),
   });
+  const userGuards = {
+    usersReader: apiKeyGuard({ apiKeys, permission: "users:read" }),
+    usersWriter: apiKeyGuard({ apiKeys, permission: "users:write" }),
+  };
   const spaces: SpaceGuardOptions = {
     ...parts,
     checkSession: ({ projectId, userId, sessionId }) =>
@@ -288,7 +313,11 @@ function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
   };
   const guards = { member: spaceGuard(spaces), visitor: optionalSpaceGuard(spaces) };
   return {
-    identity: { name: "identity", family: "identity", routes: identityRoutes(parts) },
+    identity: {
+      name: "identity",
+      family: "identity",
+      routes: [...identityRoutes(parts), ...operatorRoutes({ ...parts, ...userGuards })],
+    },
     location: { name: "location", family: "identity", routes: locationRoutes(parts) },
     spaceTokens: { name: "space-tokens", family: "problem", routes: [tokenExchangeRoute(parts)] },
     leaderboards: { name: "leaderboards", family: "problem", routes: leaderboards },

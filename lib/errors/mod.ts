@@ -29,6 +29,7 @@ export type ErrorCode =
   | "device_mismatch"
   | "location_not_supported"
   | "reauth_required"
+  | "registration_disabled"
   | "not_found"
   | "method_not_allowed"
   | "email_unavailable"

@@ -1,9 +1,13 @@
 import type { Clock, RandomBytes } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
+import type { Mailer } from "../ports/mailer.ts";
 import type { Abuse } from "./abuse/abuse.ts";
 import type { Audit } from "./audit/audit.ts";
 import type { ClientTagger } from "./audit/tags.ts";
+import type { Background } from "./background.ts";
+import type { ClientTokens } from "./client_tokens.ts";
 import type { Credentials } from "./credentials.ts";
+import type { Merge } from "./managed_pool/anonymous_pair.ts";
 import type { SessionRecords } from "./session_records.ts";
 import type { SessionGuard } from "./sessions/guard.ts";
 import type { Sessions } from "./sessions/sessions.ts";
@@ -19,6 +23,11 @@ export interface IdentityContext extends Credentials {
   readonly abuse: Abuse;
   readonly audit: Audit;
   readonly tagClient: ClientTagger;
+  readonly clientTokens: ClientTokens;
+  readonly mailer: Mailer;
+  readonly background: Background;
+  /** Told once of every anonymous user who logged in to an account. */
+  readonly onMerge: (merge: Merge) => Promise<void> | void;
   readonly clock: Clock;
   readonly random: RandomBytes;
 }

@@ -14,6 +14,12 @@ export {
 } from "./abuse/create_abuse.ts";
 export { type AbuseCount, type AbusePolicy, type AbuseSubject, abusePolicies } from "./abuse/policies.ts";
 export { additionalIdCharactersMax } from "./anonymous.ts";
+export {
+  type AppProfile,
+  AppProfileSchema,
+  appProfileBytesMax,
+  appProfileDepthMax,
+} from "./app_profile.ts";
 export type { Audit, AuditEntry, AuditFacts, AuditPage, AuditPageOptions } from "./audit/audit.ts";
 export { type AuditOptions, createAudit } from "./audit/create_audit.ts";
 export { auditLogs, projectEntriesMax, userEntriesMax } from "./audit/places.ts";
@@ -25,10 +31,32 @@ export {
 } from "./audit/tags.ts";
 export { auditPageDefault, auditPageMax } from "./audit/trail.ts";
 export { auditAttemptsMax, auditBatchMax, auditWaitingMax } from "./audit/writer.ts";
+export { type Background, backgroundWorkMax, createBackground } from "./background.ts";
+export {
+  type ClientTokens,
+  type ClientTokensOptions,
+  clientTokenTtlSeconds,
+  createClientTokens,
+} from "./client_tokens.ts";
 export * from "./codes/mod.ts";
 export type { IdentityContext } from "./context.ts";
 export { type Credentials, type CredentialsOptions, createCredentials } from "./credentials.ts";
+export type { Merge } from "./managed_pool/anonymous_pair.ts";
+export { emailClaimMsMax } from "./managed_pool/email_way.ts";
+export {
+  codeCharactersMax,
+  emailBytesMax,
+  emailBytesMin,
+  nicknameCharactersMax,
+  termsCharactersMax,
+} from "./managed_pool/fields.ts";
+export { loginAttemptsMax } from "./managed_pool/log_in.ts";
+export type { PoolSettings } from "./managed_pool/settings.ts";
+export { reauthenticationMsMax } from "./managed_pool/update_user.ts";
 export { externalIdCharactersMax, usernameCharactersMax } from "./no_login.ts";
+export { createNoMailer } from "./no_mailer.ts";
+export { type OperatorContext, operatorRoutes } from "./operator/routes.ts";
+export { banReasonCharactersMax } from "./operator/schema.ts";
 export {
   createPublicProfiles,
   type PublicProfile,

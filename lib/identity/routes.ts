@@ -1,52 +1,44 @@
 /**
- * The routes of the identity API that exist so far: the credential-less and the anonymous users.
+ * The routes of the identity API.
  *
  * @module
  */
 
-import * as v from "valibot";
-import { type AnyRoute, open, type Reply, route } from "../http/mod.ts";
+import { type AnyRoute, open, route } from "../http/mod.ts";
+import { EnvelopeSchema, serving, sessionErrors } from "./_serving.ts";
 import { loginAnonymous, registerAnonymous } from "./anonymous.ts";
 import type { IdentityContext } from "./context.ts";
+import { logInPoolUser } from "./managed_pool/log_in.ts";
+import { checkPoolUser, fetchPoolUser } from "./managed_pool/profile.ts";
+import { registerPoolUser } from "./managed_pool/register.ts";
+import { passwordRoutes } from "./managed_pool/routes.ts";
+import { updatePoolUser } from "./managed_pool/update_user.ts";
 import { createNoLoginUser, fetchNoLoginUser, updateNoLoginUser } from "./no_login.ts";
-import {
-  type CallFacts,
-  type Operations,
-  runOperation,
-  type Selector,
-  SelectorSchema,
-} from "./operations.ts";
+import { type Operations, SelectorSchema } from "./operations.ts";
 import { logoutOperations, refreshOperations } from "./sessions/operations.ts";
-import { userTokenGuard } from "./user_guard.ts";
-
-/** What a token of a user may be refused for. */
-const sessionErrors = ["invalid_token", "session_revoked", "account_banned"] as const;
-
-const EnvelopeSchema = v.looseObject({
-  result: v.pipe(v.number(), v.integer()),
-  message: v.string(),
-  data: v.looseObject({}),
-});
+import { optionalUserTokenGuard, userTokenGuard } from "./user_guard.ts";
 
 /** Builds the identity routes. */
 export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
-  const body =
-    (operations: Operations, event: string) =>
-    (call: CallFacts & { readonly body: Selector }): Promise<Reply> =>
-      runOperation(operations, call.body, { context, event, subject: "body", call });
-  const query =
-    (operations: Operations, event: string) =>
-    (call: CallFacts & { readonly query: Selector }): Promise<Reply> =>
-      runOperation(operations, call.query, { context, event, subject: "parameters", call });
+  return [...userRoutes(context), ...sessionRoutes(context), ...passwordRoutes(context)];
+}
+
+function userRoutes(context: IdentityContext): readonly AnyRoute[] {
+  const { body, query } = serving(context);
   const register: Operations = {
     "simplified/noLogin": createNoLoginUser(context),
     "simplified/anonymous": registerAnonymous(context),
+    "email/managedPool": registerPoolUser(context),
   };
-  const profile: Operations = { "simplified/noLogin": fetchNoLoginUser(context) };
-  const update: Operations = { "simplified/noLogin": updateNoLoginUser(context) };
-  const refresh = refreshOperations(context);
-  const logout = logoutOperations(context);
-  const login: Operations = { "simplified/anonymous": loginAnonymous(context) };
+  const profile: Operations = {
+    "simplified/noLogin": fetchNoLoginUser(context),
+    "email/managedPool": fetchPoolUser(context),
+  };
+  const check: Operations = { "email/managedPool": checkPoolUser(context) };
+  const update: Operations = {
+    "simplified/noLogin": updateNoLoginUser(context),
+    "email/managedPool": updatePoolUser(context),
+  };
   const common = { auth: open, errors: ["unsupported_provider", "account_banned", "rate_limited"] as const };
   return [
     route({
@@ -58,8 +50,9 @@ export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
       body: { schema: SelectorSchema },
       responses: {
         200: { description: "The user was created (noLogin)", schema: EnvelopeSchema },
-        201: { description: "The user is registered (anonymous)", schema: EnvelopeSchema },
+        201: { description: "The user is registered (anonymous, managedPool)", schema: EnvelopeSchema },
       },
+      errors: [...common.errors, "invalid_credentials", "weak_password", "registration_disabled"],
       handle: body(register, "register"),
     }),
     route({
@@ -68,10 +61,22 @@ export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
       path: "/v1/user",
       operation: "getUser",
       summary: "Fetch the profile of a user",
-      errors: [...common.errors, "not_found"],
+      auth: optionalUserTokenGuard,
+      errors: [...common.errors, ...sessionErrors, "missing_token", "token_expired", "not_found"],
       query: SelectorSchema,
       responses: { 200: { description: "The profile", schema: EnvelopeSchema } },
       handle: query(profile, "profile"),
+    }),
+    route({
+      auth: userTokenGuard,
+      method: "GET",
+      path: "/v1/user/check",
+      operation: "checkUser",
+      summary: "Check the access token of a user on a device, and fetch the profile",
+      errors: [...common.errors, ...sessionErrors, "device_mismatch"],
+      query: SelectorSchema,
+      responses: { 200: { description: "The profile", schema: EnvelopeSchema } },
+      handle: query(check, "check"),
     }),
     route({
       ...common,
@@ -79,18 +84,44 @@ export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
       path: "/v1/user",
       operation: "updateUser",
       summary: "Change what a user may change",
-      errors: [...common.errors, "not_found"],
+      auth: optionalUserTokenGuard,
+      errors: [
+        ...common.errors,
+        ...sessionErrors,
+        "missing_token",
+        "token_expired",
+        "not_found",
+        "reauth_required",
+        "email_unavailable",
+      ],
       body: { schema: SelectorSchema },
       responses: { 200: { description: "The user as changed", schema: EnvelopeSchema } },
       handle: body(update, "update"),
     }),
+  ];
+}
+
+function sessionRoutes(context: IdentityContext): readonly AnyRoute[] {
+  const { body } = serving(context);
+  const login: Operations = {
+    "simplified/anonymous": loginAnonymous(context),
+    "email/managedPool": logInPoolUser(context),
+  };
+  return [
     route({
-      ...common,
+      auth: open,
       method: "PUT",
       path: "/v1/user/login",
       operation: "logInUser",
       summary: "Log a user in",
-      errors: [...common.errors, "invalid_credentials"],
+      errors: [
+        "unsupported_provider",
+        "account_banned",
+        "rate_limited",
+        "too_many_attempts",
+        "invalid_credentials",
+        "conflict",
+      ],
       body: { schema: SelectorSchema },
       responses: { 200: { description: "The session record", schema: EnvelopeSchema } },
       handle: body(login, "login"),
@@ -110,7 +141,7 @@ export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
       ],
       body: { schema: SelectorSchema },
       responses: { 200: { description: "The session record with new tokens", schema: EnvelopeSchema } },
-      handle: body(refresh, "refresh"),
+      handle: body(refreshOperations(context), "refresh"),
     }),
     route({
       auth: userTokenGuard,
@@ -121,7 +152,7 @@ export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
       errors: ["unsupported_provider", "invalid_token"],
       body: { schema: SelectorSchema },
       responses: { 200: { description: "The sessions are over", schema: EnvelopeSchema } },
-      handle: body(logout, "logout"),
+      handle: body(logoutOperations(context), "logout"),
     }),
   ];
 }

@@ -1,7 +1,9 @@
 /** Every operation of the platform as its OpenAPI document tells it, with valid requests to start from. */
 
-import { createUsers, type OpenedSession, type Session } from "../../lib/identity/mod.ts";
-import { type Answer, ids, type TestPlatform } from "../support/platform.ts";
+import { systemRandom } from "../../lib/auth/mod.ts";
+import { type Codes, createCredentials, createUsers, type Session } from "../../lib/identity/mod.ts";
+import { quickKernels } from "../support/kernels.ts";
+import { type Answer, ids, type TestPlatform, testSecret } from "../support/platform.ts";
 import { BoardWriter } from "./_boards.ts";
 
 /** The error shape of an operation. */
@@ -28,6 +30,8 @@ export interface Example {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
   readonly body?: unknown;
+  /** Credentials that only this request is accepted with, in place of those of the operation's scheme. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 interface DescribedOperation {
@@ -70,7 +74,9 @@ const commonParams: Readonly<Record<string, string>> = {
   userId: "somebody",
 };
 const selector = { projectId: ids.project, strategy: "simplified" };
+const managed = { projectId: ids.project, strategy: "email", provider: "managedPool" };
 const deviceId = "0123abcd-0000-4000-8000-00000000000d";
+const password = "correct horse battery";
 
 /**
  * Valid requests by operation: most operations need none beyond the common path parameters. An operation with a body
@@ -79,7 +85,9 @@ const deviceId = "0123abcd-0000-4000-8000-00000000000d";
 export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<string, readonly Example[]>> {
   const noLogin = { ...selector, provider: "noLogin" };
   const anonymous = { ...selector, provider: "anonymous" };
-  const managed = { projectId: ids.project, strategy: "email", provider: "managedPool" };
+  const robin = await userSession(world);
+  const casey = await registeredUser(world, `casey-${world.clock.now()}@example.com`);
+  const code = await codesOf(world).issue(ids.project, "password", casey.email);
   const created = await world.call("/v1/user", { body: { ...noLogin, data: { username: "Sam" } } });
   const device = { deviceId, additionalId: "tv" };
   const registered = await world.call("/v1/user", { body: { ...anonymous, data: device } });
@@ -95,9 +103,14 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
   const entries: [string, readonly Partial<Example>[]][] = [
     [
       "registerUser",
-      [{ body: { ...noLogin, data: { username: "Kim" } } }, { body: { ...anonymous, data: device } }],
+      [
+        { body: { ...noLogin, data: { username: "Kim" } } },
+        { body: { ...anonymous, data: device } },
+        { body: { ...managed, data: { email: "kim@example.com", password, nickname: "Kim" } } },
+      ],
     ],
-    ["getUser", [{ query: { ...noLogin, externalId: created.json.data.externalId } }]],
+    ["getUser", [{ query: { ...noLogin, externalId: created.json.data.externalId } }, { query: managed }]],
+    ["checkUser", [{ query: { ...managed, deviceId } }]],
     [
       "updateUser",
       [
@@ -108,21 +121,38 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
             data: { appProfile: {} },
           },
         },
+        { body: { ...managed, data: { nickname: "Robin" } } },
       ],
     ],
     [
-      "refreshUser",
-      [{ body: { ...managed, deviceId, refreshToken: (await userSession(world)).tokens.refreshToken } }],
+      "changePassword",
+      [
+        {
+          body: { ...managed, data: { password: "another fine secret", previousPassword: password } },
+          headers: { authorization: `Bearer ${casey.accessToken}` },
+        },
+      ],
     ],
+    ["forgotPassword", [{ body: { ...managed, data: { email: robin.email } } }]],
+    [
+      "confirmPassword",
+      [{ body: { ...managed, data: { email: casey.email, confirmationCode: code, password } } }],
+    ],
+    ["refreshUser", [{ body: { ...managed, deviceId, refreshToken: robin.refreshToken } }]],
     ["logOutUser", [{ body: { ...managed, scope: "others" } }]],
-    ["logInUser", [{ body: { ...anonymous, data: { externalId, deviceId } } }]],
+    [
+      "logInUser",
+      [
+        { body: { ...anonymous, data: { externalId, deviceId } } },
+        { body: { ...managed, data: { email: robin.email, password, deviceId } } },
+      ],
+    ],
     [
       "issueSpaceToken",
       [
         { body: { type: "sessionRecord", projectId: ids.project, record: proof(created) } },
         { body: { type: "sessionRecord", projectId: ids.project, record: proof(registered) } },
-        { body: { type: "accessToken", token: (await userSession(world)).tokens.accessToken } },
-        { body: { type: "accessToken", token: (await userSession(world)).tokens.accessToken } },
+        { body: { type: "accessToken", token: robin.accessToken } },
         { body: { type: "service", ...(await newKey(world)) } },
       ],
     ],
@@ -199,7 +229,7 @@ export async function credentialsFor(
 ): Promise<Readonly<Record<string, string>>> {
   if (scheme === null) return {};
   if (scheme === "userToken") {
-    return { authorization: `Bearer ${(await userSession(world)).tokens.accessToken}` };
+    return { authorization: `Bearer ${(await userSession(world)).accessToken}` };
   }
   if (scheme === "spaceToken") return { authorization: `Bearer ${(await world.fan("Sam")).token}` };
   if (scheme === "apiKey") {
@@ -209,31 +239,40 @@ export async function credentialsFor(
   throw new Error(`Cannot test ${scheme}: say in test/http/_operations.ts how its credentials are presented`);
 }
 
+/** A user of the managed pool who is logged in. */
+interface RegisteredUser {
+  readonly email: string;
+  readonly accessToken: string;
+  readonly refreshToken: string;
+}
+
 const userSessions = new WeakMap<
   TestPlatform,
-  { readonly openedAt: number; readonly session: OpenedSession }
+  { readonly openedAt: number; readonly user: RegisteredUser }
 >();
 
-/** The session of a user of the managed pool, the same one for as long as the clock stands still. */
-async function userSession(world: TestPlatform): Promise<OpenedSession> {
+/** A user of the managed pool, the same one for as long as the clock stands still. */
+async function userSession(world: TestPlatform): Promise<RegisteredUser> {
   const openedAt = world.clock.now();
   const known = userSessions.get(world);
-  if (known?.openedAt === openedAt) return known.session;
-  const project = await world.platform.directory.project(ids.project);
-  if (project === null) throw new Error("The test platform has no project");
-  const user = await createUsers(world.store).create(project.id, {
-    userId: "0f000000-0000-4000-8000-0000000000aa",
-    externalId: "external-session",
-    provider: "managedPool",
-    username: "Robin",
-    signUp: 1_700_000_000,
-    loginHistory: [],
-    devices: [],
-    appProfile: {},
-  });
-  const session = await world.platform.sessions.open(project, user, { deviceId });
-  userSessions.set(world, { openedAt, session });
-  return session;
+  if (known?.openedAt === openedAt) return known.user;
+  const user = await registeredUser(world, `robin-${openedAt}@example.com`);
+  userSessions.set(world, { openedAt, user });
+  return user;
+}
+
+async function registeredUser(world: TestPlatform, email: string): Promise<RegisteredUser> {
+  await world.call("/v1/user", { body: { ...managed, data: { email, password } } });
+  const data = { email, password, deviceId };
+  const { json } = await world.call("/v1/user/login", { method: "PUT", body: { ...managed, data } });
+  const { accessToken, refreshToken } = json.data;
+  return { email, accessToken, refreshToken };
+}
+
+/** The codes of the platform, which otherwise nobody but the owners of mailboxes sees. */
+function codesOf({ store, clock }: TestPlatform): Codes {
+  const options = { store, secret: testSecret, clock: clock.now, random: systemRandom };
+  return createCredentials({ ...options, kernels: quickKernels() }).codes;
 }
 
 /** A session of a user that operators may end, ban and delete without a loss to other examples. */

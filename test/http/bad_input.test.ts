@@ -73,7 +73,10 @@ class Subject {
       }),
     );
     this.examples = examplesFor(this.operation, await validExamples(this.world));
-    this.headers = await credentialsFor(this.operation.scheme, this.world);
+    this.headers = {
+      ...(await credentialsFor(this.operation.scheme, this.world)),
+      ...this.example.headers,
+    };
   }
 
   /** The first valid request. */

@@ -96,7 +96,10 @@ async function fuzz(world: TestPlatform, count: number): Promise<Map<string, num
   async function once(): Promise<void> {
     const target = random.pick(targets);
     const example = random.pick(target.examples);
-    const request = mutated(random, target.operation, { example, headers: target.headers });
+    const request = mutated(random, target.operation, {
+      example,
+      headers: { ...target.headers, ...example.headers },
+    });
     try {
       const answer = await answerTo(world, request);
       assertAnswered(answer, target, request);

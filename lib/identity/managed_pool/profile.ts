@@ -1,0 +1,82 @@
+/**
+ * Profiles of users of the managed pool.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { AppError } from "../../errors/mod.ts";
+import { identityEnvelope, type Reply } from "../../http/mod.ts";
+import type { IdentityContext } from "../context.ts";
+import { type Operation, type OperationCall, operation, UuidSchema } from "../operations.ts";
+import type { Device, User } from "../users.ts";
+import { selector } from "./fields.ts";
+import { type PoolUser, poolUser } from "./pool_user.ts";
+import { poolSettings } from "./settings.ts";
+
+const FetchSchema = v.object(selector);
+const CheckSchema = v.object({ ...selector, deviceId: UuidSchema });
+
+/** Fetches the profile of the bearer. */
+export function fetchPoolUser(context: IdentityContext): Operation {
+  return operation({
+    schema: FetchSchema,
+    isLookup: true,
+    async run(_, call): Promise<Reply> {
+      return profileReply(context, call, await lookUp(context, call));
+    },
+  });
+}
+
+/** Checks the bearer, on whatever device or, where the project wants it so, on that of the session alone. */
+export function checkPoolUser(context: IdentityContext): Operation {
+  return operation({
+    schema: CheckSchema,
+    isLookup: true,
+    async run({ deviceId }, call): Promise<Reply> {
+      const caller = await lookUp(context, call);
+      const isStrict = poolSettings(call.project).deviceCheck === "session";
+      if (isStrict && deviceId !== caller.session.deviceId) {
+        throw new AppError("device_mismatch", "Cannot check the user as the session is of another device");
+      }
+      return profileReply(context, call, caller);
+    },
+  });
+}
+
+/** The bearer, counted before anything is read. */
+async function lookUp(context: IdentityContext, call: OperationCall): Promise<PoolUser> {
+  const { project, info } = call;
+  return await poolUser(context, call, async ({ userId }) => {
+    await context.abuse.attempt("profile", { projectId: project.id, address: info.address, userId });
+  });
+}
+
+function profileReply(
+  context: IdentityContext,
+  { project }: OperationCall,
+  { user, account: { email, nickname, terms, updatedAt } }: PoolUser,
+): Reply {
+  const { username, userId, loginHistory, devices } = user;
+  const optins = { "custom:terms_optin1": terms[0], "custom:terms_optin2": terms[1] };
+  return identityEnvelope({
+    data: { username, email, ...optins, nickname, userId, loginHistory },
+    ...optins,
+    updatedAt: String(updatedAt),
+    nickname,
+    email,
+    devices: devices.map(device => deviceItem(context, project.id, { user, device })),
+  });
+}
+
+/** A device with the session record of its last login. */
+function deviceItem(
+  { records }: IdentityContext,
+  projectId: string,
+  { user, device: { deviceId, lastLogin } }: { readonly user: User; readonly device: Device },
+): Record<string, unknown> {
+  const { userId, externalId, signUp } = user;
+  const facts = { deviceId, timeStamp: lastLogin, externalId, userId, signUp };
+  const { signature, timeStamp } = records.issue(projectId, facts);
+  return { deviceId, lastLogin, signUp, userId, timeStamp, signature };
+}

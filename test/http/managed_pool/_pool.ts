@@ -1,0 +1,179 @@
+/** A platform whose mail is caught and whose key derivations are counted, and short ways to its managed pool. */
+
+import { createMemoryLimiter } from "../../../adapters/memory/mod.ts";
+import type { Merge } from "../../../lib/identity/mod.ts";
+import type { PlatformOptions } from "../../../lib/mod.ts";
+import type { Mail, Mailer } from "../../../lib/ports/mailer.ts";
+import { type CountingKernels, quickKernels } from "../../support/kernels.ts";
+import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
+import type { OpenStore } from "../../support/stores.ts";
+
+type Selection = Readonly<Record<"projectId" | "strategy" | "provider", string>>;
+
+/** What selects the managed pool of the test project. */
+export const pool: Selection = { projectId: ids.project, strategy: "email", provider: "managedPool" };
+/** What selects the anonymous users of the test project. */
+export const anonymous: Selection = {
+  projectId: ids.project,
+  strategy: "simplified",
+  provider: "anonymous",
+};
+export const deviceId = "0123abcd-0000-4000-8000-0000000000d1";
+export const password = "correct horse battery";
+export const newPassword = "another fine secret";
+
+/** How a test's platform differs. */
+export interface PoolOptions {
+  /** The section `identity` of the project's settings. */
+  readonly identity?: Readonly<Record<string, unknown>>;
+  /** Whether attempts are counted. @default false */
+  readonly isLimited?: boolean;
+  readonly mailer?: Mailer;
+  readonly platform?: Partial<PlatformOptions>;
+}
+
+/** A platform with users who have passwords. */
+export class Pool {
+  readonly world: TestPlatform;
+  readonly mails: Mail[];
+  readonly kernels: CountingKernels;
+  readonly merges: Merge[];
+  readonly logged: string[];
+  /** The token that the project's app carries. */
+  readonly clientToken: string;
+
+  constructor(parts: Pick<Pool, "world" | "mails" | "kernels" | "merges" | "logged" | "clientToken">) {
+    this.world = parts.world;
+    this.mails = parts.mails;
+    this.kernels = parts.kernels;
+    this.merges = parts.merges;
+    this.logged = parts.logged;
+    this.clientToken = parts.clientToken;
+  }
+
+  /** Opens a platform over a fresh store. */
+  static async open(open: OpenStore, options: PoolOptions = {}): Promise<Pool> {
+    const mails: Mail[] = [];
+    const merges: Merge[] = [];
+    const logged: string[] = [];
+    const kernels = quickKernels();
+    const { identity, isLimited = false, mailer } = options;
+    let now = (): number => 0;
+    const onClock: OpenStore = clock => {
+      now = clock;
+      return open(clock);
+    };
+    const world = await openPlatform(onClock, {
+      passwordKernels: kernels,
+      mailer: mailer ?? { send: async mail => void mails.push(mail) },
+      logger: { enabled: () => true, log: (_, event) => void logged.push(event) },
+      ...(isLimited ? { http: { limiter: createMemoryLimiter({ clock: () => now() }) } } : {}),
+      ...options.platform,
+      identity: { onMerge: merge => void merges.push(merge), ...options.platform?.identity },
+      seed: identity === undefined ? seed : seedWith(identity),
+    });
+    const clientToken = await world.platform.clientTokens.issue(ids.project);
+    return new Pool({ world, mails, kernels, merges, logged, clientToken });
+  }
+
+  register(email: string, more: object = {}): Promise<Answer> {
+    return this.world.call("/v1/user", { body: { ...pool, data: { email, password, ...more } } });
+  }
+
+  /** Logs in; `more` replaces or adds members of `data`. */
+  login(email: string, more: object = {}, address?: string): Promise<Answer> {
+    return this.world.call("/v1/user/login", {
+      method: "PUT",
+      body: { ...pool, data: { email, password, ...more } },
+      ...(address === undefined ? {} : { address }),
+    });
+  }
+
+  /** The session record of a user who registers and logs in. */
+  async member(email: string, more: object = {}): Promise<Answer["json"]> {
+    await this.register(email, more);
+    return (await this.login(email, { deviceId })).json.data;
+  }
+
+  profile(token: string): Promise<Answer> {
+    return this.world.call(`/v1/user?${new URLSearchParams(pool)}`, { token });
+  }
+
+  check(token: string, device: string = deviceId): Promise<Answer> {
+    return this.world.call(`/v1/user/check?${new URLSearchParams({ ...pool, deviceId: device })}`, { token });
+  }
+
+  refresh(record: Answer["json"]): Promise<Answer> {
+    const { deviceId: device, refreshToken, accessToken } = record;
+    const body = { ...pool, deviceId: device, refreshToken };
+    return this.world.call("/v1/user/refresh", { body, token: accessToken });
+  }
+
+  changePassword(token: string, data: object): Promise<Answer> {
+    return this.world.call("/v1/user/change-password", { method: "PUT", body: { ...pool, data }, token });
+  }
+
+  update(token: string, data: object): Promise<Answer> {
+    return this.world.call("/v1/user", { method: "PUT", body: { ...pool, data }, token });
+  }
+
+  forgot(email: string, token: string | null = this.clientToken): Promise<Answer> {
+    return this.world.call("/v1/user/forgot-password", {
+      method: "PUT",
+      body: { ...pool, data: { email } },
+      ...(token === null ? {} : { token }),
+    });
+  }
+
+  confirm(
+    email: string,
+    confirmationCode: string,
+    more: { readonly password?: string; readonly token?: string | null } = {},
+  ): Promise<Answer> {
+    const { token = this.clientToken } = more;
+    return this.world.call("/v1/user/confirm-forgot-password", {
+      body: { ...pool, data: { email, confirmationCode, password: more.password ?? newPassword } },
+      ...(token === null ? {} : { token }),
+    });
+  }
+
+  /** The code that forgot mails to the user. */
+  async code(email: string): Promise<string> {
+    await this.forgot(email);
+    await this.world.platform.idle();
+    const mail = this.mails.findLast(({ kind }) => kind === "passwordCode");
+    return /\b\d{8}\b/.exec(mail?.text ?? "")?.[0] ?? "";
+  }
+
+  /** An anonymous user's session record. */
+  async anonymous(device: string = deviceId): Promise<Answer["json"]> {
+    const body = { ...anonymous, data: { deviceId: device, additionalId: "tv" } };
+    return (await this.world.call("/v1/user", { body })).json.data;
+  }
+
+  /** The answer, with the number of key derivations that it cost until everything was done. */
+  async costOf(ask: () => Promise<Answer>): Promise<readonly [Answer, number]> {
+    await this.world.platform.idle();
+    const before = this.kernels.asked.length;
+    const answer = await ask();
+    await this.world.platform.idle();
+    return [answer, this.kernels.asked.length - before];
+  }
+
+  dispose(): Promise<void> {
+    return this.world.dispose();
+  }
+}
+
+/** What tells two answers apart: everything but the request's id. */
+export function visible({ status, headers, text }: Answer): unknown {
+  const fields = [...headers].filter(([name]) => name !== "x-request-id");
+  return { status, fields, text };
+}
+
+function seedWith(identity: Readonly<Record<string, unknown>>): typeof seed {
+  const projects = (seed.projects ?? []).map(project =>
+    project.id === ids.project ? { ...project, settings: { ...project.settings, identity } } : project,
+  );
+  return { ...seed, projects };
+}
