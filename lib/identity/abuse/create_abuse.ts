@@ -2,6 +2,7 @@ import { deriveKey, keyedTag, type MasterSecret, networkTag } from "../../auth/m
 import { AppError } from "../../errors/mod.ts";
 import type { Logger } from "../../http/mod.ts";
 import type { Limiter } from "../../storage/mod.ts";
+import { normaliseEmail } from "../codes/email.ts";
 import type { Abuse, AbuseAction, AttemptFacts } from "./abuse.ts";
 import { type AbuseCount, type AbusePolicy, type AbuseSubject, abusePolicies } from "./policies.ts";
 
@@ -98,8 +99,8 @@ export function createAbuse(options: AbuseOptions): Abuse {
 
 function accountOf({ email, userId }: AttemptFacts): string {
   if (email === undefined) return `user:${known(userId, "email or userId")}`;
-  // At least as coarse as what tells accounts apart, so that no spelling gets attempts of its own.
-  return `email:${email.toWellFormed().normalize("NFKC").trim().toLowerCase()}`;
+  // Exactly as coarse as what tells accounts apart: no spelling gets attempts of its own, and no account those of another.
+  return `email:${normaliseEmail(email.toWellFormed())}`;
 }
 
 function known(value: string | undefined, name: string): string {
