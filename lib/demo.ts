@@ -92,7 +92,14 @@ export async function describeDemo(
           spaceId,
           permissions,
         });
-  return { ...common, ...none, apiKey: { key, secret }, serviceToken: token?.accessToken ?? null };
+  const clientToken = await platform.clientTokens.issue(projectId);
+  return {
+    ...common,
+    ...none,
+    apiKey: { key, secret },
+    clientToken,
+    serviceToken: token?.accessToken ?? null,
+  };
 }
 
 /** The lines that walk the main job with curl, ready to paste into a POSIX shell. */

@@ -38,7 +38,7 @@ export async function reportDemo(platform: Platform, { ids, baseUrl, file }: Dem
 }
 
 function credentials(demo: Demo): string {
-  const { organisationId, spaceId, projectId, eventId, apiKey, operatorToken } = demo;
+  const { organisationId, spaceId, projectId, eventId, apiKey, operatorToken, clientToken } = demo;
   const lines = [
     `organisation ${organisationId}`,
     `space        ${spaceId}`,
@@ -47,5 +47,6 @@ function credentials(demo: Demo): string {
   ];
   if (apiKey !== null) lines.push(`API key      ${apiKey.key}`, `API secret   ${apiKey.secret} (shown once)`);
   if (operatorToken !== null) lines.push(`operator     ${operatorToken}`);
+  if (clientToken !== null) lines.push(`client token ${clientToken}`);
   return lines.join("\n");
 }

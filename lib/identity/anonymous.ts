@@ -48,40 +48,67 @@ const LoginSchema = v.object({
   }),
 });
 
+/** How often a registration starts again because its device led to a user who is not anonymous any more. */
+export const deviceClaimsMax = 3;
+
+/** Whether the user is anonymous still: neither registered nor merged into an account. */
+export function isAnonymous({ provider, mergedInto }: User): boolean {
+  return provider === "anonymous" && mergedInto === undefined;
+}
+
 /**
  * Registers a device. Doing so again with the same `deviceId` and `additionalId`, also at the same time, answers the
  * same user with `isNew: false`.
  */
 export function registerAnonymous(context: IdentityContext): Operation {
-  const { users, records, abuse, clock, random } = context;
+  const { records, abuse, clock } = context;
   return operation({
     schema: RegisterSchema,
     async run({ projectId, data: { deviceId, additionalId } }, call): Promise<Reply> {
       call.note({ deviceId });
       await abuse.attempt("anonymousRegister", { projectId, address: call.info.address });
-      const now = unixSeconds(clock);
-      const offered = { userId: uuid(random), externalId: capabilityId(random) };
-      const ids = await users.claim(projectId, { kind: "device", deviceId, additionalId }, offered);
-      const user = await users.create(projectId, {
-        ...ids,
-        provider: "anonymous",
-        username: "",
-        signUp: now,
-        loginHistory: [now],
-        devices: [{ deviceId, signUp: now, lastLogin: now }],
-        appProfile: {},
-        registration: { deviceId, additionalId },
-      });
-      call.note({ userId: user.userId });
+      const { user, isNew } = await userOfDevice(context, projectId, { deviceId, additionalId });
+      const { userId, externalId, signUp } = user;
+      call.note({ userId });
       if (isBanned(user, clock())) throw accountBanned(user);
-      const record = records.issue(projectId, { ...ids, deviceId, timeStamp: now, signUp: user.signUp });
-      const isNew = ids.userId === offered.userId;
+      const timeStamp = unixSeconds(clock);
+      const record = records.issue(projectId, { userId, externalId, deviceId, timeStamp, signUp });
       return {
         status: 201,
         json: { result: 1, message: isNew ? "User is Correctly Created" : "OK", data: { ...record, isNew } },
       };
     },
   });
+}
+
+/**
+ * The anonymous user of a device, made where there is none. A user who registered or was merged has credentials by now,
+ * to which a device alone must not lead: the device gets a new user then.
+ */
+async function userOfDevice(
+  { users, clock, random }: IdentityContext,
+  projectId: string,
+  registration: { readonly deviceId: string; readonly additionalId: string },
+): Promise<{ readonly user: User; readonly isNew: boolean }> {
+  const now = unixSeconds(clock);
+  const way = { kind: "device", ...registration } as const;
+  for (let attempt = 1; attempt <= deviceClaimsMax; attempt++) {
+    const offered = { userId: uuid(random), externalId: capabilityId(random) };
+    const ids = await users.claim(projectId, way, offered);
+    const user = await users.create(projectId, {
+      ...ids,
+      provider: "anonymous",
+      username: "",
+      signUp: now,
+      loginHistory: [now],
+      devices: [{ deviceId: registration.deviceId, signUp: now, lastLogin: now }],
+      appProfile: {},
+      registration,
+    });
+    if (isAnonymous(user)) return { user, isNew: ids.userId === offered.userId };
+    await users.release(projectId, way, user.userId);
+  }
+  throw new AppError("conflict", "Cannot register the device as its user changes all the time: try again");
 }
 
 /** Logs a registered device in. A pair that does not belong together answers exactly like an unknown one. */
@@ -115,7 +142,7 @@ export function loginAnonymous(context: IdentityContext): Operation {
 }
 
 function owns(user: User, deviceId: string): boolean {
-  return user.provider === "anonymous" && user.devices.some(device => device.deviceId === deviceId);
+  return isAnonymous(user) && user.devices.some(device => device.deviceId === deviceId);
 }
 
 function rejected(): AppError {

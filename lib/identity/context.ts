@@ -7,7 +7,7 @@ import type { ClientTagger } from "./audit/tags.ts";
 import type { Background } from "./background.ts";
 import type { ClientTokens } from "./client_tokens.ts";
 import type { Credentials } from "./credentials.ts";
-import type { Merge } from "./managed_pool/anonymous_pair.ts";
+import type { Merge } from "./merge.ts";
 import type { SessionRecords } from "./session_records.ts";
 import type { SessionGuard } from "./sessions/guard.ts";
 import type { Sessions } from "./sessions/sessions.ts";

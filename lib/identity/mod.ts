@@ -41,7 +41,6 @@ export {
 export * from "./codes/mod.ts";
 export type { IdentityContext } from "./context.ts";
 export { type Credentials, type CredentialsOptions, createCredentials } from "./credentials.ts";
-export type { Merge } from "./managed_pool/anonymous_pair.ts";
 export { emailClaimMsMax } from "./managed_pool/email_way.ts";
 export {
   codeCharactersMax,
@@ -53,6 +52,7 @@ export {
 export { loginAttemptsMax } from "./managed_pool/log_in.ts";
 export type { PoolSettings } from "./managed_pool/settings.ts";
 export { reauthenticationMsMax } from "./managed_pool/update_user.ts";
+export type { Merge } from "./merge.ts";
 export { externalIdCharactersMax, usernameCharactersMax } from "./no_login.ts";
 export { createNoMailer } from "./no_mailer.ts";
 export { type OperatorContext, operatorRoutes } from "./operator/routes.ts";

@@ -32,7 +32,10 @@ export function errorCode(answer: Answer, family: FamilyName): string {
 function assertFields(fields: unknown): void {
   if (fields === undefined) return;
   assert.ok(Array.isArray(fields) && fields.length > 0);
-  for (const { pointer, detail, ...others } of fields) {
-    assert.deepEqual([typeof pointer, typeof detail, others], ["string", "string", {}]);
+  for (const { pointer, detail, reason = "", ...others } of fields) {
+    assert.deepEqual(
+      [typeof pointer, typeof detail, typeof reason, others],
+      ["string", "string", "string", {}],
+    );
   }
 }

@@ -6,6 +6,7 @@
 
 import type { Project } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
+import { isAnonymous } from "../anonymous.ts";
 import type { IdentityContext } from "../context.ts";
 import type { OperationCall } from "../operations.ts";
 import { assertPresented, type Presented, speaksFor } from "../signature_demand.ts";
@@ -16,13 +17,6 @@ import { claimEmail, emailWay, isSameEmail } from "./email_way.ts";
 export interface AnonymousPair extends Presented {
   readonly externalId?: string | undefined;
   readonly deviceId?: string | undefined;
-}
-
-/** An anonymous user who logged in to an account that existed before. Ids of users. */
-export interface Merge {
-  readonly projectId: string;
-  readonly from: string;
-  readonly into: string;
 }
 
 /**
@@ -86,12 +80,11 @@ export function mergeAnonymous(
       isMerged = isAnonymous(old);
       return isMerged ? { ...old, mergedInto: into } : old;
     });
-    if (isMerged) await context.onMerge({ projectId: project.id, from: anonymous.userId, into });
+    if (!isMerged) return;
+    // What was signed for the anonymous user speaks for nobody any more.
+    await context.sessions.revokeAll(project.id, anonymous.userId);
+    await context.onMerge({ projectId: project.id, from: anonymous.userId, into });
   });
-}
-
-function isAnonymous({ provider, mergedInto }: User): boolean {
-  return provider === "anonymous" && mergedInto === undefined;
 }
 
 function rejected(): AppError {

@@ -11,8 +11,9 @@ import { externalIdCharactersMax } from "../no_login.ts";
 import { UuidSchema } from "../operations.ts";
 import { type PresentedEntries, presentedInBody } from "../signature_demand.ts";
 
-/** Shortest and longest e-mail address, in UTF-8 bytes; the longest is that of RFC 5321, section 4.5.3.1.3. */
+/** Shortest e-mail address, in UTF-8 bytes. */
 export const emailBytesMin = 3;
+/** Longest e-mail address, in UTF-8 bytes (RFC 5321, section 4.5.3.1.3). */
 export const emailBytesMax = 254;
 /** Longest nickname, in characters. */
 export const nicknameCharactersMax = 100;
