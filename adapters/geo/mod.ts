@@ -5,7 +5,7 @@
  */
 
 export type { CountryResult, GeoReader } from "../../lib/ports/geo_reader.ts";
-export { databaseBytesMax, metadataBytesMax } from "./check_database.ts";
+export { checkedBytesMax, databaseBytesMax, metadataBytesMax } from "./check_database.ts";
 export { knownCountry, nameLocales } from "./countries.ts";
 export {
   cachedAddressesMax,
@@ -15,5 +15,5 @@ export {
   loadGeoDatabase,
 } from "./database.ts";
 export { type GeoFile, type GeoFileOptions, openGeoFile, pollMsDefault } from "./file.ts";
-export { valueBytesMax, valueDepthMax } from "./section.ts";
+export { nameBytesMax, valueBytesMax, valueDepthMax } from "./section.ts";
 export { UnusableDatabaseError } from "./unusable_database.ts";
