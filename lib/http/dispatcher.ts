@@ -4,12 +4,13 @@ import { type Endpoint, familyFinder } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import { type FailureContext, failureReply, logFailure } from "./failure.ts";
 import type { ErrorFamily } from "./family.ts";
+import { type HotTarget, HotTargets } from "./hot_targets.ts";
 import type { Meters } from "./metrics.ts";
 import { run, type Services } from "./pipeline.ts";
 import { isSaneRequestId } from "./request_id.ts";
 import { platformResponse, respond } from "./respond.ts";
 import type { ClientInfo, Reply } from "./route.ts";
-import { Router } from "./router.ts";
+import { type Found, Router } from "./router.ts";
 import { splitUrl } from "./target.ts";
 
 /** What a dispatcher works with. */
@@ -27,6 +28,7 @@ export interface DispatcherOptions extends Services {
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #router: Router<Endpoint>;
+  readonly #hot = new HotTargets();
   readonly #familyOf: (path: string) => ErrorFamily;
 
   /** @throws `TypeError` for malformed or repeated paths. */
@@ -42,8 +44,11 @@ export class Dispatcher {
     try {
       const observed = meters !== null || logger.enabled("info");
       const began = observed ? clock() : 0;
-      const exchange = this.#open(request, info);
-      const { endpoint, allow } = this.#router.find(request.method, exchange.target.path);
+      const text = info.target ?? request.url;
+      const hot = request.method === "GET" ? this.#hot.get(text) : undefined;
+      const exchange = this.#open(request, info, hot ?? null, text);
+      const { endpoint, allow } =
+        hot === undefined ? this.#router.find(request.method, exchange.target.path) : found(hot);
       let reply: Reply;
       let failed = false;
       try {
@@ -55,6 +60,7 @@ export class Dispatcher {
         failed = true;
         reply = this.#fail(error, endpoint, exchange);
       }
+      if (!failed && hot === undefined) this.#remember(text, endpoint, exchange);
       const response = this.#close(reply, failed, endpoint, exchange);
       if (observed) this.#observe(response.status, clock() - began, endpoint, exchange);
       return response;
@@ -64,14 +70,21 @@ export class Dispatcher {
     }
   }
 
-  #open(request: Request, info: ClientInfo): Exchange {
+  /** Public answers are asked for by everybody, so what their targets mean is worth keeping. */
+  #remember(text: string, endpoint: Endpoint | null, { request, target, parsed }: Exchange): void {
+    if (endpoint?.route.cache !== "public" || parsed === null || request.method !== "GET") return;
+    this.#hot.put(text, { target, endpoint, ...parsed });
+  }
+
+  #open(request: Request, info: ClientInfo, hot: HotTarget | null, text: string): Exchange {
     const { requestId, cors } = this.#options;
     const sent = request.headers.get("x-request-id");
     return {
       request,
       info,
       requestId: sent !== null && isSaneRequestId(sent) ? sent : requestId(),
-      target: splitUrl(request.url),
+      target: hot?.target ?? splitUrl(text),
+      parsed: hot,
       extra: cors === null ? null : cors.answer(request.headers.get("origin")),
     };
   }
@@ -130,4 +143,8 @@ export class Dispatcher {
       ms: Math.round(ms * 1000) / 1000,
     });
   }
+}
+
+function found({ endpoint }: HotTarget): Found<Endpoint> {
+  return { endpoint, allow: null };
 }

@@ -1,3 +1,4 @@
+import type { Parsed } from "./hot_targets.ts";
 import { type Parameters, parseQuery } from "./query.ts";
 import type { ClientInfo, GuardInput } from "./route.ts";
 import type { Target } from "./target.ts";
@@ -8,6 +9,8 @@ export interface Exchange {
   readonly info: ClientInfo;
   readonly requestId: string;
   readonly target: Target;
+  /** The parameters, once they have been checked. */
+  parsed: Parsed | null;
   /** Fields that the answer will carry whatever it is; replaced, never changed in place. */
   extra: Readonly<Record<string, string>> | null;
 }

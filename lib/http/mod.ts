@@ -8,6 +8,7 @@ export { bodyBytesMaxDefault, bodyMsMaxDefault, systemTimer, type Timer } from "
 export { chain } from "./chain.ts";
 export { type CorsOptions, corsRequestHeaders, corsResponseHeaders } from "./cors.ts";
 export { createHandler, type HandlerOptions } from "./handler.ts";
+export { hotTargetCharsMax, hotTargetsMax } from "./hot_targets.ts";
 export { jsonDepthMax, parseJson } from "./json.ts";
 export {
   createJsonLogger,

@@ -11,9 +11,10 @@ import type { Limiter } from "../storage/ports.ts";
 import { readText, type Timer } from "./body.ts";
 import type { Endpoint, PreparedBody, PreparedLimit } from "./endpoint.ts";
 import { Credentials, type Exchange } from "./exchange.ts";
+import type { Parsed } from "./hot_targets.ts";
 import { badJson, parseJson } from "./json.ts";
 import type { Logger } from "./logger.ts";
-import { noParameters, type Parameters, parseQuery } from "./query.ts";
+import { noParameters, parseQuery } from "./query.ts";
 import { spend } from "./rate_limit.ts";
 import { type Call, open, type Reply } from "./route.ts";
 import { validate } from "./validate.ts";
@@ -34,13 +35,16 @@ export interface Services {
  */
 export async function run(endpoint: Endpoint, exchange: Exchange, services: Services): Promise<Reply> {
   const { route } = endpoint;
-  const raw = endpoint.readPath(exchange.target.path);
   let principal: unknown = null;
   if (route.auth !== open) {
+    const raw = endpoint.readPath(exchange.target.path);
     const given = route.auth.authenticate(new Credentials(exchange, raw));
     principal = isPromise(given) ? await given : given;
   }
-  const call = checkedCall(endpoint, raw, exchange, principal);
+  exchange.parsed ??= parse(endpoint, exchange);
+  const { request, info, requestId } = exchange;
+  const { params, query } = exchange.parsed;
+  const call: OpenCall = { request, info, requestId, principal, params, query, body: undefined };
   if (endpoint.limit !== null && services.limiter !== null) {
     await count(endpoint.limit, call, exchange, { limiter: services.limiter, logger: services.logger });
   }
@@ -53,16 +57,15 @@ interface OpenCall extends Call<unknown, unknown, unknown, unknown> {
   body: unknown;
 }
 
-function checkedCall(
-  { route }: Endpoint,
-  raw: Parameters,
-  { request, info, requestId, target }: Exchange,
-  principal: unknown,
-): OpenCall {
-  const params = route.params === undefined ? raw : validate(route.params, raw, "parameters");
-  const query =
-    route.query === undefined ? noParameters : validate(route.query, parseQuery(target.query), "parameters");
-  return { request, info, requestId, principal, params, query, body: undefined };
+function parse({ route, readPath }: Endpoint, { target }: Exchange): Parsed {
+  const raw = readPath(target.path);
+  return {
+    params: route.params === undefined ? raw : validate(route.params, raw, "parameters"),
+    query:
+      route.query === undefined
+        ? noParameters
+        : validate(route.query, parseQuery(target.query), "parameters"),
+  };
 }
 
 async function count(

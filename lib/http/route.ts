@@ -13,6 +13,8 @@ import type { LimitRule } from "../storage/ports.ts";
 export interface ClientInfo {
   /** Address of the client as the entrypoint determined it. */
   readonly address?: string;
+  /** The request's target as it was received, which spares the kit the making of the request's URL. */
+  readonly target?: string;
   /** Lets work go on after the answer; without it the work is simply not awaited. */
   readonly waitUntil?: (work: Promise<unknown>) => void;
   /**

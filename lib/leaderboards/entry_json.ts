@@ -14,8 +14,13 @@ export interface ShownProfile {
   readonly username: string;
 }
 
-const profileTexts = new WeakMap<ShownProfile, string>();
-const plainText = /^[\w.:@-]*$/;
+/** The end of an entry's text, which follows from the user alone. */
+interface Tail {
+  readonly userId: string;
+  readonly text: string;
+}
+
+const tails = new WeakMap<ShownProfile, Tail>();
 
 /** The JSON text of entries: users in order, each with the profile at the same index. */
 export function entriesJson(users: readonly RankedUser[], profiles: readonly ShownProfile[]): string {
@@ -30,17 +35,14 @@ export function entriesJson(users: readonly RankedUser[], profiles: readonly Sho
 
 /** The JSON text of one entry. */
 export function entryJson({ rank, score, userId }: RankedUser, profile: ShownProfile): string {
-  return `{"rank":${rank},"score":${score},"userId":${quoted(userId)},"publicProfile":${profileJson(profile)}}`;
+  const known = tails.get(profile);
+  const tail = known?.userId === userId ? known.text : tailOf(userId, profile);
+  return `{"rank":${rank},"score":${score},${tail}`;
 }
 
-function profileJson(profile: ShownProfile): string {
-  const known = profileTexts.get(profile);
-  if (known !== undefined) return known;
-  const text = JSON.stringify({ username: profile.username });
-  profileTexts.set(profile, text);
+function tailOf(userId: string, profile: ShownProfile): string {
+  const publicProfile = { username: profile.username };
+  const text = JSON.stringify({ userId, publicProfile }).slice(1);
+  tails.set(profile, { userId, text });
   return text;
-}
-
-function quoted(text: string): string {
-  return plainText.test(text) ? `"${text}"` : JSON.stringify(text);
 }

@@ -1,0 +1,93 @@
+/**
+ * What a request through the whole stack costs beside the runtime's bare server that answers the same bytes: the top 10
+ * of a leaderboard, and a rewards profile with a token seen before. In memory, with access lines off and on.
+ *
+ * ```sh
+ * node --import tsx test/bench/http_stack.ts [rounds]
+ * ```
+ */
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import type { Batch, Partition } from "../../lib/storage/mod.ts";
+import { runtimes } from "../runtime/runtimes.ts";
+import { ids, openPlatform } from "../support/platform.ts";
+import { bundleForBench, canMeasure, compare, type Load, table, type Variant } from "./harness.ts";
+
+const rounds = Number(process.argv[2] ?? 5);
+const fans = 1_000;
+
+/** What a server under test starts from. */
+export interface Scene {
+  /** Every commit that made the data, in order. */
+  readonly commits: readonly (readonly [Partition, Batch])[];
+  /** The answers that the bare servers give, by path. */
+  readonly answers: Readonly<Record<string, string>>;
+}
+
+/** Lets fans act on a platform, and keeps every commit, so that each server under test can start from the same data. */
+async function prepare(): Promise<{ scene: Scene; token: string }> {
+  const commits: (readonly [Partition, Batch])[] = [];
+  const world = await openPlatform(
+    async clock => {
+      const store = createMemoryStore({ clock });
+      const { commit } = store;
+      store.commit = async (partition, batch) => {
+        const committed = await commit.call(store, partition, batch);
+        if (committed.ok) commits.push([partition, { writes: batch.writes }]);
+        return committed;
+      };
+      return store;
+    },
+    { clock: Date.now },
+  );
+  let token = "";
+  for (let index = 0; index < fans; index++) {
+    const fan = await world.fan(`Fan ${index}`);
+    await fan.act("prediction", { outcome: index % 3 === 0 ? "exact" : "right", eventId: ids.event });
+    await world.platform.idle();
+    token = fan.token;
+  }
+  const answers: Record<string, string> = {};
+  for (const path of Object.values(paths)) answers[path] = (await world.call(path, { token })).text;
+  await world.dispose();
+  return { scene: { commits, answers }, token };
+}
+
+const paths = {
+  leaderboard: `/projects/${ids.project}/leaderboards/overall?limit=10`,
+  profile: "/api/loyalty/profile",
+};
+
+if (canMeasure()) {
+  const server = await bundleForBench(fileURLToPath(new URL("./http_stack_server.ts", import.meta.url)));
+  const folder = mkdtempSync(join(tmpdir(), "grandstand-stack-"));
+  try {
+    const { scene, token } = await prepare();
+    const file = join(folder, "scene.json");
+    writeFileSync(file, JSON.stringify(scene));
+    const loads: Readonly<Record<string, Load>> = {
+      "GET leaderboard, top 10": { path: paths.leaderboard },
+      "GET loyalty profile": { path: paths.profile, headers: { authorization: `Bearer ${token}` } },
+    };
+    for (const { name, command, form, skip } of runtimes) {
+      if (skip !== false || name.endsWith("source") === (form === "built")) continue;
+      if (form === "source" && command.includes("tsx")) continue;
+      const variants = ["bare", "bare, serialising", "grandstand", "grandstand, access lines"];
+      const servers: Variant[] = variants.map(variant => ({
+        name: variant,
+        command: [...command, server, variant, file],
+      }));
+      for (const [what, load] of Object.entries(loads)) {
+        console.log(`\n${name}: ${what}\n\n${table(await compare(servers, load, { rounds }))}`);
+      }
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+} else {
+  console.log("Cannot measure: this needs Linux and wrk");
+}
