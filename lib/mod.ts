@@ -8,15 +8,17 @@
 
 export { MasterSecret } from "./auth/mod.ts";
 export { type Demo, type DemoIds, type DemoOptions, demoWalk, describeDemo, seedDemo } from "./demo.ts";
-export { type Seed, seedDirectory } from "./directory/mod.ts";
+export type { Seed } from "./directory/mod.ts";
 export { AppError, type AppErrorOptions, type ErrorCode, type FieldError } from "./errors/mod.ts";
 export { type ClientInfo, createJsonLogger, type Handler, type Logger, silentLogger } from "./http/mod.ts";
 export {
   type AreaName,
   createPlatform,
+  type IdentityOptions,
   type Platform,
   type PlatformOptions,
   publicUrlDefault,
   version,
 } from "./platform.ts";
+export { seedPlatform } from "./seed.ts";
 export type { Store } from "./storage/mod.ts";

@@ -33,6 +33,7 @@ import {
 import {
   type Abuse,
   type AbuseLimits,
+  type Audit,
   type ClientTokens,
   type Credentials,
   createAbuse,
@@ -145,6 +146,8 @@ export interface Platform {
   readonly loyalty: Loyalty;
   readonly sessions: Sessions;
   readonly spaceTokens: SpaceTokens;
+  /** The trail of every attempt at an identity operation. */
+  readonly audit: Audit;
   /** Resolves when the background work that requests left behind is done, boards included. */
   idle(): Promise<void>;
   /** Finishes the background work. The store stays open: it belongs to whoever made it. */
@@ -198,6 +201,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     loyalty: parts.loyalty,
     sessions: parts.sessions,
     spaceTokens: parts.spaceTokens,
+    audit: parts.audit,
     idle,
     close: idle,
   };
