@@ -5,9 +5,9 @@
  */
 
 import { type RandomBytes, uuid } from "./auth/mod.ts";
-import { type Seed, seedDirectory } from "./directory/mod.ts";
-import { compileConfig } from "./loyalty/mod.ts";
+import type { Seed } from "./directory/mod.ts";
 import type { Platform } from "./platform.ts";
+import { seedPlatform } from "./seed.ts";
 import { platformPartition, type Store } from "./storage/mod.ts";
 
 /** What scripts need to know of the demo; null while a part does not exist. */
@@ -59,7 +59,7 @@ export async function seedDemo({
     writes: [{ type: "put", key: "ids", value: JSON.stringify(ids) }],
   });
   if (claim.ok) {
-    await seedDirectory(store, demoSeed(ids, { random, startAt: Math.floor(clock() / 1_000) }));
+    await seedPlatform(store, demoSeed(ids, { random, startAt: Math.floor(clock() / 1_000) }));
     return { ...ids, isNew: true };
   }
   const [stored] = await store.read(partition, [{ type: "record", key: "ids" }]);
@@ -133,7 +133,6 @@ export function demoWalk({ baseUrl, projectId, eventId, apiKey }: Demo): string 
 function demoSeed(ids: DemoIds, { random, startAt }: { random: RandomBytes; startAt: number }): Seed {
   const { organisationId, spaceId, projectId, eventId } = ids;
   const loyalty = demoLoyalty(random);
-  compileConfig(loyalty);
   const ofPoints = { type: "metric", metricId: "points" };
   return {
     organisations: [{ id: organisationId, name: "Demo organisation" }],

@@ -15,6 +15,7 @@ import { demoSecret, reportDemo } from "./_demo.ts";
 import { overloaded, type Server } from "./_gate.ts";
 import { openGeo } from "./_geo.ts";
 import { serveHere } from "./_runtime.ts";
+import { seedFromFile } from "./_seed.ts";
 import { openStorage, type Storage } from "./_stores.ts";
 import type { Config } from "./config.ts";
 
@@ -49,6 +50,7 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
       onError: error => options.logger.log("error", "background_work_failed", { error: String(error) }),
     });
     running.server = server;
+    if (config.seed !== undefined) await seedFromFile(store, config.seed);
     const ids = options.demo ? await seedDemo({ store, random: systemRandom, clock: systemClock }) : null;
     const baseUrl = config.publicUrl ?? server.url;
     const platform = await createPlatform(

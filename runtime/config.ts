@@ -193,6 +193,15 @@ const definitions = {
       transform(text => text === "on"),
     ),
   }),
+  seed: variable({
+    name: "GRANDSTAND_SEED",
+    flag: "seed",
+    value: "path",
+    description:
+      "JSON file of organisations, spaces, projects, events and loyalty to create or replace at the start",
+    otherwise: "nothing is created",
+    schema: path,
+  }),
   demoFile: variable({
     name: "GRANDSTAND_DEMO_FILE",
     flag: "demo-file",
@@ -224,6 +233,7 @@ export interface Config {
   readonly identityLimits?: "on" | "off";
   readonly log: LogLevel | "silent";
   readonly metrics?: boolean;
+  readonly seed?: string;
   readonly demoFile?: string;
 }
 

@@ -28,7 +28,7 @@ class FileBlobs implements Blobs {
 
   async put(name: string, body: ReadableStream<Uint8Array>): Promise<BlobInfo> {
     const path = this.#path(name);
-    await mkdir(this.#directory, { recursive: true });
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     const part = join(this.#directory, `${randomUUID()}.part`);
     try {
       const size = await writeAll(part, body);
@@ -71,7 +71,7 @@ class FileBlobs implements Blobs {
 
 /** Writes the stream to a new file and returns its size once the bytes are on disk. */
 async function writeAll(path: string, body: ReadableStream<Uint8Array>): Promise<number> {
-  const file = await open(path, "wx");
+  const file = await open(path, "wx", 0o600);
   try {
     let size = 0;
     for await (const chunk of body) {

@@ -70,7 +70,8 @@ function replay(state: State, partition: string, effect: Effect): void {
       return;
     }
     case "score":
-      return replayScore(state, partition, effect);
+      replayScore(state, partition, effect);
+      return;
     case "unscore": {
       const [, key, member] = effect;
       const board = space.get("board", key);
@@ -79,7 +80,8 @@ function replay(state: State, partition: string, effect: Effect): void {
       return;
     }
     case "append":
-      return replayAppend(state, partition, effect);
+      replayAppend(state, partition, effect);
+      return;
     default:
       throw new TypeError(`The frame has an unknown effect ${JSON.stringify(effect)}`);
   }

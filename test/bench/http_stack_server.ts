@@ -56,7 +56,11 @@ async function grandstand(): Promise<string> {
   const logger =
     variant === "grandstand"
       ? silentLogger
-      : createJsonLogger({ write: createLogSink(createWriteStream("/dev/null")).write, level: "info", clock: Date.now });
+      : createJsonLogger({
+          write: createLogSink(createWriteStream("/dev/null")).write,
+          level: "info",
+          clock: Date.now,
+        });
   const platform = await createPlatform({
     store,
     logger,

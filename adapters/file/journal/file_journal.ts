@@ -38,7 +38,7 @@ class FileJournal implements Journal {
   }
 
   async open(client: JournalClient): Promise<void> {
-    await mkdir(this.#directory, { recursive: true });
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     const lock = await DirectoryLock.take(this.#directory);
     try {
       const recovered = await recover(this.#directory, frame => client.apply(frame));

@@ -18,7 +18,7 @@ export class LogFile {
 
   /** Creates a file with nothing but its header; the path must be free. */
   static async create(path: string): Promise<LogFile> {
-    const file = new LogFile(path, await open(path, "wx"), 0, 0);
+    const file = new LogFile(path, await open(path, "wx", 0o600), 0, 0);
     try {
       await file.#write(encodeLine(headerText));
     } catch (error) {

@@ -211,7 +211,7 @@ describe("a file journal", () => {
     const before = await written(directory, 3);
     const next = join(directory, "log-0000000002");
     // The next log was created, with its header or without, and then the process died.
-    for (const header of ["", (await readFile(before, "utf8")).split("\n", 1)[0] + "\n"]) {
+    for (const header of ["", `${(await readFile(before, "utf8")).split("\n", 1)[0]}\n`]) {
       await writeFile(next, header);
       await writeFile(join(directory, "snapshot-0000000002.partial"), "half a snap");
       await using store = await openFileStore(directory);
@@ -220,5 +220,13 @@ describe("a file journal", () => {
     await using store = await openFileStore(directory);
     await store.commit("p", { writes: [put("k3", "v3")] });
     assert.deepEqual((await values(store, 4)).map(Boolean), [true, true, true, true]);
+  });
+
+  it("can be read by its owner alone, for it may hold secrets", async context => {
+    const directory = await temporaryDirectory(context);
+    const inner = join(directory, "data");
+    const log = await written(inner, 1);
+    assert.equal((await stat(log)).mode & 0o777, 0o600);
+    assert.equal((await stat(inner)).mode & 0o777, 0o700);
   });
 });
