@@ -1,0 +1,71 @@
+import {
+  createPasswordHasher,
+  dummyHash,
+  type PasswordHasher,
+  systemRandom,
+  type Verification,
+} from "../../../../lib/auth/mod.ts";
+import { type Codes, codeCost, createCodes } from "../../../../lib/identity/mod.ts";
+import type { Store } from "../../../../lib/storage/mod.ts";
+import { quickKernels } from "../../../support/kernels.ts";
+import { testSecret } from "../../../support/platform.ts";
+
+export const project = "0c000000-0000-4000-8000-000000000001";
+export const otherProject = "0c000000-0000-4000-8000-000000000002";
+export const email = "fan@example.org";
+
+/** A hasher that remembers what it verified, and does something before each comparison. */
+export class WatchedHasher implements PasswordHasher {
+  readonly #inner: PasswordHasher = createPasswordHasher({
+    random: systemRandom,
+    kernels: quickKernels(),
+    cost: codeCost,
+  });
+  readonly id: string = this.#inner.id;
+  readonly #dummy: string = dummyHash(this.#inner);
+  hashed = 0;
+  /** Comparisons with a code that exists. */
+  compared = 0;
+  /** Comparisons with nothing. */
+  pretended = 0;
+  beforeVerify: () => Promise<void> = async () => {};
+
+  async hash(password: string): Promise<string> {
+    this.hashed++;
+    return await this.#inner.hash(password);
+  }
+
+  async verify(phc: string, password: string): Promise<Verification> {
+    if (phc === this.#dummy) this.pretended++;
+    else this.compared++;
+    await this.beforeVerify();
+    return await this.#inner.verify(phc, password);
+  }
+}
+
+/** Codes with short ways to use those of one address. */
+export interface CodesBench {
+  readonly codes: Codes;
+  readonly hasher: WatchedHasher;
+  issue(): Promise<string>;
+  redeem(code: string): Promise<boolean>;
+  /** Redeems a wrong code, or another one `times` times in turn. */
+  fail(times?: number): Promise<void>;
+}
+
+export function openCodes(store: Store, clock: () => number): CodesBench {
+  const hasher = new WatchedHasher();
+  const codes = createCodes({ store, secret: testSecret, hasher, clock, random: systemRandom });
+  const redeem = (code: string): Promise<boolean> => codes.redeem(project, "password", email, code);
+  return {
+    codes,
+    hasher,
+    redeem,
+    issue: () => codes.issue(project, "password", email),
+    async fail(times = 1) {
+      for (let time = 0; time < times; time++) {
+        if (await redeem("wrong")) throw new Error("A wrong code was taken");
+      }
+    },
+  };
+}

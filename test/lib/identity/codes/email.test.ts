@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { MasterSecret } from "../../../../lib/auth/mod.ts";
+import { emailHashKey, emailKey, normaliseEmail } from "../../../../lib/identity/mod.ts";
+import { testSecret } from "../../../support/platform.ts";
+import { otherProject, project } from "./_setup.ts";
+
+const key = emailHashKey(testSecret, project);
+
+describe("e-mail addresses", () => {
+  it("are one in any case of ASCII letters", () => {
+    assert.equal(normaliseEmail("Fan.One+Tag@Example.ORG"), "fan.one+tag@example.org");
+    assert.equal(emailKey(key, "FAN@example.org"), emailKey(key, "fan@EXAMPLE.org"));
+  });
+
+  it("stay apart where mail servers may tell them apart", () => {
+    const distinct = [
+      "kim@example.org",
+      // The Kelvin sign and the Turkish letters, which Unicode's folding makes one with ASCII letters.
+      "\u212aim@example.org",
+      "k\u0131m@example.org",
+      "k\u0130m@example.org",
+      // Full width.
+      "ｋim@example.org",
+      "k.im@example.org",
+      "kim+1@example.org",
+      " kim@example.org",
+    ];
+    assert.equal(new Set(distinct.map(normaliseEmail)).size, distinct.length);
+    assert.equal(new Set(distinct.map(address => emailKey(key, address))).size, distinct.length);
+  });
+
+  it("have a key of 64 hexadecimal digits that differs by project and secret", () => {
+    const other = new MasterSecret("some other secret that is long enough to be taken");
+    const keys = [
+      emailKey(key, "fan@example.org"),
+      emailKey(emailHashKey(testSecret, otherProject), "fan@example.org"),
+      emailKey(emailHashKey(other, project), "fan@example.org"),
+    ];
+    for (const one of keys) assert.match(one, /^[0-9a-f]{64}$/);
+    assert.equal(new Set(keys).size, 3);
+  });
+});
