@@ -37,15 +37,20 @@ export class Pool {
   readonly world: TestPlatform;
   readonly mails: Mail[];
   readonly kernels: CountingKernels;
+  /** Runs before every derivation, so that something may happen meanwhile. */
+  readonly hooks: { beforeDerive: () => Promise<void> };
   readonly merges: Merge[];
   readonly logged: string[];
   /** The token that the project's app carries. */
   readonly clientToken: string;
 
-  constructor(parts: Pick<Pool, "world" | "mails" | "kernels" | "merges" | "logged" | "clientToken">) {
+  constructor(
+    parts: Pick<Pool, "world" | "mails" | "kernels" | "hooks" | "merges" | "logged" | "clientToken">,
+  ) {
     this.world = parts.world;
     this.mails = parts.mails;
     this.kernels = parts.kernels;
+    this.hooks = parts.hooks;
     this.merges = parts.merges;
     this.logged = parts.logged;
     this.clientToken = parts.clientToken;
@@ -57,6 +62,9 @@ export class Pool {
     const merges: Merge[] = [];
     const logged: string[] = [];
     const kernels = quickKernels();
+    const hooks = { beforeDerive: async (): Promise<void> => {} };
+    const { scrypt: derive } = kernels;
+    if (derive === undefined) throw new Error("The kernels of tests have scrypt");
     const { identity, isLimited = false, mailer } = options;
     let now = (): number => 0;
     const onClock: OpenStore = clock => {
@@ -64,7 +72,13 @@ export class Pool {
       return open(clock);
     };
     const world = await openPlatform(onClock, {
-      passwordKernels: kernels,
+      passwordKernels: {
+        ...kernels,
+        async scrypt(input, cost) {
+          await hooks.beforeDerive();
+          return await derive(input, cost);
+        },
+      },
       mailer: mailer ?? { send: async mail => void mails.push(mail) },
       logger: { enabled: () => true, log: (_, event) => void logged.push(event) },
       ...(isLimited ? { http: { limiter: createMemoryLimiter({ clock: () => now() }) } } : {}),
@@ -73,7 +87,7 @@ export class Pool {
       seed: identity === undefined ? seed : seedWith(identity),
     });
     const clientToken = await world.platform.clientTokens.issue(ids.project);
-    return new Pool({ world, mails, kernels, merges, logged, clientToken });
+    return new Pool({ world, mails, kernels, hooks, merges, logged, clientToken });
   }
 
   register(email: string, more: object = {}): Promise<Answer> {
