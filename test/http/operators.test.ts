@@ -143,7 +143,7 @@ describeOnStores("operators", open => {
     const until = Math.floor(world.clock.now() / 1_000) + 60;
     const banned = await act("PUT", `/users/${userId}/ban`, { reason: "Abuse in chat", until });
     assert.deepEqual(banned.json.data, { userId, reason: "Abuse in chat", until });
-    assert.deepEqual(refusal(await members.profile(accessToken)), [403, "account_banned"]);
+    assert.deepEqual(refusal(await members.profile(accessToken)), [401, "session_revoked"]);
     const told = await members.login("sam@example.org", {}, here);
     assert.deepEqual(refusal(told), [403, "account_banned"]);
     assert.equal(told.json.data.until, until);
@@ -152,6 +152,7 @@ describeOnStores("operators", open => {
     assert.ok(!told.text.includes("chat"));
     world.clock.advance(60_000);
     assert.equal((await members.login("sam@example.org", {}, here)).status, 200);
+    assert.deepEqual(refusal(await members.profile(accessToken)), [401, "session_revoked"]);
     await act("PUT", `/users/${userId}/ban`, { reason: "Again" });
     assert.deepEqual(refusal(await members.login("sam@example.org", {}, here)), [403, "account_banned"]);
     assert.equal((await act("DELETE", `/users/${userId}/ban`)).status, 200);

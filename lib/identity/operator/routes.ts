@@ -138,7 +138,7 @@ function sessionRoutes(context: OperatorContext): AnyRoute[] {
 }
 
 function banRoutes(context: OperatorContext): AnyRoute[] {
-  const { users, usersWriter } = context;
+  const { users, sessions, usersWriter } = context;
   const common = {
     path: `${ofUser}/ban`,
     auth: usersWriter,
@@ -150,16 +150,18 @@ function banRoutes(context: OperatorContext): AnyRoute[] {
       ...common,
       method: "PUT",
       operation: "banUser",
-      summary: "Refuse a user at every identity operation, until a time or until the ban is lifted",
+      summary: "End the sessions of a user and refuse new ones, until a time or until the ban is lifted",
       body: { schema: BanBodySchema },
       responses: { 200: { description: "The ban", schema: BanSchema } },
       handle: call =>
         onUser(context, call, "operatorBan", async ({ userId }) => {
           const { reason, until = null } = call.body;
           const ban = { reason, until };
-          if ((await users.update(call.params.projectId, userId, user => ({ ...user, ban }))) === null) {
-            throw unknownUser();
-          }
+          const { projectId } = call.params;
+          const banned = await users.update(projectId, userId, user => ({ ...user, ban }));
+          if (banned === null) throw unknownUser();
+          // Where only sessions are asked for, the ban is known by their end.
+          await sessions.revokeAll(projectId, userId);
           return identityEnvelope({ userId, ...ban });
         }),
     }),
