@@ -19,6 +19,8 @@ export const anonymous: Selection = {
   provider: "anonymous",
 };
 export const deviceId = "0123abcd-0000-4000-8000-0000000000d1";
+/** Where clients call from, unless a test says otherwise. */
+export const clientAddress = "192.0.2.77";
 export const password = "correct horse battery";
 export const newPassword = "another fine secret";
 
@@ -95,12 +97,9 @@ export class Pool {
   }
 
   /** Logs in; `more` replaces or adds members of `data`. */
-  login(email: string, more: object = {}, address?: string): Promise<Answer> {
-    return this.world.call("/v1/user/login", {
-      method: "PUT",
-      body: { ...pool, data: { email, password, ...more } },
-      ...(address === undefined ? {} : { address }),
-    });
+  login(email: string, more: object = {}, address: string = clientAddress): Promise<Answer> {
+    const body = { ...pool, data: { email, password, ...more } };
+    return this.world.call("/v1/user/login", { method: "PUT", body, address });
   }
 
   /** The session record of a user who registers and logs in. */
@@ -124,17 +123,28 @@ export class Pool {
   }
 
   changePassword(token: string, data: object): Promise<Answer> {
-    return this.world.call("/v1/user/change-password", { method: "PUT", body: { ...pool, data }, token });
+    return this.world.call("/v1/user/change-password", {
+      method: "PUT",
+      body: { ...pool, data },
+      token,
+      address: clientAddress,
+    });
   }
 
   update(token: string, data: object): Promise<Answer> {
-    return this.world.call("/v1/user", { method: "PUT", body: { ...pool, data }, token });
+    return this.world.call("/v1/user", {
+      method: "PUT",
+      body: { ...pool, data },
+      token,
+      address: clientAddress,
+    });
   }
 
   forgot(email: string, token: string | null = this.clientToken): Promise<Answer> {
     return this.world.call("/v1/user/forgot-password", {
       method: "PUT",
       body: { ...pool, data: { email } },
+      address: clientAddress,
       ...(token === null ? {} : { token }),
     });
   }
@@ -147,6 +157,7 @@ export class Pool {
     const { token = this.clientToken } = more;
     return this.world.call("/v1/user/confirm-forgot-password", {
       body: { ...pool, data: { email, confirmationCode, password: more.password ?? newPassword } },
+      address: clientAddress,
       ...(token === null ? {} : { token }),
     });
   }
