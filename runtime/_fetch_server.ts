@@ -1,23 +1,39 @@
 import type { ClientInfo, Handler } from "../lib/http/mod.ts";
 import { type Gate, overloaded, peerAddress } from "./_gate.ts";
 
+/** Finds the peer's address. It is asked for only where a route needs it, because runtimes make a new object for it. */
+export type AddressFinder = () => string | undefined;
+
 /** How Bun and Deno call a server: with a real `Request`, for a real `Response`. */
-export type FetchServer = (request: Request, address: string | undefined) => Promise<Response>;
+export type FetchServer = (request: Request, findAddress: AddressFinder) => Promise<Response>;
 
 /** Puts the gate in front of a handler. */
 export function fetchServer(handler: Handler, gate: Gate): FetchServer {
-  const unknownClient: ClientInfo = { waitUntil: gate.waitUntil, framed: true };
-  return async (request, address) => {
+  return async (request, findAddress) => {
     if (!gate.enter()) {
       const { body, ...init } = overloaded();
       return new Response(body, init);
     }
     try {
-      const info =
-        address === undefined ? unknownClient : { ...unknownClient, address: peerAddress(address) };
-      return await handler(request, info);
+      return await handler(request, new Client(gate.waitUntil, findAddress));
     } finally {
       gate.leave();
     }
   };
+}
+
+class Client implements ClientInfo {
+  readonly framed = true;
+  readonly waitUntil: (work: Promise<unknown>) => void;
+  readonly #findAddress: AddressFinder;
+
+  constructor(waitUntil: Client["waitUntil"], findAddress: AddressFinder) {
+    this.waitUntil = waitUntil;
+    this.#findAddress = findAddress;
+  }
+
+  get address(): string | undefined {
+    const found = this.#findAddress();
+    return found === undefined ? undefined : peerAddress(found);
+  }
 }

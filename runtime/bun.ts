@@ -50,7 +50,7 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
     port,
     idleTimeout: idleSecondsMax,
     maxRequestBodySize: serverBodyBytesMax,
-    fetch: (request, bun) => answer(request, bun.requestIP(request)?.address),
+    fetch: (request, bun) => answer(request, () => bun.requestIP(request)?.address),
   });
   let stopped: Promise<boolean> | null = null;
   return {

@@ -44,7 +44,7 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
   const gate = new Gate(options);
   const answer = fetchServer(handler, gate);
   const server = Deno.serve({ hostname: host, port, onListen: () => {} }, (request, info) =>
-    answer(request, info.remoteAddr.hostname),
+    answer(request, () => info.remoteAddr.hostname),
   );
   let stopped: Promise<boolean> | null = null;
   return {

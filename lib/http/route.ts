@@ -12,7 +12,7 @@ import type { LimitRule } from "../storage/ports.ts";
 /** What the runtime knows of a request beside the request itself. */
 export interface ClientInfo {
   /** Address of the client as the entrypoint determined it. */
-  readonly address?: string;
+  readonly address?: string | undefined;
   /** The request's target as it was received, which spares the kit the making of the request's URL. */
   readonly target?: string;
   /** Lets work go on after the answer; without it the work is simply not awaited. */
