@@ -42,6 +42,7 @@ import {
   createClientTagger,
   createClientTokens,
   createCredentials,
+  createIdleUsers,
   createNoMailer,
   createPublicProfiles,
   createSessionGuard,
@@ -49,6 +50,8 @@ import {
   createSessions,
   createUsers,
   type ExchangeContext,
+  type IdleUsers,
+  type IdleUsersOptions,
   identityRoutes,
   type Merge,
   noAbuseControls,
@@ -146,6 +149,8 @@ export interface Platform {
   readonly loyalty: Loyalty;
   readonly sessions: Sessions;
   readonly spaceTokens: SpaceTokens;
+  /** Removes anonymous users who came once and never again. */
+  readonly idleUsers: IdleUsers;
   /** The trail of every attempt at an identity operation. */
   readonly audit: Audit;
   /** Resolves when the background work that requests left behind is done, boards included. */
@@ -201,6 +206,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     loyalty: parts.loyalty,
     sessions: parts.sessions,
     spaceTokens: parts.spaceTokens,
+    idleUsers: parts.idleUsers,
     audit: parts.audit,
     idle,
     close: idle,
@@ -242,6 +248,18 @@ function createParts(
     deliver: feeder.deliver,
   };
   const tokens = createTokens({ ring: keyRing, clock, random });
+  const users = createUsers(store);
+  const loyalty = createLoyalty({ store, directory, clock, feed });
+  const sessions = createSessions({
+    store,
+    tokens,
+    clock,
+    random,
+    publicUrl,
+    onReuse: (projectId, { userId, sid }) =>
+      options.logger?.log("warn", "refresh_token_reused", { projectId, userId, sessionId: sid }),
+  });
+  const isKept = keepsPoints({ directory, loyalty });
   return {
     store,
     directory,
@@ -249,17 +267,10 @@ function createParts(
     random,
     keyRing,
     apiKeys: createApiKeys({ store, secret, clock, random }),
-    users: createUsers(store),
+    users,
     records: createSessionRecords(secret),
-    sessions: createSessions({
-      store,
-      tokens,
-      clock,
-      random,
-      publicUrl,
-      onReuse: (projectId, { userId, sid }) =>
-        options.logger?.log("warn", "refresh_token_reused", { projectId, userId, sessionId: sid }),
-    }),
+    sessions,
+    idleUsers: createIdleUsers({ store, users, sessions, clock, isKept }),
     sessionGuard: createSessionGuard({ store, clock }),
     ...credentials({ ...options, random }),
     abuse: abuseControls(options),
@@ -271,7 +282,18 @@ function createParts(
     onMerge: options.identity?.onMerge ?? (() => {}),
     spaceTokens: createSpaceTokens({ tokens, publicUrl }),
     location: createLocation({ directory, ...(geo === undefined ? {} : { geo }) }),
-    loyalty: createLoyalty({ store, directory, clock, feed }),
+    loyalty,
+  };
+}
+
+/** Points are what a user's history of transactions tells of; a profile alone is made by looking at it. */
+function keepsPoints(from: Pick<Parts, "directory" | "loyalty">): IdleUsersOptions["isKept"] {
+  return async (projectId, { userId }) => {
+    const project = await from.directory.project(projectId);
+    if (project === null) return true;
+    const { organisationId, spaceId } = project;
+    const history = await from.loyalty.history({ organisationId, spaceId, projectId, userId }, {});
+    return history.length > 0;
   };
 }
 

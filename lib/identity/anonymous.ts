@@ -11,9 +11,9 @@ import type { Reply } from "../http/mod.ts";
 import { accountBanned, isBanned } from "./ban.ts";
 import type { IdentityContext } from "./context.ts";
 import { externalIdCharactersMax } from "./no_login.ts";
-import { type Operation, operation, UuidSchema } from "./operations.ts";
+import { type Operation, type OperationCall, operation, UuidSchema } from "./operations.ts";
 import { assertPresented, presentedInBody, speaksFor } from "./signature_demand.ts";
-import { loggedIn, type User, unixSeconds } from "./users.ts";
+import { isAnonymous, loggedIn, type User, unixSeconds } from "./users.ts";
 
 /** Longest `additionalId`, in characters. */
 export const additionalIdCharactersMax = 128;
@@ -51,11 +51,6 @@ const LoginSchema = v.object({
 /** How often a registration starts again because its device led to a user who is not anonymous any more. */
 export const deviceClaimsMax = 3;
 
-/** Whether the user is anonymous still: neither registered nor merged into an account. */
-export function isAnonymous({ provider, mergedInto }: User): boolean {
-  return provider === "anonymous" && mergedInto === undefined;
-}
-
 /**
  * Registers a device. Doing so again with the same `deviceId` and `additionalId`, also at the same time, answers the
  * same user with `isNew: false`.
@@ -71,6 +66,7 @@ export function registerAnonymous(context: IdentityContext): Operation {
       const { userId, externalId, signUp } = user;
       call.note({ userId });
       if (isBanned(user, clock())) throw accountBanned(user);
+      noteSeen(context, call, user);
       const timeStamp = unixSeconds(clock);
       const record = records.issue(projectId, { userId, externalId, deviceId, timeStamp, signUp });
       return {
@@ -132,13 +128,20 @@ export function loginAnonymous(context: IdentityContext): Operation {
       call.note({ userId: found.userId });
       const now = unixSeconds(clock);
       if (isBanned(found, clock())) throw accountBanned(found);
-      const user = await users.update(projectId, found.userId, old => loggedIn(old, deviceId, now));
-      if (user === null) throw rejected();
+      const user = await users.update(projectId, found.userId, old =>
+        isAnonymous(old) ? loggedIn(old, deviceId, now) : old,
+      );
+      if (user === null || !isAnonymous(user)) throw rejected();
+      noteSeen(context, call, user);
       const { userId, signUp } = user;
       const record = records.issue(projectId, { userId, externalId, deviceId, timeStamp: now, signUp });
       return { status: 200, json: { result: 1, message: "OK", data: record } };
     },
   });
+}
+
+function noteSeen({ background, idleUsers }: IdentityContext, call: OperationCall, { userId }: User): void {
+  background.run("note_seen", call.info, () => idleUsers.seen(call.project.id, userId));
 }
 
 function owns(user: User, deviceId: string): boolean {

@@ -7,6 +7,7 @@ import type { ClientTagger } from "./audit/tags.ts";
 import type { Background } from "./background.ts";
 import type { ClientTokens } from "./client_tokens.ts";
 import type { Credentials } from "./credentials.ts";
+import type { IdleUsers } from "./idle_users.ts";
 import type { Merge } from "./merge.ts";
 import type { SessionRecords } from "./session_records.ts";
 import type { SessionGuard } from "./sessions/guard.ts";
@@ -24,6 +25,7 @@ export interface IdentityContext extends Credentials {
   readonly audit: Audit;
   readonly tagClient: ClientTagger;
   readonly clientTokens: ClientTokens;
+  readonly idleUsers: IdleUsers;
   readonly mailer: Mailer;
   readonly background: Background;
   /** Told once of every anonymous user who logged in to an account. */

@@ -41,6 +41,14 @@ export {
 export * from "./codes/mod.ts";
 export type { IdentityContext } from "./context.ts";
 export { type Credentials, type CredentialsOptions, createCredentials } from "./credentials.ts";
+export {
+  createIdleUsers,
+  type IdleSweep,
+  type IdleUsers,
+  type IdleUsersOptions,
+  idleMsDefault,
+  idleSweepMax,
+} from "./idle_users.ts";
 export { emailClaimMsMax } from "./managed_pool/email_way.ts";
 export {
   codeCharactersMax,

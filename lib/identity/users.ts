@@ -63,6 +63,8 @@ export interface User {
   readonly ban?: Ban;
   /** The user that this one was merged into. */
   readonly mergedInto?: string;
+  /** Whether the user is about to be removed for having been idle; nothing leads to it any more. */
+  readonly isRetired?: true;
 }
 
 /** The providers whose users are stored. */
@@ -208,6 +210,11 @@ export function loggedIn(user: User, deviceId: string, now: number): User {
     loginHistory: [...user.loginHistory, now].slice(-loginHistoryMax),
     devices: [...others, device].slice(-devicesMax),
   };
+}
+
+/** Whether the user is anonymous still: not registered, not merged into an account and not retired. */
+export function isAnonymous({ provider, mergedInto, isRetired }: User): boolean {
+  return provider === "anonymous" && mergedInto === undefined && isRetired === undefined;
 }
 
 /** The clock's time in whole Unix seconds. */

@@ -6,11 +6,10 @@
 
 import type { Project } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { isAnonymous } from "../anonymous.ts";
 import type { IdentityContext } from "../context.ts";
 import type { OperationCall } from "../operations.ts";
 import { assertPresented, type Presented, speaksFor } from "../signature_demand.ts";
-import type { Account, User } from "../users.ts";
+import { type Account, isAnonymous, type User } from "../users.ts";
 import { claimEmail, emailWay, isSameEmail } from "./email_way.ts";
 
 /** What proves to be an anonymous user: both ids, and the signature of a session record where the project demands it. */

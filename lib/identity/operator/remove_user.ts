@@ -1,13 +1,13 @@
 import { normaliseEmail } from "../codes/email.ts";
-import type { IdentityContext } from "../context.ts";
-import type { User, Way } from "../users.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+import type { User, Users, Way } from "../users.ts";
 
 /**
  * Ends the sessions of a user, gives up every way to it and removes its records. What other areas keep under its id stays:
  * boards show the score without a name. The user's record goes last, so that an interrupted removal can be repeated.
  */
 export async function removeUser(
-  { users, sessions }: Pick<IdentityContext, "users" | "sessions">,
+  { users, sessions }: { readonly users: Users; readonly sessions: Sessions },
   projectId: string,
   user: User,
 ): Promise<void> {

@@ -1,0 +1,163 @@
+/** Anonymous users who came once and never again. */
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { afterEach, beforeEach, it } from "node:test";
+import { createUsers, idleMsDefault, idleSweepMax, type User } from "../../lib/identity/mod.ts";
+import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
+import { describeOnStores } from "../support/stores.ts";
+
+const anonymous = { projectId: ids.project, strategy: "simplified", provider: "anonymous" };
+
+interface Guest {
+  readonly userId: string;
+  readonly externalId: string;
+  readonly deviceId: string;
+  readonly isNew: boolean;
+}
+
+describeOnStores("idle anonymous users", open => {
+  let world: TestPlatform;
+  beforeEach(async () => {
+    world = await openPlatform(open);
+  });
+  afterEach(() => world.dispose());
+
+  async function register(deviceId: string = randomUUID()): Promise<Guest> {
+    const body = { ...anonymous, data: { deviceId, additionalId: "tv" } };
+    const { json } = await world.call("/v1/user", { body });
+    await world.platform.idle();
+    return json.data;
+  }
+  async function login({ externalId, deviceId }: Guest): Promise<Answer> {
+    const body = { ...anonymous, data: { externalId, deviceId } };
+    const answer = await world.call("/v1/user/login", { method: "PUT", body });
+    await world.platform.idle();
+    return answer;
+  }
+  const sweep = () => world.platform.idleUsers.sweep(ids.project);
+  const exists = async ({ userId }: Guest): Promise<boolean> =>
+    (await createUsers(world.store).byId(ids.project, userId)) !== null;
+
+  it("are removed once they have been idle for the time, and not a millisecond before", async () => {
+    const guest = await register();
+    world.clock.advance(idleMsDefault - 1);
+    assert.deepEqual(await sweep(), { removed: 0, kept: 0, isPartial: false });
+    world.clock.advance(1);
+    assert.deepEqual(await sweep(), { removed: 1, kept: 0, isPartial: false });
+    assert.equal(await exists(guest), false);
+    assert.equal((await login(guest)).status, 401);
+    assert.deepEqual(await sweep(), { removed: 0, kept: 0, isPartial: false });
+  });
+
+  it("leave their device free for a new user", async () => {
+    const guest = await register();
+    world.clock.advance(idleMsDefault);
+    await sweep();
+    const next = await register(guest.deviceId);
+    assert.equal(next.isNew, true);
+    assert.notEqual(next.userId, guest.userId);
+    assert.notEqual(next.externalId, guest.externalId);
+    assert.equal((await login(next)).status, 200);
+  });
+
+  it("are those who neither logged in nor registered again meanwhile", async () => {
+    const [idle, back, again] = [await register(), await register(), await register()];
+    world.clock.advance(idleMsDefault - 1_000);
+    assert.equal((await login(back)).status, 200);
+    assert.equal((await register(again.deviceId)).userId, again.userId);
+    world.clock.advance(1_000);
+    assert.deepEqual(await sweep(), { removed: 1, kept: 0, isPartial: false });
+    assert.deepEqual(await Promise.all([idle, back, again].map(exists)), [false, true, true]);
+    world.clock.advance(idleMsDefault);
+    assert.equal((await sweep()).removed, 2);
+  });
+
+  it("are kept where they have points, and looked at again when they have been idle once more", async () => {
+    const guest = await register();
+    const record = { ...guest, isNew: undefined };
+    const issued = await world.call("/api/auth/token", {
+      body: { type: "sessionRecord", projectId: ids.project, record },
+    });
+    const token: string = issued.json.data.accessToken;
+    const body = { action: "prediction", data: { outcome: "exact" } };
+    assert.equal((await world.call("/api/loyalty/action", { token, body })).status, 200);
+    world.clock.advance(idleMsDefault);
+    assert.deepEqual(await sweep(), { removed: 0, kept: 1, isPartial: false });
+    assert.deepEqual(await sweep(), { removed: 0, kept: 0, isPartial: false });
+    assert.equal((await login(guest)).status, 200);
+    world.clock.advance(idleMsDefault);
+    assert.deepEqual(await sweep(), { removed: 0, kept: 1, isPartial: false });
+  });
+
+  it("are removed where they only looked at their empty profile", async () => {
+    const guest = await register();
+    const record = { ...guest, isNew: undefined };
+    const issued = await world.call("/api/auth/token", {
+      body: { type: "sessionRecord", projectId: ids.project, record },
+    });
+    await world.call("/api/loyalty/profile", { token: issued.json.data.accessToken });
+    world.clock.advance(idleMsDefault);
+    assert.equal((await sweep()).removed, 1);
+  });
+
+  it("are nobody who has credentials or was merged into somebody", async () => {
+    const users = createUsers(world.store);
+    const guests = [await register(), await register()];
+    const changes: ((user: User) => User)[] = [
+      user => ({ ...user, provider: "managedPool" }),
+      user => ({ ...user, mergedInto: "somebody" }),
+    ];
+    for (const [index, change] of changes.entries()) {
+      await users.update(ids.project, guests[index]?.userId ?? "", change);
+    }
+    world.clock.advance(idleMsDefault);
+    assert.deepEqual(await sweep(), { removed: 0, kept: 0, isPartial: false });
+    assert.deepEqual(await Promise.all(guests.map(exists)), [true, true]);
+  });
+
+  it("are removed by a later sweep where one was interrupted", async () => {
+    const guest = await register();
+    await createUsers(world.store).update(ids.project, guest.userId, user => ({ ...user, isRetired: true }));
+    assert.equal((await login(guest)).status, 401);
+    const next = await register(guest.deviceId);
+    assert.notEqual(next.userId, guest.userId);
+    world.clock.advance(idleMsDefault);
+    assert.equal((await sweep()).removed, 2);
+    assert.equal(await exists(guest), false);
+  });
+
+  it("are told from those who come back at the same moment: nobody holds a record that leads nowhere", async () => {
+    const guests = await Promise.all(Array.from({ length: 24 }, () => register()));
+    world.clock.advance(idleMsDefault);
+    const [answers] = await Promise.all([Promise.all(guests.map(login)), sweep(), sweep()]);
+    await sweep();
+    for (const [index, answer] of answers.entries()) {
+      const guest = guests[index];
+      assert.ok(guest !== undefined);
+      assert.equal(await exists(guest), answer.status === 200, String(answer.status));
+      if (answer.status === 401) assert.equal((await register(guest.deviceId)).isNew, true);
+    }
+  });
+
+  it("are looked at up to a bound in one sweep, which says that there may be more", async () => {
+    const { idleUsers } = world.platform;
+    const many = Array.from({ length: idleSweepMax + 1 }, () => randomUUID());
+    await Promise.all(many.map(userId => idleUsers.seen(ids.project, userId)));
+    world.clock.advance(idleMsDefault);
+    assert.deepEqual(await sweep(), { removed: 0, kept: 0, isPartial: true });
+    assert.deepEqual(await sweep(), { removed: 0, kept: 0, isPartial: false });
+  });
+
+  it("are those of the project that is swept", async () => {
+    await register();
+    world.clock.advance(idleMsDefault);
+    const other = await world.platform.idleUsers.sweep(ids.otherProject);
+    assert.deepEqual(other, { removed: 0, kept: 0, isPartial: false });
+    assert.equal(
+      (await world.platform.idleUsers.sweep(ids.project, { idleMs: idleMsDefault + 1 })).removed,
+      0,
+    );
+    assert.equal((await sweep()).removed, 1);
+  });
+});
