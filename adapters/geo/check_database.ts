@@ -91,7 +91,7 @@ export async function checkDatabase(
 /** Answers the names that members of the values have. */
 async function checkValues(
   data: Section,
-  { offsets, pause }: { readonly offsets: ReadonlySet<number>; readonly pause: () => Promise<void> },
+  { offsets, pause }: { readonly offsets: readonly number[]; readonly pause: () => Promise<void> },
 ): Promise<ReadonlySet<string>> {
   const names = new Set<string>();
   let checkedBytes = 0;

@@ -9,7 +9,7 @@ import { countryOf } from "./country_record.ts";
 import { UnusableDatabaseError } from "./unusable_database.ts";
 
 /** Number of addresses whose countries are remembered. */
-export const cachedAddressesMax = 16_384;
+export const cachedAddressesMax = 32_768;
 /** Number of decoded parts of records that are kept; a database of countries has some thousands. */
 export const cachedPartsMax = 8_192;
 
@@ -77,9 +77,11 @@ function finder(reader: Reader<Response>): (address: string) => CountryResult | 
     if (plain === null || (isIpv4Only && plain.includes(":"))) return null;
     const record: unknown = reader.get(plain);
     if (typeof record !== "object" || record === null) return null;
-    const known = countries.get(record) ?? { country: countryOf(record) };
-    countries.set(record, known);
-    return known.country;
+    const known = countries.get(record);
+    if (known !== undefined) return known.country;
+    const country = countryOf(record);
+    countries.set(record, { country });
+    return country;
   };
 }
 

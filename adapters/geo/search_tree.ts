@@ -7,8 +7,8 @@
 import type { Buffer } from "node:buffer";
 import { UnusableDatabaseError } from "./unusable_database.ts";
 
-/** Nodes that are checked before other work gets its turn: below a millisecond's worth. */
-export const nodesPerTurn = 65_536;
+/** Nodes that are checked before other work gets its turn: less than a millisecond's worth. */
+export const nodesPerTurn = 16_384;
 
 /** Bytes between the tree and the data. */
 export const separatorBytes = 16;
@@ -37,35 +37,47 @@ export function treeBytes({ nodeCount, recordBits }: TreeShape): number {
  *
  * @throws {UnusableDatabaseError} A record of the tree leads nowhere.
  */
-export async function dataOffsets(tree: Tree, pause: () => Promise<void>): Promise<ReadonlySet<number>> {
+export async function dataOffsets(tree: Tree, pause: () => Promise<void>): Promise<readonly number[]> {
   const { nodeCount, dataBytes } = tree;
   const read = recordReader(tree);
-  const offsets = new Set<number>();
+  const offsets: number[] = [];
+  const isKnown = new Uint8Array(Math.ceil(dataBytes / 8));
+  function note(value: number, node: number): void {
+    if (value <= nodeCount) return;
+    const offset = value - nodeCount - separatorBytes;
+    const known = offset < 0 ? undefined : isKnown[offset >> 3];
+    if (known === undefined || offset >= dataBytes) {
+      throw new UnusableDatabaseError(`it is damaged: node ${node} leads outside the data`);
+    }
+    const bit = 1 << (offset & 7);
+    if ((known & bit) !== 0) return;
+    isKnown[offset >> 3] = known | bit;
+    offsets.push(offset);
+  }
   for (let node = 0; node < nodeCount; node++) {
     if (node % nodesPerTurn === nodesPerTurn - 1) await pause();
-    for (const side of [0, 1]) {
-      const value = read(node, side);
-      if (value <= nodeCount) continue;
-      const offset = value - nodeCount - separatorBytes;
-      if (offset < 0 || offset >= dataBytes) {
-        throw new UnusableDatabaseError(`it is damaged: node ${node} leads outside the data`);
-      }
-      offsets.add(offset);
-    }
+    note(read.left(node), node);
+    note(read.right(node), node);
   }
   return offsets;
 }
 
-function recordReader({ bytes, recordBits }: Tree): (node: number, side: number) => number {
-  const nodeBytes = recordBits / 4;
-  if (recordBits === 24) return (node, side) => bytes.readUIntBE(node * nodeBytes + side * 3, 3);
-  if (recordBits === 32) return (node, side) => bytes.readUInt32BE(node * nodeBytes + side * 4);
-  return (node, side) => {
-    const start = node * nodeBytes;
-    const middle = bytes.readUInt8(start + 3);
-    // The byte in the middle holds the highest four bits of both records.
-    return side === 0
-      ? (middle >> 4) * 2 ** 24 + bytes.readUIntBE(start, 3)
-      : (middle & 15) * 2 ** 24 + bytes.readUIntBE(start + 4, 3);
-  };
+/** Reads four bytes at once and takes what belongs to the record. */
+function recordReader({ bytes, recordBits }: Tree): Record<"left" | "right", (node: number) => number> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  switch (recordBits) {
+    case 24:
+      return {
+        left: node => view.getUint32(node * 6) >>> 8,
+        right: node => view.getUint32(node * 6 + 2) & 0xff_ffff,
+      };
+    case 28:
+      // The byte in the middle holds the highest four bits of both records.
+      return {
+        left: node => (view.getUint32(node * 7) >>> 8) | ((view.getUint8(node * 7 + 3) >> 4) << 24),
+        right: node => view.getUint32(node * 7 + 3) & 0xfff_ffff,
+      };
+    default:
+      return { left: node => view.getUint32(node * 8), right: node => view.getUint32(node * 8 + 4) };
+  }
 }

@@ -5,7 +5,7 @@
 
 import { parseNetwork } from "../../lib/auth/mod.ts";
 
-/** What a database holds. A `Uint8Array` among the values is written as it is. */
+/** What a database holds. A `Uint8Array` among the values is written as it is; one record of many networks once. */
 export interface DatabaseSketch {
   /** Records by network, in CIDR notation. */
   readonly networks: Readonly<Record<string, unknown>>;
@@ -31,10 +31,14 @@ export function buildDatabase(sketch: DatabaseSketch): Buffer {
   const root: Node = [null, null];
   const parts: Buffer[] = [Buffer.from(data)];
   let offset = data.length;
+  const written = new Map<unknown, number>();
   for (const [network, record] of Object.entries(networks)) {
+    const known = written.get(record);
+    insert(root, bitsOf(network, ipVersion), known ?? offset);
+    if (known !== undefined) continue;
     const encoded = encodeValue(record);
-    insert(root, bitsOf(network, ipVersion), offset);
     parts.push(encoded);
+    written.set(record, offset);
     offset += encoded.length;
   }
   const nodes = collect(root);
@@ -121,7 +125,7 @@ function insert(root: Node, bits: readonly number[], offset: number): void {
 
 function collect(root: Node): readonly Node[] {
   const nodes = [root];
-  for (const node of nodes) nodes.push(...node.filter(child => Array.isArray(child)));
+  for (const node of nodes) for (const child of node) if (Array.isArray(child)) nodes.push(child);
   return nodes;
 }
 

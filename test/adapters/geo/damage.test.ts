@@ -231,9 +231,11 @@ describe("a damaged file", { timeout: 120_000 }, () => {
   });
 
   it("leaves the others their turn while it is checked", async () => {
-    const record = { country_code: "DE", other: "x".repeat(2_000) };
     const many = Object.fromEntries(
-      Array.from({ length: 1_000 }, (_, index) => [`10.${index >> 8}.${index & 255}.0/24`, record]),
+      Array.from({ length: 1_000 }, (_, index) => [
+        `10.${index >> 8}.${index & 255}.0/24`,
+        { country_code: "DE", other: "x".repeat(2_000) },
+      ]),
     );
     let pauses = 0;
     const pause = async (): Promise<void> => {
