@@ -6,6 +6,8 @@ import {
   sessionAgeMsMax,
   sessionIdleMsMax,
 } from "../../../../lib/identity/mod.ts";
+import { confirmRule } from "../../../../lib/identity/sessions/rules.ts";
+import { decide } from "../../../../lib/storage/mod.ts";
 import { describeOnPairs } from "./_stores.ts";
 import {
   asking,
@@ -121,6 +123,15 @@ describeOnPairs("a refresh", open => {
     assert.equal(await client.refresh(), 2);
   });
 
+  it("can be asked for again although the answer of the one before was used", async () => {
+    const client = await login(world.first, await world.user());
+    await client.refresh();
+    await client.use();
+    await client.copy().refresh();
+    world.clock.advance(refreshGraceMsMax + 1);
+    assert.equal(await client.refresh(), 2);
+  });
+
   it("whose answer was lost for longer than a day needs a new login", async () => {
     const client = await login(world.first, await world.user());
     await client.copy().refresh();
@@ -149,6 +160,17 @@ describeOnPairs("a refresh", open => {
     world.clock.advance(refreshGraceMsMax + 1);
     await assert.rejects(mixed.refresh(), withCode("refresh_token_reused"));
     world.reused.length = 0;
+  });
+
+  it("is not taken for answered by an access token from before it, whatever comes in between", async () => {
+    const user = await world.user();
+    const client = await login(world.first, user);
+    const { sid } = (await client.use()).session;
+    await client.copy().refresh();
+    // As if the request had found the session right before the refresh.
+    await decide(world.second.store, `p:${project.id}:user:${user.userId}`, confirmRule(sid, 0));
+    world.clock.advance(refreshGraceMsMax + 1);
+    assert.equal(await client.refresh(), 1);
   });
 
   it("works with an access token that expired long ago", async () => {

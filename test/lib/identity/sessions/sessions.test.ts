@@ -146,6 +146,17 @@ describeOnPairs("sessions", open => {
     assert.equal(await isAlive(await login(world.first, user)), true);
   });
 
+  it("end all even where one is not listed", async () => {
+    const user = await world.user();
+    const client = await login(world.first, user);
+    await world.first.store.commit(`p:${project.id}:user:${user.userId}`, {
+      writes: [{ type: "unscore", key: "sessions", member: sidOf(client) }],
+    });
+    assert.equal(await world.second.sessions.revokeAll(project.id, user.userId), 0);
+    assert.equal(await isAlive(client), false);
+    await assert.rejects(client.refresh(), withCode("session_revoked"));
+  });
+
   it("that open while all end are over or listed, never alive and unlisted", async () => {
     for (let round = 0; round < 10; round++) {
       const user = await world.user();
