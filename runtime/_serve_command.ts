@@ -6,6 +6,7 @@ import type { GeoReader } from "../lib/location/mod.ts";
 import {
   createPlatform,
   type DemoIds,
+  type IdentityOptions,
   type Platform,
   type PlatformOptions,
   seedDemo,
@@ -105,7 +106,14 @@ async function platformOptions(
     ...(geo === null ? {} : { geo }),
     ...(defaultSpaceId === undefined ? {} : { defaultSpaceId }),
     ...(signatureAlgorithm === undefined ? {} : { signatureAlgorithm }),
-    ...(config.identityLimits === "off" ? { identity: { limits: "off" } } : {}),
+    identity: identityOptions(config),
+  };
+}
+
+function identityOptions({ identityLimits, passwordHash }: Config): IdentityOptions {
+  return {
+    ...(identityLimits === "off" ? { limits: "off" } : {}),
+    ...(passwordHash === undefined ? {} : { passwordHash }),
   };
 }
 

@@ -22,6 +22,8 @@ import {
 import {
   createClientAddress,
   MasterSecret,
+  type PasswordAlgorithm,
+  passwordAlgorithms,
   type SignatureAlgorithm,
   signatureAlgorithms,
 } from "../lib/auth/mod.ts";
@@ -137,6 +139,15 @@ const definitions = {
     otherwise: "EdDSA",
     schema: picklist(signatureAlgorithms, `one of ${signatureAlgorithms.join(", ")}`),
   }),
+  passwordHash: variable({
+    name: "GRANDSTAND_PASSWORD_HASH",
+    flag: "password-hash",
+    value: passwordAlgorithms.join("|"),
+    description:
+      "Hashes new passwords; argon2id needs Node 24.7 or Bun. Passwords hashed by either stay valid",
+    otherwise: "scrypt",
+    schema: picklist(passwordAlgorithms, `one of ${passwordAlgorithms.join(", ")}`),
+  }),
   trustedProxies: variable({
     name: "GRANDSTAND_TRUSTED_PROXIES",
     flag: "trusted-proxies",
@@ -227,6 +238,7 @@ export interface Config {
   readonly secret?: string;
   readonly defaultSpaceId?: string;
   readonly signatureAlgorithm?: SignatureAlgorithm;
+  readonly passwordHash?: PasswordAlgorithm;
   readonly trustedProxies?: readonly string[];
   readonly corsOrigins?: "*" | readonly string[];
   readonly geoip?: string;
