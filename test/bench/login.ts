@@ -1,0 +1,163 @@
+/**
+ * What users with a password cost: logins beside the key derivation alone, other requests during a storm of logins, and
+ * a check and a profile with a token seen before beside a bare server that answers the same bytes. In memory.
+ *
+ *     node --import tsx test/bench/login.ts [rounds]
+ *
+ * A login's cost is the processor time of all threads of the process, since that hardly depends on what else the machine
+ * does. Latencies do depend on it: quiet and stormy periods take turns, and the machine's load stands beside them.
+ *
+ * @module
+ */
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { nativeKernels } from "../../adapters/native/mod.ts";
+import { createPasswordHasher, systemRandom } from "../../lib/auth/mod.ts";
+import type { Batch, Partition } from "../../lib/storage/mod.ts";
+import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
+import { bundleForBench, canMeasure, compare, median, ratio, table } from "./harness.ts";
+import { checkLatencies, percentile, stormOfLogins } from "./login_load.ts";
+
+const rounds = Number(process.argv[2] ?? 3);
+const loginsPerRound = 8;
+const periodMs = 4_000;
+const pool = { projectId: ids.project, strategy: "email", provider: "managedPool" };
+const credentials = { email: "ann@example.com", password: "correct horse battery" };
+const deviceId = "0123abcd-0000-4000-8000-00000000000d";
+const login = { method: "PUT", body: { ...pool, data: { ...credentials, deviceId } } };
+/** Whoever logs in during a storm is somebody else: a user keeps some sessions only, and the token's must stay. */
+const stranger = { ...credentials, email: "bob@example.com" };
+const paths = {
+  check: `/v1/user/check?${new URLSearchParams({ ...pool, deviceId })}`,
+  profile: `/v1/user?${new URLSearchParams(pool)}`,
+};
+
+interface Prepared {
+  readonly world: TestPlatform;
+  readonly commits: readonly (readonly [Partition, Batch])[];
+  readonly token: string;
+}
+
+/** A platform with one user, and every commit that made it, so that servers can start from the same data. */
+async function prepare(): Promise<Prepared> {
+  const commits: (readonly [Partition, Batch])[] = [];
+  const world = await openPlatform(
+    async clock => {
+      const store = createMemoryStore({ clock });
+      const { commit } = store;
+      store.commit = async (partition, batch) => {
+        const committed = await commit.call(store, partition, batch);
+        if (committed.ok) commits.push([partition, { writes: batch.writes }]);
+        return committed;
+      };
+      return store;
+    },
+    { clock: Date.now, passwordKernels: nativeKernels() },
+  );
+  for (const data of [credentials, stranger]) await world.call("/v1/user", { body: { ...pool, data } });
+  const token: string = (await world.call("/v1/user/login", login)).json.data.accessToken;
+  await world.call(paths.check, { token });
+  await world.platform.idle();
+  return { world, commits: [...commits], token };
+}
+
+/** Processor time of this process per piece of work, in ms. */
+async function cpuMs(count: number, work: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage();
+  for (let done = 0; done < count; done++) await work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000 / count;
+}
+
+async function measureLogins(world: TestPlatform): Promise<void> {
+  const hasher = createPasswordHasher({ random: systemRandom, kernels: nativeKernels() });
+  const phc = await hasher.hash(credentials.password);
+  const derive = (): Promise<unknown> => hasher.verify(phc, credentials.password);
+  const logIn = async (): Promise<void> => {
+    const { status } = await world.call("/v1/user/login", login);
+    if (status !== 200) throw new Error(`A login answered ${status}`);
+  };
+  const samples: { kdf: number; login: number }[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const isForward = round % 2 === 0;
+    const first = await cpuMs(loginsPerRound, isForward ? derive : logIn);
+    const second = await cpuMs(loginsPerRound, isForward ? logIn : derive);
+    samples.push(isForward ? { kdf: first, login: second } : { kdf: second, login: first });
+  }
+  const kdf = median(samples.map(one => one.kdf));
+  const perLogin = median(samples.map(one => one.login));
+  const share = median(samples.map(one => one.kdf / one.login));
+  console.log(`\nlogins (${hasher.id}), median of ${rounds} rounds of ${loginsPerRound}\n`);
+  console.log(`| | processor ms | per core second |\n|---|---|---|`);
+  console.log(`| key derivation alone | ${kdf.toFixed(1)} | ${(1_000 / kdf).toFixed(2)} |`);
+  console.log(`| login | ${perLogin.toFixed(1)} | ${(1_000 / perLogin).toFixed(2)} |`);
+  console.log(`\nlogin rate / derivation rate: ${share.toFixed(3)} (bar: at least 0.9)`);
+}
+
+async function measureStorm(server: string, scene: string, token: string): Promise<void> {
+  const child = spawn(process.execPath, [server, scene], { stdio: ["ignore", "pipe", "inherit"] });
+  process.once("exit", () => child.kill("SIGKILL"));
+  try {
+    const url = await new Promise<string>((resolve, reject) => {
+      child.once("exit", code => reject(new Error(`The server ended with ${code}`)));
+      child.stdout.once("data", (chunk: Buffer) => resolve(chunk.toString().trim().replace(/\/$/, "")));
+    });
+    const target = { url: `${url}${paths.check}`, token, periodMs };
+    await checkLatencies(target);
+    const samples: { quiet: number; storm: number; logins: number }[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const quiet = percentile(await checkLatencies(target), 99);
+      const storm = stormOfLogins(`${url}/v1/user/login`, { ...pool, data: stranger });
+      const stormy = percentile(await checkLatencies(target), 99);
+      samples.push({ quiet, storm: stormy, logins: (await storm.stop()) / (periodMs / 1_000) });
+    }
+    const loads = loadavg().map(load => load.toFixed(1));
+    console.log(`\nGET /v1/user/check, p99 in ms, machine load ${loads.join(" ")}\n`);
+    console.log("| round | quiet | during logins | ratio | logins/s |\n|---|---|---|---|---|");
+    for (const [round, { quiet, storm, logins }] of samples.entries()) {
+      const cells = [quiet.toFixed(2), storm.toFixed(2), (storm / quiet).toFixed(2), logins.toFixed(1)];
+      console.log(`| ${round + 1} | ${cells.join(" | ")} |`);
+    }
+    const worse = median(samples.map(({ quiet, storm }) => storm / quiet));
+    console.log(`\np99 during logins / p99 quiet: ${worse.toFixed(2)} (bar: at most 3)`);
+  } finally {
+    child.kill("SIGKILL");
+  }
+}
+
+const bench = (name: string): Promise<string> =>
+  bundleForBench(fileURLToPath(new URL(name, import.meta.url)));
+const folder = mkdtempSync(join(tmpdir(), "grandstand-login-"));
+try {
+  const { world, commits, token } = await prepare();
+  const answers: Record<string, string> = {};
+  for (const path of Object.values(paths)) answers[path] = (await world.call(path, { token })).text;
+  const scene = join(folder, "scene.json");
+  writeFileSync(scene, JSON.stringify({ commits, answers }));
+  await measureLogins(world);
+  await world.dispose();
+  await measureStorm(await bench("./login_server.ts"), scene, token);
+  if (canMeasure()) {
+    const server = await bench("./http_stack_server.ts");
+    const variants = ["bare", "grandstand"];
+    const servers = variants.map(name => ({
+      name,
+      command: [process.execPath, server, name, scene] as const,
+    }));
+    for (const [name, path] of Object.entries(paths)) {
+      const headers = { authorization: `Bearer ${token}` };
+      const rows = await compare(servers, { path, headers }, { rounds, repeats: 1 });
+      console.log(`\nGET ${name}\n\n${table(rows)}`);
+      console.log(`\nbare / grandstand: ${ratio(rows, "grandstand", "bare").toFixed(2)} (bar: at least 0.5)`);
+    }
+  } else {
+    console.log("Cannot measure check and profile: this needs Linux and wrk");
+  }
+} finally {
+  rmSync(folder, { recursive: true });
+}
