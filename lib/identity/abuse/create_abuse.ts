@@ -35,16 +35,14 @@ export function createAbuse(options: AbuseOptions): Abuse {
   };
   let isAddressMissed = false;
 
-  function clientOf({ projectId, address }: AttemptFacts): string {
-    if (address !== undefined) return networkTag(address, clientNetworkBits) ?? address.toWellFormed();
-    if (!isAddressMissed) {
-      isAddressMissed = true;
-      logger.log("warn", "client_address_missing", {
-        projectId,
-        consequence: "all clients of a project share one allowance: hand `info.address` to the handler",
-      });
-    }
-    return "";
+  function warnWithoutAddress({ counts }: AbusePolicy, { projectId, address }: AttemptFacts): void {
+    const isCounted = counts.some(({ by }) => by === "address" || by === "pair");
+    if (address !== undefined || !isCounted || isAddressMissed) return;
+    isAddressMissed = true;
+    logger.log("warn", "client_address_missing", {
+      projectId,
+      consequence: "all clients of a project share one allowance: hand `info.address` to the handler",
+    });
   }
 
   function subjectOf(action: AbuseAction, by: AbuseSubject, facts: AttemptFacts): string {
@@ -68,6 +66,7 @@ export function createAbuse(options: AbuseOptions): Abuse {
     async attempt(action, facts) {
       const policy = policies[action];
       if (policy === "off") return "go";
+      warnWithoutAddress(policy, facts);
       for (const count of policy.counts) {
         const spent = await spend(action, count, facts).catch((error: unknown) => {
           if (error instanceof TypeError) throw error;
@@ -84,9 +83,7 @@ export function createAbuse(options: AbuseOptions): Abuse {
     async clear(facts, scope = "pair") {
       const policy = policies.login;
       if (policy === "off") return;
-      const cleared = policy.counts.filter(
-        ({ by }) => (by === "pair" && facts.address !== undefined) || (by === "account" && by === scope),
-      );
+      const cleared = policy.counts.filter(({ by }) => by === "pair" || (by === "account" && scope === by));
       const resets = cleared.map(({ by, rules }) => limiter.reset(subjectOf("login", by, facts), rules));
       for (const result of await Promise.allSettled(resets)) {
         if (result.status === "rejected") {
@@ -95,6 +92,11 @@ export function createAbuse(options: AbuseOptions): Abuse {
       }
     },
   };
+}
+
+/** What stands for the client: its network, the address as it came where that is none, "" where it is unknown. */
+function clientOf({ address = "" }: AttemptFacts): string {
+  return networkTag(address, clientNetworkBits) ?? address.toWellFormed();
 }
 
 function accountOf({ email, userId }: AttemptFacts): string {
