@@ -1,10 +1,12 @@
 import { serve } from "@hono/node-server";
 import { createPlatform, MasterSecret } from "grandstand";
 import { createMemoryStore } from "grandstand/memory";
+import { nativeKernels } from "grandstand/native";
 import { Hono } from "hono";
 
 const secret = new MasterSecret(process.env.GRANDSTAND_SECRET ?? "");
-const platform = await createPlatform({ store: createMemoryStore(), secret });
+const passwordKernels = nativeKernels();
+const platform = await createPlatform({ store: createMemoryStore(), secret, passwordKernels });
 const app = new Hono();
 app.get("/", c => c.text("our own page"));
 app.all("*", c => platform.fetch(c.req.raw));
