@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import { createMemoryLimiter } from "../../adapters/memory/mod.ts";
-import { silentLogger } from "../../lib/http/mod.ts";
+import { type Logger, silentLogger } from "../../lib/http/mod.ts";
 import {
   createAudit,
   createSessionRecords,
@@ -29,8 +29,14 @@ const managed = { projectId: ids.project, strategy: "email", provider: "managedP
 
 describeOnStores("sessions over HTTP", open => {
   let world: TestPlatform;
+  let warnings: unknown[];
   beforeEach(async () => {
-    world = await openPlatform(open);
+    warnings = [];
+    const logger: Logger = {
+      enabled: () => true,
+      log: (level, event, fields) => void (level === "warn" && warnings.push([event, fields])),
+    };
+    world = await openPlatform(open, { logger });
   });
   afterEach(() => world.dispose());
 
@@ -130,7 +136,7 @@ describeOnStores("sessions over HTTP", open => {
     assert.equal(over.headers.get("www-authenticate"), 'Bearer error="invalid_token"');
   });
 
-  it("tell the trail who refreshed, also where a stolen token was refused", async () => {
+  it("tell trail and log who refreshed, also where a stolen token was refused", async () => {
     const user = await newUser();
     const { session, tokens } = await openSession(user);
     await refresh((await refresh(tokens)).json.data);
@@ -147,6 +153,8 @@ describeOnStores("sessions over HTTP", open => {
         ["refresh", "ok", session.sid],
       ],
     );
+    const told = { projectId: ids.project, userId: user.userId, sessionId: session.sid };
+    assert.deepEqual(warnings, [["refresh_token_reused", told]]);
   });
 
   it("of banned users are not refreshed, but can be ended", async () => {

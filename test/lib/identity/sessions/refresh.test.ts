@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
+import { createRandom } from "../../../../adapters/conformance/random.ts";
 import {
   refreshGraceMsMax,
   refreshRetryMsMax,
@@ -171,6 +172,27 @@ describeOnPairs("a refresh", open => {
     await decide(world.second.store, `p:${project.id}:user:${user.userId}`, confirmRule(sid, 0));
     world.clock.advance(refreshGraceMsMax + 1);
     assert.equal(await client.refresh(), 1);
+  });
+
+  it("never fails a client that loses answers, comes late, or asks with many tabs at once", async () => {
+    const random = createRandom(20_250_615);
+    const client = await login(world.first, await world.user());
+    const steps: (() => unknown)[] = [
+      () => client.refresh(),
+      () => client.copy(world.second).refresh(),
+      () => Promise.all([client.copy(world.second).refresh(), client.copy().refresh(), client.refresh()]),
+      () => world.clock.advance(random.integer(60_000)),
+      () => world.clock.advance(random.integer(23 * 3_600_000)),
+      // An access token that is still good may be used; an expired one is not.
+      () => client.use().catch(withCode("token_expired")),
+    ];
+    for (let number = 0; number < 300; number++) {
+      const before = world.clock.now();
+      await random.pick(steps)();
+      // Whatever was lost is asked for again within a day.
+      if (world.clock.now() > before || random.chance(0.3)) await client.refresh();
+    }
+    assert.deepEqual(world.reused, []);
   });
 
   it("works with an access token that expired long ago", async () => {
