@@ -34,6 +34,8 @@ const CountriesSchema = v.pipe(
 
 const SectionSchema = v.optional(
   v.pipe(
+    // An object schema takes a list for an object without members.
+    v.custom<object>(value => !Array.isArray(value), "Expected an object"),
     v.strictObject({
       allow: v.exactOptional(CountriesSchema),
       deny: v.exactOptional(CountriesSchema),
