@@ -23,6 +23,7 @@ export {
 export type { Audit, AuditEntry, AuditFacts, AuditPage, AuditPageOptions } from "./audit/audit.ts";
 export { type AuditOptions, createAudit } from "./audit/create_audit.ts";
 export { auditLogs, projectEntriesMax, userEntriesMax } from "./audit/places.ts";
+export { refusalKindsMax, refusalQuietMs } from "./audit/refusals.ts";
 export {
   auditNetworkBits,
   type ClientTagger,

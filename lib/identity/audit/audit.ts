@@ -49,7 +49,7 @@ export interface AuditPage {
 export interface Audit {
   /**
    * Records in the background; bounded, and never fails or delays a request. The entry goes to the trail of the project,
-   * and to that of its user unless the user `isGone`.
+   * and to that of its user unless the user `isGone`. Attempts that a limit refused are recorded once a minute.
    */
   record(projectId: string, entry: AuditEntry, options?: { readonly isGone?: boolean }): void;
   /** The trail of one user. */

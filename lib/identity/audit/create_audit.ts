@@ -1,6 +1,7 @@
 import type { Logger } from "../../http/mod.ts";
 import type { Store } from "../../storage/mod.ts";
 import type { Audit } from "./audit.ts";
+import { createRefusalFilter } from "./refusals.ts";
 import { projectTrail, userTrail } from "./trail.ts";
 import { createAuditWriter } from "./writer.ts";
 
@@ -16,8 +17,11 @@ export function createAudit({ store, logger }: AuditOptions): Audit {
     store,
     onLost: (count, reason) => logger.log("error", "audit_entries_lost", { count, reason }),
   });
+  const isRepeated = createRefusalFilter();
   return {
-    record: writer.write,
+    record(projectId, entry, options) {
+      if (!isRepeated(projectId, entry)) writer.write(projectId, entry, options);
+    },
     ofUser: (projectId, userId, page) => userTrail(store, { projectId, userId }, page),
     ofProject: (projectId, page) => projectTrail(store, projectId, page),
     idle: writer.idle,

@@ -13,6 +13,8 @@ import {
   createAudit,
   createClientTagger,
   projectEntriesMax,
+  refusalKindsMax,
+  refusalQuietMs,
   userEntriesMax,
 } from "../../../lib/identity/mod.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
@@ -214,6 +216,38 @@ describe("the writer of the audit trail", () => {
       log.lines.map(({ fields }) => fields?.count),
       [3],
     );
+  });
+
+  it("records what a limit refused once a minute, for each network and user", async () => {
+    const audit = createAudit({ store: new ProbeStore(clock.now), logger: keptLog() });
+    const refused = (at: number, more: Partial<AuditEntry> = {}): AuditEntry =>
+      entry(at, { outcome: "too_many_attempts", addressTag: "192.0.2.0/24", ...more });
+    for (let number = 0; number < 100; number++) audit.record("p-1", refused(number));
+    audit.record("p-1", refused(refusalQuietMs - 1));
+    audit.record("p-1", refused(refusalQuietMs));
+    audit.record("p-1", refused(refusalQuietMs, { addressTag: "198.51.100.0/24" }));
+    audit.record("p-1", refused(refusalQuietMs, { event: "confirm" }));
+    audit.record("p-1", refused(refusalQuietMs, { userId: "u-1" }));
+    audit.record("p-1", refused(refusalQuietMs, { outcome: "invalid_credentials" }));
+    audit.record("p-1", refused(refusalQuietMs, { outcome: "invalid_credentials" }));
+    await audit.idle();
+    assert.equal((await audit.ofProject("p-1")).entries.length, 7);
+  });
+
+  it("remembers a bounded number of refusals, and forgets the oldest first", async () => {
+    const audit = createAudit({ store: new ProbeStore(clock.now), logger: keptLog() });
+    const refused = (number: number): AuditEntry =>
+      entry(0, { outcome: "rate_limited", addressTag: `network ${number}` });
+    for (let number = 0; number <= refusalKindsMax; number++) {
+      audit.record("p-1", refused(number));
+      if (number % 1_000 === 0) await audit.idle();
+    }
+    await audit.idle();
+    const before = (await walk(page => audit.ofProject("p-1", page), 100)).length;
+    audit.record("p-1", refused(refusalKindsMax));
+    audit.record("p-1", refused(0));
+    await audit.idle();
+    assert.equal((await walk(page => audit.ofProject("p-1", page), 100)).length, before + 1);
   });
 
   it("leaves no trail of a user who is gone", async () => {
