@@ -186,6 +186,9 @@ describe("header fields of errors", () => {
       invalid_credentials: 'Bearer realm="api"',
       invalid_token: 'Bearer error="invalid_token"',
       token_expired: 'Bearer error="invalid_token", error_description="The token expired"',
+      session_revoked: 'Bearer error="invalid_token"',
+      refresh_token_reused: 'Bearer error="invalid_token"',
+      social_token_rejected: 'Bearer realm="api"',
       insufficient_scope: 'Bearer error="insufficient_scope", scope="audience:read"',
       invalid_api_key: 'ApiKey realm="api"',
     };
