@@ -56,6 +56,7 @@ import {
   type Merge,
   noAbuseControls,
   operatorRoutes,
+  type SessionGuard,
   type Sessions,
   tokenExchangeRoute,
 } from "./identity/mod.ts";
@@ -111,6 +112,8 @@ export interface PlatformOptions {
   readonly identity?: IdentityOptions;
   /** How the handlers of the platform answer: CORS, limits, metrics. @default {} */
   readonly http?: Omit<HandlerOptions, "ready" | "logger" | "publicUrl" | "version">;
+  /** Areas of your own that `fetch` serves beside those of the platform. @default [] */
+  readonly areas?: readonly Area[];
 }
 
 /** How the identity area of a platform is set up. */
@@ -148,6 +151,8 @@ export interface Platform {
   readonly location: Location;
   readonly loyalty: Loyalty;
   readonly sessions: Sessions;
+  /** Tells services that verify users' tokens by themselves which sessions are over. */
+  readonly sessionGuard: SessionGuard;
   readonly spaceTokens: SpaceTokens;
   /** Removes anonymous users who came once and never again. */
   readonly idleUsers: IdleUsers;
@@ -192,7 +197,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
   }
   const http: HandlerOptions = { ...options.http, logger, publicUrl, version, ready: () => store.ping() };
   return {
-    fetch: createHandler(Object.values(areas), http),
+    fetch: createHandler([...Object.values(areas), ...(options.areas ?? [])], http),
     handler: names =>
       createHandler(
         names.map(name => areas[name]),
@@ -205,6 +210,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     location: parts.location,
     loyalty: parts.loyalty,
     sessions: parts.sessions,
+    sessionGuard: parts.sessionGuard,
     spaceTokens: parts.spaceTokens,
     idleUsers: parts.idleUsers,
     audit: parts.audit,
