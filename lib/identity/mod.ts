@@ -65,7 +65,7 @@ export type { Merge } from "./merge.ts";
 export { externalIdCharactersMax, usernameCharactersMax } from "./no_login.ts";
 export { createNoMailer } from "./no_mailer.ts";
 export { type OperatorContext, operatorRoutes } from "./operator/routes.ts";
-export { banReasonCharactersMax } from "./operator/schema.ts";
+export { banReasonCharactersMax, operatorIdCharactersMax } from "./operator/schema.ts";
 export {
   createPublicProfiles,
   type PublicProfile,

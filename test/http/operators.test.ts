@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
 import { type Permission, permissions } from "../../lib/auth/mod.ts";
-import { auditPageMax, banReasonCharactersMax } from "../../lib/identity/mod.ts";
+import { auditPageMax, banReasonCharactersMax, operatorIdCharactersMax } from "../../lib/identity/mod.ts";
 import { type Answer, ids } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { anonymous, deviceId, newPassword, Pool, password, pool } from "./managed_pool/_pool.ts";
@@ -198,6 +198,19 @@ describeOnStores("operators", open => {
     const longest = { reason: "r".repeat(banReasonCharactersMax) };
     assert.equal((await act("PUT", `/users/${userId}/ban`, longest)).status, 200);
     assert.deepEqual(refusal(await act("PUT", "/users/nobody/ban", longest)), [404, "not_found"]);
+  });
+
+  it("name users and sessions by ids of bounded length", async () => {
+    const { userId } = await members.member("sam@example.org");
+    const longest = "u".repeat(operatorIdCharactersMax);
+    for (const [path, status] of [
+      [`/users/${longest}/sessions`, 404],
+      [`/users/${longest}u/sessions`, 400],
+      [`/users/${userId}/sessions/${longest}`, 404],
+      [`/users/${userId}/sessions/${longest}u`, 400],
+    ] as const) {
+      assert.equal((await act("DELETE", path)).status, status, path);
+    }
   });
 
   it("unlock an account, and the address that they name with it", async () => {
