@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { isUuid } from "../auth/mod.ts";
-import type { Directory, Project } from "../directory/mod.ts";
+import type { Directory, Project, Settings } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type Call, type Reply, type Subject, validate } from "../http/mod.ts";
 import type { AuditFacts } from "./audit/audit.ts";
@@ -121,7 +121,16 @@ function pick({ request, info, requestId }: CallFacts): CallFacts {
   return { request, info, requestId };
 }
 
-function isEnabled(project: Project, provider: string): boolean {
-  const section = v.safeParse(SettingsSchema, project.settings.identity ?? {});
-  return section.success && (section.output.providers?.includes(provider) ?? true);
+/** What a project's settings say of providers, parsed once: the directory keeps the object while it is unchanged. */
+const enabled = new WeakMap<Settings, readonly string[] | "all">();
+
+function isEnabled({ settings }: Project, provider: string): boolean {
+  const known = enabled.get(settings) ?? parseEnabled(settings);
+  enabled.set(settings, known);
+  return known === "all" || known.includes(provider);
+}
+
+function parseEnabled({ identity = {} }: Settings): readonly string[] | "all" {
+  const section = v.safeParse(SettingsSchema, identity);
+  return section.success ? (section.output.providers ?? "all") : [];
 }

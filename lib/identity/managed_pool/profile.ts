@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { AppError } from "../../errors/mod.ts";
-import { identityEnvelope, type Reply } from "../../http/mod.ts";
+import type { Reply } from "../../http/mod.ts";
 import type { IdentityContext } from "../context.ts";
 import { type Operation, type OperationCall, operation, UuidSchema } from "../operations.ts";
 import type { Device, User } from "../users.ts";
@@ -52,21 +52,31 @@ async function lookUp(context: IdentityContext, call: OperationCall): Promise<Po
   });
 }
 
-function profileReply(
+const texts = new WeakMap<User, string>();
+
+/** Written once per state of the user: sessions answer the same object for as long as the user is unchanged. */
+function profileReply(context: IdentityContext, { project }: OperationCall, caller: PoolUser): Reply {
+  const text = texts.get(caller.user) ?? JSON.stringify(profileBody(context, project.id, caller));
+  texts.set(caller.user, text);
+  return { status: 200, text, headers: { "content-type": "application/json" } };
+}
+
+function profileBody(
   context: IdentityContext,
-  { project }: OperationCall,
+  projectId: string,
   { user, account: { email, nickname, terms, updatedAt } }: PoolUser,
-): Reply {
+): unknown {
   const { username, userId, loginHistory, devices } = user;
   const optins = { "custom:terms_optin1": terms[0], "custom:terms_optin2": terms[1] };
-  return identityEnvelope({
+  const data = {
     data: { username, email, ...optins, nickname, userId, loginHistory },
     ...optins,
     updatedAt: String(updatedAt),
     nickname,
     email,
-    devices: devices.map(device => deviceItem(context, project.id, { user, device })),
-  });
+    devices: devices.map(device => deviceItem(context, projectId, { user, device })),
+  };
+  return { result: 1, message: "OK", data };
 }
 
 /** A device with the session record of its last login. */

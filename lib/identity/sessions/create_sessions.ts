@@ -11,6 +11,7 @@ import type { Project } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { decide, type ReadRecord, type Store } from "../../storage/mod.ts";
 import { accountBanned, isBanned } from "../ban.ts";
+import { Parsed } from "../parsed.ts";
 import { type User, userPartition } from "../users.ts";
 import { createIdentityTokens, type IdentityTokens, type SessionClaims } from "./identity_tokens.ts";
 import {
@@ -26,6 +27,7 @@ import {
   boardRead,
   cutoffRead,
   endOf,
+  isLive,
   liveRow,
   type SessionRow,
   sessionAgeMsMax,
@@ -51,6 +53,9 @@ export const userAgentCharactersMax = 256;
 /** How much of a client's address a session keeps. */
 const sessionNetworkBits = { ipv4: 24, ipv6: 64 } as const;
 
+/** Number of users, and of sessions, that a process keeps in parsed form because their tokens were seen. */
+export const authenticatedMax = 10_000;
+
 /** What sessions need. */
 export interface SessionsOptions {
   readonly store: Store;
@@ -71,6 +76,8 @@ export function createSessions(options: SessionsOptions): Sessions {
 class StoredSessions implements Sessions {
   readonly #options: SessionsOptions;
   readonly #tokens: IdentityTokens;
+  readonly #users = new Parsed(text => JSON.parse(text) as User, authenticatedMax);
+  readonly #rows = new Parsed(parseRow, authenticatedMax);
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -107,11 +114,12 @@ class StoredSessions implements Sessions {
       cutoffRead,
     ]);
     const now = clock();
-    const row = liveRow(stored, cutoff, now);
-    if (storedUser === null || row === null) throw sessionRevoked();
-    const user = JSON.parse(storedUser.value) as User;
+    if (storedUser === null || stored === null) throw sessionRevoked();
+    const { row, session } = this.#rows.of(claims.sid, stored);
+    if (!isLive(row, cutoff, now)) throw sessionRevoked();
+    const user = this.#users.of(partition, storedUser);
     if (isBanned(user, now)) throw accountBanned(user);
-    if (row.isConfirmed || claims.counter !== row.counter) return { user, session: sessionOf(row), project };
+    if (row.isConfirmed || claims.counter !== row.counter) return { user, session, project };
     // Awaited: once this request is answered, the refresh token before this access token must not work any more.
     await decide(store, partition, confirmRule(row.sid, row.counter));
     return { user, session: sessionOf({ ...row, isConfirmed: true }), project };
@@ -201,6 +209,11 @@ class StoredSessions implements Sessions {
   async #issue(project: Project, user: User, row: SessionRow): Promise<SessionTokens> {
     return await this.#tokens.issue(project, user, { ...row, endsAt: endOf(row) });
   }
+}
+
+function parseRow(text: string): { readonly row: SessionRow; readonly session: Session } {
+  const row = JSON.parse(text) as SessionRow;
+  return { row, session: sessionOf(row) };
 }
 
 function newSession(

@@ -27,8 +27,8 @@ export const sessionAgeMsMax: number = 90 * 24 * 3_600_000;
 /** Time without a refresh after which a session ends, in ms: 30 days. */
 export const sessionIdleMsMax: number = 30 * 24 * 3_600_000;
 
-/** Members of a user's board are read up to here; more than the bound of sessions can only be there by mistake. */
-const boardLimit = 1_000;
+/** Members of a user's board that are read. There are never more than the bound of sessions, so this is all of them. */
+const boardLimit = 100;
 
 /** A row. */
 export interface SessionRow extends Session {
@@ -64,7 +64,12 @@ export function cutoffOf(stored: Stored | null): Cutoff {
 export function liveRow(stored: Stored | null, cutoff: Stored | null, now: number): SessionRow | null {
   if (stored === null) return null;
   const row = JSON.parse(stored.value) as SessionRow;
-  return row.epoch === cutoffOf(cutoff).epoch && now < endOf(row) ? row : null;
+  return isLive(row, cutoff, now) ? row : null;
+}
+
+/** Whether the session is not over at `now`, in Unix ms. */
+export function isLive(row: SessionRow, cutoff: Stored | null, now: number): boolean {
+  return row.epoch === cutoffOf(cutoff).epoch && now < endOf(row);
 }
 
 /** When the session ends unless it is refreshed before, in Unix ms. */
