@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { type Demo, type DemoIds, demoWalk, describeDemo, type Platform } from "../lib/mod.ts";
 import { platformPartition, type Store } from "../lib/storage/mod.ts";
+import { outboxPath } from "./_outbox.ts";
 
 const secretBytes = 48;
 
@@ -26,15 +27,21 @@ export async function demoSecret(store: Store): Promise<string> {
 export interface DemoReport {
   readonly ids: DemoIds & { readonly isNew: boolean };
   readonly baseUrl: string;
+  /** Whether mails are kept where developers can read them. */
+  readonly hasOutbox: boolean;
   /** Also written here as JSON, readable by its owner only. */
   readonly file: string | undefined;
 }
 
 /** Issues the demo's credentials, writes them to the file where one is named, and answers the lines to paste. */
-export async function reportDemo(platform: Platform, { ids, baseUrl, file }: DemoReport): Promise<string> {
+export async function reportDemo(platform: Platform, report: DemoReport): Promise<string> {
+  const { ids, baseUrl, hasOutbox, file } = report;
   const demo = await describeDemo(platform, { ids, baseUrl });
   if (file !== undefined) await writeFile(file, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
-  return `${credentials(demo)}\n\n${demoWalk(demo)}`;
+  const outbox = hasOutbox
+    ? `\noutbox       ${baseUrl}${outboxPath} (mail is kept there, for everybody to read)`
+    : "";
+  return `${credentials(demo)}${outbox}\n\n${demoWalk(demo)}`;
 }
 
 function credentials(demo: Demo): string {

@@ -15,6 +15,8 @@ import {
 import { demoSecret, reportDemo } from "./_demo.ts";
 import { overloaded, type Server } from "./_gate.ts";
 import { openGeo } from "./_geo.ts";
+import { type MailWay, openMail } from "./_mail.ts";
+import { outboxArea } from "./_outbox.ts";
 import { serveHere } from "./_runtime.ts";
 import { seedFromFile } from "./_seed.ts";
 import { openStorage, type Storage } from "./_stores.ts";
@@ -41,10 +43,12 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
   const storage = await openStorage(config, options.logger);
   const { store } = storage;
   let handler: Handler = starting;
-  const running: Parts = { storage, server: null, platform: null, geo: null };
+  const running: Parts = { storage, server: null, platform: null, geo: null, mail: null };
   try {
     const geo = await openGeo(config, options.logger);
     running.geo = geo;
+    const mail = await openMail(config, options);
+    running.mail = mail;
     const server = await serveHere((request, info) => handler(request, info), {
       host: config.host,
       port: config.port,
@@ -55,12 +59,14 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
     const ids = options.demo ? await seedDemo({ store, random: systemRandom, clock: systemClock }) : null;
     const baseUrl = config.publicUrl ?? server.url;
     const platform = await createPlatform(
-      await platformOptions(config, { storage, geo, baseUrl, ids, ...options }),
+      await platformOptions(config, { storage, geo, mail, baseUrl, ids, ...options }),
     );
     running.platform = platform;
     handler = behindProxies(platform.fetch, config.trustedProxies ?? []);
     const address = `Grandstand ${version} listens on ${server.url} (${storage.description})`;
-    const demo = ids && (await reportDemo(platform, { ids, baseUrl, file: config.demoFile }));
+    const demo =
+      ids &&
+      (await reportDemo(platform, { ids, baseUrl, hasOutbox: mail.outbox !== null, file: config.demoFile }));
     return {
       announcement: demo === null ? address : `${address}\n${demo}`,
       stop: () => stopAll(running),
@@ -80,6 +86,7 @@ const starting: Handler = async () => {
 interface Surroundings {
   readonly storage: Storage;
   readonly geo: GeoReader | null;
+  readonly mail: MailWay;
   readonly logger: Logger;
   readonly baseUrl: string;
   readonly ids: Ids | null;
@@ -87,7 +94,7 @@ interface Surroundings {
 
 async function platformOptions(
   config: Config,
-  { storage: { store, limiter }, geo, logger, baseUrl, ids }: Surroundings,
+  { storage: { store, limiter }, geo, mail, logger, baseUrl, ids }: Surroundings,
 ): Promise<PlatformOptions> {
   const { signatureAlgorithm, corsOrigins, metrics = false } = config;
   const defaultSpaceId = config.defaultSpaceId ?? ids?.spaceId;
@@ -104,6 +111,8 @@ async function platformOptions(
     passwordKernels: nativeKernels(),
     secret: new MasterSecret(config.secret ?? (await demoSecret(store))),
     ...(geo === null ? {} : { geo }),
+    ...(mail.mailer === null ? {} : { mailer: mail.mailer }),
+    ...(mail.outbox === null ? {} : { areas: [outboxArea(mail.outbox)] }),
     ...(defaultSpaceId === undefined ? {} : { defaultSpaceId }),
     ...(signatureAlgorithm === undefined ? {} : { signatureAlgorithm }),
     identity: identityOptions(config),
@@ -136,13 +145,15 @@ interface Parts {
   server: Server | null;
   platform: Platform | null;
   geo: GeoFile | null;
+  mail: MailWay | null;
 }
 
-async function stopAll({ server, platform, geo, storage: { store, limiter } }: Parts): Promise<boolean> {
+async function stopAll({ server, platform, geo, mail, storage }: Parts): Promise<boolean> {
   const finished = (await server?.stop()) ?? true;
   await platform?.close();
   await geo?.[Symbol.asyncDispose]();
-  await limiter[Symbol.asyncDispose]();
-  await store[Symbol.asyncDispose]();
+  await mail?.close();
+  await storage.limiter[Symbol.asyncDispose]();
+  await storage.store[Symbol.asyncDispose]();
   return finished;
 }

@@ -19,6 +19,9 @@ import {
   transform,
   url,
 } from "valibot";
+import { parseMailbox } from "../adapters/mail/mailbox.ts";
+import { parseSmtpUrl } from "../adapters/mail/smtp_url.ts";
+import { parseWebhookSecret, parseWebhookUrl } from "../adapters/mail/webhook_target.ts";
 import {
   createClientAddress,
   MasterSecret,
@@ -55,6 +58,9 @@ const commaList = pipe(
 const path = pipe(string(), nonEmpty("a path"));
 const secretHint = "at least 32 bytes, for example the output of `openssl rand -base64 48`";
 const publicUrlForm = "an http or https URL without query, fragment and slash at its end";
+const smtpForm =
+  "smtp://user:password@host, smtps://… or smtp://host?tls=off, with percent-encoded credentials";
+const webhookSecretForm = "whsec_ and 24 to 64 random bytes in Base64";
 const originForm = "*, none, or origins such as https://example.org";
 
 const definitions = {
@@ -185,6 +191,37 @@ const definitions = {
     otherwise: "on",
     schema: picklist(["on", "off"], "on or off"),
   }),
+  smtp: variable({
+    name: "GRANDSTAND_SMTP",
+    value: "url",
+    description:
+      "Mail server: smtp://user:password@host (STARTTLS is demanded), smtps://…, or smtp://host?tls=off",
+    otherwise: "none: mail is dropped, and in a demo kept where developers can read it",
+    schema: pipe(string(), check(accepts(parseSmtpUrl), smtpForm)),
+  }),
+  mailFrom: variable({
+    name: "GRANDSTAND_MAIL_FROM",
+    flag: "mail-from",
+    value: "sender",
+    description: "Sender of the mail that goes to GRANDSTAND_SMTP: an address, or Name <address>",
+    otherwise: "none",
+    schema: pipe(string(), check(accepts(parseMailbox), "an address, or Name <address>")),
+  }),
+  mailWebhook: variable({
+    name: "GRANDSTAND_MAIL_WEBHOOK",
+    flag: "mail-webhook",
+    value: "url",
+    description: "Service that sends the mail, in place of a mail server: each mail is posted there, signed",
+    otherwise: "none",
+    schema: pipe(string(), check(accepts(parseWebhookUrl), "an http or https URL without credentials")),
+  }),
+  mailWebhookSecret: variable({
+    name: "GRANDSTAND_MAIL_WEBHOOK_SECRET",
+    value: "text",
+    description: "Signs what is posted to GRANDSTAND_MAIL_WEBHOOK, as Standard Webhooks has it",
+    otherwise: "none",
+    schema: pipe(string(), check(accepts(parseWebhookSecret), webhookSecretForm)),
+  }),
   log: variable({
     name: "GRANDSTAND_LOG",
     flag: "log",
@@ -243,6 +280,10 @@ export interface Config {
   readonly corsOrigins?: "*" | readonly string[];
   readonly geoip?: string;
   readonly identityLimits?: "on" | "off";
+  readonly smtp?: string;
+  readonly mailFrom?: string;
+  readonly mailWebhook?: string;
+  readonly mailWebhookSecret?: string;
   readonly log: LogLevel | "silent";
   readonly metrics?: boolean;
   readonly seed?: string;
@@ -289,7 +330,27 @@ export function readConfig({ environment, flags, demo }: ConfigSources): ConfigR
   if (config.redis !== undefined && config.data !== undefined) {
     problems.push("GRANDSTAND_REDIS and GRANDSTAND_DATA must not both be set: state lives in one place");
   }
+  problems.push(...mailProblems(environment, flags));
   return problems.length === 0 ? { ok: true, config } : { ok: false, problems };
+}
+
+/** What belongs together, set or not; whether each value can be used is told apart. */
+function mailProblems(
+  environment: ConfigSources["environment"],
+  flags: ConfigSources["flags"],
+): readonly string[] {
+  const isSet = ({ name, flag }: Variable<GenericSchema<string, unknown>>): boolean =>
+    Boolean((flag === undefined ? undefined : flags[flag]) ?? environment[name]);
+  const { smtp, mailFrom, mailWebhook, mailWebhookSecret } = definitions;
+  const problems: string[] = [];
+  if (isSet(smtp) && isSet(mailWebhook)) {
+    problems.push(`${smtp.name} and ${mailWebhook.name} must not both be set: mail goes one way`);
+  }
+  if (isSet(smtp) && !isSet(mailFrom)) problems.push(`${mailFrom.name} must be set where ${smtp.name} is`);
+  if (isSet(mailWebhook) && !isSet(mailWebhookSecret)) {
+    problems.push(`${mailWebhookSecret.name} must be set where ${mailWebhook.name} is`);
+  }
+  return problems;
 }
 
 function isSecret(text: string): boolean {
@@ -298,6 +359,11 @@ function isSecret(text: string): boolean {
 
 function areNetworks(texts: string[]): boolean {
   return succeeds(() => createClientAddress({ trustedProxies: texts }));
+}
+
+/** Turns a parser that throws into a check. */
+function accepts(parse: (text: string) => unknown): (text: string) => boolean {
+  return text => succeeds(() => parse(text));
 }
 
 function succeeds(attempt: () => unknown): boolean {
