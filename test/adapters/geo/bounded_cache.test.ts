@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { BoundedCache } from "../../../adapters/geo/bounded_cache.ts";
+
+describe("a bounded cache", () => {
+  it("never holds more than its bound, and always what was written last", () => {
+    const cache = new BoundedCache<number, string>(10);
+    for (let key = 0; key < 1_000; key++) {
+      cache.set(key, `value ${key}`);
+      assert.ok(cache.size <= 10, String(cache.size));
+      for (let recent = Math.max(0, key - 4); recent <= key; recent++) {
+        assert.equal(cache.get(recent), `value ${recent}`);
+      }
+    }
+    assert.equal(cache.get(0), undefined);
+  });
+
+  it("keeps what is read again and again", () => {
+    const cache = new BoundedCache<number, string>(10);
+    cache.set(-1, "kept");
+    for (let key = 0; key < 1_000; key++) {
+      cache.set(key, "other");
+      assert.equal(cache.get(-1), "kept", String(key));
+      assert.ok(cache.size <= 10);
+    }
+  });
+
+  it("has one value per key", () => {
+    const cache = new BoundedCache<string, number>(4);
+    for (let round = 0; round < 10; round++) {
+      cache.set("a", round);
+      cache.set(`other ${round}`, round);
+      assert.equal(cache.get("a"), round);
+    }
+    assert.ok(cache.size <= 4);
+  });
+});
