@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import type { User } from "../../../../lib/identity/mod.ts";
-import { sessionsPerUserMax, userAgentCharactersMax } from "../../../../lib/identity/mod.ts";
+import {
+  createUsers,
+  sessionsPerUserMax,
+  type User,
+  userAgentCharactersMax,
+} from "../../../../lib/identity/mod.ts";
 import { describeOnPairs } from "./_stores.ts";
 import {
   asking,
@@ -223,7 +227,17 @@ describeOnPairs("sessions", open => {
     });
     world.clock.advance(61_000);
     await client.use();
-    const forever = await world.user({ ban: { reason: "spam", until: null } });
-    await assert.rejects((await login(world.first, forever)).use(), withCode("account_banned"));
+  });
+
+  it("see at once that their user is banned, for good, or renamed", async () => {
+    const user = await world.user();
+    const client = await login(world.first, user);
+    await client.use();
+    const users = createUsers(world.second.store);
+    await users.update(project.id, user.userId, old => ({ ...old, username: "Robin" }));
+    assert.equal((await client.use()).user.username, "Robin");
+    const ban = { reason: "spam", until: null };
+    await users.update(project.id, user.userId, old => ({ ...old, ban }));
+    await assert.rejects(client.use(), withCode("account_banned"));
   });
 });
