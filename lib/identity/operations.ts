@@ -46,11 +46,15 @@ export const UuidSchema: v.GenericSchema<string, string> = v.pipe(
   v.toLowerCase(),
 );
 
+const selectorEntries = { projectId: UuidSchema, strategy: v.string(), provider: v.string() };
+
 /** What every identity request carries; the rest is checked by the operation that it names. */
-export const SelectorSchema: v.GenericSchema<unknown, Selector> = v.looseObject({
-  projectId: UuidSchema,
-  strategy: v.string(),
-  provider: v.string(),
+export const SelectorSchema: v.GenericSchema<unknown, Selector> = v.looseObject(selectorEntries);
+
+/** What a check carries besides: the device that asks. */
+export const DeviceSelectorSchema: v.GenericSchema<unknown, Selector> = v.looseObject({
+  ...selectorEntries,
+  deviceId: UuidSchema,
 });
 
 /** The fields that select an operation and the project that it works on. */

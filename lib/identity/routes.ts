@@ -14,7 +14,7 @@ import { registerPoolUser } from "./managed_pool/register.ts";
 import { passwordRoutes } from "./managed_pool/routes.ts";
 import { updatePoolUser } from "./managed_pool/update_user.ts";
 import { createNoLoginUser, fetchNoLoginUser, updateNoLoginUser } from "./no_login.ts";
-import { type Operations, SelectorSchema } from "./operations.ts";
+import { DeviceSelectorSchema, type Operations, SelectorSchema } from "./operations.ts";
 import { logoutOperations, refreshOperations } from "./sessions/operations.ts";
 import { optionalUserTokenGuard, userTokenGuard } from "./user_guard.ts";
 
@@ -74,7 +74,7 @@ function userRoutes(context: IdentityContext): readonly AnyRoute[] {
       operation: "checkUser",
       summary: "Check the access token of a user on a device, and fetch the profile",
       errors: [...common.errors, ...sessionErrors, "device_mismatch"],
-      query: SelectorSchema,
+      query: DeviceSelectorSchema,
       responses: { 200: { description: "The profile", schema: EnvelopeSchema } },
       handle: query(check, "check"),
     }),
