@@ -1,5 +1,6 @@
 import {
   type Clock,
+  concurrentHashesDefault,
   createHashGate,
   createPasswordHasher,
   gatedHasher,
@@ -43,8 +44,7 @@ export interface CredentialsOptions {
  */
 export function createCredentials(options: CredentialsOptions): Credentials {
   const { kernels = {}, algorithm = "scrypt", policy = {}, random } = options;
-  const { concurrentMax } = kernels;
-  const gate = createHashGate(concurrentMax === undefined ? {} : { concurrentMax });
+  const gate = createHashGate({ concurrentMax: concurrentMaxOf(kernels) });
   const passwords = createPasswordHasher({ random, kernels, cost: passwordCosts[algorithm] });
   const codeHasher = createPasswordHasher({ random, kernels, cost: codeCost });
   return {
@@ -52,4 +52,9 @@ export function createCredentials(options: CredentialsOptions): Credentials {
     passwordPolicy: policy,
     codes: createCodes({ ...options, hasher: gatedHasher(codeHasher, gate) }),
   };
+}
+
+/** Portable hashes share the event loop: two at once would take twice as long each, and hold it up twice as long. */
+function concurrentMaxOf({ scrypt, concurrentMax }: PasswordKernels): number {
+  return scrypt === undefined ? 1 : (concurrentMax ?? concurrentHashesDefault);
 }

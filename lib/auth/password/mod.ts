@@ -5,9 +5,16 @@
  */
 
 export * from "./common_passwords.ts";
-export * from "./cost.ts";
+export {
+  argon2idCostMax,
+  type HashCost,
+  type PasswordAlgorithm,
+  passwordAlgorithms,
+  passwordCosts,
+  scryptCostMax,
+} from "./cost.ts";
 export * from "./gate.ts";
 export * from "./password.ts";
-export * from "./phc.ts";
+export { phcCharsMax } from "./phc.ts";
 export * from "./policy.ts";
 export { sliceMsMax } from "./portable_kernels.ts";

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createMemoryStore } from "../../../adapters/memory/mod.ts";
+import { systemRandom } from "../../../lib/auth/mod.ts";
+import { type Credentials, type CredentialsOptions, createCredentials } from "../../../lib/identity/mod.ts";
+import type { PasswordKernels } from "../../../lib/ports/password_kernels.ts";
+import { quickKernels } from "../../support/kernels.ts";
+import { testSecret } from "../../support/platform.ts";
+
+const project = "0c000000-0000-4000-8000-000000000001";
+
+function open(options: Partial<CredentialsOptions>): Credentials {
+  const environment = { clock: Date.now, random: systemRandom, secret: testSecret };
+  return createCredentials({ ...environment, store: createMemoryStore(), ...options });
+}
+
+/** Kernels that note how many of them run at once. */
+function crowdedKernels(concurrentMax?: number): {
+  readonly kernels: PasswordKernels;
+  readonly most: () => number;
+} {
+  const { scrypt } = quickKernels();
+  assert.ok(scrypt !== undefined);
+  let running = 0;
+  let most = 0;
+  const kernels: PasswordKernels = {
+    async scrypt(input, cost) {
+      running++;
+      most = Math.max(most, running);
+      await new Promise(resolve => setImmediate(resolve));
+      running--;
+      return await scrypt(input, cost);
+    },
+    ...(concurrentMax === undefined ? {} : { concurrentMax }),
+  };
+  return { kernels, most: () => most };
+}
+
+describe("the credentials of a platform", () => {
+  it("hash with scrypt, or with Argon2id where that is chosen and native", async () => {
+    const kernels = quickKernels();
+    assert.match(await open({ kernels }).hasher.hash("a password"), /^\$scrypt\$/);
+    const { hasher } = open({ kernels, algorithm: "argon2id" });
+    assert.match(await hasher.hash("a password"), /^\$argon2id\$/);
+    assert.throws(() => open({ algorithm: "argon2id" }), RangeError);
+  });
+
+  it("hash codes with scrypt whatever passwords are hashed with", async () => {
+    const kernels = quickKernels();
+    await open({ kernels, algorithm: "argon2id" }).codes.issue(project, "password", "fan@example.org");
+    assert.deepEqual(kernels.asked, [{ algorithm: "scrypt", cost: { logN: 14, r: 8, p: 1 }, length: 32 }]);
+  });
+
+  for (const [given, expected] of [
+    [undefined, 2],
+    [1, 1],
+    [3, 3],
+  ] as const) {
+    it(`run ${expected} hashes at once, of passwords and codes together, where ${given ?? "nothing"} is said`, async () => {
+      const { kernels, most } = crowdedKernels(given);
+      const { hasher, codes } = open({ kernels });
+      await Promise.all([
+        ...Array.from({ length: 6 }, () => hasher.hash("a password")),
+        ...Array.from({ length: 6 }, (_, index) =>
+          codes.issue(project, "password", `fan${index}@example.org`),
+        ),
+      ]);
+      assert.equal(most(), expected);
+    });
+  }
+
+  it("run one hash at once where it shares the event loop", async () => {
+    let salts = 0;
+    const { codes } = open({
+      random(length) {
+        if (length === 16) salts++;
+        return systemRandom(length);
+      },
+    });
+    const issued = ["one@example.org", "two@example.org"].map(email =>
+      codes.issue(project, "password", email),
+    );
+    await new Promise(resolve => setImmediate(resolve));
+    assert.equal(salts, 1);
+    await Promise.all(issued);
+    assert.equal(salts, 2);
+  });
+
+  it("keep the policy that they were given", () => {
+    const policy = { check: async () => null };
+    assert.equal(open({ policy }).passwordPolicy, policy);
+  });
+});
