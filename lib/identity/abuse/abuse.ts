@@ -19,6 +19,7 @@ export interface AttemptFacts {
 export type AbuseAction =
   | "login"
   | "register"
+  | "registeredMail"
   | "forgot"
   | "confirm"
   | "anonymousRegister"

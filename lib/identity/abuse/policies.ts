@@ -52,6 +52,10 @@ export const abusePolicies: Readonly<Record<AbuseAction, AbusePolicy>> = {
     counts: [{ by: "address", rules: [{ name: "hour", limit: 10, windowMs: hourMs }] }],
     whenUncounted: "allow",
   },
+  registeredMail: {
+    counts: [{ by: "account", rules: [{ name: "hour", limit: 1, windowMs: hourMs }], isSilent: true }],
+    whenUncounted: "refuse",
+  },
   forgot: {
     counts: [
       { by: "address", rules: [{ name: "hour", limit: 20, windowMs: hourMs }] },

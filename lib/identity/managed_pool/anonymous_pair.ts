@@ -29,13 +29,10 @@ export async function provenAnonymous(
   project: Project,
   pair: AnonymousPair,
 ): Promise<User | null> {
-  const { users, records } = context;
-  const { externalId, deviceId } = pair;
-  if (externalId === undefined || deviceId === undefined) return null;
+  if (!isComplete(pair)) return null;
   assertPresented(project, pair, "/data/");
-  const user = await users.byWay(project.id, { kind: "external", externalId });
-  const isKnown = user?.devices.some(device => device.deviceId === deviceId) ?? false;
-  if (user === null || !isKnown || !speaksFor(user, pair, { records, project, deviceId })) throw rejected();
+  const user = await userOf(context, project, pair);
+  if (user === null) throw rejected();
   return isAnonymous(user) ? user : null;
 }
 
@@ -70,20 +67,41 @@ export function mergeAnonymous(
   { project, info }: OperationCall,
   { pair, into }: { readonly pair: AnonymousPair; readonly into: string },
 ): void {
-  if (pair.externalId === undefined || pair.deviceId === undefined) return;
+  if (!isComplete(pair)) return;
   context.background.run("merge", info, async () => {
-    const anonymous = await provenAnonymous(context, project, pair);
-    if (anonymous === null) return;
+    const from = await userOf(context, project, pair);
+    if (from === null || !isAnonymous(from)) return;
     let isMerged = false;
-    await context.users.update(project.id, anonymous.userId, old => {
+    await context.users.update(project.id, from.userId, old => {
       isMerged = isAnonymous(old);
       return isMerged ? { ...old, mergedInto: into } : old;
     });
     if (!isMerged) return;
     // What was signed for the anonymous user speaks for nobody any more.
-    await context.sessions.revokeAll(project.id, anonymous.userId);
-    await context.onMerge({ projectId: project.id, from: anonymous.userId, into });
+    await context.sessions.revokeAll(project.id, from.userId);
+    await context.onMerge({ projectId: project.id, from: from.userId, into });
   });
+}
+
+interface CompletePair extends Presented {
+  readonly externalId: string;
+  readonly deviceId: string;
+}
+
+function isComplete(pair: AnonymousPair): pair is CompletePair {
+  return pair.externalId !== undefined && pair.deviceId !== undefined;
+}
+
+/** The user whom the pair leads to, where both belong together. */
+async function userOf(
+  { users, records }: IdentityContext,
+  project: Project,
+  pair: CompletePair,
+): Promise<User | null> {
+  const { externalId, deviceId } = pair;
+  const user = await users.byWay(project.id, { kind: "external", externalId });
+  const isKnown = user?.devices.some(device => device.deviceId === deviceId) ?? false;
+  return user !== null && isKnown && speaksFor(user, pair, { records, project, deviceId }) ? user : null;
 }
 
 function rejected(): AppError {

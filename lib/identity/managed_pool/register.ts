@@ -81,13 +81,15 @@ function newAccount({ clock }: IdentityContext, data: RegisterInput, passwordHas
   };
 }
 
+/** Told once in a while only, so that nobody is flooded with mail by strangers who register the address. */
 function tellHolder(
-  { users, mailer, background }: IdentityContext,
-  call: OperationCall,
+  { users, mailer, background, abuse }: IdentityContext,
+  { project, info }: OperationCall,
   email: string,
 ): void {
-  const { project, info } = call;
   background.run("mail_already_registered", info, async () => {
+    const facts = { projectId: project.id, address: info.address, email };
+    if ((await abuse.attempt("registeredMail", facts)) === "silent") return;
     const holder = await users.byWay(project.id, emailWay(email));
     if (holder?.account === undefined) return;
     await mailer.send(alreadyRegisteredMail({ to: holder.account.email, from: project.name }));

@@ -122,6 +122,21 @@ describeOnStores("registration with a password", open => {
     }
   });
 
+  it("tells whoever has the address once an hour at most", async () => {
+    const limited = await Pool.open(open, { isLimited: true });
+    try {
+      for (let attempt = 0; attempt < 4; attempt++) await limited.register(email);
+      await limited.world.platform.idle();
+      assert.equal(limited.mails.length, 1);
+      limited.world.clock.advance(3_600_000);
+      await limited.register("ANN@example.com");
+      await limited.world.platform.idle();
+      assert.equal(limited.mails.length, 2);
+    } finally {
+      await limited.dispose();
+    }
+  });
+
   it("is bounded per network of clients", async () => {
     const limited = await Pool.open(open, { isLimited: true });
     try {
