@@ -22,7 +22,13 @@ export {
 } from "./app_profile.ts";
 export type { Audit, AuditEntry, AuditFacts, AuditPage, AuditPageOptions } from "./audit/audit.ts";
 export { type AuditOptions, createAudit } from "./audit/create_audit.ts";
-export { auditLogs, projectEntriesMax, userEntriesMax } from "./audit/places.ts";
+export {
+  auditLogs,
+  auditPageDefault,
+  auditPageMax,
+  projectEntriesMax,
+  userEntriesMax,
+} from "./audit/places.ts";
 export { refusalKindsMax, refusalQuietMs } from "./audit/refusals.ts";
 export {
   auditNetworkBits,
@@ -30,7 +36,6 @@ export {
   type ClientTags,
   createClientTagger,
 } from "./audit/tags.ts";
-export { auditPageDefault, auditPageMax } from "./audit/trail.ts";
 export { auditAttemptsMax, auditBatchMax, auditWaitingMax } from "./audit/writer.ts";
 export { type Background, backgroundWorkMax, createBackground } from "./background.ts";
 export {

@@ -117,6 +117,8 @@ export async function runOperation(
     provider: input.provider,
     call,
     isLookup: found.isLookup ?? false,
+    // Of users without credentials the record itself tells sign-up and logins, and there are a great many of them.
+    isOfProjectAlone: input.strategy === "simplified",
   };
   return await audited(context, attempt, note => found.run(valid, { ...pick(call), project, note }));
 }

@@ -181,7 +181,7 @@ export function createUsers(store: Store): Users {
         writes: [
           { type: "delete", shape: "record", key: "user" },
           { type: "delete", shape: "record", key: "name" },
-          { type: "delete", shape: "log", key: auditKey },
+          { type: "delete", shape: "record", key: auditKey },
         ],
       });
     },

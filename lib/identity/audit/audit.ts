@@ -49,9 +49,9 @@ export interface AuditPage {
 export interface Audit {
   /**
    * Records in the background; bounded, and never fails or delays a request. The entry goes to the trail of the project,
-   * and to that of its user unless the user `isGone`. Attempts that a limit refused are recorded once a minute.
+   * and to that of its user unless it `isOfProjectAlone`. Attempts that a limit refused are recorded once a minute.
    */
-  record(projectId: string, entry: AuditEntry, options?: { readonly isGone?: boolean }): void;
+  record(projectId: string, entry: AuditEntry, options?: { readonly isOfProjectAlone?: boolean }): void;
   /** The trail of one user. */
   ofUser(projectId: string, userId: string, page?: AuditPageOptions): Promise<AuditPage>;
   /** The trail of a project. */

@@ -17,8 +17,8 @@ export interface Attempt extends Pick<AuditEntry, "event" | "provider" | "actor"
   readonly call: Pick<Call<unknown, unknown, unknown, unknown>, "request" | "info" | "requestId">;
   /** Whether only failures are recorded, because success changes nothing and is most of the traffic. @default false */
   readonly isLookup?: boolean;
-  /** Whether the user has no trail any more once the attempt succeeded. @default false */
-  readonly removesUser?: boolean;
+  /** Whether success is told on the trail of the project alone, not on the user's. @default false */
+  readonly isOfProjectAlone?: boolean;
 }
 
 /** Makes an attempt and puts what came of it on the trail, with what it noted about whom it worked for. */
@@ -27,13 +27,17 @@ export async function audited<T>(
   attempt: Attempt,
   act: (note: (facts: AuditFacts) => void) => Promise<T>,
 ): Promise<T> {
-  const { projectId, event, provider, actor, call, isLookup = false, removesUser = false } = attempt;
+  const { projectId, event, provider, actor, call, isLookup = false, isOfProjectAlone = false } = attempt;
   const { request, info, requestId } = call;
   let facts: AuditFacts = {};
   function record(outcome: AuditEntry["outcome"]): void {
     const named = actor === undefined ? {} : { actor };
     const entry = { at: clock(), event, outcome, provider, ...named, ...facts, ...tagClient(request, info) };
-    audit.record(projectId, { ...entry, requestId }, { isGone: removesUser && outcome === "ok" });
+    audit.record(
+      projectId,
+      { ...entry, requestId },
+      { isOfProjectAlone: isOfProjectAlone && outcome === "ok" },
+    );
     info.waitUntil?.(audit.idle());
   }
   try {

@@ -2,7 +2,8 @@ import type { Logger } from "../../http/mod.ts";
 import type { Store } from "../../storage/mod.ts";
 import type { Audit } from "./audit.ts";
 import { createRefusalFilter } from "./refusals.ts";
-import { projectTrail, userTrail } from "./trail.ts";
+import { projectTrail } from "./trail.ts";
+import { userTrail } from "./user_trail.ts";
 import { createAuditWriter } from "./writer.ts";
 
 /** What a trail is made of. */

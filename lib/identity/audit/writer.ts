@@ -9,10 +9,10 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import type { Partition, Store, Write } from "../../storage/mod.ts";
-import { userPartition } from "../users.ts";
+import type { Store, Write } from "../../storage/mod.ts";
 import type { Audit, AuditEntry } from "./audit.ts";
-import { auditKey, auditLogs, projectEntriesMax, projectLog, userEntriesMax } from "./places.ts";
+import { auditKey, auditLogs, projectEntriesMax, projectLog } from "./places.ts";
+import { extendUserTrail } from "./user_trail.ts";
 
 /** Most entries that wait in a process; beyond it new ones are lost. */
 export const auditWaitingMax = 10_000;
@@ -34,10 +34,17 @@ export interface AuditWriter {
   idle(): Promise<void>;
 }
 
+/** Entries for one trail: a user's, or where there is no user the project's. */
+interface Part {
+  readonly projectId: string;
+  readonly userId: string | null;
+  readonly entries: AuditEntry[];
+}
+
 interface Waiting {
   readonly projectId: string;
   readonly entry: AuditEntry;
-  readonly isGone: boolean;
+  readonly isOfProjectAlone: boolean;
 }
 
 /** Creates a writer over a store. */
@@ -50,36 +57,39 @@ export function createAuditWriter({ store, onLost }: AuditWriterOptions): AuditW
   async function run(): Promise<void> {
     while (waiting.length > 0) {
       const batch = waiting.splice(0, auditBatchMax);
+      // Each batch takes the next of a project's logs, so that all are used.
       shard = (shard + 1) % auditLogs;
-      await Promise.all([...partsOf(batch, shard)].map(([partition, writes]) => commit(partition, writes)));
+      await Promise.all(partsOf(batch).map(commit));
       if (lost > 0) onLost(lost, "too many were waiting");
       lost = 0;
     }
     running = null;
   }
 
-  async function commit(partition: Partition, writes: readonly Write[]): Promise<void> {
+  async function commit({ projectId, userId, entries }: Part): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        await store.commit(partition, { writes });
+        if (userId === null)
+          await store.commit(projectLog(projectId, shard), { writes: entries.map(append) });
+        else await extendUserTrail(store, { projectId, userId }, entries);
         return;
       } catch (error) {
         // Where the outcome is unknown another attempt could write the entries twice.
         const isFinal = !(error instanceof AppError) || error.code === "outcome_unknown";
         if (!isFinal && attempt < auditAttemptsMax) continue;
-        onLost(writes.length, String(error));
+        onLost(entries.length, String(error));
         return;
       }
     }
   }
 
   return {
-    write(projectId, entry, { isGone = false } = {}) {
+    write(projectId, entry, { isOfProjectAlone = false } = {}) {
       if (waiting.length >= auditWaitingMax) {
         lost += 1;
         return;
       }
-      waiting.push({ projectId, entry, isGone });
+      waiting.push({ projectId, entry, isOfProjectAlone });
       // Started in a microtask, so that whoever acts in the same turn shares the first batch too.
       running ??= Promise.resolve().then(run);
     },
@@ -89,18 +99,23 @@ export function createAuditWriter({ store, onLost }: AuditWriterOptions): AuditW
   };
 }
 
-/** What a batch writes to each partition, in order. Each batch takes the next of a project's logs, so that all are used. */
-function partsOf(batch: readonly Waiting[], shard: number): ReadonlyMap<Partition, Write[]> {
-  const parts = new Map<Partition, Write[]>();
-  function append(partition: Partition, entry: AuditEntry, maxLength: number): void {
-    const writes = parts.get(partition) ?? [];
-    parts.set(partition, writes);
-    writes.push({ type: "append", key: auditKey, at: entry.at, value: JSON.stringify(entry), maxLength });
+/** The entries of a batch, by trail. */
+function partsOf(batch: readonly Waiting[]): Part[] {
+  const parts = new Map<string, Part>();
+  function add(projectId: string, userId: string | null, entry: AuditEntry): void {
+    const name = JSON.stringify([projectId, userId]);
+    const part = parts.get(name) ?? { projectId, userId, entries: [] };
+    parts.set(name, part);
+    part.entries.push(entry);
   }
-  for (const { projectId, entry, isGone } of batch) {
-    append(projectLog(projectId, shard), entry, projectEntriesMax);
-    const { userId } = entry;
-    if (userId !== undefined && !isGone) append(userPartition(projectId, userId), entry, userEntriesMax);
+  for (const { projectId, entry, isOfProjectAlone } of batch) {
+    add(projectId, null, entry);
+    if (entry.userId !== undefined && !isOfProjectAlone) add(projectId, entry.userId, entry);
   }
-  return parts;
+  return [...parts.values()];
+}
+
+function append(entry: AuditEntry): Write {
+  const value = JSON.stringify(entry);
+  return { type: "append", key: auditKey, at: entry.at, value, maxLength: projectEntriesMax };
 }

@@ -242,7 +242,7 @@ async function onUser(
   const user = await findUser(context, principal, params);
   const { userId, provider } = user;
   const attempt = { projectId: params.projectId, event, provider, actor: principal.keyId, call };
-  return await audited(context, { ...attempt, removesUser: event === "operatorDelete" }, note => {
+  return await audited(context, { ...attempt, isOfProjectAlone: event === "operatorDelete" }, note => {
     note({ userId, ...(params.sessionId === undefined ? {} : { sessionId: params.sessionId }) });
     return act(user);
   });

@@ -2,7 +2,8 @@
 
 import * as v from "valibot";
 import { parseAddress } from "../../auth/mod.ts";
-import { AuditCursorSchema, auditPageDefault, auditPageMax } from "../audit/trail.ts";
+import { AuditCursorSchema } from "../audit/cursor.ts";
+import { auditPageDefault, auditPageMax } from "../audit/places.ts";
 import { UuidSchema } from "../operations.ts";
 
 /** Longest reason of a ban, in characters. */
