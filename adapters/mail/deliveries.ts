@@ -61,7 +61,7 @@ export class Deliveries {
     try {
       return await attempt(signal);
     } catch (error) {
-      if (!(error instanceof MailError && error.retryable)) throw error;
+      if (signal.aborted || !(error instanceof MailError && error.retryable)) throw error;
     }
     await this.#pause(signal);
     await attempt(signal);
