@@ -50,7 +50,10 @@ interface Waiting {
 /** Creates a writer over a store. */
 export function createAuditWriter({ store, onLost }: AuditWriterOptions): AuditWriter {
   const waiting: Waiting[] = [];
-  let running: Promise<void> | null = null;
+  let isRunning = false;
+  let step: Promise<unknown> = Promise.resolve();
+  let accepted = 0;
+  let settled = 0;
   let lost = 0;
   let shard = 0;
 
@@ -59,11 +62,13 @@ export function createAuditWriter({ store, onLost }: AuditWriterOptions): AuditW
       const batch = waiting.splice(0, auditBatchMax);
       // Each batch takes the next of a project's logs, so that all are used.
       shard = (shard + 1) % auditLogs;
-      await Promise.all(partsOf(batch).map(commit));
+      step = Promise.all(partsOf(batch).map(commit));
+      await step;
+      settled += batch.length;
       if (lost > 0) onLost(lost, "too many were waiting");
       lost = 0;
     }
-    running = null;
+    isRunning = false;
   }
 
   async function commit({ projectId, userId, entries }: Part): Promise<void> {
@@ -90,11 +95,16 @@ export function createAuditWriter({ store, onLost }: AuditWriterOptions): AuditW
         return;
       }
       waiting.push({ projectId, entry, isOfProjectAlone });
+      accepted += 1;
+      if (isRunning) return;
+      isRunning = true;
       // Started in a microtask, so that whoever acts in the same turn shares the first batch too.
-      running ??= Promise.resolve().then(run);
+      step = Promise.resolve().then(() => void run());
     },
     async idle() {
-      while (running !== null) await running;
+      // Not until nothing waits at all: under steady load that may never come, and every request may wait for its entry.
+      const target = accepted;
+      while (settled < target) await step;
     },
   };
 }

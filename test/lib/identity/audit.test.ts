@@ -255,6 +255,24 @@ describe("the writer of the audit trail", () => {
     assert.equal((await walk(page => audit.ofProject("p-1", page), 100)).length, before + 1);
   });
 
+  it("is done with what was recorded so far though more and more is", async () => {
+    const store = new ProbeStore(clock.now);
+    const audit = createAudit({ store, logger: keptLog() });
+    let number = 0;
+    let isSteady = true;
+    store.always = async (_, pass) => {
+      if (isSteady) audit.record("p-1", entry(++number));
+      return await pass();
+    };
+    audit.record("p-1", entry(0));
+    await audit.idle();
+    const written = (await audit.ofProject("p-1", { limit: 100 })).entries;
+    assert.ok(written.some(({ requestId }) => requestId === "r-0"));
+    isSteady = false;
+    await audit.idle();
+    assert.equal((await walk(page => audit.ofProject("p-1", page), 100)).length, number + 1);
+  });
+
   it("keeps what is of the project alone from the user's trail", async () => {
     const store = new ProbeStore(clock.now);
     const audit = createAudit({ store, logger: keptLog() });
