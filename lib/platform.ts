@@ -10,6 +10,8 @@ import {
   type Clock,
   createApiKeys,
   createKeyRing,
+  createRemoteIssuers,
+  createRemoteJson,
   createTokens,
   jwksArea,
   type KeyRing,
@@ -17,6 +19,7 @@ import {
   type PasswordAlgorithm,
   type PasswordPolicy,
   type RandomBytes,
+  type RemoteJsonOptions,
   type SignatureAlgorithm,
   systemClock,
   systemRandom,
@@ -48,6 +51,7 @@ import {
   createSessionGuard,
   createSessionRecords,
   createSessions,
+  createSocialVerifiers,
   createUsers,
   type ExchangeContext,
   type IdleUsers,
@@ -132,6 +136,8 @@ export interface IdentityOptions {
    * user, in the background; what it throws is logged. @default nothing is handed on
    */
   readonly onMerge?: (merge: Merge) => Promise<void> | void;
+  /** How identity providers of others are asked. @default the `fetch` and `AbortSignal.timeout` of the runtime */
+  readonly remote?: RemoteJsonOptions;
 }
 
 /** The areas of a platform; each can be mounted alone. */
@@ -266,6 +272,8 @@ function createParts(
       options.logger?.log("warn", "refresh_token_reused", { projectId, userId, sessionId: sid }),
   });
   const isKept = keepsPoints({ directory, loyalty });
+  const remote = createRemoteJson(options.identity?.remote);
+  const issuers = createRemoteIssuers({ remote, clock });
   return {
     store,
     directory,
@@ -278,6 +286,8 @@ function createParts(
     sessions,
     idleUsers: createIdleUsers({ store, users, sessions, clock, isKept }),
     sessionGuard: createSessionGuard({ store, clock }),
+    issuers,
+    socialVerifiers: createSocialVerifiers({ issuers, remote, clock }),
     ...credentials({ ...options, random }),
     abuse: abuseControls(options),
     audit: createAudit({ store, logger: options.logger ?? silentLogger }),

@@ -2,7 +2,8 @@
  * Signing keys and compact JWS by Web Crypto. The only file that imports jose, which makes keys and signs.
  *
  * Nothing here reads a key, an algorithm or an address from a token: the pair says which key and algorithm. That leaves
- * one call of Web Crypto to verify a token that has been taken apart already.
+ * one call of Web Crypto to verify a token that has been taken apart already. Tokens of other issuers are verified by jose
+ * with keys and algorithms that the caller fixes; a token may only name one of these keys.
  *
  * @module
  */
@@ -11,10 +12,17 @@ import {
   CompactSign,
   type CryptoKey,
   calculateJwkThumbprint,
+  createLocalJWKSet,
+  decodeProtectedHeader,
+  errors,
   exportJWK,
   generateKeyPair,
   importJWK,
+  type JSONWebKeySet,
   type JWK,
+  type JWTPayload,
+  type JWTVerifyOptions,
+  jwtVerify,
 } from "jose";
 import { fromBase64url, utf8 } from "./encoding.ts";
 
@@ -96,6 +104,75 @@ export async function verifyCompact(pair: KeyPair, token: string): Promise<boole
   if (signature === undefined) return false;
   const method = verificationMethods[pair.algorithm];
   return await crypto.subtle.verify(method, pair.publicKey, signature, utf8(token.slice(0, dot)));
+}
+
+/** Signature algorithms that other issuers may be configured with. None is symmetric. */
+export const foreignAlgorithms = [
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "EdDSA",
+] as const;
+/** A signature algorithm of another issuer. */
+export type ForeignAlgorithm = (typeof foreignAlgorithms)[number];
+
+/** The published keys of another issuer. */
+export type ForeignKeys = ReturnType<typeof createLocalJWKSet>;
+
+/** What a token of another issuer must say. */
+export interface ForeignExpectation {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly algorithms: readonly ForeignAlgorithm[];
+  /** Unix ms. */
+  readonly now: number;
+  readonly skewSecondsMax: number;
+}
+
+/** What became of a verification; `unknownKey` where the token names none of the keys. */
+export type ForeignVerdict =
+  | { readonly verdict: "valid"; readonly typ: string | undefined; readonly claims: JWTPayload }
+  | { readonly verdict: "expired" | "unknownKey" | "invalid" };
+
+/** The keys of a JSON Web Key Set, or undefined where the value is none. */
+export function foreignKeys(value: unknown): ForeignKeys | undefined {
+  try {
+    return createLocalJWKSet(value as JSONWebKeySet);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Verifies a token of another issuer. `sub`, `exp` and `iat` are demanded, and a `kid`. */
+export async function verifyForeign(
+  token: string,
+  keys: ForeignKeys,
+  expected: ForeignExpectation,
+): Promise<ForeignVerdict> {
+  const { issuer, audience, algorithms, now, skewSecondsMax } = expected;
+  const options: JWTVerifyOptions = {
+    issuer,
+    audience,
+    algorithms: [...algorithms],
+    currentDate: new Date(now),
+    clockTolerance: skewSecondsMax,
+    requiredClaims: ["sub", "exp", "iat"],
+  };
+  try {
+    if (typeof decodeProtectedHeader(token).kid !== "string") return { verdict: "invalid" };
+    const { payload, protectedHeader } = await jwtVerify(token, keys, options);
+    return { verdict: "valid", typ: protectedHeader.typ, claims: payload };
+  } catch (error) {
+    if (error instanceof errors.JWTExpired) return { verdict: "expired" };
+    // Whatever else is wrong with a key or token is the fault of whoever made it.
+    return { verdict: error instanceof errors.JWKSNoMatchingKey ? "unknownKey" : "invalid" };
+  }
 }
 
 function publicPart(jwk: JWK): JWK {

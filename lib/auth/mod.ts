@@ -9,6 +9,7 @@ export * from "./api_key_guard.ts";
 export type { ApiKeyRecord, SecretHash, StoredSecret } from "./api_key_record.ts";
 export * from "./api_keys.ts";
 export * from "./bearer.ts";
+export * from "./breaker.ts";
 export {
   type Claims,
   invalidToken,
@@ -27,7 +28,15 @@ export {
   parseAddress,
   parseNetwork,
 } from "./ip_address.ts";
-export { type KeyPair, type PublicJwk, type SignatureAlgorithm, signatureAlgorithms } from "./jose.ts";
+export { issuerKeysAgeMsMax, issuerKeysCooldownMs, issuerKeysStaleMsMax } from "./issuer_keys.ts";
+export {
+  type ForeignAlgorithm,
+  foreignAlgorithms,
+  type KeyPair,
+  type PublicJwk,
+  type SignatureAlgorithm,
+  signatureAlgorithms,
+} from "./jose.ts";
 export * from "./jwks_routes.ts";
 export * from "./key_ring.ts";
 export {
@@ -43,6 +52,9 @@ export * from "./keyed_tag.ts";
 export * from "./network_tag.ts";
 export * from "./password/mod.ts";
 export * from "./permissions.ts";
+export * from "./remote_issuer.ts";
+export * from "./remote_json.ts";
+export * from "./remote_url.ts";
 export * from "./seal.ts";
 export * from "./secret.ts";
 export * from "./session_record.ts";

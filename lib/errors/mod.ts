@@ -21,6 +21,7 @@ export type ErrorCode =
   | "session_revoked"
   | "refresh_token_reused"
   | "invalid_credentials"
+  | "social_token_rejected"
   | "invalid_api_key"
   | "forbidden"
   | "org_mismatch"
@@ -39,6 +40,8 @@ export type ErrorCode =
   | "rate_limited"
   | "too_many_attempts"
   | "internal_error"
+  | "provider_error"
+  | "provider_unavailable"
   | "busy"
   | "storage_unavailable"
   | "outcome_unknown";

@@ -1,4 +1,4 @@
-import type { Clock, RandomBytes } from "../auth/mod.ts";
+import type { Clock, RandomBytes, RemoteIssuers } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import type { Mailer } from "../ports/mailer.ts";
 import type { Abuse } from "./abuse/abuse.ts";
@@ -12,6 +12,7 @@ import type { Merge } from "./merge.ts";
 import type { SessionRecords } from "./session_records.ts";
 import type { SessionGuard } from "./sessions/guard.ts";
 import type { Sessions } from "./sessions/sessions.ts";
+import type { SocialVerifiers } from "./social/verifiers.ts";
 import type { Users } from "./users.ts";
 
 /** What the operations of the identity area work with. */
@@ -30,6 +31,9 @@ export interface IdentityContext extends Credentials {
   readonly background: Background;
   /** Told once of every anonymous user who logged in to an account. */
   readonly onMerge: (merge: Merge) => Promise<void> | void;
+  /** Judges tokens of other issuers. */
+  readonly issuers: RemoteIssuers;
+  readonly socialVerifiers: SocialVerifiers;
   readonly clock: Clock;
   readonly random: RandomBytes;
 }

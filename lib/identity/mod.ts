@@ -79,6 +79,7 @@ export {
   publicProfileProjectsMax,
   publicProfilesMax,
 } from "./public_profiles.ts";
+export { audienceCharactersMax } from "./remote_settings.ts";
 export { identityRoutes } from "./routes.ts";
 export {
   createSessionRecords,
@@ -120,6 +121,21 @@ export {
   type SessionTokens,
   sessionsPerUserMax,
 } from "./sessions/sessions.ts";
+export {
+  type IdTokenSettings,
+  memberPathCharactersMax,
+  type SocialProvider,
+  type SocialSettings,
+  socialProviders,
+  type TokenDebugSettings,
+} from "./social/settings.ts";
+export { socialSubjectCharactersMax } from "./social/token_debug.ts";
+export type { SocialIdentity, SocialProof, SocialVerifier } from "./social/verifier.ts";
+export {
+  createSocialVerifiers,
+  type SocialVerifiers,
+  type SocialVerifiersOptions,
+} from "./social/verifiers.ts";
 export { type ExchangeContext, sessionRecordAgeSecondsMax, tokenExchangeRoute } from "./token_exchange.ts";
 export {
   type Account,
@@ -131,6 +147,7 @@ export {
   loginHistoryMax,
   type Origin,
   type Provider,
+  type SocialProfile,
   type User,
   type UserIds,
   type Users,

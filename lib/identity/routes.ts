@@ -8,6 +8,7 @@ import { type AnyRoute, open, route } from "../http/mod.ts";
 import { EnvelopeSchema, serving, sessionErrors } from "./_serving.ts";
 import { loginAnonymous, registerAnonymous } from "./anonymous.ts";
 import type { IdentityContext } from "./context.ts";
+import { checkHostedUser, fetchHostedUser, updateHostedUser } from "./hosted_idp/profile.ts";
 import { logInPoolUser } from "./managed_pool/log_in.ts";
 import { checkPoolUser, fetchPoolUser } from "./managed_pool/profile.ts";
 import { registerPoolUser } from "./managed_pool/register.ts";
@@ -16,11 +17,17 @@ import { updatePoolUser } from "./managed_pool/update_user.ts";
 import { createNoLoginUser, fetchNoLoginUser, updateNoLoginUser } from "./no_login.ts";
 import { DeviceSelectorSchema, type Operations, SelectorSchema } from "./operations.ts";
 import { logoutOperations, refreshOperations } from "./sessions/operations.ts";
+import { socialRoutes } from "./social/routes.ts";
 import { optionalUserTokenGuard, userTokenGuard } from "./user_guard.ts";
 
 /** Builds the identity routes. */
 export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
-  return [...userRoutes(context), ...sessionRoutes(context), ...passwordRoutes(context)];
+  return [
+    ...userRoutes(context),
+    ...sessionRoutes(context),
+    ...passwordRoutes(context),
+    ...socialRoutes(context),
+  ];
 }
 
 function userRoutes(context: IdentityContext): readonly AnyRoute[] {
@@ -33,11 +40,16 @@ function userRoutes(context: IdentityContext): readonly AnyRoute[] {
   const profile: Operations = {
     "simplified/noLogin": fetchNoLoginUser(context),
     "email/managedPool": fetchPoolUser(context),
+    "email/hostedIdp": fetchHostedUser(context),
   };
-  const check: Operations = { "email/managedPool": checkPoolUser(context) };
+  const check: Operations = {
+    "email/managedPool": checkPoolUser(context),
+    "email/hostedIdp": checkHostedUser(context),
+  };
   const update: Operations = {
     "simplified/noLogin": updateNoLoginUser(context),
     "email/managedPool": updatePoolUser(context),
+    "email/hostedIdp": updateHostedUser(context),
   };
   const common = { auth: open, errors: ["unsupported_provider", "account_banned", "rate_limited"] as const };
   return [
@@ -73,7 +85,13 @@ function userRoutes(context: IdentityContext): readonly AnyRoute[] {
       path: "/v1/user/check",
       operation: "checkUser",
       summary: "Check the access token of a user on a device, and fetch the profile",
-      errors: [...common.errors, ...sessionErrors, "device_mismatch"],
+      errors: [
+        ...common.errors,
+        ...sessionErrors,
+        "device_mismatch",
+        "provider_error",
+        "provider_unavailable",
+      ],
       query: DeviceSelectorSchema,
       responses: { 200: { description: "The profile", schema: EnvelopeSchema } },
       handle: query(check, "check"),

@@ -5,13 +5,15 @@
  */
 
 import * as v from "valibot";
-import { type ApiKeys, isUuid, tokenCharsMax, unverifiedClaim } from "../auth/mod.ts";
+import { type ApiKeys, idTokenTypes, isUuid, tokenCharsMax, unverifiedClaim } from "../auth/mod.ts";
 import type { Space } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type AnyRoute, envelope, open, route } from "../http/mod.ts";
 import { type Caller, type SpaceTokens, spaceOfRequest } from "../space_tokens/mod.ts";
 import { accountBanned, isBanned } from "./ban.ts";
 import type { IdentityContext } from "./context.ts";
+import { issuerUser } from "./hosted_idp/issuer_user.ts";
+import { spaceIssuer } from "./hosted_idp/settings.ts";
 import { UuidSchema } from "./operations.ts";
 
 /** Age from which the session record of a user who can log in no longer proves anything, in seconds: 90 days. */
@@ -42,12 +44,16 @@ const AccessTokenProof = v.object({
   type: v.literal("accessToken"),
   token: v.pipe(v.string(), v.minLength(1), v.maxLength(tokenCharsMax)),
 });
+const IdTokenProof = v.object({
+  type: v.literal("idToken"),
+  token: v.pipe(v.string(), v.minLength(1), v.maxLength(tokenCharsMax)),
+});
 const ServiceProof = v.object({
   type: v.literal("service"),
   key: v.pipe(v.string(), v.maxLength(256)),
   secret: v.pipe(v.string(), v.maxLength(256)),
 });
-const ProofSchema = v.variant("type", [AccessTokenProof, SessionRecordProof, ServiceProof]);
+const ProofSchema = v.variant("type", [AccessTokenProof, SessionRecordProof, IdTokenProof, ServiceProof]);
 
 type SessionRecordProofInput = v.InferOutput<typeof SessionRecordProof>;
 
@@ -63,7 +69,7 @@ export function tokenExchangeRoute(context: ExchangeContext): AnyRoute {
     path: "/api/auth/token",
     operation: "issueSpaceToken",
     summary:
-      "Exchange an access token, a signed session record or the API key of a back end for an access token of the space",
+      "Exchange an access token, a signed session record, an ID token of the space's issuer or the API key of a back end for an access token of the space",
     auth: open,
     body: { schema: ProofSchema },
     responses: { 200: { description: "The token", schema: IssuedSchema } },
@@ -75,6 +81,8 @@ export function tokenExchangeRoute(context: ExchangeContext): AnyRoute {
       "session_revoked",
       "account_banned",
       "invalid_api_key",
+      "provider_error",
+      "provider_unavailable",
     ],
     handle: async ({ request, body }) => {
       const space = await spaceOfRequest(context.directory, request);
@@ -94,6 +102,8 @@ function proven(
       return tokenUser(context, space, proof.token);
     case "sessionRecord":
       return recordUser(context, space, proof);
+    case "idToken":
+      return issuerCaller(context, space, proof.token);
     case "service":
       return backEnd(context, space, proof);
   }
@@ -136,6 +146,21 @@ async function recordUser(
     throw new AppError("token_expired", "Cannot accept the session record as it is too old: log in again");
   }
   if (isDated) await sessionGuard.check({ projectId, userId, issuedAt });
+  const { id: spaceId, organisationId } = space;
+  return { kind: "user", userId, organisationId, spaceId, projectId };
+}
+
+/**
+ * The user of an ID token of the issuer that the space names, made when met first. The user is one of the space's default
+ * project, as it would be if that project had the issuer as its hosted provider.
+ */
+async function issuerCaller(context: ExchangeContext, space: Space, token: string): Promise<Caller> {
+  const { issuer, projectId } = spaceIssuer(space);
+  const project = await context.directory.project(projectId);
+  if (project?.spaceId !== space.id) {
+    throw new AppError("internal_error", "Cannot use the default project as it is none of the space");
+  }
+  const { userId } = await issuerUser(context, projectId, { token, issuer, types: idTokenTypes });
   const { id: spaceId, organisationId } = space;
   return { kind: "user", userId, organisationId, spaceId, projectId };
 }

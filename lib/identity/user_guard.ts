@@ -14,7 +14,7 @@ const described = {
     type: "http",
     scheme: "bearer",
     bearerFormat: "JWT",
-    description: "Access token of a user, from login or refresh",
+    description: "Access token of a user, from login or refresh; for checks also a token of the provider",
   },
 } as const;
 

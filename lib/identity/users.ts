@@ -7,6 +7,8 @@
  * @module
  */
 
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Clock } from "../auth/mod.ts";
 import { decide, type Partition, type Put, type Store, tenantPartition } from "../storage/mod.ts";
 import { auditKey } from "./audit/places.ts";
@@ -60,6 +62,8 @@ export interface User {
   readonly account?: Account;
   /** Who the user is at the provider that vouches for it; only of the providers that verify elsewhere. */
   readonly origin?: Origin;
+  /** Only of the social providers. */
+  readonly social?: SocialProfile;
   readonly ban?: Ban;
   /** The user that this one was merged into. */
   readonly mergedInto?: string;
@@ -76,6 +80,15 @@ export type Provider =
   | "socialOne"
   | "socialTwo"
   | "socialThree";
+
+/** What a social provider last said of its user; `""` where it said nothing. */
+export interface SocialProfile {
+  readonly nickname: string;
+  readonly email: string;
+  readonly isEmailVerified: boolean;
+  /** Unix seconds. */
+  readonly updatedAt: number;
+}
 
 /** The key of a user at another identity provider. */
 export interface Origin {
@@ -237,8 +250,13 @@ function wayPartition(projectId: string, way: Way): Partition {
     case "email":
       return tenantPartition(tenant, "email", way.email);
     case "origin":
-      return tenantPartition(tenant, "origin", way.issuer, way.subject);
+      return tenantPartition(tenant, "origin", originTag(way));
   }
+}
+
+/** Both parts may be long, and all that a partition's name may be is short. */
+function originTag({ issuer, subject }: Origin): string {
+  return bytesToHex(sha256(utf8ToBytes(JSON.stringify([issuer, subject]))));
 }
 
 function claimWrite(ids: UserIds, until: number | undefined): Put {

@@ -2,6 +2,7 @@
 
 import { systemRandom } from "../../lib/auth/mod.ts";
 import { type Codes, createCredentials, createUsers, type Session } from "../../lib/identity/mod.ts";
+import { forge } from "../support/issuer.ts";
 import { quickKernels } from "../support/kernels.ts";
 import { type Answer, ids, type TestPlatform, testSecret } from "../support/platform.ts";
 import { BoardWriter } from "./_boards.ts";
@@ -75,6 +76,7 @@ const commonParams: Readonly<Record<string, string>> = {
 };
 const selector = { projectId: ids.project, strategy: "simplified" };
 const managed = { projectId: ids.project, strategy: "email", provider: "managedPool" };
+const hosted = { ...managed, provider: "hostedIdp" };
 const deviceId = "0123abcd-0000-4000-8000-00000000000d";
 const password = "correct horse battery";
 
@@ -88,6 +90,17 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
   const robin = await userSession(world);
   const casey = await registeredUser(world, `casey-${world.clock.now()}@example.com`);
   const code = await codesOf(world).issue(ids.project, "password", casey.email);
+  const idToken = forge(world.login.key, world.login.claims(world.clock.now()));
+  const atLogin = { authorization: `Bearer ${idToken}` };
+  const checked = await world.call(`/v1/user/check?${new URLSearchParams({ ...hosted, deviceId })}`, {
+    headers: atLogin,
+  });
+  const hostedHeaders = { authorization: `Bearer ${checked.json.data.accessToken}` };
+  const socialToken = forge(
+    world.login.key,
+    world.login.claims(world.clock.now(), { aud: "social-1", sub: "social-alice" }),
+  );
+  const social = { ...managed, provider: "socialTwo", userId: "social-alice", accessToken: socialToken };
   const created = await world.call("/v1/user", { body: { ...noLogin, data: { username: "Sam" } } });
   const device = { deviceId, additionalId: "tv" };
   const registered = await world.call("/v1/user", { body: { ...anonymous, data: device } });
@@ -109,8 +122,29 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
         { body: { ...managed, data: { email: "kim@example.com", password, nickname: "Kim" } } },
       ],
     ],
-    ["getUser", [{ query: { ...noLogin, externalId: created.json.data.externalId } }, { query: managed }]],
-    ["checkUser", [{ query: { ...managed, deviceId } }]],
+    [
+      "getUser",
+      [
+        { query: { ...noLogin, externalId: created.json.data.externalId } },
+        { query: managed },
+        { query: hosted, headers: hostedHeaders },
+      ],
+    ],
+    [
+      "checkUser",
+      [
+        { query: { ...managed, deviceId } },
+        { query: { ...hosted, deviceId }, headers: atLogin },
+        { query: { ...hosted, deviceId }, headers: hostedHeaders },
+      ],
+    ],
+    [
+      "checkSocialUser",
+      [
+        { query: social, headers: { authorization: `Bearer ${socialToken}` } },
+        { query: { ...social, deviceId }, headers: { authorization: `Bearer ${socialToken}` } },
+      ],
+    ],
     [
       "updateUser",
       [
@@ -122,6 +156,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
           },
         },
         { body: { ...managed, data: { nickname: "Robin" } } },
+        { body: { ...hosted, data: { username: "Al", appProfile: {} } }, headers: hostedHeaders },
       ],
     ],
     [
@@ -153,6 +188,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
         { body: { type: "sessionRecord", projectId: ids.project, record: proof(created) } },
         { body: { type: "sessionRecord", projectId: ids.project, record: proof(registered) } },
         { body: { type: "accessToken", token: robin.accessToken } },
+        { body: { type: "idToken", token: idToken } },
         { body: { type: "service", ...(await newKey(world)) } },
       ],
     ],

@@ -88,6 +88,8 @@ class Subject {
 
   /** Asserts that a request is refused as documented and changes nothing, and answers the error's code. */
   async refused(what: string, ask: () => Promise<Answer>): Promise<[status: number, code: string]> {
+    // What an earlier request left behind is not this one's.
+    await this.world.platform.idle();
     const commits = this.store.commits.length;
     const answer = await ask();
     const where = `${this.operation.id} with ${what}: ${answer.status} ${answer.text}`;
@@ -102,7 +104,8 @@ class Subject {
     example: Example,
     more: { headers?: Readonly<Record<string, string>>; host?: string } = {},
   ): Promise<Answer> {
-    return send(this.world, this.operation, { example, headers: this.headers, ...more });
+    const headers = { ...this.headers, ...example.headers };
+    return send(this.world, this.operation, { example, headers, ...more });
   }
 
   /** Sends a body as it is. */
@@ -263,6 +266,7 @@ function bodyTests(subject: Subject): void {
     for (const example of subject.examples) {
       for (const [at, body] of variants(example.body, () => [undefined])) {
         if (at === "") continue;
+        await subject.world.platform.idle();
         const commits = subject.store.commits.length;
         const answer = await subject.send({ ...example, body });
         if (answer.status < 300) continue;

@@ -5,6 +5,7 @@ import { type Seed, seedDirectory } from "../../lib/directory/mod.ts";
 import { createPlatform, type Platform, type PlatformOptions } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { createTestClock } from "./clock.ts";
+import { TestIssuer } from "./issuer.ts";
 import { quickKernels } from "./kernels.ts";
 import type { OpenStore } from "./stores.ts";
 
@@ -102,6 +103,9 @@ export const loyalty: LoyaltySample = {
   ],
 };
 
+/** The hosted identity provider of the project and the space. */
+const hosted = { issuer: "https://login.example", audience: "app-1" };
+
 /** The directory that every test platform starts with. */
 export const seed: Seed = {
   organisations: [
@@ -109,7 +113,12 @@ export const seed: Seed = {
     { id: ids.otherOrganisation, name: "Rival" },
   ],
   spaces: [
-    { id: ids.space, organisationId: ids.organisation, name: "Club space" },
+    {
+      id: ids.space,
+      organisationId: ids.organisation,
+      name: "Club space",
+      settings: { issuer: hosted, defaultProjectId: ids.project },
+    },
     { id: ids.otherSpace, organisationId: ids.otherOrganisation, name: "Rival space", domain: otherHost },
   ],
   projects: [
@@ -130,6 +139,7 @@ export const seed: Seed = {
         ],
         eventLeaderboards: [{ id: "round_1", source: metricSource }],
         location: { unknownLocation: "allow" },
+        identity: { hostedIdp: hosted, socialTwo: { style: "idToken", ...hosted, audience: "social-1" } },
       },
     },
     {
@@ -150,6 +160,8 @@ export interface TestPlatform {
   readonly platform: Platform;
   readonly store: Store;
   readonly clock: { now(): number; advance(ms: number): void };
+  /** The hosted identity provider, which is reached in memory unless the options say otherwise. */
+  readonly login: TestIssuer;
   /** Calls a path of the platform. A body is sent as JSON, with POST unless the options name a method. */
   call(path: string, options?: CallOptions): Promise<Answer>;
   /** Creates a noLogin user and signs it in to the space. */
@@ -189,9 +201,13 @@ export interface Fan {
 /** Opens a platform over a fresh store with the common seed. */
 export async function openPlatform(
   open: OpenStore,
-  options: Partial<PlatformOptions> & { readonly seed?: Seed } = {},
+  options: Partial<PlatformOptions> & {
+    readonly seed?: Seed /** Unix ms. */;
+    readonly startAt?: number;
+  } = {},
 ): Promise<TestPlatform> {
-  const clock = createTestClock();
+  const clock = createTestClock(options.startAt);
+  const login = new TestIssuer(hosted.issuer);
   const store = await open(clock.now);
   await seedDirectory(store, options.seed ?? seed);
   const platform = await createPlatform({
@@ -201,12 +217,14 @@ export async function openPlatform(
     clock: clock.now,
     defaultSpaceId: ids.space,
     ...options,
+    identity: { remote: { fetch: login.fetch }, ...options.identity },
   });
   const call: TestPlatform["call"] = (path, request) => callHandler(platform.fetch, path, request);
   return {
     platform,
     store,
     clock,
+    login,
     call,
     fan: username => signIn(call, username),
     async dispose() {

@@ -8,8 +8,9 @@ import * as v from "valibot";
 import { AppError } from "../../errors/mod.ts";
 import type { Reply } from "../../http/mod.ts";
 import type { IdentityContext } from "../context.ts";
+import { deviceItems } from "../device_items.ts";
 import { type Operation, type OperationCall, operation, UuidSchema } from "../operations.ts";
-import type { Device, User } from "../users.ts";
+import type { User } from "../users.ts";
 import { selector } from "./fields.ts";
 import { type PoolUser, poolUser } from "./pool_user.ts";
 import { poolSettings } from "./settings.ts";
@@ -66,7 +67,7 @@ function profileBody(
   projectId: string,
   { user, account: { email, nickname, terms, updatedAt } }: PoolUser,
 ): unknown {
-  const { username, userId, loginHistory, devices } = user;
+  const { username, userId, loginHistory } = user;
   const optins = { "custom:terms_optin1": terms[0], "custom:terms_optin2": terms[1] };
   const data = {
     data: { username, email, ...optins, nickname, userId, loginHistory },
@@ -74,19 +75,7 @@ function profileBody(
     updatedAt: String(updatedAt),
     nickname,
     email,
-    devices: devices.map(device => deviceItem(context, projectId, { user, device })),
+    devices: deviceItems(context, projectId, user),
   };
   return { result: 1, message: "OK", data };
-}
-
-/** A device with the session record of its last login. */
-function deviceItem(
-  { records }: IdentityContext,
-  projectId: string,
-  { user, device: { deviceId, lastLogin } }: { readonly user: User; readonly device: Device },
-): Record<string, unknown> {
-  const { userId, externalId, signUp } = user;
-  const facts = { deviceId, timeStamp: lastLogin, externalId, userId, signUp };
-  const { signature, timeStamp } = records.issue(projectId, facts);
-  return { deviceId, lastLogin, signUp, userId, timeStamp, signature };
 }

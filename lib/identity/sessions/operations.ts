@@ -12,7 +12,7 @@ import { type Operation, type Operations, operation, UuidSchema } from "../opera
 import { unixSeconds } from "../users.ts";
 
 /** The providers whose users have sessions; all are of the strategy `email`. */
-const sessionProviders = ["managedPool", "hostedIdp"] as const;
+const sessionProviders = ["managedPool", "hostedIdp", "socialOne", "socialTwo", "socialThree"] as const;
 
 const selector = {
   projectId: UuidSchema,

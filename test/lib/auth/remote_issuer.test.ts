@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { createHmac, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
+import { beforeEach, describe, it } from "node:test";
+import {
+  anyTokenTypes,
+  clockSkewSecondsMax,
+  createRemoteIssuers,
+  createRemoteJson,
+  type RemoteIssuer,
+  type RemoteIssuers,
+  remoteIssuersMax,
+  tokenCharsMax,
+} from "../../../lib/auth/mod.ts";
+import type { ErrorCode } from "../../../lib/errors/mod.ts";
+import { createTestClock } from "../../support/clock.ts";
+import { forge, issuerKey, TestIssuer } from "../../support/issuer.ts";
+import { hasCode } from "./_setup.ts";
+
+describe("a token of another issuer", () => {
+  const clock = createTestClock();
+  let login: TestIssuer;
+  let issuers: RemoteIssuers;
+  let from: RemoteIssuer;
+  beforeEach(() => {
+    login = new TestIssuer();
+    issuers = createRemoteIssuers({ remote: createRemoteJson({ fetch: login.fetch }), clock: clock.now });
+    from = { issuer: login.issuer, audience: "app-1" };
+  });
+
+  function claims(more: object = {}): Record<string, unknown> {
+    return login.claims(clock.now(), more);
+  }
+  async function refused(token: string, why: string, code: ErrorCode = "invalid_token"): Promise<void> {
+    await assert.rejects(issuers.verify(token, from), hasCode(code), why);
+  }
+  function parts(token: string): string {
+    return token.slice(0, token.lastIndexOf("."));
+  }
+
+  it("is accepted from the configured issuer for the configured audience", async () => {
+    const verified = await issuers.verify(forge(login.key, claims({ nickname: "Al" })), from);
+    assert.equal(verified.sub, "alice");
+    assert.equal(verified.nickname, "Al");
+    assert.equal(
+      (await issuers.verify(forge(login.key, claims({ aud: ["x", "app-1"] })), from)).sub,
+      "alice",
+    );
+    assert.deepEqual(login.asked, [
+      "https://login.example/.well-known/openid-configuration",
+      "https://login.example/jwks",
+    ]);
+  });
+  it("is refused without a signature, in any spelling", async () => {
+    for (const alg of ["none", "None", "NONE", ""]) {
+      const input = parts(forge(login.key, claims(), { alg }));
+      for (const token of [`${input}.`, input, `${input}.AAAA`, forge(login.key, claims(), { alg })]) {
+        await refused(token, alg);
+      }
+    }
+  });
+  it("is refused when the public key was used as an HMAC secret", async () => {
+    const publicKey = createPublicKey(login.key.privateKey);
+    const pem = publicKey.export({ format: "pem", type: "spki" });
+    for (const secret of [pem, JSON.stringify(login.key.jwk), String(login.key.jwk.x)]) {
+      const input = parts(forge(login.key, claims(), { alg: "HS256" }));
+      const mac = createHmac("sha256", secret).update(input).digest("base64url");
+      await refused(`${input}.${mac}`, "HS256");
+    }
+  });
+  it("is refused when another key signed it, under a foreign name or that of a published key", async () => {
+    const stranger = issuerKey("stranger");
+    await refused(forge(stranger, claims()), "foreign kid");
+    await refused(forge(stranger, claims(), { kid: login.key.kid }), "stolen kid");
+    await refused(forge(stranger, claims(), { kid: login.key.kid, jwk: stranger.jwk }), "own jwk");
+    await refused(forge(stranger, claims(), { jku: "https://evil.example/jwks" }), "jku");
+    assert.equal(login.asked.filter(url => url.includes("evil")).length, 0);
+  });
+  it("is refused without the name of a key, also where there is but one", async () => {
+    await refused(forge(login.key, claims(), { kid: undefined }), "kid");
+    await refused(forge(login.key, claims(), { kid: 7 }), "kid");
+  });
+  it("is refused for another audience or from another issuer", async () => {
+    await refused(forge(login.key, claims({ aud: "app-2" })), "aud");
+    await refused(forge(login.key, claims({ aud: ["app-2"] })), "aud list");
+    await refused(forge(login.key, claims({ aud: undefined })), "no aud");
+    await refused(forge(login.key, claims({ iss: "https://evil.example" })), "iss");
+    await refused(forge(login.key, claims({ iss: `${login.issuer}/` })), "iss with a slash");
+  });
+  it("is refused when its time is over or has not come", async () => {
+    const now = Math.floor(clock.now() / 1_000);
+    await refused(forge(login.key, claims({ exp: now - clockSkewSecondsMax })), "exp", "token_expired");
+    await refused(forge(login.key, claims({ nbf: now + clockSkewSecondsMax + 1 })), "nbf");
+    await refused(forge(login.key, claims({ iat: now + clockSkewSecondsMax + 1 })), "iat");
+    await issuers.verify(forge(login.key, claims({ exp: now - clockSkewSecondsMax + 1 })), from);
+    await issuers.verify(forge(login.key, claims({ iat: now + clockSkewSecondsMax })), from);
+  });
+  it("is refused when it lacks a claim or names no subject", async () => {
+    for (const name of ["sub", "exp", "iat", "iss"]) {
+      await refused(forge(login.key, claims({ [name]: undefined })), name);
+    }
+    for (const sub of ["", "a".repeat(256), "ä", "a\n", 7, null]) {
+      await refused(forge(login.key, claims({ sub })), String(sub));
+    }
+    await issuers.verify(forge(login.key, claims({ sub: "a".repeat(255) })), from);
+  });
+  it("is refused with an algorithm that is not configured, however good its signature", async () => {
+    const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+    const jwk = { ...publicKey.export({ format: "jwk" }), kid: "ed" };
+    login.keys.push({ kid: "ed", jwk, privateKey });
+    const input = parts(forge(login.keys[0] ?? issuerKey(), claims(), { alg: "EdDSA", kid: "ed" }));
+    const token = `${input}.${sign(null, Buffer.from(input), privateKey).toString("base64url")}`;
+    from = { ...from, algorithms: ["ES256"] };
+    await refused(token, "EdDSA");
+    from = { ...from, algorithms: ["EdDSA"] };
+    assert.equal((await issuers.verify(token, from)).sub, "alice");
+  });
+  it("is refused with critical extensions and with an unencoded payload", async () => {
+    await refused(forge(login.key, claims(), { crit: ["exp"], exp: 1 }), "crit");
+    await refused(forge(login.key, claims(), { b64: false, crit: ["b64"] }), "b64");
+  });
+  it("is accepted only as the kind of token that is expected", async () => {
+    for (const typ of ["JWT", "jwt", undefined, "application/jwt"]) {
+      await issuers.verify(forge(login.key, claims(), { typ }), from);
+    }
+    for (const typ of ["at+jwt", "logout+jwt", "secevent+jwt", "rt+jwt"]) {
+      await refused(forge(login.key, claims(), { typ }), typ);
+    }
+    const token = forge(login.key, claims(), { typ: "at+jwt" });
+    assert.equal((await issuers.verify(token, from, { types: anyTokenTypes })).sub, "alice");
+  });
+  it("is refused when it is no token at all, or a longer one than any, before anything is asked", async () => {
+    await refused("a".repeat(tokenCharsMax + 1), "length");
+    assert.equal(login.asked.length, 0);
+    for (const text of ["", "a", "a.b.c", "....", "€.€.€", "{}"]) await refused(text, text);
+  });
+  it("makes at most as many issuers remembered as are allowed", async () => {
+    const token = forge(login.key, claims());
+    await issuers.verify(token, from);
+    for (let index = 0; index < remoteIssuersMax - 1; index++) {
+      const other = { issuer: `https://other-${index}.example`, audience: "app-1" };
+      await assert.rejects(issuers.verify(token, other), hasCode("provider_error"));
+    }
+    login.asked.length = 0;
+    await issuers.verify(token, from);
+    assert.deepEqual(login.asked, [], "all of them are remembered");
+    await assert.rejects(
+      issuers.verify(token, { issuer: "https://one-more.example", audience: "app-1" }),
+      hasCode("provider_error"),
+    );
+    login.asked.length = 0;
+    await issuers.verify(token, from);
+    assert.equal(login.asked.length, 2, "the eldest was forgotten and is fetched again");
+  });
+});
