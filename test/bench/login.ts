@@ -5,7 +5,8 @@
  *     node --import tsx test/bench/login.ts [rounds]
  *
  * A login's cost is the processor time of all threads of the process, since that hardly depends on what else the machine
- * does. Latencies do depend on it: quiet and stormy periods take turns, and the machine's load stands beside them.
+ * does. Latencies do depend on it: quiet and stormy periods take turns, and beside them stands how late the server's event
+ * loop was, with and without the time in which it was ready to run and had no core.
  *
  * @module
  */
@@ -14,6 +15,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { nativeKernels } from "../../adapters/native/mod.ts";
@@ -22,6 +24,7 @@ import type { Batch, Partition } from "../../lib/storage/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { bundleForBench, canMeasure, compare, median, ratio, table } from "./harness.ts";
 import { checkLatencies, percentile, stormOfLogins } from "./login_load.ts";
+import type { Lateness } from "./login_server.ts";
 
 const rounds = Number(process.argv[2] ?? 3);
 const loginsPerRound = 8;
@@ -102,32 +105,58 @@ async function measureLogins(world: TestPlatform): Promise<void> {
 async function measureStorm(server: string, scene: string, token: string): Promise<void> {
   const child = spawn(process.execPath, [server, scene], { stdio: ["ignore", "pipe", "inherit"] });
   process.once("exit", () => child.kill("SIGKILL"));
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const line = async (): Promise<string> => String((await lines.next()).value);
+  const lateness = async (): Promise<Lateness> => {
+    child.kill("SIGUSR2");
+    return JSON.parse(await line()) as Lateness;
+  };
   try {
-    const url = await new Promise<string>((resolve, reject) => {
-      child.once("exit", code => reject(new Error(`The server ended with ${code}`)));
-      child.stdout.once("data", (chunk: Buffer) => resolve(chunk.toString().trim().replace(/\/$/, "")));
-    });
+    const url = (await line()).replace(/\/$/, "");
     const target = { url: `${url}${paths.check}`, token, periodMs };
     await checkLatencies(target);
-    const samples: { quiet: number; storm: number; logins: number }[] = [];
+    const samples: StormSample[] = [];
     for (let round = 0; round < rounds; round++) {
+      await lateness();
       const quiet = percentile(await checkLatencies(target), 99);
+      const quietLoop = await lateness();
       const storm = stormOfLogins(`${url}/v1/user/login`, { ...pool, data: stranger });
       const stormy = percentile(await checkLatencies(target), 99);
-      samples.push({ quiet, storm: stormy, logins: (await storm.stop()) / (periodMs / 1_000) });
+      const stormyLoop = await lateness();
+      const logins = (await storm.stop()) / (periodMs / 1_000);
+      samples.push({ quiet, stormy, quietLoop, stormyLoop, logins });
     }
-    const loads = loadavg().map(load => load.toFixed(1));
-    console.log(`\nGET /v1/user/check, p99 in ms, machine load ${loads.join(" ")}\n`);
-    console.log("| round | quiet | during logins | ratio | logins/s |\n|---|---|---|---|---|");
-    for (const [round, { quiet, storm, logins }] of samples.entries()) {
-      const cells = [quiet.toFixed(2), storm.toFixed(2), (storm / quiet).toFixed(2), logins.toFixed(1)];
-      console.log(`| ${round + 1} | ${cells.join(" | ")} |`);
-    }
-    const worse = median(samples.map(({ quiet, storm }) => storm / quiet));
-    console.log(`\np99 during logins / p99 quiet: ${worse.toFixed(2)} (bar: at most 3)`);
+    printStorm(samples);
   } finally {
     child.kill("SIGKILL");
   }
+}
+
+interface StormSample {
+  readonly quiet: number;
+  readonly stormy: number;
+  readonly quietLoop: Lateness;
+  readonly stormyLoop: Lateness;
+  readonly logins: number;
+}
+
+function printStorm(samples: readonly StormSample[]): void {
+  const loads = loadavg().map(load => load.toFixed(1));
+  console.log(`\nGET /v1/user/check, p99 in ms, quiet and during logins; machine load ${loads.join(" ")}\n`);
+  console.log("| round | check | event loop late | of that its own | logins/s |\n|---|---|---|---|---|");
+  for (const [round, { quiet, stormy, quietLoop, stormyLoop, logins }] of samples.entries()) {
+    const pairs = [
+      [quiet, stormy],
+      [quietLoop.all, stormyLoop.all],
+      [quietLoop.own, stormyLoop.own],
+    ] as const;
+    const cells = pairs.map(([before, during]) => `${before.toFixed(2)} → ${during.toFixed(2)}`);
+    console.log(`| ${round + 1} | ${cells.join(" | ")} | ${logins.toFixed(1)} |`);
+  }
+  const worse = median(samples.map(({ quiet, stormy }) => stormy / quiet));
+  const own = median(samples.map(({ quietLoop, stormyLoop }) => stormyLoop.own / quietLoop.own));
+  console.log(`\np99 during logins / p99 quiet: ${worse.toFixed(2)} (bar: at most 3)`);
+  console.log(`the same of the event loop's own lateness: ${own.toFixed(2)}`);
 }
 
 const bench = (name: string): Promise<string> =>
