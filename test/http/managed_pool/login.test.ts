@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import { createPasswordHasher, recordKey, systemRandom, verifyRecord } from "../../../lib/auth/mod.ts";
-import { createUsers, type User } from "../../../lib/identity/mod.ts";
+import { createUsers, loginAttemptsMax, type User } from "../../../lib/identity/mod.ts";
 import { quickKernels } from "../../support/kernels.ts";
 import { ids, testSecret } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
@@ -158,6 +158,24 @@ describeOnStores("login with a password", open => {
     assert.deepEqual([status, json.data.code], [401, "invalid_credentials"]);
     const sessions = await pool.world.platform.sessions.list(ids.project, before.userId);
     assert.equal(sessions.length, 1);
+  });
+
+  it("goes on where the hash was renewed meanwhile, and gives up where that never ends", async () => {
+    const { userId } = await stored();
+    let changes = 0;
+    async function changeUpTo(changesMax: number): Promise<void> {
+      if (changes >= changesMax) return;
+      changes += 1;
+      await setHash(await hashOf(password, 15));
+    }
+    pool.hooks.beforeDerive = () => changeUpTo(loginAttemptsMax - 1);
+    assert.equal((await pool.login(email)).status, 200);
+    assert.equal(changes, loginAttemptsMax - 1);
+    changes = 0;
+    pool.hooks.beforeDerive = () => changeUpTo(loginAttemptsMax);
+    const { status, json } = await pool.login(email);
+    assert.deepEqual([status, json.data.code, json.data.action], [409, "conflict", "retry"]);
+    assert.equal((await pool.world.platform.sessions.list(ids.project, userId)).length, 1);
   });
 
   it("lets a ban that ended pass", async () => {

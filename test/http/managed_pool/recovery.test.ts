@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
-import { clientTokenTtlSeconds, codeAgeMsMax, codeTriesMax, createUsers } from "../../../lib/identity/mod.ts";
+import {
+  clientTokenTtlSeconds,
+  codeAgeMsMax,
+  codeCharactersMax,
+  codeTriesMax,
+  createUsers,
+} from "../../../lib/identity/mod.ts";
 import { ids } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { newPassword, Pool, password } from "./_pool.ts";
@@ -63,6 +69,15 @@ describeOnStores("a forgotten password", open => {
     pool.world.clock.advance(codeAgeMsMax);
     assert.equal((await pool.confirm(email, third)).json.data.code, "invalid_code");
     assert.equal((await pool.login(email)).status, 200);
+  });
+
+  it("takes nothing for a code that is longer than any", async () => {
+    assert.equal((await pool.confirm(email, "1".repeat(codeCharactersMax))).json.data.code, "invalid_code");
+    const { json } = await pool.confirm(email, "1".repeat(codeCharactersMax + 1));
+    assert.deepEqual(
+      [json.data.code, json.data.fields[0].pointer],
+      ["validation_failed", "/data/confirmationCode"],
+    );
   });
 
   it("does not spend the code on a password that is too weak", async () => {
