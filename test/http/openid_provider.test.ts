@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, beforeEach, it } from "node:test";
+import { issuerKeysAgeMsMax, issuerKeysCooldownMs } from "../../lib/auth/mod.ts";
+import type { Project, Space } from "../../lib/directory/mod.ts";
+import { type OpenIdProvider, startOpenIdProvider } from "../support/openid_provider.ts";
+import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
+import { describeOnStores } from "../support/stores.ts";
+import { errorCode } from "./_families.ts";
+
+const deviceId = "0123abcd-0000-4000-8000-00000000000d";
+const selector = { projectId: ids.project, strategy: "email" };
+
+describeOnStores("a certified OpenID provider", open => {
+  let provider: OpenIdProvider;
+  let world: TestPlatform;
+  before(async () => {
+    provider = await startOpenIdProvider();
+  });
+  after(() => provider.stop());
+  beforeEach(async () => {
+    const { issuer, audience } = provider;
+    const login = { issuer, audience, algorithms: ["RS256"] };
+    const [project, ...projects] = seed.projects as readonly [Project, ...Project[]];
+    const [space, ...spaces] = seed.spaces as readonly [Space, ...Space[]];
+    // The provider signs with the time of the machine, from which the platform's clock starts.
+    world = await openPlatform(open, {
+      startAt: Date.now(),
+      identity: { remote: { fetch } },
+      seed: {
+        ...seed,
+        spaces: [{ ...space, settings: { issuer: login, defaultProjectId: ids.project } }, ...spaces],
+        projects: [
+          {
+            ...project,
+            settings: { identity: { hostedIdp: login, socialThree: { style: "idToken", ...login } } },
+          },
+          ...projects,
+        ],
+      },
+    });
+  });
+  afterEach(() => world.dispose());
+
+  function check(token: string): Promise<Answer> {
+    const query = new URLSearchParams({ ...selector, provider: "hostedIdp", deviceId });
+    return world.call(`/v1/user/check?${query}`, { token });
+  }
+
+  it("vouches for users of a project", async () => {
+    const alice = await check(await provider.idToken("alice"));
+    assert.equal(alice.status, 200, alice.text);
+    const again = await check(await provider.idToken("alice"));
+    assert.equal(again.json.data.userId, alice.json.data.userId);
+    const bob = await check(await provider.idToken("bob"));
+    assert.notEqual(bob.json.data.userId, alice.json.data.userId);
+  });
+  it("vouches for users in a space", async () => {
+    const body = { type: "idToken", token: await provider.idToken("alice") };
+    const issued = await world.call("/api/auth/token", { body });
+    assert.equal(issued.status, 200, issued.text);
+    const token: string = issued.json.data.accessToken;
+    assert.equal((await world.call("/api/loyalty/profile", { token })).status, 200);
+  });
+  it("vouches for users as a social provider", async () => {
+    const token = await provider.idToken("carol");
+    const query = new URLSearchParams({ ...selector, provider: "socialThree", userId: "carol" });
+    const answer = await world.call(`/v1/user/check/nonstandard?${query}`, { token });
+    assert.equal(answer.status, 200, answer.text);
+  });
+  it("may replace its key: the new one works after the cooldown, the old one until then", async () => {
+    const old = await provider.idToken("alice");
+    const { userId } = (await check(old)).json.data;
+    provider.rotate();
+    const renewed = await provider.idToken("alice");
+    assert.equal((await check(old)).status, 200);
+    const early = await check(renewed);
+    assert.deepEqual([early.status, errorCode(early, "identity")], [401, "invalid_token"]);
+    world.clock.advance(issuerKeysCooldownMs);
+    assert.equal((await check(renewed)).json.data.userId, userId);
+    const late = await check(old);
+    assert.deepEqual([late.status, errorCode(late, "identity")], [401, "invalid_token"]);
+  });
+  it("may replace its key without anybody noticing", async () => {
+    await check(await provider.idToken("alice"));
+    world.clock.advance(issuerKeysAgeMsMax);
+    provider.rotate();
+    assert.equal((await check(await provider.idToken("alice"))).status, 200);
+  });
+});
