@@ -112,12 +112,13 @@ describe("imports", () => {
     assert.deepEqual(cycles(), []);
   });
 
-  it("name itty-router, jose, ioredis and srvx in one place each", () => {
+  it("name itty-router, jose, ioredis, srvx and nodemailer in one place each", () => {
     const users = (name: string): string[] => [
       ...new Set(all.filter(({ to }) => to === name || to.startsWith(`${name}/`)).map(({ from }) => from)),
     ];
     assert.deepEqual(users("itty-router"), ["lib/http/router.ts"]);
     assert.deepEqual(users("jose"), ["lib/auth/jose.ts"]);
+    assert.deepEqual(users("nodemailer"), ["adapters/mail/smtp.ts"]);
     assert.ok(users("ioredis").length > 0);
     assert.deepEqual(
       users("ioredis").filter(file => !file.startsWith("adapters/redis/")),

@@ -88,6 +88,8 @@ describe("the settings", () => {
       ["GRANDSTAND_LOG", "trace", /one of debug, info, warn, error, silent/],
       ["GRANDSTAND_METRICS", "yes", /on or off/],
       ["GRANDSTAND_FSYNC", "sometimes", /one of always, interval, never/],
+      ["GRANDSTAND_MAIL_FROM", "Club", /an address, or Name <address>/],
+      ["GRANDSTAND_MAIL_WEBHOOK_SECRET", "hunter2", /whsec_ and 24 to 64 random bytes/],
     ];
     for (const [name, value, message] of wrong) {
       const problems = problemsOf({ [name]: value });
@@ -107,6 +109,44 @@ describe("the settings", () => {
     assert.match(problems[0] ?? "", /must not both be set/);
   });
 
+  it("send mail one way, and know all that it takes", () => {
+    const smtp = { GRANDSTAND_SMTP: "smtps://user:pass@mail.example.org" };
+    const from = { GRANDSTAND_MAIL_FROM: "Club <no-reply@example.org>" };
+    const hook = { GRANDSTAND_MAIL_WEBHOOK: "https://mail.example.org/hook" };
+    const hookSecret = { GRANDSTAND_MAIL_WEBHOOK_SECRET: `whsec_${"A".repeat(32)}` };
+    const byServer = read({ ...smtp, ...from });
+    assert.ok(byServer.ok);
+    assert.deepEqual(
+      [byServer.config.smtp, byServer.config.mailFrom],
+      ["smtps://user:pass@mail.example.org", "Club <no-reply@example.org>"],
+    );
+    const byHook = read(hookSecret, { "mail-webhook": hook.GRANDSTAND_MAIL_WEBHOOK });
+    assert.ok(byHook.ok);
+    assert.equal(byHook.config.mailWebhook, hook.GRANDSTAND_MAIL_WEBHOOK);
+    assert.deepEqual(problemsOf(smtp), ["GRANDSTAND_MAIL_FROM must be set where GRANDSTAND_SMTP is"]);
+    assert.deepEqual(problemsOf(smtp, { "mail-from": "no-reply@example.org" }), []);
+    assert.deepEqual(problemsOf(hook), [
+      "GRANDSTAND_MAIL_WEBHOOK_SECRET must be set where GRANDSTAND_MAIL_WEBHOOK is",
+    ]);
+    assert.match(
+      problemsOf({ ...smtp, ...from, ...hook, ...hookSecret }).join(),
+      /^GRANDSTAND_SMTP and GRANDSTAND_MAIL_WEBHOOK must not both be set/,
+    );
+  });
+
+  it("tell what is wrong with a mail server without repeating its password", () => {
+    const from = { GRANDSTAND_MAIL_FROM: "no-reply@example.org" };
+    for (const url of [
+      "http://user:hunter2@mail.example.org",
+      "smtp://user:hunter2@mail.example.org?tls=off",
+    ]) {
+      const [problem, ...more] = problemsOf({ ...from, GRANDSTAND_SMTP: url });
+      assert.deepEqual(more, []);
+      assert.match(problem ?? "", /^GRANDSTAND_SMTP must be smtp:\/\/user:password@host, smtps/);
+      assert.doesNotMatch(problem ?? "", /hunter2/);
+    }
+  });
+
   it("understand * and none as origins", () => {
     for (const [text, origins] of [
       ["*", "*"],
@@ -118,7 +158,10 @@ describe("the settings", () => {
     }
   });
 
-  it("have no flag for the secret", () => {
-    assert.equal(variables.find(({ name }) => name === "GRANDSTAND_SECRET")?.flag, undefined);
+  it("have no flag for what holds a secret", () => {
+    for (const secretName of ["GRANDSTAND_SECRET", "GRANDSTAND_SMTP", "GRANDSTAND_MAIL_WEBHOOK_SECRET"]) {
+      const definition = variables.find(({ name }) => name === secretName);
+      assert.ok(definition !== undefined && definition.flag === undefined, secretName);
+    }
   });
 });
