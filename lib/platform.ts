@@ -286,6 +286,7 @@ function createParts(
     sessions,
     idleUsers: createIdleUsers({ store, users, sessions, clock, isKept }),
     sessionGuard: createSessionGuard({ store, clock }),
+    tokens,
     issuers,
     socialVerifiers: createSocialVerifiers({ issuers, remote, clock }),
     ...credentials({ ...options, random }),

@@ -59,6 +59,8 @@ export interface Tokens {
    * the token names an unknown key and the ring cannot be read.
    */
   verify(token: string, expected: TokenExpectation): Claims | Promise<Claims>;
+  /** Whether a token says that a key of this ring signed it: no proof, but a reason to show it to nobody else. */
+  namesOwnKey(token: string): boolean;
 }
 
 const registeredClaims: readonly string[] = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti"];
@@ -109,6 +111,11 @@ class RingTokens implements Tokens {
       return acceptClaims(known, expected, now);
     }
     return this.#verifyNew(token, expected);
+  }
+
+  namesOwnKey(token: string): boolean {
+    const header = decodeHeader(token);
+    return header !== undefined && this.#ring.find(header.kid, this.#clock()) !== undefined;
   }
 
   async #verifyNew(token: string, expected: TokenExpectation): Promise<Claims> {

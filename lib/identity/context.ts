@@ -1,4 +1,4 @@
-import type { Clock, RandomBytes, RemoteIssuers } from "../auth/mod.ts";
+import type { Clock, RandomBytes, RemoteIssuers, Tokens } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import type { Mailer } from "../ports/mailer.ts";
 import type { Abuse } from "./abuse/abuse.ts";
@@ -31,6 +31,8 @@ export interface IdentityContext extends Credentials {
   readonly background: Background;
   /** Told once of every anonymous user who logged in to an account. */
   readonly onMerge: (merge: Merge) => Promise<void> | void;
+  /** Tells tokens that were made here from those of other issuers. */
+  readonly tokens: Pick<Tokens, "namesOwnKey">;
   /** Judges tokens of other issuers. */
   readonly issuers: RemoteIssuers;
   readonly socialVerifiers: SocialVerifiers;

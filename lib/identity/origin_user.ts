@@ -5,10 +5,9 @@
  * @module
  */
 
-import { capabilityId, invalidToken, unverifiedClaim, uuid } from "../auth/mod.ts";
+import { capabilityId, invalidToken, uuid } from "../auth/mod.ts";
 import type { IdentityContext } from "./context.ts";
 import { usernameCharactersMax } from "./no_login.ts";
-import { projectAudiencePrefix } from "./sessions/identity_tokens.ts";
 import { type Origin, type Provider, type User, unixSeconds } from "./users.ts";
 
 /** Somebody whom a provider vouches for. */
@@ -55,10 +54,4 @@ export async function originUser(
 export function usernameFrom(...candidates: readonly unknown[]): string {
   const name = candidates.find(candidate => typeof candidate === "string" && candidate !== "");
   return typeof name === "string" ? name.slice(0, usernameCharactersMax).toWellFormed() : "";
-}
-
-/** Whether a token says that it was made here, so that nobody else must see or judge it. */
-export function saysOwn(token: string): boolean {
-  const audience = unverifiedClaim(token, "aud");
-  return typeof audience === "string" && audience.startsWith(projectAudiencePrefix);
 }

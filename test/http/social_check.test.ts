@@ -106,7 +106,7 @@ describeOnStores("the check of users of social providers", open => {
     assert.equal(own.json.data.devices[0].deviceId, deviceId);
   });
   it("accepts an access token of the platform, and never shows it to the network", async () => {
-    const { accessToken } = (await check("good", { deviceId })).json.data;
+    const { accessToken, refreshToken, profileToken } = (await check("good", { deviceId })).json.data;
     network.asked.length = 0;
     assert.equal((await check(accessToken)).status, 200);
     assert.equal(network.asked.length, 0);
@@ -115,6 +115,12 @@ describeOnStores("the check of users of social providers", open => {
     network.tokens.set("bobs", { appId: "our-app", userId: "bob" });
     refused(await check(accessToken, { accessToken: "bobs" }), 401, "social_token_rejected");
     assert.ok(network.asked.every(path => !path.includes(accessToken)));
+    network.asked.length = 0;
+    const space = await world.call("/api/auth/token", { body: { type: "accessToken", token: accessToken } });
+    for (const token of [space.json.data.accessToken, refreshToken, profileToken]) {
+      refused(await check(token), 401, "invalid_token");
+    }
+    assert.equal(network.asked.length, 0, "tokens for other uses are not shown to it either");
     refused(await check(accessToken, { provider: "socialTwo" }), 401, "invalid_token");
     network.misbehave((_, response) => response.writeHead(500).end());
     assert.equal((await check(accessToken)).status, 200);

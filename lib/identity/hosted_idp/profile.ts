@@ -16,7 +16,6 @@ import { poolSettings } from "../managed_pool/settings.ts";
 import { usernameCharactersMax } from "../no_login.ts";
 import { type Operation, type OperationCall, operation, UuidSchema } from "../operations.ts";
 import { logInVouched } from "../origin_login.ts";
-import { saysOwn } from "../origin_user.ts";
 import type { Authenticated, SessionTokens } from "../sessions/sessions.ts";
 import type { User } from "../users.ts";
 import { issuerUser } from "./issuer_user.ts";
@@ -82,7 +81,7 @@ export function checkHostedUser(context: IdentityContext): Operation {
     schema: CheckSchema,
     async run({ deviceId }, call): Promise<Reply> {
       call.note({ deviceId });
-      const { user, tokens } = saysOwn(tokenOf(call))
+      const { user, tokens } = context.tokens.namesOwnKey(tokenOf(call))
         ? await checkOwn(context, call, deviceId)
         : await logIn(context, call, deviceId);
       return identityEnvelope({ ...profileOf(user), userId: user.userId, ...tokens });

@@ -88,12 +88,9 @@ export function createIdentityTokens({ tokens, random, publicUrl }: IdentityToke
   }
 }
 
-/** What the audience of every token of a session starts with. */
-export const projectAudiencePrefix = "urn:grandstand:project:";
-
 /** The audience of tokens of a project. */
 export function projectAudience(projectId: string): string {
-  return `${projectAudiencePrefix}${projectId}`;
+  return `urn:grandstand:project:${projectId}`;
 }
 
 function jitter(random: RandomBytes): number {

@@ -8,7 +8,7 @@
  * - an access token of the platform, of a user of this provider; a token of the provider in the query must be of the same
  *   user then, and without one the provider is not asked.
  *
- * An access token of the platform is never sent to a provider. With a `deviceId`, which is an addition to the interface,
+ * A token that was made here, of whatever kind, is never sent to a provider. With a `deviceId`, which is an addition to the interface,
  * the user of a provider's token logs in there, and the answer carries `userId` and the tokens of a new session.
  *
  * @module
@@ -23,7 +23,7 @@ import { deviceItems } from "../device_items.ts";
 import { EmailSchema } from "../managed_pool/fields.ts";
 import { type Operation, type OperationCall, type Operations, operation, UuidSchema } from "../operations.ts";
 import { logInVouched } from "../origin_login.ts";
-import { originUser, saysOwn, usernameFrom } from "../origin_user.ts";
+import { originUser, usernameFrom } from "../origin_user.ts";
 import type { SessionTokens } from "../sessions/sessions.ts";
 import { type User, unixSeconds } from "../users.ts";
 import { type SocialProvider, socialProviders } from "./settings.ts";
@@ -75,7 +75,7 @@ function checkSocialUser(context: IdentityContext, provider: SocialProvider): Op
       const verifier = context.socialVerifiers.of(project, provider);
       await context.abuse.attempt("socialCheck", { projectId: project.id, address: info.address });
       const bearer = bearerToken(call.request.headers.get("authorization"));
-      if (saysOwn(bearer)) {
+      if (context.tokens.namesOwnKey(bearer)) {
         const user = await checkOwn(context, call, { input, verifier });
         return reply(context, project.id, { user });
       }
