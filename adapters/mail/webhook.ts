@@ -78,7 +78,8 @@ async function sign(key: CryptoKey, text: string): Promise<string> {
 
 async function post(url: string, init: RequestInit): Promise<void> {
   const response = await fetch(url, init).catch(lostConnection);
-  await response.body?.cancel();
+  // The status decides; what becomes of the rest of the answer does not.
+  await response.body?.cancel().catch(() => {});
   const { ok, status } = response;
   if (ok) return;
   throw new MailError("refused", `the webhook answered ${status}`, {

@@ -123,6 +123,14 @@ describe("a mailer over SMTP", () => {
     assert.equal(decoded.replaceAll("\r\n", "\n").trimEnd(), text.replaceAll("\r\n", "\n").trimEnd());
   });
 
+  it("delivers to addresses and under subjects beyond ASCII", async () => {
+    await mailer.send({ ...mail, to: "jürgen@exämple.org", subject: "Grüße 🎉" });
+    const [received] = server.mails;
+    assert.equal(received?.to.length, 1);
+    assert.match(received?.to[0] ?? "", /^jürgen@(exämple|xn--exmple-cua)\.org$/);
+    assert.match(received?.headers.subject ?? "", /^=\?UTF-8\?[BQ]\?\S+\?=/);
+  });
+
   it("reuses its connections, and has few of them", async () => {
     await Promise.all(Array.from({ length: 20 }, () => mailer.send(mail)));
     assert.equal(server.mails.length, 20);
@@ -367,7 +375,7 @@ describe("encryption of mail", () => {
     assert.deepEqual([server.passwords, server.mails], [[], []]);
   });
 
-  it("and credentials: a server that asks for none gets no mail either", async () => {
+  it("is not enough where there are credentials: a server that asks for none gets no mail", async () => {
     await attempt(
       { disabledCommands: ["AUTH"], authOptional: true },
       () => ({}),
