@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { remoteUrlCharactersMax } from "../../lib/auth/mod.ts";
+import type { Project, Space } from "../../lib/directory/mod.ts";
+import { audienceCharactersMax, memberPathCharactersMax } from "../../lib/identity/mod.ts";
+import { forge } from "../support/issuer.ts";
+import { ids, openPlatform, seed } from "../support/platform.ts";
+import { describeOnStores } from "../support/stores.ts";
+import { errorCode } from "./_families.ts";
+
+const login = { issuer: "https://login.example", audience: "app-1" };
+const opaque = {
+  style: "userinfo+tokenDebug",
+  issuer: "network",
+  appId: "our-app",
+  tokenDebug: { url: "https://login.example/debug" },
+  userinfo: { url: "https://login.example/me" },
+};
+const [project, ...projects] = seed.projects as readonly [Project, ...Project[]];
+const [space, ...spaces] = seed.spaces as readonly [Space, ...Space[]];
+
+describeOnStores("settings that name other providers", open => {
+  /** What a check answers under these settings: the status and code. */
+  async function checked(provider: string, section: unknown): Promise<[number, string]> {
+    const settings = { identity: { [provider]: section } };
+    const world = await openPlatform(open, {
+      seed: { ...seed, projects: [{ ...project, settings }, ...projects] },
+    });
+    const path = provider === "hostedIdp" ? "/v1/user/check" : "/v1/user/check/nonstandard";
+    const query = new URLSearchParams({
+      projectId: ids.project,
+      strategy: "email",
+      provider,
+      deviceId: "0123abcd-0000-4000-8000-00000000000d",
+      userId: "alice",
+    });
+    const answer = await world.call(`${path}?${query}`, { token: "opaque" });
+    const outcome: [number, string] = [answer.status, errorCode(answer, "identity")];
+    await world.dispose();
+    return outcome;
+  }
+  const unusable: [number, string] = [500, "internal_error"];
+
+  it("are used when they are complete, up to their bounds", async () => {
+    const longest = {
+      issuer: `https://login.example/${"a".repeat(remoteUrlCharactersMax - 22)}`,
+      audience: "a".repeat(audienceCharactersMax),
+      algorithms: ["PS512", "EdDSA"],
+    };
+    // The test's provider is another issuer, which is what cannot be used then.
+    assert.deepEqual(await checked("hostedIdp", longest), [502, "provider_error"]);
+    const debug = { ...opaque.tokenDebug, validMember: "a".repeat(memberPathCharactersMax) };
+    assert.deepEqual(await checked("socialOne", { ...opaque, tokenDebug: debug }), [502, "provider_error"]);
+  });
+  it("of a hosted provider are refused as a whole where a part is wrong", async () => {
+    for (const wrong of [
+      {},
+      { ...login, issuer: "http://login.example" },
+      { ...login, issuer: `https://login.example/${"a".repeat(remoteUrlCharactersMax - 21)}` },
+      { ...login, issuer: "https://user@login.example" },
+      { ...login, audience: "" },
+      { ...login, audience: "a".repeat(audienceCharactersMax + 1) },
+      { ...login, algorithms: [] },
+      { ...login, algorithms: ["HS256"] },
+      { ...login, algorithms: ["none"] },
+      null,
+      "https://login.example",
+    ]) {
+      assert.deepEqual(await checked("hostedIdp", wrong), unusable, JSON.stringify(wrong));
+    }
+  });
+  it("of a social provider are refused as a whole where a part is wrong", async () => {
+    const longPath = "a".repeat(memberPathCharactersMax + 1);
+    for (const wrong of [
+      {},
+      { ...opaque, style: "trust" },
+      { ...opaque, appId: "" },
+      { ...opaque, tokenDebug: { url: "http://login.example/debug" } },
+      { ...opaque, userinfo: { url: "/me" } },
+      { ...opaque, tokenDebug: { ...opaque.tokenDebug, validMember: longPath } },
+      { style: "idToken", issuer: login.issuer },
+    ]) {
+      assert.deepEqual(await checked("socialOne", wrong), unusable, JSON.stringify(wrong));
+    }
+  });
+  it("of a space must name a project of it", async () => {
+    for (const [settings, expected] of [
+      [{ issuer: login }, [401, "invalid_credentials"]],
+      [{ defaultProjectId: ids.project }, [401, "invalid_credentials"]],
+      [{ issuer: login, defaultProjectId: ids.otherProject }, unusable],
+      [{ issuer: login, defaultProjectId: "x" }, unusable],
+      [{ issuer: login, defaultProjectId: ids.project }, [200, undefined]],
+    ] as const) {
+      const world = await openPlatform(open, {
+        seed: { ...seed, spaces: [{ ...space, settings }, ...spaces] },
+      });
+      const token = forge(world.login.key, world.login.claims(world.clock.now()));
+      const answer = await world.call("/api/auth/token", { body: { type: "idToken", token } });
+      const code = answer.status === 200 ? undefined : errorCode(answer, "problem");
+      assert.deepEqual([answer.status, code], expected, JSON.stringify(settings));
+      await world.dispose();
+    }
+  });
+});
