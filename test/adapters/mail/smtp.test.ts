@@ -57,7 +57,7 @@ async function silentServer(): Promise<readonly [server: Server, url: string]> {
   return [server, `smtp://127.0.0.1:${address.port}`];
 }
 
-describe("a mailer over SMTP", () => {
+describe("a mailer over SMTP", { timeout: 60_000 }, () => {
   let server: TestSmtpServer;
   let mailer: SmtpMailer;
   let timer: ManualTimer;
@@ -302,7 +302,7 @@ describe("a mailer over SMTP", () => {
   });
 });
 
-describe("encryption of mail", () => {
+describe("encryption of mail", { timeout: 60_000 }, () => {
   async function attempt(
     options: Parameters<typeof TestSmtpServer.start>[0],
     mailerOptions: (server: TestSmtpServer) => Partial<SmtpMailerOptions>,

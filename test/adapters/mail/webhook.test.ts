@@ -46,7 +46,7 @@ async function refused(sent: Promise<void>, code: MailErrorCode, message: RegExp
   });
 }
 
-describe("a mailer to a webhook", () => {
+describe("a mailer to a webhook", { timeout: 30_000 }, () => {
   const received: Received[] = [];
   let server: Server;
   let url: string;
