@@ -1,11 +1,18 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import { issuerKeysCooldownMs } from "../../lib/auth/mod.ts";
-import { appProfileBytesMax, createUsers, sessionStalenessMsMax } from "../../lib/identity/mod.ts";
+import {
+  appProfileBytesMax,
+  createUsers,
+  sessionStalenessMsMax,
+  usernameCharactersMax,
+} from "../../lib/identity/mod.ts";
 import { forge, issuerKey } from "../support/issuer.ts";
 import { type Answer, ids, openPlatform, otherHost, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { errorCode } from "./_families.ts";
+import { newKey } from "./_operations.ts";
 
 const deviceId = "0123abcd-0000-4000-8000-00000000000d";
 const hosted = { projectId: ids.project, strategy: "email", provider: "hostedIdp" };
@@ -175,6 +182,44 @@ describeOnStores("users of a hosted identity provider", open => {
     world.clock.advance(sessionStalenessMsMax);
     refused(await check(token), 401, "session_revoked");
     assert.equal((await check(idToken())).json.data.userId, userId);
+  });
+  it("leave a trail of their logins, refused ones too", async () => {
+    const { userId } = await signedIn();
+    refused(await check(idToken({ aud: "app-2" })), 401, "invalid_token");
+    await world.platform.idle();
+    const { entries } = await world.platform.audit.ofProject(ids.project);
+    const told = entries.map(({ event, outcome, provider, userId: of, deviceId: on }) => [
+      event,
+      outcome,
+      provider,
+      of,
+      on,
+    ]);
+    assert.ok(told.some(entry => isDeepStrictEqual(entry, ["check", "ok", "hostedIdp", userId, deviceId])));
+    const refusal = ["check", "invalid_token", "hostedIdp", undefined, deviceId];
+    assert.ok(told.some(entry => isDeepStrictEqual(entry, refusal)));
+  });
+  it("who were removed come back as new ones", async () => {
+    const { userId } = await signedIn();
+    const { key, secret } = await newKey(world);
+    const removed = await world.call(`/internal/identity/projects/${ids.project}/users/${userId}`, {
+      method: "DELETE",
+      headers: { "x-api-key": key, "x-api-secret": secret },
+    });
+    assert.ok(removed.status < 300, removed.text);
+    const again = await signedIn();
+    assert.notEqual(again.userId, userId);
+    assert.equal((await profile(again.accessToken)).status, 200);
+  });
+  it("are named by the provider within the bounds of names", async () => {
+    const { accessToken } = await signedIn({
+      preferred_username: 7,
+      nickname: "",
+      name: `${"a".repeat(99)}😀`,
+    });
+    const { username } = (await profile(accessToken)).json.data;
+    assert.equal(username, `${"a".repeat(99)}\ufffd`);
+    assert.equal(username.length, usernameCharactersMax);
   });
   it("are none of a project without such a provider, nor of another project", async () => {
     refused(await check(idToken(), { projectId: ids.otherProject }), 400, "unsupported_provider");

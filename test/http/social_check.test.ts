@@ -3,7 +3,7 @@ import { after, afterEach, before, beforeEach, it } from "node:test";
 import { createMemoryLimiter } from "../../adapters/memory/mod.ts";
 import { breakerFailuresMax, providerRetryMs, remoteBytesMax, remoteMsMax } from "../../lib/auth/mod.ts";
 import type { Project } from "../../lib/directory/mod.ts";
-import { createUsers } from "../../lib/identity/mod.ts";
+import { createUsers, socialSubjectCharactersMax } from "../../lib/identity/mod.ts";
 import { forge, TestIssuer } from "../support/issuer.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { type Misbehaviour, type SocialServer, startSocialServer } from "../support/social_server.ts";
@@ -189,6 +189,26 @@ describeOnStores("the check of users of social providers", open => {
     );
     deadlines[0]?.controller.abort(new Error("timed out"));
     refused(await waiting, 503, "provider_unavailable");
+  });
+  it("waits no longer for the rest of an answer than for its start", async () => {
+    const arrived = new Promise<void>(resolve =>
+      network.misbehave((_, response) => {
+        response.write('{"data":');
+        resolve();
+      }),
+    );
+    const waiting = check("good");
+    await arrived;
+    deadlines[0]?.controller.abort(new Error("timed out"));
+    refused(await waiting, 503, "provider_unavailable");
+  });
+  it("takes the longest id that a user may have, and no longer one", async () => {
+    const longest = ":".repeat(socialSubjectCharactersMax);
+    network.tokens.set("long", { appId: "our-app", userId: longest });
+    assert.equal((await check("long", { userId: longest })).status, 200);
+    refused(await check("long", { userId: `${longest}:` }), 400, "validation_failed");
+    network.tokens.set("longer", { appId: "our-app", userId: `${longest}:` });
+    refused(await check("longer"), 401, "social_token_rejected");
   });
   it("leaves a network alone that keeps failing, and tries it again after a while", async () => {
     network.misbehave((_, response) => response.writeHead(500).end());
