@@ -5,7 +5,7 @@
  */
 
 import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../ports/score_feed.ts";
-import { decide, type ReadRecord, type Rule, type Store } from "../storage/mod.ts";
+import { decide, type Parsed, type ReadRecord, type Rule, type Store } from "../storage/mod.ts";
 import { own } from "./_own.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { type Member, memberPartition } from "./member.ts";
@@ -21,6 +21,8 @@ export interface MetUser {
 export interface MeetingOptions {
   readonly deliveries: Deliveries;
   readonly feed: ScoreFeed;
+  /** What was parsed of users' records. */
+  readonly states: Parsed<UserState>;
 }
 
 const everyTotal = { action: "", eventId: null };
@@ -32,11 +34,11 @@ const everyTotal = { action: "", eventId: null };
 export async function stateOf(
   store: Store,
   member: Member,
-  { deliveries, feed }: MeetingOptions,
+  { deliveries, feed, states }: MeetingOptions,
 ): Promise<MetUser> {
   const partition = memberPartition(member);
   const [stored] = await store.read(partition, [{ type: "record", key: "loyalty" }]);
-  const state = stored === null ? null : (JSON.parse(stored.value) as UserState);
+  const state = stored === null ? null : states.of(partition, stored);
   const isDelivered = deliveries.of(partition);
   if (state !== null && (state.projectId !== null || member.projectId === null)) {
     return { state, updates: state.undelivered.filter(update => !isDelivered(update)) };

@@ -12,15 +12,17 @@ import type { Directory, LoyaltyDocument } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { chain } from "../http/mod.ts";
 import type { ScoreFeed, ScoreUpdate } from "../ports/score_feed.ts";
-import { decide, type LogEntry, type Store } from "../storage/mod.ts";
+import { decide, type LogEntry, Parsed, type Store } from "../storage/mod.ts";
 import { stateOf } from "./adoption.ts";
 import type { Notification, Transaction } from "./apply_action.ts";
 import { type CompiledConfig, compileConfig } from "./compile.ts";
 import { Deliveries } from "./deliveries.ts";
 import { type Member, memberPartition } from "./member.ts";
 import { notificationsMax, type Report, reportRule } from "./report.ts";
-import { type RewardsProfile, rewardsProfile } from "./state.ts";
+import { type RewardsProfile, rewardsProfile, type UserState } from "./state.ts";
 
+/** Number of users whose state a process keeps parsed. */
+export const parsedStatesMax = 10_000;
 /** Most transactions that one history request answers. */
 export const historyPageMax = 1_000;
 
@@ -60,6 +62,7 @@ export interface LoyaltyOptions {
 export function createLoyalty({ store, directory, clock, feed }: LoyaltyOptions): Loyalty {
   const configOf = createConfigs(directory);
   const deliveries = new Deliveries();
+  const states = new Parsed<UserState>(text => JSON.parse(text), parsedStatesMax);
   function deliver(member: Member, updates: readonly ScoreUpdate[]): void {
     if (updates.length === 0) return;
     feed.deliver(member.userId, updates, () => deliveries.add(memberPartition(member), updates));
@@ -68,7 +71,7 @@ export function createLoyalty({ store, directory, clock, feed }: LoyaltyOptions)
     config: configOf,
     async profile(member) {
       const config = await configOf(member.spaceId);
-      const { state, updates } = await stateOf(store, member, { deliveries, feed });
+      const { state, updates } = await stateOf(store, member, { deliveries, feed, states });
       deliver(member, updates);
       return rewardsProfile(config, state);
     },

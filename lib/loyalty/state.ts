@@ -57,8 +57,18 @@ export interface RewardsProfile {
   >;
 }
 
+const shown = new WeakMap<UserState, { readonly config: CompiledConfig; readonly profile: RewardsProfile }>();
+
 /** Shows a state: every metric, set and challenge of the configuration, and nothing that it no longer names. */
-export function rewardsProfile({ config }: CompiledConfig, state: UserState): RewardsProfile {
+export function rewardsProfile(compiled: CompiledConfig, state: UserState): RewardsProfile {
+  const known = shown.get(state);
+  if (known?.config === compiled) return known.profile;
+  const profile = show(compiled, state);
+  shown.set(state, { config: compiled, profile });
+  return profile;
+}
+
+function show({ config }: CompiledConfig, state: UserState): RewardsProfile {
   return {
     metrics: Object.fromEntries(
       config.metrics.map(({ id, defaultValue }) => [id, own(state.metrics, id) ?? defaultValue]),

@@ -14,6 +14,7 @@ export {
 } from "./decide.ts";
 export * from "./limits.ts";
 export { keyName, platformPartition, type Tenant, tenantPartition } from "./names.ts";
+export { Parsed } from "./parsed.ts";
 export * from "./ports.ts";
 export { compareUtf8, utf8Length } from "./utf8.ts";
 export { validateBatch, validateReads } from "./validate.ts";

@@ -9,9 +9,8 @@ import {
 } from "../../auth/mod.ts";
 import type { Project } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { decide, type ReadRecord, type Store } from "../../storage/mod.ts";
+import { decide, Parsed, type ReadRecord, type Store } from "../../storage/mod.ts";
 import { accountBanned, isBanned } from "../ban.ts";
-import { Parsed } from "../parsed.ts";
 import { type User, userPartition } from "../users.ts";
 import { createIdentityTokens, type IdentityTokens, type SessionClaims } from "./identity_tokens.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Stored } from "../storage/mod.ts";
+import type { Stored } from "./contract.ts";
 
 interface Entry<T> {
   readonly version: string;

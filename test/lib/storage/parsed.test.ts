@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Parsed } from "../../../lib/identity/parsed.ts";
+import { Parsed } from "../../../lib/storage/mod.ts";
 
 describe("parsed records", () => {
   const parser = (): { parsed: Parsed<{ text: string }>; texts: string[] } => {
