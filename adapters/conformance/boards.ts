@@ -1,5 +1,5 @@
 /** Boards as they are read: order, ranges and standings. */
-import { board, drop, home, members, must, score, standing, unscore } from "./build.ts";
+import { before, board, drop, home, members, must, score, standing, unscore } from "./build.ts";
 import { equal } from "./expect.ts";
 import type { Cases, StoreCase } from "./harness.ts";
 
@@ -149,6 +149,112 @@ export const boardCases: Cases<StoreCase> = {
       { score: 3, tie: 7, below: 4 },
       null,
     ]);
+  },
+
+  async "a position counts the entries before the member in the board's order"({ store }) {
+    const ordered: readonly [member: string, score: number, tie: number][] = [
+      ["low", -1, 0],
+      ["Z", 2, 0],
+      ["z", 2, 0],
+      ["～", 2, 0],
+      ["😀", 2, 0],
+      ["b", 2, 9],
+      ["a", 2, 10],
+      ["c", 2, 10],
+      ["top", 3, 7],
+    ];
+    await must(
+      store,
+      ...ordered.toReversed().map(([member, value, tie]) => score("b", member, value, { tie })),
+    );
+    const asked = ordered.map(([member]) => standing("b", member, { position: true }));
+    const found = await store.read(home, asked);
+    equal(
+      found.map(each => each?.position),
+      ordered.map((_, index) => index),
+    );
+    equal(
+      found.map(each => each?.below),
+      [0, 1, 1, 1, 1, 1, 1, 1, 8],
+    );
+    const none = standing("b", "none", { position: true });
+    equal(await store.read(home, [none]), [null]);
+    equal(
+      await Promise.all(asked.map(async query => (await store.read(home, [query]))[0])),
+      found,
+      "one by one",
+    );
+    equal(await store.read(home, [standing("b", "z", { position: false })]), [
+      { score: 2, tie: 0, below: 1 },
+    ]);
+  },
+
+  async "before counts the entries strictly before a point, whether or not an entry stands there"({ store }) {
+    equal(await store.read(home, [before("b", 1), before("b", 1, { tie: 5, member: "x" })]), [0, 0]);
+    await must(
+      store,
+      score("b", "low", 1),
+      score("b", "m", 2),
+      score("b", "～", 2),
+      score("b", "😀", 2),
+      score("b", "x", 2, { tie: 5 }),
+      score("b", "y", 2, { tie: 5 }),
+      score("b", "top", 3),
+    );
+    const points: readonly [count: number, score: number, point?: { tie?: number; member?: string }][] = [
+      [0, 1],
+      [1, 2],
+      [1, 1.5],
+      [6, 3],
+      [7, 3.5],
+      [7, Number.POSITIVE_INFINITY],
+      [0, Number.NEGATIVE_INFINITY],
+      [1, 2, { tie: 0 }],
+      [4, 2, { tie: 1 }],
+      [4, 2, { tie: 5 }],
+      [6, 2, { tie: 6 }],
+      [1, 2, { member: "a" }],
+      [1, 2, { member: "m" }],
+      [2, 2, { member: "ma" }],
+      [2, 2, { tie: 0, member: "～" }],
+      [3, 2, { tie: 0, member: "😀" }],
+      [4, 2, { tie: 0, member: "😀a" }],
+      [4, 2, { tie: 5, member: "x" }],
+      [5, 2, { tie: 5, member: "y" }],
+      [6, 2, { tie: 5, member: "z" }],
+      [7, 9, { tie: 5, member: "z" }],
+    ];
+    for (const [count, value, point = {}] of points) {
+      equal(
+        await store.read(home, [before("b", value, point)]),
+        [count],
+        `${value} ${JSON.stringify(point)}`,
+      );
+    }
+    const together = points.map(([, value, point = {}]) => before("b", value, point));
+    equal(
+      await store.read(home, together),
+      points.map(([count]) => count),
+    );
+  },
+
+  async "positions among a thousand and more equal scores are exact"({ store }) {
+    const names = Array.from({ length: 1_200 }, (_, index) => `m${String(index).padStart(5, "0")}`);
+    for (let start = 0; start < names.length; start += 300) {
+      const writes = names
+        .slice(start, start + 300)
+        .map((member, index) => score("b", member, 7, { tie: (start + index) >> 9 }));
+      await must(store, ...writes.toReversed());
+    }
+    for (const index of [0, 1, 511, 512, 600, 1_023, 1_024, 1_199]) {
+      const member = names[index] ?? "";
+      const [found, exact, next] = await store.read(home, [
+        standing("b", member, { position: true }),
+        before("b", 7, { tie: index >> 9, member }),
+        before("b", 7, { tie: index >> 9, member: `${member}\0` }),
+      ]);
+      equal([found?.position, exact, next], [index, index, index + 1], member);
+    }
   },
 
   async "a thousand and more equal scores are paged without a gap or a repeat"({ store }) {

@@ -6,6 +6,7 @@ import type {
   Commit,
   Delete,
   Put,
+  ReadBefore,
   ReadBoard,
   ReadLog,
   ReadRecord,
@@ -30,8 +31,15 @@ export function tally(key: string, fields?: readonly string[]): ReadTally {
 export function board(key: string, options: Partial<Omit<ReadBoard, "type" | "key">> = {}): ReadBoard {
   return { type: "board", key, limit: 100, ...options };
 }
-export function standing(key: string, member: string): ReadStanding {
-  return { type: "standing", key, member };
+export function standing(key: string, member: string, options: { position?: boolean } = {}): ReadStanding {
+  return { type: "standing", key, member, ...options };
+}
+export function before(
+  key: string,
+  score: number,
+  point: { tie?: number; member?: string } = {},
+): ReadBefore {
+  return { type: "before", key, score, ...point };
 }
 export function log(key: string, options: Partial<Omit<ReadLog, "type" | "key">> = {}): ReadLog {
   return { type: "log", key, limit: 100, ...options };

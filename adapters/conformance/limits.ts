@@ -16,6 +16,7 @@ import {
 import {
   add,
   append,
+  before,
   board,
   drop,
   home,
@@ -168,8 +169,11 @@ const misuseCases: Cases<StoreCase> = {
   async "a tie may be any integer from 0 to tieMax"({ store }) {
     await must(store, score("b", "a", 1, { tie: tieMax }));
     equal(await store.read(home, [standing("b", "a")]), [{ score: 1, tie: tieMax, below: 0 }]);
-    for (const tie of [tieMax + 1, -1, 0.5, Number.NaN])
+    equal(await store.read(home, [before("b", 1, { tie: tieMax }), before("b", 2, { tie: tieMax })]), [0, 1]);
+    for (const tie of [tieMax + 1, -1, 0.5, Number.NaN]) {
       await refusedWrite(store, score("b", "a", 2, { tie }));
+      await rejects(() => store.read(home, [before("b", 2, { tie })]), misuse, `before the tie ${tie}`);
+    }
   },
 
   async "numbers that are not finite, safe or in range are refused"({ store }) {
@@ -190,6 +194,7 @@ const misuseCases: Cases<StoreCase> = {
     await refusedWrite(store, score("b", "a", 1, { asOf: -1 }));
     await rejects(() => store.read(home, [board("b", { min: nan })]), misuse, "min NaN");
     await rejects(() => store.read(home, [board("b", { max: nan })]), misuse, "max NaN");
+    await rejects(() => store.read(home, [before("b", nan)]), misuse, "before NaN");
     for (const offset of [-1, 0.5, nan]) {
       await rejects(() => store.read(home, [board("b", { offset })]), misuse, `offset ${offset}`);
     }
@@ -244,6 +249,8 @@ function badQueries(bad: string): Read[] {
     board(bad),
     standing(bad, "x"),
     standing("b", bad),
+    before(bad, 1),
+    before("b", 1, { member: bad }),
     log(bad),
   ];
 }

@@ -1,6 +1,19 @@
 /** The operations of a random run: few names and small numbers, so that they keep meeting each other. */
 import type { Batch, Check, Commit, Read, Write } from "../../lib/storage/contract.ts";
-import { add, append, board, drop, log, put, record, score, standing, tally, unscore } from "./build.ts";
+import {
+  add,
+  append,
+  before,
+  board,
+  drop,
+  log,
+  put,
+  record,
+  score,
+  standing,
+  tally,
+  unscore,
+} from "./build.ts";
 import type { TestClock } from "./harness.ts";
 import type { Random } from "./random.ts";
 
@@ -102,14 +115,17 @@ export class RandomOperations {
   #query(partition: string): Read {
     const { pick, integer, chance } = this.#random;
     const key = pick(keys);
-    switch (integer(6)) {
+    switch (integer(8)) {
       case 0:
-        return record(key);
       case 1:
-        return chance(0.5) ? tally(key) : tally(key, [pick(names), pick(names)]);
+        return record(key);
       case 2:
-        return standing(key, pick(names));
+        return chance(0.5) ? tally(key) : tally(key, [pick(names), pick(names)]);
       case 3:
+        return standing(key, pick(names), chance(0.5) ? { position: true } : {});
+      case 4:
+        return this.#beforeQuery(key);
+      case 5:
         return this.#logQuery(partition, key);
       default:
         return board(key, {
@@ -120,6 +136,14 @@ export class RandomOperations {
           ...(chance(0.4) ? { max: pick(scores) } : {}),
         });
     }
+  }
+
+  #beforeQuery(key: string): Read {
+    const { pick, integer, chance } = this.#random;
+    return before(key, pick([...scores, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]), {
+      ...(chance(0.5) ? { tie: integer(4) } : {}),
+      ...(chance(0.5) ? { member: pick(names) } : {}),
+    });
   }
 
   #logQuery(partition: string, key: string): Read {

@@ -85,10 +85,15 @@ export class ReferenceModel {
     }
     const ordered = [...(state.boards.get(query.key)?.values() ?? [])].sort(compare);
     if (query.type === "board") return boardRange(ordered, query);
+    if (query.type === "before") {
+      const point = { tie: 0, member: "", ...query };
+      return ordered.filter(entry => compare(entry, point) < 0).length;
+    }
     const found = ordered.find(({ member }) => member === query.member);
     if (found === undefined) return null;
     const below = ordered.filter(other => other.score < found.score).length;
-    return { score: found.score, tie: found.tie, below };
+    const position = query.position === true ? { position: ordered.indexOf(found) } : {};
+    return { score: found.score, tie: found.tie, below, ...position };
   }
 }
 
@@ -173,8 +178,9 @@ function logRange(all: readonly { ms: number; seq: number; value: string }[], qu
   return inside.slice(0, limit).map(({ ms, seq, value }) => ({ id: `${ms}-${seq}`, at: ms, value }));
 }
 
-function compare(a: Member, b: Member): number {
-  return a.score - b.score || a.tie - b.tie || compareBytes(utf8.encode(a.member), utf8.encode(b.member));
+function compare(a: BoardEntry, b: BoardEntry): number {
+  if (a.score !== b.score) return a.score < b.score ? -1 : 1;
+  return a.tie - b.tie || compareBytes(utf8.encode(a.member), utf8.encode(b.member));
 }
 
 function compareBytes(a: Uint8Array, b: Uint8Array): number {

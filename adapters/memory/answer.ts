@@ -13,7 +13,7 @@ export function answer(
   space: Space | undefined,
   query: Read,
   now: number,
-): Stored | null | ReadonlyMap<string, number> | BoardRange | Standing | LogEntry[] {
+): Stored | null | ReadonlyMap<string, number> | BoardRange | Standing | number | LogEntry[] {
   switch (query.type) {
     case "record": {
       const record = liveRecord(space, query.key, now);
@@ -24,7 +24,9 @@ export function answer(
     case "board":
       return space?.get("board", query.key)?.range(query) ?? { entries: [], size: 0 };
     case "standing":
-      return space?.get("board", query.key)?.standing(query.member) ?? null;
+      return space?.get("board", query.key)?.standing(query) ?? null;
+    case "before":
+      return space?.get("board", query.key)?.before(query) ?? 0;
     case "log":
       return space?.get("log", query.key)?.range(query) ?? [];
   }

@@ -8,9 +8,12 @@
 --         b <start> <stop> <REV or ''>               a board by position; stop < start for no entries
 --         B <from> <to> <REV or ''> <offset> <limit> a board by score
 --         s <member>                                 a standing
+--         S <member>                                 a standing with its position
+--         c <score> <point or ''>                    the entries before a score, or before a point among its entries
 --         l <XRANGE or XREVRANGE> <from> <to> <n>    a log
 -- Returns: per query: r the stored string or nil; t field, value, ...; f the values or nil; b, B {size, {member,
---          score, ...}}; s {score, tie, number of lower scores} or nil; l the entries as Redis gives them.
+--          score, ...}}; s {score, tie, number of lower scores} or nil, S with the position as a fourth;
+--          c the number of entries; l the entries as Redis gives them.
 
 local call, sub = redis.call, string.sub
 -- Below LUAI_MAXCSTACK (8000), which bounds unpack.
@@ -27,16 +30,41 @@ local function fields(key, first, last)
   return values
 end
 
-local function standing(zset, rows, member)
+local function standing(zset, rows, op, member)
   local row = call('HGET', rows, member)
-  local score, tie = nil, '0'
+  local score, tie, encoded = nil, '0', '0' .. member
   if row then
     score, tie = sub(row, 30), sub(row, 1, 13)
+    if tie ~= '0000000000000' then encoded = '1' .. tie .. member end
   else
-    score = call('ZSCORE', zset, '0' .. member)
+    score = call('ZSCORE', zset, encoded)
     if not score then return false end
   end
-  return { score, tie, call('ZCOUNT', zset, '-inf', '(' .. score) }
+  local below = call('ZCOUNT', zset, '-inf', '(' .. score)
+  if op == 'S' then return { score, tie, below, call('ZRANK', zset, encoded) } end
+  return { score, tie, below }
+end
+
+-- Whether a name comes before another by its bytes; Lua's own order follows the server's locale.
+local function precedes(a, b)
+  local left, right = { string.byte(a, 1, -1) }, { string.byte(b, 1, -1) }
+  for n = 1, math.min(#a, #b) do
+    if left[n] ~= right[n] then return left[n] < right[n] end
+  end
+  return #a < #b
+end
+
+-- Counts the entries before a score, and with a point (the member as it stands in the ZSET) those of the same score
+-- that come before it, by binary search over their ranks.
+local function before(zset, score, point)
+  local low = call('ZCOUNT', zset, '-inf', '(' .. score)
+  if point == '' then return low end
+  local high = low + call('ZCOUNT', zset, score, score)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if precedes(call('ZRANGE', zset, middle, middle)[1], point) then low = middle + 1 else high = middle end
+  end
+  return low
 end
 
 local function board(key, i)
@@ -65,9 +93,12 @@ while ARGV[i] do
     local count = tonumber(ARGV[i + 1])
     answers[n] = fields(key, i + 2, i + 1 + count)
     i = i + 2 + count
-  elseif op == 's' then
-    answers[n] = standing(key, KEYS[k + 1], ARGV[i + 1])
+  elseif op == 's' or op == 'S' then
+    answers[n] = standing(key, KEYS[k + 1], op, ARGV[i + 1])
     k, i = k + 1, i + 2
+  elseif op == 'c' then
+    answers[n] = before(key, ARGV[i + 1], ARGV[i + 2])
+    i = i + 3
   elseif op == 'l' then
     answers[n] = call(ARGV[i + 1], key, ARGV[i + 2], ARGV[i + 3], 'COUNT', ARGV[i + 4])
     i = i + 5

@@ -1,9 +1,16 @@
 import type { BoardRange, LogEntry, Read, ReadBoard, Standing, Stored } from "../../lib/storage/contract.ts";
 import { keyOf } from "./keys.ts";
 import { logCommand, logRange } from "./log_range.ts";
-import { decodeMember, decodeRecord } from "./stored.ts";
+import { decodeMember, decodeRecord, encodePoint } from "./stored.ts";
 
-type Answer = Stored | ReadonlyMap<string, number> | BoardRange | Standing | readonly LogEntry[] | null;
+type Answer =
+  | Stored
+  | ReadonlyMap<string, number>
+  | BoardRange
+  | Standing
+  | number
+  | readonly LogEntry[]
+  | null;
 
 /** Adds the arguments with which `read.lua` answers the query. */
 export function pushRead(root: string, query: Read, keys: string[], args: string[]): void {
@@ -23,7 +30,11 @@ export function pushRead(root: string, query: Read, keys: string[], args: string
       return;
     case "standing":
       keys.push(keyOf(root, "b", query.key), keyOf(root, "m", query.key));
-      args.push("s", query.member);
+      args.push(query.position === true ? "S" : "s", query.member);
+      return;
+    case "before":
+      keys.push(keyOf(root, "b", query.key));
+      args.push("c", bound(query.score), encodePoint(query));
       return;
     case "log":
       keys.push(keyOf(root, "l", query.key));
@@ -41,7 +52,9 @@ export function decodeRead(query: Read, reply: unknown, now: number): Answer {
     case "board":
       return decodeBoard(reply as readonly [number, readonly string[]]);
     case "standing":
-      return decodeStanding(reply as readonly [string, string, number] | null);
+      return decodeStanding(reply as readonly [string, string, number, number?] | null);
+    case "before":
+      return Number(reply);
     case "log":
       return (reply as readonly [string, readonly [string, string]][]).map(([id, [, value]]) => ({
         id,
@@ -65,7 +78,8 @@ function pushBoard({ min, max, offset = 0, limit, reverse = false }: ReadBoard, 
   args.push("B", from, to, direction, String(offset), String(limit));
 }
 
-function bound(score: number): string {
+/** A score as Redis takes it for the end of a range. */
+export function bound(score: number): string {
   if (Number.isFinite(score)) return String(score);
   return score > 0 ? "+inf" : "-inf";
 }
@@ -97,8 +111,9 @@ function decodeBoard([size, flat]: readonly [number, readonly string[]]): BoardR
   return { entries, size };
 }
 
-function decodeStanding(reply: readonly [string, string, number] | null): Standing | null {
+function decodeStanding(reply: readonly [string, string, number, number?] | null): Standing | null {
   if (reply === null) return null;
-  const [score, tie, below] = reply;
-  return { score: Number(score), tie: Number(tie), below };
+  const [score, tie, below, position] = reply;
+  const standing = { score: Number(score), tie: Number(tie), below };
+  return position === undefined ? standing : { ...standing, position };
 }

@@ -253,7 +253,7 @@ return ids`,
 
 /** `read.lua`: answers several queries from one instant of a partition. */
 export const readScript: Script = {
-  sha: "082e2cf5ebbf7ac73baa9259235f94b67d967ec9",
+  sha: "d7598e312d2f229cd654638ae29d01d99565636a",
   lua: `local call, sub = redis.call, string.sub
 local chunk = 4000
 local function fields(key, first, last)
@@ -266,16 +266,36 @@ end
 end
 return values
 end
-local function standing(zset, rows, member)
+local function standing(zset, rows, op, member)
 local row = call('HGET', rows, member)
-local score, tie = nil, '0'
+local score, tie, encoded = nil, '0', '0' .. member
 if row then
 score, tie = sub(row, 30), sub(row, 1, 13)
+if tie ~= '0000000000000' then encoded = '1' .. tie .. member end
 else
-score = call('ZSCORE', zset, '0' .. member)
+score = call('ZSCORE', zset, encoded)
 if not score then return false end
 end
-return { score, tie, call('ZCOUNT', zset, '-inf', '(' .. score) }
+local below = call('ZCOUNT', zset, '-inf', '(' .. score)
+if op == 'S' then return { score, tie, below, call('ZRANK', zset, encoded) } end
+return { score, tie, below }
+end
+local function precedes(a, b)
+local left, right = { string.byte(a, 1, -1) }, { string.byte(b, 1, -1) }
+for n = 1, math.min(#a, #b) do
+if left[n] ~= right[n] then return left[n] < right[n] end
+end
+return #a < #b
+end
+local function before(zset, score, point)
+local low = call('ZCOUNT', zset, '-inf', '(' .. score)
+if point == '' then return low end
+local high = low + call('ZCOUNT', zset, score, score)
+while low < high do
+local middle = math.floor((low + high) / 2)
+if precedes(call('ZRANGE', zset, middle, middle)[1], point) then low = middle + 1 else high = middle end
+end
+return low
 end
 local function board(key, i)
 if ARGV[i] == 'b' then
@@ -302,9 +322,12 @@ elseif op == 'f' then
 local count = tonumber(ARGV[i + 1])
 answers[n] = fields(key, i + 2, i + 1 + count)
 i = i + 2 + count
-elseif op == 's' then
-answers[n] = standing(key, KEYS[k + 1], ARGV[i + 1])
+elseif op == 's' or op == 'S' then
+answers[n] = standing(key, KEYS[k + 1], op, ARGV[i + 1])
 k, i = k + 1, i + 2
+elseif op == 'c' then
+answers[n] = before(key, ARGV[i + 1], ARGV[i + 2])
+i = i + 3
 elseif op == 'l' then
 answers[n] = call(ARGV[i + 1], key, ARGV[i + 2], ARGV[i + 3], 'COUNT', ARGV[i + 4])
 i = i + 5
@@ -319,21 +342,26 @@ return answers`,
 
 /** `standing.lua`: answers the standings of several members of one board. */
 export const standingScript: Script = {
-  sha: "95ac9fe4b73c1a56a7fc325202e3ea6b2d242306",
-  lua: `local call, sub, zset, rows = redis.call, string.sub, KEYS[1], KEYS[2]
+  sha: "1bf4661f704398c69f58db8eff4f1447c4bd17c1",
+  lua: `local call, sub, zset, rows, positions = redis.call, string.sub, KEYS[1], KEYS[2], ARGV[1] == 'S'
 local hasRows = call('EXISTS', rows) == 1
 local answer, n = {}, 0
-for i = 1, #ARGV do
-local member, score, tie, below = ARGV[i], false, '0', false
+for i = 2, #ARGV do
+local member, score, tie, below, position = ARGV[i], false, '0', false, false
+local encoded = '0' .. member
 local row = hasRows and call('HGET', rows, member)
 if row then
 score, tie = sub(row, 30), sub(row, 1, 13)
+if tie ~= '0000000000000' then encoded = '1' .. tie .. member end
 else
-score = call('ZSCORE', zset, '0' .. member)
+score = call('ZSCORE', zset, encoded)
 end
-if score then below = call('ZCOUNT', zset, '-inf', '(' .. score) end
-answer[n + 1], answer[n + 2], answer[n + 3] = score, tie, below
-n = n + 3
+if score then
+below = call('ZCOUNT', zset, '-inf', '(' .. score)
+if positions then position = call('ZRANK', zset, encoded) end
+end
+answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = score, tie, below, position
+n = n + 4
 end
 return answer`,
 };

@@ -15,9 +15,17 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-interface Lane {
+/** Which standings a call asks for. */
+export interface StandingQuery {
+  /** Key of the board. */
   readonly zset: string;
+  /** Key of its stamped rows. */
   readonly rows: string;
+  /** Whether positions are wanted: `S`, else `s`. */
+  readonly op: "s" | "S";
+}
+
+interface Lane extends StandingQuery {
   waiting: Waiting[];
   calls: number;
 }
@@ -38,20 +46,17 @@ export class StandingReader {
     this.#connection = connection;
   }
 
-  /**
-   * Where the member stands, or null where it is not on the board.
-   *
-   * @param zset Key of the board. @param rows Key of its stamped rows.
-   */
-  read(zset: string, rows: string, member: string): Promise<Standing | null> {
+  /** Where the member stands, or null where it is not on the board. */
+  read(query: StandingQuery, member: string): Promise<Standing | null> {
     if (this.#waiting >= pendingCallsMax) {
       const message = `Cannot use Redis: ${pendingCallsMax} standings already wait for it`;
       return Promise.reject(new AppError("storage_unavailable", message, { retryAfterMs }));
     }
-    let lane = this.#lanes.get(zset);
+    const name = nameOf(query);
+    let lane = this.#lanes.get(name);
     if (lane === undefined) {
-      lane = { zset, rows, waiting: [], calls: 0 };
-      this.#lanes.set(zset, lane);
+      lane = { ...query, waiting: [], calls: 0 };
+      this.#lanes.set(name, lane);
     }
     const { waiting } = lane;
     const answer = new Promise<Standing | null>((resolve, reject) => {
@@ -67,7 +72,7 @@ export class StandingReader {
       lane.calls += 1;
       void this.#call(lane, this.#next(lane));
     }
-    if (lane.calls === 0) this.#lanes.delete(lane.zset);
+    if (lane.calls === 0) this.#lanes.delete(nameOf(lane));
   }
 
   #next(lane: Lane): readonly Waiting[] {
@@ -79,9 +84,10 @@ export class StandingReader {
   async #call(lane: Lane, group: readonly Waiting[]): Promise<void> {
     try {
       const members = group.map(({ member }) => member);
-      const reply = await this.#connection.askScript(standingScript, [lane.zset, lane.rows], members);
+      const keys = [lane.zset, lane.rows];
+      const reply = await this.#connection.askScript(standingScript, keys, [lane.op, ...members]);
       const flat = reply as readonly (string | number | null)[];
-      for (const [index, { resolve }] of group.entries()) resolve(decode(flat, index * 3));
+      for (const [index, { resolve }] of group.entries()) resolve(decode(flat, index * 4));
     } catch (error) {
       for (const { reject } of group) reject(error);
       // Those who came later would only wait as long again for the same end.
@@ -96,5 +102,11 @@ export class StandingReader {
 function decode(flat: readonly (string | number | null)[], index: number): Standing | null {
   const score = flat[index];
   if (typeof score !== "string") return null;
-  return { score: Number(score), tie: Number(flat[index + 1]), below: Number(flat[index + 2]) };
+  const position = flat[index + 3];
+  const standing = { score: Number(score), tie: Number(flat[index + 1]), below: Number(flat[index + 2]) };
+  return typeof position === "number" ? { ...standing, position } : standing;
+}
+
+function nameOf({ op, zset }: StandingQuery): string {
+  return op + zset;
 }

@@ -7,7 +7,7 @@ import { RedisConnection } from "./connection.ts";
 import { KeySpace, keyOf } from "./keys.ts";
 import { logCommand, logRange } from "./log_range.ts";
 import type { RedisAdapterOptions } from "./options.ts";
-import { decodeRead, pushRead } from "./read_plan.ts";
+import { bound, decodeRead, pushRead } from "./read_plan.ts";
 import { commitScript, readScript } from "./scripts.ts";
 import { StandingReader } from "./standing_reader.ts";
 import { VersionSource } from "./stored.ts";
@@ -45,8 +45,11 @@ class RedisStore implements Store {
     const [only] = queries;
     if (only?.type === "standing" && queries.length === 1) {
       const standing = await this.#standings.read(
-        keyOf(root, "b", only.key),
-        keyOf(root, "m", only.key),
+        {
+          zset: keyOf(root, "b", only.key),
+          rows: keyOf(root, "m", only.key),
+          op: only.position === true ? "S" : "s",
+        },
         only.member,
       );
       return [standing] as unknown as Results<Q>;
@@ -103,6 +106,9 @@ class RedisStore implements Store {
       // In capitals, because ioredis would turn the reply to `hgetall` into an object.
       if (query.fields === undefined) return this.#connection.ask("HGETALL", [key]);
       return this.#connection.ask("HMGET", [key, ...query.fields]);
+    }
+    if (query.type === "before" && query.tie === undefined && query.member === undefined) {
+      return this.#connection.ask("zcount", [keyOf(root, "b", query.key), "-inf", `(${bound(query.score)}`]);
     }
     return undefined;
   }

@@ -41,6 +41,12 @@ export function decodeMember(encoded: string): { member: string; tie: number } {
   return { member: encoded.slice(1 + tieLength), tie: Number(encoded.slice(1, 1 + tieLength)) };
 }
 
+/** A point among entries of equal score, as it would stand in their ZSET; empty for the point before all of them. */
+export function encodePoint({ tie = 0, member = "" }: { tie?: number; member?: string }): string {
+  if (tie === 0) return member === "" ? "" : `0${member}`;
+  return `1${String(tie).padStart(tieLength, "0")}${member}`;
+}
+
 /** Makes versions that no process makes again: 9 random characters (54 bits) and a counter. */
 export class VersionSource {
   #prefix = "";

@@ -49,6 +49,8 @@ export interface Standing {
   readonly tie: number;
   /** How many members have a strictly lower score: the competition rank, counted from 0. */
   readonly below: number;
+  /** How many members come before this one in the order of the board. Present where the query asked for it. */
+  readonly position?: number;
 }
 
 /** One entry of a log. */
@@ -92,6 +94,22 @@ export interface ReadStanding {
   readonly type: "standing";
   readonly key: string;
   readonly member: string;
+  /** Whether the standing tells the member's `position`. @default false */
+  readonly position?: boolean;
+}
+/**
+ * Counts the entries that come strictly before the point (`score`, `tie`, `member`) of the board's order, whether or not
+ * an entry stands there; the result is a number. It makes ranks exact over boards that share their members out.
+ */
+export interface ReadBefore {
+  readonly type: "before";
+  readonly key: string;
+  /** Infinities stand before and after everything. */
+  readonly score: number;
+  /** @default 0 */
+  readonly tie?: number;
+  /** Omitted: the point before all members of this score and tie. */
+  readonly member?: string;
 }
 /** Reads up to `limit` log entries, oldest first, or newest first with `reverse`. */
 export interface ReadLog {
@@ -109,7 +127,7 @@ export interface ReadLog {
 }
 
 /** A query of {@linkcode Store.read}. */
-export type Read = ReadRecord | ReadTally | ReadBoard | ReadStanding | ReadLog;
+export type Read = ReadRecord | ReadTally | ReadBoard | ReadStanding | ReadBefore | ReadLog;
 
 /** The result of one query. */
 export type Result<Q extends Read> = Q extends ReadRecord
@@ -120,9 +138,11 @@ export type Result<Q extends Read> = Q extends ReadRecord
       ? BoardRange
       : Q extends ReadStanding
         ? Standing | null
-        : Q extends ReadLog
-          ? readonly LogEntry[]
-          : never;
+        : Q extends ReadBefore
+          ? number
+          : Q extends ReadLog
+            ? readonly LogEntry[]
+            : never;
 
 /** The results of a tuple of queries, in its order. */
 export type Results<Q extends readonly Read[]> = { readonly [K in keyof Q]: Result<Q[K]> };

@@ -81,6 +81,11 @@ function validateRead(query: Read): void {
     case "standing":
       name(query.member, "member");
       return;
+    case "before":
+      comparable(query.score, "score");
+      if (query.tie !== undefined) integer(query.tie, "tie", 0, tieMax);
+      if (query.member !== undefined) name(query.member, "member");
+      return;
     case "log":
       integer(query.limit, "limit", 0, rangeLimitMax);
       if (query.from !== undefined) integer(query.from, "from");

@@ -3,7 +3,14 @@
  *
  * @module
  */
-import type { BoardEntry, BoardRange, ReadBoard, Standing } from "../../../lib/storage/contract.ts";
+import type {
+  BoardEntry,
+  BoardRange,
+  ReadBefore,
+  ReadBoard,
+  ReadStanding,
+  Standing,
+} from "../../../lib/storage/contract.ts";
 import { LargeSet } from "./large_set.ts";
 import type { BoardRow, RankedSet } from "./ranked_set.ts";
 import { SmallSet } from "./small_set.ts";
@@ -47,11 +54,17 @@ export class Board {
     return removed;
   }
 
-  /** Score, tie and competition rank of a member, or null where it is absent. */
-  standing(member: string): Standing | null {
+  /** Score, tie and competition rank of a member, and its position where asked for; null where it is absent. */
+  standing({ member, position = false }: Omit<ReadStanding, "type" | "key">): Standing | null {
     const row = this.#set.get(member);
     if (row === undefined) return null;
-    return { score: row.score, tie: row.tie, below: this.#set.below(row.score) };
+    const standing = { score: row.score, tie: row.tie, below: this.#set.below(row.score) };
+    return position ? { ...standing, position: this.#set.before(row) } : standing;
+  }
+
+  /** How many entries come before a point of the order. */
+  before({ score, tie = 0, member = "" }: Omit<ReadBefore, "type" | "key">): number {
+    return this.#set.before({ score, tie, member });
   }
 
   /** Answers a range query. */

@@ -5,6 +5,7 @@
  * @module
  */
 import type { BoardEntry } from "../../../lib/storage/contract.ts";
+import { compareUtf8 } from "../../../lib/storage/utf8.ts";
 import { MemberSlab } from "./member_slab.ts";
 import { MemberTable } from "./member_table.ts";
 import { Order } from "./order.ts";
@@ -62,6 +63,10 @@ export class LargeSet implements RankedSet {
 
   upTo(score: number): number {
     return this.#order.below(score, true);
+  }
+
+  before({ score, tie, member }: BoardEntry): number {
+    return this.#order.before(score, tie, slot => compareUtf8(this.#slab.member(slot), member) < 0);
   }
 
   slice(start: number, count: number, reverse: boolean): BoardEntry[] {

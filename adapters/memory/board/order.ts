@@ -76,6 +76,25 @@ export class Order {
     return low === 0 ? 0 : this.#row.before(low - 1) + this.#belowInside(low - 1, score, inclusive);
   }
 
+  /** How many entries come before a point; `isBefore` tells it of the slots that share its score and tie. */
+  before(score: number, tie: number, isBefore: (slot: number) => boolean): number {
+    const { scores, ties, slots, size } = this.#row;
+    const blocks = partition(0, size, at => {
+      return isBelow(scores[at] as number, ties[at] as number, slots[at] as number);
+    });
+    if (blocks === 0) return 0;
+    const view = this.#open(blocks - 1, 0);
+    const inside = partition(view.base, view.base + this.#count(blocks - 1), at => {
+      return isBelow(view.keys[at * 2] as number, view.keys[at * 2 + 1] as number, view.slots[at] as number);
+    });
+    return this.#row.before(blocks - 1) + inside - view.base;
+
+    function isBelow(otherScore: number, otherTie: number, slot: number): boolean {
+      if (otherScore !== score) return otherScore < score;
+      return otherTie === tie ? isBefore(slot) : otherTie < tie;
+    }
+  }
+
   /** Calls `visit` with the slots of `count` entries from an ordinal on, upwards or downwards. */
   visit(start: number, count: number, reverse: boolean, visit: (slot: number) => void): void {
     this.#row.locate(start, this.#place);
@@ -240,6 +259,18 @@ export class Order {
     counts[source] = from;
     counts[target] = kept + moved;
   }
+}
+
+/** The first number from `low` on that is not below, or `high`. */
+function partition(low: number, high: number, isBelow: (at: number) => boolean): number {
+  let first = low;
+  let end = high;
+  while (first < end) {
+    const middle = (first + end) >>> 1;
+    if (isBelow(middle)) first = middle + 1;
+    else end = middle;
+  }
+  return first;
 }
 
 function shift(view: BlockView, from: number, to: number, by: number): void {

@@ -22,6 +22,8 @@ export interface RankedSet {
   below(score: number): number;
   /** How many scores are this one or lower. */
   upTo(score: number): number;
+  /** How many entries come before this one, whether or not it is there. */
+  before(entry: BoardEntry): number;
   /** `count` entries from position `start` upwards, or downwards with `reverse`; all of them must exist. */
   slice(start: number, count: number, reverse: boolean): BoardEntry[];
   /** Every row in no particular order. Rows that change between two steps may or may not be among them. */

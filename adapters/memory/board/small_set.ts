@@ -52,6 +52,12 @@ export class SmallSet implements RankedSet {
     return count;
   }
 
+  before(entry: BoardEntry): number {
+    let count = 0;
+    for (const row of this.#rows) if (compare(row, entry) < 0) count++;
+    return count;
+  }
+
   slice(start: number, count: number, reverse: boolean): BoardEntry[] {
     const rows = reverse
       ? this.#rows.slice(start - count + 1, start + 1).reverse()
@@ -65,6 +71,6 @@ export class SmallSet implements RankedSet {
   }
 }
 
-function compare(a: BoardRow, b: BoardRow): number {
+function compare(a: BoardEntry, b: BoardEntry): number {
   return a.score - b.score || a.tie - b.tie || compareUtf8(a.member, b.member);
 }

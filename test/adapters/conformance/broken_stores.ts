@@ -164,6 +164,25 @@ export const brokenStores: readonly Broken[] = [
       );
     },
   }),
+  broken("takes the rank for the position", "boards › a position counts the entries", true, {
+    ...reporting((query, result: { below: number } | null) =>
+      query.type === "standing" && query.position === true && result !== null
+        ? { ...result, position: result.below }
+        : result,
+    ),
+  }),
+  broken("counts the entry at a point as before it", "boards › before counts the entries", true, {
+    async read(inner, partition, queries) {
+      const results: readonly unknown[] = await inner.read(partition, queries);
+      return await Promise.all(
+        queries.map(async (query, index) => {
+          if (query.type !== "before") return results[index];
+          const member = `${query.member ?? ""}\0`;
+          return (await inner.read(partition, [{ ...query, member }]))[0];
+        }),
+      );
+    },
+  }),
   broken("trims logs only roughly", "logs › a log is trimmed to exactly maxLength", true, {
     ...rewriting(write => (write.type === "append" ? { ...write, maxLength: write.maxLength + 3 } : write)),
   }),

@@ -38,6 +38,8 @@ function compareAnswers(board: Board, naive: NaiveBoard, random: Random): void {
       ...(random.chance(0.5) ? { max: bound() } : {}),
     };
     assert.deepEqual(board.range(query).entries, naive.range(query), JSON.stringify(query));
+    const point = { score: bound(), tie: random.integer(4), member: anyMember(random, 50) };
+    assert.equal(board.before(point), naive.before(point), JSON.stringify(point));
   }
 }
 
@@ -46,7 +48,14 @@ function compareMember(board: Board, naive: NaiveBoard, member: string): void {
   assert.deepEqual(board.get(member), row);
   const expected =
     row === undefined ? null : { score: row.score, tie: row.tie, below: naive.below(row.score) };
-  assert.deepEqual(board.standing(member), expected);
+  assert.deepEqual(board.standing({ member }), expected);
+  const point = row ?? { score: 0, tie: 1, member };
+  const position = naive.before(point);
+  assert.equal(board.before(point), position);
+  assert.deepEqual(
+    board.standing({ member, position: true }),
+    expected === null ? null : { ...expected, position },
+  );
 }
 
 function runRandomly(run: Run): void {
@@ -116,7 +125,12 @@ describe("a large board", () => {
     it(`ranks ${count} members that arrive ${name}, and forgets them in another order`, () => {
       const board = filled(order);
       for (let at = 0; at < count; at += 37) {
-        assert.deepEqual(board.standing(uuidOf(at)), { score: at, tie: 0, below: at });
+        assert.deepEqual(board.standing({ member: uuidOf(at), position: true }), {
+          score: at,
+          tie: 0,
+          below: at,
+          position: at,
+        });
         assert.equal(board.range({ limit: 1, offset: at }).entries[0]?.member, uuidOf(at));
       }
       for (let index = 0; index < count; index++) {

@@ -31,9 +31,14 @@ export class NaiveBoard {
     return this.#rows.keys().next().value;
   }
 
+  before({ score, tie, member }: BoardEntry): number {
+    const point = { row: { score, tie }, bytes: Buffer.from(member) };
+    return [...this.#rows.values()].filter(each => compare(each, point) < 0).length;
+  }
+
   sorted(): BoardEntry[] {
     return [...this.#rows.values()]
-      .sort((a, b) => a.row.score - b.row.score || a.row.tie - b.row.tie || Buffer.compare(a.bytes, b.bytes))
+      .sort(compare)
       .map(({ row: { member, score, tie } }) => ({ member, score, tie }));
   }
 
@@ -42,6 +47,12 @@ export class NaiveBoard {
     const inside = this.sorted().filter(({ score }) => score >= min && score <= max);
     return (reverse ? inside.reverse() : inside).slice(offset, offset + limit);
   }
+}
+
+type Comparable = { readonly row: { readonly score: number; readonly tie: number }; readonly bytes: Buffer };
+
+function compare(a: Comparable, b: Comparable): number {
+  return a.row.score - b.row.score || a.row.tie - b.row.tie || Buffer.compare(a.bytes, b.bytes);
 }
 
 /** The UUID number `index`, scattered over the whole range, in canonical form. */

@@ -72,6 +72,9 @@ describe("a Redis store", { skip: redisAvailable() }, () => {
       [[{ type: "log", key: "a", limit: 1, reverse: true }], "xrevrange"],
       [[{ type: "board", key: "a", limit: 1 }], "evalsha"],
       [[{ type: "standing", key: "a", member: "m" }], "evalsha"],
+      [[{ type: "standing", key: "a", member: "m", position: true }], "evalsha"],
+      [[{ type: "before", key: "a", score: 1 }], "zcount"],
+      [[{ type: "before", key: "a", score: 1, tie: 1 }], "evalsha"],
       [
         [
           { type: "record", key: "a" },

@@ -126,7 +126,8 @@ describe("decisions that wait for the same partition", () => {
 
   for (const query of [
     { type: "board", key: "b", limit: 9 },
-    { type: "standing", key: "b", member: "m" },
+    { type: "standing", key: "b", member: "m", position: true },
+    { type: "before", key: "b", score: 8 },
   ] as const) {
     it(`end the fold before a ${query.type} that an earlier one touched`, async () => {
       const store = new ProbeStore();

@@ -57,8 +57,16 @@ function randomRead(random: Random): Read {
   if (kind < 3) return { type: "record", key };
   if (kind < 5) return { type: "tally", key };
   if (kind < 6) return { type: "board", key, limit: 3 };
-  if (kind < 7) return { type: "standing", key, member: "m" };
+  if (kind < 7) return random.pick(placeReads(key));
   return { type: "log", key, limit: 3 };
+}
+
+function placeReads(key: string): Read[] {
+  return [
+    { type: "standing", key, member: "m" },
+    { type: "standing", key, member: "m", position: true },
+    { type: "before", key, score: 1, tie: 0, member: "n" },
+  ];
 }
 
 function randomWrite(random: Random): Write {
