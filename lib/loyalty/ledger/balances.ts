@@ -1,0 +1,35 @@
+import { isPending, totalOf } from "./_lots.ts";
+import { settle } from "./settle.ts";
+import type { Account } from "./types.ts";
+
+/** Points that expire within this time do so soon, in ms: 30 days. */
+export const expiringSoonMs: number = 30 * 24 * 60 * 60 * 1_000;
+/** Most instants that are told of points which expire soon. */
+export const expiringSoonMax = 10;
+
+/** What a user has of a metric. */
+export interface Balances {
+  /** What can be spent now. */
+  readonly available: number;
+  /** What will become usable. */
+  readonly pending: number;
+  /** What can be spent now and expires soon, by the instant at which it does; the nearest first. */
+  readonly expiringSoon: readonly { readonly amount: number; readonly expiresAt: number }[];
+}
+
+/** The balances at a time, whenever the account was settled before. */
+export function balancesOf(account: Account, at: number): Balances {
+  const { balance, lots } = settle(account, at).account;
+  const expiring = new Map<number, number>();
+  for (const lot of lots ?? []) {
+    if (lot.expiresAt === null || lot.expiresAt > at + expiringSoonMs || isPending(lot)) continue;
+    expiring.set(lot.expiresAt, (expiring.get(lot.expiresAt) ?? 0) + lot.remaining);
+  }
+  return {
+    available: balance,
+    pending: totalOf(lots ?? [], "pending"),
+    expiringSoon: [...expiring]
+      .slice(0, expiringSoonMax)
+      .map(([expiresAt, amount]) => ({ amount, expiresAt })),
+  };
+}

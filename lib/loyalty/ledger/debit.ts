@@ -1,0 +1,50 @@
+import { afterDraws, drawFrom, isPending, requireAmount, requireCountable, requireSettled } from "./_lots.ts";
+import type { Account, Moved } from "./types.ts";
+
+/** What is debited. */
+export interface DebitOptions {
+  /** 0 or more. */
+  readonly amount: number;
+  readonly at: number;
+  /** Lowest balance. */
+  readonly floor: number;
+}
+
+/**
+ * Takes points, as many as there are above the floor: from the lot that expires first, then the oldest, those that never
+ * expire last, and then from what is outside all lots. Pending lots are not drawn. The account must be settled at that time.
+ *
+ * @throws {RangeError} The amount is not valid, or the balance would leave the range of safe integers.
+ */
+export function debit(account: Account, options: DebitOptions): Moved {
+  requireAmount(options.amount, account);
+  return take(account, { ...options, first: [] });
+}
+
+/** A debit that draws the lots named in `first` before all others. */
+export function take(
+  account: Account,
+  { amount: wanted, at, floor, first }: DebitOptions & { readonly first: readonly string[] },
+): Moved {
+  const { balance, lots } = account;
+  if (lots === null) {
+    const balanceAfter = requireCountable(Math.max(balance - wanted, floor));
+    const amount = balance - balanceAfter;
+    if (amount <= 0) return { account, entry: null };
+    return {
+      account: { balance: balanceAfter, lots },
+      entry: { type: "debit", amount, balanceAfter, status: "completed" },
+    };
+  }
+  requireSettled(account, at);
+  const amount = Math.min(wanted, Math.floor(balance - floor));
+  if (amount <= 0) return { account, entry: null };
+  const balanceAfter = requireCountable(balance - amount);
+  const usable = lots.filter(lot => !isPending(lot));
+  const preferred = usable.filter(({ id }) => first.includes(id));
+  const { draws } = drawFrom([...preferred, ...usable.filter(lot => !preferred.includes(lot))], amount);
+  return {
+    account: { balance: balanceAfter, lots: afterDraws(lots, draws) },
+    entry: { type: "debit", amount, balanceAfter, status: "completed", draws },
+  };
+}

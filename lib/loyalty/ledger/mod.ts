@@ -1,0 +1,13 @@
+/**
+ * The ledger of a user's metrics: append-only entries over lots of points that become usable and expire. All of it is pure:
+ * accounts go in, accounts and entries come out.
+ *
+ * @module
+ */
+
+export { type Balances, balancesOf, expiringSoonMax, expiringSoonMs } from "./balances.ts";
+export { type CreditOptions, credit, lotsMax } from "./credit.ts";
+export { type DebitOptions, debit } from "./debit.ts";
+export { isReversible, type ReverseOptions, reversalGraceMs, reverse } from "./reverse.ts";
+export { nextSettlement, type Settled, settle } from "./settle.ts";
+export type { Account, Draw, LedgerEntry, Lot, Moved, Movement } from "./types.ts";

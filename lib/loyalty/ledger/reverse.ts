@@ -1,0 +1,130 @@
+import {
+  afterDraws,
+  drawFrom,
+  isPending,
+  outsideOf,
+  requireCountable,
+  requireSettled,
+  totalOf,
+  towardsDebt,
+  withLot,
+} from "./_lots.ts";
+import { take } from "./debit.ts";
+import type { Account, Draw, Lot, Moved, Movement } from "./types.ts";
+
+/** How long points last that come back to a lot that has expired since, in ms: 30 days. */
+export const reversalGraceMs: number = 30 * 24 * 60 * 60 * 1_000;
+
+/** How an entry is taken back. */
+export interface ReverseOptions {
+  readonly at: number;
+  /** Lowest balance. */
+  readonly floor: number;
+  /** Highest balance; pending points keep their place below it. */
+  readonly ceiling: number;
+  /** Whether taking back a credit may leave less than the floor. @default false */
+  readonly allowNegative?: boolean;
+  /** @default {@linkcode reversalGraceMs} */
+  readonly graceMs?: number;
+}
+
+/**
+ * Takes an entry back, once: whoever calls keeps account of that. The account must be settled at that time.
+ *
+ * A debit's points return to the lots that they came from, with the dates that those had; a debt is paid first. A credit's
+ * points are taken from what is left of its own lot, then as {@linkcode debit} takes them.
+ *
+ * @throws {RangeError} The entry is not {@linkcode isReversible}.
+ */
+export function reverse(account: Account, entry: Movement, options: ReverseOptions): Moved {
+  if (!isReversible(entry)) {
+    throw new RangeError("Cannot reverse points that expired, became usable or were cancelled while pending");
+  }
+  requireSettled(account, options.at);
+  if (entry.type === "debit") return restore(account, entry, options);
+  const pending = entry.status === "pending" ? pendingLot(account, entry) : undefined;
+  if (pending !== undefined) return cancel(account, pending, entry.amount);
+  const { at, floor, allowNegative = false } = options;
+  const first = entry.lot === undefined ? (entry.draws ?? []).map(({ lot }) => lot) : [entry.lot.id];
+  return take(account, {
+    amount: entry.amount,
+    at,
+    floor: allowNegative ? Number.NEGATIVE_INFINITY : floor,
+    first,
+  });
+}
+
+/** Whether an entry can be taken back: not one of settlement, nor points that were cancelled before they became usable. */
+export function isReversible({ type, status, lot }: Movement): boolean {
+  if (status === "pending") return type === "credit";
+  return status === "completed" && (lot?.activatesAt ?? 0) === 0;
+}
+
+function pendingLot({ lots }: Account, { lot }: Movement): Lot | undefined {
+  return lots?.find(one => one.id === lot?.id && isPending(one));
+}
+
+/** Takes points that are not usable yet. */
+function cancel({ balance, lots }: Account, lot: Lot, wanted: number): Moved {
+  const { draws, drawn } = drawFrom([lot], wanted);
+  return {
+    account: { balance, lots: afterDraws(lots ?? [], draws) },
+    entry: { type: "debit", amount: drawn, balanceAfter: balance, status: "pending", draws },
+  };
+}
+
+function restore(account: Account, entry: Movement, options: ReverseOptions): Moved {
+  const { balance, lots } = account;
+  if (lots === null) {
+    const balanceAfter = requireCountable(Math.min(balance + entry.amount, options.ceiling));
+    const amount = balanceAfter - balance;
+    if (amount <= 0) return { account, entry: null };
+    return {
+      account: { balance: balanceAfter, lots },
+      entry: { type: "credit", amount, balanceAfter, status: "completed" },
+    };
+  }
+  const room = Math.floor(options.ceiling - balance - totalOf(lots, "pending"));
+  const amount = Math.min(entry.amount, room);
+  if (amount <= 0) return { account, entry: null };
+  const balanceAfter = requireCountable(balance + amount);
+  const debt = towardsDebt(amount, outsideOf(balance, lots));
+  const { draws, restored } = putBack(lots, amount - debt, entry.draws ?? [], options);
+  return {
+    account: { balance: balanceAfter, lots: restored },
+    entry: { type: "credit", amount, balanceAfter, status: "completed", draws },
+  };
+}
+
+/** Puts points back to their lots, the one drawn last first; what the lots never held stays outside them. */
+function putBack(
+  lots: readonly Lot[],
+  amount: number,
+  drawn: readonly Draw[],
+  { at, graceMs = reversalGraceMs }: ReverseOptions,
+): { readonly draws: readonly Draw[]; readonly restored: readonly Lot[] } {
+  const draws: Draw[] = [];
+  let restored = lots;
+  let left = amount;
+  for (const draw of drawn.toReversed()) {
+    if (left === 0) break;
+    const back = Math.min(draw.amount, left);
+    left -= back;
+    const alive = restored.find(({ id }) => id === draw.lot);
+    const isOver = draw.expiresAt !== null && draw.expiresAt <= at;
+    const lot: Lot =
+      alive === undefined
+        ? {
+            id: draw.lot,
+            amount: draw.of,
+            remaining: back,
+            creditedAt: draw.creditedAt,
+            activatesAt: 0,
+            expiresAt: isOver ? at + graceMs : draw.expiresAt,
+          }
+        : { ...alive, remaining: alive.remaining + back };
+    draws.push({ ...draw, amount: back, expiresAt: lot.expiresAt });
+    restored = withLot(restored, lot);
+  }
+  return { draws, restored };
+}
