@@ -20,6 +20,7 @@ const all: Import[] = sources.flatMap(from =>
 /** Folders of lib/ that areas may build on, from the ground up; every other folder of lib/ is an area. */
 const floors = [
   ["errors"],
+  ["calendar"],
   ["ports"],
   ["storage"],
   ["http"],
@@ -112,13 +113,17 @@ describe("imports", () => {
     assert.deepEqual(cycles(), []);
   });
 
-  it("name itty-router, jose, ioredis, srvx and nodemailer in one place each", () => {
+  it("name itty-router, jose, ioredis, srvx, nodemailer and temporal-polyfill in one place each", () => {
     const users = (name: string): string[] => [
       ...new Set(all.filter(({ to }) => to === name || to.startsWith(`${name}/`)).map(({ from }) => from)),
     ];
     assert.deepEqual(users("itty-router"), ["lib/http/router.ts"]);
     assert.deepEqual(users("jose"), ["lib/auth/jose.ts"]);
     assert.deepEqual(users("nodemailer"), ["adapters/mail/smtp.ts"]);
+    assert.deepEqual(
+      users("temporal-polyfill").filter(file => !file.startsWith("lib/calendar/")),
+      [],
+    );
     assert.ok(users("ioredis").length > 0);
     assert.deepEqual(
       users("ioredis").filter(file => !file.startsWith("adapters/redis/")),

@@ -1,0 +1,19 @@
+/**
+ * Days, weeks, months and years in a time zone, as seasons, windows, recurrences and expiries count them.
+ *
+ * @module
+ */
+
+export { type BucketUnit, bucketOf, bucketUnits } from "./buckets.ts";
+export { addDuration, type Duration } from "./durations.ts";
+export {
+  type CalendarUnit,
+  calendarUnits,
+  endOfPeriod,
+  type Period,
+  periodById,
+  periodOf,
+  periodsKeptMax,
+  zonesKeptMax,
+} from "./periods.ts";
+export { isTimeZone, timeZoneCharactersMax } from "./time_zones.ts";

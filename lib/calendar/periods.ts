@@ -1,0 +1,153 @@
+/**
+ * Periods of the calendar.
+ *
+ * A day is the time from the first midnight of its date to the first midnight of the next one, so that the periods of a
+ * unit and zone follow each other without a gap or an overlap, whatever daylight saving does: a day without a midnight
+ * begins when its first minute does, and where clocks go back over midnight the repeated time belongs to the later day.
+ * Weeks are ISO 8601 weeks, Monday first; months and years begin with their first day.
+ *
+ * @module
+ */
+
+import { Temporal } from "temporal-polyfill";
+
+/** A unit of the calendar. */
+export type CalendarUnit = "day" | "week" | "month" | "year";
+
+/** Every unit of the calendar. */
+export const calendarUnits: readonly CalendarUnit[] = ["day", "week", "month", "year"];
+
+/** A day, week, month or year in a time zone. */
+export interface Period {
+  /** `2026-11-21`, `2026-W47`, `2026-11` or `2026`. */
+  readonly id: string;
+  /** Consecutive integers along the periods of a unit. */
+  readonly index: number;
+  /** Unix ms. */
+  readonly startsAt: number;
+  /** Unix ms, exclusive. */
+  readonly endsAt: number;
+}
+
+/** Number of time zones whose periods are remembered; beyond it all are worked out anew. */
+export const zonesKeptMax = 600;
+/** Number of periods of one unit and zone that are remembered; the one used for longest ago is forgotten first. */
+export const periodsKeptMax = 8;
+
+const dayMs = 86_400_000;
+/** From the Monday before it to the Thursday that 1970-01-01 was. */
+const daysToEpochThursday = 3;
+
+const kept: Readonly<Record<CalendarUnit, Map<string, Period[]>>> = {
+  day: new Map(),
+  week: new Map(),
+  month: new Map(),
+  year: new Map(),
+};
+
+/**
+ * The period that holds an instant (Unix ms). Costs two comparisons while instants stay within one period.
+ *
+ * @throws {RangeError} For a time zone that the runtime does not know, or an instant that no date names.
+ */
+export function periodOf(unit: CalendarUnit, timeZone: string, at: number): Period {
+  const recent = kept[unit].get(timeZone);
+  const last = recent?.[0];
+  if (last !== undefined && at >= last.startsAt && at < last.endsAt) return last;
+  return keptPeriod(unit, timeZone, at);
+}
+
+/**
+ * The instant (Unix ms) at which the period that holds `at` is over.
+ *
+ * @throws {RangeError} As {@linkcode periodOf} does.
+ */
+export function endOfPeriod(unit: CalendarUnit, timeZone: string, at: number): number {
+  return periodOf(unit, timeZone, at).endsAt;
+}
+
+const idShapes: Readonly<Record<CalendarUnit, RegExp>> = {
+  day: /^(\d{4})-(\d{2})-(\d{2})$/,
+  week: /^(\d{4})-W(\d{2})$/,
+  month: /^(\d{4})-(\d{2})$/,
+  year: /^(\d{4})$/,
+};
+
+/** The period that an id names, or null where there is none, such as `2025-W53` or `2026-02-29`. */
+export function periodById(unit: CalendarUnit, timeZone: string, id: string): Period | null {
+  const [, year, second = "1", day = "1"] = idShapes[unit].exec(id) ?? [];
+  if (year === undefined) return null;
+  const date = { year: Number(year), month: unit === "week" ? 1 : Number(second), day: Number(day) };
+  if (date.month < 1 || date.day < 1) return null;
+  // Week 1 is the week of 4 January. Noon, because a date of the zone's own past may lack its midnight.
+  const first = Temporal.PlainDate.from(unit === "week" ? { ...date, day: 4 } : date);
+  const weeks = unit === "week" ? Number(second) - 1 : 0;
+  const noon = first.add({ weeks }).toZonedDateTime({ timeZone, plainTime: "12:00" });
+  const period = periodOf(unit, timeZone, noon.epochMilliseconds);
+  return period.id === id ? period : null;
+}
+
+function keptPeriod(unit: CalendarUnit, timeZone: string, at: number): Period {
+  const zones = kept[unit];
+  if (zones.size >= zonesKeptMax && !zones.has(timeZone)) zones.clear();
+  const recent = zones.get(timeZone) ?? [];
+  const index = recent.findIndex(({ startsAt, endsAt }) => at >= startsAt && at < endsAt);
+  const [found = computed(unit, timeZone, at)] = index < 0 ? [] : recent.splice(index, 1);
+  recent.unshift(found);
+  if (recent.length > periodsKeptMax) recent.pop();
+  zones.set(timeZone, recent);
+  return found;
+}
+
+function computed(unit: CalendarUnit, timeZone: string, at: number): Period {
+  const instant = Temporal.Instant.fromEpochMilliseconds(Math.floor(at));
+  let first = firstDay(unit, instant.toZonedDateTimeISO(timeZone).toPlainDate());
+  let next = first.add(step(unit));
+  // Clocks that go back over midnight show the day before once more, after the next one has begun.
+  if (at >= startOf(next, timeZone)) [first, next] = [next, next.add(step(unit))];
+  return {
+    ...named(unit, first),
+    startsAt: startOf(first, timeZone),
+    endsAt: startOf(next, timeZone),
+  };
+}
+
+function startOf(date: Temporal.PlainDate, timeZone: string): number {
+  return date.toZonedDateTime(timeZone).epochMilliseconds;
+}
+
+function firstDay(unit: CalendarUnit, date: Temporal.PlainDate): Temporal.PlainDate {
+  switch (unit) {
+    case "day":
+      return date;
+    case "week":
+      return date.subtract({ days: date.dayOfWeek - 1 });
+    case "month":
+      return date.with({ day: 1 });
+    case "year":
+      return date.with({ month: 1, day: 1 });
+  }
+}
+
+function step(unit: CalendarUnit): Temporal.DurationLike {
+  return { [`${unit}s`]: 1 };
+}
+
+function named(unit: CalendarUnit, first: Temporal.PlainDate): Pick<Period, "id" | "index"> {
+  const day = startOf(first, "UTC") / dayMs;
+  const text = first.toString();
+  switch (unit) {
+    case "day":
+      return { id: text, index: day };
+    case "week": {
+      // The year of an ISO week is the year of its Thursday.
+      const { year, dayOfYear } = first.add({ days: 3 });
+      const week = String(Math.ceil(dayOfYear / 7)).padStart(2, "0");
+      return { id: `${year}-W${week}`, index: Math.floor((day + daysToEpochThursday) / 7) };
+    }
+    case "month":
+      return { id: text.slice(0, -3), index: first.year * 12 + first.month - 1 };
+    case "year":
+      return { id: text.slice(0, -6), index: first.year };
+  }
+}
