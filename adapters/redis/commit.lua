@@ -93,25 +93,16 @@ local function score(zset, rows, op, member, given, stamp)
   return text
 end
 
--- The last id of each log that this batch has appended to.
-local tails = {}
-
+-- An entry of a log is its id, a space and its value; time never runs backwards along the log.
 local function append(key, value, at, maxLength)
-  local last = tails[key]
-  if not last or tonumber(at) > tonumber(string.match(last, '%d+')) then
-    -- Almost always the log ends before `at`; only where it does not is its last entry looked up.
-    local id = redis.pcall('XADD', key, 'MAXLEN', maxLength, at .. '-1', 'v', value)
-    if type(id) == 'string' then
-      tails[key] = id
-      return id
-    end
-    if not string.find(id.err, 'equal or smaller', 1, true) then error(id.err, 0) end
-    last = call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1][1]
+  local id, last = at .. '-1', call('LINDEX', key, -1)
+  if last then
+    local ms, seq = string.match(last, '^(%d+)-(%d+)')
+    if tonumber(at) <= tonumber(ms) then id = ms .. '-' .. format('%.0f', seq + 1) end
   end
-  local ms, seq = string.match(last, '(%d+)-(%d+)')
-  local id = ms .. '-' .. format('%.0f', seq + 1)
-  tails[key] = id
-  return call('XADD', key, 'MAXLEN', maxLength, id, 'v', value)
+  local length = call('RPUSH', key, id .. ' ' .. value)
+  if length > tonumber(maxLength) then call('LTRIM', key, '-' .. maxLength, -1) end
+  return id
 end
 
 -- Only batches with guards pay for what follows: tables and functions are made anew on every call.
@@ -214,7 +205,6 @@ while ARGV[i] do
     i = i + 5
   elseif op == 'd' then
     call('UNLINK', key)
-    tails[key] = nil
     i = i + 1
   else
     k = k + 1

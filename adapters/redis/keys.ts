@@ -13,7 +13,7 @@ export type KeyKind =
   | "b"
   /** HASH of those members of a board that have a tie or a version. */
   | "m"
-  /** STREAM of a log. */
+  /** LIST of a log. */
   | "l"
   /** STRING of a limiter's rule. */
   | "g"

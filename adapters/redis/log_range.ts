@@ -1,32 +1,51 @@
-import type { ReadLog } from "../../lib/storage/contract.ts";
+import type { LogEntry, ReadLog } from "../../lib/storage/contract.ts";
 
-const sequenceMax = 18_446_744_073_709_551_615n;
-
-/** The command that reads the log in its direction. */
-export function logCommand(query: ReadLog): "XRANGE" | "XREVRANGE" {
-  return query.reverse === true ? "XREVRANGE" : "XRANGE";
+/** A place in a log: entries have a sequence of at least 1. */
+interface Place {
+  readonly ms: number;
+  readonly seq: number;
 }
 
-/** Where {@linkcode logCommand} starts and ends and the most entries that it answers. */
-export function logRange({ from, to, cursor, reverse = false, limit }: ReadLog): [string, string, string] {
-  const nothing: [string, string, string] = reverse ? ["0", "1", "1"] : ["1", "0", "1"];
-  if (limit === 0 || (to !== undefined && to < 0)) return nothing;
-  let low = from === undefined || from <= 0 ? "-" : String(from);
-  let high = to === undefined ? "+" : String(to);
+/** The indexes of LRANGE for a query that is bounded by its limit alone, or undefined where its ends must be searched. */
+export function listRange({
+  from,
+  to,
+  cursor,
+  limit,
+  reverse = false,
+}: ReadLog): [string, string] | undefined {
+  // To LRANGE, -1 means the last entry.
+  if (limit === 0) return ["1", "0"];
+  if (from !== undefined || to !== undefined || cursor !== undefined) return undefined;
+  return reverse ? [String(-limit), "-1"] : ["0", String(limit - 1)];
+}
+
+/** The arguments with which `read.lua` reads the log. */
+export function logArguments({ from, to, cursor, limit, reverse = false }: ReadLog): string[] {
+  let after: Place | undefined = from === undefined ? undefined : { ms: from, seq: 0 };
+  let upTo: Place | undefined = to === undefined ? undefined : { ms: to, seq: Number.MAX_SAFE_INTEGER };
   if (cursor !== undefined) {
     const { ms, seq } = parse(cursor);
-    if (!reverse && (from === undefined || ms >= from)) low = `(${ms}-${seq}`;
-    if (reverse && (to === undefined || ms <= to)) {
-      // Nothing comes before the least id, and Redis refuses to look there.
-      if (ms === 0 && seq === 0n) return nothing;
-      high = `(${ms}-${seq}`;
-    }
+    if (!reverse && (after === undefined || ms >= after.ms)) after = { ms, seq };
+    if (reverse && (upTo === undefined || ms <= upTo.ms)) upTo = { ms, seq: seq - 1 };
   }
-  return reverse ? [high, low, String(limit)] : [low, high, String(limit)];
+  return [String(limit), reverse ? "REV" : "", ...placeArguments(after), ...placeArguments(upTo)];
 }
 
-function parse(cursor: string): { ms: number; seq: bigint } {
-  const [ms = "", seq = ""] = cursor.split("-");
-  const sequence = BigInt(seq);
-  return { ms: Number(ms), seq: sequence > sequenceMax ? sequenceMax : sequence };
+/** Reads entries as they stand in the list, `<id> <value>`, oldest first. */
+export function decodeLog({ reverse = false }: ReadLog, stored: readonly string[]): LogEntry[] {
+  const entries = stored.map(entry => {
+    const space = entry.indexOf(" ");
+    return { id: entry.slice(0, space), at: Number.parseInt(entry, 10), value: entry.slice(space + 1) };
+  });
+  return reverse ? entries.reverse() : entries;
+}
+
+function placeArguments(place: Place | undefined): string[] {
+  return place === undefined ? ["", ""] : [String(place.ms), String(place.seq)];
+}
+
+function parse(cursor: string): Place {
+  const [ms, seq] = cursor.split("-");
+  return { ms: Number(ms), seq: Number(seq) };
 }

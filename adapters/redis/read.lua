@@ -10,10 +10,11 @@
 --         s <member>                                 a standing
 --         S <member>                                 a standing with its position
 --         c <score> <point or ''>                    the entries before a score, or before a point among its entries
---         l <XRANGE or XREVRANGE> <from> <to> <n>    a log
+--         l <n> <REV or ''> <ms> <seq> <ms> <seq>    n entries of a log beyond the first place, up to the second;
+--                                                    '' for places that bound nothing
 -- Returns: per query: r the stored string or nil; t field, value, ...; f the values or nil; b, B {size, {member,
 --          score, ...}}; s {score, tie, number of lower scores} or nil, S with the position as a fourth;
---          c the number of entries; l the entries as Redis gives them.
+--          c the number of entries; l the entries <id> <value>, oldest first.
 
 local call, sub = redis.call, string.sub
 -- Below LUAI_MAXCSTACK (8000), which bounds unpack.
@@ -67,6 +68,31 @@ local function before(zset, score, point)
   return low
 end
 
+-- How many entries of a log, of which there are `high`, stand at a place or before it.
+local function upTo(key, ms, seq, high)
+  local low = 0
+  ms, seq = tonumber(ms), tonumber(seq)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    local otherMs, otherSeq = string.match(call('LINDEX', key, middle), '^(%d+)-(%d+)')
+    otherMs = tonumber(otherMs)
+    if otherMs < ms or (otherMs == ms and tonumber(otherSeq) <= seq) then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+local function log(key, i)
+  local count, isReverse = tonumber(ARGV[i + 1]), ARGV[i + 2] ~= ''
+  local start, stop = 0, call('LLEN', key)
+  if ARGV[i + 5] ~= '' then stop = upTo(key, ARGV[i + 5], ARGV[i + 6], stop) end
+  if ARGV[i + 3] ~= '' then start = upTo(key, ARGV[i + 3], ARGV[i + 4], stop) end
+  if stop - start > count then
+    if isReverse then start = stop - count else stop = start + count end
+  end
+  if start >= stop then return {} end
+  return call('LRANGE', key, start, stop - 1)
+end
+
 local function board(key, i)
   if ARGV[i] == 'b' then
     if ARGV[i + 3] == '' then return call('ZRANGE', key, ARGV[i + 1], ARGV[i + 2], 'WITHSCORES') end
@@ -100,8 +126,8 @@ while ARGV[i] do
     answers[n] = before(key, ARGV[i + 1], ARGV[i + 2])
     i = i + 3
   elseif op == 'l' then
-    answers[n] = call(ARGV[i + 1], key, ARGV[i + 2], ARGV[i + 3], 'COUNT', ARGV[i + 4])
-    i = i + 5
+    answers[n] = log(key, i)
+    i = i + 7
   else
     answers[n] = { call('ZCARD', key), board(key, i) }
     i = i + (op == 'b' and 4 or 6)

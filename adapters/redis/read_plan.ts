@@ -1,6 +1,6 @@
 import type { BoardRange, LogEntry, Read, ReadBoard, Standing, Stored } from "../../lib/storage/contract.ts";
 import { keyOf } from "./keys.ts";
-import { logCommand, logRange } from "./log_range.ts";
+import { decodeLog, logArguments } from "./log_range.ts";
 import { decodeMember, decodeRecord, encodePoint } from "./stored.ts";
 
 type Answer =
@@ -38,7 +38,7 @@ export function pushRead(root: string, query: Read, keys: string[], args: string
       return;
     case "log":
       keys.push(keyOf(root, "l", query.key));
-      args.push("l", logCommand(query), ...logRange(query));
+      args.push("l", ...logArguments(query));
   }
 }
 
@@ -56,11 +56,7 @@ export function decodeRead(query: Read, reply: unknown, now: number): Answer {
     case "before":
       return Number(reply);
     case "log":
-      return (reply as readonly [string, readonly [string, string]][]).map(([id, [, value]]) => ({
-        id,
-        at: Number.parseInt(id, 10),
-        value,
-      }));
+      return decodeLog(query, reply as readonly string[]);
   }
 }
 

@@ -11,7 +11,7 @@ return redis.call('XDEL', KEYS[1], unpack(ARGV))`,
 
 /** `commit.lua`: applies one batch to one partition, or nothing of it. */
 export const commitScript: Script = {
-  sha: "1227cdc06ac742a57ff6380a49cb7ad790c80369",
+  sha: "771588b4d4c2bb7170ba48a7f312dd28f329660d",
   lua: `local call, sub, format = redis.call, string.sub, string.format
 local noExpiry, noTie, noAsOf = '0000000000000000', '0000000000000', '                '
 local safeMax = 9007199254740991
@@ -74,22 +74,15 @@ call('HDEL', rows, member)
 end
 return text
 end
-local tails = {}
 local function append(key, value, at, maxLength)
-local last = tails[key]
-if not last or tonumber(at) > tonumber(string.match(last, '%d+')) then
-local id = redis.pcall('XADD', key, 'MAXLEN', maxLength, at .. '-1', 'v', value)
-if type(id) == 'string' then
-tails[key] = id
+local id, last = at .. '-1', call('LINDEX', key, -1)
+if last then
+local ms, seq = string.match(last, '^(%d+)-(%d+)')
+if tonumber(at) <= tonumber(ms) then id = ms .. '-' .. format('%.0f', seq + 1) end
+end
+local length = call('RPUSH', key, id .. ' ' .. value)
+if length > tonumber(maxLength) then call('LTRIM', key, '-' .. maxLength, -1) end
 return id
-end
-if not string.find(id.err, 'equal or smaller', 1, true) then error(id.err, 0) end
-last = call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1][1]
-end
-local ms, seq = string.match(last, '(%d+)-(%d+)')
-local id = ms .. '-' .. format('%.0f', seq + 1)
-tails[key] = id
-return call('XADD', key, 'MAXLEN', maxLength, id, 'v', value)
 end
 if fieldsMax then
 local sums, sizes, scores, emptied = {}, {}, {}, {}
@@ -182,7 +175,6 @@ results[r] = format('%.0f', call('HINCRBY', key, ARGV[i + 1], ARGV[i + 2]))
 i = i + 5
 elseif op == 'd' then
 call('UNLINK', key)
-tails[key] = nil
 i = i + 1
 else
 k = k + 1
@@ -253,7 +245,7 @@ return ids`,
 
 /** `read.lua`: answers several queries from one instant of a partition. */
 export const readScript: Script = {
-  sha: "d7598e312d2f229cd654638ae29d01d99565636a",
+  sha: "b5150a78dad2e6bfb556a8fb94c64a43204dbabb",
   lua: `local call, sub = redis.call, string.sub
 local chunk = 4000
 local function fields(key, first, last)
@@ -297,6 +289,28 @@ if precedes(call('ZRANGE', zset, middle, middle)[1], point) then low = middle + 
 end
 return low
 end
+local function upTo(key, ms, seq, high)
+local low = 0
+ms, seq = tonumber(ms), tonumber(seq)
+while low < high do
+local middle = math.floor((low + high) / 2)
+local otherMs, otherSeq = string.match(call('LINDEX', key, middle), '^(%d+)-(%d+)')
+otherMs = tonumber(otherMs)
+if otherMs < ms or (otherMs == ms and tonumber(otherSeq) <= seq) then low = middle + 1 else high = middle end
+end
+return low
+end
+local function log(key, i)
+local count, isReverse = tonumber(ARGV[i + 1]), ARGV[i + 2] ~= ''
+local start, stop = 0, call('LLEN', key)
+if ARGV[i + 5] ~= '' then stop = upTo(key, ARGV[i + 5], ARGV[i + 6], stop) end
+if ARGV[i + 3] ~= '' then start = upTo(key, ARGV[i + 3], ARGV[i + 4], stop) end
+if stop - start > count then
+if isReverse then start = stop - count else stop = start + count end
+end
+if start >= stop then return {} end
+return call('LRANGE', key, start, stop - 1)
+end
 local function board(key, i)
 if ARGV[i] == 'b' then
 if ARGV[i + 3] == '' then return call('ZRANGE', key, ARGV[i + 1], ARGV[i + 2], 'WITHSCORES') end
@@ -329,8 +343,8 @@ elseif op == 'c' then
 answers[n] = before(key, ARGV[i + 1], ARGV[i + 2])
 i = i + 3
 elseif op == 'l' then
-answers[n] = call(ARGV[i + 1], key, ARGV[i + 2], ARGV[i + 3], 'COUNT', ARGV[i + 4])
-i = i + 5
+answers[n] = log(key, i)
+i = i + 7
 else
 answers[n] = { call('ZCARD', key), board(key, i) }
 i = i + (op == 'b' and 4 or 6)
@@ -342,26 +356,26 @@ return answers`,
 
 /** `standing.lua`: answers the standings of several members of one board. */
 export const standingScript: Script = {
-  sha: "1bf4661f704398c69f58db8eff4f1447c4bd17c1",
+  sha: "f74065b176457001e4aab3880b538a6f3861a9f7",
   lua: `local call, sub, zset, rows, positions = redis.call, string.sub, KEYS[1], KEYS[2], ARGV[1] == 'S'
 local hasRows = call('EXISTS', rows) == 1
 local answer, n = {}, 0
 for i = 2, #ARGV do
-local member, score, tie, below, position = ARGV[i], false, '0', false, false
-local encoded = '0' .. member
+local member, score, tie, below = ARGV[i], false, '0', false
 local row = hasRows and call('HGET', rows, member)
 if row then
 score, tie = sub(row, 30), sub(row, 1, 13)
-if tie ~= '0000000000000' then encoded = '1' .. tie .. member end
 else
-score = call('ZSCORE', zset, encoded)
+score = call('ZSCORE', zset, '0' .. member)
 end
-if score then
-below = call('ZCOUNT', zset, '-inf', '(' .. score)
-if positions then position = call('ZRANK', zset, encoded) end
+if score then below = call('ZCOUNT', zset, '-inf', '(' .. score) end
+answer[n + 1], answer[n + 2], answer[n + 3] = score, tie, below
+n = n + 3
+if positions then
+n = n + 1
+local head = tonumber(tie) == 0 and '0' or '1' .. tie
+answer[n] = score and call('ZRANK', zset, head .. member)
 end
-answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = score, tie, below, position
-n = n + 4
 end
 return answer`,
 };

@@ -87,7 +87,8 @@ export class StandingReader {
       const keys = [lane.zset, lane.rows];
       const reply = await this.#connection.askScript(standingScript, keys, [lane.op, ...members]);
       const flat = reply as readonly (string | number | null)[];
-      for (const [index, { resolve }] of group.entries()) resolve(decode(flat, index * 4));
+      const width = lane.op === "S" ? 4 : 3;
+      for (const [index, { resolve }] of group.entries()) resolve(decode(flat, index * width, width));
     } catch (error) {
       for (const { reject } of group) reject(error);
       // Those who came later would only wait as long again for the same end.
@@ -99,12 +100,11 @@ export class StandingReader {
   }
 }
 
-function decode(flat: readonly (string | number | null)[], index: number): Standing | null {
+function decode(flat: readonly (string | number | null)[], index: number, width: number): Standing | null {
   const score = flat[index];
   if (typeof score !== "string") return null;
-  const position = flat[index + 3];
   const standing = { score: Number(score), tie: Number(flat[index + 1]), below: Number(flat[index + 2]) };
-  return typeof position === "number" ? { ...standing, position } : standing;
+  return width === 4 ? { ...standing, position: Number(flat[index + 3]) } : standing;
 }
 
 function nameOf({ op, zset }: StandingQuery): string {

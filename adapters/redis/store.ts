@@ -5,7 +5,7 @@ import { createClient } from "./client.ts";
 import { CommitPlan } from "./commit_plan.ts";
 import { RedisConnection } from "./connection.ts";
 import { KeySpace, keyOf } from "./keys.ts";
-import { logCommand, logRange } from "./log_range.ts";
+import { listRange } from "./log_range.ts";
 import type { RedisAdapterOptions } from "./options.ts";
 import { bound, decodeRead, pushRead } from "./read_plan.ts";
 import { commitScript, readScript } from "./scripts.ts";
@@ -97,9 +97,8 @@ class RedisStore implements Store {
   /** The answer to a query that is one command, or undefined where it is more. */
   #askOne(root: string, query: Read): Promise<unknown> | undefined {
     if (query.type === "log") {
-      const [start, end, count] = logRange(query);
-      const key = keyOf(root, "l", query.key);
-      return this.#connection.ask(logCommand(query), [key, start, end, "COUNT", count]);
+      const range = listRange(query);
+      return range && this.#connection.ask("lrange", [keyOf(root, "l", query.key), ...range]);
     }
     if (query.type === "tally" && query.fields?.length !== 0) {
       const key = keyOf(root, "t", query.key);

@@ -6,7 +6,7 @@
  * | record | STRING      | profiles, sessions, settings, jobs, claims                |
  * | tally  | HASH        | balances, stock, counters                                 |
  * | board  | ZSET (+HASH)| leaderboards, due-queues, listing and search indexes      |
- * | log    | STREAM      | transactions, notifications, history                      |
+ * | log    | LIST        | transactions, notifications, history                      |
  *
  * Each shape has a key space of its own: a record `x` and a board `x` of one partition are two things.
  * There is no transaction across partitions, no prefix listing and no callback inside the store.

@@ -33,13 +33,15 @@ const dedicatedScript = `
 if string.sub(redis.call('GET', KEYS[1]) or '', 1, 16) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2] .. ARGV[3])
 redis.call('SET', KEYS[2], ARGV[2] .. ARGV[4])
-local id = redis.call('XADD', KEYS[3], 'MAXLEN', ARGV[5], ARGV[6], 'v', ARGV[7])
+if redis.call('RPUSH', KEYS[3], ARGV[6] .. ' ' .. ARGV[7]) > tonumber(ARGV[5]) then
+  redis.call('LTRIM', KEYS[3], '-' .. ARGV[5], -1)
+end
 local former = redis.call('HGET', KEYS[5], ARGV[8])
 local member = ARGV[10] .. ARGV[8]
 if former and former ~= member then redis.call('ZREM', KEYS[4], former) end
 redis.call('ZADD', KEYS[4], ARGV[9], member)
 redis.call('HSET', KEYS[5], ARGV[8], member)
-return id`;
+return ARGV[6]`;
 
 function memberName(index: number): string {
   return `user:${String(index).padStart(8, "0")}`;

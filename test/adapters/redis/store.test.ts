@@ -5,6 +5,7 @@ import { answerMsMax, createRedisStore, expirySlackMs } from "../../../adapters/
 import { VersionSource } from "../../../adapters/redis/stored.ts";
 import type { Store, Write } from "../../../lib/storage/contract.ts";
 import { type RedisProcess, redisAvailable, sharedRedis, startRedis } from "../../support/redis.ts";
+import { calls } from "./calls.ts";
 import { freshPrefix, testClock } from "./fixture.ts";
 
 const stamped: Write = { type: "score", op: "set", key: "b", member: "m", score: 1, tie: 5, asOf: 3 };
@@ -20,16 +21,6 @@ async function open(clock: () => number = Date.now): Promise<Opened> {
   const prefix = freshPrefix();
   const store = createRedisStore({ server: server.url, prefix, clock });
   return { store, server, prefix, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
-}
-
-/** The calls of each command that the server counted while the action ran, those inside scripts included. */
-async function calls(server: RedisProcess, action: () => Promise<unknown>): Promise<Record<string, number>> {
-  await server.command("CONFIG", "RESETSTAT");
-  await action();
-  const stats = `${await server.command("INFO", "commandstats")}`;
-  return Object.fromEntries(
-    [...stats.matchAll(/cmdstat_(\w+):calls=(\d+)/g)].map(([, name = "", count]) => [name, Number(count)]),
-  );
 }
 
 async function keysOf({ server, prefix }: Opened): Promise<string[]> {
@@ -68,8 +59,9 @@ describe("a Redis store", { skip: redisAvailable() }, () => {
       ],
       [[{ type: "tally", key: "a" }], "hgetall"],
       [[{ type: "tally", key: "a", fields: ["f"] }], "hmget"],
-      [[{ type: "log", key: "a", limit: 1 }], "xrange"],
-      [[{ type: "log", key: "a", limit: 1, reverse: true }], "xrevrange"],
+      [[{ type: "log", key: "a", limit: 1 }], "lrange"],
+      [[{ type: "log", key: "a", limit: 1, reverse: true }], "lrange"],
+      [[{ type: "log", key: "a", limit: 1, from: 1 }], "evalsha"],
       [[{ type: "board", key: "a", limit: 1 }], "evalsha"],
       [[{ type: "standing", key: "a", member: "m" }], "evalsha"],
       [[{ type: "standing", key: "a", member: "m", position: true }], "evalsha"],
