@@ -11,6 +11,7 @@
 import { own } from "./_own.ts";
 import type { CompiledConfig, CompiledMission, Scope } from "./compile.ts";
 import type { Challenge, NotificationSetting, Reward } from "./config.ts";
+import type { ChangePayload, Notification, Transaction } from "./history.ts";
 import type { ChallengeProgress, UserState } from "./state.ts";
 
 /** A reported action. */
@@ -19,30 +20,6 @@ export interface Action {
   readonly data: Readonly<Record<string, string | number | boolean>>;
   /** Unix ms. */
   readonly at: number;
-}
-
-/** What changed, as transactions and notifications tell it. */
-export interface ChangePayload {
-  readonly challengeId?: string;
-  readonly missionId?: string;
-  readonly metricChanges: Readonly<Record<string, { readonly oldValue: number; readonly newValue: number }>>;
-  readonly inventoryChanges: {
-    readonly received: readonly { readonly setId: string; readonly itemId: string }[];
-    readonly lost: readonly { readonly setId: string; readonly itemId: string }[];
-  };
-  readonly milestoneChanges: Readonly<Record<string, never>>;
-}
-
-/** An entry of the user's history. */
-export interface Transaction {
-  readonly type: "actionRewarded" | "missionCompleted" | "challengeCompleted";
-  readonly payload: ChangePayload;
-}
-
-/** An announcement to the user. */
-export interface Notification extends NotificationSetting {
-  readonly type: "missionCompleted" | "challengeCompleted";
-  readonly payload: ChangePayload;
 }
 
 /** The effects of one action. */
@@ -64,7 +41,8 @@ export function applyAction(compiled: CompiledConfig, state: UserState, action: 
   const advancing = plan.missions.filter(
     ({ challenge, when }) => isRunning(challenge, action.at) && when(scope),
   );
-  for (const { rule } of firing) change.record("actionRewarded", change.give(rule.effects));
+  for (const { rule } of firing)
+    change.record("actionRewarded", change.give(rule.effects as readonly Reward[]));
   for (const mission of advancing) change.advance(mission);
   return change.outcome();
 }
@@ -102,7 +80,10 @@ class Change {
     for (const reward of rewards) {
       if (reward.type === "metric") {
         this.#addToMetric(reward.metricId, reward.metricQuantity);
-      } else if (this.#addToInventory(reward.inventorySetId, reward.inventoryItemId)) {
+      } else if (
+        reward.type === "inventory" &&
+        this.#addToInventory(reward.inventorySetId, reward.inventoryItemId)
+      ) {
         received.push({ setId: reward.inventorySetId, itemId: reward.inventoryItemId });
       }
     }
@@ -118,17 +99,30 @@ class Change {
     const progress = own(this.#challenges, challenge.id) ?? {
       counts: {},
       missionsCompleted: [],
-      isCompleted: false,
+      status: "in_progress" as const,
+      run: "1",
+      startedAt: 0,
+      endsAt: null,
+      endedAt: null,
+      completions: 0,
     };
-    if (progress.isCompleted || progress.missionsCompleted.includes(mission.id)) return;
+    if (progress.status === "completed" || progress.missionsCompleted.includes(mission.id)) return;
     const count = (own(progress.counts, mission.id) ?? 0) + 1;
-    const isMissionDone = count >= mission.rule.count;
+    const isMissionDone = count >= ("count" in mission.rule ? mission.rule.count : 1);
     const missionsCompleted = isMissionDone
       ? [...progress.missionsCompleted, mission.id]
       : progress.missionsCompleted;
     const isCompleted = challenge.missions.every(({ id }) => missionsCompleted.includes(id));
     const counts = { ...progress.counts, [mission.id]: count };
-    this.#challenges = { ...this.#challenges, [challenge.id]: { counts, missionsCompleted, isCompleted } };
+    this.#challenges = {
+      ...this.#challenges,
+      [challenge.id]: {
+        ...progress,
+        counts,
+        missionsCompleted,
+        status: isCompleted ? "completed" : "in_progress",
+      },
+    };
     if (!isMissionDone) return;
     const ids = { challengeId: challenge.id, missionId: mission.id };
     this.#achieve("missionCompleted", mission.notification, { ...ids, ...this.give([]) });
@@ -138,7 +132,7 @@ class Change {
   }
 
   record(type: Transaction["type"], payload: ChangePayload): void {
-    this.#transactions.push({ type, payload });
+    this.#transactions.push({ type, payload, entries: [] });
   }
 
   outcome(): Outcome {

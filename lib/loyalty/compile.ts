@@ -7,7 +7,7 @@
 
 import * as v from "valibot";
 import { AppError, type FieldError } from "../errors/mod.ts";
-import { type Condition, compileCondition, type Operand } from "../expressions/mod.ts";
+import { type Condition, compileCondition, type Environment, type Variable } from "../expressions/mod.ts";
 import {
   type Challenge,
   type LoyaltyConfig,
@@ -70,11 +70,11 @@ export function compileConfig(document: unknown): CompiledConfig {
   const config = parsed.output;
   const faults = [...duplicateIds(config), ...danglingReferences(config)];
   const metrics = new Map(config.metrics.map(metric => [metric.id, metric]));
-  const variables = (path: string): Operand<Scope> | null => variable(path, metrics);
+  const environment: Environment<Scope> = { variable: path => variable(path, metrics) };
   function condition(source: unknown, pointer: string): Condition<Scope> {
     if (source === undefined) return always;
     try {
-      return compileCondition(source, variables, pointer);
+      return compileCondition(source, environment, pointer);
     } catch (error) {
       if (!(error instanceof AppError) || error.fields === undefined) throw error;
       faults.push(...error.fields);
@@ -86,7 +86,10 @@ export function compileConfig(document: unknown): CompiledConfig {
     .sort((a, b) => a.rule.priority - b.rule.priority || (a.rule.id < b.rule.id ? -1 : 1));
   const missions = config.challenges.flatMap((challenge, c) =>
     challenge.missions.map((mission, m) => {
-      const when = condition(mission.rule.when, `/challenges/${c}/missions/${m}/rule/when`);
+      const when = condition(
+        "when" in mission.rule ? mission.rule.when : undefined,
+        `/challenges/${c}/missions/${m}/rule/when`,
+      );
       return { challenge, mission, when };
     }),
   );
@@ -104,23 +107,23 @@ function plans(
       name,
       {
         clientReportable,
-        rules: rules.filter(({ rule }) => rule.trigger.action === name),
-        missions: missions.filter(({ mission }) => mission.rule.action === name),
+        rules: rules.filter(({ rule }) => "action" in rule.trigger && rule.trigger.action === name),
+        missions: missions.filter(({ mission }) => "action" in mission.rule && mission.rule.action === name),
       },
     ]),
   );
 }
 
 /** `data.<name>` and `user.metrics.<id>`. Own properties only, so that no inherited name is ever a value. */
-function variable(path: string, metrics: ReadonlyMap<string, Metric>): Operand<Scope> | null {
+function variable(path: string, metrics: ReadonlyMap<string, Metric>): Variable<Scope> | null {
   const [root, ...rest] = path.split(".");
   const name = rest.join(".");
   if (root === "data" && name !== "") {
-    return ({ data }) => (Object.hasOwn(data, name) ? data[name] : undefined);
+    return { type: "any", read: ({ data }) => (Object.hasOwn(data, name) ? data[name] : undefined) };
   }
   const metricId = name.startsWith("metrics.") ? name.slice("metrics.".length) : "";
-  if (root === "user" && metrics.has(metricId)) return scope => scope.metric(metricId);
-  return null;
+  const isMetric = root === "user" && metrics.has(metricId);
+  return isMetric ? { type: "number", read: scope => scope.metric(metricId) } : null;
 }
 
 function always(): boolean {
@@ -164,21 +167,21 @@ function danglingReferences(config: LoyaltyConfig): FieldError[] {
     if (
       item.type === "metric"
         ? metrics.has(item.metricId)
-        : items.has(`${item.inventorySetId}/${item.inventoryItemId}`)
+        : item.type === "inventory" && items.has(`${item.inventorySetId}/${item.inventoryItemId}`)
     ) {
       return;
     }
     faults.push({ pointer, detail: "Expected a metric or inventory item of this configuration" });
   }
   config.rules.forEach((rule, r) => {
-    action(rule.trigger.action, `/rules/${r}/trigger/action`);
+    if ("action" in rule.trigger) action(rule.trigger.action, `/rules/${r}/trigger/action`);
     rule.effects.forEach((effect, e) => {
-      reward(effect, `/rules/${r}/effects/${e}`);
+      reward(effect as Reward, `/rules/${r}/effects/${e}`);
     });
   });
   config.challenges.forEach((challenge, c) => {
     challenge.missions.forEach((mission, m) => {
-      action(mission.rule.action, `/challenges/${c}/missions/${m}/rule/action`);
+      if ("action" in mission.rule) action(mission.rule.action, `/challenges/${c}/missions/${m}/rule/action`);
     });
     challenge.rewards.forEach((item, r) => {
       reward(item, `/challenges/${c}/rewards/${r}`);

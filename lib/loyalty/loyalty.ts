@@ -14,12 +14,13 @@ import { chain } from "../http/mod.ts";
 import type { ScoreFeed, ScoreUpdate } from "../ports/score_feed.ts";
 import { decide, type LogEntry, Parsed, type Store } from "../storage/mod.ts";
 import { stateOf } from "./adoption.ts";
-import type { Notification, Transaction } from "./apply_action.ts";
 import { type CompiledConfig, compileConfig } from "./compile.ts";
 import { Deliveries } from "./deliveries.ts";
+import type { Notification, Transaction } from "./history.ts";
 import { type Member, memberPartition } from "./member.ts";
+import { type RewardsProfile, rewardsProfile } from "./profile.ts";
 import { notificationsMax, type Report, reportRule } from "./report.ts";
-import { type RewardsProfile, rewardsProfile, type UserState } from "./state.ts";
+import type { UserState } from "./state.ts";
 
 /** Number of users whose state a process keeps parsed. */
 export const parsedStatesMax = 10_000;

@@ -15,7 +15,7 @@ import type { CompiledConfig } from "./compile.ts";
 import { ActionNameSchema } from "./config.ts";
 import type { Loyalty } from "./loyalty.ts";
 import type { Member } from "./member.ts";
-import type { RewardsProfile } from "./state.ts";
+import type { RewardsProfile } from "./profile.ts";
 
 /** Longest text in an action's data, in characters. */
 export const dataTextCharactersMax = 1_024;

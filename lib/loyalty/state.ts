@@ -1,33 +1,81 @@
 /**
- * What is kept of a user's loyalty, and how it is shown.
+ * What is kept of a user's loyalty.
  *
  * @module
  */
 
 import type { ScoreUpdate } from "../ports/score_feed.ts";
-import { own } from "./_own.ts";
-import type { CompiledConfig } from "./compile.ts";
+import type { Lot } from "./ledger/mod.ts";
 
-/** Progress of one challenge. */
+/** Progress of one challenge in its latest run. */
 export interface ChallengeProgress {
-  /** How often each mission's action has counted, by mission id. */
+  readonly status: "in_progress" | "completed" | "failed";
+  /** Which run it is: the id of the calendar period, or a number counted from 1. */
+  readonly run: string;
+  /** Unix ms. */
+  readonly startedAt: number;
+  /** When the run is over by time, Unix ms, exclusive; null: never. */
+  readonly endsAt: number | null;
+  /** When it was completed or failed, Unix ms; null while it is in progress. */
+  readonly endedAt: number | null;
+  /** What has counted for each mission, by mission id. */
   readonly counts: Readonly<Record<string, number>>;
   readonly missionsCompleted: readonly string[];
-  readonly isCompleted: boolean;
+  /** How many runs were completed, this one included. */
+  readonly completions: number;
 }
+
+/** The highest rung of a ladder that was reached. */
+export interface MilestoneProgress {
+  readonly milestoneId: string;
+  /** Its threshold when it was reached: rungs up to there are reached no more, whatever becomes of the ladder. */
+  readonly threshold: number;
+}
+
+/** A coupon that a user was given. */
+export interface UserCoupon {
+  readonly id: string;
+  readonly couponId: string;
+  /** Null while no code of the pool has been claimed for it. */
+  readonly code: string | null;
+  /** Unix ms. */
+  readonly receivedAt: number;
+  /** Unix ms, exclusive; null: never. */
+  readonly expiresAt: number | null;
+}
+
+/** What has been counted of actions, as far back as the configuration looks. */
+export type Counter =
+  /** A count or sum over all time. */
+  | { readonly total: number }
+  /** By bucket, ascending; those that left the window are dropped. */
+  | { readonly buckets: readonly (readonly [bucket: number, amount: number])[] }
+  /** Consecutive buckets with an action up to the last one. */
+  | { readonly last: number; readonly length: number };
 
 /** The loyalty of one user: one record, changed only through `decide`. */
 export interface UserState {
   /** Number of changes so far; a later state has a higher one. */
   readonly revision: number;
-  /** When that was, in Unix ms. */
+  /** When the last happening counted for, in Unix ms. */
   readonly changedAt: number;
   /** The project whose boards the user's metrics feed; null while none is known. */
   readonly projectId: string | null;
-  /** Values that differ from the default of the configuration. */
+  /** Values of the metrics that have ever changed: what can be used now. */
   readonly metrics: Readonly<Record<string, number>>;
+  /** The lots of metrics that keep them. */
+  readonly lots: Readonly<Record<string, readonly Lot[]>>;
   readonly inventory: Readonly<Record<string, readonly string[]>>;
+  /** By id of the ladder. */
+  readonly milestones: Readonly<Record<string, MilestoneProgress>>;
   readonly challenges: Readonly<Record<string, ChallengeProgress>>;
+  readonly coupons: readonly UserCoupon[];
+  /** By the key that the configuration's aggregates and limits have. */
+  readonly counters: Readonly<Record<string, Counter>>;
+  /** When time alone may next change something, in Unix ms; null: never. Never too late, but it may be too early. */
+  readonly dueAt: number | null;
+  /** Number of history records ever written. */
+  readonly records: number;
   /** Board scores whose delivery has not been confirmed. */
   readonly undelivered: readonly ScoreUpdate[];
   /** How many action ids the newest generation of seen ids holds. */
@@ -41,44 +89,20 @@ export function emptyState(projectId: string | null): UserState {
     changedAt: 0,
     projectId,
     metrics: {},
+    lots: {},
     inventory: {},
+    milestones: {},
     challenges: {},
+    coupons: [],
+    counters: {},
+    dueAt: null,
+    records: 0,
     undelivered: [],
     seen: { generation: 0, count: 0 },
   };
 }
 
-/** The rewards profile as the loyalty API shows it. */
-export interface RewardsProfile {
-  readonly metrics: Readonly<Record<string, number>>;
-  readonly inventory: Readonly<Record<string, readonly string[]>>;
-  readonly challenges: Readonly<
-    Record<string, { readonly isCompleted: boolean; readonly missionsCompleted: readonly string[] }>
-  >;
-}
-
-const shown = new WeakMap<UserState, { readonly config: CompiledConfig; readonly profile: RewardsProfile }>();
-
-/** Shows a state: every metric, set and challenge of the configuration, and nothing that it no longer names. */
-export function rewardsProfile(compiled: CompiledConfig, state: UserState): RewardsProfile {
-  const known = shown.get(state);
-  if (known?.config === compiled) return known.profile;
-  const profile = show(compiled, state);
-  shown.set(state, { config: compiled, profile });
-  return profile;
-}
-
-function show({ config }: CompiledConfig, state: UserState): RewardsProfile {
-  return {
-    metrics: Object.fromEntries(
-      config.metrics.map(({ id, defaultValue }) => [id, own(state.metrics, id) ?? defaultValue]),
-    ),
-    inventory: Object.fromEntries(config.inventory.map(({ id }) => [id, own(state.inventory, id) ?? []])),
-    challenges: Object.fromEntries(
-      config.challenges.map(({ id }) => {
-        const { isCompleted = false, missionsCompleted = [] } = own(state.challenges, id) ?? {};
-        return [id, { isCompleted, missionsCompleted }];
-      }),
-    ),
-  };
+/** When settling next has something to do, in Unix ms; null: never. Settling earlier, or for nothing, is harmless. */
+export function nextDue({ dueAt }: UserState): number | null {
+  return dueAt;
 }

@@ -97,8 +97,8 @@ describe("applying an action", () => {
       [6, 2],
     );
     assert.deepEqual(
-      outcomes.map(({ state: { challenges } }) => challenges[first]?.isCompleted),
-      [undefined, true],
+      outcomes.map(({ state: { challenges } }) => challenges[first]?.status === "completed"),
+      [false, true],
     );
     assert.equal(state.revision, 2);
   });
@@ -123,7 +123,7 @@ describe("applying an action", () => {
       [0, 1, 2, 2, 2],
     );
     assert.deepEqual(
-      progress.map(found => found?.isCompleted),
+      progress.map(found => found?.status === "completed"),
       [false, false, true, true, true],
     );
     assert.deepEqual(progress[4]?.counts, { [one]: 2, [two]: 3 });
@@ -158,7 +158,7 @@ describe("applying an action", () => {
   it("advances a challenge only inside its time", () => {
     const parts = { challenges: [challenge(first, [mission(one)], { time: { from: 10, to: 20 } })] };
     const isDone = (at: number): boolean =>
-      play(parts, [{ at }]).state.challenges[first]?.isCompleted === true;
+      play(parts, [{ at }]).state.challenges[first]?.status === "completed";
     assert.deepEqual([0, 9_999, 10_000, 19_999, 20_000].map(isDone), [false, false, true, true, false]);
   });
 

@@ -7,7 +7,6 @@ import {
   applyAction,
   compileConfig,
   emptyState,
-  type LoyaltyConfig,
   rewardsProfile,
 } from "../../../lib/loyalty/mod.ts";
 
@@ -91,16 +90,34 @@ function randomSpace(random: Random): Space {
   };
 }
 
+type ModelEffect =
+  | { readonly type: "inventory"; readonly inventoryItemId: string }
+  | { readonly type: "metric"; readonly metricId: string; readonly metricQuantity: number };
+interface ModelConfig {
+  readonly rules: readonly {
+    readonly id: string;
+    readonly priority: number;
+    readonly trigger: { readonly action: string };
+    readonly effects: readonly ModelEffect[];
+  }[];
+  readonly challenges: readonly {
+    readonly id: string;
+    readonly time: { readonly from: number; readonly to: number };
+    readonly missions: readonly { readonly rule: { readonly action: string; readonly count: number } }[];
+    readonly rewards: readonly ModelEffect[];
+  }[];
+}
+
 /** Keeps everything in plain mutable structures and walks the whole configuration for every action. */
 class NaiveModel {
   readonly metrics: Record<string, number> = { m0: 3, m1: 0 };
   readonly items: string[] = [];
   readonly counts = new Map<string, number>();
   readonly completed = new Set<string>();
-  readonly #config: LoyaltyConfig;
+  readonly #config: ModelConfig;
   readonly #conditions: Space["conditions"];
 
-  constructor(config: LoyaltyConfig, conditions: Space["conditions"]) {
+  constructor(config: ModelConfig, conditions: Space["conditions"]) {
     this.#config = config;
     this.#conditions = conditions;
   }
@@ -132,7 +149,7 @@ class NaiveModel {
     }
   }
 
-  #give(effect: LoyaltyConfig["rules"][number]["effects"][number]): void {
+  #give(effect: ModelEffect): void {
     if (effect.type === "inventory") {
       if (!this.items.includes(effect.inventoryItemId)) this.items.push(effect.inventoryItemId);
       return;
@@ -149,7 +166,7 @@ describe("loyalty beside a naive model", () => {
       const random = createRandom(seed);
       const { document, conditions } = randomSpace(random);
       const compiled = compileConfig(document);
-      const model = new NaiveModel(compiled.config, conditions);
+      const model = new NaiveModel(compiled.config as unknown as ModelConfig, conditions);
       let state = emptyState(null);
       for (let second = 0; second < actionsPerRun; second++) {
         const [name, n] = [random.pick(actionNames), random.integer(12)];

@@ -1,0 +1,20 @@
+/** Bounds of loyalty configurations. */
+
+/** Most entries of one list of a configuration, such as metrics or rules, and most items of an inventory set. */
+export const configListMax = 500;
+/** Most missions, rewards, effects, milestones or limits of one challenge, rule, bundle or ladder. */
+export const configPartsMax = 50;
+/** Longest id in a configuration, in characters. */
+export const configIdCharactersMax = 64;
+/** Highest count that a mission, or metric value that a milestone, may ask for. */
+export const missionCountMax = 1_000_000;
+/** Largest amount that a single effect or reward may give or take. */
+export const quantityMax = 1_000_000_000;
+/** Longest rolling window, in steps of its unit. */
+export const windowStepsMax = 1_440;
+/** Longest duration in a configuration, in any one of its units. */
+export const durationUnitsMax = 100_000;
+/** Most declared properties of an action's data. */
+export const declaredPropertiesMax = 64;
+/** Highest maximum of a rule's limit. */
+export const ruleLimitMax = 1_000_000_000;

@@ -1,0 +1,110 @@
+/**
+ * What is kept of everything that ever happened to a user's loyalty: one record each, from which history, ledger and replay
+ * are read.
+ *
+ * @module
+ */
+
+import type { NotificationSetting, Reward } from "./config.ts";
+import type { LedgerEntry } from "./ledger/mod.ts";
+
+/** What an action says of itself. */
+export type ActionData = Readonly<Record<string, string | number | boolean>>;
+
+/** Something that happened to a user's loyalty. Actions without effects have a record too. */
+export interface HistoryRecord {
+  readonly kind: "action" | "settlement" | "grant" | "reversal";
+  /** Unix ms that the happening counts for; never before the record before. */
+  readonly at: number;
+  /** The version of the configuration that decided. */
+  readonly config: string;
+  readonly action?: {
+    readonly name: string;
+    readonly data: ActionData;
+    readonly id?: string;
+    /** Ids of the rules that a global limit held back. */
+    readonly limited?: readonly string[];
+  };
+  readonly grant?: { readonly rewards: readonly Reward[]; readonly reason: string; readonly id?: string };
+  /** The id of the transaction that was taken back. */
+  readonly reversalOf?: string;
+  readonly transactions: readonly Transaction[];
+}
+
+/** A record with its place in the history. */
+export interface StoredRecord extends HistoryRecord {
+  /** Id of the log entry: also the id of the record's first transaction. */
+  readonly id: string;
+}
+
+/** The types of transactions. More may come. */
+export type TransactionType =
+  | "actionRewarded"
+  | "missionCompleted"
+  | "challengeStarted"
+  | "challengeCompleted"
+  | "challengeFailed"
+  | "milestoneReached"
+  | "couponReceived"
+  | "pointsExpired"
+  | "pointsActivated"
+  | "rewardGranted"
+  | "adjusted"
+  | "reversed"
+  | "redeemed";
+
+/** A part of what happened, as the history shows it, with the entries that it made in the ledger. */
+export interface Transaction {
+  readonly type: string;
+  /** Unix ms, where that is not the time of its record. */
+  readonly at?: number;
+  readonly payload: ChangePayload;
+  readonly entries: readonly LedgerEntry[];
+}
+
+/** An item of an inventory set. */
+export interface ItemId {
+  readonly setId: string;
+  readonly itemId: string;
+}
+
+/** What changed, as transactions and notifications tell it. */
+export interface ChangePayload {
+  readonly challengeId?: string;
+  readonly missionId?: string;
+  /** A coupon of the configuration, and the id of the one that the user was given. */
+  readonly couponId?: string;
+  readonly userCouponId?: string;
+  /** Why a back end gave it. */
+  readonly reason?: string;
+  readonly metricChanges: Readonly<Record<string, { readonly oldValue: number; readonly newValue: number }>>;
+  readonly inventoryChanges: { readonly received: readonly ItemId[]; readonly lost: readonly ItemId[] };
+  /** Ids of milestones by the id of their set; an empty one: none. */
+  readonly milestoneChanges: Readonly<
+    Record<string, { readonly oldValue: string; readonly newValue: string }>
+  >;
+}
+
+/** An announcement to the user. */
+export interface Notification extends NotificationSetting {
+  /** The type of the transaction that it is about, or `custom`. */
+  readonly type: string;
+  readonly payload: ChangePayload;
+}
+
+/** A transaction with its place and time in the history. */
+export interface PlacedTransaction extends Transaction {
+  /** The id of its record for the first, `<id of the record>.<n>` for the others. */
+  readonly id: string;
+  /** Unix ms. */
+  readonly at: number;
+}
+
+/** The transactions of a record. */
+export function transactionsOf({ id, at, transactions }: StoredRecord): readonly PlacedTransaction[] {
+  return transactions.map((transaction, n) => ({
+    ...transaction,
+    id: n === 0 ? id : `${id}.${n}`,
+    at: transaction.at ?? at,
+  }));
+}
