@@ -18,15 +18,10 @@ import {
   type Score,
   type Standing,
   type Store,
-  tenantPartition,
 } from "../storage/mod.ts";
-import {
-  type BoardDeclaration,
-  type BoardOperator,
-  declarationsMax,
-  eventBoard,
-  projectBoards,
-} from "./declarations.ts";
+import { boardPartition } from "./address.ts";
+import { type BoardDeclaration, type BoardOperator, declarationsMax } from "./board_settings.ts";
+import { eventBoard, projectBoards } from "./declarations.ts";
 
 /** The key of the board in its partition. */
 export const boardKey = "board";
@@ -93,7 +88,14 @@ function boardOf(project: Project, owner: Project | Event, id: string): Board {
   const event = "projectId" in owner ? owner : null;
   const declaration = event === null ? projectBoards(project).get(id) : eventBoard(project, event, id);
   if (declaration === undefined) throw undeclared();
-  const board = { partition: boardPartition(project.id, event?.id ?? null, id), declaration, project };
+  const partition = boardPartition({
+    projectId: project.id,
+    eventId: event?.id ?? null,
+    leaderboardId: id,
+    season: "",
+    shard: 0,
+  });
+  const board = { partition, declaration, project };
   // A path may name any of thousands of rounds; only as many boards as can be declared are worth keeping.
   if (known.size < declarationsMax || found !== undefined) known.set(id, board);
   knownBoards.set(owner, known);
@@ -108,11 +110,6 @@ function undeclared(): AppError {
   return new AppError("validation_failed", "Cannot show the leaderboard as it is not declared", {
     fields: [{ pointer: "leaderboardId", detail: "Expected the id of a declared leaderboard" }],
   });
-}
-
-/** Where a board is kept. */
-export function boardPartition(projectId: string, eventId: string | null, leaderboardId: string): Partition {
-  return tenantPartition({ project: projectId }, "board", eventId ?? "", leaderboardId);
 }
 
 /** Reads the leading users and the included ones, each once, in order. One round trip. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+export { type BoardAddress, boardPartition, shardOf } from "./address.ts";
 export {
   type Board,
   type BoardPath,
@@ -20,8 +21,16 @@ export {
   type BoardSource,
   boardAmountMax,
   declarationsMax,
-  roundMax,
-} from "./declarations.ts";
+  graceMsDefault,
+  graceMsMax,
+  keepSeasonsDefault,
+  keepSeasonsMax,
+  parseBoards,
+  type RankStyle,
+  scoreMax,
+  shardsMax,
+} from "./board_settings.ts";
+export { roundMax } from "./declarations.ts";
 export {
   createFeeder,
   type Feeder,
@@ -31,5 +40,6 @@ export {
   feedWaitingMax,
 } from "./feeder.ts";
 export { achievedAheadMsMax, type LeaderboardContext, leaderboardRoutes } from "./routes.ts";
-export { includeMax, limitDefault, limitMax, scoreMax, userIdCharactersMax } from "./schema.ts";
+export { includeMax, limitDefault, limitMax, userIdCharactersMax } from "./schema.ts";
 export { scoreTargets, type TargetQuery } from "./score_targets.ts";
+export { type Season, type SeasonSchedule, seasonAliases, seasonsMax } from "./season_settings.ts";

@@ -3,7 +3,8 @@
 import * as v from "valibot";
 import { isUuid } from "../auth/mod.ts";
 import { eventAliases } from "../directory/mod.ts";
-import { type BoardOperator, BoardOperatorSchema } from "./declarations.ts";
+import { isTime } from "./_time.ts";
+import { BoardIdSchema, type BoardOperator, BoardOperatorSchema, scoreMax } from "./board_settings.ts";
 
 /** Most entries that a list shows, besides the included users. */
 export const limitMax = 100;
@@ -13,18 +14,13 @@ export const limitDefault = 10;
 export const includeMax = 100;
 /** Longest user id, in characters. */
 export const userIdCharactersMax = 128;
-/** Largest magnitude of a score: beyond it neighbouring integers cannot be told apart. */
-export const scoreMax: number = Number.MAX_SAFE_INTEGER;
 
 const projectId = v.pipe(v.string(), v.check(isUuid, "Expected a UUID"), v.toLowerCase());
 const eventId = v.union(
   [projectId, v.picklist(eventAliases)],
   `Expected a UUID or one of ${eventAliases.join(", ")}`,
 );
-const leaderboardId = v.pipe(
-  v.string(),
-  v.regex(/^[A-Za-z0-9_-]{1,64}$/, "Expected the id of a leaderboard"),
-);
+const leaderboardId = BoardIdSchema;
 const userId = v.pipe(
   v.string(),
   v.minLength(1),
@@ -102,15 +98,6 @@ export const ListQuerySchema: v.GenericSchema<unknown, ListQuery> = v.object({
     "",
   ),
 });
-
-const timeShape = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
-
-/** Runtimes differ in what `Date.parse` takes beyond RFC 3339, and some turn 30 February into 2 March. */
-function isTime(text: string): boolean {
-  const day = timeShape.exec(text)?.[1];
-  if (day === undefined || !Number.isFinite(Date.parse(text))) return false;
-  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
-}
 
 /** Checks a directly written score. */
 export const ScoreBodySchema: v.GenericSchema<unknown, ScoreBody> = v.object({

@@ -7,11 +7,12 @@
  */
 
 import type { Directory, Event, Project } from "../directory/mod.ts";
-import { type Condition, compileCondition, type Operand } from "../expressions/mod.ts";
+import { type Condition, compileCondition, type Environment } from "../expressions/mod.ts";
 import type { Gain, ScoreTarget } from "../ports/score_feed.ts";
 import type { Partition } from "../storage/mod.ts";
-import { boardPartition } from "./board.ts";
-import { type BoardDeclaration, declaredEventBoards, projectBoards } from "./declarations.ts";
+import { boardPartition } from "./address.ts";
+import type { BoardDeclaration } from "./board_settings.ts";
+import { declaredEventBoards, projectBoards } from "./declarations.ts";
 
 /** What an action names besides itself. */
 export interface TargetQuery {
@@ -46,7 +47,13 @@ export async function scoreTargets(
 export function targetBoard(id: string): { readonly partition: Partition; readonly order: "desc" | "asc" } {
   const [order, projectId = "", eventId = "", leaderboardId = ""] = id.split("/");
   return {
-    partition: boardPartition(projectId, eventId === "" ? null : eventId, leaderboardId),
+    partition: boardPartition({
+      projectId,
+      eventId: eventId === "" ? null : eventId,
+      leaderboardId,
+      season: "",
+      shard: 0,
+    }),
     order: order === "asc" ? "asc" : "desc",
   };
 }
@@ -81,14 +88,16 @@ function ofEvent(project: Project, event: Event): readonly FedBoard[] {
 function fedByAction(id: string, { source }: BoardDeclaration): FedBoard[] {
   if (source.type !== "action") return [];
   const when: Condition<Gain> =
-    source.when === undefined ? () => true : compileCondition(source.when, dataVariable);
+    source.when === undefined ? () => true : compileCondition(source.when, environment);
   const amount = (gain: Gain): number => (when(gain) ? source.amount : 0);
   return [{ target: { id, kind: "sum", amount }, action: source.action }];
 }
 
 /** `data.<name>`, own properties only. */
-function dataVariable(path: string): Operand<Gain> | null {
-  if (!path.startsWith("data.")) return null;
-  const name = path.slice("data.".length);
-  return ({ data }) => (Object.hasOwn(data, name) ? data[name] : undefined);
-}
+const environment: Environment<Gain> = {
+  variable(path) {
+    if (!path.startsWith("data.")) return null;
+    const name = path.slice("data.".length);
+    return { type: "any", read: ({ data }) => (Object.hasOwn(data, name) ? data[name] : undefined) };
+  },
+};
