@@ -1,14 +1,11 @@
 /** Assertions on the arguments of stores and side ports: they throw `TypeError` or `RangeError`. */
 import { nameBytesMax } from "./limits.ts";
-import { utf8Length } from "./utf8.ts";
+import { bytesPerUnitMax, utf8Length } from "./utf8.ts";
 
 /** Checks the name of something stored: a key, field, member or topic. */
 export function name(value: string, what: string): void {
   text(value, what, 1, nameBytesMax);
 }
-
-/** Most UTF-8 bytes of one UTF-16 unit. */
-const bytesPerUnitMax = 3;
 
 /** Checks a string and returns a number that its UTF-8 bytes do not exceed: theirs, or a bound that is cheaper to know. */
 export function text(value: string, what: string, min: number, max: number): number {

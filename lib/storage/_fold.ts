@@ -2,17 +2,19 @@
 
 import type { Guards } from "./_guards.ts";
 import { Overlay, unknowable } from "./_overlay.ts";
-import type { Decided, Ticket } from "./_ticket.ts";
+import type { Ticket } from "./_ticket.ts";
 import type { Check, Commit, Partition, Store, Traits, Version, Write } from "./contract.ts";
 import { checksMax, commitBytesMax } from "./limits.ts";
+import type { Committed, Decision } from "./rule.ts";
+import { bytesPerUnitMax } from "./utf8.ts";
 
-/** UTF-8 takes at most three bytes for a UTF-16 unit: an upper bound that costs nothing to compute. */
-const bytesPerUnitMax = 3;
+/** What the commit did for a decision that needed none. */
+export const nothingCommitted: Committed = { version: null, results: [] };
 
 /** A decision that is part of the fold. */
 export interface Folded {
   readonly ticket: Ticket;
-  readonly decided: Decided;
+  readonly decided: Decision<unknown>;
   /** The records whose versions it relies on. */
   readonly checked: readonly string[];
 }
@@ -41,30 +43,28 @@ export class Fold {
     const views = reads.map((query, index) => this.#overlay.view(query, state[index]));
     if (views.includes(unknowable)) return false;
     const sawPending = reads.some(query => this.#overlay.touches(query));
-    let decided: Decided;
+    let decided: Decision<unknown>;
     try {
-      decided = ticket.rule.apply(views);
+      decided = ticket.rule.apply(views as never);
     } catch (error) {
       if (sawPending) return false;
-      ticket.settle(() => {
-        throw error;
-      });
+      ticket.throw(error);
       return true;
     }
     if (this.#overlay.takeVersionAsked()) return false;
     if (decided.writes.length === 0) {
       // An answer without a commit must come from one instant, not from effects that may yet be refused.
       if (sawPending) return false;
-      ticket.settle(() => decided.accept({ version: null, results: [] }));
+      ticket.accept(decided, nothingCommitted);
       return true;
     }
     const refused = this.#guards.refusal(decided.writes, this.#overlay);
     if (refused !== null) {
       if (sawPending || this.#overlay.touches({ type: "tally", key: refused })) return false;
-      ticket.settle(() => decided.refuse(refused));
+      ticket.refuse(decided, refused);
       return true;
     }
-    const checks = decided.unchecked ? [] : this.#checksOf(ticket, state);
+    const checks = decided.unchecked === true ? [] : this.#checksOf(ticket, state);
     return this.#take({ ticket, decided, checked: checks.map(({ key }) => key) }, checks);
   }
 
@@ -81,7 +81,7 @@ export class Fold {
     for (const { ticket, decided } of this.members) {
       const own = results.slice(start, start + decided.writes.length);
       start += decided.writes.length;
-      ticket.settle(() => decided.accept({ version, results: own }));
+      ticket.accept(decided, { version, results: own });
     }
   }
 

@@ -9,10 +9,11 @@
  * @module
  */
 import { AppError } from "../errors/mod.ts";
-import { Fold, type Folded } from "./_fold.ts";
+import { Fold, type Folded, nothingCommitted } from "./_fold.ts";
 import { ReadPlan } from "./_read_plan.ts";
-import { Ticket, type Waiting } from "./_ticket.ts";
-import type { Commit, Partition, Store, Write } from "./contract.ts";
+import type { Ticket } from "./_ticket.ts";
+import type { Check, Commit, Partition, Read, Store, Stored, Write } from "./contract.ts";
+import type { Decision } from "./rule.ts";
 
 /** Most decisions of one round: bounds how long the first of them waits for the last. */
 export const foldMax = 256;
@@ -37,32 +38,48 @@ export class Lane {
   }
 
   /** Takes a decision in, or rejects it as `busy`. */
-  push(rule: Waiting): void {
+  push(ticket: Ticket): void {
     const { waitingMax } = this.#options;
     if (this.#queue.length >= waitingMax) {
-      rule.reject(
+      ticket.fail(
         new AppError("busy", `Cannot take the decision: ${waitingMax} wait for its partition`, {
           retryAfterMs: 1_000,
         }),
       );
       return;
     }
-    // Decisions of the same turn of the event loop meet in the first round.
-    if (this.#queue.push(new Ticket(rule)) === 1) queueMicrotask(() => void this.#drain());
+    if (this.#queue.push(ticket) === 1) void this.#drain();
   }
 
   async #drain(): Promise<void> {
-    while (this.#queue.length > 0) {
-      const plan = new ReadPlan();
-      const round = this.#pick(plan);
+    // Decisions of the same turn of the event loop meet in the first round.
+    await null;
+    for (let first = this.#queue[0]; first !== undefined; first = this.#queue[0]) {
+      const plan = this.#queue.length === 1 && first.suspected === null ? null : new ReadPlan();
+      const round = plan === null ? [first] : this.#pick(plan);
       try {
-        await this.#round(round, plan);
+        await (plan === null ? this.#alone(first) : this.#together(round, plan));
       } catch (error) {
         failed(round, error);
       }
-      this.#queue.splice(0, round.length, ...round.filter(({ done }) => !done));
+      if (plan !== null) this.#queue.splice(0, round.length, ...round.filter(({ done }) => !done));
+      else if (first.done) this.#queue.shift();
     }
     this.#options.onIdle();
+  }
+
+  /** A round of one decision: what {@linkcode Fold} would make of it, without anything that only several need. */
+  async #alone(ticket: Ticket): Promise<void> {
+    const { store, partition } = this.#options;
+    const { reads } = ticket.rule;
+    const state = reads.length === 0 ? [] : await store.read(partition, reads);
+    const decided = decide(ticket, state);
+    if (decided === null) return;
+    const checks = decided.unchecked === true ? [] : checksOf(reads, state);
+    const commit = await store.commit(partition, { checks, writes: decided.writes });
+    if (commit.ok) ticket.accept(decided, commit);
+    else if (commit.because === "guard") ticket.refuse(decided, commit.key);
+    else ticket.lost(commit.key);
   }
 
   /** The decisions at the head of the queue that may share a round. */
@@ -76,7 +93,7 @@ export class Lane {
     return round;
   }
 
-  async #round(round: readonly Ticket[], plan: ReadPlan): Promise<void> {
+  async #together(round: readonly Ticket[], plan: ReadPlan): Promise<void> {
     const { store, partition } = this.#options;
     const results = plan.queries.length === 0 ? [] : await store.read(partition, plan.queries);
     const fold = new Fold(store.traits, plan.guards(results));
@@ -96,6 +113,31 @@ export class Lane {
     else if (commit.because === "check") lostCheck(fold.members, commit.key);
     else refusedGuard(fold.members, commit.key);
   }
+}
+
+/** Lets the rule decide; settles the ticket and answers null where nothing is to be committed. */
+function decide(ticket: Ticket, state: readonly unknown[]): Decision<unknown> | null {
+  let decided: Decision<unknown>;
+  try {
+    decided = ticket.rule.apply(state as never);
+  } catch (error) {
+    ticket.throw(error);
+    return null;
+  }
+  if (decided.writes.length > 0) return decided;
+  ticket.accept(decided, nothingCommitted);
+  return null;
+}
+
+/** The versions of the records that were read, each once. */
+function checksOf(reads: readonly Read[], state: readonly unknown[]): Check[] {
+  const checks: Check[] = [];
+  for (const [index, query] of reads.entries()) {
+    if (query.type !== "record" || checks.some(({ key }) => key === query.key)) continue;
+    const stored = state[index] as Stored | null;
+    checks.push({ key: query.key, version: stored === null ? null : stored.version });
+  }
+  return checks;
 }
 
 /** Settles what an error of the store means for those whose round it ended. */
@@ -118,7 +160,7 @@ function lostCheck(members: readonly Folded[], key: string): void {
 function refusedGuard(members: readonly Folded[], key: string): void {
   const [only, ...others] = members;
   if (only !== undefined && others.length === 0) {
-    only.ticket.settle(() => only.decided.refuse(key));
+    only.ticket.refuse(only.decided, key);
     return;
   }
   for (const { ticket, decided } of guilty(members, ({ decided }) => decided.writes.some(isSuspect))) {

@@ -1,6 +1,7 @@
 /** One decision on its way through a lane. */
 import { AppError } from "../errors/mod.ts";
-import type { Read, Version, Write } from "./contract.ts";
+import type { Read, Write } from "./contract.ts";
+import type { Committed, Decision, Rule } from "./rule.ts";
 
 /** Most commits that a decision may lose to other processes before it gives up. */
 export const decisionAttemptsMax = 50;
@@ -9,54 +10,58 @@ export const decisionUnknownsMax = 3;
 /** After how many ms a decision that gave up may be worth another try. */
 const conflictRetryMs = 100;
 
-/** A decision made from one state, with its types erased. */
-export interface Decided {
-  readonly writes: readonly Write[];
-  readonly unchecked: boolean;
-  /** Answers the caller. */
-  accept(committed: { version: Version | null; results: readonly (number | string | null)[] }): void;
-  /** Answers the caller after a guard refused the key. */
-  refuse(key: string): void;
-}
-
 /** A caller's rule, with its types erased. */
-export interface Waiting {
-  readonly reads: readonly Read[];
-  readonly idempotent: boolean;
-  apply(state: readonly unknown[]): Decided;
-  reject(error: unknown): void;
-}
+export type AnyRule = Rule<readonly Read[], unknown>;
 
 /** A waiting rule and what has happened to it so far. */
 export class Ticket {
-  readonly rule: Waiting;
+  readonly rule: AnyRule;
   /** Whether the caller has its answer. */
   done = false;
   /** Whether it must have a commit of its own, because a shared one failed for a reason that may be its own. */
   solo = false;
   /** The writes of which a guard may have refused one, to be foreseen in the next round. */
   suspected: readonly Write[] | null = null;
+  readonly #resolve: (answer: unknown) => void;
+  readonly #reject: (error: unknown) => void;
   #attempts = 0;
-  #unknowns: AppError[] = [];
+  #unknowns: AppError[] | null = null;
 
-  constructor(rule: Waiting) {
+  constructor(rule: AnyRule, resolve: (answer: unknown) => void, reject: (error: unknown) => void) {
     this.rule = rule;
+    this.#resolve = resolve;
+    this.#reject = reject;
   }
 
-  /** Ends the wait with the caller's answer, or with what making it throws. */
-  settle(answer: () => void): void {
+  /** Ends the wait with the answer of a decision that took effect. */
+  accept({ answer }: Decision<unknown>, committed: Committed): void {
     this.done = true;
     try {
-      answer();
+      this.#resolve(typeof answer === "function" ? answer(committed) : answer);
     } catch (error) {
-      this.rule.reject(error);
+      this.#reject(error);
     }
   }
 
-  /** Ends the wait with an error; once an outcome was unknown nothing later makes it known. */
-  fail(error: unknown): void {
+  /** Ends the wait with the answer of a decision that a guard of the key refused. */
+  refuse({ refused }: Decision<unknown>, key: string): void {
     this.done = true;
-    this.rule.reject(this.#unknowns[0] ?? error);
+    try {
+      this.#resolve(refused === undefined ? conflict(key) : refused(key));
+    } catch (error) {
+      this.#reject(error);
+    }
+  }
+
+  /** Ends the wait with what the rule has thrown. */
+  throw(error: unknown): void {
+    this.done = true;
+    this.#reject(error);
+  }
+
+  /** Ends the wait with an error of the store; once an outcome was unknown nothing later makes it known. */
+  fail(error: unknown): void {
+    this.throw(this.#unknowns?.[0] ?? error);
   }
 
   /** Counts a commit lost on one of its checks. */
@@ -76,7 +81,12 @@ export class Ticket {
 
   /** Counts a commit of which nobody knows whether it took effect. */
   unknown(error: AppError): void {
+    this.#unknowns ??= [];
     this.#unknowns.push(error);
-    if (!this.rule.idempotent || this.#unknowns.length > decisionUnknownsMax) this.fail(error);
+    if (this.rule.idempotent !== true || this.#unknowns.length > decisionUnknownsMax) this.fail(error);
   }
+}
+
+function conflict(key: string): never {
+  throw new AppError("conflict", `Cannot commit the decision: a bound of ${key} would be exceeded`);
 }

@@ -4,18 +4,12 @@
  * @module
  */
 export * from "./contract.ts";
-export {
-  busyPartitions,
-  type Committed,
-  type Decision,
-  decide,
-  decisionsWaitingMax,
-  type Rule,
-} from "./decide.ts";
+export { busyPartitions, decide, decisionsWaitingMax } from "./decide.ts";
 export * from "./limits.ts";
 export { keyName, platformPartition, type Tenant, tenantPartition } from "./names.ts";
 export { Parsed } from "./parsed.ts";
 export * from "./ports.ts";
+export type { Committed, Decision, Rule } from "./rule.ts";
 export { compareUtf8, utf8Length } from "./utf8.ts";
 export { validateBatch, validateReads } from "./validate.ts";
 export {

@@ -9,7 +9,7 @@
 import { AppError } from "../errors/mod.ts";
 import type { Partition } from "./contract.ts";
 import { nameBytesMax, partitionBytesMax } from "./limits.ts";
-import { utf8Length } from "./utf8.ts";
+import { bytesPerUnitMax, utf8Length } from "./utf8.ts";
 
 /** Whose data a partition holds: exactly one organisation, space or project, by its id. */
 export type Tenant =
@@ -29,9 +29,7 @@ const separators = /[%:{}]/;
  *   {@linkcode partitionBytesMax}.
  */
 export function tenantPartition(tenant: Tenant, kind: string, ...ids: readonly string[]): Partition {
-  const [scope, id] = scopeOf(tenant);
-  if (id === "") throw invalid("a tenant's id must not be empty");
-  return join([scope, escapeId(id), checkKind(kind), ...ids.map(escapeId)], partitionBytesMax);
+  return join(`${prefixOf(tenant)}:${checkKind(kind)}`, ids, partitionBytesMax);
 }
 
 /**
@@ -43,7 +41,7 @@ export function tenantPartition(tenant: Tenant, kind: string, ...ids: readonly s
  *   {@linkcode partitionBytesMax}.
  */
 export function platformPartition(kind: string, ...ids: readonly string[]): Partition {
-  return join(["g", checkKind(kind), ...ids.map(escapeId)], partitionBytesMax);
+  return join(`g:${checkKind(kind)}`, ids, partitionBytesMax);
 }
 
 /**
@@ -55,22 +53,22 @@ export function platformPartition(kind: string, ...ids: readonly string[]): Part
  *   {@linkcode nameBytesMax}.
  */
 export function keyName(kind: string, ...ids: readonly string[]): string {
-  return join([checkKind(kind), ...ids.map(escapeId)], nameBytesMax);
+  return join(checkKind(kind), ids, nameBytesMax);
 }
 
-function scopeOf({ organisation, space, project }: Tenant): [scope: string, id: string] {
-  const given = Object.entries({ o: organisation, s: space, p: project }).filter(entry => isGiven(entry));
-  const [first] = given;
-  if (first === undefined || given.length > 1) {
+/** The prefix that says whose data it is: the kind of the tenant and its id. */
+function prefixOf({ organisation, space, project }: Tenant): string {
+  const given =
+    (organisation === undefined ? 0 : 1) + (space === undefined ? 0 : 1) + (project === undefined ? 0 : 1);
+  const id = organisation ?? space ?? project;
+  if (given !== 1 || id === undefined) {
     throw new TypeError(
       "Cannot name a partition: exactly one of organisation, space and project must be given",
     );
   }
-  return first;
-}
-
-function isGiven(entry: [string, string | undefined]): entry is [string, string] {
-  return entry[1] !== undefined;
+  if (id === "") throw invalid("a tenant's id must not be empty");
+  const scope = organisation !== undefined ? "o" : space !== undefined ? "s" : "p";
+  return `${scope}:${escapeId(id)}`;
 }
 
 function checkKind(kind: string): string {
@@ -85,12 +83,18 @@ function escapeId(id: string): string {
   return id.replaceAll("%", "%25").replaceAll(":", "%3A").replaceAll("{", "%7B").replaceAll("}", "%7D");
 }
 
-function join(parts: readonly string[], bytesMax: number): string {
-  const name = parts.join(":");
-  if (name.length > bytesMax || (utf8Length(name) ?? Number.POSITIVE_INFINITY) > bytesMax) {
+function join(start: string, ids: readonly string[], bytesMax: number): string {
+  let name = start;
+  for (const id of ids) name += `:${escapeId(id)}`;
+  // Counting bytes is for the few names that the bound does not settle.
+  if (name.length * bytesPerUnitMax > bytesMax && isLonger(name, bytesMax)) {
     throw invalid(`the ids are too long, all together may have ${bytesMax} bytes`);
   }
   return name;
+}
+
+function isLonger(name: string, bytesMax: number): boolean {
+  return name.length > bytesMax || (utf8Length(name) ?? bytesMax + 1) > bytesMax;
 }
 
 function invalid(detail: string): AppError {

@@ -1,5 +1,8 @@
 /** UTF-8 lengths and byte order without encoding anything. */
 
+/** Most UTF-8 bytes of one UTF-16 unit: a bound on the bytes of a string that costs nothing to compute. */
+export const bytesPerUnitMax = 3;
+
 /** The number of UTF-8 bytes of a string, or undefined where it has a lone surrogate. */
 export function utf8Length(text: string): number | undefined {
   let bytes = text.length;
