@@ -59,7 +59,8 @@ export async function seedDemo({
     writes: [{ type: "put", key: "ids", value: JSON.stringify(ids) }],
   });
   if (claim.ok) {
-    await seedPlatform(store, demoSeed(ids, { random, startAt: Math.floor(clock() / 1_000) }));
+    const seed = demoSeed(ids, { random, startAt: Math.floor(clock() / 1_000) });
+    await seedPlatform(store, seed, { clock });
     return { ...ids, isNew: true };
   }
   const [stored] = await store.read(partition, [{ type: "record", key: "ids" }]);
@@ -78,7 +79,15 @@ export async function describeDemo(
   const apiKey = await platform.apiKeys.create({
     organisationId,
     name: "Demo",
-    permissions: ["actions:write", "users:read", "users:write", "rewards:write", "users:export"],
+    permissions: [
+      "actions:write",
+      "users:read",
+      "users:write",
+      "rewards:write",
+      "users:export",
+      "config:read",
+      "config:write",
+    ],
   });
   const space = await platform.directory.space(spaceId);
   const { key, secret, permissions } = apiKey;

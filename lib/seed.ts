@@ -1,4 +1,4 @@
-import { type Seed, seedDirectory } from "./directory/mod.ts";
+import { type Seed, type SeedOptions, seedDirectory } from "./directory/mod.ts";
 import { AppError } from "./errors/mod.ts";
 import { compileConfig } from "./loyalty/mod.ts";
 import type { Store } from "./storage/mod.ts";
@@ -9,9 +9,9 @@ import type { Store } from "./storage/mod.ts";
  * @throws {AppError} `validation_failed` with the pointer of every fault; then nothing was written. `conflict` where another
  * space holds a domain.
  */
-export async function seedPlatform(store: Store, document: Seed): Promise<void> {
+export async function seedPlatform(store: Store, document: Seed, options: SeedOptions = {}): Promise<void> {
   for (const [spaceId, loyalty] of Object.entries(document.loyalty ?? {})) checkLoyalty(spaceId, loyalty);
-  await seedDirectory(store, document);
+  await seedDirectory(store, document, options);
 }
 
 function checkLoyalty(spaceId: string, loyalty: unknown): void {

@@ -7,6 +7,8 @@ export const permissions = [
   "users:write",
   "rewards:write",
   "users:export",
+  "config:read",
+  "config:write",
 ] as const;
 
 /** A permission of an API key. */

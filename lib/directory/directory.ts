@@ -8,6 +8,7 @@ import { isUuid } from "../auth/ids.ts";
 import type { Read, Results, Store, Stored } from "../storage/contract.ts";
 import { directoryPartition, domainPartition } from "./_partitions.ts";
 import { FreshCache, type Versioned } from "./fresh_cache.ts";
+import { currentKey, parseRevision } from "./loyalty_record.ts";
 import { domainCharactersMax, type Event, type Organisation, type Project, type Space } from "./records.ts";
 
 /** Age in ms from which a directory record is read again. Below a second, so that changes are seen within one. */
@@ -40,6 +41,7 @@ export interface Directory {
 
 /** A stored loyalty configuration. */
 export interface LoyaltyDocument {
+  /** The number of the version, in decimal digits. */
   readonly version: string;
   readonly document: unknown;
 }
@@ -72,8 +74,10 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const projects = cached(id => record<Project>(directoryPartition("project", id), "project"));
   const domains = cached(host => record<string>(domainPartition(host), "space"));
   const loyalty = cached(async id => {
-    const { version, value } = await record<unknown>(directoryPartition("space", id), "loyalty");
-    return { version, value: version === null ? null : { version, document: value } };
+    const [stored] = await store.read(directoryPartition("space", id), [{ type: "record", key: currentKey }]);
+    return stored === null
+      ? { version: null, value: null }
+      : { version: stored.version, value: loyaltyDocument(stored.value) };
   });
   const events = cached(async path => {
     const [projectId = "", id = ""] = path.split("/");
@@ -106,6 +110,11 @@ function spaceOf(
   if (claimed instanceof Promise) return claimed.then(id => spaceOf(id, spaces, defaultSpaceId));
   const id = claimed ?? defaultSpaceId;
   return id === undefined ? null : spaces.get(id);
+}
+
+function loyaltyDocument(text: string): LoyaltyDocument {
+  const { number, document } = parseRevision(text);
+  return Object.freeze({ version: String(number), document });
 }
 
 async function aliasedEvent(

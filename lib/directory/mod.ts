@@ -14,7 +14,18 @@ export {
   eventAliasScanMax,
   type LoyaltyDocument,
 } from "./directory.ts";
+export { documentDigest } from "./document_digest.ts";
 export { FreshCache, type FreshCacheOptions, type Versioned } from "./fresh_cache.ts";
+export type { LoyaltyRevision, LoyaltyVersion } from "./loyalty_record.ts";
+export {
+  createLoyaltyVersions,
+  type LoyaltyChange,
+  type LoyaltyChanged,
+  type LoyaltyVersions,
+  type LoyaltyVersionsOptions,
+  loyaltyBytesMax,
+  loyaltyVersionsMax,
+} from "./loyalty_versions.ts";
 export {
   domainCharactersMax,
   type Event,
@@ -29,4 +40,4 @@ export {
   type Space,
   SpaceSchema,
 } from "./records.ts";
-export { type Seed, seedDirectory } from "./seed.ts";
+export { type Seed, type SeedOptions, seedDirectory } from "./seed.ts";

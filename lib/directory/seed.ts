@@ -5,10 +5,12 @@
  */
 
 import type * as v from "valibot";
+import { type Clock, systemClock } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import type { Store, Write } from "../storage/contract.ts";
 import { type CheckedSeed, checkSeed } from "./_check_seed.ts";
 import { directoryPartition, domainPartition } from "./_partitions.ts";
+import { createLoyaltyVersions } from "./loyalty_versions.ts";
 import type { EventSchema, OrganisationSchema, ProjectSchema, Space, SpaceSchema } from "./records.ts";
 
 /** A whole directory as one document. */
@@ -21,19 +23,30 @@ export interface Seed {
   readonly loyalty?: Readonly<Record<string, unknown>>;
 }
 
+/** How a directory is seeded. */
+export interface SeedOptions {
+  /** Dates the versions of loyalty configurations. @default systemClock */
+  readonly clock?: Clock;
+}
+
 /**
- * Creates or replaces every record of the document. Records that it does not name stay as they are.
+ * Creates or replaces every record of the document. Records that it does not name stay as they are. A loyalty configuration
+ * becomes a new version where it differs from the current one.
  *
  * @throws {AppError} `validation_failed` with the pointer of every fault: the document is not well formed, names an id or
  * domain twice, or names a parent that it lacks; `conflict` where another space holds a domain. Nothing is written then.
  */
-export async function seedDirectory(store: Store, document: Seed): Promise<void> {
+export async function seedDirectory(store: Store, document: Seed, options: SeedOptions = {}): Promise<void> {
   const seed = checkSeed(document);
   await requireFreeDomains(store, seed);
   for (const organisation of seed.organisations) {
     await put(store, directoryPartition("organisation", organisation.id), [["organisation", organisation]]);
   }
-  for (const space of seed.spaces) await putSpace(store, space, seed.loyalty[space.id]);
+  for (const space of seed.spaces) await putSpace(store, space);
+  const versions = createLoyaltyVersions({ store, clock: options.clock ?? systemClock });
+  for (const [spaceId, loyalty] of Object.entries(seed.loyalty)) {
+    await versions.put(spaceId, { document: loyalty, by: "seed" });
+  }
   for (const project of seed.projects) {
     await put(store, directoryPartition("project", project.id), [["project", project]]);
   }
@@ -57,14 +70,11 @@ async function requireFreeDomains(store: Store, { spaces }: CheckedSeed): Promis
 }
 
 /** Claims the domain first and gives an earlier one up last, so that the space can be reached all the time. */
-async function putSpace(store: Store, space: Space, loyalty: unknown): Promise<void> {
+async function putSpace(store: Store, space: Space): Promise<void> {
   const partition = directoryPartition("space", space.id);
   const [old] = await store.read(partition, [{ type: "record", key: "space" }]);
   await claimDomain(store, space);
-  await put(store, partition, [
-    ["space", space],
-    ...(loyalty === undefined ? [] : [["loyalty", loyalty] as const]),
-  ]);
+  await put(store, partition, [["space", space]]);
   const given = old === null ? undefined : (JSON.parse(old.value) as Space).domain;
   if (given !== undefined && given !== space.domain) {
     await store.commit(domainPartition(given), {

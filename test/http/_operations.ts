@@ -336,7 +336,15 @@ export async function newKey(
   const { key, secret } = await world.platform.apiKeys.create({
     organisationId,
     name: "Back end",
-    permissions: ["actions:write", "users:read", "users:write", "rewards:write", "users:export"],
+    permissions: [
+      "actions:write",
+      "users:read",
+      "users:write",
+      "rewards:write",
+      "users:export",
+      "config:read",
+      "config:write",
+    ],
   });
   return { key, secret };
 }

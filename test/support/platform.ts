@@ -209,7 +209,7 @@ export async function openPlatform(
   const clock = createTestClock(options.startAt);
   const login = new TestIssuer(hosted.issuer);
   const store = await open(clock.now);
-  await seedDirectory(store, options.seed ?? seed);
+  await seedDirectory(store, options.seed ?? seed, { clock: clock.now });
   const platform = await createPlatform({
     store,
     secret: testSecret,
