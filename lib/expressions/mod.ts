@@ -1,16 +1,19 @@
 /**
- * The condition language that rules, boards and filters share.
+ * The language of conditions and amounts that rules, boards and filters share.
  *
  * @module
  */
 
-export {
-  type Condition,
-  compileCondition,
-  compileOperand,
-  depthMax,
-  nodesMax,
-  type Operand,
-  type Value,
-  type Variables,
-} from "./expression.ts";
+export { depthMax, nodesMax } from "./_checker.ts";
+export { listedConstantsMax } from "./_plans.ts";
+export { compileCondition, compileExplanation, compileNumber } from "./compile.ts";
+export type {
+  AggregateKind,
+  Condition,
+  Environment,
+  Failure,
+  Operand,
+  Value,
+  ValueType,
+  Variable,
+} from "./types.ts";

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../lib/errors/mod.ts";
-import { compileCondition, depthMax, nodesMax, type Operand } from "../../../lib/expressions/mod.ts";
+import { compileCondition, depthMax, type Environment, nodesMax } from "../../../lib/expressions/mod.ts";
 
-function variables(path: string): Operand<unknown> | null {
-  return path === "x" ? () => 1 : null;
-}
+const environment: Environment<unknown> = {
+  variable: path => (path === "x" ? { type: "number", read: () => 1 } : null),
+};
 
 /** The pointer at which a condition is refused, or null where it is accepted. */
 function refusedAt(source: unknown, pointer = "/when"): string | null {
   try {
-    compileCondition(source, variables, pointer);
+    compileCondition(source, environment, pointer);
     return null;
   } catch (error) {
     assert.ok(error instanceof AppError);
@@ -46,7 +46,7 @@ describe("the faults of a condition", () => {
       [{ eq: [1, null] }, "/when/eq/1"],
       [{ eq: [1, [1]] }, "/when/eq/1"],
       [{ eq: [{ var: "y" }, 1] }, "/when/eq/0/var"],
-      [{ eq: [{ var: 7 }, 1] }, "/when/eq/0"],
+      [{ eq: [{ var: 7 }, 1] }, "/when/eq/0/var"],
       [{ eq: [{ var: "x", and: 1 }, 1] }, "/when/eq/0"],
       [{ eq: [{ sum: "x" }, 1] }, "/when/eq/0"],
       [{ eq: [Number.NaN, 1] }, "/when/eq/0"],
@@ -56,6 +56,7 @@ describe("the faults of a condition", () => {
       [{ in: [1] }, "/when/in"],
       [{ in: [1, 2] }, "/when/in"],
       [{ in: [1, [2], 3] }, "/when/in"],
+      [{ in: [{ var: "y" }, [2]] }, "/when/in/0/var"],
       [{ in: [1, [2, { var: "x" }]] }, "/when/in/1/1"],
       [{ in: [1, [null]] }, "/when/in/1/0"],
       [{ exists: "x" }, "/when/exists"],

@@ -1,0 +1,132 @@
+import { type ArithmeticOperator, arithmetic, calculationOf, operandOf } from "./_arithmetic.ts";
+import { type Application, type Checker, item, nodesMax, only, type Place } from "./_checker.ts";
+import type { AggregateKind, Environment, Operand, ValueType, Variable } from "./types.ts";
+
+/** A value that an expression says itself. */
+export type Constant = string | number | boolean;
+
+/** An operand after its check. */
+export interface Term<S> {
+  readonly pointer: string;
+  readonly type: ValueType;
+  readonly read: Operand<S>;
+  /** The value, where it is the same for every scope. */
+  readonly constant?: Constant;
+}
+
+const aggregateKinds: readonly string[] = ["count", "sum", "streak"] satisfies AggregateKind[];
+const operandExpectation =
+  'Give a string, a number, a boolean, {"var": path}, arithmetic such as {"add": [a, b]}, or an aggregate';
+
+/** Checks and compiles operands. What is at fault becomes a term of any type, which causes no further faults. */
+export class Terms<S> {
+  readonly #checker: Checker;
+  readonly #environment: Environment<S>;
+
+  constructor(checker: Checker, environment: Environment<S>) {
+    this.#checker = checker;
+    this.#environment = environment;
+  }
+
+  /** Any operand. */
+  of(source: unknown, place: Place): Term<S> {
+    const { pointer } = place;
+    if (!this.#checker.count(pointer)) return broken(pointer);
+    if (isConstant(source)) return constant(source, pointer);
+    const application = this.#checker.application(source, place, operandExpectation);
+    if (application === null) return broken(pointer);
+    const { operator } = application;
+    const operation = arithmetic.get(operator);
+    if (operation !== undefined) {
+      return this.#checker.nests(place) ? this.#arithmetic(operation, application, pointer) : broken(pointer);
+    }
+    if (aggregateKinds.includes(operator)) return this.#aggregate(application, pointer);
+    if (operator === "var") return this.#variable(application, pointer);
+    this.#checker.report(pointer, operandExpectation);
+    return broken(pointer);
+  }
+
+  /** As many operands as an operator takes. */
+  list({ argument, place }: Application, count: number): readonly Term<S>[] | null {
+    if (!Array.isArray(argument) || argument.length !== count) {
+      this.#checker.report(place.pointer, `Give a list of ${count} operands`);
+      return null;
+    }
+    return argument.map((source, index) => this.of(source, item(place, index)));
+  }
+
+  /** An operand that has to be a number. */
+  number(source: unknown, place: Place): Term<S> {
+    const term = this.of(source, place);
+    if (term.type === "number" || term.type === "any") return term;
+    this.#checker.report(term.pointer, `Give a number, as ${nameOf(term)} never is one`);
+    return broken(term.pointer);
+  }
+
+  #variable({ argument, place }: Application, pointer: string): Term<S> {
+    if (typeof argument !== "string") {
+      this.#checker.report(place.pointer, "Give the path of a variable, as a string");
+      return broken(pointer);
+    }
+    const found = this.#environment.variable(argument);
+    if (found === null) this.#checker.report(place.pointer, "Name a variable that exists here");
+    return termOf(found, pointer);
+  }
+
+  #aggregate({ operator, argument, place }: Application, pointer: string): Term<S> {
+    if (!this.#checker.count(place.pointer, partsOf(argument))) return broken(pointer);
+    const found = this.#checker.attempt(() => {
+      const kind = operator as AggregateKind;
+      const variable = this.#environment.aggregate?.(kind, argument, place.pointer) ?? null;
+      if (variable === null) this.#checker.report(pointer, `Leave out ${operator}, which has no place here`);
+      return variable;
+    });
+    return termOf(found, pointer);
+  }
+
+  #arithmetic(operation: ArithmeticOperator, { argument, place }: Application, pointer: string): Term<S> {
+    const [min, max] = operation.operands;
+    const parts: readonly unknown[] = max === 1 ? [argument] : Array.isArray(argument) ? argument : [];
+    if (parts.length < min || parts.length > max) {
+      const wanted = min === max ? `${min} operands` : `${min} or more operands`;
+      this.#checker.report(place.pointer, `Give a list of ${wanted}`);
+      return broken(pointer);
+    }
+    const terms = parts.map((part, index) => this.number(part, max === 1 ? only(place) : item(place, index)));
+    const read = operandOf(operation.calculation(terms.map(term => calculationOf(term.read))));
+    return { pointer, type: "number", read };
+  }
+}
+
+/** Whether a source is a constant: a string, a boolean or a finite number. */
+export function isConstant(source: unknown): source is Constant {
+  return typeof source === "string" || typeof source === "boolean" || Number.isFinite(source);
+}
+
+/** How faults speak of a term. */
+export function nameOf({ type, constant }: Term<never>): string {
+  if (constant !== undefined) return `the ${type} ${JSON.stringify(constant)}`;
+  return type === "any" ? "a value" : `a ${type}`;
+}
+
+function constant<S>(value: Constant, pointer: string): Term<S> {
+  return { pointer, type: typeof value as ValueType, read: () => value, constant: value };
+}
+
+function termOf<S>(variable: Variable<S> | null, pointer: string): Term<S> {
+  return variable === null ? broken(pointer) : { pointer, ...variable };
+}
+
+function broken<S>(pointer: string): Term<S> {
+  return { pointer, type: "any", read: () => undefined };
+}
+
+/** How many values a definition holds, as far as that matters; without recursion, as it may be nested deeper than the stack. */
+function partsOf(definition: unknown): number {
+  const parts: unknown[] = [definition];
+  for (const part of parts) {
+    if (parts.length > nodesMax) break;
+    if (typeof part === "object" && part !== null) for (const inner of Object.values(part)) parts.push(inner);
+  }
+  return parts.length;
+}

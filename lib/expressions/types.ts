@@ -1,0 +1,45 @@
+/** What expressions are made of, and what an area tells the compiler about its variables. */
+
+/** What an operand evaluates to; undefined where it has no value. */
+export type Value = string | number | boolean | readonly string[] | undefined;
+
+/** What a variable's values are: `any` where that is not known before. Every variable may also have no value. */
+export type ValueType = "string" | "number" | "boolean" | "list" | "any";
+
+/** Evaluates to a value against a scope. */
+export type Operand<S> = (scope: S) => Value;
+
+/** Decides against a scope. */
+export type Condition<S> = (scope: S) => boolean;
+
+/** A variable or aggregate: the type of its values, and how a scope is asked for one. */
+export interface Variable<S> {
+  readonly type: ValueType;
+  readonly read: Operand<S>;
+}
+
+/** Operands that look back over a user's actions, which only areas that keep such counts can resolve. */
+export type AggregateKind = "count" | "sum" | "streak";
+
+/** What expressions of an area can name. */
+export interface Environment<S> {
+  /** The variable of a path, or null where there is none. */
+  variable(path: string): Variable<S> | null;
+  /**
+   * The aggregate of a definition, or null where aggregates have no place.
+   *
+   * @param pointer JSON Pointer to the definition in its document.
+   * @throws {AppError} `validation_failed`, with the pointer of each part at fault.
+   */
+  aggregate?(kind: AggregateKind, definition: unknown, pointer: string): Variable<S> | null;
+}
+
+/** A comparison that makes a condition false. */
+export interface Failure {
+  /** JSON Pointer to the comparison in its document. */
+  readonly path: string;
+  /** What the compared value should be, for people: `at least 10`. */
+  readonly expected: string;
+  /** What it is; null where it has no value. */
+  readonly actual: Exclude<Value, undefined> | null;
+}
