@@ -8,6 +8,15 @@
 export { type Balances, balancesOf, expiringSoonMax, expiringSoonMs } from "./balances.ts";
 export { type CreditOptions, credit, lotsMax } from "./credit.ts";
 export { type DebitOptions, debit } from "./debit.ts";
+export {
+  type LedgerFault,
+  type LedgerRecord,
+  type LedgerState,
+  type ReconciledMetric,
+  type ReconcileOptions,
+  type Reconciliation,
+  reconcile,
+} from "./reconcile.ts";
 export { isReversible, type ReverseOptions, reversalGraceMs, reverse } from "./reverse.ts";
 export { nextSettlement, type Settled, settle } from "./settle.ts";
 export type { Account, Draw, LedgerEntry, Lot, Moved, Movement } from "./types.ts";
