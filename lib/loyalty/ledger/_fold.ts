@@ -27,6 +27,7 @@ export function isSame(a: number, b: number): boolean {
   return Math.abs(a - b) <= fractionsApart * Math.max(1, Math.abs(a), Math.abs(b));
 }
 
+/** The balance and the lots of one metric, as far as entries tell them. */
 export class Fold {
   readonly #isComplete: boolean;
   readonly #lots = new Map<string, Held>();

@@ -10,6 +10,7 @@ export function compareLots(a: Lot, b: Lot): number {
   return a.id < b.id ? -1 : 1;
 }
 
+/** Whether a lot cannot be drawn yet. */
 export function isPending({ activatesAt }: Lot): boolean {
   return activatesAt > 0;
 }
