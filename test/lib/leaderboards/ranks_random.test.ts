@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { createRandom, type Random } from "../../../adapters/conformance/random.ts";
+import { readAround } from "../../../lib/leaderboards/around.ts";
+import type { BoardChange } from "../../../lib/leaderboards/board_change.ts";
+import type { BoardPlace } from "../../../lib/leaderboards/place.ts";
+import { readPlace, readRanking } from "../../../lib/leaderboards/ranking.ts";
+import { scoreBatch } from "../../../lib/leaderboards/score_batch.ts";
+import type { Store } from "../../../lib/storage/mod.ts";
+import { createTestClock } from "../../support/clock.ts";
+import { describeOnStores } from "../../support/stores.ts";
+import { NaiveBoard } from "./_naive_board.ts";
+
+const runs = 2_000;
+/** Histories that are under way at a time. */
+const lanes = 20;
+const names = ["a", "b", "Z", "～", "😀", "é", "\u{10ffff}", "\uffff", "{}:*", "__proto__", "10", "9"];
+const userIds = [...names, ...names.map(name => `${name}/${name}`), ...names.map(name => `u${name}`)];
+
+interface Boards {
+  readonly naive: NaiveBoard;
+  /** The same board kept in one partition, and where its ranks allow it in several. */
+  readonly places: readonly BoardPlace[];
+}
+
+function boards(random: Random, name: string): Boards {
+  const rankStyle = random.pick(["competition", "dense", "ordinal"] as const);
+  const order = random.pick(["desc", "asc"] as const);
+  const bounds = random.chance(0.3) ? { min: -6, max: 6 } : undefined;
+  const rules = { order, rankStyle, ...(bounds === undefined ? {} : { bounds }) };
+  const isGuarded = rankStyle === "dense" || bounds !== undefined;
+  const shards = Array.from({ length: 2 ** (1 + random.integer(5)) }, (_, shard) => `${name}:${shard}`);
+  const [first = "", ...others] = shards;
+  const single: BoardPlace = { ...rules, isGuarded, shards: [`${name}:all`] };
+  const spread: BoardPlace = { ...rules, isGuarded, shards: [first, ...others] };
+  return { naive: new NaiveBoard(rules), places: rankStyle === "dense" ? [single] : [single, spread] };
+}
+
+function anyChange(random: Random, pool: readonly string[]): BoardChange {
+  const userId = random.pick(pool);
+  if (random.chance(0.1)) return { userId, operator: "remove" };
+  const score = random.integer(13) - 6;
+  return {
+    userId,
+    score: random.chance(0.2) ? score + 0.5 : score,
+    at: 1_000 + random.integer(8),
+    operator: random.pick(["set", "best", "sum", "latest"] as const),
+    ...(random.chance(0.3) ? { asOf: random.integer(20) } : {}),
+  };
+}
+
+async function playOne(store: Store, seed: number): Promise<void> {
+  const random = createRandom(seed);
+  const { naive, places } = boards(random, `history:${seed}`);
+  const pool = userIds.slice(0, 1 + random.integer(userIds.length));
+  for (let batch = 0; batch < 1 + random.integer(3); batch++) {
+    const changes = Array.from({ length: 1 + random.integer(30) }, () => anyChange(random, pool));
+    const expected = changes.map(change => naive.change(change));
+    const done = await Promise.all(places.map(place => scoreBatch(store, place, changes)));
+    for (const results of done) assert.deepEqual(results, expected, `seed ${seed}`);
+  }
+  await compare(store, { naive, places }, { random, pool, seed });
+}
+
+async function compare(
+  store: Store,
+  { naive, places }: Boards,
+  {
+    random,
+    pool,
+    seed,
+  }: { readonly random: Random; readonly pool: readonly string[]; readonly seed: number },
+): Promise<void> {
+  const limit = 1 + random.integer(12);
+  const include = [...new Set(Array.from({ length: random.integer(6) }, () => random.pick(userIds)))];
+  const hidden = new Set(random.chance(0.4) ? pool.filter(() => random.chance(0.4)) : []);
+  const userId = random.pick(pool);
+  const all = naive.ranking();
+  const own = all.find(user => user.userId === userId);
+  for (const place of places) {
+    const what = `seed ${seed}, ${place.shards.length} shards`;
+    const list = await readRanking(store, place, { limit, include, hidden });
+    assert.deepEqual(
+      list,
+      { users: naive.list(limit, include, hidden), totalCount: all.length },
+      `list, ${what}`,
+    );
+    const found = await readPlace(store, place, userId);
+    const expected = {
+      user: own,
+      totalCount: all.length,
+      percentile: own === undefined ? 0 : naive.percentile(userId),
+    };
+    assert.deepEqual(found, own === undefined ? null : expected, `place, ${what}`);
+    const part = await readAround(store, place, { userId, limit, hidden });
+    const users = naive.around(userId, limit, hidden);
+    assert.deepEqual(part, users === null ? null : { users, totalCount: all.length }, `around, ${what}`);
+  }
+}
+
+describeOnStores("boards of any history", open => {
+  it("answer as a sorted array does, in one partition and in several", { timeout: 300_000 }, async t => {
+    const store = await open(createTestClock().now);
+    t.after(() => store[Symbol.asyncDispose]());
+    let seed = 0;
+    const play = async (): Promise<void> => {
+      while (seed < runs) await playOne(store, ++seed);
+    };
+    await Promise.all(Array.from({ length: lanes }, play));
+  });
+});
