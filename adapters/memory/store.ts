@@ -66,10 +66,11 @@ class MemoryStore implements Store {
     this.#requireOpen();
     const space = this.#state.find(partition);
     const now = this.#clock();
-    const results = queries.map(query => answer(space, query, now));
+    const results: unknown[] = [];
+    for (const query of queries) results.push(answer(space, query, now));
     const settlement = this.#settlements.get(partition);
     if (settlement !== undefined) await settlement;
-    return results as Results<Q>;
+    return results as unknown as Results<Q>;
   }
 
   async commit(partition: Partition, batch: Batch): Promise<Commit> {
@@ -81,7 +82,9 @@ class MemoryStore implements Store {
     const fault = this.#faultyCheck(partition, batch, now);
     if (fault !== undefined) return this.#refusal(partition, "check", fault);
     const number = this.#state.counter + 1;
-    const change = new Change(this.#state, partition, number.toString(36));
+    const version = number.toString(36);
+    const isKept = this.#journal !== undefined;
+    const change = new Change({ state: this.#state, partition, version, isKept });
     const guarded = change.apply(batch.writes);
     if (guarded !== undefined) return this.#refusal(partition, "guard", guarded);
     this.#state.counter = number;

@@ -9,9 +9,11 @@
  */
 import type { Add, Append, Batch, Delete, Put, Score, Unscore, Write } from "../../lib/storage/contract.ts";
 import { tallyFieldsMax } from "../../lib/storage/limits.ts";
+import type { Board } from "./board/board.ts";
 import { type BoardRow, noAsOf } from "./board/ranked_set.ts";
 import type { Effect } from "./effect.ts";
-import { Log } from "./log.ts";
+import type { KeptRecord } from "./expiry.ts";
+import { Log, type LogItem } from "./log.ts";
 import type { State, Tally } from "./state.ts";
 
 /** What a write answers: its result, or `refused` where a guard does not hold. */
@@ -19,20 +21,35 @@ type Answer = number | string | null | typeof refused;
 
 const refused: unique symbol = Symbol("refused");
 
-/** One commit while it is applied, and afterwards what is needed to take it back. */
+/** What a commit is applied to. */
+export interface ChangeOptions {
+  readonly state: State;
+  readonly partition: string;
+  /** The version of what it puts. */
+  readonly version: string;
+  /** Whether there is a journal, which wants the effects and may lose the commit after it was applied. */
+  readonly isKept: boolean;
+}
+
+/** One commit while it is applied, and afterwards what is needed to take it back if it is kept. */
 export class Change {
   readonly results: (number | string | null)[] = [];
-  /** What to keep of it; empty where nothing changed. */
+  /** What to keep of it; empty where nothing changed, or nothing is kept. */
   readonly effects: Effect[] = [];
   readonly version: string;
   readonly #state: State;
   readonly #partition: string;
+  readonly #isKept: boolean;
   readonly #undos: (() => void)[] = [];
+  /** Whether the write under way may have to be undone. */
+  #isUndoable: boolean;
 
-  constructor(state: State, partition: string, version: string) {
+  constructor({ state, partition, version, isKept }: ChangeOptions) {
     this.#state = state;
     this.#partition = partition;
     this.version = version;
+    this.#isKept = isKept;
+    this.#isUndoable = isKept;
   }
 
   /**
@@ -41,8 +58,10 @@ export class Change {
    * @throws RangeError with nothing changed, where a tally would have too many fields
    */
   apply(writes: Batch["writes"]): string | undefined {
+    const lastFallible = this.#isKept ? writes.length : writes.findLastIndex(isFallible);
     try {
-      for (const write of writes) {
+      for (const [index, write] of writes.entries()) {
+        this.#isUndoable = index < lastFallible;
         const answer = this.#write(write);
         if (answer === refused) {
           this.undo();
@@ -88,8 +107,8 @@ export class Change {
     const until = expireAt ?? Number.POSITIVE_INFINITY;
     const { version } = this;
     state.setRecord(partition, key, { partition, key, value, version, expireAt: until, place: -1 });
-    this.#undos.push(() => state.setRecord(partition, key, before));
-    this.effects.push(["put", key, value, version, expireAt ?? null]);
+    if (this.#isUndoable) this.#undos.push(this.#unput(key, before));
+    if (this.#isKept) this.effects.push(["put", key, value, version, expireAt ?? null]);
     return null;
   }
 
@@ -101,14 +120,14 @@ export class Change {
       const before = space.get(shape, key);
       if (before === undefined) return null;
       state.setRecord(partition, key, undefined);
-      this.#undos.push(() => state.setRecord(partition, key, before));
+      if (this.#isUndoable) this.#undos.push(this.#unput(key, before));
     } else {
       const before = space.get(shape, key);
       if (before === undefined) return null;
       space.delete(shape, key);
-      this.#undos.push(() => state.open(partition).set(shape, key, before));
+      if (this.#isUndoable) this.#undos.push(() => state.open(partition).set(shape, key, before));
     }
-    this.effects.push(["delete", shape, key]);
+    if (this.#isKept) this.effects.push(["delete", shape, key]);
     return null;
   }
 
@@ -126,12 +145,8 @@ export class Change {
     }
     if (found === undefined) space.set("tally", key, tally);
     tally.set(field, sum);
-    this.#undos.push(() => {
-      if (found === undefined) this.#state.open(this.#partition).delete("tally", key);
-      else if (before === undefined) tally.delete(field);
-      else tally.set(field, before);
-    });
-    this.effects.push(["add", key, field, sum]);
+    if (this.#isUndoable) this.#undos.push(this.#unadd(write, found, before));
+    if (this.#isKept) this.effects.push(["add", key, field, sum]);
     return sum;
   }
 
@@ -146,12 +161,8 @@ export class Change {
     const board = found ?? this.#state.newBoard();
     if (found === undefined) space.set("board", key, board);
     board.put(row);
-    this.#undos.push(() => {
-      if (before !== undefined) board.put(before);
-      else if (found !== undefined) board.remove(member);
-      else this.#state.open(this.#partition).delete("board", key);
-    });
-    this.effects.push(["score", key, member, row.score, row.tie, row.asOf]);
+    if (this.#isUndoable) this.#undos.push(this.#rescore(write, found, before));
+    if (this.#isKept) this.effects.push(["score", key, member, row.score, row.tie, row.asOf]);
     return row.score;
   }
 
@@ -162,11 +173,8 @@ export class Change {
     if (board === undefined || before === undefined) return null;
     board.remove(member);
     if (board.size === 0) space.delete("board", key);
-    this.#undos.push(() => {
-      board.put(before);
-      if (board.size === 1) this.#state.open(this.#partition).set("board", key, board);
-    });
-    this.effects.push(["unscore", key, member]);
+    if (this.#isUndoable) this.#undos.push(this.#rescored(key, board, before));
+    if (this.#isKept) this.effects.push(["unscore", key, member]);
     return null;
   }
 
@@ -178,15 +186,55 @@ export class Change {
     if (found === undefined) space.set("log", key, log);
     log.push({ ms, seq, value });
     const dropped = log.size > maxLength ? log.drop(log.size - maxLength) : undefined;
-    this.#undos.push(() => {
+    if (this.#isUndoable) this.#undos.push(this.#unappend(key, log, dropped));
+    if (this.#isKept) {
+      const first = log.first ?? { ms, seq };
+      this.effects.push(["append", key, ms, seq, value, first.ms, first.seq]);
+    }
+    return `${ms}-${seq}`;
+  }
+
+  // What undoes a write is made apart from it, so that writes which need no undoing allocate nothing for it.
+
+  #unput(key: string, before: KeptRecord | undefined): () => void {
+    return () => this.#state.setRecord(this.#partition, key, before);
+  }
+
+  #unadd({ key, field }: Add, found: Tally | undefined, before: number | undefined): () => void {
+    return () => {
+      if (found === undefined) this.#state.open(this.#partition).delete("tally", key);
+      else if (before === undefined) found.delete(field);
+      else found.set(field, before);
+    };
+  }
+
+  #rescore({ key, member }: Score, board: Board | undefined, before: BoardRow | undefined): () => void {
+    return () => {
+      if (board === undefined) this.#state.open(this.#partition).delete("board", key);
+      else if (before === undefined) board.remove(member);
+      else board.put(before);
+    };
+  }
+
+  #rescored(key: string, board: Board, before: BoardRow): () => void {
+    return () => {
+      board.put(before);
+      if (board.size === 1) this.#state.open(this.#partition).set("board", key, board);
+    };
+  }
+
+  #unappend(key: string, log: Log, dropped: readonly LogItem[] | undefined): () => void {
+    return () => {
       log.pop();
       if (dropped !== undefined) log.restore(dropped);
       if (log.size === 0) this.#state.open(this.#partition).delete("log", key);
-    });
-    const first = log.first ?? { ms, seq };
-    this.effects.push(["append", key, ms, seq, value, first.ms, first.seq]);
-    return `${ms}-${seq}`;
+    };
   }
+}
+
+/** Whether a write may be refused, or throw. */
+function isFallible(write: Write): boolean {
+  return write.type === "add" || (write.type === "score" && write.op === "add");
 }
 
 /** The row after a score write: the same object where nothing changes, undefined where a guard refuses it. */

@@ -20,7 +20,12 @@ describe("the removal of expired records", () => {
     const livingMs = 2_000;
     let most = 0;
     for (let now = 0; now < 40_000; now++) {
-      const change = new Change(state, `partition ${now % 7}`, String(now));
+      const change = new Change({
+        state,
+        partition: `partition ${now % 7}`,
+        version: String(now),
+        isKept: false,
+      });
       change.apply([{ type: "put", key: `key ${now}`, value: "", expireAt: now + livingMs }]);
       state.sweep(now, 1);
       most = Math.max(most, count(state) * Number(now % 100 === 0));
@@ -31,7 +36,8 @@ describe("the removal of expired records", () => {
   it("removes every expired record, and the partitions they leave empty, while commits go on", () => {
     const state = new State(0, 0);
     for (let at = 0; at < 5_000; at++) {
-      new Change(state, `p${at}`, "1").apply([{ type: "put", key: "k", value: "", expireAt: 10 }]);
+      const change = new Change({ state, partition: `p${at}`, version: "1", isKept: false });
+      change.apply([{ type: "put", key: "k", value: "", expireAt: 10 }]);
     }
     for (let commit = 0; commit < 5_000 / sweepSteps; commit++) state.sweep(10, 0);
     assert.equal([...state.partitions()].length, 0);
