@@ -9,8 +9,9 @@
  */
 
 import type { Partition } from "../storage/mod.ts";
-import { type BoardAddress, boardPartition, shardOf } from "./address.ts";
+import { type BoardAddress, boardPartition } from "./address.ts";
 import type { BoardDeclaration, RankStyle } from "./board_settings.ts";
+import { shardOf } from "./shard_of.ts";
 
 /** The key of the board in its partition. */
 export const boardKey = "board";

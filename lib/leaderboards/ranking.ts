@@ -17,9 +17,9 @@ import {
   type Standing,
   type Store,
 } from "../storage/mod.ts";
-import { shardOf } from "./address.ts";
 import { type BoardPlace, boardKey, distinctKey, stored } from "./place.ts";
 import { percentile, type RankedUser, rankedUsers } from "./ranks.ts";
+import { shardOf } from "./shard_of.ts";
 
 /** A part of a board. */
 export interface Ranking {
