@@ -6,6 +6,8 @@
 
 import { type Partition, tenantPartition } from "../storage/mod.ts";
 
+export { shardOf } from "../storage/mod.ts";
+
 /** Names one part of a board. */
 export interface BoardAddress {
   readonly projectId: string;
@@ -23,16 +25,4 @@ export function boardPartition(address: BoardAddress): Partition {
   const { projectId, eventId, leaderboardId, season, shard } = address;
   const parts = shard > 0 ? [season, String(shard)] : season === "" ? [] : [season];
   return tenantPartition({ project: projectId }, "board", eventId ?? "", leaderboardId, ...parts);
-}
-
-const utf8 = new TextEncoder();
-const fnvOffset = 0x811c9dc5;
-const fnvPrime = 0x01000193;
-
-/** The shard of a user: FNV-1a (Fowler, Noll, Vo; 32 bits) over the id's UTF-8 bytes, modulo the number of shards. */
-export function shardOf(userId: string, shards: number): number {
-  if (shards === 1) return 0;
-  let hash = fnvOffset;
-  for (const byte of utf8.encode(userId)) hash = Math.imul(hash ^ byte, fnvPrime);
-  return (hash >>> 0) % shards;
 }

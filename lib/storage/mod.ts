@@ -10,6 +10,7 @@ export { keyName, platformPartition, type Tenant, tenantPartition } from "./name
 export { Parsed } from "./parsed.ts";
 export * from "./ports.ts";
 export type { Committed, Decision, Rule } from "./rule.ts";
+export { shardOf } from "./shard.ts";
 export { compareUtf8, utf8Length } from "./utf8.ts";
 export { validateBatch, validateReads } from "./validate.ts";
 export {

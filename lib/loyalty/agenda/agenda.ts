@@ -1,0 +1,132 @@
+/**
+ * The agenda: which users somebody has to look at again, and when.
+ *
+ * What an action causes outside its user's partition is delivered after the commit, and some things happen to users by
+ * time alone. If the process ends in between, nobody would know whom to look at. So a user is registered before the
+ * first change within an hour, and from then on a sweep finds the user once that hour is over. Registration costs one
+ * commit for many users, in parallel with the read that every change begins with.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../auth/mod.ts";
+import type { Store, Write } from "../../storage/mod.ts";
+import {
+  agendaKeys,
+  agendaMember,
+  agendaPartition,
+  agendaShardOf,
+  type Indexed,
+  organisationsPartition,
+} from "./places.ts";
+
+/** How long a registration lasts, in ms. */
+export const registrationMs = 3_600_000;
+/** How much earlier processes renew it, in ms, because their clocks may differ. */
+export const registrationMarginMs = 60_000;
+/** Most registrations that one commit carries. */
+export const registrationBatchMax = 400;
+/** Number of registered users that a process remembers; the one registered for longest is forgotten first. */
+export const registrationsRemembered = 200_000;
+
+/** Registers users whose state is about to change. */
+export interface Agenda {
+  /**
+   * Sees to it that a sweep will look at the user. Undefined where that is certain already; else the change may be
+   * committed once the promise resolves.
+   */
+  register(user: Indexed): Promise<void> | undefined;
+}
+
+interface Waiting {
+  readonly key: string;
+  readonly member: string;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Creates the agenda of a process over a store. */
+export function createAgenda({ store, clock }: { readonly store: Store; readonly clock: Clock }): Agenda {
+  const registeredUntil = new Map<string, number>();
+  const organisations = new Map<string, Promise<void>>();
+  const lists = new Map<string, Waiting[]>();
+
+  function remember(key: string, until: number): void {
+    registeredUntil.delete(key);
+    registeredUntil.set(key, until);
+    if (registeredUntil.size <= registrationsRemembered) return;
+    const [oldest] = registeredUntil.keys();
+    if (oldest !== undefined) registeredUntil.delete(oldest);
+  }
+
+  function listOrganisation(organisationId: string): Promise<void> {
+    const known = organisations.get(organisationId);
+    if (known !== undefined) return known;
+    const write: Write = {
+      type: "score",
+      op: "min",
+      key: agendaKeys.organisations,
+      member: organisationId,
+      score: clock(),
+    };
+    const listed = store.commit(organisationsPartition(), { writes: [write] }).then(() => {});
+    organisations.set(organisationId, listed);
+    listed.catch(() => organisations.delete(organisationId));
+    return listed;
+  }
+
+  async function commit(partition: string, batch: readonly Waiting[]): Promise<void> {
+    const now = clock();
+    const writes = batch.flatMap(({ member }) => registration(member, now));
+    try {
+      await store.commit(partition, {
+        writes: [{ type: "put", key: agendaKeys.gate, value: "" }, ...writes],
+      });
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+      return;
+    }
+    for (const { key, resolve } of batch) {
+      remember(key, now + registrationMs - registrationMarginMs);
+      resolve();
+    }
+  }
+
+  async function run(partition: string, list: Waiting[]): Promise<void> {
+    // Whoever registers in the same turn shares the commit.
+    await Promise.resolve();
+    while (list.length > 0) await commit(partition, list.splice(0, registrationBatchMax));
+    lists.delete(partition);
+  }
+
+  function enqueue(partition: string, waiting: Waiting): void {
+    const list = lists.get(partition);
+    if (list !== undefined) {
+      list.push(waiting);
+      return;
+    }
+    const created = [waiting];
+    lists.set(partition, created);
+    void run(partition, created);
+  }
+
+  return {
+    register(user) {
+      const member = agendaMember(user);
+      const key = `${user.organisationId}/${member}`;
+      const until = registeredUntil.get(key);
+      if (until !== undefined && until > clock()) return undefined;
+      const partition = agendaPartition(user.organisationId, agendaShardOf(user.userId));
+      return listOrganisation(user.organisationId).then(
+        () => new Promise((resolve, reject) => enqueue(partition, { key, member, resolve, reject })),
+      );
+    },
+  };
+}
+
+function registration(member: string, now: number): readonly Write[] {
+  return [
+    { type: "score", op: "max", key: agendaKeys.due, member, score: now + registrationMs },
+    { type: "score", op: "min", key: agendaKeys.users, member, score: now },
+  ];
+}

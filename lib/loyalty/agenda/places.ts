@@ -1,0 +1,48 @@
+import { type Partition, platformPartition, shardOf, tenantPartition } from "../../storage/mod.ts";
+import type { Member } from "../member.ts";
+
+/** Over how many partitions the users of an organisation are spread. */
+export const agendaShards = 64;
+
+/** The keys of a shard, and of the list of organisations. */
+export const agendaKeys = {
+  /** Board: when a user is to be looked at next, in Unix ms. */
+  due: "due",
+  /** Board: when a user was first met, in Unix ms. */
+  users: "users",
+  /** Record: put anew by every registration, so that a sweep notices one that came in between. */
+  gate: "gate",
+  /** Record: which process sweeps the shard, for a while. */
+  lease: "lease",
+  /** Board: organisations whose users have done anything. */
+  organisations: "organisations",
+} as const;
+
+/** A user as the agenda knows one. */
+export type Indexed = Pick<Member, "organisationId" | "spaceId" | "userId">;
+
+/** One shard of an organisation's agenda. */
+export function agendaPartition(organisationId: string, shard: number): Partition {
+  return tenantPartition({ organisation: organisationId }, "agenda", String(shard));
+}
+
+/** Where the organisations that have an agenda are listed. */
+export function organisationsPartition(): Partition {
+  return platformPartition("agenda");
+}
+
+/** The shard in which a user is found. */
+export function agendaShardOf(userId: string): number {
+  return shardOf(userId, agendaShards);
+}
+
+/** A user's name on the boards of a shard. Ids of spaces have no slash. */
+export function agendaMember({ spaceId, userId }: Indexed): string {
+  return `${spaceId}/${userId}`;
+}
+
+/** The user of that name. */
+export function indexedUser(organisationId: string, member: string): Indexed {
+  const slash = member.indexOf("/");
+  return { organisationId, spaceId: member.slice(0, slash), userId: member.slice(slash + 1) };
+}

@@ -1,0 +1,26 @@
+const utf8 = new TextEncoder();
+const fnvOffset = 0x811c9dc5;
+const fnvPrime = 0x01000193;
+const firstBeyondAscii = 0x80;
+
+/**
+ * Spreads names evenly over a number of shards, the same on every runtime and for ever: FNV-1a (Fowler, Noll, Vo; 32 bits)
+ * over the UTF-8 bytes of the name, modulo the number of shards.
+ */
+export function shardOf(name: string, shards: number): number {
+  if (shards === 1) return 0;
+  let hash = fnvOffset;
+  for (let index = 0; index < name.length; index++) {
+    const unit = name.charCodeAt(index);
+    // Most ids are ASCII, whose units are the bytes already.
+    if (unit >= firstBeyondAscii) return hashOf(utf8.encode(name)) % shards;
+    hash = Math.imul(hash ^ unit, fnvPrime);
+  }
+  return (hash >>> 0) % shards;
+}
+
+function hashOf(bytes: Uint8Array): number {
+  let hash = fnvOffset;
+  for (const byte of bytes) hash = Math.imul(hash ^ byte, fnvPrime);
+  return hash >>> 0;
+}

@@ -1,0 +1,194 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { registrationMs } from "../../../lib/loyalty/agenda/agenda.ts";
+import { createAgenda, type Indexed, indexedUsers, sweepAgenda } from "../../../lib/loyalty/agenda/mod.ts";
+import { agendaShardOf } from "../../../lib/loyalty/agenda/places.ts";
+import { sweepBatchMax, sweepLeaseMs, sweepRetryMs } from "../../../lib/loyalty/agenda/sweep.ts";
+import { indexPageMax } from "../../../lib/loyalty/agenda/user_index.ts";
+import type { Store } from "../../../lib/storage/mod.ts";
+import { createTestClock } from "../../support/clock.ts";
+import { describeOnStores } from "../../support/stores.ts";
+
+const organisationId = "o";
+const spaceId = "s";
+
+function user(userId: string): Indexed {
+  return { organisationId, spaceId, userId };
+}
+
+interface Sweeper {
+  readonly attended: string[];
+  sweep(next?: (userId: string) => number | null): Promise<{ attended: number; failed: number }>;
+}
+
+function sweeper(store: Store, clock: () => number, holder = "p1"): Sweeper {
+  const attended: string[] = [];
+  return {
+    attended,
+    sweep: (next = () => null) =>
+      sweepAgenda({
+        store,
+        clock,
+        holder,
+        async attend({ userId }) {
+          attended.push(userId);
+          return next(userId);
+        },
+        onFailed: () => {},
+      }),
+  };
+}
+
+async function usersOf(store: Store): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { userId } of indexedUsers(store, organisationId)) found.push(userId);
+  return found;
+}
+
+describeOnStores("the agenda", open => {
+  it("has a registered user attended once the registration is over, and only then", async () => {
+    const clock = createTestClock();
+    await using store = await open(clock.now);
+    const agenda = createAgenda({ store, clock: clock.now });
+    const { attended, sweep } = sweeper(store, clock.now);
+    await agenda.register(user("a/b"));
+    await sweep();
+    assert.deepEqual(attended, []);
+    clock.advance(registrationMs);
+    assert.deepEqual(await sweep(), { attended: 1, failed: 0 });
+    assert.deepEqual(attended, ["a/b"]);
+    clock.advance(10 * registrationMs);
+    await sweep();
+    assert.deepEqual(attended, ["a/b"]);
+  });
+
+  it("registers a user at most once within the time that a registration lasts", async () => {
+    const clock = createTestClock();
+    await using store = await open(clock.now);
+    const agenda = createAgenda({ store, clock: clock.now });
+    await agenda.register(user("a"));
+    assert.equal(agenda.register(user("a")), undefined);
+    const elsewhere = agenda.register({ ...user("a"), spaceId: "other" });
+    assert.ok(elsewhere instanceof Promise);
+    await elsewhere;
+    clock.advance(registrationMs);
+    const again = agenda.register(user("a"));
+    assert.ok(again instanceof Promise);
+    await again;
+  });
+
+  it("looks at a user again at the time that attending asked for", async () => {
+    const clock = createTestClock();
+    await using store = await open(clock.now);
+    await createAgenda({ store, clock: clock.now }).register(user("a"));
+    clock.advance(registrationMs);
+    const { attended, sweep } = sweeper(store, clock.now);
+    await sweep(() => clock.now() + 5_000);
+    clock.advance(4_999);
+    await sweep();
+    assert.equal(attended.length, 1);
+    clock.advance(1);
+    await sweep();
+    assert.equal(attended.length, 2);
+  });
+
+  it("keeps a user who registers while being attended, whatever attending asks for", async () => {
+    const clock = createTestClock();
+    await using store = await open(clock.now);
+    await createAgenda({ store, clock: clock.now }).register(user("a"));
+    clock.advance(registrationMs);
+    let count = 0;
+    const options = { store, clock: clock.now, holder: "p1", onFailed: () => {} };
+    const attend = async (): Promise<null> => {
+      count += 1;
+      // Another process, which remembers nothing of the first registration.
+      if (count === 1) await createAgenda({ store, clock: clock.now }).register(user("a"));
+      return null;
+    };
+    await sweepAgenda({ ...options, attend });
+    clock.advance(registrationMs);
+    await sweepAgenda({ ...options, attend });
+    assert.equal(count, 2);
+  });
+
+  it("looks again after a while at a user who could not be attended, and goes on with the others", async () => {
+    const clock = createTestClock();
+    await using store = await open(clock.now);
+    const agenda = createAgenda({ store, clock: clock.now });
+    await Promise.all(["a", "b", "c"].map(id => agenda.register(user(id))));
+    clock.advance(registrationMs);
+    const failures: string[] = [];
+    const attended: string[] = [];
+    const options = { store, clock: clock.now, holder: "p1" };
+    const sweep = (): Promise<unknown> =>
+      sweepAgenda({
+        ...options,
+        async attend({ userId }) {
+          if (userId === "b" && failures.length === 0) throw new Error("not now");
+          attended.push(userId);
+          return null;
+        },
+        onFailed: ({ userId }) => failures.push(userId),
+      });
+    assert.deepEqual(await sweep(), { attended: 2, failed: 1 });
+    clock.advance(sweepRetryMs);
+    assert.deepEqual(await sweep(), { attended: 1, failed: 0 });
+    assert.deepEqual([failures, attended.toSorted()], [["b"], ["a", "b", "c"]]);
+  });
+
+  it("leaves a shard to the process that sweeps it, until its lease is over", async () => {
+    const clock = createTestClock();
+    await using store = await open(clock.now);
+    await createAgenda({ store, clock: clock.now }).register(user("a"));
+    clock.advance(registrationMs);
+    await sweeper(store, clock.now, "p1").sweep(() => clock.now() + 1);
+    clock.advance(1);
+    const other = sweeper(store, clock.now, "p2");
+    await other.sweep();
+    assert.deepEqual(other.attended, []);
+    clock.advance(sweepLeaseMs);
+    await other.sweep();
+    assert.deepEqual(other.attended, ["a"]);
+  });
+
+  it("attends more users of one shard than one batch holds", async () => {
+    const clock = createTestClock();
+    await using store = await open(clock.now);
+    const agenda = createAgenda({ store, clock: clock.now });
+    const ids: string[] = [];
+    for (let n = 0; ids.length < 2 * sweepBatchMax + 1; n++) {
+      if (agendaShardOf(`u${n}`) === 7) ids.push(`u${n}`);
+    }
+    await Promise.all(ids.map(id => agenda.register(user(id))));
+    clock.advance(registrationMs);
+    const { attended, sweep } = sweeper(store, clock.now);
+    await sweep();
+    assert.deepEqual(attended.toSorted(), ids.toSorted());
+  });
+
+  it("lists every user of an organisation once, and of no other", async () => {
+    const clock = createTestClock();
+    await using store = await open(clock.now);
+    const agenda = createAgenda({ store, clock: clock.now });
+    const ids = Array.from({ length: 500 }, (_, n) => `u${n}`);
+    await Promise.all(ids.map(id => agenda.register(user(id))));
+    await agenda.register({ ...user("stranger"), organisationId: "p" });
+    assert.deepEqual((await usersOf(store)).toSorted(), ids.toSorted());
+  });
+
+  it("lists users who came in one and the same millisecond page by page", async () => {
+    const clock = createTestClock();
+    await using store = await open(clock.now);
+    const agenda = createAgenda({ store, clock: clock.now });
+    const ids: string[] = [];
+    for (let n = 0; ids.length < 2 * indexPageMax + 10; n++) {
+      if (agendaShardOf(`u${n}`) === 3) ids.push(`u${n}`);
+    }
+    await Promise.all(ids.slice(0, indexPageMax + 5).map(id => agenda.register(user(id))));
+    clock.advance(1);
+    await Promise.all(ids.slice(indexPageMax + 5).map(id => agenda.register(user(id))));
+    const found = await usersOf(store);
+    assert.equal(found.length, ids.length);
+    assert.deepEqual(found.toSorted(), ids.toSorted());
+  });
+});
