@@ -7,6 +7,7 @@
  */
 
 import type { Mail, Mailer } from "../../lib/ports/mailer.ts";
+import { webhookHeaders } from "../../lib/ports/webhook_signature.ts";
 import { type After, Deliveries, processTimer } from "./deliveries.ts";
 import { MailError } from "./mail_error.ts";
 import { checkMail } from "./mailbox.ts";
@@ -45,21 +46,14 @@ export function createWebhookMailer(options: WebhookMailerOptions): Mailer {
   const secret = parseWebhookSecret(options.secret);
   const { newId = () => crypto.randomUUID(), clock = Date.now, after = processTimer } = options;
   const deliveries = new Deliveries(after);
-  const key = crypto.subtle.importKey("raw", secret, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
   return {
     async send(mail) {
       checkMail(mail);
       const id = `msg_${newId()}`;
       const body = bodyOf(mail, clock());
       await deliveries.run(async signal => {
-        const timestamp = String(Math.floor(clock() / 1000));
-        const signature = await sign(await key, `${id}.${timestamp}.${body}`);
-        const headers = {
-          "content-type": "application/json",
-          "webhook-id": id,
-          "webhook-timestamp": timestamp,
-          "webhook-signature": `v1,${signature}`,
-        };
+        const timestamp = Math.floor(clock() / 1000);
+        const headers = await webhookHeaders(secret, { id, timestamp, body });
         await post(url, { method: "POST", headers, body, redirect: "manual", signal });
       });
     },
@@ -69,11 +63,6 @@ export function createWebhookMailer(options: WebhookMailerOptions): Mailer {
 function bodyOf({ to, kind, subject, text }: Mail, now: number): string {
   const timestamp = new Date(now).toISOString();
   return JSON.stringify({ type: `mail.${kind}`, timestamp, data: { to, kind, subject, text } });
-}
-
-async function sign(key: CryptoKey, text: string): Promise<string> {
-  const signature = await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(text));
-  return btoa(String.fromCharCode(...new Uint8Array(signature)));
 }
 
 async function post(url: string, init: RequestInit): Promise<void> {
