@@ -43,3 +43,15 @@ export { achievedAheadMsMax, type LeaderboardContext, leaderboardRoutes } from "
 export { includeMax, limitDefault, limitMax, userIdCharactersMax } from "./schema.ts";
 export { scoreTargets, type TargetQuery } from "./score_targets.ts";
 export { type Season, type SeasonSchedule, seasonAliases, seasonsMax } from "./season_settings.ts";
+export {
+  closesAt,
+  keptUntil,
+  listSeasons,
+  openSeason,
+  previousSeason,
+  requireOpen,
+  resolveSeason,
+  type Seasonal,
+  seasonById,
+  seasonOf,
+} from "./seasons.ts";
