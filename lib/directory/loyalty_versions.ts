@@ -32,8 +32,11 @@ export interface LoyaltyChange {
   readonly by: string;
   /** The version whose document this is, where an earlier one is brought back. */
   readonly rollbackOf?: number;
-  /** Throws where the change must not replace this version. @default every version may be replaced */
-  readonly admit?: (current: LoyaltyVersion | null) => void;
+  /**
+   * Throws where the change, whose document has this digest, must not replace this version.
+   * @default every version may be replaced
+   */
+  readonly admit?: (current: LoyaltyVersion | null, digest: string) => void;
 }
 
 /** What a change came to. */
@@ -102,7 +105,7 @@ export function createLoyaltyVersions({ store, clock }: LoyaltyVersionsOptions):
         reads,
         apply: kept => {
           const current = versionsOf(kept).at(-1) ?? null;
-          admit?.(current);
+          admit?.(current, digest);
           if (current?.digest === digest) {
             return { writes: [], answer: { version: current, isNew: false, isFirst: false } };
           }

@@ -6,6 +6,7 @@
 
 import { AppError } from "../errors/mod.ts";
 import { badJson } from "./json.ts";
+import { isAcceptedType } from "./media_type.ts";
 
 /** Largest body where the route names no bound, in bytes. */
 export const bodyBytesMaxDefault = 65_536;
@@ -33,7 +34,6 @@ export interface BodyLimits {
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
-const charsetShape = /;\s*charset\s*=\s*"?([^\s;"]+)/;
 
 /**
  * Reads a body as text; an absent or empty one is the empty string.
@@ -64,10 +64,7 @@ export async function readText(request: Request, limits: BodyLimits): Promise<st
 
 function requireMediaType(contentType: string, accepted: readonly string[]): void {
   if (contentType === "application/json") return;
-  const lower = contentType.toLowerCase();
-  const [type = ""] = lower.split(";", 1);
-  const charset = charsetShape.exec(lower)?.[1] ?? "utf-8";
-  if (!accepted.includes(type.trim()) || charset !== "utf-8") {
+  if (!isAcceptedType(contentType, accepted)) {
     const message = `Cannot read the body: its type must be ${accepted.join(" or ")} in UTF-8`;
     throw new AppError("unsupported_media_type", message, { headers: { accept: accepted.join(", ") } });
   }

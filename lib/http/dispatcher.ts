@@ -4,6 +4,7 @@ import { type Endpoint, familyFinder } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import { type FailureContext, failureReply, logFailure } from "./failure.ts";
 import type { ErrorFamily } from "./family.ts";
+import { problemFamily } from "./family_problem.ts";
 import { type HotTarget, HotTargets } from "./hot_targets.ts";
 import type { Meters } from "./metrics.ts";
 import { run, type Services } from "./pipeline.ts";
@@ -118,12 +119,13 @@ export class Dispatcher {
     const createResponse = info.createResponse ?? platformResponse;
     const head = exchange.request.method === "HEAD";
     const cacheable = !failed && endpoint?.route.cache === "public";
+    const jsonType = (endpoint?.family ?? problemFamily).successMediaType;
     try {
-      return respond(reply, { requestId, head, cacheable, extra }, createResponse);
+      return respond(reply, { requestId, head, cacheable, jsonType, extra }, createResponse);
     } catch (error) {
       // The handler gave a status, header or value that no Response can have.
       const failure = this.#fail(error, endpoint, exchange);
-      return respond(failure, { requestId, head, cacheable: false, extra }, createResponse);
+      return respond(failure, { requestId, head, cacheable: false, jsonType, extra }, createResponse);
     }
   }
 

@@ -1,5 +1,6 @@
 import type { ErrorFamily } from "./family.ts";
 import { identityFamily } from "./family_identity.ts";
+import { jsonApiFamily } from "./family_json_api.ts";
 import { problemFamily } from "./family_problem.ts";
 import type { Family } from "./route.ts";
 
@@ -7,4 +8,5 @@ import type { Family } from "./route.ts";
 export const families: Readonly<Record<Family, ErrorFamily>> = {
   identity: identityFamily,
   problem: problemFamily,
+  jsonApi: jsonApiFamily,
 };

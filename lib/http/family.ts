@@ -27,7 +27,10 @@ export interface Failure {
 
 /** How one family writes errors. */
 export interface ErrorFamily {
+  /** Of errors. */
   readonly mediaType: string;
+  /** Of the JSON that routes of the family answer when all is well. */
+  readonly successMediaType: string;
   /** Name of the schema in the OpenAPI document. */
   readonly schemaName: string;
   /** JSON Schema of the body. */

@@ -21,6 +21,7 @@ const actions: Partial<Readonly<Record<ErrorCode, Action>>> = {
  */
 export const identityFamily: ErrorFamily = {
   mediaType: "application/json",
+  successMediaType: "application/json",
   schemaName: "IdentityError",
   schema: {
     type: "object",

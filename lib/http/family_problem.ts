@@ -10,6 +10,7 @@ const quotaExceeded = "https://iana.org/assignments/http-problem-types#quota-exc
  */
 export const problemFamily: ErrorFamily = {
   mediaType: "application/problem+json",
+  successMediaType: "application/json",
   schemaName: "Problem",
   schema: {
     type: "object",

@@ -7,6 +7,14 @@
 export { bodyBytesMaxDefault, bodyMsMaxDefault, systemTimer, type Timer } from "./body.ts";
 export { chain } from "./chain.ts";
 export { type CorsOptions, corsRequestHeaders, corsResponseHeaders } from "./cors.ts";
+export {
+  admitChange,
+  type ChangeOptions,
+  isNotModified,
+  matchesTag,
+  preconditionCharsMax,
+  versionTag,
+} from "./etag.ts";
 export { createHandler, type HandlerOptions } from "./handler.ts";
 export { hotTargetCharsMax, hotTargetsMax } from "./hot_targets.ts";
 export { jsonDepthMax, parseJson } from "./json.ts";
@@ -19,6 +27,7 @@ export {
   logLevels,
   silentLogger,
 } from "./logger.ts";
+export { jsonApiMediaType } from "./media_type.ts";
 export { type EnvelopeOptions, empty, envelope, identityEnvelope, json, text } from "./replies.ts";
 export { requestIds } from "./request_id.ts";
 export * from "./route.ts";

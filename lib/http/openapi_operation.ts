@@ -41,14 +41,18 @@ function parameters(
 
 function requestBody({ route, body }: Endpoint, book: SchemaBook): Json {
   if (body === null) return {};
-  const schema = book.convert(body.schema, componentName(route.operation, "body"), "input");
+  const schema = book.convert(
+    route.body?.described ?? body.schema,
+    componentName(route.operation, "body"),
+    "input",
+  );
   return {
     required: !body.optional,
     content: Object.fromEntries(body.mediaTypes.map(type => [type, { schema }])),
   };
 }
 
-function successes({ route, limit }: Endpoint, book: SchemaBook): Json {
+function successes({ route, limit, family }: Endpoint, book: SchemaBook): Json {
   const headers = {
     "X-Request-Id": { $ref: "#/components/headers/RequestId" },
     ...(limit === null
@@ -61,7 +65,7 @@ function successes({ route, limit }: Endpoint, book: SchemaBook): Json {
   const entries = Object.entries(route.responses).map(([status, { description, schema }]) => {
     if (schema === undefined) return [status, { description, headers }];
     const converted = book.convert(schema, componentName(route.operation, `answer${status}`), "output");
-    return [status, { description, headers, content: { "application/json": { schema: converted } } }];
+    return [status, { description, headers, content: { [family.successMediaType]: { schema: converted } } }];
   });
   return Object.fromEntries(entries);
 }

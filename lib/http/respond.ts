@@ -14,6 +14,8 @@ export interface Envelope {
   readonly head: boolean;
   /** Whether the reply may carry its own `Cache-Control`; otherwise it is `no-store`. */
   readonly cacheable: boolean;
+  /** Media type of JSON whose reply names none. */
+  readonly jsonType: string;
   /** Fields of the platform, such as CORS and rate limits. */
   readonly extra: Readonly<Record<string, string>> | null;
 }
@@ -39,7 +41,7 @@ export function respond(reply: Reply, envelope: Envelope, create: ResponseFactor
     "x-request-id": envelope.requestId,
     "x-content-type-options": "nosniff",
   };
-  if (body !== null) headers["content-type"] = typeOf(reply);
+  if (body !== null) headers["content-type"] = typeOf(reply, envelope.jsonType);
   if (!envelope.cacheable) headers["cache-control"] = "no-store";
   for (const name in reply.headers) {
     const value = reply.headers[name];
@@ -63,7 +65,7 @@ function bodyOf(reply: Reply): string | ReadableStream<Uint8Array> | null {
   return reply.text ?? reply.body ?? null;
 }
 
-function typeOf(reply: Reply): string {
-  if (reply.json !== undefined) return "application/json";
+function typeOf(reply: Reply, jsonType: string): string {
+  if (reply.json !== undefined) return jsonType;
   return reply.text === undefined ? "application/octet-stream" : "text/plain; charset=utf-8";
 }

@@ -38,7 +38,7 @@ export type Handler = (request: Request, info?: ClientInfo) => Promise<Response>
 /** What a route answers. At most one of `json`, `text` and `body`. */
 export interface Reply {
   readonly status: number;
-  /** Sent as `application/json` unless `headers` names another type. */
+  /** Sent as its family's type for JSON unless `headers` names another. */
   readonly json?: unknown;
   readonly text?: string;
   readonly body?: ReadableStream<Uint8Array>;
@@ -79,6 +79,8 @@ export interface BodySpec<B extends GenericSchema> {
   readonly maxBytes?: number;
   /** Accepted media types beside `application/json`. @default [] */
   readonly mediaTypes?: readonly string[];
+  /** What the OpenAPI document tells of the body, where the handler checks it beyond `schema`. @default schema */
+  readonly described?: GenericSchema;
 }
 
 /** A documented answer. */
@@ -145,7 +147,7 @@ export function route<
 }
 
 /** How an area renders its errors: one place per response family. */
-export type Family = "identity" | "problem";
+export type Family = "identity" | "problem" | "jsonApi";
 
 /** A set of routes that can be mounted alone or together with others. */
 export interface Area {

@@ -18,6 +18,7 @@ export function errorCode(answer: Answer, family: FamilyName): string {
     assertFields(json.data.fields);
     return json.data.code;
   }
+  if (family === "jsonApi") return jsonApiCode(answer);
   assert.equal(headers.get("content-type"), "application/problem+json");
   for (const name of ["type", "title", "detail", "instance", "code", "message", "requestId"]) {
     assert.equal(typeof json[name], "string", name);
@@ -27,6 +28,20 @@ export function errorCode(answer: Answer, family: FamilyName): string {
   assert.equal(json.message, json.detail);
   assertFields(json.errors);
   return json.code;
+}
+
+function jsonApiCode({ json, status, headers }: Answer): string {
+  assert.equal(headers.get("content-type"), "application/vnd.api+json");
+  assert.ok(Array.isArray(json.errors) && json.errors.length > 0);
+  const [{ code }] = json.errors;
+  for (const { id, title, detail, source = {}, ...error } of json.errors) {
+    assert.equal(id, headers.get("x-request-id"));
+    assert.deepEqual([error.status, error.code], [String(status), code]);
+    assert.deepEqual([typeof title, typeof detail], ["string", "string"]);
+    const named = Object.keys(source);
+    assert.ok(named.length <= 1 && ["pointer", "parameter", "header"].includes(named[0] ?? "pointer"));
+  }
+  return code;
 }
 
 function assertFields(fields: unknown): void {

@@ -8,7 +8,7 @@ import { type Answer, ids, type TestPlatform, testSecret } from "../support/plat
 import { BoardWriter } from "./_boards.ts";
 
 /** The error shape of an operation. */
-export type FamilyName = "identity" | "problem";
+export type FamilyName = "identity" | "problem" | "jsonApi";
 
 /** One operation. */
 export interface Operation {
@@ -58,7 +58,7 @@ function operation(path: string, method: string, described: DescribedOperation):
     id: described.operationId,
     method: method.toUpperCase(),
     path,
-    family: JSON.stringify(described.responses["500"]).includes("IdentityError") ? "identity" : "problem",
+    family: familyOf(described),
     statuses: new Set(Object.keys(described.responses).map(Number)),
     scheme: schemes[0] ?? null,
     requires: described.security.flatMap(entry => Object.values(entry)).flat(),
@@ -68,7 +68,14 @@ function operation(path: string, method: string, described: DescribedOperation):
   };
 }
 
+function familyOf({ responses }: DescribedOperation): FamilyName {
+  const described = JSON.stringify(responses["500"]);
+  if (described.includes("IdentityError")) return "identity";
+  return described.includes("JsonApiErrors") ? "jsonApi" : "problem";
+}
+
 const commonParams: Readonly<Record<string, string>> = {
+  spaceId: ids.space,
   projectId: ids.project,
   eventId: ids.event,
   leaderboardId: "overall",
@@ -76,6 +83,17 @@ const commonParams: Readonly<Record<string, string>> = {
 };
 const selector = { projectId: ids.project, strategy: "simplified" };
 const managed = { projectId: ids.project, strategy: "email", provider: "managedPool" };
+const configuration = {
+  metrics: [{ id: "points", title: "Points", defaultValue: 1 }],
+  actions: [{ name: "prediction", clientReportable: true }],
+  rules: [
+    {
+      id: "point",
+      trigger: { action: "prediction" },
+      effects: [{ type: "metric", metricId: "points", metricQuantity: 3 }],
+    },
+  ],
+};
 const hosted = { ...managed, provider: "hostedIdp" };
 const deviceId = "0123abcd-0000-4000-8000-00000000000d";
 const password = "correct horse battery";
@@ -205,7 +223,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
     ["unlockUser", [{ params: { userId: operated.userId }, query: { address: "192.0.2.7" } }]],
     ["deleteUser", [{ params: { userId: operated.userId } }]],
     ["checkEventLocation", [{}, { params: { eventId: "current" } }]],
-    ["listProjectLeaderboard", [{ query: list }]],
+    ["listProjectLeaderboard", [{ query: list }, { params: fed, query: { around: "kept" } }]],
     ["listEventLeaderboard", [{ params: round, query: list }]],
     ["getProjectLeaderboardEntry", [{ params: { ...fed, userId: "kept" } }]],
     ["getEventLeaderboardEntry", [{ params: { ...round, userId: "kept" } }]],
@@ -213,6 +231,21 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
     ["putEventLeaderboardEntry", [{ params: round, body: score }]],
     ["deleteProjectLeaderboardEntry", [{ params: fed }]],
     ["deleteEventLeaderboardEntry", [{ params: round }]],
+    ["listHiddenUsers", [{}]],
+    ["hideUser", [{}]],
+    ["showUser", [{}]],
+    ["getLoyaltyVersion", [{ params: { version: "1" } }]],
+    [
+      "putLoyaltyConfiguration",
+      [
+        { body: configuration, headers: { "if-match": "*" } },
+        {
+          body: { data: { type: "loyalty_configurations", id: ids.space, attributes: configuration } },
+          headers: { "if-match": "*" },
+        },
+      ],
+    ],
+    ["rollBackLoyaltyConfiguration", [{ body: { version: 1 } }]],
     ["listLoyaltyHistory", [{ query: { from: "0", to: "2000000000" } }]],
     [
       "reportAction",

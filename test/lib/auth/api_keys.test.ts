@@ -82,13 +82,15 @@ describe("a new API key", () => {
     await assert.rejects(apiKeys.create({ ...wanted, name: "x".repeat(apiKeyNameCharsMax + 1) }), RangeError);
     assert.ok(await apiKeys.create({ ...wanted, name: "x".repeat(apiKeyNameCharsMax) }));
   });
-  it("knows five permissions", () => {
+  it("knows seven permissions", () => {
     assert.deepEqual(permissions, [
       "actions:write",
       "users:read",
       "users:write",
       "rewards:write",
       "users:export",
+      "config:read",
+      "config:write",
     ]);
     assert.ok(permissions.every(isPermission));
     assert.equal(isPermission("users:*"), false);
