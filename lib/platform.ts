@@ -24,12 +24,7 @@ import {
   systemClock,
   systemRandom,
 } from "./auth/mod.ts";
-import {
-  createDirectory,
-  createLoyaltyVersions,
-  type Directory,
-  type LoyaltyVersions,
-} from "./directory/mod.ts";
+import { createDirectory, type Directory } from "./directory/mod.ts";
 import {
   type Area,
   createHandler,
@@ -77,13 +72,7 @@ import {
   scoreTargets,
 } from "./leaderboards/mod.ts";
 import { createLocation, type Location, locationRoutes } from "./location/mod.ts";
-import {
-  createLoyalty,
-  type Loyalty,
-  type LoyaltyControlContext,
-  loyaltyControlRoutes,
-  loyaltyRoutes,
-} from "./loyalty/mod.ts";
+import { createLoyalty, type Loyalty, loyaltyRoutes } from "./loyalty/mod.ts";
 import type { GeoReader } from "./ports/geo_reader.ts";
 import type { Mailer } from "./ports/mailer.ts";
 import type { PasswordKernels } from "./ports/password_kernels.ts";
@@ -158,14 +147,7 @@ export interface IdentityOptions {
 }
 
 /** The areas of a platform; each can be mounted alone. */
-export type AreaName =
-  | "identity"
-  | "location"
-  | "spaceTokens"
-  | "leaderboards"
-  | "loyalty"
-  | "control"
-  | "keys";
+export type AreaName = "identity" | "location" | "spaceTokens" | "leaderboards" | "loyalty" | "keys";
 
 /** A platform. */
 export interface Platform {
@@ -180,8 +162,6 @@ export interface Platform {
   readonly keyRing: KeyRing;
   readonly location: Location;
   readonly loyalty: Loyalty;
-  /** The loyalty configurations of spaces with their history. */
-  readonly loyaltyVersions: LoyaltyVersions;
   readonly sessions: Sessions;
   /** Tells services that verify users' tokens by themselves which sessions are over. */
   readonly sessionGuard: SessionGuard;
@@ -241,7 +221,6 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     keyRing,
     location: parts.location,
     loyalty: parts.loyalty,
-    loyaltyVersions: parts.loyaltyVersions,
     sessions: parts.sessions,
     sessionGuard: parts.sessionGuard,
     spaceTokens: parts.spaceTokens,
@@ -270,7 +249,6 @@ interface Parts extends ExchangeContext {
   readonly keyRing: KeyRing;
   readonly location: Location;
   readonly loyalty: Loyalty;
-  readonly loyaltyVersions: LoyaltyVersions;
 }
 
 function createParts(
@@ -289,7 +267,6 @@ function createParts(
   };
   const tokens = createTokens({ ring: keyRing, clock, random });
   const users = createUsers(store);
-  const loyaltyVersions = createLoyaltyVersions({ store, clock });
   const loyalty = createLoyalty({ store, directory, clock, feed });
   const sessions = createSessions({
     store,
@@ -329,7 +306,6 @@ function createParts(
     spaceTokens: createSpaceTokens({ tokens, publicUrl }),
     location: createLocation({ directory, ...(geo === undefined ? {} : { geo }) }),
     loyalty,
-    loyaltyVersions,
   };
 }
 
@@ -366,15 +342,6 @@ function abuseControls({ secret, identity, http, logger = silentLogger }: Platfo
   return createAbuse({ limiter: http.limiter, secret, logger, limits });
 }
 
-function controlContext({ directory, apiKeys, loyaltyVersions }: Parts): LoyaltyControlContext {
-  return {
-    directory,
-    versions: loyaltyVersions,
-    configReader: apiKeyGuard({ apiKeys, permission: "config:read" }),
-    configWriter: apiKeyGuard({ apiKeys, permission: "config:write" }),
-  };
-}
-
 function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
   const { store, directory, clock, apiKeys, loyalty, keyRing } = parts;
   const userGuards = {
@@ -407,7 +374,6 @@ function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
     spaceTokens: { name: "space-tokens", family: "problem", routes: [tokenExchangeRoute(parts)] },
     leaderboards: { name: "leaderboards", family: "problem", routes: leaderboards },
     loyalty: { name: "loyalty", family: "problem", routes: loyaltyRoutes({ directory, loyalty, ...guards }) },
-    control: { name: "control", family: "jsonApi", routes: loyaltyControlRoutes(controlContext(parts)) },
     keys: jwksArea({ ring: keyRing }),
   };
 }

@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { RankedUser } from "./board.ts";
+import type { RankedUser } from "./ranks.ts";
 
 /** What a board shows of a user besides the place. */
 export interface ShownProfile {

@@ -11,7 +11,7 @@
 
 import type { ScoreUpdate } from "../ports/score_feed.ts";
 import type { Store, Write } from "../storage/mod.ts";
-import { boardKey, stored } from "./board.ts";
+import { boardKey, stored } from "./place.ts";
 import { targetBoard } from "./score_targets.ts";
 
 /** Most writes that one commit to a board carries. */

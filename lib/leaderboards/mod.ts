@@ -1,20 +1,18 @@
 /**
- * Leaderboards of projects and events: exact competition ranks in the order in which scores were reached.
+ * Leaderboards of projects and events: exact ranks in the order in which scores were reached, over one or many shards.
  *
  * @module
  */
 
-export { type BoardAddress, boardPartition, shardOf } from "./address.ts";
+export { type BoardAddress, boardPartition } from "./address.ts";
+export { type AroundQuery, aroundAttemptsMax, readAround } from "./around.ts";
 export {
-  type Board,
-  type BoardPath,
-  findBoard,
-  type RankedUser,
-  type Ranking,
-  type RankingQuery,
-  readPlace,
-  readRanking,
-} from "./board.ts";
+  entryText,
+  listText,
+  type ReadContext,
+  readableBoard,
+} from "./board_answers.ts";
+export type { BoardChange, EntryRemoval, ScoreEntry } from "./board_change.ts";
 export {
   type BoardDeclaration,
   type BoardOperator,
@@ -39,8 +37,23 @@ export {
   feedBatchMax,
   feedWaitingMax,
 } from "./feeder.ts";
-export { achievedAheadMsMax, type LeaderboardContext, leaderboardRoutes } from "./routes.ts";
+export { type Board, type BoardPath, findBoard, type SeasonQuery } from "./find_board.ts";
+export { guardedAttemptsMax, usersPerDecisionMax } from "./guarded_scores.ts";
+export type { HiddenUserContext } from "./hidden_user_routes.ts";
+export {
+  createHiddenUsers,
+  type HiddenUser,
+  type HiddenUsers,
+  hiddenUsersAgeMsMax,
+  hiddenUsersMax,
+  hiddenUsersProjectsMax,
+} from "./hidden_users.ts";
+export { type BoardPlace, placeOf } from "./place.ts";
+export { type Place, type Ranking, type RankingQuery, readPlace, readRanking } from "./ranking.ts";
+export type { RankedUser } from "./ranks.ts";
+export { type LeaderboardContext, leaderboardRoutes } from "./routes.ts";
 export { includeMax, limitDefault, limitMax, userIdCharactersMax } from "./schema.ts";
+export { changesPerCommitMax, scoreBatch } from "./score_batch.ts";
 export { scoreTargets, type TargetQuery } from "./score_targets.ts";
 export { type Season, type SeasonSchedule, seasonAliases, seasonsMax } from "./season_settings.ts";
 export {
@@ -55,3 +68,5 @@ export {
   seasonById,
   seasonOf,
 } from "./seasons.ts";
+export { shardOf } from "./shard_of.ts";
+export { achievedAheadMsMax, type WriteContext } from "./write_routes.ts";

@@ -5,6 +5,7 @@ import { isUuid } from "../auth/mod.ts";
 import { eventAliases } from "../directory/mod.ts";
 import { isTime } from "./_time.ts";
 import { BoardIdSchema, type BoardOperator, BoardOperatorSchema, scoreMax } from "./board_settings.ts";
+import { SeasonIdSchema } from "./season_settings.ts";
 
 /** Most entries that a list shows, besides the included users. */
 export const limitMax = 100;
@@ -38,10 +39,32 @@ export interface BoardParams {
 export interface EntryParams extends BoardParams {
   readonly userId: string;
 }
+/** Path parameters of a project. */
+export interface ProjectParams {
+  readonly projectId: string;
+}
+/** Path parameters of a user of a project. */
+export interface ProjectUserParams extends ProjectParams {
+  readonly userId: string;
+}
+/** Where a set of routes is mounted. */
+export interface RoutePlace {
+  readonly path: `/${string}`;
+  readonly of: "Project" | "Event";
+  readonly board: v.GenericSchema<unknown, BoardParams>;
+  readonly entry: v.GenericSchema<unknown, EntryParams>;
+}
+/** What a request for an entry asks for. */
+export interface EntryQuery {
+  /** Id of a season, `current` or `previous`. */
+  readonly season?: string;
+}
 /** What a list request asks for. */
-export interface ListQuery {
+export interface ListQuery extends EntryQuery {
   readonly limit: number;
   readonly include: readonly string[];
+  /** The user around whom the list is, instead of the leaders. */
+  readonly around?: string;
 }
 /** A score as a backend writes it. */
 export interface ScoreBody {
@@ -76,8 +99,23 @@ export const EventEntryParams: v.GenericSchema<unknown, EntryParams> = v.object(
   userId,
 });
 
+/** Checks the path of a project. */
+export const ProjectParamsSchema: v.GenericSchema<unknown, ProjectParams> = v.object({ projectId });
+/** Checks the path of a user of a project. */
+export const ProjectUserParamsSchema: v.GenericSchema<unknown, ProjectUserParams> = v.object({
+  projectId,
+  userId,
+});
+
+const season = v.exactOptional(SeasonIdSchema);
+
+/** Checks the query of an entry. */
+export const EntryQuerySchema: v.GenericSchema<unknown, EntryQuery> = v.object({ season });
+
 /** Checks the query of a list. */
 export const ListQuerySchema: v.GenericSchema<unknown, ListQuery> = v.object({
+  season,
+  around: v.exactOptional(userId),
   limit: v.optional(
     v.pipe(
       v.string(),
@@ -112,4 +150,21 @@ export const EntrySchema: v.GenericSchema = v.object({
   score: v.number(),
   userId: v.string(),
   publicProfile: v.object({ username: v.string() }),
+});
+
+const metaEntries = {
+  rankStyle: v.picklist(["competition", "dense", "ordinal"]),
+  /** Only on boards with seasons; times as in RFC 3339, the end exclusive. */
+  season: v.exactOptional(v.object({ id: v.string(), startsAt: v.string(), endsAt: v.string() })),
+};
+/** What a list tells of its board. */
+export const ListMetaSchema: v.GenericSchema = v.object(metaEntries);
+/** The answer with one entry; `percentile` is the share of entries that rank there or below, in percent. */
+export const OneSchema: v.GenericSchema = v.object({
+  data: EntrySchema,
+  meta: v.object({
+    totalCount: v.pipe(v.number(), v.integer()),
+    percentile: v.pipe(v.number(), v.minValue(0), v.maxValue(100)),
+    ...metaEntries,
+  }),
 });

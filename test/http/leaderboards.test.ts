@@ -39,14 +39,17 @@ describeOnStores("reading a leaderboard", open => {
       await writer.put(goals, `u${index}`, { score: 1_000 - index });
   };
 
-  it("answers exactly the members of the specification, on all four paths", async () => {
+  it("answers the members of the specification beside what it tells of the board, on all four paths", async () => {
     const fan = await world.fan('Zoë "😀" \\');
     for (const board of [goals, `${event}/overall`]) {
       await writer.put(board, fan.userId, { score: 1.5 });
       const entry = { rank: 1, score: 1.5, userId: fan.userId, publicProfile: { username: 'Zoë "😀" \\' } };
       for (const [path, body] of [
-        [board, { data: [entry], totalCount: 1 }],
-        [entryPath(board, fan.userId), { data: entry }],
+        [board, { data: [entry], totalCount: 1, meta: { rankStyle: "competition" } }],
+        [
+          entryPath(board, fan.userId),
+          { data: entry, meta: { totalCount: 1, percentile: 100, rankStyle: "competition" } },
+        ],
       ] as const) {
         const { status, json, headers } = await world.call(path);
         assert.equal(status, 200);
@@ -58,7 +61,11 @@ describeOnStores("reading a leaderboard", open => {
   });
 
   it("answers an empty board as an empty list", async () => {
-    assert.deepEqual((await world.call(goals)).json, { data: [], totalCount: 0 });
+    assert.deepEqual((await world.call(goals)).json, {
+      data: [],
+      totalCount: 0,
+      meta: { rankStyle: "competition" },
+    });
   });
 
   it("shows as many leaders as asked for, 1 to 100, and 10 unless asked", async () => {

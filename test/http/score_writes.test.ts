@@ -32,7 +32,10 @@ describeOnStores("writing a score", open => {
   it("answers the entry after the write, uncached", async () => {
     const { status, json, headers } = await writer.try(goals, "u", { score: 3 });
     assert.equal(status, 200);
-    assert.deepEqual(json, { data: { rank: 1, score: 3, userId: "u", publicProfile: { username: "" } } });
+    assert.deepEqual(json, {
+      data: { rank: 1, score: 3, userId: "u", publicProfile: { username: "" } },
+      meta: { totalCount: 1, percentile: 100, rankStyle: "competition" },
+    });
     assert.equal(headers.get("cache-control"), "no-store");
     assert.equal(headers.get("content-type"), "application/json");
   });

@@ -1,0 +1,106 @@
+/**
+ * What readers of boards are answered, as JSON text.
+ *
+ * @module
+ */
+
+import type { ApiKeyPrincipal, Clock } from "../auth/mod.ts";
+import type { Directory } from "../directory/mod.ts";
+import { AppError } from "../errors/mod.ts";
+import { chain, type Guard, type GuardInput } from "../http/mod.ts";
+import type { Store } from "../storage/mod.ts";
+import { readAround } from "./around.ts";
+import { entriesJson, entryJson, type ShownProfile } from "./entry_json.ts";
+import { type Board, findBoard } from "./find_board.ts";
+import type { HiddenUsers } from "./hidden_users.ts";
+import { type Ranking, readPlace, readRanking } from "./ranking.ts";
+import type { BoardParams, ListQuery } from "./schema.ts";
+
+/** What reading boards works with. */
+export interface ReadContext {
+  readonly store: Store;
+  readonly directory: Directory;
+  readonly clock: Clock;
+  readonly hiddenUsers: Pick<HiddenUsers, "of">;
+  /** What boards show of users, one profile per user id, in order. */
+  readonly publicProfiles: (
+    projectId: string,
+    userIds: readonly string[],
+  ) => readonly ShownProfile[] | Promise<readonly ShownProfile[]>;
+  /** Demands an API key; whoever holds one of the project's organisation sees its hidden boards. */
+  readonly keyHolder: Guard<ApiKeyPrincipal>;
+}
+
+/**
+ * The board that a request asks for, if whoever sent it may see it.
+ *
+ * @throws {AppError} those of `findBoard`; `not_found` also for a hidden board and no API key of its organisation;
+ *   `invalid_api_key` where a key is given and it is not valid.
+ */
+export function readableBoard(
+  context: ReadContext,
+  params: BoardParams,
+  asked: { readonly season?: string | undefined; readonly request: Request },
+): Board | Promise<Board> {
+  const { projectId, eventId = null, leaderboardId } = params;
+  const when = { now: context.clock(), season: asked.season };
+  return chain(findBoard(context.directory, { projectId, eventId, leaderboardId }, when), board =>
+    board.declaration.visibility === "public" ? board : admitted(context, board, asked.request),
+  );
+}
+
+async function admitted({ keyHolder }: ReadContext, board: Board, request: Request): Promise<Board> {
+  if (request.headers.get("x-api-key") !== null) {
+    const input: GuardInput = { request, info: {}, params: {}, query: {} };
+    const { organisationId } = await keyHolder.authenticate(input);
+    if (organisationId === board.project.organisationId) return board;
+  }
+  throw new AppError("not_found", "Cannot find the leaderboard");
+}
+
+/**
+ * The body of a list.
+ *
+ * @throws {AppError} `not_found` where the list is to be around a user who has no entry.
+ */
+export async function listText(context: ReadContext, board: Board, query: ListQuery): Promise<string> {
+  const known = context.hiddenUsers.of(board.project.id);
+  const hidden = known instanceof Promise ? await known : known;
+  const { users, totalCount } = await readList(context, board, { ...query, hidden });
+  const profiles = context.publicProfiles(
+    board.project.id,
+    users.map(({ userId }) => userId),
+  );
+  const shown = profiles instanceof Promise ? await profiles : profiles;
+  return `{"data":[${entriesJson(users, shown)}],"totalCount":${totalCount},"meta":{${board.meta}}}`;
+}
+
+async function readList(
+  { store }: ReadContext,
+  { place }: Board,
+  query: ListQuery & { readonly hidden: ReadonlySet<string> },
+): Promise<Ranking> {
+  const { around, include, limit, hidden } = query;
+  if (around === undefined) return await readRanking(store, place, { limit, include, hidden });
+  const part = await readAround(store, place, { userId: around, limit, hidden });
+  if (part === null) throw noEntry();
+  return part;
+}
+
+/**
+ * The body of one user's entry.
+ *
+ * @throws {AppError} `not_found` where the user has none.
+ */
+export async function entryText(context: ReadContext, board: Board, userId: string): Promise<string> {
+  const found = await readPlace(context.store, board.place, userId);
+  if (found === null) throw noEntry();
+  const { user, totalCount, percentile } = found;
+  const [profile = { username: "" }] = await context.publicProfiles(board.project.id, [userId]);
+  const meta = `"totalCount":${totalCount},"percentile":${percentile},${board.meta}`;
+  return `{"data":${entryJson(user, profile)},"meta":{${meta}}}`;
+}
+
+function noEntry(): AppError {
+  return new AppError("not_found", "Cannot find an entry of this user on the leaderboard");
+}

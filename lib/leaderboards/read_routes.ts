@@ -1,0 +1,95 @@
+/**
+ * The routes that read boards: the four of the specification.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { type AnyRoute, chain, open, type Reply, route } from "../http/mod.ts";
+import { entryText, listText, type ReadContext, readableBoard } from "./board_answers.ts";
+import type { Board } from "./find_board.ts";
+import {
+  type BoardParams,
+  type EntryParams,
+  type EntryQuery,
+  EntryQuerySchema,
+  EntrySchema,
+  ListMetaSchema,
+  type ListQuery,
+  ListQuerySchema,
+  OneSchema,
+  type RoutePlace,
+} from "./schema.ts";
+
+const jsonHeaders = { "content-type": "application/json" };
+const shared = { ...jsonHeaders, "cache-control": "public, max-age=1" };
+const unshared = { ...jsonHeaders, "cache-control": "no-store" };
+const ListSchema = v.object({
+  data: v.array(EntrySchema),
+  totalCount: v.pipe(v.number(), v.integer()),
+  meta: ListMetaSchema,
+});
+
+/** Builds the routes that read the boards of projects, or those of events. */
+export function readRoutes(context: ReadContext, { path, of, board, entry }: RoutePlace): AnyRoute[] {
+  const scope = of.toLowerCase();
+  const common = {
+    method: "GET",
+    auth: open,
+    cache: "public",
+    errors: ["not_found", "validation_failed", "invalid_api_key", "busy"],
+  } as const;
+  return [
+    route({
+      ...common,
+      path,
+      operation: `list${of}Leaderboard`,
+      summary:
+        `List the leading users of a leaderboard of the ${scope} and the included users, or the users around one. ` +
+        "A hidden leaderboard is shown to an API key of its organisation alone",
+      params: board,
+      query: ListQuerySchema,
+      responses: { 200: { description: "The entries in order", schema: ListSchema } },
+      handle: ({ request, params, query }) => list(context, { request, params, query }),
+    }),
+    route({
+      ...common,
+      path: `${path}/users/:userId`,
+      operation: `get${of}LeaderboardEntry`,
+      summary: `Get one user's entry on a leaderboard of the ${scope}`,
+      params: entry,
+      query: EntryQuerySchema,
+      responses: { 200: { description: "The entry", schema: OneSchema } },
+      handle: ({ request, params, query }) => show(context, { request, params, query }),
+    }),
+  ];
+}
+
+interface Asked<P, Q> {
+  readonly request: Request;
+  readonly params: P;
+  readonly query: Q;
+}
+
+function list(
+  context: ReadContext,
+  { request, params, query }: Asked<BoardParams, ListQuery>,
+): Promise<Reply> | Reply {
+  return chain(readableBoard(context, params, { request, season: query.season }), async board => ({
+    status: 200,
+    text: await listText(context, board, query),
+    headers: headersOf(board),
+  }));
+}
+
+async function show(
+  context: ReadContext,
+  { request, params, query }: Asked<EntryParams, EntryQuery>,
+): Promise<Reply> {
+  const board = await readableBoard(context, params, { request, season: query.season });
+  return { status: 200, text: await entryText(context, board, params.userId), headers: headersOf(board) };
+}
+
+function headersOf({ declaration }: Board): Readonly<Record<string, string>> {
+  return declaration.visibility === "public" ? shared : unshared;
+}
