@@ -1,0 +1,69 @@
+/**
+ * How much of a user's history each webhook has been told.
+ *
+ * The history is the queue: a webhook has a cursor in it, kept in a record of the user's partition, so that nothing needs to
+ * be stored twice. A webhook begins with the first change that is decided while it is configured.
+ *
+ * @module
+ */
+
+import type { ReadRecord, Stored, Write } from "../../storage/mod.ts";
+import type { Webhook } from "../config.ts";
+
+/** How far one webhook is. */
+export interface WebhookProgress {
+  /** Unix ms; nothing before it is sent. */
+  readonly from: number;
+  /** Id of the last history entry that was dealt with; null: none yet. */
+  readonly cursor: string | null;
+  /** Number of history records, as the state counts them, that are dealt with. */
+  readonly records: number;
+}
+
+/** By the webhook's id. */
+export type AllProgress = Readonly<Record<string, WebhookProgress>>;
+
+const key = "webhooks";
+
+/** Reads the progress of a user's webhooks. */
+export const readProgress: ReadRecord = { type: "record", key };
+
+/** What is stored of it. */
+export function parseProgress(stored: Stored | null): AllProgress {
+  return stored === null ? {} : (JSON.parse(stored.value) as AllProgress);
+}
+
+/** Keeps the progress. */
+export function putProgress(progress: AllProgress): Write {
+  return { type: "put", key, value: JSON.stringify(progress) };
+}
+
+/** Where a decision stands. */
+export interface ProgressStart {
+  /** Unix ms. */
+  readonly now: number;
+  /** Number of history records before the decision. */
+  readonly records: number;
+}
+
+/**
+ * What a decision has to write so that webhooks new to the user begin with it, and those that are configured no more are
+ * forgotten: nothing where all are known already.
+ */
+export function beginProgress(
+  webhooks: readonly Webhook[],
+  stored: AllProgress,
+  { now, records }: ProgressStart,
+): readonly Write[] {
+  const ids = webhooks.map(({ id }) => id);
+  const isKnown =
+    ids.every(id => Object.hasOwn(stored, id)) && Object.keys(stored).every(id => ids.includes(id));
+  if (isKnown) return [];
+  const fresh: WebhookProgress = { from: now, cursor: null, records };
+  return [putProgress(Object.fromEntries(ids.map(id => [id, progressOf(stored, id) ?? fresh])))];
+}
+
+/** The progress of one webhook, if it has any. */
+export function progressOf(all: AllProgress, id: string): WebhookProgress | undefined {
+  return Object.hasOwn(all, id) ? all[id] : undefined;
+}

@@ -1,0 +1,49 @@
+/** A store whose process dies at a chosen moment: before an operation, or after it took effect and before it was answered. */
+
+import { AppError } from "../../lib/errors/mod.ts";
+import type { Store } from "../../lib/storage/mod.ts";
+
+/** When the process dies. */
+export interface Death {
+  /** At which commit or read, counted from 0 over both. */
+  readonly at: number;
+  readonly when: "before" | "after";
+}
+
+/** A store that stops working for good at its death. */
+export interface DyingStore extends Store {
+  /** Commits and reads that were begun. */
+  readonly operations: number;
+  readonly isDead: boolean;
+}
+
+/** Wraps a store. The wrapped one lives on, as a database does when a process that uses it dies. */
+export function createDyingStore(store: Store, death: Death): DyingStore {
+  let operations = 0;
+  let isDead = false;
+  async function run<T>(operation: () => Promise<T>): Promise<T> {
+    const isLast = operations++ === death.at;
+    if (isDead || (isLast && death.when === "before")) throw died();
+    const result = await operation();
+    // What was under way when the process died may have taken effect, but nobody learns of it.
+    if (isDead || isLast) throw died();
+    return result;
+  }
+  function died(): AppError {
+    isDead = true;
+    return new AppError("storage_unavailable", "Cannot go on: the process has died");
+  }
+  return {
+    traits: store.traits,
+    read: (partition, queries) => run(() => store.read(partition, queries)),
+    commit: (partition, batch) => run(() => store.commit(partition, batch)),
+    ping: () => store.ping(),
+    [Symbol.asyncDispose]: async () => {},
+    get operations() {
+      return operations;
+    },
+    get isDead() {
+      return isDead;
+    },
+  };
+}
