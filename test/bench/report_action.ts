@@ -4,8 +4,8 @@
  *     node --import tsx test/bench/report_action.ts [rounds]
  *
  * 64 callers, 5,000 users in turns, a new action id each time, three points each time. An action moves two boards, in the
- * background; that work falls into the measured time and is counted apart. "Bare script" writes what a report writes, with
- * both boards, blindly in one script. Each sample is a fresh process and each round reverses the order; medians, with all
+ * background; that work falls into the measured time and is counted apart. "Dedicated script" is one script per report
+ * that reads the state, checks the action id and writes state, mark, history and both boards. Each sample is a fresh process and each round reverses the order; medians, with all
  * samples in thousands a second. Round trips are calls of the store, each of which is one exchange with Redis.
  *
  * @module

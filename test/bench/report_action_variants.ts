@@ -44,7 +44,7 @@ export const variants: ReadonlyMap<string, (socket: string) => Promise<Reporter>
     "memory, handler, undici Request",
     async () => handler(createMemoryStore({ clock: Date.now }), undiciRequest),
   ],
-  ["Redis, bare script", baseline],
+  ["Redis, dedicated script", dedicated],
   ["Redis, library", async socket => library(redisStore(socket))],
   ["Redis, handler", async socket => handler(redisStore(socket), bridgeRequest)],
 ]);
@@ -133,29 +133,46 @@ function bridgeRequest(token: string, body: string): Request {
   } as unknown as Request;
 }
 
-const bareScript = `redis.call('SET', KEYS[1], ARGV[1])
-redis.call('HINCRBY', KEYS[2], ARGV[2], 1)
-redis.call('SET', KEYS[3], ARGV[3])
-redis.call('XADD', KEYS[4], 'MAXLEN', 10000, '*', 'v', ARGV[4])
-redis.call('ZADD', KEYS[5], ARGV[5], ARGV[6])
-redis.call('ZADD', KEYS[6], ARGV[5], ARGV[6])
-return 1`;
+/**
+ * What somebody would write who needs exactly this: the state is read, changed and written in one script, the action id
+ * marked, the history kept in bounds, and both boards moved, all on one server.
+ */
+const dedicatedScript = `
+if redis.call('HSETNX', KEYS[2], ARGV[2], 1) == 0 then return 0 end
+local state = cjson.decode(redis.call('GET', KEYS[1]) or ARGV[1])
+local old = state.metrics.points or 0
+local new = old + tonumber(ARGV[4])
+state.metrics.points = new
+state.revision = state.revision + 1
+state.changedAt = tonumber(ARGV[6])
+state.seen.count = state.seen.count + 1
+redis.call('SET', KEYS[1], cjson.encode(state))
+local entry = ARGV[6] .. ' ' .. string.format(ARGV[3], old, new)
+if redis.call('RPUSH', KEYS[3], entry) > tonumber(ARGV[7]) then
+  redis.call('LTRIM', KEYS[3], '-' .. ARGV[7], -1)
+end
+redis.call('ZADD', KEYS[4], -new, ARGV[5])
+redis.call('ZADD', KEYS[5], -new, ARGV[5])
+return new`;
+const historyMax = 10_000;
 
 /**
- * The writes of one report with values of the same sizes, its two boards included, as one script: nothing is read, decided,
- * checked or ordered, and boards are written one user at a time.
+ * The same report as one call of a dedicated script. It decides less than the platform does: one rule that is part of the
+ * script, no conditions, no bounds, no order among equal scores, and boards that must be on the server of the user.
  */
-async function baseline(socket: string): Promise<Reporter> {
-  const { record, sum, entry } = await sampleValues();
-  const client = new Redis({ path: socket });
-  const sha = String(await client.script("LOAD", bareScript));
+async function dedicated(socket: string): Promise<Reporter> {
+  const { state, entry } = await sampleValues();
+  const client = new Redis({ path: socket, enableAutoPipelining: false });
+  const sha = String(await client.script("LOAD", dedicatedScript));
   const prefix = `${process.pid}:`;
   return {
     async report(n) {
       const user = userOf(n);
-      const keys = ["r", "t", "s", "l"].map(shape => `${prefix}${user}:${shape}`);
+      const keys = [`${prefix}${user}:state`, `${prefix}${user}:seen`, `${prefix}${user}:history`];
       const boards = [`${prefix}overall`, `${prefix}round`];
-      await client.evalsha(sha, 6, ...keys, ...boards, record, `match-${n}`, sum, entry, -n, user);
+      const args = [state, `match-${n}`, entry, 3, user, Date.now(), historyMax];
+      const points = await client.evalsha(sha, 5, ...keys, ...boards, ...args);
+      if (points === 0) throw new Error("Expected the action to be new");
     },
     async idle() {},
     trips: null,
@@ -165,15 +182,20 @@ async function baseline(socket: string): Promise<Reporter> {
   };
 }
 
-/** What the platform writes for one report. */
-async function sampleValues(): Promise<{ record: string; sum: string; entry: string }> {
+/** A state and a history entry as the platform writes them, the entry with places for the old and the new value. */
+async function sampleValues(): Promise<{ state: string; entry: string }> {
   const store = new CountingStore(createMemoryStore({ clock: Date.now }));
   const platform = await openPlatform(store);
   const report = { action: "prediction", actionId: "match-1", data, isClientReport: true };
   await platform.loyalty.report({ organisationId, spaceId, userId: userOf(0), projectId }, report);
   await platform.idle();
   const writes: readonly Write[] = store.lastMemberBatch?.writes ?? [];
-  const storedValue = (key: string): string =>
-    writes.flatMap(write => ("value" in write && write.key.startsWith(key) ? [write.value] : [])).join("");
-  return { record: storedValue("loyalty"), sum: storedValue("sum:"), entry: storedValue("history") };
+  const valueAt = (key: string): string =>
+    writes.flatMap(write => ("value" in write && write.key === key ? [write.value] : [])).join("");
+  // The script moves the boards itself, so that nothing is left to be delivered.
+  const state = JSON.stringify({ ...JSON.parse(valueAt("loyalty")), metrics: {}, undelivered: [] });
+  const entry = valueAt("history")
+    .replace('"oldValue":0', '"oldValue":%d')
+    .replace('"newValue":3', '"newValue":%d');
+  return { state, entry };
 }
