@@ -24,7 +24,12 @@ import {
   systemClock,
   systemRandom,
 } from "./auth/mod.ts";
-import { createDirectory, type Directory } from "./directory/mod.ts";
+import {
+  createDirectory,
+  createLoyaltyVersions,
+  type Directory,
+  type LoyaltyVersions,
+} from "./directory/mod.ts";
 import {
   type Area,
   createHandler,
@@ -72,7 +77,13 @@ import {
   scoreTargets,
 } from "./leaderboards/mod.ts";
 import { createLocation, type Location, locationRoutes } from "./location/mod.ts";
-import { createLoyalty, type Loyalty, loyaltyRoutes } from "./loyalty/mod.ts";
+import {
+  createLoyalty,
+  type Loyalty,
+  type LoyaltyControlContext,
+  loyaltyControlRoutes,
+  loyaltyRoutes,
+} from "./loyalty/mod.ts";
 import type { GeoReader } from "./ports/geo_reader.ts";
 import type { Mailer } from "./ports/mailer.ts";
 import type { PasswordKernels } from "./ports/password_kernels.ts";
@@ -147,7 +158,14 @@ export interface IdentityOptions {
 }
 
 /** The areas of a platform; each can be mounted alone. */
-export type AreaName = "identity" | "location" | "spaceTokens" | "leaderboards" | "loyalty" | "keys";
+export type AreaName =
+  | "identity"
+  | "location"
+  | "spaceTokens"
+  | "leaderboards"
+  | "loyalty"
+  | "control"
+  | "keys";
 
 /** A platform. */
 export interface Platform {
@@ -162,6 +180,8 @@ export interface Platform {
   readonly keyRing: KeyRing;
   readonly location: Location;
   readonly loyalty: Loyalty;
+  /** The loyalty configurations of spaces with their history. */
+  readonly loyaltyVersions: LoyaltyVersions;
   readonly sessions: Sessions;
   /** Tells services that verify users' tokens by themselves which sessions are over. */
   readonly sessionGuard: SessionGuard;
@@ -221,6 +241,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     keyRing,
     location: parts.location,
     loyalty: parts.loyalty,
+    loyaltyVersions: parts.loyaltyVersions,
     sessions: parts.sessions,
     sessionGuard: parts.sessionGuard,
     spaceTokens: parts.spaceTokens,
@@ -249,6 +270,7 @@ interface Parts extends ExchangeContext {
   readonly keyRing: KeyRing;
   readonly location: Location;
   readonly loyalty: Loyalty;
+  readonly loyaltyVersions: LoyaltyVersions;
 }
 
 function createParts(
@@ -267,6 +289,7 @@ function createParts(
   };
   const tokens = createTokens({ ring: keyRing, clock, random });
   const users = createUsers(store);
+  const loyaltyVersions = createLoyaltyVersions({ store, clock });
   const loyalty = createLoyalty({ store, directory, clock, feed });
   const sessions = createSessions({
     store,
@@ -306,6 +329,7 @@ function createParts(
     spaceTokens: createSpaceTokens({ tokens, publicUrl }),
     location: createLocation({ directory, ...(geo === undefined ? {} : { geo }) }),
     loyalty,
+    loyaltyVersions,
   };
 }
 
@@ -342,6 +366,15 @@ function abuseControls({ secret, identity, http, logger = silentLogger }: Platfo
   return createAbuse({ limiter: http.limiter, secret, logger, limits });
 }
 
+function controlContext({ directory, apiKeys, loyaltyVersions }: Parts): LoyaltyControlContext {
+  return {
+    directory,
+    versions: loyaltyVersions,
+    configReader: apiKeyGuard({ apiKeys, permission: "config:read" }),
+    configWriter: apiKeyGuard({ apiKeys, permission: "config:write" }),
+  };
+}
+
 function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
   const { store, directory, clock, apiKeys, loyalty, keyRing } = parts;
   const userGuards = {
@@ -374,6 +407,7 @@ function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
     spaceTokens: { name: "space-tokens", family: "problem", routes: [tokenExchangeRoute(parts)] },
     leaderboards: { name: "leaderboards", family: "problem", routes: leaderboards },
     loyalty: { name: "loyalty", family: "problem", routes: loyaltyRoutes({ directory, loyalty, ...guards }) },
+    control: { name: "control", family: "jsonApi", routes: loyaltyControlRoutes(controlContext(parts)) },
     keys: jwksArea({ ring: keyRing }),
   };
 }
