@@ -13,6 +13,7 @@ import { isTimeZone } from "../calendar/mod.ts";
 import { type Challenge, ChallengeSchema } from "./config_challenges.ts";
 import { listOf } from "./config_fields.ts";
 import { type InventorySet, InventorySetSchema, type Metric, MetricSchema } from "./config_metrics.ts";
+import { type NotificationPolicy, NotificationPolicySchema } from "./config_notifications.ts";
 import {
   type CodePool,
   CodePoolSchema,
@@ -30,6 +31,7 @@ export type { Challenge, Mission, MissionRule } from "./config_challenges.ts";
 export { ActionNameSchema, type NotificationSetting, type Window } from "./config_fields.ts";
 export * from "./config_limits.ts";
 export type { InventoryItem, InventorySet, LotPolicy, Metric } from "./config_metrics.ts";
+export { keepForDefault, type NotificationPolicy } from "./config_notifications.ts";
 export {
   type CodePool,
   type Coupon,
@@ -56,6 +58,7 @@ export interface LoyaltyConfig {
   readonly rules: readonly Rule[];
   readonly rewards: readonly RewardDefinition[];
   readonly webhooks: readonly Webhook[];
+  readonly notifications: NotificationPolicy;
 }
 
 /** Checks the shape of a configuration and fills in defaults. `compileConfig` checks what refers to what. */
@@ -71,4 +74,5 @@ export const LoyaltyConfigSchema: v.GenericSchema<unknown, LoyaltyConfig> = v.st
   rules: listOf(RuleSchema),
   rewards: listOf(RewardDefinitionSchema),
   webhooks: listOf(WebhookSchema),
+  notifications: NotificationPolicySchema,
 });

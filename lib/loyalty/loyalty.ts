@@ -17,9 +17,11 @@ import { stateOf } from "./adoption.ts";
 import { type CompiledConfig, compileConfig } from "./compile.ts";
 import { Deliveries } from "./deliveries.ts";
 import type { Notification, Transaction } from "./history.ts";
+import { createInbox, type Inbox } from "./inbox.ts";
+import type { InboxNotification } from "./inbox_view.ts";
 import { type Member, memberPartition } from "./member.ts";
 import { type RewardsProfile, rewardsProfile } from "./profile.ts";
-import { notificationsMax, type Report, reportRule } from "./report.ts";
+import { type Report, reportRule } from "./report.ts";
 import type { UserState } from "./state.ts";
 
 /** Number of users whose state a process keeps parsed. */
@@ -36,7 +38,9 @@ export interface Loyalty {
   config(spaceId: string): CompiledConfig | Promise<CompiledConfig>;
   /** The rewards profile; an empty one is created where there is none. */
   profile(member: Member): Promise<RewardsProfile>;
-  /** Unread notifications, oldest first. */
+  /** The notifications of users, read and unread. */
+  readonly inbox: Inbox;
+  /** Unread notifications as the loyalty API shows them, oldest first. */
   notifications(member: Member): Promise<readonly Dated<Notification>[]>;
   /** Transactions in ascending time, from `from` to `to` (Unix seconds, both inclusive), at most a page of them. */
   history(
@@ -63,6 +67,12 @@ export interface LoyaltyOptions {
 export function createLoyalty({ store, directory, clock, feed }: LoyaltyOptions): Loyalty {
   const configOf = createConfigs(directory);
   const deliveries = new Deliveries();
+  const inbox = createInbox({
+    store,
+    clock,
+    policyOf: spaceId =>
+      chain(configOf(spaceId), ({ config: { notifications, timeZone } }) => ({ ...notifications, timeZone })),
+  });
   const states = new Parsed<UserState>(text => JSON.parse(text), parsedStatesMax);
   function deliver(member: Member, updates: readonly ScoreUpdate[]): void {
     if (updates.length === 0) return;
@@ -76,12 +86,8 @@ export function createLoyalty({ store, directory, clock, feed }: LoyaltyOptions)
       deliver(member, updates);
       return rewardsProfile(config, state);
     },
-    async notifications(member) {
-      const [entries] = await store.read(memberPartition(member), [
-        { type: "log", key: "notifications", limit: notificationsMax },
-      ]);
-      return entries.map(dated<Notification>);
-    },
+    inbox,
+    notifications: async member => (await inbox.unread(member)).map(shownNotification),
     async history(member, { from, to }) {
       const bounds = {
         ...(from === undefined ? {} : { from: from * 1_000 }),
@@ -141,6 +147,11 @@ function compileStored({ document }: LoyaltyDocument, spaceId: string): Compiled
       cause,
     });
   }
+}
+
+function shownNotification(item: InboxNotification): Dated<Notification> {
+  const { createdAt, isRead: _, readAt: __, id, ...notification } = item;
+  return { id, timestamp: Math.floor(createdAt / 1_000), ...notification };
 }
 
 function dated<T>({ id, at, value }: LogEntry): Dated<T> {

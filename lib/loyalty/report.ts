@@ -10,11 +10,10 @@ import { type Read, type Stored, tallyFieldsMax, type Write } from "../storage/m
 import { knownTotals } from "./adoption.ts";
 import { type Action, applyAction, type Outcome } from "./apply_action.ts";
 import type { CompiledConfig } from "./compile.ts";
+import { notificationsMax } from "./inbox.ts";
 import type { Member } from "./member.ts";
 import { emptyState, type UserState } from "./state.ts";
 
-/** Most notifications that a user has; the oldest is dropped first. */
-export const notificationsMax = 100;
 /** Most transactions of a user that are kept; the oldest is dropped first. */
 export const historyMax = 10_000;
 /** Action ids are remembered by generations of this length: for one to two of them, 7 to 14 days. */
@@ -107,8 +106,7 @@ export function reportRule(context: ReportContext): ReportRule {
   };
 }
 
-interface SumTotal {
-  readonly id: string;
+interface SumTotal extends Pick<SumTarget, "id" | "keepUntil"> {
   readonly total: number;
 }
 
@@ -142,7 +140,7 @@ function batch(context: ReportContext, applied: Applied): ReturnType<ReportRule[
   const writes: Write[] = [
     { type: "put", key: "loyalty", value: JSON.stringify(state) },
     ...seenWrites(before, applied.generation, report),
-    ...totals.map(({ id, total }): Write => ({ type: "put", key: sumRead(id).key, value: String(total) })),
+    ...totals.map(sumWrite),
     ...outcome.transactions.map(entry => append("history", JSON.stringify(entry), now, historyMax)),
     ...outcome.notifications.map(entry =>
       append("notifications", JSON.stringify(entry), now, notificationsMax),
@@ -173,10 +171,10 @@ function sumTotals(
   { gained }: Outcome,
 ): SumTotal[] {
   const gain = { action: report.action, data: report.data, metrics: gained };
-  return sums.flatMap(({ id, amount }, index) => {
+  return sums.flatMap(({ amount, ...sum }, index) => {
     const added = amount(gain);
     const record = stored[index] ?? null;
-    return added === 0 ? [] : [{ id, total: (record === null ? 0 : Number(record.value)) + added }];
+    return added === 0 ? [] : [{ ...sum, total: (record === null ? 0 : Number(record.value)) + added }];
   });
 }
 
@@ -223,6 +221,12 @@ function seenWrites({ seen }: UserState, generation: number, { actionId }: Repor
 
 function sumRead(target: string): Read & { readonly type: "record" } {
   return { type: "record", key: `sum:${target}` };
+}
+
+function sumWrite({ id, total, keepUntil }: SumTotal): Write {
+  const { key } = sumRead(id);
+  const put = { type: "put", key, value: String(total) } as const;
+  return keepUntil === undefined ? put : { ...put, expireAt: keepUntil };
 }
 
 function append(key: string, value: string, at: number, maxLength: number): Write {
