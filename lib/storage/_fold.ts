@@ -1,6 +1,7 @@
 /** Several decisions as one commit. */
 
 import type { Guards } from "./_guards.ts";
+import { HeldPut, keepWritten, plainWrites } from "./_held.ts";
 import { Overlay, unknowable } from "./_overlay.ts";
 import type { Ticket } from "./_ticket.ts";
 import type { Check, Commit, Partition, Store, Traits, Version, Write } from "./contract.ts";
@@ -22,16 +23,22 @@ export interface Folded {
 /** Decisions with writes, in order, each made from what was read and from the writes of those before it. */
 export class Fold {
   readonly members: Folded[] = [];
-  readonly #writes: Write[] = [];
+  /** Null stands for a write that a later one of the fold makes needless. */
+  readonly #writes: (Write | null)[] = [];
+  /** The place of the last write of each record. */
+  readonly #recordWrites = new Map<string, number>();
   readonly #checks = new Map<string, Version | null>();
   readonly #overlay = new Overlay();
   readonly #traits: Traits;
   readonly #guards: Guards;
+  readonly #isRecalled: boolean;
   #bytes = 0;
 
-  constructor(traits: Traits, guards: Guards) {
+  /** `isRecalled` says that the state comes from memory, and that only a commit can tell whether it is current. */
+  constructor(traits: Traits, guards: Guards, isRecalled: boolean) {
     this.#traits = traits;
     this.#guards = guards;
+    this.#isRecalled = isRecalled;
   }
 
   /**
@@ -47,11 +54,16 @@ export class Fold {
     try {
       decided = ticket.rule.apply(views as never);
     } catch (error) {
-      if (sawPending) return false;
+      ticket.mustRead ||= this.#isRecalled;
+      if (sawPending || this.#isRecalled) return false;
       ticket.throw(error);
       return true;
     }
     if (this.#overlay.takeVersionAsked()) return false;
+    if (this.#isRecalled && !isChecked(decided)) {
+      ticket.mustRead = true;
+      return false;
+    }
     if (decided.writes.length === 0) {
       // An answer without a commit must come from one instant, not from effects that may yet be refused.
       if (sawPending) return false;
@@ -71,18 +83,25 @@ export class Fold {
   /** Commits every decision taken in. */
   commit(store: Store, partition: Partition): Promise<Commit> {
     const checks = Array.from(this.#checks, ([key, version]) => ({ key, version }));
-    return store.commit(partition, { checks, writes: this.#writes });
+    return store.commit(partition, { checks, writes: plainWrites(this.#needed()) });
   }
 
   /** Answers every decision taken in. */
-  accept({ version, results }: Extract<Commit, { ok: true }>): void {
+  accept(partition: Partition, { version, results }: Extract<Commit, { ok: true }>): void {
     this.#overlay.committed(version);
-    let start = 0;
+    keepWritten(partition, this.#needed(), version);
+    let place = 0;
+    let result = 0;
     for (const { ticket, decided } of this.members) {
-      const own = results.slice(start, start + decided.writes.length);
-      start += decided.writes.length;
+      const own = decided.writes.map(() =>
+        this.#writes[place++] === null ? null : (results[result++] ?? null),
+      );
       ticket.accept(decided, { version, results: own });
     }
+  }
+
+  #needed(): Write[] {
+    return this.#writes.filter(write => write !== null);
   }
 
   /** The versions that the decision saw in the store; what an earlier decision of the fold wrote needs no check. */
@@ -96,7 +115,9 @@ export class Fold {
 
   #take(member: Folded, checks: readonly Check[]): boolean {
     const { writes } = member.decided;
-    const bytes = this.#bytes + writes.reduce((sum, write) => sum + bytesAtMost(write), 0);
+    let bytes = this.#bytes;
+    for (const write of writes)
+      bytes += this.#bytesAtMost(write) - this.#bytesAtMost(this.#replacedBy(write));
     const newChecks = checks.reduce((count, { key }) => count + (this.#checks.has(key) ? 0 : 1), 0);
     const fits =
       this.#writes.length + writes.length <= this.#traits.maxWrites &&
@@ -106,15 +127,39 @@ export class Fold {
     if (!fits && this.members.length > 0) return false;
     this.#bytes = bytes;
     for (const { key, version } of checks) this.#checks.set(key, version);
-    for (const write of writes) {
-      this.#writes.push(write);
-      this.#overlay.add(write);
-    }
+    for (const write of writes) this.#add(write);
     this.members.push(member);
     return true;
   }
+
+  #add(write: Write): void {
+    this.#overlay.add(write);
+    const place = this.#writes.push(write) - 1;
+    if (!isRecordWrite(write)) return;
+    const replaced = this.#recordWrites.get(write.key);
+    if (replaced !== undefined) this.#writes[replaced] = null;
+    this.#recordWrites.set(write.key, place);
+  }
+
+  /** The write of the fold that this one makes needless: nobody ever sees a record between two writes of a commit. */
+  #replacedBy(write: Write): Write | null {
+    const place = isRecordWrite(write) ? this.#recordWrites.get(write.key) : undefined;
+    return place === undefined ? null : (this.#writes[place] ?? null);
+  }
+
+  #bytesAtMost(write: Write | null): number {
+    if (write === null) return 0;
+    // Asking for its length would print it.
+    if (write instanceof HeldPut) return this.#traits.maxValueBytes;
+    return write.type === "put" || write.type === "append" ? write.value.length * bytesPerUnitMax : 0;
+  }
 }
 
-function bytesAtMost(write: Write): number {
-  return write.type === "put" || write.type === "append" ? write.value.length * bytesPerUnitMax : 0;
+function isRecordWrite(write: Write): boolean {
+  return write.type === "put" || (write.type === "delete" && write.shape === "record");
+}
+
+/** Whether a commit would check what the decision was made from. */
+export function isChecked({ writes, unchecked }: Decision<unknown>): boolean {
+  return writes.length > 0 && unchecked !== true;
 }

@@ -9,7 +9,8 @@
  * @module
  */
 import { AppError } from "../errors/mod.ts";
-import { Fold, type Folded, nothingCommitted } from "./_fold.ts";
+import { Fold, type Folded, isChecked, nothingCommitted } from "./_fold.ts";
+import { compareRead, judgeRecalled, keepWritten, plainWrites, recall } from "./_held.ts";
 import { ReadPlan } from "./_read_plan.ts";
 import type { Ticket } from "./_ticket.ts";
 import type { Check, Commit, Partition, Read, Store, Stored, Write } from "./contract.ts";
@@ -32,6 +33,7 @@ export interface LaneOptions {
 export class Lane {
   readonly #options: LaneOptions;
   readonly #queue: Ticket[] = [];
+  #hasRecalled = false;
 
   constructor(options: LaneOptions) {
     this.#options = options;
@@ -72,14 +74,41 @@ export class Lane {
   async #alone(ticket: Ticket): Promise<void> {
     const { store, partition } = this.#options;
     const { reads } = ticket.rule;
-    const state = reads.length === 0 ? [] : await store.read(partition, reads);
-    const decided = decide(ticket, state);
+    const recalled = this.#recall([ticket], reads);
+    const state = recalled ?? (await this.#read(reads));
+    const decided = decide(ticket, state, recalled !== null);
     if (decided === null) return;
     const checks = decided.unchecked === true ? [] : checksOf(reads, state);
-    const commit = await store.commit(partition, { checks, writes: decided.writes });
-    if (commit.ok) ticket.accept(decided, commit);
-    else if (commit.because === "guard") ticket.refuse(decided, commit.key);
-    else ticket.lost(commit.key);
+    const commit = await store.commit(partition, { checks, writes: plainWrites(decided.writes) });
+    if (recalled !== null) judgeRecalled(partition, reads, isCurrent(commit));
+    if (commit.ok) {
+      keepWritten(partition, decided.writes, commit.version);
+      ticket.accept(decided, commit);
+    } else if (commit.because === "guard") {
+      ticket.refuse(decided, commit.key);
+    } else {
+      ticket.lost(commit.key);
+    }
+  }
+
+  /**
+   * What the queries would answer, from memory, or null where the store must be asked. Never twice in a row: whoever
+   * decides without reading commits twice as often as processes that must read first, and on a busy partition they
+   * would lose every race.
+   */
+  #recall(round: readonly Ticket[], queries: readonly Read[]): readonly Stored[] | null {
+    const mayRecall = !this.#hasRecalled && !round.some(({ mustRead }) => mustRead);
+    const recalled = mayRecall ? recall(this.#options.partition, queries) : null;
+    this.#hasRecalled = recalled !== null;
+    return recalled;
+  }
+
+  async #read(queries: readonly Read[]): Promise<readonly unknown[]> {
+    if (queries.length === 0) return [];
+    const { store, partition } = this.#options;
+    const results = await store.read(partition, queries);
+    compareRead(partition, queries, results);
+    return results;
   }
 
   /** The decisions at the head of the queue that may share a round. */
@@ -95,8 +124,9 @@ export class Lane {
 
   async #together(round: readonly Ticket[], plan: ReadPlan): Promise<void> {
     const { store, partition } = this.#options;
-    const results = plan.queries.length === 0 ? [] : await store.read(partition, plan.queries);
-    const fold = new Fold(store.traits, plan.guards(results));
+    const recalled = this.#recall(round, plan.queries);
+    const results = recalled ?? (await this.#read(plan.queries));
+    const fold = new Fold(store.traits, plan.guards(results), recalled !== null);
     for (const ticket of round) if (!fold.offer(ticket, plan.stateOf(ticket, results))) break;
     if (fold.members.length === 0) return;
     let commit: Commit;
@@ -109,24 +139,35 @@ export class Lane {
       );
       return;
     }
-    if (commit.ok) fold.accept(commit);
+    if (recalled !== null) judgeRecalled(partition, plan.queries, isCurrent(commit));
+    if (commit.ok) fold.accept(partition, commit);
     else if (commit.because === "check") lostCheck(fold.members, commit.key);
     else refusedGuard(fold.members, commit.key);
   }
 }
 
-/** Lets the rule decide; settles the ticket and answers null where nothing is to be committed. */
-function decide(ticket: Ticket, state: readonly unknown[]): Decision<unknown> | null {
+/**
+ * Lets the rule decide. Null means that nothing is to be committed: the ticket has its answer, or where the state was
+ * recalled it must be decided again from what the store says, as no commit would check it.
+ */
+function decide(ticket: Ticket, state: readonly unknown[], isRecalled: boolean): Decision<unknown> | null {
   let decided: Decision<unknown>;
   try {
     decided = ticket.rule.apply(state as never);
   } catch (error) {
-    ticket.throw(error);
+    if (isRecalled) ticket.mustRead = true;
+    else ticket.throw(error);
     return null;
   }
-  if (decided.writes.length > 0) return decided;
-  ticket.accept(decided, nothingCommitted);
+  if (isRecalled && !isChecked(decided)) ticket.mustRead = true;
+  else if (decided.writes.length > 0) return decided;
+  else ticket.accept(decided, nothingCommitted);
   return null;
+}
+
+/** Whether a commit has found the records as they were read: checks come before guards. */
+function isCurrent(commit: Commit): boolean {
+  return commit.ok || commit.because === "guard";
 }
 
 /** The versions of the records that were read, each once. */

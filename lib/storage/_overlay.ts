@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { HeldPut, HeldRecord } from "./_held.ts";
 import type { Put, Read, ReadTally, Version, Write } from "./contract.ts";
 
 /** The result of a query that cannot be told until the writes before it are committed. */
@@ -91,6 +92,7 @@ export class Overlay {
       this.#versionAsked ||= this.#version === null;
       return this.#version ?? "";
     };
+    if (write instanceof HeldPut) return new HeldRecord(write.held, version);
     return {
       value: write.value,
       get version(): Version {

@@ -20,6 +20,8 @@ export class Ticket {
   done = false;
   /** Whether it must have a commit of its own, because a shared one failed for a reason that may be its own. */
   solo = false;
+  /** Whether what the process remembers will not do, because it was stale or left nothing to be checked. */
+  mustRead = false;
   /** The writes of which a guard may have refused one, to be foreseen in the next round. */
   suspected: readonly Write[] | null = null;
   readonly #resolve: (answer: unknown) => void;
@@ -66,6 +68,7 @@ export class Ticket {
 
   /** Counts a commit lost on one of its checks. */
   lost(key: string): void {
+    this.mustRead = true;
     this.#attempts += 1;
     if (this.#attempts < decisionAttemptsMax) return;
     this.fail(
@@ -81,6 +84,8 @@ export class Ticket {
 
   /** Counts a commit of which nobody knows whether it took effect. */
   unknown(error: AppError): void {
+    // Memory does not show the effect that the commit may have had.
+    this.mustRead = true;
     this.#unknowns ??= [];
     this.#unknowns.push(error);
     if (this.rule.idempotent !== true || this.#unknowns.length > decisionUnknownsMax) this.fail(error);

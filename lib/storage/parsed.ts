@@ -1,3 +1,4 @@
+import { Generations } from "./_generations.ts";
 import type { Stored } from "./contract.ts";
 
 interface Entry<T> {
@@ -11,33 +12,25 @@ interface Entry<T> {
  */
 export class Parsed<T> {
   readonly #parse: (text: string) => T;
-  readonly #entriesMax: number;
-  #young = new Map<string, Entry<T>>();
-  #elder = new Map<string, Entry<T>>();
+  readonly #entries: Generations<Entry<T>>;
 
   /** @param entriesMax Most records that are kept. */
   constructor(parse: (text: string) => T, entriesMax: number) {
     this.#parse = parse;
-    this.#entriesMax = entriesMax;
+    this.#entries = new Generations(entriesMax);
   }
 
   /** Number of records kept. */
   get size(): number {
-    return this.#young.size + this.#elder.size;
+    return this.#entries.size;
   }
 
   /** The record as an object that nobody may change. `name` tells it from all others. */
   of(name: string, { version, value: text }: Stored): T {
-    const young = this.#young.get(name);
-    if (young?.version === version) return young.value;
-    const elder = this.#elder.get(name);
-    const entry = elder?.version === version ? elder : { version, value: this.#parse(text) };
-    this.#elder.delete(name);
-    if (this.#young.size >= this.#entriesMax / 2) {
-      this.#elder = this.#young;
-      this.#young = new Map();
-    }
-    this.#young.set(name, entry);
+    const known = this.#entries.get(name);
+    if (known?.version === version) return known.value;
+    const entry = { version, value: this.#parse(text) };
+    this.#entries.set(name, entry);
     return entry.value;
   }
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { foldMax } from "../../../lib/storage/_lane.ts";
 import {
+  type Committed,
   checksMax,
   type Decision,
   decide,
@@ -47,6 +48,39 @@ describe("decisions that wait for the same partition", () => {
     );
     assert.deepEqual(trips(store), [1, 1]);
     assert.equal(store.reads[0]?.length, 1, "the same record is read once");
+  });
+
+  it("write a record once, as the last of them leaves it, and give each its own results", async () => {
+    const store = new ProbeStore();
+    const counting = (index: number): Rule<readonly Read[], unknown> => ({
+      reads: [],
+      apply: (): Decision<unknown> => ({
+        writes: [
+          { type: "put", key: "r", value: `${index} first` },
+          { type: "add", key: "t", field: "n", by: 1 },
+          { type: "put", key: "r", value: `${index}` },
+          ...(index === 1 ? [{ type: "delete", shape: "record", key: "gone" } as const] : []),
+          { type: "put", key: "gone", value: `${index}` },
+          ...(index === 2 ? [{ type: "delete", shape: "record", key: "gone" } as const] : []),
+        ],
+        answer: (committed: Committed) => committed.results,
+      }),
+    });
+    const answers = await Promise.all([0, 1, 2].map(index => decide(store, home, counting(index))));
+    assert.deepEqual(answers, [
+      [null, 1, null, null],
+      [null, 2, null, null, null],
+      [null, 3, null, null, null],
+    ]);
+    assert.deepEqual(
+      store.commits.map(({ writes }) => writes.map(({ type, key }) => `${type} ${key}`)),
+      [["add t", "add t", "add t", "put r", "delete gone"]],
+    );
+    const [r, gone] = await store.other.read(home, [
+      { type: "record", key: "r" },
+      { type: "record", key: "gone" },
+    ]);
+    assert.deepEqual([r?.value, gone], ["2", null]);
   });
 
   it("gather while a round is under way", async () => {
@@ -270,7 +304,8 @@ describe("a fold is bounded", () => {
 
   it("by the number of decisions", async () => {
     const store = new ProbeStore();
-    await Promise.all(Array.from({ length: foldMax + 1 }, () => decide(store, home, increment())));
+    const one = writing({ type: "add", key: "t", field: "x", by: 1 });
+    await Promise.all(Array.from({ length: foldMax + 1 }, () => decide(store, home, one)));
     assert.deepEqual(
       store.commits.map(({ writes }) => writes.length),
       [foldMax, 1],
