@@ -35,8 +35,7 @@ export function calculationOf<S>(operand: Operand<S>): Calculation<S> {
 export function operandOf<S>(calculation: Calculation<S>): Operand<S> {
   return scope => {
     const result = calculation(scope);
-    // Adding 0 turns -0, which no text of a number has, into 0.
-    return Number.isFinite(result) ? result + 0 : undefined;
+    return Number.isFinite(result) ? result : undefined;
   };
 }
 

@@ -5,6 +5,9 @@ export const depthMax = 16;
 /** Most operators and operands in one expression, definitions of aggregates included with all their parts. */
 export const nodesMax = 512;
 
+/** Most characters of an operator that a pointer repeats. */
+export const tokenCharactersMax = 64;
+
 /** Where a part stands: its JSON Pointer, and how many operators enclose it, itself included. */
 export interface Place {
   readonly pointer: string;
@@ -87,7 +90,7 @@ export function only({ pointer, depth }: Place): Place {
   return { pointer, depth: depth + 1 };
 }
 
-/** A reference token of RFC 6901, cut where somebody wrote a novel for an operator. */
+/** A reference token of RFC 6901. Nobody has to read or store again the novel that somebody wrote for an operator. */
 function token(text: string): string {
-  return text.slice(0, 64).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1");
+  return text.slice(0, tokenCharactersMax).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1");
 }

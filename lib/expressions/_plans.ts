@@ -1,8 +1,8 @@
 import { type Application, type Checker, item, only, type Place } from "./_checker.ts";
 import { among, every, never, some } from "./_closures.ts";
 import { type Comparison, comparisons } from "./_comparisons.ts";
-import { type Constant, isConstant, nameOf, type Term, type Terms } from "./_terms.ts";
-import type { Condition, Operand, ValueType } from "./types.ts";
+import { type Constant, isConstant, type Term, type Terms } from "./_terms.ts";
+import type { Condition, Operand, Value, ValueType } from "./types.ts";
 
 /** A condition after its check: what decides it, and what explains the decision, made in one go. */
 export type Plan<S> =
@@ -120,7 +120,7 @@ export class Plans<S> {
       return [];
     }
     if (candidate.type !== "any" && candidate.type !== "list" && candidate.type !== typeof source) {
-      this.#checker.report(place.pointer, `List a ${candidate.type}, as nothing else is ever equal to one`);
+      this.#checker.report(place.pointer, `List only ${candidate.type}s here, as the first operand is one`);
     }
     return [source];
   }
@@ -133,7 +133,7 @@ export class Plans<S> {
     const [left, right] = terms;
     if (left === undefined || right === undefined || areAccepted.includes(false)) return broken;
     if (comparison.isTyped && left.type !== right.type && left.type !== "any" && right.type !== "any") {
-      const detail = `Compare values of one type, as ${nameOf(left)} and ${nameOf(right)} never compare`;
+      const detail = `Compare values of one type, as a ${left.type} and a ${right.type} never do`;
       this.#checker.report(pointer, detail);
     }
     const swapped = comparisons.get(comparison.swapped ?? "");
@@ -145,13 +145,13 @@ export class Plans<S> {
 
   #demand(term: Term<S>, types: readonly ValueType[]): boolean {
     if (term.type === "any" || types.includes(term.type)) return true;
-    this.#checker.report(term.pointer, `Give a ${types.join(" or a ")}, as ${nameOf(term)} never is one`);
+    this.#checker.report(term.pointer, `Give a ${types.join(" or a ")}, as a ${term.type} never is one`);
     return false;
   }
 }
 
 /** How explanations write a value. */
-export function textOf(value: ReturnType<Operand<never>>): string {
+export function textOf(value: Value): string {
   return value === undefined ? "(no value)" : JSON.stringify(value);
 }
 

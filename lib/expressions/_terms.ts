@@ -59,7 +59,7 @@ export class Terms<S> {
   number(source: unknown, place: Place): Term<S> {
     const term = this.of(source, place);
     if (term.type === "number" || term.type === "any") return term;
-    this.#checker.report(term.pointer, `Give a number, as ${nameOf(term)} never is one`);
+    this.#checker.report(term.pointer, `Give a number, as a ${term.type} never is one`);
     return broken(term.pointer);
   }
 
@@ -103,12 +103,6 @@ export function isConstant(source: unknown): source is Constant {
   return typeof source === "string" || typeof source === "boolean" || Number.isFinite(source);
 }
 
-/** How faults speak of a term. */
-export function nameOf({ type, constant }: Term<never>): string {
-  if (constant !== undefined) return `the ${type} ${JSON.stringify(constant)}`;
-  return type === "any" ? "a value" : `a ${type}`;
-}
-
 function constant<S>(value: Constant, pointer: string): Term<S> {
   return { pointer, type: typeof value as ValueType, read: () => value, constant: value };
 }
@@ -121,7 +115,7 @@ function broken<S>(pointer: string): Term<S> {
   return { pointer, type: "any", read: () => undefined };
 }
 
-/** How many values a definition holds, as far as that matters; without recursion, as it may be nested deeper than the stack. */
+/** How many values a definition holds, as far as that matters. No recursion, which deep nesting would break. */
 function partsOf(definition: unknown): number {
   const parts: unknown[] = [definition];
   for (const part of parts) {

@@ -59,13 +59,13 @@ export function compileNumber<S>(
   pointer = "",
 ): (scope: S) => number {
   const checker = new Checker();
-  const { read, constant } = new Terms(checker, environment).number(source, { pointer, depth: 1 });
+  const { read } = new Terms(checker, environment).number(source, { pointer, depth: 1 });
   checker.assertFaultless();
-  if (typeof constant === "number") return () => constant;
   const calculation = calculationOf(read);
   return scope => {
     const result = calculation(scope);
-    return Number.isFinite(result) ? result : 0;
+    // Adding 0 turns -0 into 0.
+    return Number.isFinite(result) ? result + 0 : 0;
   };
 }
 
@@ -99,5 +99,9 @@ function failuresOf<S>(plan: Plan<S>, scope: S, isWanted: boolean): readonly Fai
   if (plan.kind !== "leaf") return plan.parts.flatMap(part => failuresOf(part, scope, isWanted));
   const expected = plan.expected(plan.others.map(other => textOf(other(scope))));
   const actual = plan.subject(scope) ?? null;
-  return [{ path: plan.pointer, expected: isWanted ? expected : `not ${expected}`, actual }];
+  return [{ path: plan.pointer, expected: isWanted ? expected : oppositeOf(expected), actual }];
+}
+
+function oppositeOf(expected: string): string {
+  return expected.startsWith("not ") ? expected.slice("not ".length) : `not ${expected}`;
 }

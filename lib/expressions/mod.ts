@@ -4,7 +4,7 @@
  * @module
  */
 
-export { depthMax, nodesMax } from "./_checker.ts";
+export { depthMax, nodesMax, tokenCharactersMax } from "./_checker.ts";
 export { listedConstantsMax } from "./_plans.ts";
 export { compileCondition, compileExplanation, compileNumber } from "./compile.ts";
 export type {
