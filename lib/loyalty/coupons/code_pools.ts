@@ -1,0 +1,264 @@
+/**
+ * Pools of codes, each of which is handed out once.
+ *
+ * A pool numbers its codes in the order in which they were added, on a board. Handing one out only moves the pool's record on
+ * to the next number and notes the number with the claim: one record that all claims check, so that many of them fold
+ * into one commit, and the code is looked up afterwards. No code changes its place, so one that was ever added is known
+ * for good.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../auth/mod.ts";
+import { AppError } from "../../errors/mod.ts";
+import {
+  decide,
+  keyName,
+  type Partition,
+  type Read,
+  type ReadRecord,
+  type ReadStanding,
+  type Rule,
+  type Standing,
+  type Store,
+  type Stored,
+  tenantPartition,
+  type Write,
+} from "../../storage/mod.ts";
+
+/** Most codes of one call of {@linkcode CodePools.add}. */
+export const codesAddedMax = 10_000;
+/** Most codes that one commit adds. */
+export const codesPerCommitMax = 400;
+/** Most codes that a pool ever has. */
+export const poolCodesMax = 1_000_000;
+/** Most wrong codes that an error names. */
+export const codeFaultsMax = 100;
+/** Longest code, in characters. */
+export const codeCharactersMax = 128;
+
+/** Whether a text may be a code: printable ASCII, with no space at its ends. */
+export function isCode(text: string): boolean {
+  return text.length <= codeCharactersMax && /^[!-~](?:[ -~]*[!-~])?$/.test(text);
+}
+
+/** A pool of a space. */
+export interface PoolAddress {
+  readonly organisationId: string;
+  readonly spaceId: string;
+  readonly poolId: string;
+}
+
+/** What became of the codes of a pool. */
+export interface PoolStats {
+  /** All that were ever added. */
+  readonly total: number;
+  /** Not handed out yet. */
+  readonly available: number;
+  /** Handed out, and not redeemed. */
+  readonly allocated: number;
+  readonly redeemed: number;
+}
+
+/** What adding codes did. */
+export interface CodesAdded {
+  readonly added: number;
+  /** Codes that the pool had already, or that were named twice. */
+  readonly duplicates: number;
+}
+
+/** A code that was redeemed, now or before. */
+export interface RedeemedCode {
+  /** Unix ms. */
+  readonly redeemedAt: number;
+  /** Whether that was before. */
+  readonly wasRedeemed: boolean;
+}
+
+/** Adds, hands out and redeems codes. */
+export interface CodePools {
+  /**
+   * Adds codes behind those that there are. Should it fail in between, the codes may be added again: those that are there
+   * count as duplicates.
+   *
+   * @throws {AppError} `validation_failed`: too many, or texts that are no codes. `conflict`: more than
+   *   {@linkcode poolCodesMax} in the pool.
+   */
+  add(pool: PoolAddress, codes: readonly string[]): Promise<CodesAdded>;
+  /** Hands out the next code, always the same one for a grant; null where the pool is exhausted. */
+  claim(pool: PoolAddress, grantId: string): Promise<string | null>;
+  /**
+   * Marks a code as redeemed; whoever asks again learns that it was.
+   *
+   * @throws {AppError} `not_found`: the pool has no such code. `conflict`: it was not handed out to anybody.
+   */
+  redeem(pool: PoolAddress, code: string): Promise<RedeemedCode>;
+  stats(pool: PoolAddress): Promise<PoolStats>;
+}
+
+/** The record of a pool. */
+interface PoolRecord {
+  /** How many codes were added: their numbers are all below it. */
+  readonly total: number;
+  /** The number of the code that is handed out next. */
+  readonly next: number;
+  readonly redeemed: number;
+}
+
+interface Claim {
+  /** The number of the code. */
+  readonly number: number;
+  /** Unix ms. */
+  readonly at: number;
+}
+
+const none: PoolRecord = { total: 0, next: 0, redeemed: 0 };
+const poolRead = { type: "record", key: "pool" } as const satisfies ReadRecord;
+const codesKey = "codes";
+
+/** Creates the pools of a store. */
+export function createCodePools({
+  store,
+  clock,
+}: {
+  readonly store: Store;
+  readonly clock: Clock;
+}): CodePools {
+  return {
+    async add(pool, codes) {
+      requireCodes(codes);
+      const different = [...new Set(codes)];
+      let added = 0;
+      for (let start = 0; start < different.length; start += codesPerCommitMax) {
+        const batch = different.slice(start, start + codesPerCommitMax);
+        added += await decide(store, partitionOf(pool), addRule(batch));
+      }
+      return { added, duplicates: codes.length - added };
+    },
+    async claim(pool, grantId) {
+      const partition = partitionOf(pool);
+      const number = await decide(store, partition, claimRule(grantId, clock()));
+      return number === null ? null : await codeOf(store, partition, number);
+    },
+    redeem: async (pool, code) => await decide(store, partitionOf(pool), redeemRule(code, clock())),
+    async stats(pool) {
+      const [stored] = await store.read(partitionOf(pool), [poolRead]);
+      const { total, next, redeemed } = poolOf(stored);
+      return { total, available: total - next, allocated: next - redeemed, redeemed };
+    },
+  };
+}
+
+function addRule(codes: readonly string[]): Rule<readonly Read[], number> {
+  const standings = codes.map((member): ReadStanding => ({ type: "standing", key: codesKey, member }));
+  return {
+    reads: [poolRead, ...standings],
+    apply: results => {
+      const [stored, ...places] = results as [Stored | null, ...(Standing | null)[]];
+      const pool = poolOf(stored);
+      const fresh = codes.filter((_, index) => places[index] === null);
+      if (fresh.length === 0) return { writes: [], answer: 0 };
+      const total = pool.total + fresh.length;
+      if (total > poolCodesMax) {
+        throw new AppError("conflict", `Cannot add the codes as a pool holds at most ${poolCodesMax}`);
+      }
+      const scores = fresh.map(
+        (member, index): Write => ({
+          type: "score",
+          op: "set",
+          key: codesKey,
+          member,
+          score: pool.total + index,
+        }),
+      );
+      return { writes: [putPool({ ...pool, total }), ...scores], answer: fresh.length };
+    },
+  };
+}
+
+function claimRule(grantId: string, at: number): Rule<readonly [ReadRecord, ReadRecord], number | null> {
+  const key = keyName("claim", grantId);
+  return {
+    reads: [poolRead, { type: "record", key }],
+    idempotent: true,
+    apply: ([stored, claimed]) => {
+      if (claimed !== null) return { writes: [], answer: (JSON.parse(claimed.value) as Claim).number };
+      const pool = poolOf(stored);
+      const number = pool.next;
+      if (number >= pool.total) return { writes: [], answer: null };
+      const claim: Claim = { number, at };
+      return {
+        writes: [putPool({ ...pool, next: number + 1 }), { type: "put", key, value: JSON.stringify(claim) }],
+        answer: number,
+      };
+    },
+  };
+}
+
+function redeemRule(
+  code: string,
+  at: number,
+): Rule<readonly [ReadRecord, ReadRecord, ReadStanding], RedeemedCode> {
+  if (!isCode(code)) throw unknownCode();
+  const key = keyName("redeemed", code);
+  return {
+    reads: [poolRead, { type: "record", key }, { type: "standing", key: codesKey, member: code }],
+    apply: ([stored, redeemed, standing]) => {
+      if (redeemed !== null) {
+        return { writes: [], answer: { redeemedAt: Number(redeemed.value), wasRedeemed: true } };
+      }
+      const pool = poolOf(stored);
+      if (standing === null) throw unknownCode();
+      if (standing.score >= pool.next) {
+        throw new AppError("conflict", "Cannot redeem the code as it was not handed out to anybody");
+      }
+      return {
+        writes: [putPool({ ...pool, redeemed: pool.redeemed + 1 }), { type: "put", key, value: String(at) }],
+        answer: { redeemedAt: at, wasRedeemed: false },
+      };
+    },
+  };
+}
+
+async function codeOf(store: Store, partition: Partition, number: number): Promise<string> {
+  const [{ entries }] = await store.read(partition, [
+    { type: "board", key: codesKey, min: number, max: number, limit: 1 },
+  ]);
+  const [entry] = entries;
+  if (entry === undefined) throw new AppError("internal_error", `Cannot find the code number ${number}`);
+  return entry.member;
+}
+
+function requireCodes(codes: readonly string[]): void {
+  if (codes.length > codesAddedMax) {
+    throw invalid([{ pointer: "/codes", detail: `Expected at most ${codesAddedMax} codes` }]);
+  }
+  const wrong = codes.flatMap((code, index) => (isCode(code) ? [] : [index]));
+  if (wrong.length === 0) return;
+  throw invalid(
+    wrong.slice(0, codeFaultsMax).map(index => ({
+      pointer: `/codes/${index}`,
+      detail: `Expected 1 to ${codeCharactersMax} printable ASCII characters, without a space at either end`,
+    })),
+  );
+}
+
+function invalid(fields: readonly { readonly pointer: string; readonly detail: string }[]): AppError {
+  return new AppError("validation_failed", "Cannot add the codes as some of them are none", { fields });
+}
+
+function unknownCode(): AppError {
+  return new AppError("not_found", "Cannot redeem the code as the pool has no such code");
+}
+
+function putPool(pool: PoolRecord): Write {
+  return { type: "put", key: poolRead.key, value: JSON.stringify(pool) };
+}
+
+function poolOf(stored: Stored | null): PoolRecord {
+  return stored === null ? none : (JSON.parse(stored.value) as PoolRecord);
+}
+
+function partitionOf({ organisationId, spaceId, poolId }: PoolAddress): Partition {
+  return tenantPartition({ organisation: organisationId }, "pool", spaceId, poolId);
+}

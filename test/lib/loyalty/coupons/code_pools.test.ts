@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { describe, it } from "node:test";
+import { createRandom } from "../../../../adapters/conformance/random.ts";
+import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
+import { createRedisStore } from "../../../../adapters/redis/mod.ts";
+import { AppError } from "../../../../lib/errors/mod.ts";
+import {
+  type CodePools,
+  codeCharactersMax,
+  codeFaultsMax,
+  codesAddedMax,
+  codesPerCommitMax,
+  createCodePools,
+  type PoolAddress,
+} from "../../../../lib/loyalty/coupons/code_pools.ts";
+import type { Store } from "../../../../lib/storage/mod.ts";
+import { createTestClock } from "../../../support/clock.ts";
+import { redisAvailable, sharedRedis } from "../../../support/redis.ts";
+import { describeOnStores } from "../../../support/stores.ts";
+
+const pool: PoolAddress = { organisationId: "o", spaceId: "s", poolId: "summer" };
+const clock = createTestClock();
+const isCode = (code: string) => (error: unknown) => error instanceof AppError && error.code === code;
+const numbered = (count: number, from = 0): string[] =>
+  Array.from({ length: count }, (_, index) => `CODE-${from + index}`);
+
+/** Claims for many grants at once over all handles, and checks that no code was given twice and none is lost. */
+async function race(handles: readonly CodePools[], codes: number, grants: number): Promise<void> {
+  const [first] = handles;
+  assert.ok(first);
+  await first.add(pool, numbered(codes));
+  // Every grant asks twice, each time through another handle where there are several.
+  const claims = Array.from({ length: grants * 2 }, (_, index) => {
+    const grant = `grant-${index % grants}`;
+    const handle = handles[(index + Math.floor(index / grants)) % handles.length] ?? first;
+    return handle.claim(pool, grant).then(code => [grant, code] as const);
+  });
+  const byGrant = new Map<string, string | null>();
+  for (const [grant, code] of await Promise.all(claims)) {
+    if (byGrant.has(grant)) assert.equal(byGrant.get(grant), code, `${grant} has one code`);
+    byGrant.set(grant, code);
+  }
+  const given = [...byGrant.values()].filter(code => code !== null);
+  assert.equal(new Set(given).size, given.length, "no code twice");
+  assert.deepEqual(new Set(given), new Set(numbered(Math.min(codes, grants))), "the first codes, none lost");
+  assert.deepEqual(await first.stats(pool), {
+    total: codes,
+    available: Math.max(0, codes - grants),
+    allocated: given.length,
+    redeemed: 0,
+  });
+}
+
+describeOnStores("a code pool", open => {
+  async function withPools(body: (pools: CodePools, store: Store) => Promise<void>): Promise<void> {
+    await using store = await open(clock.now);
+    await body(createCodePools({ store, clock: clock.now }), store);
+  }
+
+  it("hands codes out in the order in which they were added, one per grant", () =>
+    withPools(async pools => {
+      assert.deepEqual(await pools.add(pool, ["B", "A"]), { added: 2, duplicates: 0 });
+      assert.deepEqual(await pools.add(pool, ["C"]), { added: 1, duplicates: 0 });
+      assert.equal(await pools.claim(pool, "g1"), "B");
+      assert.equal(await pools.claim(pool, "g2"), "A");
+      assert.equal(await pools.claim(pool, "g1"), "B");
+      assert.equal(await pools.claim(pool, "g3"), "C");
+      assert.deepEqual(await pools.stats(pool), { total: 3, available: 0, allocated: 3, redeemed: 0 });
+    }));
+
+  it("says when it is exhausted, and serves the same grant once it has more", () =>
+    withPools(async pools => {
+      assert.equal(await pools.claim(pool, "g1"), null);
+      await pools.add(pool, ["A"]);
+      assert.equal(await pools.claim(pool, "g1"), "A");
+      assert.equal(await pools.claim(pool, "g2"), null);
+    }));
+
+  it("counts and ignores codes that it ever had", () =>
+    withPools(async pools => {
+      assert.deepEqual(await pools.add(pool, ["A", "B", "A"]), { added: 2, duplicates: 1 });
+      await pools.claim(pool, "g1");
+      await pools.redeem(pool, "A");
+      assert.deepEqual(await pools.add(pool, ["A", "B", "C"]), { added: 1, duplicates: 2 });
+      assert.equal((await pools.stats(pool)).total, 3);
+    }));
+
+  it(`takes ${codesAddedMax} codes in one call, also while others add the same`, () =>
+    withPools(async pools => {
+      const codes = numbered(codesAddedMax);
+      const [a, b] = await Promise.all([pools.add(pool, codes), pools.add(pool, codes.slice(0, 1_000))]);
+      assert.equal(a.added + b.added, codesAddedMax);
+      assert.equal(a.duplicates + b.duplicates, 1_000);
+      assert.equal((await pools.stats(pool)).available, codesAddedMax);
+      assert.equal(
+        (await pools.add(pool, numbered(codesPerCommitMax + 1, codesAddedMax))).added,
+        codesPerCommitMax + 1,
+      );
+    }));
+
+  it("refuses too many codes and texts that are none", () =>
+    withPools(async pools => {
+      const tooLong = "x".repeat(codeCharactersMax + 1);
+      for (const codes of [[""], [" A"], ["A "], ["Ä"], ["A\n"], [tooLong], numbered(codesAddedMax + 1)]) {
+        await assert.rejects(pools.add(pool, codes), isCode("validation_failed"));
+      }
+      await assert.rejects(
+        pools.add(
+          pool,
+          Array.from({ length: 500 }, () => ""),
+        ),
+        (error: unknown) => {
+          assert.ok(error instanceof AppError);
+          assert.equal(error.fields?.length, codeFaultsMax);
+          assert.equal(error.fields?.[99]?.pointer, "/codes/99");
+          return true;
+        },
+      );
+      assert.deepEqual(await pools.add(pool, ["x".repeat(codeCharactersMax), "A B", "{%:}"]), {
+        added: 3,
+        duplicates: 0,
+      });
+      assert.equal((await pools.stats(pool)).total, 3);
+    }));
+
+  it("redeems a code that was handed out, once", () =>
+    withPools(async pools => {
+      await pools.add(pool, ["A", "B"]);
+      await pools.claim(pool, "g1");
+      await assert.rejects(pools.redeem(pool, "B"), isCode("conflict"));
+      await assert.rejects(pools.redeem(pool, "C"), isCode("not_found"));
+      await assert.rejects(pools.redeem(pool, "\n"), isCode("not_found"));
+      const answers = await Promise.all(Array.from({ length: 20 }, () => pools.redeem(pool, "A")));
+      assert.equal(answers.filter(({ wasRedeemed }) => !wasRedeemed).length, 1);
+      assert.ok(answers.every(({ redeemedAt }) => redeemedAt === clock.now()));
+      assert.deepEqual(await pools.stats(pool), { total: 2, available: 1, allocated: 0, redeemed: 1 });
+    }));
+
+  it("shares nothing with the pools of other spaces and organisations", () =>
+    withPools(async pools => {
+      await pools.add(pool, ["A"]);
+      for (const other of [{ organisationId: "p" }, { spaceId: "t" }, { poolId: "winter" }]) {
+        assert.equal(await pools.claim({ ...pool, ...other }, "g1"), null);
+      }
+    }));
+
+  it("gives 500 grants that ask twice at once one code each", () =>
+    withPools(async pools => {
+      await race([pools], 600, 500);
+    }));
+
+  it("gives no code twice and loses none when there are fewer than grants", () =>
+    withPools(async pools => {
+      await race([pools], 150, 400);
+    }));
+
+  it("does all of this in any order", () =>
+    withPools(async pools => {
+      for (let seed = 1; seed <= 20; seed++) await randomRun(pools, seed);
+    }));
+});
+
+/** Adds, claims and redeems at random beside a list of codes. */
+async function randomRun(pools: CodePools, seed: number): Promise<void> {
+  const random = createRandom(seed);
+  const address = { ...pool, poolId: `random-${seed}` };
+  const [codes, claims, redeemed] = [[] as string[], new Map<string, string>(), new Set<string>()];
+  for (let step = 0; step < 60; step++) {
+    const choice = random.next();
+    const code = `C${random.integer(40)}`;
+    if (choice < 0.3) {
+      const { added } = await pools.add(address, [code]);
+      assert.equal(added, codes.includes(code) ? 0 : 1, `seed ${seed}`);
+      if (added === 1) codes.push(code);
+    } else if (choice < 0.7) {
+      const grant = `g${random.integer(30)}`;
+      const expected = claims.get(grant) ?? codes[claims.size] ?? null;
+      assert.equal(await pools.claim(address, grant), expected, `seed ${seed}`);
+      if (expected !== null) claims.set(grant, expected);
+    } else if ([...claims.values()].includes(code)) {
+      assert.equal((await pools.redeem(address, code)).wasRedeemed, redeemed.has(code), `seed ${seed}`);
+      redeemed.add(code);
+    }
+  }
+  assert.deepEqual(
+    await pools.stats(address),
+    {
+      total: codes.length,
+      available: codes.length - claims.size,
+      allocated: claims.size - redeemed.size,
+      redeemed: redeemed.size,
+    },
+    `seed ${seed}`,
+  );
+}
+
+describe("a code pool that several processes use", () => {
+  it("hands each code out once over three handles on one Redis", { skip: redisAvailable() }, async () => {
+    const server = await sharedRedis();
+    const prefix = `t:${randomUUID()}:`;
+    const stores = [0, 1, 2].map(() => createRedisStore({ server: server.url, prefix, clock: clock.now }));
+    try {
+      await race(
+        stores.map(store => createCodePools({ store, clock: clock.now })),
+        300,
+        400,
+      );
+    } finally {
+      for (const store of stores) await store[Symbol.asyncDispose]();
+    }
+  });
+
+  it("hands each code out once over a store whose decisions do not fold", async () => {
+    await using store = createMemoryStore({ clock: clock.now });
+    const handle = (): Store => ({
+      traits: store.traits,
+      read: (partition, queries) => store.read(partition, queries),
+      commit: (partition, batch) => store.commit(partition, batch),
+      ping: () => store.ping(),
+      [Symbol.asyncDispose]: async () => {},
+    });
+    await race(
+      [handle(), handle(), handle()].map(one => createCodePools({ store: one, clock: clock.now })),
+      300,
+      400,
+    );
+  });
+});
