@@ -72,6 +72,7 @@ import {
 import {
   createFeeder,
   createHiddenUsers,
+  createUserRemoval,
   type Feeder,
   leaderboardRoutes,
   scoreTargets,
@@ -301,6 +302,7 @@ function createParts(
       options.logger?.log("warn", "refresh_token_reused", { projectId, userId, sessionId: sid }),
   });
   const isKept = keepsPoints({ directory, loyalty });
+  const onRemove = createUserRemoval({ store, directory, clock });
   const remote = createRemoteJson(options.identity?.remote);
   const issuers = createRemoteIssuers({ remote, clock });
   return {
@@ -313,7 +315,8 @@ function createParts(
     users,
     records: createSessionRecords(secret),
     sessions,
-    idleUsers: createIdleUsers({ store, users, sessions, clock, isKept }),
+    idleUsers: createIdleUsers({ store, users, sessions, clock, isKept, onRemove }),
+    onRemove,
     sessionGuard: createSessionGuard({ store, clock }),
     tokens,
     issuers,

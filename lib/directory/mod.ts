@@ -26,6 +26,7 @@ export {
   loyaltyBytesMax,
   loyaltyVersionsMax,
 } from "./loyalty_versions.ts";
+export { eventsPageMax, projectEvents } from "./project_events.ts";
 export {
   domainCharactersMax,
   type Event,

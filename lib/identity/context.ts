@@ -9,6 +9,7 @@ import type { ClientTokens } from "./client_tokens.ts";
 import type { Credentials } from "./credentials.ts";
 import type { IdleUsers } from "./idle_users.ts";
 import type { Merge } from "./merge.ts";
+import type { OnRemove } from "./operator/remove_user.ts";
 import type { SessionRecords } from "./session_records.ts";
 import type { SessionGuard } from "./sessions/guard.ts";
 import type { Sessions } from "./sessions/sessions.ts";
@@ -31,6 +32,7 @@ export interface IdentityContext extends Credentials {
   readonly background: Background;
   /** Told once of every anonymous user who logged in to an account. */
   readonly onMerge: (merge: Merge) => Promise<void> | void;
+  readonly onRemove: OnRemove;
   /** Tells tokens that were made here from those of other issuers. */
   readonly tokens: Pick<Tokens, "namesOwnKey">;
   /** Judges tokens of other issuers. */

@@ -10,7 +10,7 @@
 
 import type { Clock } from "../auth/mod.ts";
 import { type Partition, type Store, tenantPartition } from "../storage/mod.ts";
-import { removeUser } from "./operator/remove_user.ts";
+import { type OnRemove, removeUser } from "./operator/remove_user.ts";
 import type { Sessions } from "./sessions/sessions.ts";
 import { isAnonymous, type User, type Users } from "./users.ts";
 
@@ -47,6 +47,7 @@ export interface IdleUsersOptions {
   readonly users: Users;
   readonly sessions: Sessions;
   readonly clock: Clock;
+  readonly onRemove: OnRemove;
   /** Whether something of a user is worth keeping, points for example. */
   readonly isKept: (projectId: string, user: User) => Promise<boolean>;
 }

@@ -43,7 +43,8 @@ export function eventBoard(project: Project, event: Event, id: string): BoardDec
   return id === "overall" || isRound(id) ? { id, ...declarationDefaults } : undefined;
 }
 
-function isRound(id: string): boolean {
+/** Whether an id is that of a round, which every event has. */
+export function isRound(id: string): boolean {
   const number = roundShape.exec(id)?.[1];
   return number !== undefined && Number(number) <= roundMax;
 }

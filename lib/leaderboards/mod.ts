@@ -30,6 +30,13 @@ export {
 } from "./board_settings.ts";
 export { roundMax } from "./declarations.ts";
 export {
+  type FedPlacesOptions,
+  type FeedRefusal,
+  type FindFedPlace,
+  fedPlaces,
+  fedPlacesMax,
+} from "./fed_places.ts";
+export {
   createFeeder,
   type Feeder,
   type FeederOptions,
@@ -48,13 +55,28 @@ export {
   hiddenUsersMax,
   hiddenUsersProjectsMax,
 } from "./hidden_users.ts";
+export { createLeaderboards, type Leaderboards, type LeaderboardsOptions } from "./leaderboards.ts";
 export { type BoardPlace, placeOf } from "./place.ts";
 export { type Place, type Ranking, type RankingQuery, readPlace, readRanking } from "./ranking.ts";
 export type { RankedUser } from "./ranks.ts";
+export {
+  createUserRemoval,
+  type RemoveUserFromBoards,
+  removalLanes,
+  type UserRemovalOptions,
+} from "./remove_user.ts";
+export {
+  createRetention,
+  lookAgainMsMax,
+  notedSeasonsMax,
+  pruneBatchMax,
+  type Retention,
+  type SeasonBoard,
+} from "./retention.ts";
 export { type LeaderboardContext, leaderboardRoutes } from "./routes.ts";
 export { includeMax, limitDefault, limitMax, userIdCharactersMax } from "./schema.ts";
 export { changesPerCommitMax, scoreBatch } from "./score_batch.ts";
-export { scoreTargets, type TargetQuery } from "./score_targets.ts";
+export { scoreTargets, sumMarginMs, type TargetQuery } from "./score_targets.ts";
 export { type Season, type SeasonSchedule, seasonAliases, seasonsMax } from "./season_settings.ts";
 export {
   closesAt,

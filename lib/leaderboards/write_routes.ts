@@ -10,8 +10,10 @@ import { AppError } from "../errors/mod.ts";
 import { type AnyRoute, type Guard, type Reply, route } from "../http/mod.ts";
 import { tieMax } from "../storage/mod.ts";
 import { entryText, type ReadContext } from "./board_answers.ts";
+import { isRound } from "./declarations.ts";
 import { type Board, findBoard, type SeasonQuery } from "./find_board.ts";
 import { isWithinBounds } from "./place.ts";
+import type { Retention } from "./retention.ts";
 import {
   type EntryParams,
   type EntryQuery,
@@ -23,9 +25,11 @@ import {
 } from "./schema.ts";
 import { scoreBatch } from "./score_batch.ts";
 import { requireOpen } from "./seasons.ts";
+import { noteRound } from "./used_rounds.ts";
 
 /** What writing to boards works with. */
 export interface WriteContext extends ReadContext {
+  readonly retention: Pick<Retention, "note">;
   /** Demands an API key that may write rewards. */
   readonly rewardsWriter: Guard<ApiKeyPrincipal>;
 }
@@ -84,9 +88,16 @@ async function write(context: WriteContext, writing: Writing & { readonly body: 
   const { declaration, place } = board;
   const { score, operator = declaration.operator } = body;
   if (operator !== "sum" && !isWithinBounds(place, score)) throw outOfBounds(board);
+  await noteBoard(context, board);
+  await noted(context, board);
   const [done] = await scoreBatch(context.store, place, [{ userId: params.userId, score, at, operator }]);
   if (done == null) throw outOfBounds(board);
   return { status: 200, text: await entryText(context, board, params.userId), headers: jsonHeaders };
+}
+
+/** Notes what could not be found again by settings alone, before it has scores. */
+async function noteBoard({ store }: WriteContext, { event, declaration: { id } }: Board): Promise<void> {
+  if (event !== null && isRound(id)) await noteRound(store, event, id);
 }
 
 async function remove(
@@ -98,6 +109,14 @@ async function remove(
   requireOpen(declaration, season, when.now);
   await scoreBatch(context.store, place, [{ userId: writing.params.userId, operator: "remove" }]);
   return { status: 204 };
+}
+
+/** Makes sure that the season's scores are found when they are no longer kept. */
+async function noted({ retention }: WriteContext, board: Board): Promise<void> {
+  const { declaration, project, event, season } = board;
+  if (season === null) return;
+  const address = { projectId: project.id, eventId: event?.id ?? null, leaderboardId: declaration.id };
+  await retention.note({ declaration, address: { ...address, season: season.id }, season });
 }
 
 /** A board of the key's own organisation that takes direct scores; another organisation's project is unknown here. */

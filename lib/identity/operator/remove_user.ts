@@ -2,17 +2,28 @@ import { normaliseEmail } from "../codes/email.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { User, Users, Way } from "../users.ts";
 
+/** Removes what other areas show of a user who is removed. It may be called again after it was interrupted. */
+export type OnRemove = (projectId: string, userId: string) => Promise<void>;
+
+/** What removing users works with. */
+export interface RemovalOptions {
+  readonly users: Users;
+  readonly sessions: Sessions;
+  readonly onRemove: OnRemove;
+}
+
 /**
- * Ends the sessions of a user, gives up every way to it and removes its records. What other areas keep under its id stays:
- * boards show the score without a name. The user's record goes last, so that an interrupted removal can be repeated.
+ * Ends the sessions of a user, lets other areas remove what they show of it, gives up every way to it and removes its
+ * records. The user's record goes last, so that an interrupted removal can be repeated.
  */
 export async function removeUser(
-  { users, sessions }: { readonly users: Users; readonly sessions: Sessions },
+  { users, sessions, onRemove }: RemovalOptions,
   projectId: string,
   user: User,
 ): Promise<void> {
   const { userId } = user;
   await sessions.revokeAll(projectId, userId);
+  await onRemove(projectId, userId);
   await Promise.all(waysTo(user).map(way => users.release(projectId, way, userId)));
   await users.remove(projectId, userId);
 }
