@@ -180,12 +180,14 @@ describe("a decision on a remembered record", () => {
       }),
     };
     await decideAlone(store, countUp(memory));
+    await decide(store, home, countUp(memory));
     store.interceptions.push(async (_, pass) => {
       await pass();
       throw new AppError("outcome_unknown", "Cannot tell");
     });
-    await decideAlone(store, marking);
-    assert.deepEqual(trips(store), [2, 3]);
+    // Right after another it reads; made again it reads once more, though the record is remembered.
+    await decide(store, home, marking);
+    assert.deepEqual(trips(store), [3, 4]);
   });
 });
 
@@ -226,6 +228,32 @@ describe("decisions on a remembered record that share a commit", () => {
       decide(store, home, countUp(memory)),
     ]);
     assert.deepEqual(answers, [101, 101, 102]);
+  });
+
+  it("answer without a commit, throw and commit unchecked only from what the store says", async () => {
+    const store = new ProbeStore();
+    const { memory } = counters();
+    const throwing: Rule<readonly [ReadRecord], number> = {
+      reads: [memory.query],
+      apply([stored]) {
+        throw new RangeError(`${stored === null ? null : memory.of(home, stored).count}`);
+      },
+    };
+    const unchecked: Rule<readonly [ReadRecord], number> = {
+      reads: [memory.query],
+      apply: state => ({ ...countUp(memory).apply(state), unchecked: true }),
+    };
+    for (const [rule, expected] of [
+      [look(memory), [10, 10]],
+      [throwing, ["RangeError: 10", "RangeError: 10"]],
+      [unchecked, [11, 12]],
+    ] as const) {
+      await decideAlone(store, countUp(memory));
+      await writeElsewhere(store, 10);
+      const answers = await Promise.all([1, 2].map(() => decide(store, home, rule).catch(String)));
+      assert.deepEqual(answers, expected);
+      await new Promise(setImmediate);
+    }
   });
 
   it("see the object that an earlier one of the fold puts, and keep what was committed", async () => {
