@@ -72,7 +72,6 @@ import {
 import {
   createFeeder,
   createHiddenUsers,
-  createUserRemoval,
   type Feeder,
   leaderboardRoutes,
   scoreTargets,
@@ -291,7 +290,14 @@ function createParts(
   const tokens = createTokens({ ring: keyRing, clock, random });
   const users = createUsers(store);
   const loyaltyVersions = createLoyaltyVersions({ store, clock });
-  const loyalty = createLoyalty({ store, directory, clock, feed });
+  const loyalty = createLoyalty({
+    store,
+    directory,
+    versions: loyaltyVersions,
+    clock,
+    feed,
+    logger: options.logger ?? silentLogger,
+  });
   const sessions = createSessions({
     store,
     tokens,
@@ -302,7 +308,6 @@ function createParts(
       options.logger?.log("warn", "refresh_token_reused", { projectId, userId, sessionId: sid }),
   });
   const isKept = keepsPoints({ directory, loyalty });
-  const onRemove = createUserRemoval({ store, directory, clock });
   const remote = createRemoteJson(options.identity?.remote);
   const issuers = createRemoteIssuers({ remote, clock });
   return {
@@ -315,8 +320,7 @@ function createParts(
     users,
     records: createSessionRecords(secret),
     sessions,
-    idleUsers: createIdleUsers({ store, users, sessions, clock, isKept, onRemove }),
-    onRemove,
+    idleUsers: createIdleUsers({ store, users, sessions, clock, isKept }),
     sessionGuard: createSessionGuard({ store, clock }),
     tokens,
     issuers,

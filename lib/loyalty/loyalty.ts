@@ -8,13 +8,14 @@
  */
 
 import type { Clock } from "../auth/mod.ts";
-import type { Directory, LoyaltyDocument } from "../directory/mod.ts";
+import type { Directory, LoyaltyVersions } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import { chain } from "../http/mod.ts";
+import { chain, type Logger } from "../http/mod.ts";
 import type { ScoreFeed, ScoreUpdate } from "../ports/score_feed.ts";
 import { decide, type LogEntry, Parsed, type Store } from "../storage/mod.ts";
 import { stateOf } from "./adoption.ts";
-import { type CompiledConfig, compileConfig } from "./compile.ts";
+import type { CompiledConfig } from "./compile.ts";
+import { createConfigs } from "./configs.ts";
 import { Deliveries } from "./deliveries.ts";
 import type { Notification, Transaction } from "./history.ts";
 import { createInbox, type Inbox } from "./inbox.ts";
@@ -59,13 +60,17 @@ export interface Loyalty {
 export interface LoyaltyOptions {
   readonly store: Store;
   readonly directory: Directory;
+  /** Where an earlier version is found when the current one cannot be used. */
+  readonly versions: Pick<LoyaltyVersions, "list" | "get">;
   readonly clock: Clock;
   readonly feed: ScoreFeed;
+  readonly logger: Logger;
 }
 
 /** Creates the loyalty of all spaces. */
-export function createLoyalty({ store, directory, clock, feed }: LoyaltyOptions): Loyalty {
-  const configOf = createConfigs(directory);
+export function createLoyalty(options: LoyaltyOptions): Loyalty {
+  const { store, clock, feed } = options;
+  const configOf = createConfigs(options);
   const deliveries = new Deliveries();
   const inbox = createInbox({
     store,
@@ -124,29 +129,6 @@ function requireReportable(config: CompiledConfig, { action, isClientReport }: R
 function targetQuery({ action, data }: Report): { readonly action: string; readonly eventId: string | null } {
   const eventId = Object.hasOwn(data, "eventId") ? data.eventId : undefined;
   return { action, eventId: typeof eventId === "string" ? eventId : null };
-}
-
-/** Compiled once per version: the directory keeps the document's object for as long as it is unchanged. */
-function createConfigs(directory: Directory): Loyalty["config"] {
-  const compiled = new WeakMap<LoyaltyDocument, CompiledConfig>();
-  const none = compileConfig({});
-  return spaceId =>
-    chain(directory.loyalty(spaceId), stored => {
-      if (stored === null) return none;
-      const known = compiled.get(stored) ?? compileStored(stored, spaceId);
-      compiled.set(stored, known);
-      return known;
-    });
-}
-
-function compileStored({ document }: LoyaltyDocument, spaceId: string): CompiledConfig {
-  try {
-    return compileConfig(document);
-  } catch (cause) {
-    throw new AppError("internal_error", `Cannot use the stored loyalty configuration of space ${spaceId}`, {
-      cause,
-    });
-  }
 }
 
 function shownNotification(item: InboxNotification): Dated<Notification> {

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { createDirectory, createLoyaltyVersions, directoryAgeMsMax } from "../../../lib/directory/mod.ts";
+import { AppError } from "../../../lib/errors/mod.ts";
+import { createConfigs, loggedFaultsMax } from "../../../lib/loyalty/configs.ts";
+import { createTestClock } from "../../support/clock.ts";
+import { ids } from "../../support/platform.ts";
+import { describeOnStores } from "../../support/stores.ts";
+import { keptLog } from "../http/kit.ts";
+
+const valid = (id: string): unknown => ({ metrics: [{ id, title: "Metric" }] });
+const invalid = { metrics: "what an earlier release accepted" };
+
+describeOnStores("the configuration in force", open => {
+  async function opened(t: { after(close: () => unknown): void }) {
+    const clock = createTestClock();
+    let listed = 0;
+    const store = await open(clock.now);
+    t.after(() => store[Symbol.asyncDispose]());
+    const versions = createLoyaltyVersions({ store, clock: clock.now });
+    const logger = keptLog();
+    const counted = {
+      get: versions.get,
+      list: (spaceId: string) => {
+        listed++;
+        return versions.list(spaceId);
+      },
+    };
+    const directory = createDirectory({ store, clock: clock.now });
+    const configs = createConfigs({ directory, versions: counted, logger });
+    const put = (document: unknown) => versions.put(ids.space, { document, by: "file" });
+    const metricIds = async (): Promise<string[]> => {
+      clock.advance(directoryAgeMsMax);
+      return (await configs(ids.space)).config.metrics.map(({ id }) => id);
+    };
+    return { put, metricIds, configs, logger, listed: () => listed };
+  }
+
+  it("is the empty one where a space has none", async t => {
+    const { metricIds } = await opened(t);
+    assert.deepEqual(await metricIds(), []);
+  });
+
+  it("is compiled once per version", async t => {
+    const { put, metricIds, configs } = await opened(t);
+    await put(valid("a"));
+    await metricIds();
+    const first = await configs(ids.space);
+    await metricIds();
+    assert.equal(await configs(ids.space), first);
+    await put(valid("b"));
+    assert.deepEqual(await metricIds(), ["b"]);
+  });
+
+  it("is the newest earlier version that can be used while the stored one cannot, and the log says so", async t => {
+    const { put, metricIds, logger, listed } = await opened(t);
+    for (const document of [valid("a"), valid("b"), { ...invalid, rules: [] }, invalid]) await put(document);
+    assert.deepEqual(await metricIds(), ["b"]);
+    assert.deepEqual(await metricIds(), ["b"]);
+    assert.equal(listed(), 1);
+    const [failed, replaced, ...others] = logger.lines;
+    assert.deepEqual([failed?.level, failed?.event], ["error", "loyalty_config_invalid"]);
+    assert.deepEqual([failed?.fields.spaceId, failed?.fields.version], [ids.space, "4"]);
+    assert.match(String(failed?.fields.faults), /^\/metrics: /);
+    assert.deepEqual([replaced?.event, replaced?.fields.version], ["loyalty_config_replaced", "2"]);
+    assert.deepEqual(others, []);
+    await put(valid("c"));
+    assert.deepEqual(await metricIds(), ["c"]);
+  });
+
+  it("is none, and an error of ours, where no version that is kept can be used", async t => {
+    const { put, metricIds, listed } = await opened(t);
+    await put(invalid);
+    for (let attempts = 0; attempts < 2; attempts++) {
+      await assert.rejects(metricIds(), { name: "AppError", code: "internal_error" });
+    }
+    assert.equal(listed(), 1);
+  });
+
+  it("is looked for again where the earlier versions could not be read", async t => {
+    const clock = createTestClock();
+    const store = await open(clock.now);
+    t.after(() => store[Symbol.asyncDispose]());
+    const versions = createLoyaltyVersions({ store, clock: clock.now });
+    await versions.put(ids.space, { document: valid("a"), by: "file" });
+    await versions.put(ids.space, { document: invalid, by: "file" });
+    let isDown = true;
+    const list: typeof versions.list = spaceId =>
+      isDown ? Promise.reject(new AppError("storage_unavailable", "Down")) : versions.list(spaceId);
+    const directory = createDirectory({ store, clock: clock.now });
+    const configs = createConfigs({ directory, versions: { get: versions.get, list }, logger: keptLog() });
+    await assert.rejects(async () => configs(ids.space), { code: "storage_unavailable" });
+    isDown = false;
+    assert.equal((await configs(ids.space)).config.metrics.length, 1);
+  });
+
+  it(`logs at most ${loggedFaultsMax} faults of a document`, async t => {
+    const { put, metricIds, logger } = await opened(t);
+    await put(valid("a"));
+    await put({ metrics: Array.from({ length: loggedFaultsMax + 1 }, () => 5) });
+    await metricIds();
+    assert.equal(String(logger.lines[0]?.fields.faults).split("; ").length, loggedFaultsMax);
+  });
+});
