@@ -70,11 +70,11 @@ import {
   tokenExchangeRoute,
 } from "./identity/mod.ts";
 import {
-  createFeeder,
   createHiddenUsers,
-  type Feeder,
+  createLeaderboards,
+  createUserRemoval,
+  type Leaderboards,
   leaderboardRoutes,
-  scoreTargets,
 } from "./leaderboards/mod.ts";
 import { createLocation, type Location, locationRoutes } from "./location/mod.ts";
 import {
@@ -87,7 +87,6 @@ import {
 import type { GeoReader } from "./ports/geo_reader.ts";
 import type { Mailer } from "./ports/mailer.ts";
 import type { PasswordKernels } from "./ports/password_kernels.ts";
-import type { ScoreFeed } from "./ports/score_feed.ts";
 import {
   createSpaceTokens,
   optionalSpaceGuard,
@@ -178,6 +177,8 @@ export interface Platform {
   /** Issues the tokens that apps carry, with which users without a session ask for a new password. */
   readonly clientTokens: ClientTokens;
   readonly keyRing: KeyRing;
+  /** Feeds boards, and removes the scores of seasons that are no longer kept. */
+  readonly leaderboards: Leaderboards;
   readonly location: Location;
   readonly loyalty: Loyalty;
   /** The loyalty configurations of spaces with their history. */
@@ -218,14 +219,10 @@ export interface Platform {
 export async function createPlatform(options: PlatformOptions): Promise<Platform> {
   const { store, clock = systemClock, logger = silentLogger, publicUrl = publicUrlDefault } = options;
   const keyRing = await openKeyRing(options);
-  const feeder = createFeeder({
-    store,
-    onGivenUp: error => logger.log("warn", "board_update_deferred", { error: String(error) }),
-  });
-  const parts = createParts({ ...options, clock, publicUrl }, { keyRing, feeder });
+  const parts = createParts({ ...options, clock, publicUrl }, keyRing);
   const areas = createAreas(parts);
   async function idle(): Promise<void> {
-    await Promise.all([feeder.idle(), parts.background.idle(), parts.audit.idle()]);
+    await Promise.all([parts.leaderboards.idle(), parts.background.idle(), parts.audit.idle()]);
   }
   const http: HandlerOptions = { ...options.http, logger, publicUrl, version, ready: () => store.ping() };
   return {
@@ -239,6 +236,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     apiKeys: parts.apiKeys,
     clientTokens: parts.clientTokens,
     keyRing,
+    leaderboards: parts.leaderboards,
     location: parts.location,
     loyalty: parts.loyalty,
     loyaltyVersions: parts.loyaltyVersions,
@@ -266,6 +264,7 @@ async function openKeyRing(options: PlatformOptions): Promise<KeyRing> {
 
 interface Parts extends ExchangeContext {
   readonly store: Store;
+  readonly leaderboards: Leaderboards;
   readonly apiKeys: ApiKeys;
   readonly keyRing: KeyRing;
   readonly location: Location;
@@ -275,7 +274,7 @@ interface Parts extends ExchangeContext {
 
 function createParts(
   options: PlatformOptions & { readonly clock: Clock; readonly publicUrl: string },
-  { keyRing, feeder }: { readonly keyRing: KeyRing; readonly feeder: Feeder },
+  keyRing: KeyRing,
 ): Parts {
   const { store, secret, clock, publicUrl, defaultSpaceId, geo, random = systemRandom } = options;
   const directory = createDirectory({
@@ -283,10 +282,12 @@ function createParts(
     clock,
     ...(defaultSpaceId === undefined ? {} : { defaultSpaceId }),
   });
-  const feed: ScoreFeed = {
-    targets: (projectId, query) => scoreTargets(directory, projectId, query),
-    deliver: feeder.deliver,
-  };
+  const leaderboards = createLeaderboards({
+    store,
+    directory,
+    clock,
+    logger: options.logger ?? silentLogger,
+  });
   const tokens = createTokens({ ring: keyRing, clock, random });
   const users = createUsers(store);
   const loyaltyVersions = createLoyaltyVersions({ store, clock });
@@ -295,7 +296,7 @@ function createParts(
     directory,
     versions: loyaltyVersions,
     clock,
-    feed,
+    feed: leaderboards.feed,
     logger: options.logger ?? silentLogger,
   });
   const sessions = createSessions({
@@ -308,6 +309,7 @@ function createParts(
       options.logger?.log("warn", "refresh_token_reused", { projectId, userId, sessionId: sid }),
   });
   const isKept = keepsPoints({ directory, loyalty });
+  const onRemove = createUserRemoval({ store, directory, clock });
   const remote = createRemoteJson(options.identity?.remote);
   const issuers = createRemoteIssuers({ remote, clock });
   return {
@@ -320,7 +322,8 @@ function createParts(
     users,
     records: createSessionRecords(secret),
     sessions,
-    idleUsers: createIdleUsers({ store, users, sessions, clock, isKept }),
+    idleUsers: createIdleUsers({ store, users, sessions, clock, isKept, onRemove }),
+    onRemove,
     sessionGuard: createSessionGuard({ store, clock }),
     tokens,
     issuers,
@@ -334,6 +337,7 @@ function createParts(
     background: createBackground(options.logger ?? silentLogger),
     onMerge: options.identity?.onMerge ?? (() => {}),
     spaceTokens: createSpaceTokens({ tokens, publicUrl }),
+    leaderboards,
     location: createLocation({ directory, ...(geo === undefined ? {} : { geo }) }),
     loyalty,
     loyaltyVersions,
@@ -392,6 +396,7 @@ function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
     store,
     directory,
     clock,
+    retention: parts.leaderboards,
     hiddenUsers: createHiddenUsers({ store, clock }),
     publicProfiles: createPublicProfiles({ store, clock }),
     keyHolder: apiKeyGuard({ apiKeys }),

@@ -5,14 +5,17 @@
  * commit, so a hot board costs one commit per round trip however many users move it. An update says "this score as
  * of that revision", so that delivering it twice or late changes nothing. What cannot be delivered while the store is
  * down is given up after the last attempt: it is still in the user's own record, and delivered when that is next touched.
+ * Scores of a season that is over for longer than its grace time, and of boards that nothing feeds any more, are not ranked.
  *
  * @module
  */
 
 import type { ScoreUpdate } from "../ports/score_feed.ts";
-import type { Store, Write } from "../storage/mod.ts";
-import { boardKey, stored } from "./place.ts";
-import { targetBoard } from "./score_targets.ts";
+import type { Partition, Store } from "../storage/mod.ts";
+import type { ScoreEntry } from "./board_change.ts";
+import type { FeedRefusal, FindFedPlace } from "./fed_places.ts";
+import { type BoardPlace, partitionOf } from "./place.ts";
+import { scoreBatch } from "./score_batch.ts";
 
 /** Most writes that one commit to a board carries. */
 export const feedBatchMax = 500;
@@ -24,8 +27,11 @@ export const feedWaitingMax = 100_000;
 /** What a feeder needs. */
 export interface FeederOptions {
   readonly store: Store;
-  /** Told of a batch that was given up. */
+  readonly findPlace: FindFedPlace;
+  /** Told of what was given up. */
   readonly onGivenUp: (error: unknown) => void;
+  /** Told how many scores of a target were not ranked, and why. */
+  readonly onRefused: (target: string, because: FeedRefusal, count: number) => void;
 }
 
 /** Delivers score updates. */
@@ -37,86 +43,135 @@ export interface Feeder {
 }
 
 interface Waiting {
-  readonly write: Write;
+  readonly place: BoardPlace;
+  readonly change: ScoreEntry;
   readonly done: (isDelivered: boolean) => void;
 }
 
 /** Creates a feeder over a store. */
-export function createFeeder({ store, onGivenUp }: FeederOptions): Feeder {
-  const lists = new Map<string, Waiting[]>();
-  const running = new Map<string, Promise<void>>();
+export function createFeeder(options: FeederOptions): Feeder {
+  const lists = new Map<Partition, Waiting[]>();
+  const running = new Set<Promise<void>>();
+  const refused = createRefusals(options.onRefused);
   let waiting = 0;
 
-  async function run(partition: string, list: Waiting[]): Promise<void> {
+  function start(work: () => Promise<void>): void {
+    // Started in a microtask, so that whoever acts in the same turn shares the first commit too.
+    const started = Promise.resolve()
+      .then(work)
+      .finally(() => running.delete(started));
+    running.add(started);
+  }
+
+  async function run(partition: Partition, list: Waiting[]): Promise<void> {
     while (list.length > 0) {
-      const batch = list.splice(0, feedBatchMax);
-      const isDelivered = await commit(partition, batch);
-      waiting -= batch.length;
+      const [{ place } = list[0] as Waiting] = list;
+      const other = list.slice(0, feedBatchMax).findIndex(entry => entry.place !== place);
+      const batch = list.splice(0, other === -1 ? feedBatchMax : other);
+      const isDelivered = await commit(options, place, batch);
       for (const { done } of batch) done(isDelivered);
     }
     lists.delete(partition);
-    running.delete(partition);
   }
 
-  async function commit(partition: string, batch: readonly Waiting[]): Promise<boolean> {
-    const writes = batch.map(({ write }) => write);
-    for (let attempt = 1; ; attempt++) {
-      try {
-        await store.commit(partition, { writes });
-        return true;
-      } catch (error) {
-        if (attempt < feedAttemptsMax) continue;
-        onGivenUp(error);
-        return false;
-      }
-    }
-  }
-
-  function enqueue(partition: string, entry: Waiting): void {
+  function enqueue(entry: Waiting): void {
+    const partition = partitionOf(entry.place, entry.change.userId);
     const list = lists.get(partition);
-    waiting += 1;
     if (list !== undefined) {
       list.push(entry);
       return;
     }
     const created = [entry];
     lists.set(partition, created);
-    // Started in a microtask, so that whoever acts in the same turn shares the first commit too.
-    running.set(
-      partition,
-      Promise.resolve().then(() => run(partition, created)),
-    );
+    start(() => run(partition, created));
+  }
+
+  function take(found: BoardPlace | FeedRefusal, update: Update): void {
+    const { userId, target, score, at, asOf, done } = update;
+    if (typeof found !== "string") {
+      enqueue({ place: found, change: { userId, score, at, asOf, operator: "set" }, done });
+      return;
+    }
+    refused(target, found);
+    done(true);
+  }
+
+  async function takeLater(found: Promise<BoardPlace | FeedRefusal>, update: Update): Promise<void> {
+    try {
+      take(await found, update);
+    } catch (error) {
+      options.onGivenUp(error);
+      update.done(false);
+    }
   }
 
   return {
     deliver(userId, updates, delivered) {
       if (updates.length === 0 || waiting + updates.length > feedWaitingMax) return;
+      waiting += updates.length;
       let open = updates.length;
       let isAllDelivered = true;
       function done(isDelivered: boolean): void {
+        waiting -= 1;
         open -= 1;
         isAllDelivered &&= isDelivered;
         if (open === 0 && isAllDelivered) delivered();
       }
       for (const update of updates) {
-        const { partition, order } = targetBoard(update.target);
-        enqueue(partition, { write: feedWrite(userId, update, order), done });
+        const found = find(options.findPlace, update.target);
+        if (found instanceof Promise) start(() => takeLater(found, { ...update, userId, done }));
+        else take(found, { ...update, userId, done });
       }
     },
     async idle() {
-      while (running.size > 0) await Promise.all(running.values());
+      while (running.size > 0) await Promise.all(running);
     },
   };
 }
 
-function feedWrite(userId: string, { score, at, asOf }: ScoreUpdate, order: "desc" | "asc"): Write {
-  return {
-    type: "score",
-    op: "set",
-    key: boardKey,
-    member: userId,
-    score: stored({ order }, score),
-    tie: at,
-    asOf,
+interface Update extends ScoreUpdate, Pick<Waiting, "done"> {
+  readonly userId: string;
+}
+
+/** Settings that are not valid make it throw at once, which is no other than doing so later. */
+function find(findPlace: FindFedPlace, target: string): ReturnType<FindFedPlace> {
+  try {
+    return findPlace(target);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+async function commit(
+  { store, onGivenUp }: FeederOptions,
+  place: BoardPlace,
+  batch: readonly Waiting[],
+): Promise<boolean> {
+  const changes = batch.map(({ change }) => change);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await scoreBatch(store, place, changes);
+      return true;
+    } catch (error) {
+      if (attempt < feedAttemptsMax) continue;
+      onGivenUp(error);
+      return false;
+    }
+  }
+}
+
+/** Counts the refusals of one turn together: after an outage thousands may come at once. */
+function createRefusals(
+  onRefused: FeederOptions["onRefused"],
+): (target: string, because: FeedRefusal) => void {
+  const counts = new Map<string, { readonly because: FeedRefusal; count: number }>();
+  function tell(): void {
+    for (const [target, { because, count }] of counts) onRefused(target, because, count);
+    counts.clear();
+  }
+  return (target, because) => {
+    const { count } = counts.get(target) ?? { count: 0 };
+    if (counts.size === 0) void Promise.resolve().then(tell);
+    counts.set(target, { because, count: count + 1 });
   };
 }

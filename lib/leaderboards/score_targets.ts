@@ -1,7 +1,8 @@
 /**
  * The boards that users' metrics and actions feed, as targets of the score feed.
  *
- * A target's id is `<order>/<projectId>/<eventId>/<leaderboardId>`, with an empty event id on a project's board.
+ * A target's id is `<order>/<projectId>/<eventId>/<leaderboardId>`, with an empty event id on a project's board, and
+ * `/<seasonId>` at its end on a board with seasons.
  *
  * @module
  */
@@ -9,22 +10,27 @@
 import type { Directory, Event, Project } from "../directory/mod.ts";
 import { type Condition, compileCondition, type Environment } from "../expressions/mod.ts";
 import type { Gain, ScoreTarget } from "../ports/score_feed.ts";
-import type { Partition } from "../storage/mod.ts";
-import { boardPartition } from "./address.ts";
 import type { BoardDeclaration } from "./board_settings.ts";
 import { declaredEventBoards, projectBoards } from "./declarations.ts";
+import { closesAt, seasonOf } from "./seasons.ts";
 
 /** What an action names besides itself. */
 export interface TargetQuery {
   readonly action: string;
   /** The `eventId` in the action's data, if it is a string. */
   readonly eventId: string | null;
+  /** When the action counts, Unix ms: it moves the seasons of that time. */
+  readonly at: number;
 }
 
+/** How long after a season's scores are no longer taken its running sums are kept, in ms. */
+export const sumMarginMs: number = 24 * 60 * 60 * 1_000;
+
 interface FedBoard {
-  readonly target: ScoreTarget;
   /** The only action that can move it; null where any may. */
   readonly action: string | null;
+  /** The board, or its season at an instant (Unix ms); null between seasons. */
+  readonly target: (at: number) => ScoreTarget | null;
 }
 
 const fedByProject = new WeakMap<Project, readonly FedBoard[]>();
@@ -34,28 +40,15 @@ const fedByEvent = new WeakMap<Event, { readonly project: Project; readonly boar
 export async function scoreTargets(
   directory: Directory,
   projectId: string,
-  { action, eventId }: TargetQuery,
+  { action, eventId, at }: TargetQuery,
 ): Promise<readonly ScoreTarget[]> {
   const project = await directory.project(projectId);
   if (project === null) return [];
   const event = eventId === null ? null : await directory.event(projectId, eventId);
   const boards = event === null ? ofProject(project) : [...ofProject(project), ...ofEvent(project, event)];
-  return boards.filter(board => board.action === null || board.action === action).map(({ target }) => target);
-}
-
-/** Where the scores of a target are kept, and which score leads. */
-export function targetBoard(id: string): { readonly partition: Partition; readonly order: "desc" | "asc" } {
-  const [order, projectId = "", eventId = "", leaderboardId = ""] = id.split("/");
-  return {
-    partition: boardPartition({
-      projectId,
-      eventId: eventId === "" ? null : eventId,
-      leaderboardId,
-      season: "",
-      shard: 0,
-    }),
-    order: order === "asc" ? "asc" : "desc",
-  };
+  return boards.flatMap(board =>
+    board.action === null || board.action === action ? (board.target(at) ?? []) : [],
+  );
 }
 
 function ofProject(project: Project): readonly FedBoard[] {
@@ -64,7 +57,10 @@ function ofProject(project: Project): readonly FedBoard[] {
   const boards = [...projectBoards(project).values()].flatMap(declaration => {
     const id = `${declaration.order}/${project.id}//${declaration.id}`;
     if (declaration.source.type !== "metric") return fedByAction(id, declaration);
-    return [{ target: { id, kind: "total", metricId: declaration.source.metricId } as const, action: null }];
+    const { metricId } = declaration.source;
+    if (declaration.seasons.type !== "none") return fedByGain(id, declaration, metricId);
+    const target = { id, kind: "total", metricId } as const;
+    return [{ action: null, target: () => target }];
   });
   fedByProject.set(project, boards);
   return boards;
@@ -76,21 +72,53 @@ function ofEvent(project: Project, event: Event): readonly FedBoard[] {
   const boards = [...declaredEventBoards(project, event).values()].flatMap(declaration => {
     const id = `${declaration.order}/${project.id}/${event.id}/${declaration.id}`;
     if (declaration.source.type !== "metric") return fedByAction(id, declaration);
-    const { metricId } = declaration.source;
-    const amount = ({ metrics }: Gain): number =>
-      Object.hasOwn(metrics, metricId) ? (metrics[metricId] ?? 0) : 0;
-    return [{ target: { id, kind: "sum", amount } as const, action: null }];
+    return fedByGain(id, declaration, declaration.source.metricId);
   });
   fedByEvent.set(event, { project, boards });
   return boards;
 }
 
-function fedByAction(id: string, { source }: BoardDeclaration): FedBoard[] {
+function fedByGain(id: string, declaration: BoardDeclaration, metricId: string): FedBoard[] {
+  const amount = ({ metrics }: Gain): number =>
+    Object.hasOwn(metrics, metricId) ? (metrics[metricId] ?? 0) : 0;
+  return [{ action: null, target: sumTarget(id, declaration, amount) }];
+}
+
+function fedByAction(id: string, declaration: BoardDeclaration): FedBoard[] {
+  const { source } = declaration;
   if (source.type !== "action") return [];
-  const when: Condition<Gain> =
-    source.when === undefined ? () => true : compileCondition(source.when, environment);
+  const when = compileWhen(source.when);
   const amount = (gain: Gain): number => (when(gain) ? source.amount : 0);
-  return [{ target: { id, kind: "sum", amount }, action: source.action }];
+  return [{ action: source.action, target: sumTarget(id, declaration, amount) }];
+}
+
+function sumTarget(
+  id: string,
+  declaration: BoardDeclaration,
+  amount: (gain: Gain) => number,
+): FedBoard["target"] {
+  const whole: ScoreTarget = { id, kind: "sum", amount };
+  if (declaration.seasons.type === "none") return () => whole;
+  let last: { readonly season: string; readonly target: ScoreTarget } | null = null;
+  return at => {
+    const season = seasonOf(declaration, at);
+    if (season === null) return null;
+    if (last?.season !== season.id) {
+      const keepUntil = closesAt(declaration, season) + sumMarginMs;
+      last = { season: season.id, target: { id: `${id}/${season.id}`, kind: "sum", amount, keepUntil } };
+    }
+    return last.target;
+  };
+}
+
+/**
+ * Compiles the condition of a board that is fed by an action.
+ *
+ * @param pointer JSON Pointer to the condition in its document, for errors.
+ * @throws {AppError} `validation_failed`, with the pointer of the part at fault.
+ */
+export function compileWhen(when: unknown, pointer = ""): Condition<Gain> {
+  return when === undefined ? () => true : compileCondition(when, environment, pointer);
 }
 
 /** `data.<name>`, own properties only. */
@@ -98,6 +126,9 @@ const environment: Environment<Gain> = {
   variable(path) {
     if (!path.startsWith("data.")) return null;
     const name = path.slice("data.".length);
-    return { type: "any", read: ({ data }) => (Object.hasOwn(data, name) ? data[name] : undefined) };
+    return {
+      type: "any",
+      read: ({ data }) => (Object.hasOwn(data, name) ? data[name] : undefined),
+    };
   },
 };

@@ -25,7 +25,7 @@ export interface MeetingOptions {
   readonly states: Parsed<UserState>;
 }
 
-const everyTotal = { action: "", eventId: null };
+const everyTotal = { action: "", eventId: null, at: 0 };
 
 /**
  * The state of a user; an empty one is created where there is none. A state that a back end created before the user's

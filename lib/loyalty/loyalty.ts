@@ -110,7 +110,8 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       const context = { config, member, report, now: clock(), isDelivered: deliveries.of(partition) };
       // The boards depend on the project, and which one it is only the user's own record knows for certain.
       for (let projectId = member.projectId; ; ) {
-        const targets = projectId === null ? [] : await feed.targets(projectId, targetQuery(report));
+        const targets =
+          projectId === null ? [] : await feed.targets(projectId, targetQuery(report, context.now));
         const decided = await decide(store, partition, reportRule({ ...context, projectId, targets }));
         if (decided.projectId === projectId) return deliver(member, decided.updates);
         projectId = decided.projectId;
@@ -126,9 +127,9 @@ function requireReportable(config: CompiledConfig, { action, isClientReport }: R
   }
 }
 
-function targetQuery({ action, data }: Report): { readonly action: string; readonly eventId: string | null } {
+function targetQuery({ action, data }: Report, at: number): Parameters<ScoreFeed["targets"]>[1] {
   const eventId = Object.hasOwn(data, "eventId") ? data.eventId : undefined;
-  return { action, eventId: typeof eventId === "string" ? eventId : null };
+  return { action, eventId: typeof eventId === "string" ? eventId : null, at };
 }
 
 function shownNotification(item: InboxNotification): Dated<Notification> {

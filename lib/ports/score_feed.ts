@@ -27,15 +27,23 @@ export interface Gain {
 export type ScoreTarget =
   /** Shows the value of a metric. */
   | { readonly id: string; readonly kind: "total"; readonly metricId: string }
-  /** Sums what single actions add; 0 adds nothing. */
-  | { readonly id: string; readonly kind: "sum"; readonly amount: (gain: Gain) => number };
+  /** Sums what single actions add; 0 adds nothing. Beyond `keepUntil` (Unix ms) no action adds to the sum any more. */
+  | {
+      readonly id: string;
+      readonly kind: "sum";
+      readonly amount: (gain: Gain) => number;
+      readonly keepUntil?: number;
+    };
 
 /** Connects the loyalty of users to leaderboards. */
 export interface ScoreFeed {
-  /** The targets that an action of a user of the project may move; `eventId` as the action's data names it. */
+  /**
+   * The targets that an action of a user of the project may move; `eventId` as the action's data names it, `at` (Unix ms)
+   * when it counts.
+   */
   targets(
     projectId: string,
-    action: { readonly action: string; readonly eventId: string | null },
+    action: { readonly action: string; readonly eventId: string | null; readonly at: number },
   ): readonly ScoreTarget[] | Promise<readonly ScoreTarget[]>;
   /** Takes updates for delivery in the background; `delivered` is called when all of them have been applied. */
   deliver(userId: string, updates: readonly ScoreUpdate[], delivered: () => void): void;

@@ -2,12 +2,17 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createRandom } from "../../../adapters/conformance/random.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
+import { declarationDefaults } from "../../../lib/leaderboards/board_settings.ts";
 import {
+  type BoardPlace,
   createFeeder,
   type Feeder,
+  type FeedRefusal,
+  type FindFedPlace,
   feedAttemptsMax,
   feedBatchMax,
   feedWaitingMax,
+  placeOf,
 } from "../../../lib/leaderboards/mod.ts";
 import type { Batch, Commit, Partition } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
@@ -40,13 +45,41 @@ interface Setup {
   readonly store: FaultyStore;
   readonly feeder: Feeder;
   readonly givenUp: unknown[];
+  readonly refused: [target: string, because: FeedRefusal, count: number][];
 }
 
-async function setup(open: OpenStore, t: { after(end: () => Promise<void>): void }): Promise<Setup> {
+/** Places of targets as their ids alone tell them. */
+function placeOfTarget(target: string): BoardPlace {
+  const [order, projectId = "", eventId = "", leaderboardId = ""] = target.split("/");
+  const known = places.get(target);
+  const address = { projectId, eventId: eventId === "" ? null : eventId, leaderboardId, season: "" };
+  const declaration = {
+    ...declarationDefaults,
+    id: leaderboardId,
+    order: order === "asc" ? "asc" : "desc",
+  } as const;
+  const place = known ?? placeOf(declaration, address);
+  places.set(target, place);
+  return place;
+}
+const places = new Map<string, BoardPlace>();
+
+async function setup(
+  open: OpenStore,
+  t: { after(end: () => Promise<void>): void },
+  findPlace: FindFedPlace = placeOfTarget,
+): Promise<Setup> {
   const store = new FaultyStore(await open(createTestClock().now));
   t.after(() => store[Symbol.asyncDispose]());
   const givenUp: unknown[] = [];
-  return { store, givenUp, feeder: createFeeder({ store, onGivenUp: error => givenUp.push(error) }) };
+  const refused: Setup["refused"] = [];
+  const feeder = createFeeder({
+    store,
+    findPlace,
+    onGivenUp: error => givenUp.push(error),
+    onRefused: (...refusal) => refused.push(refusal),
+  });
+  return { store, givenUp, refused, feeder };
 }
 
 async function scores(store: FaultyStore, of: Partition = partition): Promise<Record<string, number>> {
@@ -165,6 +198,62 @@ describeOnStores("the feeder of boards", open => {
     assert.deepEqual(await scores(store), { a: -58, b: -58, c: -58 });
     const [place] = await store.read(partition, [{ type: "standing", key: "board", member: "a" }]);
     assert.equal(place?.tie, 1_020);
+  });
+
+  it("does not rank what is refused, counts it by target, and keeps it no longer", async t => {
+    const { store, feeder, refused } = await setup(open, t, target =>
+      target.endsWith("old") ? "closed" : target.endsWith("gone") ? "undeclared" : placeOfTarget(target),
+    );
+    let confirmed = 0;
+    const count = (): void => {
+      confirmed += 1;
+    };
+    feeder.deliver("a", [update(5, 1), update(6, 1, `${overall}/old`)], count);
+    feeder.deliver("b", [update(6, 1, `${overall}/old`)], count);
+    feeder.deliver("c", [update(6, 1, "desc/p//gone")], count);
+    await feeder.idle();
+    assert.deepEqual([confirmed, await scores(store)], [3, { a: -5 }]);
+    assert.deepEqual(refused, [
+      [`${overall}/old`, "closed", 2],
+      ["desc/p//gone", "undeclared", 1],
+    ]);
+  });
+
+  it("waits for places that are not known yet, and gives up what has none", async t => {
+    const { store, feeder, givenUp } = await setup(open, t, async target => {
+      if (target.endsWith("broken")) throw new AppError("storage_unavailable", "Cannot reach the store");
+      return placeOfTarget(target);
+    });
+    let confirmed = 0;
+    const count = (): void => {
+      confirmed += 1;
+    };
+    feeder.deliver("a", [update(5, 1)], count);
+    feeder.deliver("b", [update(5, 1), update(5, 1, "desc/p//broken")], count);
+    await feeder.idle();
+    assert.deepEqual([confirmed, givenUp.length], [1, 1]);
+    assert.deepEqual(await scores(store), { a: -5, b: -5 });
+  });
+
+  it("gives up what settings that are not valid leave without a place", async t => {
+    const { feeder, givenUp } = await setup(open, t, () => {
+      throw new AppError("internal_error", "Cannot use the settings");
+    });
+    feeder.deliver("a", [update(5, 1)], () => assert.fail("it has no place"));
+    await feeder.idle();
+    assert.equal(givenUp.length, 1);
+  });
+
+  it("spreads the users of a sharded board over its partitions", async t => {
+    const address = { projectId: ids.project, eventId: null, leaderboardId: "wide", season: "" };
+    const wide = placeOf({ ...declarationDefaults, id: "wide", shards: 4 }, address);
+    const { store, feeder } = await setup(open, t, () => wide);
+    for (let user = 0; user < 40; user++) feeder.deliver(`u${user}`, [update(user, 1)], () => {});
+    await feeder.idle();
+    assert.equal(store.commits.length, 4);
+    const parts = await Promise.all(wide.shards.map(shard => scores(store, shard)));
+    assert.ok(parts.every(part => Object.keys(part).length > 0));
+    assert.equal(Object.keys(Object.assign({}, ...parts)).length, 40);
   });
 
   it("is idle at once when it was given nothing", async t => {
