@@ -30,7 +30,7 @@ class BoardRanking implements Ranking {
   }
 
   below(member: string): number {
-    return this.#board.standing(member)?.below ?? -1;
+    return this.#board.standing({ member })?.below ?? -1;
   }
 
   top(count: number): readonly string[] {
