@@ -40,7 +40,7 @@ describe("a worker", () => {
         finish = resolve;
       });
     };
-    const worker = startWorker({ work, onFailed: assert.fail, after: timer.after });
+    const worker = startWorker({ work, onFailed: error => assert.fail(String(error)), after: timer.after });
     assert.equal(rounds, 0);
     timer.fire();
     assert.equal(rounds, 1);
@@ -82,7 +82,7 @@ describe("a worker", () => {
             resolve(null);
           };
         }),
-      onFailed: assert.fail,
+      onFailed: error => assert.fail(String(error)),
       after: timer.after,
     });
     timer.fire();
