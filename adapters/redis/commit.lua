@@ -1,6 +1,7 @@
 -- Purpose: applies one batch to one partition, or nothing of it.
 --
--- KEYS: one per check (its record), then per write its key: board keys come in pairs (ZSET, HASH of stamped rows).
+-- KEYS: one per check (its record), then per write its key: board keys come in pairs (ZSET, HASH of stamped rows), one
+--       pair for a run of scores.
 -- ARGV: [1] now, Unix ms
 --       [2] number of checks
 --       [3] most fields of a tally where the batch has guards to try first ('add' writes), else ''
@@ -11,7 +12,9 @@
 --         d                                         delete a record, tally or log
 --         D                                         delete a board
 --         a <field> <by> <min or ''> <max or ''>    add to a tally
---         = < > + <member> <score> <stamp or ''>    set, min, max, add a score; stamp = tie, asOf
+--         s <n>, then n times
+--           = < > + <member> <score> <stamp or ''>  set, min, max, add the scores of n different members of a board;
+--                                                   stamp = tie, asOf
 --         u <member>                                unscore
 --         l <value> <at> <maxLength>                append to a log
 -- Returns: an array with the result of each a, score and l write as a string, in order;
@@ -68,29 +71,45 @@ local function combine(op, old, given)
   return value, given
 end
 
-local function score(zset, rows, op, member, given, stamp)
-  if op == '=' and stamp == '' and call('HEXISTS', rows, member) == 0 then
-    call('ZADD', zset, given, '0' .. member)
-    return given
+-- Gives different members of a board their scores, each kind of command once for all of them. The writes are those
+-- at ARGV[first], ARGV[first + 4], ... ARGV[last].
+local function scores(zset, rows, first, last, results)
+  local members, removed, added, kept, dropped = {}, {}, {}, {}, {}
+  for i = first, last, 4 do members[#members + 1] = ARGV[i + 1] end
+  local stored = call('HMGET', rows, unpack(members))
+  for n = 1, #members do
+    local i = first + 4 * (n - 1)
+    local op, member, given, stamp, row = ARGV[i], members[n], ARGV[i + 2], ARGV[i + 3], stored[n]
+    local old, oldTie, oldAsOf, tie, asOf = false, noTie, noAsOf, noTie, noAsOf
+    if row then
+      old, oldTie, oldAsOf = sub(row, 30), sub(row, 1, 13), sub(row, 14, 29)
+    elseif op ~= '=' or stamp ~= '' then
+      old = call('ZSCORE', zset, '0' .. member)
+    end
+    if stamp ~= '' then tie, asOf = sub(stamp, 1, 13), sub(stamp, 14) end
+    local text = old
+    if not isStale(old, oldAsOf, asOf) then
+      if asOf == noAsOf then asOf = oldAsOf end
+      local _, wanted = combine(op, old, given)
+      text = wanted
+      if old and text == old then
+        tie = oldTie
+      else
+        if old and tie ~= oldTie then removed[#removed + 1] = encode(oldTie, member) end
+        added[#added + 1], added[#added + 2] = text, encode(tie, member)
+      end
+      if tie ~= noTie or asOf ~= noAsOf then
+        kept[#kept + 1], kept[#kept + 2] = member, tie .. asOf .. text
+      elseif row then
+        dropped[#dropped + 1] = member
+      end
+    end
+    results[#results + 1] = text
   end
-  local old, oldTie, oldAsOf, row = standing(zset, rows, member)
-  local tie, asOf = noTie, noAsOf
-  if stamp ~= '' then tie, asOf = sub(stamp, 1, 13), sub(stamp, 14) end
-  if isStale(old, oldAsOf, asOf) then return old end
-  if asOf == noAsOf then asOf = oldAsOf end
-  local _, text = combine(op, old, given)
-  if old and text == old then
-    tie = oldTie
-  else
-    if old and tie ~= oldTie then call('ZREM', zset, encode(oldTie, member)) end
-    call('ZADD', zset, text, encode(tie, member))
-  end
-  if tie ~= noTie or asOf ~= noAsOf then
-    call('HSET', rows, member, tie .. asOf .. text)
-  elseif row then
-    call('HDEL', rows, member)
-  end
-  return text
+  if removed[1] then call('ZREM', zset, unpack(removed)) end
+  if added[1] then call('ZADD', zset, unpack(added)) end
+  if kept[1] then call('HSET', rows, unpack(kept)) end
+  if dropped[1] then call('HDEL', rows, unpack(dropped)) end
 end
 
 -- An entry of a log is its id, a space and its value; time never runs backwards along the log.
@@ -176,9 +195,13 @@ if fieldsMax then
       emptied[KEYS[k]], sums[KEYS[k]], sizes[KEYS[k]], scores[KEYS[k]] = true, nil, nil, nil
       if op == 'D' then k = k + 1 end
       width = 1
-    elseif op ~= 'l' then
-      refusal = tryScore(KEYS[k], KEYS[k + 1], op, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
-      k = k + 1
+    elseif op == 's' then
+      local last = i + 4 * tonumber(ARGV[i + 1])
+      for j = i + 2, last, 4 do
+        if tryScore(KEYS[k], KEYS[k + 1], ARGV[j], ARGV[j + 1], ARGV[j + 2], ARGV[j + 3]) then return -w end
+        w = w + 1
+      end
+      k, w, width = k + 1, w - 1, last + 2 - i
     end
     if refusal == 'guard' then return -w end
     if refusal == 'size' then return -1000000 - w end
@@ -218,9 +241,9 @@ while ARGV[i] do
       if row then call('HDEL', rows, member) end
       i = i + 2
     else
-      r = r + 1
-      results[r] = score(key, rows, op, member, ARGV[i + 2], ARGV[i + 3])
-      i = i + 4
+      local last = i + 4 * tonumber(ARGV[i + 1])
+      scores(key, rows, i + 2, last - 2, results)
+      r, i = #results, last + 2
     end
   end
   k = k + 1

@@ -1,8 +1,8 @@
-import type { Batch, Commit, Put, Write } from "../../lib/storage/contract.ts";
+import type { Batch, Commit, Put, Score, Write } from "../../lib/storage/contract.ts";
 import { tallyFieldsMax } from "../../lib/storage/limits.ts";
-import { expirySlackMs } from "./bounds.ts";
 import { keyOf } from "./keys.ts";
-import { encodeCheck, encodeRecord, encodeStamp } from "./stored.ts";
+import { type CommitContext, isGone } from "./prepared_commit.ts";
+import { encodeCheck, encodeRecord, encodeStamp, msUntilCleared } from "./stored.ts";
 
 const scoreOps = { set: "=", min: "<", max: ">", add: "+" } as const;
 const kinds = { record: "r", tally: "t", log: "l" } as const;
@@ -10,54 +10,55 @@ const guardedAt = 2;
 /** `commit.lua` answers `-1000000 - m` where write m would make its tally too large. */
 const sizeRefusal = -1_000_000;
 
-/** A batch translated for `commit.lua`, and its answer translated back. */
+/** Scores of one board that go together: nobody sees the board between two of them, and each member is named once. */
+interface ScoreRun {
+  readonly key: string;
+  readonly members: Set<string>;
+  /** Where their number stands among the arguments. */
+  readonly countAt: number;
+}
+
+/** A batch translated for `commit.lua`. */
 export class CommitPlan {
   readonly keys: string[] = [];
   readonly args: string[];
-  readonly #root: string;
-  readonly #batch: Batch;
-  readonly #now: number;
-  readonly #version: string;
+  readonly #context: CommitContext;
+  #run: ScoreRun | undefined;
 
-  /** @param now Unix ms. @param version The version of every record that the batch puts. */
-  constructor(root: string, batch: Batch, { now, version }: { now: number; version: string }) {
-    this.#root = root;
-    this.#batch = batch;
-    this.#now = now;
-    this.#version = version;
-    const { checks = [], writes } = batch;
-    this.args = [String(now), String(checks.length), ""];
+  constructor({ checks = [], writes }: Batch, context: CommitContext) {
+    this.#context = context;
+    this.args = [String(context.now), String(checks.length), ""];
     for (const check of checks) {
-      this.keys.push(keyOf(root, "r", check.key));
+      this.keys.push(keyOf(context.root, "r", check.key));
       this.args.push(encodeCheck(check.version));
     }
-    for (const write of writes) this.#push(write);
-  }
-
-  /**
-   * Reads the answer of `commit.lua`.
-   *
-   * @throws {RangeError} A tally would have more fields than it may.
-   */
-  decode(reply: unknown): Commit {
-    const { checks = [], writes } = this.#batch;
-    if (typeof reply === "number") {
-      if (reply > 0) return { ok: false, because: "check", key: checks[reply - 1]?.key ?? "" };
-      if (reply > sizeRefusal) return { ok: false, because: "guard", key: writes[-reply - 1]?.key ?? "" };
-      throw new RangeError(`Cannot add to the tally: it must have at most ${tallyFieldsMax} fields`);
+    for (const write of writes) {
+      if (write.type === "score") {
+        this.#pushScore(write);
+        continue;
+      }
+      this.#run = undefined;
+      this.#push(write);
     }
-    const answers = reply as readonly string[];
-    let next = 0;
-    const results = writes.map(({ type }) => {
-      if (type === "append") return answers[next++] ?? null;
-      return type === "add" || type === "score" ? Number(answers[next++]) : null;
-    });
-    return { ok: true, version: this.#version, results };
   }
 
-  #push(write: Write): void {
+  #pushScore({ op, key, member, score, tie, asOf }: Score): void {
+    const { args } = this;
+    if (op === "add") args[guardedAt] = String(tallyFieldsMax);
+    let run = this.#run;
+    if (run === undefined || run.key !== key || run.members.has(member)) {
+      this.#pushBoard(key);
+      run = { key, members: new Set(), countAt: args.push("s", "") - 1 };
+      this.#run = run;
+    }
+    run.members.add(member);
+    args[run.countAt] = String(run.members.size);
+    args.push(scoreOps[op], member, String(score), encodeStamp(tie, asOf));
+  }
+
+  #push(write: Exclude<Write, Score>): void {
     const { keys, args } = this;
-    const root = this.#root;
+    const { root } = this.#context;
     switch (write.type) {
       case "put":
         keys.push(keyOf(root, "r", write.key));
@@ -73,11 +74,6 @@ export class CommitPlan {
         args.push("a", write.field, String(write.by), bound(write.min), bound(write.max));
         args[guardedAt] = String(tallyFieldsMax);
         return;
-      case "score":
-        this.#pushBoard(write.key);
-        args.push(scoreOps[write.op], write.member, String(write.score), encodeStamp(write.tie, write.asOf));
-        if (write.op === "add") args[guardedAt] = String(tallyFieldsMax);
-        return;
       case "unscore":
         this.#pushBoard(write.key);
         args.push("u", write.member);
@@ -89,19 +85,42 @@ export class CommitPlan {
   }
 
   #pushBoard(key: string): void {
-    this.keys.push(keyOf(this.#root, "b", key), keyOf(this.#root, "m", key));
+    const { root } = this.#context;
+    this.keys.push(keyOf(root, "b", key), keyOf(root, "m", key));
   }
 
-  #pushPut({ value, expireAt }: Put): void {
-    if (expireAt !== undefined && expireAt <= this.#now) {
-      // A record that has expired already is an absent one.
+  #pushPut(write: Put): void {
+    const { now, version } = this.#context;
+    const { value, expireAt } = write;
+    if (isGone(write, now)) {
       this.args.push("d");
       return;
     }
-    const stored = encodeRecord(this.#version, value, expireAt);
+    const stored = encodeRecord(version, value, expireAt);
     if (expireAt === undefined) this.args.push("p", stored);
-    else this.args.push("P", stored, String(expireAt - this.#now + expirySlackMs));
+    else this.args.push("P", stored, msUntilCleared(expireAt, now));
   }
+}
+
+/**
+ * Reads the answer of `commit.lua`, or of a script made to measure.
+ *
+ * @throws {RangeError} A tally would have more fields than it may.
+ */
+export function decodeCommit({ checks = [], writes }: Batch, version: string, reply: unknown): Commit {
+  if (typeof reply === "number") {
+    if (reply === 0) return { ok: true, version, results: writes.map(() => null) };
+    if (reply > 0) return { ok: false, because: "check", key: checks[reply - 1]?.key ?? "" };
+    if (reply > sizeRefusal) return { ok: false, because: "guard", key: writes[-reply - 1]?.key ?? "" };
+    throw new RangeError(`Cannot add to the tally: it must have at most ${tallyFieldsMax} fields`);
+  }
+  const answers = reply as readonly string[];
+  let next = 0;
+  const results = writes.map(({ type }) => {
+    if (type === "append") return answers[next++] ?? null;
+    return type === "add" || type === "score" ? Number(answers[next++]) : null;
+  });
+  return { ok: true, version, results };
 }
 
 function bound(value: number | undefined): string {

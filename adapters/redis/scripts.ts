@@ -11,7 +11,7 @@ return redis.call('XDEL', KEYS[1], unpack(ARGV))`,
 
 /** `commit.lua`: applies one batch to one partition, or nothing of it. */
 export const commitScript: Script = {
-  sha: "771588b4d4c2bb7170ba48a7f312dd28f329660d",
+  sha: "ceef1dcc71581a7fcf2069d30a5211ee7e3105b0",
   lua: `local call, sub, format = redis.call, string.sub, string.format
 local noExpiry, noTie, noAsOf = '0000000000000000', '0000000000000', '                '
 local safeMax = 9007199254740991
@@ -50,29 +50,43 @@ return before, old
 end
 return value, given
 end
-local function score(zset, rows, op, member, given, stamp)
-if op == '=' and stamp == '' and call('HEXISTS', rows, member) == 0 then
-call('ZADD', zset, given, '0' .. member)
-return given
+local function scores(zset, rows, first, last, results)
+local members, removed, added, kept, dropped = {}, {}, {}, {}, {}
+for i = first, last, 4 do members[#members + 1] = ARGV[i + 1] end
+local stored = call('HMGET', rows, unpack(members))
+for n = 1, #members do
+local i = first + 4 * (n - 1)
+local op, member, given, stamp, row = ARGV[i], members[n], ARGV[i + 2], ARGV[i + 3], stored[n]
+local old, oldTie, oldAsOf, tie, asOf = false, noTie, noAsOf, noTie, noAsOf
+if row then
+old, oldTie, oldAsOf = sub(row, 30), sub(row, 1, 13), sub(row, 14, 29)
+elseif op ~= '=' or stamp ~= '' then
+old = call('ZSCORE', zset, '0' .. member)
 end
-local old, oldTie, oldAsOf, row = standing(zset, rows, member)
-local tie, asOf = noTie, noAsOf
 if stamp ~= '' then tie, asOf = sub(stamp, 1, 13), sub(stamp, 14) end
-if isStale(old, oldAsOf, asOf) then return old end
+local text = old
+if not isStale(old, oldAsOf, asOf) then
 if asOf == noAsOf then asOf = oldAsOf end
-local _, text = combine(op, old, given)
+local _, wanted = combine(op, old, given)
+text = wanted
 if old and text == old then
 tie = oldTie
 else
-if old and tie ~= oldTie then call('ZREM', zset, encode(oldTie, member)) end
-call('ZADD', zset, text, encode(tie, member))
+if old and tie ~= oldTie then removed[#removed + 1] = encode(oldTie, member) end
+added[#added + 1], added[#added + 2] = text, encode(tie, member)
 end
 if tie ~= noTie or asOf ~= noAsOf then
-call('HSET', rows, member, tie .. asOf .. text)
+kept[#kept + 1], kept[#kept + 2] = member, tie .. asOf .. text
 elseif row then
-call('HDEL', rows, member)
+dropped[#dropped + 1] = member
 end
-return text
+end
+results[#results + 1] = text
+end
+if removed[1] then call('ZREM', zset, unpack(removed)) end
+if added[1] then call('ZADD', zset, unpack(added)) end
+if kept[1] then call('HSET', rows, unpack(kept)) end
+if dropped[1] then call('HDEL', rows, unpack(dropped)) end
 end
 local function append(key, value, at, maxLength)
 local id, last = at .. '-1', call('LINDEX', key, -1)
@@ -147,9 +161,13 @@ elseif op == 'd' or op == 'D' then
 emptied[KEYS[k]], sums[KEYS[k]], sizes[KEYS[k]], scores[KEYS[k]] = true, nil, nil, nil
 if op == 'D' then k = k + 1 end
 width = 1
-elseif op ~= 'l' then
-refusal = tryScore(KEYS[k], KEYS[k + 1], op, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
-k = k + 1
+elseif op == 's' then
+local last = i + 4 * tonumber(ARGV[i + 1])
+for j = i + 2, last, 4 do
+if tryScore(KEYS[k], KEYS[k + 1], ARGV[j], ARGV[j + 1], ARGV[j + 2], ARGV[j + 3]) then return -w end
+w = w + 1
+end
+k, w, width = k + 1, w - 1, last + 2 - i
 end
 if refusal == 'guard' then return -w end
 if refusal == 'size' then return -1000000 - w end
@@ -188,9 +206,9 @@ call('ZREM', key, encode(row and sub(row, 1, 13) or noTie, member))
 if row then call('HDEL', rows, member) end
 i = i + 2
 else
-r = r + 1
-results[r] = score(key, rows, op, member, ARGV[i + 2], ARGV[i + 3])
-i = i + 4
+local last = i + 4 * tonumber(ARGV[i + 1])
+scores(key, rows, i + 2, last - 2, results)
+r, i = #results, last + 2
 end
 end
 k = k + 1

@@ -2,12 +2,16 @@ import type { Batch, Commit, Read, Results, Store, Traits } from "../../lib/stor
 import { valueBytesMax, writesMax } from "../../lib/storage/limits.ts";
 import { validateBatch, validateReads } from "../../lib/storage/validate.ts";
 import { createClient } from "./client.ts";
-import { CommitPlan } from "./commit_plan.ts";
+import { CommitPlan, decodeCommit } from "./commit_plan.ts";
+import { writeCommitScript } from "./commit_script.ts";
 import { RedisConnection } from "./connection.ts";
 import { KeySpace, keyOf } from "./keys.ts";
 import { listRange } from "./log_range.ts";
 import type { RedisAdapterOptions } from "./options.ts";
+import { type CommitContext, commitArguments, commitShape } from "./prepared_commit.ts";
 import { bound, decodeRead, pushRead } from "./read_plan.ts";
+import { readArguments, readShape, writeReadScript } from "./read_script.ts";
+import { ScriptCache, shapesMax } from "./script_cache.ts";
 import { commitScript, readScript } from "./scripts.ts";
 import { StandingReader } from "./standing_reader.ts";
 import { VersionSource } from "./stored.ts";
@@ -21,7 +25,12 @@ import { VersionSource } from "./stored.ts";
  * @throws {TypeError} The server's URL or the prefix cannot be used.
  */
 export function createRedisStore(options: RedisAdapterOptions): Store {
-  return new RedisStore(options);
+  return openRedisStore(options, shapesMax);
+}
+
+/** Opens a store that has scripts made to measure for at most so many shapes. */
+export function openRedisStore(options: RedisAdapterOptions, shapes: number): Store {
+  return new RedisStore(options, shapes);
 }
 
 class RedisStore implements Store {
@@ -31,8 +40,12 @@ class RedisStore implements Store {
   readonly #clock: () => number;
   readonly #versions = new VersionSource();
   readonly #standings: StandingReader;
+  readonly #readScripts: ScriptCache;
+  readonly #commitScripts: ScriptCache;
 
-  constructor({ server, prefix, clock = Date.now }: RedisAdapterOptions) {
+  constructor({ server, prefix, clock = Date.now }: RedisAdapterOptions, shapes: number) {
+    this.#readScripts = new ScriptCache(writeReadScript, shapes);
+    this.#commitScripts = new ScriptCache(writeCommitScript, shapes);
     this.#keys = new KeySpace(prefix);
     this.#connection = new RedisConnection(createClient(server));
     this.#standings = new StandingReader(this.#connection);
@@ -61,11 +74,8 @@ class RedisStore implements Store {
 
   async commit(partition: string, batch: Batch): Promise<Commit> {
     validateBatch(partition, batch, this.traits);
-    const plan = new CommitPlan(this.#keys.root(partition), batch, {
-      now: this.#clock(),
-      version: this.#versions.next(),
-    });
-    return plan.decode(await this.#connection.run(commitScript, plan.keys, plan.args));
+    const context = { root: this.#keys.root(partition), now: this.#clock(), version: this.#versions.next() };
+    return decodeCommit(batch, context.version, await this.#run(batch, context));
   }
 
   async ping(): Promise<void> {
@@ -74,6 +84,15 @@ class RedisStore implements Store {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#connection[Symbol.asyncDispose]();
+  }
+
+  /** Applies the batch by the script of its shape, or by the one that takes every shape. */
+  #run(batch: Batch, context: CommitContext): Promise<unknown> {
+    const shape = commitShape(batch, context.now);
+    const script = shape === undefined ? undefined : this.#commitScripts.of(shape);
+    if (script !== undefined) return this.#connection.run(script, ...commitArguments(batch, context));
+    const plan = new CommitPlan(batch, context);
+    return this.#connection.run(commitScript, plan.keys, plan.args);
   }
 
   /** One round trip for all queries: a single command where that is enough, else a script. */
@@ -87,6 +106,14 @@ class RedisStore implements Store {
     if (queries.length === 1) {
       const reply = this.#askOne(root, first);
       if (reply !== undefined) return [await reply];
+    }
+    const shape = readShape(queries);
+    const script = shape === undefined ? undefined : this.#readScripts.of(shape);
+    if (script !== undefined) {
+      return (await this.#connection.askScript(
+        script,
+        ...readArguments(root, queries),
+      )) as readonly unknown[];
     }
     const keys: string[] = [];
     const args: string[] = [];

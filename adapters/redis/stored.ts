@@ -1,5 +1,6 @@
 /** How states are laid out in Redis: fixed-width heads, so that Lua and JavaScript cut them without parsing. */
 import type { Stored } from "../../lib/storage/contract.ts";
+import { expirySlackMs } from "./bounds.ts";
 
 const versionLength = 16;
 const headLength = 32;
@@ -12,6 +13,11 @@ const counterLength = 7;
 export function encodeRecord(version: string, value: string, expireAt: number | undefined): string {
   const expiry = expireAt === undefined ? noExpiry : String(expireAt).padStart(noExpiry.length, "0");
   return version + expiry + value;
+}
+
+/** After how many ms Redis may clear a record away that expires at `expireAt`, as text. */
+export function msUntilCleared(expireAt: number, now: number): string {
+  return String(expireAt - now + expirySlackMs);
 }
 
 /** Reads a record, or null where it has expired at `now`. */

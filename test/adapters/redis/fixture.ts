@@ -8,9 +8,10 @@ import type {
 import {
   createRedisLimiter,
   createRedisQueue,
-  createRedisStore,
   type RedisAdapterOptions,
 } from "../../../adapters/redis/mod.ts";
+import { shapesMax } from "../../../adapters/redis/script_cache.ts";
+import { openRedisStore } from "../../../adapters/redis/store.ts";
 
 let prefixes = 0;
 
@@ -31,10 +32,17 @@ export function testClock(): TestClock {
   };
 }
 
+/** How the adapters of a suite are opened. */
+export interface FactoryOptions {
+  readonly clients: 1 | 2;
+  /** For how many shapes of batches and reads a store has scripts made to measure. @default shapesMax */
+  readonly shapes?: number;
+}
+
 /** The factories of all suites on the server, with one client or with two that see the same data. */
 export function factories(
   server: () => Promise<{ readonly url: string }>,
-  { clients }: { readonly clients: 1 | 2 },
+  { clients, shapes = shapesMax }: FactoryOptions,
 ): {
   readonly store: () => Promise<StoreFixture>;
   readonly limiter: () => Promise<LimiterFixture>;
@@ -51,7 +59,7 @@ export function factories(
   }
   return {
     async store() {
-      const { first, second, ...rest } = await open(createRedisStore);
+      const { first, second, ...rest } = await open(each => openRedisStore(each, shapes));
       return { ...rest, store: first, peer: second };
     },
     async limiter() {

@@ -1,0 +1,124 @@
+/**
+ * Scripts made to measure: the Lua that applies batches of one shape, and nothing else.
+ *
+ * Going through the commands of a batch one by one costs `commit.lua` more than Redis needs to carry them out. Most
+ * batches are of few shapes ("one check, two puts, an append"), so a shape that comes up gets a script of its own,
+ * without loops, tables and conditions that its batches cannot meet. What such a script does and answers is what
+ * `commit.lua` does and answers. No value is ever part of a script: its text depends on the shape alone.
+ *
+ * @module
+ */
+import { tallyFieldsMax } from "../../lib/storage/limits.ts";
+
+/**
+ * A batch in signs, one for each check (`c` a version, `n` an absent record), then a bar, then one for each write: `p` put,
+ * `P` put with a ttl, `d` delete, `D` delete a board, `a` add, `m` with a minimum, `x` with a maximum, `r` with both,
+ * `l` append. The keys and arguments are those of {@linkcode commitArguments}, in the same order.
+ */
+export type CommitShape = string;
+
+/** Counts the keys and arguments that a script has named so far. */
+class Names {
+  #keys = 0;
+  #args = 0;
+
+  key(): string {
+    this.#keys += 1;
+    return `KEYS[${this.#keys}]`;
+  }
+
+  arg(): string {
+    this.#args += 1;
+    return `ARGV[${this.#args}]`;
+  }
+}
+
+/** What a write does: first what may refuse it, then its effect, and the expression of its result. */
+interface Part {
+  readonly attempt?: string;
+  readonly effect: string;
+  readonly result?: string;
+}
+
+/**
+ * Writes the script of a shape.
+ *
+ * KEYS: one per check, one per write, two where it deletes a board. ARGV: [1] now, Unix ms; per `c` the version; per write
+ * its values. Returns: the results of adds and appends as strings, 0 where there are none, or a refusal as `commit.lua`.
+ */
+export function writeCommitScript(shape: CommitShape): string {
+  const [checks = "", writes = ""] = shape.split("|");
+  const names = new Names();
+  const now = names.arg();
+  const lines = ["local call, sub, format = redis.call, string.sub, string.format"];
+  for (const [index, sign] of [...checks].entries())
+    lines.push(check(sign, names, { now, number: index + 1 }));
+  const parts = [...writes].map((sign, index) => write(sign, names, index + 1));
+  for (const { attempt } of parts) if (attempt !== undefined) lines.push(attempt);
+  for (const { effect } of parts) lines.push(effect);
+  const results = parts.flatMap(({ result }) => (result === undefined ? [] : [result]));
+  lines.push(results.length === 0 ? "return 0" : `return { ${results.join(", ")} }`);
+  return lines.join("\n");
+}
+
+function check(sign: string, names: Names, { now, number }: { now: string; number: number }): string {
+  const head = `h${number}`;
+  const isOver = `(sub(${head}, 17, 32) ~= '0000000000000000' and tonumber(sub(${head}, 17, 32)) <= tonumber(${now}))`;
+  const read = `local ${head} = call('GETRANGE', ${names.key()}, 0, 31)`;
+  const fails =
+    sign === "n" ? `${head} ~= '' and not ${isOver}` : `sub(${head}, 1, 16) ~= ${names.arg()} or ${isOver}`;
+  return `${read}\nif ${fails} then return ${number} end`;
+}
+
+function write(sign: string, names: Names, number: number): Part {
+  const key = names.key();
+  switch (sign) {
+    case "p":
+      return { effect: `call('SET', ${key}, ${names.arg()})` };
+    case "P":
+      return { effect: `call('SET', ${key}, ${names.arg()}, 'PX', ${names.arg()})` };
+    case "d":
+      return { effect: `call('UNLINK', ${key})` };
+    case "D":
+      return { effect: `call('UNLINK', ${key}, ${names.key()})` };
+    case "l":
+      return append(key, names, number);
+    default:
+      return add(sign, key, { names, number });
+  }
+}
+
+function add(sign: string, key: string, { names, number }: { names: Names; number: number }): Part {
+  const [field, by, sum] = [names.arg(), names.arg(), `s${number}`];
+  const outside = [`${sum} > 9007199254740991`, `${sum} < -9007199254740991`];
+  if (sign === "m" || sign === "r") outside.push(`${sum} < tonumber(${names.arg()})`);
+  if (sign === "x" || sign === "r") outside.push(`${sum} > tonumber(${names.arg()})`);
+  return {
+    attempt: [
+      `local f${number} = call('HGET', ${key}, ${field})`,
+      `local ${sum} = tonumber(f${number} or 0) + tonumber(${by})`,
+      `if ${outside.join(" or ")} then return -${number} end`,
+      `if not f${number} and call('HLEN', ${key}) >= ${tallyFieldsMax} then return ${-1_000_000 - number} end`,
+    ].join("\n"),
+    effect: `call('HINCRBY', ${key}, ${field}, ${by})`,
+    result: `format('%.0f', ${sum})`,
+  };
+}
+
+function append(key: string, names: Names, number: number): Part {
+  const [value, at, maxLength] = [names.arg(), names.arg(), names.arg()];
+  const [id, last] = [`i${number}`, `l${number}`];
+  return {
+    effect: [
+      `local ${id}, ${last} = ${at} .. '-1', call('LINDEX', ${key}, -1)`,
+      `if ${last} then`,
+      `local ms, seq = string.match(${last}, '^(%d+)-(%d+)')`,
+      `if tonumber(${at}) <= tonumber(ms) then ${id} = ms .. '-' .. format('%.0f', seq + 1) end`,
+      "end",
+      `if call('RPUSH', ${key}, ${id} .. ' ' .. ${value}) > tonumber(${maxLength}) then`,
+      `call('LTRIM', ${key}, '-' .. ${maxLength}, -1)`,
+      "end",
+    ].join("\n"),
+    result: id,
+  };
+}

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { writeCommitScript } from "../../../adapters/redis/commit_script.ts";
+import { commitShape, preparedWritesMax } from "../../../adapters/redis/prepared_commit.ts";
+import {
+  preparedFieldsMax,
+  preparedReadsMax,
+  readShape,
+  writeReadScript,
+} from "../../../adapters/redis/read_script.ts";
+import { ScriptCache, shapesMax } from "../../../adapters/redis/script_cache.ts";
+import { openRedisStore } from "../../../adapters/redis/store.ts";
+import type { Add, Batch, Put, Write } from "../../../lib/storage/contract.ts";
+import { redisAvailable, sharedRedis } from "../../support/redis.ts";
+import { calls } from "./calls.ts";
+import { freshPrefix } from "./fixture.ts";
+
+const put: Put = { type: "put", key: "r", value: "secret ]] value" };
+const add: Add = { type: "add", key: "t", field: "f", by: 1 };
+
+describe("the shape of a batch", () => {
+  it("tells checks, kinds of writes and bounds, and nothing of their values", () => {
+    const batch: Batch = {
+      checks: [
+        { key: "a", version: null },
+        { key: "b", version: "1" },
+      ],
+      writes: [
+        put,
+        { ...put, expireAt: 20 },
+        { ...put, expireAt: 10 },
+        add,
+        { ...add, key: "u", min: 0 },
+        { ...add, key: "v", max: 0 },
+        { ...add, key: "w", min: 0, max: 0 },
+        { type: "append", key: "l", value: "1", at: 1, maxLength: 5 },
+        { type: "delete", shape: "log", key: "l" },
+        { type: "delete", shape: "board", key: "b" },
+      ],
+    };
+    const shape = commitShape(batch, 10);
+    assert.equal(shape, "nc|pPdamxrldD");
+    assert.doesNotMatch(writeCommitScript(shape), /secret/);
+  });
+
+  it("is not told where guards would have to see the writes before them, or the batch is large", () => {
+    const others: readonly (readonly Write[])[] = [
+      [add, { ...add, field: "g" }],
+      [{ type: "delete", shape: "tally", key: "t" }, add],
+      [{ type: "score", op: "set", key: "b", member: "m", score: 1 }],
+      [{ type: "unscore", key: "b", member: "m" }],
+      Array.from({ length: preparedWritesMax + 1 }, () => put),
+    ];
+    for (const writes of others) assert.equal(commitShape({ writes }, 0), undefined);
+    assert.equal(commitShape({ writes: [add, { type: "delete", shape: "tally", key: "t" }] }, 0), "|ad");
+    assert.equal(
+      commitShape({ writes: Array.from({ length: preparedWritesMax }, () => put) }, 0)?.length,
+      17,
+    );
+  });
+});
+
+describe("the shape of a read", () => {
+  it("tells records and the fields of tallies, and is not told of anything else", () => {
+    const record = { type: "record", key: "r" } as const;
+    const tally = { type: "tally", key: "t" } as const;
+    const fields = Array.from({ length: preparedFieldsMax }, (_, index) => `f${index}`);
+    assert.equal(readShape([record, tally, { ...tally, fields }, { ...tally, fields: ["a"] }]), "rt91");
+    assert.equal(readShape([{ ...tally, fields: [...fields, "more"] }]), undefined);
+    assert.equal(readShape([{ ...tally, fields: [] }]), undefined);
+    assert.equal(readShape([record, { type: "board", key: "b", limit: 1 }]), undefined);
+    assert.equal(readShape(Array.from({ length: preparedReadsMax + 1 }, () => record)), undefined);
+  });
+
+  it("makes one command of all records", () => {
+    assert.equal(
+      writeReadScript("r1r"),
+      "local call = redis.call\nlocal records = call('MGET', KEYS[1], KEYS[3])\n" +
+        "return { records[1], call('HMGET', KEYS[2], ARGV[1]), records[2] }",
+    );
+  });
+});
+
+describe("scripts made to measure", () => {
+  it("are written once per shape, and for no more than shapesMax shapes", () => {
+    let written = 0;
+    const cache = new ScriptCache(shape => {
+      written += 1;
+      return shape;
+    });
+    for (let round = 0; round < 2; round++) {
+      for (let index = 0; index < shapesMax; index++) assert.equal(cache.of(`s${index}`)?.lua, `s${index}`);
+    }
+    assert.equal(cache.of("one more"), undefined);
+    assert.equal(written, shapesMax);
+    assert.match(cache.of("s0")?.sha ?? "", /^[0-9a-f]{40}$/);
+  });
+
+  it("ask Redis for no more than a batch needs", { skip: redisAvailable() }, async () => {
+    const server = await sharedRedis();
+    await using store = openRedisStore({ server: server.url, prefix: freshPrefix() }, shapesMax);
+    const writes: readonly Write[] = [
+      put,
+      { ...add, max: 9 },
+      { type: "append", key: "l", value: "1", at: 1, maxLength: 5 },
+    ];
+    const first = await store.commit("p", { checks: [{ key: "r", version: null }], writes });
+    assert.ok(first.ok);
+    const batch: Batch = { checks: [{ key: "r", version: first.version }], writes };
+    let second: unknown;
+    // The first use of a shape takes the server its script.
+    const {
+      evalsha,
+      eval: taken,
+      config,
+      info,
+      ...counted
+    } = await calls(server, async () => {
+      second = await store.commit("p", batch);
+    });
+    const { evalsha, eval: taken, getrange, hget, hlen, set, hincrby, lindex, rpush } = counted;
+    assert.deepEqual([evalsha, taken], [1, 1]);
+    assert.deepEqual([getrange, hget, hlen, set, hincrby, lindex, rpush], [1, 1, undefined, 1, 1, 1, 1]);
+    assert.deepEqual((second as { results: unknown }).results, [null, 2, "1-2"]);
+    assert.deepEqual(await store.commit("p", batch), { ok: false, because: "check", key: "r" });
+  });
+});
