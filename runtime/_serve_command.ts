@@ -12,9 +12,11 @@ import {
   seedDemo,
   version,
 } from "../lib/mod.ts";
+import type { Store } from "../lib/storage/mod.ts";
 import { demoSecret, reportDemo } from "./_demo.ts";
 import { overloaded, type Server } from "./_gate.ts";
 import { openGeo } from "./_geo.ts";
+import { loyaltyFromFile } from "./_loyalty_file.ts";
 import { type MailWay, openMail } from "./_mail.ts";
 import { outboxArea } from "./_outbox.ts";
 import { serveHere } from "./_runtime.ts";
@@ -55,8 +57,7 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
       onError: error => options.logger.log("error", "background_work_failed", { error: String(error) }),
     });
     running.server = server;
-    if (config.seed !== undefined) await seedFromFile(store, config.seed);
-    const ids = options.demo ? await seedDemo({ store, random: systemRandom, clock: systemClock }) : null;
+    const ids = await fillStore(store, config, options);
     const baseUrl = config.publicUrl ?? server.url;
     const platform = await createPlatform(
       await platformOptions(config, { storage, geo, mail, baseUrl, ids, ...options }),
@@ -75,6 +76,18 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
     await stopAll(running);
     throw error;
   }
+}
+
+/** Writes what the settings say should be there, and answers the ids of the demo. */
+async function fillStore(store: Store, config: Config, { demo }: ServeCommandOptions): Promise<Ids | null> {
+  const clock = systemClock;
+  if (config.seed !== undefined) await seedFromFile(store, config.seed);
+  const ids = demo ? await seedDemo({ store, random: systemRandom, clock }) : null;
+  if (config.loyalty !== undefined) {
+    const spaceId = config.defaultSpaceId ?? ids?.spaceId;
+    await loyaltyFromFile(store, { path: config.loyalty, spaceId, clock });
+  }
+  return ids;
 }
 
 /** Requests that arrive before the platform is built may come back. */

@@ -250,6 +250,15 @@ const definitions = {
     otherwise: "nothing is created",
     schema: path,
   }),
+  loyalty: variable({
+    name: "GRANDSTAND_LOYALTY",
+    flag: "loyalty",
+    value: "path",
+    description:
+      "JSON or YAML file that becomes the default space's loyalty configuration at the start, where it differs",
+    otherwise: "none: the stored configuration stays",
+    schema: path,
+  }),
   demoFile: variable({
     name: "GRANDSTAND_DEMO_FILE",
     flag: "demo-file",
@@ -287,6 +296,7 @@ export interface Config {
   readonly log: LogLevel | "silent";
   readonly metrics?: boolean;
   readonly seed?: string;
+  readonly loyalty?: string;
   readonly demoFile?: string;
 }
 

@@ -1,0 +1,75 @@
+/**
+ * Documents that people write: JSON, or YAML 1.2, of which JSON is a part and which has comments. What is wrong with one is
+ * told by line and column.
+ *
+ * @module
+ */
+
+import { readFile } from "node:fs/promises";
+import { type Document, isCollection, isNode, LineCounter, parseDocument } from "yaml";
+
+/** Largest file, in bytes. */
+export const documentFileBytesMax = 2_097_152;
+/** Most aliases (`*name`) that a document may resolve, so that a small file cannot become a large document. */
+export const documentAliasesMax = 50;
+
+/** A document that was read from a file. */
+export interface DocumentFile {
+  readonly document: unknown;
+  /** Says where a JSON Pointer leads, or the nearest thing that there is: `<path>:<line>:<column>`. */
+  readonly locate: (pointer: string) => string;
+}
+
+/**
+ * Reads a file.
+ *
+ * @throws {Error} The file cannot be read, is too large or is neither JSON nor YAML; the message names every place.
+ */
+export async function readDocumentFile(path: string): Promise<DocumentFile> {
+  const bytes = await readFile(path);
+  if (bytes.byteLength > documentFileBytesMax) {
+    throw new Error(`Cannot read ${path}: it must not exceed ${documentFileBytesMax} bytes`);
+  }
+  return parseDocumentText(new TextDecoder("utf-8", { fatal: true }).decode(bytes), path);
+}
+
+/**
+ * Parses the text of a file; `path` names it in messages.
+ *
+ * @throws {Error} The text is neither JSON nor YAML; the message names every place.
+ */
+export function parseDocumentText(text: string, path: string): DocumentFile {
+  const lines = new LineCounter();
+  const parsed = parseDocument(text, {
+    lineCounter: lines,
+    schema: "core",
+    merge: false,
+    stringKeys: true,
+    prettyErrors: false,
+  });
+  const place = (offset: number): string => {
+    const { line, col } = lines.linePos(offset);
+    return `${path}:${line}:${col}`;
+  };
+  const faults = [...parsed.errors, ...parsed.warnings];
+  if (faults.length > 0) {
+    const told = faults.map(({ message, pos }) => `\n  ${place(pos[0])}: ${message}`);
+    throw new Error(`Cannot read ${path} as JSON or YAML:${told.join("")}`);
+  }
+  return {
+    document: parsed.toJS({ maxAliasCount: documentAliasesMax }),
+    locate: pointer => place(offsetOf(parsed, pointer)),
+  };
+}
+
+function offsetOf({ contents }: Document, pointer: string): number {
+  let offset = contents?.range?.[0] ?? 0;
+  let node: unknown = contents;
+  for (const token of pointer.split("/").slice(1)) {
+    const name = token.replaceAll("~1", "/").replaceAll("~0", "~");
+    node = isCollection(node) ? node.get(/^\d+$/.test(name) ? Number(name) : name, true) : undefined;
+    if (!isNode(node)) return offset;
+    offset = node.range?.[0] ?? offset;
+  }
+  return offset;
+}

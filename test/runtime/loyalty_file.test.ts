@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { createLoyaltyVersions, seedDirectory } from "../../lib/directory/mod.ts";
+import {
+  documentAliasesMax,
+  documentFileBytesMax,
+  parseDocumentText,
+  readDocumentFile,
+} from "../../runtime/_document_file.ts";
+import { loyaltyFromFile } from "../../runtime/_loyalty_file.ts";
+import { createTestClock } from "../support/clock.ts";
+import { ids, loyalty, seed } from "../support/platform.ts";
+import { start } from "./processes.ts";
+import { cliCommand, runtimes } from "./runtimes.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "grandstand-loyalty-"));
+after(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, content: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+describe("a document file", () => {
+  it("is JSON, however it is laid out, or YAML with comments", () => {
+    for (const text of [
+      JSON.stringify(loyalty),
+      JSON.stringify(loyalty, null, 2),
+      JSON.stringify(loyalty, null, "\t"),
+      `\n${JSON.stringify(loyalty, null, 4)}\n`,
+    ]) {
+      assert.deepEqual(parseDocumentText(text, "f").document, loyalty);
+    }
+    const yaml =
+      "# what fans collect\nmetrics:\n  - id: points # short\n    title: 2025-06-01\n    media: no\n";
+    assert.deepEqual(parseDocumentText(yaml, "f").document, {
+      metrics: [{ id: "points", title: "2025-06-01", media: "no" }],
+    });
+    const strange = { "": [{ "a/b~c": 1 }], text: '\u0000"\\\u2028😀', numbers: [1e300, -0.5, 12345678901] };
+    assert.deepEqual(parseDocumentText(JSON.stringify(strange, null, 1), "f").document, strange);
+  });
+
+  it("tells where a pointer leads, or the nearest thing that there is", () => {
+    const { locate } = parseDocumentText('{\n  "a": [\n    {"b/c": 1},\n    2\n  ]\n}', "f.json");
+    assert.equal(locate(""), "f.json:1:1");
+    assert.equal(locate("/a"), "f.json:2:8");
+    assert.equal(locate("/a/0/b~1c"), "f.json:3:13");
+    assert.equal(locate("/a/1"), "f.json:4:5");
+    assert.equal(locate("/a/0/missing/deeper"), "f.json:3:5");
+    assert.equal(locate("/none"), "f.json:1:1");
+  });
+
+  it("is refused with every place where it is neither", () => {
+    const cases: [text: string, places: RegExp][] = [
+      ['{"a": 1,\n "a": 2}', /\n {2}f:2:2: .*unique/i],
+      ["a: 1\nb: [1, 2\nc: 3\n", /\n {2}f:\d:\d/],
+      ["a: !strange 1", /\n {2}f:1:4: .*tag/i],
+      ["a: &x 1\nb: *y", /y/],
+      ["--- 1\n--- 2", /document/i],
+    ];
+    for (const [text, places] of cases) {
+      assert.throws(() => parseDocumentText(text, "f"), { message: places }, text);
+    }
+  });
+
+  it(`resolves at most ${documentAliasesMax} aliases, and has at most ${documentFileBytesMax} bytes`, async () => {
+    const aliases = (count: number): string => `a: &a [x]\nb: [${Array(count).fill("*a").join(", ")}]`;
+    assert.ok(parseDocumentText(aliases(documentAliasesMax - 1), "f"));
+    assert.throws(() => parseDocumentText(aliases(documentAliasesMax + 1), "f"), /alias/i);
+    const padded = file("large.json", "{}".padEnd(documentFileBytesMax));
+    assert.deepEqual((await readDocumentFile(padded)).document, {});
+    await assert.rejects(
+      readDocumentFile(file("larger.json", "{}".padEnd(documentFileBytesMax + 1))),
+      /exceed/,
+    );
+  });
+});
+
+describe("the loyalty file of a server", () => {
+  const clock = createTestClock();
+
+  it("becomes the newest version where it differs from the current one", async () => {
+    const store = createMemoryStore();
+    await seedDirectory(store, seed, { clock: clock.now });
+    const versions = createLoyaltyVersions({ store, clock: clock.now });
+    const options = { spaceId: ids.space.toUpperCase(), clock: clock.now };
+    await loyaltyFromFile(store, { ...options, path: file("same.json", JSON.stringify(loyalty)) });
+    assert.equal((await versions.current(ids.space))?.number, 1);
+    const yaml = file("other.yaml", "metrics: [{id: gems, title: Gems}]");
+    await loyaltyFromFile(store, { ...options, path: yaml });
+    await loyaltyFromFile(store, { ...options, path: yaml });
+    const current = await versions.current(ids.space);
+    assert.deepEqual([current?.number, current?.by], [2, "file"]);
+    assert.deepEqual(current?.document, { metrics: [{ id: "gems", title: "Gems" }] });
+  });
+
+  it("is refused with every fault and its place, and then nothing is written", async () => {
+    const store = createMemoryStore();
+    await seedDirectory(store, seed, { clock: clock.now });
+    const wrong = 'metrics:\n  - id: "not an id"\n    title: 5\nrules: {}\n';
+    const path = file("wrong.yaml", wrong);
+    const options = { path, spaceId: ids.space, clock: clock.now };
+    await assert.rejects(loyaltyFromFile(store, options), (error: Error) => {
+      assert.match(error.message, /wrong\.yaml:2:9 \/metrics\/0\/id: /);
+      assert.match(error.message, /wrong\.yaml:3:12 \/metrics\/0\/title: /);
+      assert.match(error.message, /wrong\.yaml:4:8 \/rules: /);
+      return true;
+    });
+    const right = file("right.json", "{}");
+    await assert.rejects(
+      loyaltyFromFile(store, { ...options, path: right, spaceId: undefined }),
+      /DEFAULT_SPACE/,
+    );
+    const unknown = { ...options, path: right, spaceId: "0b000000-0000-4000-8000-00000000ffff" };
+    await assert.rejects(loyaltyFromFile(store, unknown), /there is no such space/);
+    await assert.rejects(loyaltyFromFile(store, { ...options, path: join(folder, "missing") }), /missing/);
+    const current = await createLoyaltyVersions({ store, clock: clock.now }).current(ids.space);
+    assert.equal(current?.number, 1);
+  });
+
+  it("is served by the command, or ends it with exit code 1", async () => {
+    const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
+    assert.ok(built !== undefined);
+    const command = [
+      ...(await cliCommand(built)),
+      "serve",
+      "--demo",
+      "--port",
+      "0",
+      "--log",
+      "silent",
+    ] as const;
+    const good = file("good.yaml", "metrics: [{id: gems, title: Gems}]");
+    const program = start([...command, "--loyalty", good]);
+    const [, url] = await program.match(/listens on (\S+)/);
+    const { data } = (await (await fetch(`${url}/api/loyalty/config`)).json()) as {
+      data: { metrics: readonly { id: string }[] };
+    };
+    assert.deepEqual(
+      data.metrics.map(({ id }) => id),
+      ["gems"],
+    );
+    program.signal("SIGTERM");
+    assert.equal(await program.ended, 0);
+    const bad = start([...command], { GRANDSTAND_LOYALTY: file("bad.json", '{"metrics": [{}]}') });
+    assert.equal(await bad.ended, 1);
+    assert.match(bad.stderr(), /^Cannot serve: Cannot use the loyalty configuration in .*bad\.json:\n/);
+    assert.match(bad.stderr(), /bad\.json:1:14 \/metrics\/0\/id: /);
+    assert.equal(bad.stdout(), "");
+  });
+});
