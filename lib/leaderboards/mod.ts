@@ -29,6 +29,7 @@ export {
   shardsMax,
 } from "./board_settings.ts";
 export { roundMax } from "./declarations.ts";
+export { repairDistinct } from "./distinct_repair.ts";
 export {
   type FedPlacesOptions,
   type FeedRefusal,
@@ -59,12 +60,14 @@ export { createLeaderboards, type Leaderboards, type LeaderboardsOptions } from 
 export { type BoardPlace, placeOf } from "./place.ts";
 export { type Place, type Ranking, type RankingQuery, readPlace, readRanking } from "./ranking.ts";
 export type { RankedUser } from "./ranks.ts";
+export { type RebuildSource, type Rebuilt, rebuildBoard, rebuildLanes } from "./rebuild.ts";
 export {
   createUserRemoval,
   type RemoveUserFromBoards,
   removalLanes,
   type UserRemovalOptions,
 } from "./remove_user.ts";
+export { type ReplayedScore, replayScores } from "./replayed_score.ts";
 export {
   createRetention,
   lookAgainMsMax,
