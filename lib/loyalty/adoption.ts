@@ -5,10 +5,10 @@
  */
 
 import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../ports/score_feed.ts";
-import { decide, type Parsed, type ReadRecord, type Rule, type Store } from "../storage/mod.ts";
-import { own } from "./_own.ts";
+import { decide, type ReadRecord, type Remembered, type Rule, type Store } from "../storage/mod.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { type Member, memberPartition } from "./member.ts";
+import { knownTotals } from "./scores.ts";
 import { emptyState, type UserState } from "./state.ts";
 
 /** A user's state, and the board scores that are to be delivered for it. */
@@ -22,7 +22,7 @@ export interface MeetingOptions {
   readonly deliveries: Deliveries;
   readonly feed: ScoreFeed;
   /** What was parsed of users' records. */
-  readonly states: Parsed<UserState>;
+  readonly states: Remembered<UserState>;
 }
 
 const everyTotal = { action: "", eventId: null, at: 0 };
@@ -37,46 +37,38 @@ export async function stateOf(
   { deliveries, feed, states }: MeetingOptions,
 ): Promise<MetUser> {
   const partition = memberPartition(member);
-  const [stored] = await store.read(partition, [{ type: "record", key: "loyalty" }]);
+  const [stored] = await store.read(partition, [states.query]);
   const state = stored === null ? null : states.of(partition, stored);
   const isDelivered = deliveries.of(partition);
   if (state !== null && (state.projectId !== null || member.projectId === null)) {
     return { state, updates: state.undelivered.filter(update => !isDelivered(update)) };
   }
   const targets = member.projectId === null ? [] : await feed.targets(member.projectId, everyTotal);
-  return await decide(store, partition, adoption(member, targets));
+  return await decide(store, partition, adoption(member, targets, states));
 }
 
-function adoption(member: Member, targets: readonly ScoreTarget[]): Rule<readonly [ReadRecord], MetUser> {
+function adoption(
+  member: Member,
+  targets: readonly ScoreTarget[],
+  states: Remembered<UserState>,
+): Rule<readonly [ReadRecord], MetUser> {
   return {
-    reads: [{ type: "record", key: "loyalty" }],
+    reads: [states.query],
     idempotent: true,
     apply: ([stored]) => {
-      const before = stored === null ? emptyState(member.projectId) : (JSON.parse(stored.value) as UserState);
+      const before =
+        stored === null ? emptyState(member.projectId) : states.of(memberPartition(member), stored);
       if (stored !== null && (before.projectId !== null || member.projectId === null)) {
         return { writes: [], answer: { state: before, updates: before.undelivered } };
       }
       const updates = knownTotals(before, targets);
-      const state = {
+      const { projectId } = member;
+      const state: UserState = {
         ...before,
-        projectId: member.projectId,
+        projectId,
         undelivered: [...before.undelivered, ...updates],
       };
-      return {
-        writes: [{ type: "put", key: "loyalty", value: JSON.stringify(state) }],
-        answer: { state, updates: state.undelivered },
-      };
+      return { writes: [states.put(state)], answer: { state, updates: state.undelivered } };
     },
   };
-}
-
-/** The scores of a user, whose project has just become known, on the boards that show a metric. */
-export function knownTotals(
-  { metrics, revision, changedAt }: UserState,
-  targets: readonly ScoreTarget[],
-): readonly ScoreUpdate[] {
-  return targets.flatMap(target => {
-    const score = target.kind === "total" ? own(metrics, target.metricId) : undefined;
-    return score === undefined ? [] : [{ target: target.id, score, at: changedAt, asOf: revision }];
-  });
 }

@@ -9,29 +9,36 @@
 
 import type { Clock } from "../auth/mod.ts";
 import type { Directory, LoyaltyVersions } from "../directory/mod.ts";
-import { AppError } from "../errors/mod.ts";
 import { chain, type Logger } from "../http/mod.ts";
 import type { ScoreFeed, ScoreUpdate } from "../ports/score_feed.ts";
-import { decide, type LogEntry, Parsed, type Store } from "../storage/mod.ts";
+import { decide, Remembered, type Store } from "../storage/mod.ts";
 import { stateOf } from "./adoption.ts";
-import type { CompiledConfig } from "./compile.ts";
+import { compileConfig } from "./compile.ts";
+import type { CompiledConfig } from "./compile_types.ts";
 import { createConfigs } from "./configs.ts";
 import { Deliveries } from "./deliveries.ts";
-import type { Notification, Transaction } from "./history.ts";
+import { type DryRun, dryRun, settle } from "./engine/mod.ts";
+import { type Decided, type Happening, happeningRule } from "./happening.ts";
+import type { ChangePayload, Notification, PlacedTransaction } from "./history.ts";
 import { createInbox, type Inbox } from "./inbox.ts";
 import type { InboxNotification } from "./inbox_view.ts";
+import type { Reconciliation } from "./ledger/mod.ts";
 import { type Member, memberPartition } from "./member.ts";
 import { type RewardsProfile, rewardsProfile } from "./profile.ts";
-import { type Report, reportRule } from "./report.ts";
-import type { UserState } from "./state.ts";
+import { type Replayed, reconcileUser, replayUser, type UserSource } from "./proofs.ts";
+import { readTransactions } from "./records.ts";
+import { type Report, reportHappening, requireReportable } from "./report.ts";
+import { type GrantOrder, grantHappening, requireRewards, reversalHappening } from "./rewards.ts";
+import { emptyState, nextDue, type UserState } from "./state.ts";
 
 /** Number of users whose state a process keeps parsed. */
 export const parsedStatesMax = 10_000;
-/** Most transactions that one history request answers. */
-export const historyPageMax = 1_000;
 
 /** A transaction or notification as the API shows it; `timestamp` in Unix seconds. */
 export type Dated<T> = T & { readonly id: string; readonly timestamp: number };
+
+/** A transaction as the API shows it. */
+export type ShownTransaction = Dated<{ readonly type: string; readonly payload: ChangePayload }>;
 
 /** Reads and changes the loyalty of users. */
 export interface Loyalty {
@@ -47,13 +54,42 @@ export interface Loyalty {
   history(
     member: Member,
     range: { readonly from?: number; readonly to?: number },
-  ): Promise<readonly Dated<Transaction>[]>;
+  ): Promise<readonly ShownTransaction[]>;
   /**
    * Applies an action; it has taken effect when the promise resolves. Boards follow in the background.
    *
-   * @throws {AppError} `forbidden` where the action is not one that this caller may report.
+   * @throws {AppError} `forbidden` where the action is not one that this caller may report, `validation_failed` where its
+   *   data are not as declared.
    */
   report(member: Member, report: Report): Promise<void>;
+  /**
+   * What an action would do now, and why it would not do more. Nothing changes.
+   *
+   * @throws {AppError} As {@linkcode report} does.
+   */
+  dryRun(member: Member, report: Report): Promise<DryRun>;
+  /**
+   * Gives rewards; null where an order with the same id was carried out before.
+   *
+   * @throws {AppError} `validation_failed` where the configuration does not name one of them.
+   */
+  grant(member: Member, order: GrantOrder): Promise<ShownTransaction | null>;
+  /**
+   * Takes a transaction back.
+   *
+   * @throws {AppError} `not_found`, or `conflict` where that was done already or the transaction changed nothing.
+   */
+  reverse(member: Member, transactionId: string): Promise<ShownTransaction>;
+  /** Stores what time alone has changed, and says when to look again, in Unix ms; null: never. */
+  settle(member: Member): Promise<number | null>;
+  /** Proves that the user's metrics are what the ledger entries add up to. */
+  reconcile(member: Member): Promise<Reconciliation>;
+  /**
+   * Replays the user's history against a configuration document, by default the current one, and tells the difference.
+   *
+   * @throws {AppError} `validation_failed` where the document is not a configuration.
+   */
+  replay(member: Member, document?: unknown): Promise<Replayed>;
 }
 
 /** What loyalty needs. */
@@ -78,65 +114,109 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     policyOf: spaceId =>
       chain(configOf(spaceId), ({ config: { notifications, timeZone } }) => ({ ...notifications, timeZone })),
   });
-  const states = new Parsed<UserState>(text => JSON.parse(text), parsedStatesMax);
+  const states = new Remembered<UserState>({ key: "loyalty", entriesMax: parsedStatesMax });
   function deliver(member: Member, updates: readonly ScoreUpdate[]): void {
     if (updates.length === 0) return;
     feed.deliver(member.userId, updates, () => deliveries.add(memberPartition(member), updates));
   }
+  /** Decides about a user, whose boards depend on the project: which one it is only the user's record knows for certain. */
+  async function change(
+    member: Member,
+    make: (config: CompiledConfig, now: number) => Happening,
+  ): Promise<Decided> {
+    const config = await configOf(member.spaceId);
+    const partition = memberPartition(member);
+    const now = clock();
+    const happening = make(config, now);
+    const query = targetQuery(happening, now);
+    const context = { config, member, partition, states, now, isDelivered: deliveries.of(partition) };
+    for (let { projectId } = member; ; ) {
+      const targets = projectId === null ? [] : await feed.targets(projectId, query);
+      const rule = happeningRule({ ...context, projectId, targets }, happening);
+      const decided = await decide(store, partition, rule);
+      if (decided.projectId === projectId) {
+        deliver(member, decided.updates);
+        return decided;
+      }
+      projectId = decided.projectId;
+    }
+  }
+  async function storedState(member: Member): Promise<UserState> {
+    const partition = memberPartition(member);
+    const [stored] = await store.read(partition, [states.query]);
+    return stored === null ? emptyState(member.projectId) : states.of(partition, stored);
+  }
+  const sourceOf = (member: Member): UserSource => ({ store, partition: memberPartition(member), states });
   return {
     config: configOf,
     async profile(member) {
       const config = await configOf(member.spaceId);
       const { state, updates } = await stateOf(store, member, { deliveries, feed, states });
       deliver(member, updates);
-      return rewardsProfile(config, state);
+      return rewardsProfile(config, settle(config, state, clock()).state);
     },
     inbox,
     notifications: async member => (await inbox.unread(member)).map(shownNotification),
     async history(member, { from, to }) {
-      const bounds = {
+      const transactions = await readTransactions(store, memberPartition(member), {
         ...(from === undefined ? {} : { from: from * 1_000 }),
         ...(to === undefined ? {} : { to: to * 1_000 + 999 }),
-      };
-      const [entries] = await store.read(memberPartition(member), [
-        { type: "log", key: "history", limit: historyPageMax, ...bounds },
-      ]);
-      return entries.map(dated<Transaction>);
+      });
+      return transactions.map(shownTransaction);
     },
     async report(member, report) {
+      await change(member, (config, now) => {
+        requireReportable(config, report);
+        return reportHappening(config, report, now);
+      });
+    },
+    async dryRun(member, report) {
       const config = await configOf(member.spaceId);
       requireReportable(config, report);
-      const partition = memberPartition(member);
-      const context = { config, member, report, now: clock(), isDelivered: deliveries.of(partition) };
-      // The boards depend on the project, and which one it is only the user's own record knows for certain.
-      for (let projectId = member.projectId; ; ) {
-        const targets =
-          projectId === null ? [] : await feed.targets(projectId, targetQuery(report, context.now));
-        const decided = await decide(store, partition, reportRule({ ...context, projectId, targets }));
-        if (decided.projectId === projectId) return deliver(member, decided.updates);
-        projectId = decided.projectId;
-      }
+      const { action: name, data } = report;
+      return dryRun(config, await storedState(member), { name, data, at: clock() });
+    },
+    async grant(member, order) {
+      const decided = await change(member, (config, now) => {
+        requireRewards(config, order.rewards);
+        return grantHappening(config, order, now);
+      });
+      return firstTransaction(decided);
+    },
+    async reverse(member, transactionId) {
+      const decided = await change(member, (config, now) => reversalHappening(config, transactionId, now));
+      const transaction = firstTransaction(decided);
+      if (transaction === null) throw new TypeError("Expected a reversal to have a transaction");
+      return transaction;
+    },
+    async settle(member) {
+      const { state } = await change(member, () => ({ gain: { action: "", data: {} } }));
+      return nextDue(state);
+    },
+    reconcile: async member => reconcileUser(sourceOf(member), await configOf(member.spaceId)),
+    async replay(member, document) {
+      const config = document === undefined ? await configOf(member.spaceId) : compileConfig(document);
+      return await replayUser(sourceOf(member), config, clock());
     },
   };
 }
 
-function requireReportable(config: CompiledConfig, { action, isClientReport }: Report): void {
-  const plan = config.actions.get(action);
-  if (plan === undefined || (isClientReport && !plan.clientReportable)) {
-    throw new AppError("forbidden", "Cannot report the action as it is not one that this caller may report");
-  }
+function targetQuery({ gain }: Happening, at: number): Parameters<ScoreFeed["targets"]>[1] {
+  const eventId = Object.hasOwn(gain.data, "eventId") ? gain.data.eventId : undefined;
+  return { action: gain.action, eventId: typeof eventId === "string" ? eventId : null, at };
 }
 
-function targetQuery({ action, data }: Report, at: number): Parameters<ScoreFeed["targets"]>[1] {
-  const eventId = Object.hasOwn(data, "eventId") ? data.eventId : undefined;
-  return { action, eventId: typeof eventId === "string" ? eventId : null, at };
+function firstTransaction({ outcome, recordId }: Decided): ShownTransaction | null {
+  const [first] = outcome?.record.transactions ?? [];
+  if (outcome === null || first === undefined || recordId === null) return null;
+  return shownTransaction({ ...first, id: recordId, at: outcome.record.at });
+}
+
+function shownTransaction({ id, at, type, payload }: PlacedTransaction): ShownTransaction {
+  return { id, timestamp: Math.floor(at / 1_000), type, payload };
 }
 
 function shownNotification(item: InboxNotification): Dated<Notification> {
   const { createdAt, isRead: _, readAt: __, id, ...notification } = item;
   return { id, timestamp: Math.floor(createdAt / 1_000), ...notification };
-}
-
-function dated<T>({ id, at, value }: LogEntry): Dated<T> {
-  return { id, timestamp: Math.floor(at / 1_000), ...(JSON.parse(value) as T) };
 }

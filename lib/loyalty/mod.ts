@@ -4,15 +4,13 @@
  * @module
  */
 
-export {
-  type Action,
-  applyAction,
-  type Outcome,
-} from "./apply_action.ts";
-export { type CompiledConfig, compileConfig } from "./compile.ts";
+export { type CompileOptions, compileConfig } from "./compile.ts";
+export type { CompiledConfig } from "./compile_types.ts";
 export * from "./config.ts";
 export { configurationType, documentErrorsMax } from "./control/document.ts";
 export { type LoyaltyControlContext, loyaltyControlRoutes } from "./control/routes.ts";
+export * from "./engine/mod.ts";
+export { historyMax } from "./happening.ts";
 export * from "./history.ts";
 export {
   createInbox,
@@ -24,9 +22,19 @@ export {
   notificationsPageDefault,
 } from "./inbox.ts";
 export type { InboxItem, InboxNotification, InboxPolicy } from "./inbox_view.ts";
-export { createLoyalty, type Dated, historyPageMax, type Loyalty, type LoyaltyOptions } from "./loyalty.ts";
+export {
+  createLoyalty,
+  type Dated,
+  type Loyalty,
+  type LoyaltyOptions,
+  type ShownTransaction,
+} from "./loyalty.ts";
 export type { Member } from "./member.ts";
 export { type RewardsProfile, rewardsProfile } from "./profile.ts";
-export { clockSkewMsMax, historyMax, type Report, seenGenerationMs } from "./report.ts";
+export type { Replayed } from "./proofs.ts";
+export { historyPageMax } from "./records.ts";
+export type { Report } from "./report.ts";
+export { type GrantOrder, requireRewards } from "./rewards.ts";
 export * from "./routes.ts";
+export { clockSkewMsMax, seenGenerationMs } from "./seen.ts";
 export * from "./state.ts";

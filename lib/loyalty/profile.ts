@@ -5,7 +5,7 @@
  */
 
 import { own } from "./_own.ts";
-import type { CompiledConfig } from "./compile.ts";
+import type { CompiledConfig } from "./compile_types.ts";
 import type { UserState } from "./state.ts";
 
 /** The rewards profile as the loyalty API shows it. */

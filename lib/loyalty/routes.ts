@@ -10,9 +10,9 @@ import type { Directory } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type AnyRoute, chain, envelope, type Guard, type Reply, route } from "../http/mod.ts";
 import type { Caller, SpaceVisit } from "../space_tokens/mod.ts";
-import type { Action } from "./apply_action.ts";
-import type { CompiledConfig } from "./compile.ts";
-import { ActionNameSchema } from "./config.ts";
+import type { CompiledConfig } from "./compile_types.ts";
+import { ActionNameSchema, type Challenge } from "./config.ts";
+import type { ActionData } from "./history.ts";
 import type { Loyalty } from "./loyalty.ts";
 import type { Member } from "./member.ts";
 import type { RewardsProfile } from "./profile.ts";
@@ -27,8 +27,6 @@ export const dataNameCharactersMax = 64;
 export const actionIdCharactersMax = 128;
 /** Longest user id that a back end may name, in characters. */
 export const memberIdCharactersMax = 128;
-
-type ActionData = Action["data"];
 
 /** What the routes work with. */
 export interface LoyaltyContext {
@@ -206,13 +204,23 @@ function invalid(pointer: string, detail: string): AppError {
 /** What of a configuration clients see: never what earns something. */
 function shownConfig({ config }: CompiledConfig, isMember: boolean): unknown {
   return {
-    metrics: config.metrics,
+    metrics: config.metrics.map(({ id, title, media, defaultValue, minimumValue, maximumValue }) => ({
+      id,
+      title,
+      media,
+      defaultValue,
+      minimumValue,
+      maximumValue,
+    })),
     inventory: config.inventory,
     challenges: config.challenges
       .filter(({ visibility }) => isMember || visibility === "public")
-      .map(({ visibility: _, missions, ...challenge }) => ({
-        ...challenge,
-        missions: missions.map(({ id, title, type, notification }) => ({ id, title, type, notification })),
-      })),
+      .map(shownChallenge),
   };
+}
+
+function shownChallenge(challenge: Challenge): unknown {
+  const { id, title, subtitle, notification, showInProfile, showInRail, time, missions, rewards } = challenge;
+  const shown = missions.map(({ id, title, type, notification }) => ({ id, title, type, notification }));
+  return { id, title, subtitle, notification, showInProfile, showInRail, time, missions: shown, rewards };
 }

@@ -9,12 +9,13 @@ import type { Lot } from "./ledger/mod.ts";
 
 /** Progress of one challenge in its latest run. */
 export interface ChallengeProgress {
-  readonly status: "in_progress" | "completed" | "failed";
+  /** `none`: the run is over, and the next one has not begun. */
+  readonly status: "none" | "in_progress" | "completed" | "failed";
   /** Which run it is: the id of the calendar period, or a number counted from 1. */
   readonly run: string;
   /** Unix ms. */
   readonly startedAt: number;
-  /** When the run is over by time, Unix ms, exclusive; null: never. */
+  /** When time ends it, Unix ms, exclusive: it then fails, or may begin anew. Null: never. */
   readonly endsAt: number | null;
   /** When it was completed or failed, Unix ms; null while it is in progress. */
   readonly endedAt: number | null;
@@ -59,6 +60,8 @@ export interface UserState {
   readonly revision: number;
   /** When the last happening counted for, in Unix ms. */
   readonly changedAt: number;
+  /** The version of the configuration that decided last. */
+  readonly config: string;
   /** The project whose boards the user's metrics feed; null while none is known. */
   readonly projectId: string | null;
   /** Values of the metrics that have ever changed: what can be used now. */
@@ -87,6 +90,7 @@ export function emptyState(projectId: string | null): UserState {
   return {
     revision: 0,
     changedAt: 0,
+    config: "",
     projectId,
     metrics: {},
     lots: {},

@@ -67,7 +67,7 @@ describe("applying an action", () => {
       const { state, outcomes } = play({ rules: [rule("r", quantities.map(points))] }, [{}]);
       assert.equal(state.metrics.points, value, String(quantities));
       assert.deepEqual(outcomes[0]?.gained, gained === 0 ? {} : { points: gained });
-      assert.deepEqual(outcomes[0]?.transactions[0]?.payload.metricChanges, {
+      assert.deepEqual(outcomes[0]?.record.transactions[0]?.payload.metricChanges, {
         points: { oldValue: 2, newValue: value },
       });
     }
@@ -77,7 +77,7 @@ describe("applying an action", () => {
     const { outcomes, state } = play({ rules: [rule("r", [points(3), points(-3)])] }, [{}]);
     assert.deepEqual(outcomes[0]?.gained, {});
     assert.equal(state.metrics.points, 2);
-    assert.deepEqual(outcomes[0]?.transactions[0]?.payload.metricChanges, {});
+    assert.deepEqual(outcomes[0]?.record.transactions[0]?.payload.metricChanges, {});
   });
 
   it("decides every rule and mission by the state before the action", () => {
@@ -106,7 +106,9 @@ describe("applying an action", () => {
   it("gives an item once", () => {
     const { state, outcomes } = play({ rules: [rule("r", [badge, badge])] }, [{}, {}]);
     assert.deepEqual(state.inventory, { badges: ["oracle"] });
-    const received = outcomes.map(({ transactions }) => transactions[0]?.payload.inventoryChanges.received);
+    const received = outcomes.map(
+      ({ record: { transactions } }) => transactions[0]?.payload.inventoryChanges.received,
+    );
     assert.deepEqual(received, [[{ setId: "badges", itemId: "oracle" }], []]);
   });
 
@@ -131,7 +133,7 @@ describe("applying an action", () => {
       outcomes.map(({ state: { metrics } }) => metrics.points),
       [undefined, undefined, 3, 3, 3],
     );
-    const types = outcomes.map(({ transactions }) => transactions.map(({ type }) => type));
+    const types = outcomes.map(({ record: { transactions } }) => transactions.map(({ type }) => type));
     assert.deepEqual(types, [[], ["missionCompleted"], ["missionCompleted", "challengeCompleted"], [], []]);
   });
 
@@ -143,7 +145,7 @@ describe("applying an action", () => {
       ],
     };
     const { outcomes } = play(parts, [{}]);
-    const done = outcomes[0]?.transactions.filter(({ type }) => type === "challengeCompleted");
+    const done = outcomes[0]?.record.transactions.filter(({ type }) => type === "challengeCompleted");
     assert.deepEqual(
       done?.map(({ payload }) => payload.challengeId),
       [second, first],
@@ -169,7 +171,7 @@ describe("applying an action", () => {
     };
     const { outcomes } = play(parts, [{}]);
     assert.deepEqual(
-      outcomes[0]?.transactions.map(({ type }) => type),
+      outcomes[0]?.record.transactions.map(({ type }) => type),
       ["missionCompleted", "missionCompleted", "challengeCompleted"],
     );
     const [announced, ...others] = outcomes[0]?.notifications ?? [];
@@ -187,7 +189,7 @@ describe("applying an action", () => {
       inventory: Object.freeze({}),
     });
     const none = applyAction(config, before, { name: "toString", data: {}, at: 0 });
-    assert.deepEqual([none.transactions, none.notifications, none.gained], [[], [], {}]);
+    assert.deepEqual([none.record.transactions, none.notifications, none.gained], [[], [], {}]);
     applyAction(config, before, { name: "go", data: {}, at: 0 });
     assert.deepEqual(before, emptyState(null));
   });

@@ -3,12 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../../adapters/conformance/random.ts";
-import {
-  applyAction,
-  compileConfig,
-  emptyState,
-  rewardsProfile,
-} from "../../../lib/loyalty/mod.ts";
+import { applyAction, compileConfig, emptyState, rewardsProfile } from "../../../lib/loyalty/mod.ts";
 
 const actionNames = ["a", "b", "c"];
 const runs = 200;

@@ -1,0 +1,69 @@
+/**
+ * What an action does to a user's state: a pure function of configuration, state, action and time.
+ *
+ * @module
+ */
+
+import type { CompiledConfig } from "../compile_types.ts";
+import type { ActionData } from "../history.ts";
+import type { Scope } from "../scope.ts";
+import type { UserState } from "../state.ts";
+import { Draft } from "./draft.ts";
+import type { Outcome } from "./outcome.ts";
+import { type GlobalLimitReached, runRounds } from "./rounds.ts";
+
+/** A reported action. */
+export interface Action {
+  readonly name: string;
+  readonly data: ActionData;
+  /** Unix ms. An action counts no earlier than what happened to the user before. */
+  readonly at: number;
+  /** As it was reported. */
+  readonly id?: string;
+}
+
+/** What else the effects of an action depend on. */
+export interface ActionContext {
+  /** @default no limit is reached */
+  readonly globalLimitReached?: GlobalLimitReached;
+}
+
+/**
+ * Applies an action to a state that is settled at its time. An action that the configuration does not name has no effects
+ * but its record.
+ *
+ * @throws {RangeError} The state is not settled: see `settle`.
+ */
+export function applyAction(
+  compiled: CompiledConfig,
+  state: UserState,
+  action: Action,
+  { globalLimitReached = noLimit }: ActionContext = {},
+): Outcome {
+  const { name, data, id } = action;
+  const draft = new Draft(compiled, state, Math.max(action.at, state.changedAt));
+  const plan = compiled.actions.get(name);
+  const limited: string[] = [];
+  if (plan !== undefined) {
+    const scope: Scope = { data, user: draft };
+    const isLimited = (ruleId: string): boolean => {
+      const isReached = globalLimitReached(ruleId);
+      if (isReached && !limited.includes(ruleId)) limited.push(ruleId);
+      return isReached;
+    };
+    draft.countAction(plan.aggregates, scope);
+    runRounds(draft, plan, { scope, isLimited });
+  }
+  const told = {
+    name,
+    data,
+    ...(id === undefined ? {} : { id }),
+    ...(limited.length === 0 ? {} : { limited }),
+  };
+  return draft.outcome({ kind: "action", action: told });
+}
+
+/** No limit for all users is reached. */
+export function noLimit(): boolean {
+  return false;
+}

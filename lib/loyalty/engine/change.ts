@@ -1,0 +1,50 @@
+import type { ChangePayload, ItemId, Transaction, TransactionType } from "../history.ts";
+import type { LedgerEntry } from "../ledger/mod.ts";
+
+/** What a transaction is about, beside what changed. */
+export type ChangeSubject = Pick<
+  ChangePayload,
+  "challengeId" | "missionId" | "couponId" | "userCouponId" | "reason"
+>;
+
+/** Collects what belongs to one transaction. */
+export class Change {
+  readonly entries: LedgerEntry[] = [];
+  readonly #metrics = new Map<string, { readonly oldValue: number; readonly newValue: number }>();
+  readonly #received: ItemId[] = [];
+  readonly #lost: ItemId[] = [];
+  readonly #milestones: Record<string, { readonly oldValue: string; readonly newValue: string }> = {};
+
+  metric(entry: LedgerEntry, oldValue: number): void {
+    this.entries.push(entry);
+    const first = this.#metrics.get(entry.metricId)?.oldValue ?? oldValue;
+    this.#metrics.set(entry.metricId, { oldValue: first, newValue: entry.balanceAfter });
+  }
+
+  received(item: ItemId): void {
+    this.#received.push(item);
+  }
+
+  lost(item: ItemId): void {
+    this.#lost.push(item);
+  }
+
+  milestone(setId: string, oldValue: string, newValue: string): void {
+    this.#milestones[setId] = { oldValue, newValue };
+  }
+
+  /** The transaction; a metric that is as it was before has not changed. */
+  transaction(type: TransactionType, subject: ChangeSubject = {}): Transaction {
+    const metrics = [...this.#metrics].filter(([, { oldValue, newValue }]) => oldValue !== newValue);
+    return {
+      type,
+      payload: {
+        ...subject,
+        metricChanges: Object.fromEntries(metrics),
+        inventoryChanges: { received: this.#received, lost: this.#lost },
+        milestoneChanges: this.#milestones,
+      },
+      entries: this.entries,
+    };
+  }
+}

@@ -1,0 +1,59 @@
+import { own } from "../_own.ts";
+import type { UserState } from "../state.ts";
+
+/** Most differences that a comparison lists. */
+export const differencesMax = 1_000;
+
+/** Something that is not the same in two states. */
+export interface Difference {
+  /** JSON Pointer into the state. */
+  readonly pointer: string;
+  /** What the first state has there; null: nothing. */
+  readonly a: unknown;
+  /** What the second state has there; null: nothing. */
+  readonly b: unknown;
+}
+
+/**
+ * What of two states' loyalty is different: metrics, lots, inventory, milestones, challenges, coupons and what is counted. How
+ * they came about, and codes that coupons have been given since, are not compared.
+ */
+export function compareStates(a: UserState, b: UserState): readonly Difference[] {
+  const differences: Difference[] = [];
+  compare(loyaltyOf(a), loyaltyOf(b), { pointer: "", differences });
+  return differences.slice(0, differencesMax);
+}
+
+function loyaltyOf({
+  metrics,
+  lots,
+  inventory,
+  milestones,
+  challenges,
+  coupons,
+  counters,
+}: UserState): unknown {
+  const kept = coupons.map(({ code: _, ...coupon }) => coupon);
+  return { metrics, lots, inventory, milestones, challenges, coupons: kept, counters };
+}
+
+function compare(
+  a: unknown,
+  b: unknown,
+  found: { readonly pointer: string; readonly differences: Difference[] },
+): void {
+  const { pointer, differences } = found;
+  if (Object.is(a, b) || differences.length >= differencesMax) return;
+  if (isRecord(a) && isRecord(b) && Array.isArray(a) === Array.isArray(b)) {
+    for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
+      const at = `${pointer}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+      compare(own(a, key), own(b, key), { pointer: at, differences });
+    }
+    return;
+  }
+  differences.push({ pointer, a: a ?? null, b: b ?? null });
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,244 @@
+/**
+ * The state that a happening is making of the one before, and what is to be told of it. The state before stays as it was.
+ *
+ * @module
+ */
+
+import { own } from "../_own.ts";
+import type { CompiledAggregate, CounterWindow } from "../compile_counters.ts";
+import { type CompiledConfig, type TriggerKind, triggerKey } from "../compile_types.ts";
+import type { Metric } from "../config.ts";
+import type { HistoryRecord, Notification, Transaction } from "../history.ts";
+import { type Account, credit, debit, type Moved, type Movement } from "../ledger/mod.ts";
+import type { Scope, UserView } from "../scope.ts";
+import type { ChallengeProgress, Counter, MilestoneProgress, UserCoupon, UserState } from "../state.ts";
+import type { Change } from "./change.ts";
+import { counted, countOf } from "./counters.ts";
+import { Entries } from "./entries.ts";
+import { lotFor } from "./lots.ts";
+import type { Diagnostic, Outcome } from "./outcome.ts";
+
+/** A state in the making. */
+export class Draft implements UserView {
+  readonly compiled: CompiledConfig;
+  readonly at: number;
+  readonly timeZone: string;
+  readonly challenges: Entries<ChallengeProgress>;
+  readonly milestones: Entries<MilestoneProgress>;
+  coupons: readonly UserCoupon[];
+  readonly diagnostics: Diagnostic[] = [];
+  /** Ids of the rules that fired, once for each time. */
+  readonly fired: string[] = [];
+  readonly #before: UserState;
+  readonly #metrics: Entries<number>;
+  readonly #lots: Entries<Account["lots"] & object>;
+  readonly #inventory: Entries<readonly string[]>;
+  readonly #counters: Entries<Counter>;
+  readonly #transactions: Transaction[] = [];
+  readonly #notifications: Notification[] = [];
+  #triggered = new Set<string>();
+  #dueAt: number | null;
+  #idsMade = 0;
+
+  /** @param at Unix ms; never before the state's last change. */
+  constructor(compiled: CompiledConfig, before: UserState, at: number) {
+    this.compiled = compiled;
+    this.at = at;
+    this.timeZone = compiled.config.timeZone;
+    this.challenges = new Entries(before.challenges);
+    this.milestones = new Entries(before.milestones);
+    this.#before = before;
+    this.#metrics = new Entries(before.metrics);
+    this.#lots = new Entries(before.lots);
+    this.#inventory = new Entries(before.inventory);
+    this.#counters = new Entries(before.counters);
+    this.coupons = before.coupons;
+    this.#dueAt = before.dueAt;
+    if (before.config !== compiled.version) this.#counters.keep(compiled.counterKeys);
+  }
+
+  get transactions(): readonly Transaction[] {
+    return this.#transactions;
+  }
+
+  metric(id: string): number {
+    return this.#metrics.get(id) ?? this.compiled.metrics.get(id)?.defaultValue ?? 0;
+  }
+
+  items(setId: string): readonly string[] {
+    return this.#inventory.get(setId) ?? [];
+  }
+
+  challenge(id: string): string {
+    return this.challenges.get(id)?.status ?? "none";
+  }
+
+  milestone(setId: string): string {
+    return this.milestones.get(setId)?.milestoneId ?? "";
+  }
+
+  counted(key: string, window: CounterWindow): number {
+    return countOf(this.#counters.get(key), window, this);
+  }
+
+  /** Adds to what is counted under a key. */
+  count(key: string, window: CounterWindow, amount: number): void {
+    this.#counters.set(
+      key,
+      counted(this.#counters.get(key), window, { at: this.at, timeZone: this.timeZone, amount }),
+    );
+  }
+
+  /** Counts an action in the aggregates that look at it. */
+  countAction(aggregates: readonly CompiledAggregate[], scope: Scope): void {
+    for (const { key, window, when, amount } of aggregates) {
+      if (when(scope)) this.count(key, window, amount(scope));
+    }
+  }
+
+  account(id: string): Account {
+    const keepsLots = this.compiled.metrics.get(id)?.lots !== undefined;
+    return { balance: this.metric(id), lots: this.#lots.get(id) ?? (keepsLots ? [] : null) };
+  }
+
+  /** Adds to a metric, or takes from it where the quantity is negative, within its bounds. */
+  addToMetric(metric: Metric, quantity: number, change: Change): void {
+    if (quantity === 0) return;
+    const account = this.account(metric.id);
+    const { at } = this;
+    if (quantity < 0) {
+      this.move(metric.id, debit(account, { amount: -quantity, at, floor: metric.minimumValue }), change);
+      return;
+    }
+    const lot = account.lots === null ? { lotId: "" } : lotFor(account.lots, metric.lots ?? {}, this);
+    this.move(
+      metric.id,
+      credit(account, { amount: quantity, at, ceiling: metric.maximumValue, ...lot }),
+      change,
+    );
+  }
+
+  /** Takes over what the ledger made of a metric. */
+  move(metricId: string, { account, entry }: Moved, change: Change): void {
+    if (entry !== null) this.settled(metricId, account, { entry, change });
+  }
+
+  /** Takes over a movement of a metric, as settled at its own time. */
+  settled(
+    metricId: string,
+    { balance, lots }: Account,
+    { entry, change }: { readonly entry: Movement; readonly change: Change },
+  ): void {
+    change.metric({ metricId, ...entry }, this.metric(metricId));
+    this.#metrics.set(metricId, balance);
+    if (lots !== null) this.#lots.set(metricId, lots);
+    if (entry.lot !== undefined) {
+      if (entry.lot.activatesAt > 0) this.due(entry.lot.activatesAt);
+      this.due(entry.lot.expiresAt);
+    }
+    for (const { expiresAt } of entry.type === "credit" ? (entry.draws ?? []) : []) this.due(expiresAt);
+    if (entry.status !== "pending") this.trigger("metric", metricId);
+  }
+
+  receive(setId: string, itemId: string, change: Change): void {
+    const owned = this.items(setId);
+    if (owned.includes(itemId)) return;
+    this.#inventory.set(setId, [...owned, itemId]);
+    change.received({ setId, itemId });
+    this.trigger("inventoryReceived", setId);
+  }
+
+  lose(setId: string, itemId: string, change: Change): void {
+    const owned = this.items(setId);
+    if (!owned.includes(itemId)) return;
+    this.#inventory.set(
+      setId,
+      owned.filter(id => id !== itemId),
+    );
+    change.lost({ setId, itemId });
+  }
+
+  /** An id that no other lot or coupon of the user has, the same whenever the happening is decided again. */
+  newId(): string {
+    this.#idsMade += 1;
+    return `${this.#before.revision + 1}.${this.#idsMade}`;
+  }
+
+  record(transaction: Transaction): void {
+    this.#transactions.push(transaction);
+  }
+
+  notify(notification: Notification): void {
+    if (notification.display !== "none") this.#notifications.push(notification);
+  }
+
+  /** Notes when time alone will change something. */
+  due(at: number | null): void {
+    if (at !== null && (this.#dueAt === null || at < this.#dueAt)) this.#dueAt = at;
+  }
+
+  /** Notes a change that rules may wait for. */
+  trigger(kind: TriggerKind, id: string): void {
+    const key = triggerKey(kind, id);
+    if (this.compiled.triggers.has(key)) this.#triggered.add(key);
+  }
+
+  /** The changes that were noted since this was last asked. */
+  takeTriggered(): readonly string[] {
+    if (this.#triggered.size === 0) return [];
+    const keys = [...this.#triggered];
+    this.#triggered.clear();
+    return keys;
+  }
+
+  /** The state as it is now, without a record of its own. `dueAt` replaces what is noted. */
+  silently(dueAt: number | null = this.#dueAt): UserState {
+    return this.#state({ dueAt });
+  }
+
+  /** The outcome with the record of the happening. */
+  outcome(happening: Pick<HistoryRecord, "kind" | "action" | "grant" | "reversalOf">): Outcome {
+    const { at, compiled, diagnostics, fired } = this;
+    const { revision, records } = this.#before;
+    const state = this.#state({
+      revision: revision + 1,
+      records: records + 1,
+      changedAt: at,
+      config: compiled.version,
+      dueAt: this.#dueAt,
+    });
+    const record = { ...happening, at, config: compiled.version, transactions: this.#transactions };
+    return {
+      state,
+      record,
+      notifications: this.#notifications,
+      gained: this.#gained(),
+      diagnostics,
+      fired,
+    };
+  }
+
+  #state(changes: Partial<UserState>): UserState {
+    return {
+      ...this.#before,
+      metrics: this.#metrics.all,
+      lots: this.#lots.all,
+      inventory: this.#inventory.all,
+      milestones: this.milestones.all,
+      challenges: this.challenges.all,
+      coupons: this.coupons,
+      counters: this.#counters.all,
+      ...changes,
+    };
+  }
+
+  #gained(): Readonly<Record<string, number>> {
+    if (this.#metrics.all === this.#before.metrics) return {};
+    const ids = new Set(this.#transactions.flatMap(({ entries }) => entries.map(({ metricId }) => metricId)));
+    const gains = [...ids].map(id => {
+      const before = own(this.#before.metrics, id) ?? this.compiled.metrics.get(id)?.defaultValue ?? 0;
+      return [id, this.metric(id) - before] as const;
+    });
+    return Object.fromEntries(gains.filter(([, gain]) => gain !== 0));
+  }
+}

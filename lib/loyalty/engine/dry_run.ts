@@ -1,0 +1,168 @@
+/**
+ * What an action would do, and why it would not do what it does not.
+ *
+ * @module
+ */
+
+import type { Failure } from "../../expressions/mod.ts";
+import type { CompiledConfig, CompiledMission, CompiledRule } from "../compile_types.ts";
+import type { HistoryRecord, Notification, Transaction } from "../history.ts";
+import type { Scope } from "../scope.ts";
+import type { UserState } from "../state.ts";
+import { type Action, type ActionContext, applyAction, noLimit } from "./apply_action.ts";
+import { openRun } from "./challenges.ts";
+import { Draft } from "./draft.ts";
+import type { Diagnostic } from "./outcome.ts";
+import { firingRules, type GlobalLimitReached } from "./rounds.ts";
+import { settle } from "./settle.ts";
+
+/** Whether a rule would fire, and what keeps it from that. */
+export interface RuleFinding {
+  readonly ruleId: string;
+  readonly fired: boolean;
+  readonly failures: readonly Failure[];
+}
+
+/** Whether an action would count for a mission, and what keeps it from that. */
+export interface MissionFinding {
+  readonly challengeId: string;
+  readonly missionId: string;
+  readonly advanced: boolean;
+  readonly completed: boolean;
+  readonly failures: readonly Failure[];
+}
+
+/** A challenge whose status would change. */
+export interface ChallengeFinding {
+  readonly challengeId: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** What an action would do. */
+export interface DryRun {
+  /** What time alone would do before. */
+  readonly settled: readonly HistoryRecord[];
+  readonly effects: readonly Transaction[];
+  /** The rules that the action triggers, in their order, then those that fired in later rounds. */
+  readonly rules: readonly RuleFinding[];
+  readonly missions: readonly MissionFinding[];
+  readonly challenges: readonly ChallengeFinding[];
+  readonly notifications: readonly Notification[];
+  readonly diagnostics: readonly Diagnostic[];
+  /** What the user would have. */
+  readonly state: UserState;
+}
+
+/** Tries an action out. Nothing changes. */
+export function dryRun(
+  compiled: CompiledConfig,
+  state: UserState,
+  action: Action,
+  context: ActionContext = {},
+): DryRun {
+  const at = Math.max(action.at, state.changedAt);
+  const settled = settle(compiled, state, at);
+  const outcome = applyAction(compiled, settled.state, { ...action, at }, context);
+  return {
+    settled: settled.records,
+    effects: outcome.record.transactions,
+    ...findings(new Draft(compiled, settled.state, at), action, {
+      fired: outcome.fired,
+      after: outcome.state,
+      isLimited: context.globalLimitReached ?? noLimit,
+    }),
+    challenges: challengeFindings(settled.state, outcome.state),
+    notifications: outcome.notifications,
+    diagnostics: outcome.diagnostics,
+    state: outcome.state,
+  };
+}
+
+interface After {
+  readonly fired: readonly string[];
+  readonly after: UserState;
+  readonly isLimited: GlobalLimitReached;
+}
+
+function findings(
+  draft: Draft,
+  { name, data }: Action,
+  { fired, after, isLimited }: After,
+): Pick<DryRun, "rules" | "missions"> {
+  const plan = draft.compiled.actions.get(name);
+  if (plan === undefined) return { rules: [], missions: [] };
+  const scope: Scope = { data, user: draft };
+  draft.countAction(plan.aggregates, scope);
+  const firing = new Set(firingRules(draft, plan.rules, { scope, isLimited }));
+  const rules = plan.rules.map(compiled => ({
+    ruleId: compiled.rule.id,
+    fired: firing.has(compiled),
+    failures: firing.has(compiled) ? [] : ruleFailures(draft, compiled, { scope, isLimited, firing }),
+  }));
+  const chained = fired.slice(firing.size).map(ruleId => ({ ruleId, fired: true, failures: [] }));
+  const missions = plan.missions.map(compiled => missionFinding(draft, compiled, { scope, after }));
+  return { rules: [...rules, ...chained], missions };
+}
+
+function ruleFailures(
+  draft: Draft,
+  { rule, explain, limits, hasGlobalLimit, pointer }: CompiledRule,
+  context: {
+    readonly scope: Scope;
+    readonly isLimited: GlobalLimitReached;
+    readonly firing: ReadonlySet<CompiledRule>;
+  },
+): readonly Failure[] {
+  const failures = [...explain()(context.scope)];
+  for (const { key, window, max, pointer: path } of limits) {
+    const actual = draft.counted(key, window);
+    if (actual >= max)
+      failures.push({ path, expected: `fired fewer than ${max} times for the user`, actual });
+  }
+  if (hasGlobalLimit && context.isLimited(rule.id)) {
+    failures.push({ path: `${pointer}/limits`, expected: "fewer firings for all users", actual: null });
+  }
+  const other = [...context.firing].find(
+    ({ rule: { group } }) => group !== undefined && group === rule.group,
+  );
+  if (failures.length > 0 || other === undefined) return failures;
+  return [
+    { path: `${pointer}/group`, expected: "no earlier rule of the group that fires", actual: other.rule.id },
+  ];
+}
+
+function missionFinding(
+  draft: Draft,
+  compiled: CompiledMission,
+  { scope, after }: { readonly scope: Scope; readonly after: UserState },
+): MissionFinding {
+  const { of, mission, explain, pointer } = compiled;
+  const { id } = of.challenge;
+  const run = openRun(draft, of);
+  const failures: Failure[] = [...explain()(scope)];
+  if (run === null) {
+    const path = pointer.split("/").slice(0, 3).join("/");
+    failures.push({ path, expected: "a challenge that runs or may start", actual: draft.challenge(id) });
+  }
+  const wasDone = run?.missionsCompleted.includes(mission.id) === true;
+  if (wasDone)
+    failures.push({ path: pointer, expected: "a mission that is not completed", actual: "completed" });
+  const isDone = after.challenges[id]?.missionsCompleted.includes(mission.id) === true;
+  return {
+    challengeId: id,
+    missionId: mission.id,
+    advanced: failures.length === 0,
+    completed: failures.length === 0 && isDone,
+    failures,
+  };
+}
+
+function challengeFindings(before: UserState, after: UserState): readonly ChallengeFinding[] {
+  if (before.challenges === after.challenges) return [];
+  return Object.entries(after.challenges).flatMap(([challengeId, { status, run }]) => {
+    const old = before.challenges[challengeId];
+    if (old?.status === status && old.run === run) return [];
+    return [{ challengeId, before: old?.status ?? "none", after: status }];
+  });
+}

@@ -1,0 +1,30 @@
+import { own } from "../_own.ts";
+
+/** A record of a state, copied when its first entry changes and not before. */
+export class Entries<T> {
+  readonly #before: Readonly<Record<string, T>>;
+  #now: Record<string, T> | null = null;
+
+  constructor(before: Readonly<Record<string, T>>) {
+    this.#before = before;
+  }
+
+  get(key: string): T | undefined {
+    return own(this.#now ?? this.#before, key);
+  }
+
+  set(key: string, value: T): void {
+    this.#now ??= { ...this.#before };
+    this.#now[key] = value;
+  }
+
+  /** Keeps only the entries of these keys. */
+  keep(keys: ReadonlySet<string>): void {
+    const kept = Object.entries(this.all).filter(([key]) => keys.has(key));
+    if (kept.length < Object.keys(this.all).length) this.#now = Object.fromEntries(kept);
+  }
+
+  get all(): Readonly<Record<string, T>> {
+    return this.#now ?? this.#before;
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Giving rewards, each as a transaction.
+ *
+ * @module
+ */
+
+import { addDuration } from "../../calendar/mod.ts";
+import type { PlainReward } from "../compile_types.ts";
+import { type NotificationSetting, quantityMax } from "../config.ts";
+import type { TransactionType } from "../history.ts";
+import type { UserCoupon } from "../state.ts";
+import { Change, type ChangeSubject } from "./change.ts";
+import type { Draft } from "./draft.ts";
+
+/** Most coupons that a user has; an expired one goes first, then the oldest. */
+export const couponsMax = 500;
+
+/** Why rewards are given, and how that is announced. */
+export interface Occasion {
+  readonly type: TransactionType;
+  readonly subject: ChangeSubject;
+  /** Omitted: it is not announced. */
+  readonly notification?: NotificationSetting;
+}
+
+/** Gives all rewards of an occasion. The coupons among them have transactions of their own, after that of the occasion. */
+export function give(
+  draft: Draft,
+  rewards: readonly PlainReward[],
+  occasion: Occasion & { readonly change?: Change },
+): void {
+  const { type, subject, notification, change = new Change() } = occasion;
+  for (const reward of rewards) {
+    if (reward.type === "metric")
+      giveMetric(draft, reward.metricId, { quantity: reward.metricQuantity, change });
+    if (reward.type === "inventory") draft.receive(reward.inventorySetId, reward.inventoryItemId, change);
+  }
+  const transaction = change.transaction(type, subject);
+  draft.record(transaction);
+  if (notification !== undefined) draft.notify({ type, ...notification, payload: transaction.payload });
+  for (const reward of rewards) if (reward.type === "coupon") giveCoupon(draft, reward.couponId);
+}
+
+/** Adds to a metric what an effect came to, rounded toward zero. */
+export function giveMetric(
+  draft: Draft,
+  metricId: string,
+  { quantity, change }: { readonly quantity: number; readonly change: Change },
+): void {
+  const metric = draft.compiled.metrics.get(metricId);
+  if (metric === undefined) return;
+  draft.addToMetric(metric, Math.min(Math.max(Math.trunc(quantity), -quantityMax), quantityMax), change);
+}
+
+/** Gives a coupon. Who has a shared one that is still good keeps that one. */
+export function giveCoupon(draft: Draft, couponId: string): void {
+  const coupon = draft.compiled.coupons.get(couponId);
+  if (coupon === undefined) return;
+  const { at, timeZone } = draft;
+  const isGood = (held: UserCoupon): boolean => held.expiresAt === null || held.expiresAt > at;
+  const isHeld = draft.coupons.some(held => held.couponId === couponId && isGood(held));
+  if (coupon.type === "shared" && isHeld) return;
+  const id = draft.newId();
+  const expiresAt = coupon.expiresAfter === undefined ? null : addDuration(at, coupon.expiresAfter, timeZone);
+  const code = coupon.code ?? null;
+  const kept = draft.coupons.length < couponsMax ? draft.coupons : withoutOne(draft.coupons, isGood);
+  draft.coupons = [...kept, { id, couponId, code, receivedAt: at, expiresAt }];
+  const transaction = new Change().transaction("couponReceived", { couponId, userCouponId: id });
+  draft.record(transaction);
+  if (!coupon.showOnNotification) return;
+  const setting = { display: "toast", title: coupon.title, message: "" };
+  draft.notify({ type: "couponReceived", ...setting, payload: transaction.payload });
+}
+
+function withoutOne(
+  coupons: readonly UserCoupon[],
+  isGood: (coupon: UserCoupon) => boolean,
+): readonly UserCoupon[] {
+  const expired = coupons.findIndex(coupon => !isGood(coupon));
+  return coupons.toSpliced(Math.max(expired, 0), 1);
+}

@@ -1,0 +1,34 @@
+import type { CompiledConfig, PlainReward } from "../compile_types.ts";
+import type { Reward } from "../config.ts";
+import type { UserState } from "../state.ts";
+import { noLimit } from "./apply_action.ts";
+import { Draft } from "./draft.ts";
+import { give } from "./give.ts";
+import type { Outcome } from "./outcome.ts";
+import { runTriggered } from "./rounds.ts";
+
+/** What a back end gives a user. */
+export interface Grant {
+  readonly rewards: readonly Reward[];
+  readonly reason: string;
+  /** Unix ms. */
+  readonly at: number;
+  /** As the back end named it. */
+  readonly id?: string;
+}
+
+/**
+ * Gives rewards to a user whose state is settled at that time. Rewards that the configuration does not name give nothing.
+ *
+ * @throws {RangeError} The state is not settled: see `settle`.
+ */
+export function grant(compiled: CompiledConfig, state: UserState, given: Grant): Outcome {
+  const { rewards, reason, id } = given;
+  const draft = new Draft(compiled, state, Math.max(given.at, state.changedAt));
+  const plain = rewards.flatMap((reward): readonly PlainReward[] =>
+    reward.type === "reward" ? (compiled.bundles.get(reward.rewardId) ?? []) : [reward],
+  );
+  give(draft, plain, { type: "rewardGranted", subject: { reason } });
+  runTriggered(draft, noLimit);
+  return draft.outcome({ kind: "grant", grant: { rewards, reason, ...(id === undefined ? {} : { id }) } });
+}

@@ -1,0 +1,22 @@
+import type { HistoryRecord, Notification } from "../history.ts";
+import type { UserState } from "../state.ts";
+
+/** Something that whoever wrote the configuration should know. */
+export interface Diagnostic {
+  /** Changes went on triggering further changes until they were stopped. */
+  readonly type: "roundsExhausted";
+  /** What would have been looked at next. */
+  readonly triggers: readonly string[];
+}
+
+/** What a happening made of a user. */
+export interface Outcome {
+  readonly state: UserState;
+  readonly record: HistoryRecord;
+  readonly notifications: readonly Notification[];
+  /** Difference of each metric that changed. */
+  readonly gained: Readonly<Record<string, number>>;
+  readonly diagnostics: readonly Diagnostic[];
+  /** Ids of the rules that fired, once for each time. */
+  readonly fired: readonly string[];
+}

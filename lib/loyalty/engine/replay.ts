@@ -1,0 +1,59 @@
+/**
+ * Replaying a user's history against a configuration: what the user would have, had it been in force from the start.
+ *
+ * @module
+ */
+
+import type { CompiledConfig } from "../compile_types.ts";
+import { type StoredRecord, type Transaction, transactionsOf } from "../history.ts";
+import { emptyState, type UserState } from "../state.ts";
+import { applyAction } from "./apply_action.ts";
+import { grant } from "./grant.ts";
+import type { Outcome } from "./outcome.ts";
+import { reverse } from "./reverse.ts";
+import { settle } from "./settle.ts";
+
+/** Replays the whole history of a user, oldest record first. The same records and configuration give the same state. */
+export function replay(compiled: CompiledConfig, records: Iterable<StoredRecord>): UserState {
+  const replayed = new Replay(compiled);
+  for (const record of records) replayed.add(record);
+  return replayed.state;
+}
+
+/** A replay that takes its records bit by bit. */
+export class Replay {
+  state: UserState = emptyState(null);
+  readonly #compiled: CompiledConfig;
+  /** What the transactions that the records tell of have become. */
+  readonly #became = new Map<string, Transaction>();
+
+  constructor(compiled: CompiledConfig) {
+    this.#compiled = compiled;
+  }
+
+  /** Takes the next record. */
+  add(record: StoredRecord): void {
+    const { state, records } = settle(this.#compiled, this.state, record.at);
+    this.state = state;
+    const outcome = this.#decide(record);
+    if (outcome !== null) this.state = outcome.state;
+    const transactions = (outcome?.record ?? records.at(-1))?.transactions ?? [];
+    transactionsOf(record).forEach(({ id, type }, index) => {
+      const now = transactions[index];
+      if (now?.type === type) this.#became.set(id, now);
+    });
+  }
+
+  #decide(record: StoredRecord): Outcome | null {
+    const { at, action, grant: given, reversalOf } = record;
+    if (action !== undefined) {
+      const { limited = [], ...reported } = action;
+      const globalLimitReached = (ruleId: string): boolean => limited.includes(ruleId);
+      return applyAction(this.#compiled, this.state, { ...reported, at }, { globalLimitReached });
+    }
+    if (given !== undefined) return grant(this.#compiled, this.state, { ...given, at });
+    const transaction = reversalOf === undefined ? undefined : this.#became.get(reversalOf);
+    if (reversalOf === undefined || transaction === undefined) return null;
+    return reverse(this.#compiled, this.state, { transaction: { ...transaction, id: reversalOf }, at });
+  }
+}

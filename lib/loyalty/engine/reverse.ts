@@ -1,0 +1,45 @@
+import type { CompiledConfig } from "../compile_types.ts";
+import type { PlacedTransaction } from "../history.ts";
+import { isReversible, type LedgerEntry, reverse as reverseEntry } from "../ledger/mod.ts";
+import type { UserState } from "../state.ts";
+import { Change } from "./change.ts";
+import { Draft } from "./draft.ts";
+import type { Outcome } from "./outcome.ts";
+
+/** What is taken back. */
+export interface Reversal {
+  readonly transaction: Pick<PlacedTransaction, "id" | "entries" | "payload">;
+  /** Unix ms. */
+  readonly at: number;
+}
+
+/**
+ * Takes a transaction back, for a user whose state is settled at that time: its entries, the last one first, and the
+ * items received and lost. Milestones, challenges and coupons stay as they are, and no rule looks at what changes. Whoever calls
+ * sees to it that a transaction is taken back once.
+ *
+ * @throws {RangeError} The state is not settled: see `settle`.
+ */
+export function reverse(compiled: CompiledConfig, state: UserState, reversal: Reversal): Outcome {
+  const { id, entries, payload } = reversal.transaction;
+  const draft = new Draft(compiled, state, Math.max(reversal.at, state.changedAt));
+  const change = new Change();
+  for (const entry of entries.toReversed()) if (isReversible(entry)) takeBack(draft, entry, change);
+  for (const { setId, itemId } of payload.inventoryChanges.received) draft.lose(setId, itemId, change);
+  for (const { setId, itemId } of payload.inventoryChanges.lost) draft.receive(setId, itemId, change);
+  draft.record(change.transaction("reversed"));
+  return draft.outcome({ kind: "reversal", reversalOf: id });
+}
+
+/** A metric that the configuration no longer names has no bounds. */
+function takeBack(draft: Draft, entry: LedgerEntry, change: Change): void {
+  const { at, compiled } = draft;
+  const metric = compiled.metrics.get(entry.metricId);
+  const moved = reverseEntry(draft.account(entry.metricId), entry, {
+    at,
+    floor: metric?.minimumValue ?? Number.NEGATIVE_INFINITY,
+    ceiling: metric?.maximumValue ?? Number.POSITIVE_INFINITY,
+    allowNegative: metric?.allowNegative ?? true,
+  });
+  draft.move(entry.metricId, moved, change);
+}

@@ -1,0 +1,152 @@
+/**
+ * Rounds: what a trigger causes, and what that causes in turn.
+ *
+ * Everything that a round may do is decided against the state before it. Then it applies in this order: rules by priority
+ * and id, failures of challenges, missions, ladders. The changes that were made trigger the next round.
+ *
+ * @module
+ */
+
+import { compareRules } from "../compile.ts";
+import type { CompiledEffect, CompiledLadder, CompiledRule, Plan } from "../compile_types.ts";
+import type { Milestone } from "../config.ts";
+import type { Scope } from "../scope.ts";
+import { advanceMission, completeMission, failChallenge, openRun } from "./challenges.ts";
+import { Change } from "./change.ts";
+import type { Draft } from "./draft.ts";
+import { applyLater, applyNow } from "./effects.ts";
+import { give } from "./give.ts";
+
+/** Most rounds that the changes of one happening may trigger. */
+export const roundsMax = 8;
+
+/** Tells whether a rule has reached its limit for all users together. */
+export type GlobalLimitReached = (ruleId: string) => boolean;
+
+/** Does what a plan says, and then what the changes trigger. */
+export function runRounds(draft: Draft, plan: Plan, { scope, isLimited }: RoundContext): void {
+  runRound(draft, plan, { scope, isLimited });
+  runTriggered(draft, isLimited);
+}
+
+/** Does what the changes of a draft trigger, round by round. */
+export function runTriggered(draft: Draft, isLimited: GlobalLimitReached): void {
+  const scope: Scope = { data: {}, user: draft };
+  for (let round = 0; ; round++) {
+    const triggers = draft.takeTriggered();
+    if (triggers.length === 0) return;
+    if (round === roundsMax) {
+      draft.diagnostics.push({ type: "roundsExhausted", triggers });
+      return;
+    }
+    runRound(draft, planOf(draft, triggers), { scope, isLimited });
+  }
+}
+
+/** What a round works with. */
+export interface RoundContext {
+  readonly scope: Scope;
+  readonly isLimited: GlobalLimitReached;
+}
+
+/** The rules that fire: of those that hold and are within their limits, of each group the first. */
+export function firingRules(
+  draft: Draft,
+  rules: readonly CompiledRule[],
+  { scope, isLimited }: RoundContext,
+): readonly CompiledRule[] {
+  const groups = new Set<string>();
+  return rules.filter(compiled => {
+    const { rule, when, limits, hasGlobalLimit } = compiled;
+    if (rule.group !== undefined && groups.has(rule.group)) return false;
+    if (!when(scope)) return false;
+    if (limits.some(({ key, window, max }) => draft.counted(key, window) >= max)) return false;
+    if (hasGlobalLimit && isLimited(rule.id)) return false;
+    if (rule.group !== undefined) groups.add(rule.group);
+    return true;
+  });
+}
+
+function runRound(draft: Draft, plan: Plan, context: RoundContext): void {
+  const { scope } = context;
+  const firing = firingRules(draft, plan.rules, context).map(rule => fired(rule, scope));
+  const failing = plan.failures.filter(({ of, when }) => openRun(draft, of) !== null && when(scope));
+  const advancing = plan.missions.flatMap(compiled => {
+    const run = openRun(draft, compiled.of);
+    if (run === null || run.missionsCompleted.includes(compiled.mission.id) || !compiled.when(scope))
+      return [];
+    return [{ compiled, run: run.run, amount: compiled.amount(scope) }];
+  });
+  const reached = plan.metricMissions.flatMap(({ of, mission, metricId, atLeast, isAtStart }) => {
+    const run = draft.metric(metricId) >= atLeast ? openRun(draft, of) : null;
+    const isOpen = run !== null && (!isAtStart || draft.challenge(of.challenge.id) === "in_progress");
+    return isOpen ? [{ of, mission, run: run.run }] : [];
+  });
+  const climbed = plan.ladders.map(ladder => ({ ladder, rungs: rungsReached(draft, ladder) }));
+
+  for (const each of firing) applyRule(draft, each);
+  for (const { of } of failing) failChallenge(draft, of);
+  for (const { compiled, run, amount } of advancing) {
+    const { of, mission, count } = compiled;
+    advanceMission(draft, of, { mission, run, amount, needed: count });
+  }
+  for (const { of, mission, run } of reached) completeMission(draft, of, { mission, run });
+  for (const { ladder, rungs } of climbed) climb(draft, ladder, rungs);
+}
+
+interface Firing {
+  readonly compiled: CompiledRule;
+  /** What each metric effect comes to, by the place of the effect. */
+  readonly amounts: readonly number[];
+}
+
+function fired(compiled: CompiledRule, scope: Scope): Firing {
+  const amountOf = (effect: CompiledEffect): number => (effect.type === "metric" ? effect.amount(scope) : 0);
+  return { compiled, amounts: compiled.effects.map(amountOf) };
+}
+
+function applyRule(draft: Draft, { compiled, amounts }: Firing): void {
+  const { rule, effects, limits } = compiled;
+  for (const { key, window } of limits) draft.count(key, window, 1);
+  draft.fired.push(rule.id);
+  const change = new Change();
+  effects.forEach((effect, index) => {
+    applyNow(draft, effect, { amount: amounts[index] ?? 0, change });
+  });
+  draft.record(change.transaction("actionRewarded"));
+  for (const effect of effects) applyLater(draft, effect);
+}
+
+/** The places of the rungs that were not reached before. */
+function rungsReached(draft: Draft, { set }: CompiledLadder): readonly number[] {
+  const value = draft.metric(set.metricId);
+  const highest = draft.milestones.get(set.id)?.threshold ?? Number.NEGATIVE_INFINITY;
+  const isReached = ({ threshold }: Milestone): boolean => threshold > highest && threshold <= value;
+  return set.milestones.flatMap((rung, index) => (isReached(rung) ? [index] : []));
+}
+
+function climb(draft: Draft, { set, rewards }: CompiledLadder, rungs: readonly number[]): void {
+  for (const index of rungs) {
+    const rung = set.milestones[index];
+    if (rung === undefined) continue;
+    const change = new Change();
+    change.milestone(set.id, draft.milestone(set.id), rung.id);
+    draft.milestones.set(set.id, { milestoneId: rung.id, threshold: rung.threshold });
+    const { notification } = rung;
+    give(draft, rewards[index] ?? [], { type: "milestoneReached", subject: {}, notification, change });
+    draft.trigger("milestoneReached", set.id);
+  }
+}
+
+function planOf({ compiled }: Draft, triggers: readonly string[]): Plan {
+  const plans = triggers.flatMap(key => compiled.triggers.get(key) ?? []);
+  const [only, ...others] = plans;
+  if (only !== undefined && others.length === 0) return only;
+  return {
+    rules: plans.flatMap(({ rules }) => rules).sort(compareRules),
+    failures: [],
+    missions: [],
+    metricMissions: plans.flatMap(({ metricMissions }) => metricMissions),
+    ladders: plans.flatMap(({ ladders }) => ladders),
+  };
+}

@@ -1,0 +1,184 @@
+/**
+ * The decision that everything which happens to a user is: what of the user's partition it reads, and the one batch that
+ * it writes. What time alone did before is part of it.
+ *
+ * @module
+ */
+
+import type { Gain, ScoreTarget, ScoreUpdate } from "../ports/score_feed.ts";
+import type { Committed, Partition, Read, Remembered, Stored, Write } from "../storage/mod.ts";
+import type { CompiledConfig } from "./compile_types.ts";
+import { type Outcome, type Settlement, settle } from "./engine/mod.ts";
+import type { HistoryRecord, Notification } from "./history.ts";
+import { notificationsMax } from "./inbox.ts";
+import type { Member } from "./member.ts";
+import { knownTotals, type SumTotal, sumRead, sumTargets, sumTotals, sumWrite, updatesOf } from "./scores.ts";
+import { type OnceId, seenAfter, seenReads, seenWrites } from "./seen.ts";
+import { emptyState, type UserState } from "./state.ts";
+
+/** Most records of a user's history that are kept; the oldest is dropped first. */
+export const historyMax = 10_000;
+
+/** What decisions about a user depend on besides the user's partition. */
+export interface DecisionContext {
+  readonly config: CompiledConfig;
+  readonly member: Member;
+  readonly partition: Partition;
+  readonly states: Remembered<UserState>;
+  /** The project that `targets` belong to; null where none is known. */
+  readonly projectId: string | null;
+  readonly targets: readonly ScoreTarget[];
+  /** Unix ms. */
+  readonly now: number;
+  /** Whether a board score is known to have arrived, so that it need not be kept any longer. */
+  readonly isDelivered: (update: ScoreUpdate) => boolean;
+}
+
+/** Something that happens to a user. */
+export interface Happening {
+  /** Under which id it happens once. */
+  readonly once?: OnceId;
+  /** How boards see it. */
+  readonly gain: Omit<Gain, "metrics">;
+  /** What it reads besides. @default nothing */
+  readonly reads?: readonly Read[];
+  /** What it writes besides. @default nothing */
+  readonly writes?: readonly Write[];
+  /** What it makes of a settled state; `results` are those of `reads`. Omitted: nothing but time passes. */
+  readonly decide?: (settled: UserState, results: readonly unknown[]) => Outcome;
+  /** Throws what to say where a guard of `writes` refused. */
+  readonly refused?: (key: string) => never;
+}
+
+/** What was decided. */
+export interface Decided {
+  /** The user's project. Where it is not the one that the decision was made for, nothing has happened yet. */
+  readonly projectId: string | null;
+  /** The board scores that are now to be delivered. */
+  readonly updates: readonly ScoreUpdate[];
+  /** The state that the user now has. */
+  readonly state: UserState;
+  /** What happened; null where nothing did, as when it was repeated. */
+  readonly outcome: Outcome | null;
+  /** Id of the history record of the outcome. */
+  readonly recordId: string | null;
+}
+
+/** A pure decision of `decide`. */
+export interface HappeningRule {
+  readonly reads: readonly Read[];
+  readonly idempotent: boolean;
+  readonly apply: (state: readonly unknown[]) => {
+    readonly writes: readonly Write[];
+    readonly answer: Decided | ((committed: Committed) => Decided);
+    readonly refused?: (key: string) => never;
+  };
+}
+
+/** The decision for one happening. */
+export function happeningRule(context: DecisionContext, happening: Happening): HappeningRule {
+  const { member, partition, states, targets, now } = context;
+  const { once, refused } = happening;
+  const sums = sumTargets(targets);
+  const marks = once === undefined ? [] : seenReads(once, now);
+  const own = happening.reads ?? [];
+  return {
+    reads: [states.query, ...marks, ...own, ...sums.map(({ id }) => sumRead(id))],
+    // A repeated id changes nothing, so what has one may be decided again when its outcome is unknown.
+    idempotent: once !== undefined,
+    apply([record, ...others]) {
+      const stored = record as Stored | null;
+      const before = stored === null ? emptyState(member.projectId) : states.of(partition, stored);
+      const projectId = before.projectId ?? member.projectId;
+      const isRepeated = (others.slice(0, marks.length) as ReadonlyMap<string, number>[]).some(
+        mark => mark.size > 0,
+      );
+      // Whoever repeats it may do so because the answer was lost, and with it the delivery that would follow.
+      if (isRepeated) return nothing(before, context.projectId, undelivered(context, before));
+      if (projectId !== context.projectId) return nothing(before, projectId, []);
+      const settlement = settle(context.config, before, now);
+      const results = others.slice(marks.length, marks.length + own.length);
+      const outcome = happening.decide?.(settlement.state, results) ?? null;
+      if (outcome === null && settlement.state === before) {
+        return nothing(before, projectId, undelivered(context, before));
+      }
+      const gained = sum(settlement.gained, outcome?.gained ?? {});
+      const totals = sumTotals(sums, others.slice(marks.length + own.length) as (Stored | null)[], {
+        ...happening.gain,
+        metrics: gained,
+      });
+      const batch = batchOf(context, happening, { before, settlement, outcome, gained, totals });
+      return { ...batch, ...(refused === undefined ? {} : { refused }) };
+    },
+  };
+}
+
+function nothing(
+  state: UserState,
+  projectId: string | null,
+  updates: readonly ScoreUpdate[],
+): ReturnType<HappeningRule["apply"]> {
+  return { writes: [], answer: { projectId, updates, state, outcome: null, recordId: null } };
+}
+
+interface Applied {
+  readonly before: UserState;
+  readonly settlement: Settlement;
+  readonly outcome: Outcome | null;
+  readonly gained: Gain["metrics"];
+  readonly totals: readonly SumTotal[];
+}
+
+function batchOf(
+  context: DecisionContext,
+  { once, writes = [] }: Happening,
+  { before, settlement, outcome, gained, totals }: Applied,
+): ReturnType<HappeningRule["apply"]> {
+  const { projectId, targets, states, now } = context;
+  const after = outcome?.state ?? settlement.state;
+  const known = before.projectId === null && projectId !== null ? knownTotals(before, targets) : [];
+  const current = updatesOf(after, targets, { totals, gained });
+  const fresh = new Set(current.map(({ target }) => target));
+  const waiting = [...undelivered(context, before), ...known].filter(({ target }) => !fresh.has(target));
+  const updates = [...waiting, ...current];
+  const seen = once === undefined ? before.seen : seenAfter(before, now);
+  const state: UserState = { ...after, projectId, undelivered: updates, seen };
+  const records = outcome === null ? settlement.records : [...settlement.records, outcome.record];
+  return {
+    writes: [
+      ...records.map(recorded),
+      states.put(state),
+      ...(once === undefined ? [] : seenWrites(before, once, now)),
+      ...totals.map(sumWrite),
+      ...settlement.notifications.map(({ at, ...one }) => announced(one, at)),
+      ...(outcome?.notifications ?? []).map(one => announced(one, state.changedAt)),
+      ...writes,
+    ],
+    answer: ({ results }) => {
+      const recordId = outcome === null ? null : String(results[records.length - 1]);
+      return { projectId, updates, state, outcome, recordId };
+    },
+  };
+}
+
+function recorded(record: HistoryRecord): Write {
+  const value = JSON.stringify(record);
+  return { type: "append", key: "history", value, at: record.at, maxLength: historyMax };
+}
+
+function announced(notification: Notification, at: number): Write {
+  const value = JSON.stringify(notification);
+  return { type: "append", key: "notifications", value, at, maxLength: notificationsMax };
+}
+
+function undelivered({ isDelivered }: DecisionContext, state: UserState): ScoreUpdate[] {
+  return state.undelivered.filter(update => !isDelivered(update));
+}
+
+function sum(a: Gain["metrics"], b: Gain["metrics"]): Gain["metrics"] {
+  const ids = Object.keys(a);
+  if (ids.length === 0) return b;
+  return Object.fromEntries(
+    [...new Set([...ids, ...Object.keys(b)])].map(id => [id, (a[id] ?? 0) + (b[id] ?? 0)]),
+  );
+}

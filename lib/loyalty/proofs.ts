@@ -1,0 +1,68 @@
+/**
+ * Proofs of what is stored of a user: that the ledger adds up, and that the history leads to it.
+ *
+ * @module
+ */
+
+import type { Partition, Remembered, Store } from "../storage/mod.ts";
+import type { CompiledConfig } from "./compile_types.ts";
+import { compareStates, type Difference, Replay, settle } from "./engine/mod.ts";
+import type { StoredRecord } from "./history.ts";
+import { type Reconciliation, reconcile } from "./ledger/mod.ts";
+import { readWholeHistory } from "./records.ts";
+import { emptyState, type UserState } from "./state.ts";
+
+/** Where a user's history and state are. */
+export interface UserSource {
+  readonly store: Store;
+  readonly partition: Partition;
+  readonly states: Remembered<UserState>;
+}
+
+/** What a replay of a user's history comes to. */
+export interface Replayed {
+  /** Records that were replayed. */
+  readonly records: number;
+  /** Whether no record had been dropped, so that the replay began where the user did. */
+  readonly isComplete: boolean;
+  /** The version of the configuration that it was replayed against. */
+  readonly version: string;
+  /** What is different: `a` is what the user has, `b` what the replay gives. */
+  readonly differences: readonly Difference[];
+}
+
+/** Proves that what is stored of a user's metrics is the fold of the user's ledger entries. */
+export async function reconcileUser(source: UserSource, compiled: CompiledConfig): Promise<Reconciliation> {
+  const records: StoredRecord[] = [];
+  const take = (record: StoredRecord): void => {
+    records.push(record);
+  };
+  const state = await readWholeHistory(source.store, source.partition, { states: source.states, take });
+  return reconcile(state ?? emptyState(null), records, {
+    defaultOf: (metricId, config) =>
+      config === compiled.version ? (compiled.metrics.get(metricId)?.defaultValue ?? 0) : null,
+  });
+}
+
+/** Replays a user's history against a configuration, and tells what would be different at a time (Unix ms). */
+export async function replayUser(
+  source: UserSource,
+  compiled: CompiledConfig,
+  now: number,
+): Promise<Replayed> {
+  const replay = new Replay(compiled);
+  let records = 0;
+  const take = (record: StoredRecord): void => {
+    replay.add(record);
+    records += 1;
+  };
+  const stored = await readWholeHistory(source.store, source.partition, { states: source.states, take });
+  const state = stored ?? emptyState(null);
+  const at = (one: UserState): UserState => settle(compiled, one, now).state;
+  return {
+    records,
+    isComplete: records === state.records,
+    version: compiled.version,
+    differences: compareStates(at(state), at(replay.state)),
+  };
+}

@@ -1,0 +1,111 @@
+/**
+ * What back ends give users and take back.
+ *
+ * @module
+ */
+
+import { AppError, type FieldError } from "../errors/mod.ts";
+import type { LogEntry, ReadLog } from "../storage/mod.ts";
+import type { CompiledConfig } from "./compile_types.ts";
+import type { Reward } from "./config.ts";
+import { grant, reverse } from "./engine/mod.ts";
+import type { Happening } from "./happening.ts";
+import { type PlacedTransaction, transactionsOf } from "./history.ts";
+import { isReversible } from "./ledger/mod.ts";
+import { storedRecord } from "./records.ts";
+
+/** What a back end gives a user. */
+export interface GrantOrder {
+  readonly rewards: readonly Reward[];
+  /** For people; part of the transaction. */
+  readonly reason: string;
+  /** Orders of one user with the same id within `seenGenerationMs` take effect once. */
+  readonly id?: string;
+}
+
+/** Most log entries of one millisecond among which a transaction is found. */
+const sameInstantMax = 1_000;
+const boards = { action: "", data: {} };
+
+/**
+ * Checks that a configuration names all that is given.
+ *
+ * @throws {AppError} `validation_failed` with the pointer of each reward that it does not.
+ */
+export function requireRewards(config: CompiledConfig, rewards: readonly Reward[]): void {
+  const fields = rewards.flatMap((reward, index): FieldError[] =>
+    isKnown(config, reward)
+      ? []
+      : [{ pointer: `/rewards/${index}`, detail: "Expected what the configuration of the space has" }],
+  );
+  if (fields.length === 0) return;
+  throw new AppError("validation_failed", "Cannot give rewards that the space does not have", { fields });
+}
+
+/** The happening that a grant is. */
+export function grantHappening(config: CompiledConfig, order: GrantOrder, now: number): Happening {
+  const { id } = order;
+  return {
+    ...(id === undefined ? {} : { once: { of: "grant", id } }),
+    gain: boards,
+    decide: settled => grant(config, settled, { ...order, at: now }),
+  };
+}
+
+/**
+ * The happening that a reversal is: exactly one for each transaction.
+ *
+ * Its decision throws `not_found` where the user has no such transaction, or not any more, and `conflict` where it was taken
+ * back already or cannot be.
+ */
+export function reversalHappening(config: CompiledConfig, transactionId: string, now: number): Happening {
+  const recordAt = Number(/^(\d{1,15})-\d+(\.\d+)?$/.exec(transactionId)?.[1] ?? Number.NaN);
+  if (!Number.isSafeInteger(recordAt)) throw unknown();
+  const read: ReadLog = { type: "log", key: "history", from: recordAt, to: recordAt, limit: sameInstantMax };
+  return {
+    gain: boards,
+    reads: [read],
+    writes: [{ type: "add", key: "reversed", field: transactionId, by: 1, max: 1 }],
+    decide: (settled, [entries]) => {
+      const transaction = (entries as readonly LogEntry[])
+        .flatMap(entry => transactionsOf(storedRecord(entry)))
+        .find(({ id }) => id === transactionId);
+      if (transaction === undefined) throw unknown();
+      requireReversible(transaction);
+      return reverse(config, settled, { transaction, at: now });
+    },
+    refused: () => {
+      throw new AppError("conflict", "Cannot take the transaction back as that was done already");
+    },
+  };
+}
+
+function isKnown({ metrics, coupons, bundles, config }: CompiledConfig, reward: Reward): boolean {
+  switch (reward.type) {
+    case "metric":
+      return metrics.has(reward.metricId);
+    case "coupon":
+      return coupons.has(reward.couponId);
+    case "reward":
+      return bundles.has(reward.rewardId);
+    case "inventory":
+      return config.inventory.some(
+        ({ id, items }) =>
+          id === reward.inventorySetId && items.some(item => item.id === reward.inventoryItemId),
+      );
+  }
+}
+
+function requireReversible({ type, entries, payload }: PlacedTransaction): void {
+  const { received, lost } = payload.inventoryChanges;
+  const isChange = entries.some(isReversible) || received.length > 0 || lost.length > 0;
+  if (isChange && type !== "reversed") return;
+  throw new AppError(
+    "conflict",
+    "Cannot take the transaction back as it is not one that gave or took anything",
+  );
+}
+
+function unknown(): AppError {
+  return new AppError("not_found", "Cannot take the transaction back as the user has none of this id");
+}
