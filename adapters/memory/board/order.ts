@@ -15,6 +15,10 @@ import { BlockSlab, type BlockView, blockEntries, blockView } from "./block_slab
 import type { Place } from "./fenwick.ts";
 
 const mergeBelow: number = blockEntries / 4;
+/** Entries between the first two steps of a search: a cache line of scores and ties. */
+const firstStep = 4;
+/** Up to here a loop moves entries faster than two calls of the runtime do. */
+const loopMax = 32;
 const mergedMax: number = (blockEntries / 4) * 3;
 
 /** Slots ordered by score, tie and member. */
@@ -73,7 +77,10 @@ export class Order {
       if (other < score || (inclusive && other === score)) low = middle + 1;
       else high = middle;
     }
-    return low === 0 ? 0 : this.#row.before(low - 1) + this.#belowInside(low - 1, score, inclusive);
+    if (low === 0) return 0;
+    // No tie is infinite, so that no entry is equal to this one.
+    const tie = inclusive ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+    return this.#row.before(low - 1) + this.#offset(low - 1, score, tie, -1);
   }
 
   /** How many entries come before a point; `isBefore` tells it of the slots that share its score and tie. */
@@ -139,13 +146,22 @@ export class Order {
     return low - 1;
   }
 
-  /** The offset in the block of the first entry that is not below the given one. */
+  /**
+   * The offset in the block of the first entry that is not below the given one. Scores between the first of this block and
+   * the first of the next tell where it would be if they were even: from there the search widens until it has the place
+   * between two steps, so that it reads two cache lines where scores are even, and O(log n) wherever they are not.
+   */
   #offset(position: number, score: number, tie: number, slot: number): number {
     const { keys, slots, base } = this.#open(position, 0);
+    const count = this.#count(position);
     let low = base;
-    let high = base + this.#count(position);
+    let high = base + count;
+    if (count === 0) return 0;
+    let middle = base + this.#guess(position, count, score);
+    let step = firstStep;
+    let isBracketed = false;
+    let wasBelow = false;
     while (low < high) {
-      const middle = (low + high) >>> 1;
       const other = keys[middle * 2] as number;
       const below =
         other === score
@@ -153,26 +169,29 @@ export class Order {
           : other < score;
       if (below) low = middle + 1;
       else high = middle;
+      isBracketed ||= step > firstStep && below !== wasBelow;
+      wasBelow = below;
+      middle = below ? low + step : high - step;
+      if (isBracketed || middle < low || middle >= high) middle = (low + high) >>> 1;
+      else step *= 2;
     }
     return low - base;
+  }
+
+  /** The offset at which a score would be if the scores of a block were even. */
+  #guess(position: number, count: number, score: number): number {
+    const { scores, size } = this.#row;
+    const first = scores[position] as number;
+    const next = position + 1 < size ? (scores[position + 1] as number) : Number.NaN;
+    const guess = ((score - first) / (next - first)) * count;
+    // Not so where the scores are equal, infinitely far away, or nothing is known about the last one.
+    if (!(guess >= 0)) return count >>> 1;
+    return guess < count ? Math.floor(guess) : count - 1;
   }
 
   /** Whether the first of two entries with equal scores is above the second. */
   #above(tie: number, slot: number, otherTie: number, otherSlot: number): boolean {
     return tie === otherTie ? slot !== otherSlot && this.#compare(slot, otherSlot) > 0 : tie > otherTie;
-  }
-
-  #belowInside(position: number, score: number, inclusive: boolean): number {
-    const { keys, base } = this.#open(position, 0);
-    let low = base;
-    let high = base + this.#count(position);
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const other = keys[middle * 2] as number;
-      if (other < score || (inclusive && other === score)) low = middle + 1;
-      else high = middle;
-    }
-    return low - base;
   }
 
   #insertAt(position: number, score: number, tie: number, slot: number): void {
@@ -273,11 +292,21 @@ function partition(low: number, high: number, isBelow: (at: number) => boolean):
   return first;
 }
 
-function shift(view: BlockView, from: number, to: number, by: number): void {
-  const start = view.base + from;
-  const end = view.base + to;
-  view.keys.copyWithin((start + by) * 2, start * 2, end * 2);
-  view.slots.copyWithin(start + by, start, end);
+/** Moves the entries from one offset to another by one place up or down. */
+function shift({ keys, slots, base }: BlockView, from: number, to: number, by: 1 | -1): void {
+  const start = base + from;
+  const end = base + to;
+  if (end - start > loopMax) {
+    keys.copyWithin((start + by) * 2, start * 2, end * 2);
+    slots.copyWithin(start + by, start, end);
+    return;
+  }
+  const first = by === 1 ? end - 1 : start;
+  for (let at = first; at >= start && at < end; at -= by) {
+    keys[(at + by) * 2] = keys[at * 2] as number;
+    keys[(at + by) * 2 + 1] = keys[at * 2 + 1] as number;
+    slots[at + by] = slots[at] as number;
+  }
 }
 
 function write(view: BlockView, offset: number, score: number, tie: number, slot: number): void {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createRandom } from "../../../adapters/conformance/random.ts";
+import { createRandom, type Random } from "../../../adapters/conformance/random.ts";
 import { blockEntries } from "../../../adapters/memory/board/block_slab.ts";
 import { Order } from "../../../adapters/memory/board/order.ts";
 
@@ -73,6 +73,29 @@ describe("the order of a large set", () => {
           free.push(twin.remove(random.integer(twin.entries.length)));
         }
         if (step % 250 === 0) twin.compare();
+      }
+    });
+  }
+
+  for (const [kind, scoreOf] of [
+    ["exponential", (random: Random) => Math.exp(random.next() * 1_400 - 700)],
+    ["even but for a few far away", (random: Random) => random.next() * (random.chance(0.01) ? 1e308 : 1)],
+    ["of both signs up to the largest", (random: Random) => (random.next() - 0.5) * Number.MAX_VALUE * 2],
+    ["mostly one and the same", (random: Random) => (random.chance(0.9) ? 5 : random.next() * 10)],
+  ] as const) {
+    it(`finds its entries where scores are ${kind}`, () => {
+      const random = createRandom(24);
+      const twin = new Twin();
+      for (let slot = 0; slot < 1_500; slot++) twin.insert(scoreOf(random), slot, slot, slot);
+      for (let step = 0; step < 3_000; step++) {
+        twin.move(random.integer(twin.entries.length), scoreOf(random), 1_500 + step);
+      }
+      twin.compare();
+      const scores = twin.entries.map(({ score }) => score);
+      for (const [index, score] of scores.entries()) {
+        const first = scores.indexOf(score);
+        assert.equal(twin.order.below(score, false), first, `${index}`);
+        assert.equal(twin.order.below(score, true), scores.lastIndexOf(score) + 1, `${index}`);
       }
     });
   }
