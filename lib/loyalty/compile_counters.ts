@@ -7,7 +7,6 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import * as v from "valibot";
-import type { BucketUnit } from "../calendar/mod.ts";
 import { AppError, type FieldError } from "../errors/mod.ts";
 import {
   type AggregateKind,
@@ -18,15 +17,10 @@ import {
   type Variable,
 } from "../expressions/mod.ts";
 import { fieldErrors } from "./_issues.ts";
-import type { ActionDefinition, Window } from "./config.ts";
+import type { ActionDefinition } from "./config.ts";
 import { ActionNameSchema, windowField } from "./config_fields.ts";
+import { type CounterWindow, counterWindow } from "./counter_window.ts";
 import { dataVariables, type Scope } from "./scope.ts";
-
-/** What a counter looks back on. */
-export type CounterWindow =
-  | { readonly kind: "total" }
-  | { readonly kind: "buckets"; readonly unit: BucketUnit; readonly last: number }
-  | { readonly kind: "streak"; readonly unit: BucketUnit };
 
 /** A counter that an action moves. */
 export interface CompiledAggregate {
@@ -43,13 +37,6 @@ const keyCharacters = 12;
 /** The same for every configuration that defines the same. */
 export function counterKey(definition: unknown): string {
   return bytesToHex(sha256(utf8ToBytes(canonical(definition)))).slice(0, keyCharacters);
-}
-
-/** A window as counters keep it. */
-export function counterWindow(window: Window | undefined): CounterWindow {
-  if (window === undefined) return { kind: "total" };
-  if ("calendar" in window) return { kind: "buckets", unit: window.calendar, last: 1 };
-  return { kind: "buckets", unit: window.unit, last: window.last };
 }
 
 const where = v.exactOptional(v.unknown());

@@ -13,7 +13,7 @@ import {
   compileNumber,
   type Environment,
 } from "../expressions/mod.ts";
-import { Aggregates, counterKey, counterWindow } from "./compile_counters.ts";
+import { Aggregates, counterKey } from "./compile_counters.ts";
 import type {
   CompiledChallenge,
   CompiledEffect,
@@ -35,6 +35,7 @@ import type {
   Reward,
   Rule,
 } from "./config.ts";
+import { counterWindow } from "./counter_window.ts";
 import { dataVariables, type FindVariable, type Scope, userVariables } from "./scope.ts";
 
 /** Compiles parts of one configuration. */

@@ -5,7 +5,7 @@
  */
 
 import type { Condition, Failure } from "../expressions/mod.ts";
-import type { CompiledAggregate, CounterWindow } from "./compile_counters.ts";
+import type { CompiledAggregate } from "./compile_counters.ts";
 import type {
   ActionDefinition,
   Challenge,
@@ -18,6 +18,7 @@ import type {
   Reward,
   Rule,
 } from "./config.ts";
+import type { CounterWindow } from "./counter_window.ts";
 import type { Scope } from "./scope.ts";
 
 /** A reward that is not a bundle. */

@@ -22,8 +22,8 @@ export interface HistoryRecord {
     readonly name: string;
     readonly data: ActionData;
     readonly id?: string;
-    /** Ids of the rules that a global limit held back. */
-    readonly limited?: readonly string[];
+    /** The rules that a global limit held back, with how often they had fired before by this action. */
+    readonly limited?: Readonly<Record<string, number>>;
   };
   readonly grant?: { readonly rewards: readonly Reward[]; readonly reason: string; readonly id?: string };
   /** The id of the transaction that was taken back. */

@@ -6,8 +6,8 @@
 
 import type { Environment, Operand, ValueType, Variable } from "../expressions/mod.ts";
 import { own } from "./_own.ts";
-import type { CounterWindow } from "./compile_counters.ts";
 import type { ActionDefinition, LoyaltyConfig } from "./config.ts";
+import type { CounterWindow } from "./counter_window.ts";
 import type { ActionData } from "./history.ts";
 
 /** A user as conditions see one. */

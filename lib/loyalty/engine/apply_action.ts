@@ -24,7 +24,7 @@ export interface Action {
 
 /** What else the effects of an action depend on. */
 export interface ActionContext {
-  /** @default no limit is reached */
+  /** Asked each time that a rule with a global limit would fire. @default no limit is reached */
   readonly globalLimitReached?: GlobalLimitReached;
 }
 
@@ -43,13 +43,14 @@ export function applyAction(
   const { name, data, id } = action;
   const draft = new Draft(compiled, state, Math.max(action.at, state.changedAt));
   const plan = compiled.actions.get(name);
-  const limited: string[] = [];
+  const limited = new Map<string, number>();
   if (plan !== undefined) {
     const scope: Scope = { data, user: draft };
     const isLimited = (ruleId: string): boolean => {
-      const isReached = globalLimitReached(ruleId);
-      if (isReached && !limited.includes(ruleId)) limited.push(ruleId);
-      return isReached;
+      if (limited.has(ruleId)) return true;
+      if (!globalLimitReached(ruleId)) return false;
+      limited.set(ruleId, draft.fired.filter(fired => fired === ruleId).length);
+      return true;
     };
     draft.countAction(plan.aggregates, scope);
     runRounds(draft, plan, { scope, isLimited });
@@ -58,7 +59,7 @@ export function applyAction(
     name,
     data,
     ...(id === undefined ? {} : { id }),
-    ...(limited.length === 0 ? {} : { limited }),
+    ...(limited.size === 0 ? {} : { limited: Object.fromEntries(limited) }),
   };
   return draft.outcome({ kind: "action", action: told });
 }

@@ -5,7 +5,7 @@
  */
 
 import { bucketOf } from "../../calendar/mod.ts";
-import type { CounterWindow } from "../compile_counters.ts";
+import type { CounterWindow } from "../counter_window.ts";
 import type { Counter } from "../state.ts";
 
 /** When something counts. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { own } from "../_own.ts";
 import type { CompiledConfig } from "../compile_types.ts";
 import { type StoredRecord, type Transaction, transactionsOf } from "../history.ts";
 import { emptyState, type UserState } from "../state.ts";
@@ -11,6 +12,7 @@ import { applyAction } from "./apply_action.ts";
 import { grant } from "./grant.ts";
 import type { Outcome } from "./outcome.ts";
 import { reverse } from "./reverse.ts";
+import type { GlobalLimitReached } from "./rounds.ts";
 import { settle } from "./settle.ts";
 
 /** Replays the whole history of a user, oldest record first. The same records and configuration give the same state. */
@@ -47,8 +49,8 @@ export class Replay {
   #decide(record: StoredRecord): Outcome | null {
     const { at, action, grant: given, reversalOf } = record;
     if (action !== undefined) {
-      const { limited = [], ...reported } = action;
-      const globalLimitReached = (ruleId: string): boolean => limited.includes(ruleId);
+      const { limited = {}, ...reported } = action;
+      const globalLimitReached = limitsOf(limited);
       return applyAction(this.#compiled, this.state, { ...reported, at }, { globalLimitReached });
     }
     if (given !== undefined) return grant(this.#compiled, this.state, { ...given, at });
@@ -56,4 +58,15 @@ export class Replay {
     if (reversalOf === undefined || transaction === undefined) return null;
     return reverse(this.#compiled, this.state, { transaction: { ...transaction, id: reversalOf }, at });
   }
+}
+
+/** Global limits as they were: each rule fires as often as it did before it was held back. */
+function limitsOf(limited: Readonly<Record<string, number>>): GlobalLimitReached {
+  const asked = new Map<string, number>();
+  return ruleId => {
+    const before = asked.get(ruleId) ?? 0;
+    asked.set(ruleId, before + 1);
+    const allowed = own(limited, ruleId);
+    return allowed !== undefined && before >= allowed;
+  };
 }
