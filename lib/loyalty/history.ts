@@ -25,7 +25,13 @@ export interface HistoryRecord {
     /** The rules that a global limit held back, with how often they had fired before by this action. */
     readonly limited?: Readonly<Record<string, number>>;
   };
-  readonly grant?: { readonly rewards: readonly Reward[]; readonly reason: string; readonly id?: string };
+  readonly grant?: {
+    readonly rewards: readonly Reward[];
+    readonly reason: string;
+    readonly id?: string;
+    /** As of an action. */
+    readonly limited?: Readonly<Record<string, number>>;
+  };
   /** The id of the transaction that was taken back. */
   readonly reversalOf?: string;
   readonly transactions: readonly Transaction[];

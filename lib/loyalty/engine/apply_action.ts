@@ -9,6 +9,7 @@ import type { ActionData } from "../history.ts";
 import type { Scope } from "../scope.ts";
 import type { UserState } from "../state.ts";
 import { Draft } from "./draft.ts";
+import { HeldBack, noLimit } from "./held_back.ts";
 import type { Outcome } from "./outcome.ts";
 import { type GlobalLimitReached, runRounds } from "./rounds.ts";
 
@@ -22,7 +23,7 @@ export interface Action {
   readonly id?: string;
 }
 
-/** What else the effects of an action depend on. */
+/** What else the effects of an action or a grant depend on. */
 export interface ActionContext {
   /** Asked each time that a rule with a global limit would fire. @default no limit is reached */
   readonly globalLimitReached?: GlobalLimitReached;
@@ -43,28 +44,12 @@ export function applyAction(
   const { name, data, id } = action;
   const draft = new Draft(compiled, state, Math.max(action.at, state.changedAt));
   const plan = compiled.actions.get(name);
-  const limited = new Map<string, number>();
+  const heldBack = new HeldBack(draft, globalLimitReached);
   if (plan !== undefined) {
     const scope: Scope = { data, user: draft };
-    const isLimited = (ruleId: string): boolean => {
-      if (limited.has(ruleId)) return true;
-      if (!globalLimitReached(ruleId)) return false;
-      limited.set(ruleId, draft.fired.filter(fired => fired === ruleId).length);
-      return true;
-    };
     draft.countAction(plan.aggregates, scope);
-    runRounds(draft, plan, { scope, isLimited });
+    runRounds(draft, plan, { scope, isLimited: heldBack.isLimited });
   }
-  const told = {
-    name,
-    data,
-    ...(id === undefined ? {} : { id }),
-    ...(limited.size === 0 ? {} : { limited: Object.fromEntries(limited) }),
-  };
+  const told = { name, data, ...(id === undefined ? {} : { id }), ...heldBack.told };
   return draft.outcome({ kind: "action", action: told });
-}
-
-/** No limit for all users is reached. */
-export function noLimit(): boolean {
-  return false;
 }

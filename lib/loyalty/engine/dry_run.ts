@@ -9,9 +9,10 @@ import type { CompiledConfig, CompiledMission, CompiledRule } from "../compile_t
 import type { HistoryRecord, Notification, Transaction } from "../history.ts";
 import type { Scope } from "../scope.ts";
 import type { UserState } from "../state.ts";
-import { type Action, type ActionContext, applyAction, noLimit } from "./apply_action.ts";
+import { type Action, type ActionContext, applyAction } from "./apply_action.ts";
 import { openRun } from "./challenges.ts";
 import { Draft } from "./draft.ts";
+import { noLimit } from "./held_back.ts";
 import type { Diagnostic } from "./outcome.ts";
 import { firingRules, type GlobalLimitReached } from "./rounds.ts";
 import { settle } from "./settle.ts";

@@ -1,9 +1,10 @@
 import type { CompiledConfig, PlainReward } from "../compile_types.ts";
 import type { Reward } from "../config.ts";
 import type { UserState } from "../state.ts";
-import { noLimit } from "./apply_action.ts";
+import type { ActionContext } from "./apply_action.ts";
 import { Draft } from "./draft.ts";
 import { give } from "./give.ts";
+import { HeldBack, noLimit } from "./held_back.ts";
 import type { Outcome } from "./outcome.ts";
 import { runTriggered } from "./rounds.ts";
 
@@ -22,13 +23,20 @@ export interface Grant {
  *
  * @throws {RangeError} The state is not settled: see `settle`.
  */
-export function grant(compiled: CompiledConfig, state: UserState, given: Grant): Outcome {
+export function grant(
+  compiled: CompiledConfig,
+  state: UserState,
+  given: Grant,
+  { globalLimitReached = noLimit }: ActionContext = {},
+): Outcome {
   const { rewards, reason, id } = given;
   const draft = new Draft(compiled, state, Math.max(given.at, state.changedAt));
   const plain = rewards.flatMap((reward): readonly PlainReward[] =>
     reward.type === "reward" ? (compiled.bundles.get(reward.rewardId) ?? []) : [reward],
   );
   give(draft, plain, { type: "rewardGranted", subject: { reason } });
-  runTriggered(draft, noLimit);
-  return draft.outcome({ kind: "grant", grant: { rewards, reason, ...(id === undefined ? {} : { id }) } });
+  const heldBack = new HeldBack(draft, globalLimitReached);
+  runTriggered(draft, heldBack.isLimited);
+  const told = { rewards, reason, ...(id === undefined ? {} : { id }), ...heldBack.told };
+  return draft.outcome({ kind: "grant", grant: told });
 }

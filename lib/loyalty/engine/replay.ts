@@ -4,15 +4,14 @@
  * @module
  */
 
-import { own } from "../_own.ts";
 import type { CompiledConfig } from "../compile_types.ts";
 import { type StoredRecord, type Transaction, transactionsOf } from "../history.ts";
 import { emptyState, type UserState } from "../state.ts";
 import { applyAction } from "./apply_action.ts";
 import { grant } from "./grant.ts";
+import { limitsOf } from "./held_back.ts";
 import type { Outcome } from "./outcome.ts";
 import { reverse } from "./reverse.ts";
-import type { GlobalLimitReached } from "./rounds.ts";
 import { settle } from "./settle.ts";
 
 /** Replays the whole history of a user, oldest record first. The same records and configuration give the same state. */
@@ -53,20 +52,13 @@ export class Replay {
       const globalLimitReached = limitsOf(limited);
       return applyAction(this.#compiled, this.state, { ...reported, at }, { globalLimitReached });
     }
-    if (given !== undefined) return grant(this.#compiled, this.state, { ...given, at });
+    if (given !== undefined) {
+      const { limited = {}, ...rewarded } = given;
+      const globalLimitReached = limitsOf(limited);
+      return grant(this.#compiled, this.state, { ...rewarded, at }, { globalLimitReached });
+    }
     const transaction = reversalOf === undefined ? undefined : this.#became.get(reversalOf);
     if (reversalOf === undefined || transaction === undefined) return null;
     return reverse(this.#compiled, this.state, { transaction: { ...transaction, id: reversalOf }, at });
   }
-}
-
-/** Global limits as they were: each rule fires as often as it did before it was held back. */
-function limitsOf(limited: Readonly<Record<string, number>>): GlobalLimitReached {
-  const asked = new Map<string, number>();
-  return ruleId => {
-    const before = asked.get(ruleId) ?? 0;
-    asked.set(ruleId, before + 1);
-    const allowed = own(limited, ruleId);
-    return allowed !== undefined && before >= allowed;
-  };
 }

@@ -11,10 +11,10 @@ import type { CompiledConfig } from "../compile_types.ts";
 import type { HistoryRecord, Notification } from "../history.ts";
 import { nextSettlement, settle as settleAccount } from "../ledger/mod.ts";
 import type { ChallengeProgress, UserState } from "../state.ts";
-import { noLimit } from "./apply_action.ts";
 import { deadlineOf, failRun } from "./challenges.ts";
 import { Change } from "./change.ts";
 import { Draft } from "./draft.ts";
+import { everyLimit } from "./held_back.ts";
 import type { Diagnostic } from "./outcome.ts";
 import { runTriggered } from "./rounds.ts";
 
@@ -45,7 +45,8 @@ export function settle(compiled: CompiledConfig, state: UserState, at: number): 
     const draft = new Draft(compiled, now, instant);
     settlePoints(draft, now);
     settleChallenges(draft, now);
-    runTriggered(draft, noLimit);
+    // Time passes for whoever reads, who cannot claim a use for all users: such rules do not fire by time alone.
+    runTriggered(draft, everyLimit);
     const isTold = draft.transactions.length > 0;
     const outcome = isTold ? draft.outcome({ kind: "settlement" }) : null;
     const next = outcome?.state ?? draft.silently();

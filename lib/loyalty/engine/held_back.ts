@@ -1,0 +1,47 @@
+import { own } from "../_own.ts";
+import type { Draft } from "./draft.ts";
+import type { GlobalLimitReached } from "./rounds.ts";
+
+/** How often each rule that a global limit held back had fired before. */
+export type Limited = Readonly<Record<string, number>>;
+
+/** Asks whether rules have reached their limits for all users, and keeps account of those that have. */
+export class HeldBack {
+  readonly isLimited: GlobalLimitReached;
+  readonly #limited = new Map<string, number>();
+
+  constructor(draft: Draft, globalLimitReached: GlobalLimitReached) {
+    this.isLimited = ruleId => {
+      if (this.#limited.has(ruleId)) return true;
+      if (!globalLimitReached(ruleId)) return false;
+      this.#limited.set(ruleId, draft.fired.filter(fired => fired === ruleId).length);
+      return true;
+    };
+  }
+
+  /** What the record of the happening tells of it. */
+  get told(): { readonly limited?: Limited } {
+    return this.#limited.size === 0 ? {} : { limited: Object.fromEntries(this.#limited) };
+  }
+}
+
+/** Global limits as a record tells of them: each rule fires as often as it did before it was held back. */
+export function limitsOf(limited: Limited): GlobalLimitReached {
+  const asked = new Map<string, number>();
+  return ruleId => {
+    const before = asked.get(ruleId) ?? 0;
+    asked.set(ruleId, before + 1);
+    const allowed = own(limited, ruleId);
+    return allowed !== undefined && before >= allowed;
+  };
+}
+
+/** No limit for all users is reached. */
+export function noLimit(): boolean {
+  return false;
+}
+
+/** Every limit for all users counts as reached. */
+export function everyLimit(): boolean {
+  return true;
+}
