@@ -1,5 +1,7 @@
 import { parseArgs } from "node:util";
+import { commands as remoteCommands } from "../lib/cli/mod.ts";
 import { nearest } from "./_nearest.ts";
+import { commandGroups, type ParsedCommand, parseCommand } from "./_parse_command.ts";
 import { variables } from "./config.ts";
 
 /** What a command line asks for. */
@@ -13,7 +15,7 @@ export type Invocation =
       /** Values of the settings' flags. */
       readonly flags: Readonly<Record<string, string>>;
     }
-  | { readonly kind: "wrong"; readonly message: string };
+  | ParsedCommand;
 
 interface Flag {
   readonly type: "boolean" | "string";
@@ -30,10 +32,14 @@ const settingFlags: Readonly<Record<string, Flag>> = Object.fromEntries(
   variables.flatMap(({ flag }) => (flag === undefined ? [] : [[flag, { type: "string" }]])),
 );
 const flags = { ...ownFlags, ...settingFlags };
-const commands = ["serve", "help", "version"];
+const commands = ["serve", "help", "version", ...commandGroups];
 
 /** Understands the arguments behind the program's name. */
-export function parseCommandLine(args: readonly string[]): Invocation {
+export function parseCommandLine(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>> = {},
+): Invocation {
+  if (commandGroups.includes(args[0] ?? "")) return parseCommand(args, environment);
   const { tokens } = parseArgs({ args: [...args], options: flags, strict: false, tokens: true });
   const words: string[] = [];
   const given = new Map<string, string>();
@@ -91,12 +97,16 @@ export function helpText(): string {
     "  help        Print this help (also --help, -h)",
     "  version     Print the version (also --version, -v)",
     "",
+    ...remoteCommands.map(({ words, summary }) => `  ${words.join(" ").padEnd(18)}${summary}`),
+    "      More with grandstand loyalty --help.",
+    "",
     "  --demo      Fill an empty store with demo data and print lines to paste",
     "  --env-file  Read variables from a file; those of the environment win",
     "",
     "Settings, by variable or flag; a flag wins:",
     ...rows,
     "",
-    "Exit codes: 0 stopped, 1 failed, 2 wrong usage or settings.",
+    "Exit codes: 0 stopped or done, 1 failed, 2 wrong usage or settings, 3 there are differences,",
+    "  4 not authenticated, 5 forbidden, 6 not found, 7 changed in the meantime, 8 not valid, 9 out of reach.",
   ].join("\n");
 }

@@ -23,12 +23,19 @@ const signalled = 128;
 const signals = { SIGINT: 2, SIGTERM: 15 } as const;
 
 async function main(args: readonly string[]): Promise<void> {
-  const invocation = parseCommandLine(args);
+  const invocation = parseCommandLine(args, process.env);
   switch (invocation.kind) {
     case "help":
       return print(helpText());
     case "version":
       return print(version);
+    case "commandHelp":
+      return print(invocation.text.trimEnd());
+    case "command": {
+      const { runCommand } = await import("./_run_command.ts");
+      process.exitCode = await runCommand(invocation);
+      return;
+    }
     case "wrong":
       return complain(`${invocation.message} See grandstand --help.`);
     case "serve":

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { commands } from "../../lib/cli/mod.ts";
 import { version } from "../../lib/mod.ts";
 import { variables } from "../../runtime/config.ts";
 import { files, textOf } from "./files.ts";
@@ -99,6 +100,8 @@ describe("the documents", () => {
     );
     const known = [
       ...variables.map(({ name }) => name),
+      ...commands.flatMap(({ flags }) => Object.values(flags).map(({ variable = "" }) => variable)),
+      "GRANDSTAND_API_SECRET",
       "GRANDSTAND_REQUIRE_REDIS",
       "GRANDSTAND_REQUIRE_RUNTIMES",
     ];

@@ -1,0 +1,119 @@
+/**
+ * Commands as data: one table parses, checks, runs and documents them. A command never writes to the terminal itself; it
+ * gives back what is to be shown.
+ *
+ * @module
+ */
+
+import type { FieldError } from "../errors/mod.ts";
+import type { Exit } from "./exits.ts";
+
+/** A flag, `--name`. */
+export interface FlagSpec {
+  /** What its value looks like; omitted: the flag has none. */
+  readonly value?: string;
+  readonly description: string;
+  /** The variable of the environment that stands for it. */
+  readonly variable?: string;
+  /** Whether flag or variable must be given. @default false */
+  readonly required?: boolean;
+  /** Whether it may be given more than once. @default false */
+  readonly repeated?: boolean;
+}
+
+/** A value that is given by its place. */
+export interface ArgumentSpec {
+  readonly name: string;
+  readonly description: string;
+}
+
+/** A command. */
+export interface CommandSpec {
+  /** Its words, such as `loyalty push`. */
+  readonly words: readonly string[];
+  readonly summary: string;
+  readonly args: readonly ArgumentSpec[];
+  readonly flags: Readonly<Record<string, FlagSpec>>;
+  /** @throws {CliError} The command could not do what it was asked to. */
+  readonly run: (input: CommandInput, context: CliContext) => Promise<Result>;
+}
+
+/** What a command is run with. */
+export interface CommandInput {
+  readonly args: readonly string[];
+  /** Values of flags by name, or of the variables that stand for them; a flag without a value is `""`. */
+  readonly flags: Readonly<Record<string, string>>;
+  /** Values of flags that may be repeated. */
+  readonly lists: Readonly<Record<string, readonly string[]>>;
+}
+
+/** A table for people and scripts. */
+export interface Rows {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** What a command gives back. */
+export interface Result {
+  /** What `--json` prints. */
+  readonly data: unknown;
+  /** What is printed to stdout otherwise: a table, or text. */
+  readonly shown?: Rows | string;
+  /** What people are told beside it. */
+  readonly notes?: readonly string[];
+  /** @default exits.ok */
+  readonly exit?: Exit;
+}
+
+/** A document that was read from a file. */
+export interface LocatedDocument {
+  readonly document: unknown;
+  /** Says where a JSON Pointer leads: `<path>:<line>:<column>`. */
+  readonly locate: (pointer: string) => string;
+}
+
+/** The files that commands read and write. */
+export interface CliFiles {
+  /** Reads JSON or YAML; null where there is no such file. */
+  read(path: string): Promise<LocatedDocument | null>;
+  /** Writes a document in place of the file, as YAML where the name says so, else as JSON. */
+  write(path: string, document: unknown): Promise<void>;
+}
+
+/** What commands work with. */
+export interface CliContext {
+  readonly fetch: (request: Request) => Promise<Response>;
+  readonly files: CliFiles;
+  /** Unix ms. */
+  readonly clock: () => number;
+  /** Everything that is wrong with a loyalty configuration. */
+  readonly loyaltyFaults: (document: unknown) => readonly FieldError[];
+  /** The API secret, which is no flag because command lines are visible to others; undefined where it is not set. */
+  readonly secret: string | undefined;
+}
+
+/** Facts of a failure beside its message. */
+export interface CliErrorOptions {
+  /** Stable code for scripts. */
+  readonly code: string;
+  /** HTTP status where a server answered. */
+  readonly status?: number;
+  /** What to do about it. */
+  readonly hint?: string;
+  /** What is wrong in detail, a line each. */
+  readonly details?: readonly string[];
+  readonly requestId?: string;
+}
+
+/** Why a command could not do what it was asked to. */
+export class CliError extends Error {
+  override readonly name = "CliError";
+  readonly exit: Exit;
+  readonly options: CliErrorOptions;
+
+  constructor(exit: Exit, message: string, options: CliErrorOptions) {
+    super(message);
+    this.exit = exit;
+    this.options = options;
+  }
+}

@@ -1,0 +1,12 @@
+import type { CommandSpec } from "./command.ts";
+import { pullCommand, pushCommand, validateCommand } from "./loyalty/files.ts";
+import { rollbackCommand, versionsCommand } from "./loyalty/history.ts";
+
+/** Every command, in the order in which the help lists them. */
+export const commands: readonly CommandSpec[] = [
+  validateCommand,
+  pullCommand,
+  pushCommand,
+  versionsCommand,
+  rollbackCommand,
+];

@@ -1,0 +1,129 @@
+/**
+ * Commands that take a configuration from a server to a file and back.
+ *
+ * @module
+ */
+
+import { documentDigest } from "../../directory/mod.ts";
+import { type CliContext, CliError, type CommandInput, type CommandSpec, type Result } from "../command.ts";
+import { exits } from "../exits.ts";
+import { serverFlags, serverOf } from "../server.ts";
+import {
+  configurationOf,
+  configurationPath,
+  type RemoteConfiguration,
+  readBase,
+  readValid,
+  remoteConfiguration,
+  writeBase,
+} from "./configuration.ts";
+
+const file = { name: "file", description: "JSON or YAML" };
+
+/** `loyalty validate`. */
+export const validateCommand: CommandSpec = {
+  words: ["loyalty", "validate"],
+  summary: "Check a loyalty configuration without a server",
+  args: [file],
+  flags: {},
+  async run({ args: [path = ""] }, context) {
+    const { document } = await readValid(path, context);
+    const digest = documentDigest(document);
+    return { data: { valid: true, digest }, shown: `${path} is valid\n` };
+  },
+};
+
+/** `loyalty pull`. */
+export const pullCommand: CommandSpec = {
+  words: ["loyalty", "pull"],
+  summary: "Write the configuration of a space to a file, or to stdout for -",
+  args: [file],
+  flags: {
+    ...serverFlags,
+    force: { description: "Overwrite the file even where it holds changes of your own" },
+  },
+  run: pull,
+};
+
+/** `loyalty push`. */
+export const pushCommand: CommandSpec = {
+  words: ["loyalty", "push"],
+  summary:
+    "Make the configuration in a file the newest version, unless the server's changed since the last pull",
+  args: [file],
+  flags: { ...serverFlags, force: { description: "Replace whatever version the server has" } },
+  run: push,
+};
+
+async function pull(input: CommandInput, context: CliContext): Promise<Result> {
+  const server = serverOf(input, context);
+  const [path = ""] = input.args;
+  const remote = await remoteConfiguration(server);
+  if (remote === null) {
+    throw new CliError(exits.notFound, "The space has no loyalty configuration yet", { code: "not_found" });
+  }
+  const { document, version, digest, etag } = remote;
+  const data = { version, digest, etag };
+  if (path === "-") {
+    return { data: { ...data, document }, shown: `${JSON.stringify(document, null, 2)}\n` };
+  }
+  const local = await localDigest(path, context);
+  const base = await readBase(path, context, server);
+  const isOwn = local !== null && local !== base?.digest && local !== digest;
+  if (isOwn && !("force" in input.flags)) {
+    throw new CliError(exits.conflict, `Cannot overwrite ${path}: it holds changes that were never pushed`, {
+      code: "local_changes",
+      hint: "push them, or pull with --force to give them up",
+    });
+  }
+  // An equal file may have comments and a layout of its own.
+  if (local !== digest) await context.files.write(path, document);
+  await writeBase(path, context, { server, remote });
+  return { data: { ...data, file: path }, notes: [`Version ${version} is in ${path}`] };
+}
+
+async function push(input: CommandInput, context: CliContext): Promise<Result> {
+  const [path = ""] = input.args;
+  const { document, locate } = await readValid(path, context);
+  const server = serverOf(input, context);
+  const precondition =
+    "force" in input.flags
+      ? matching(await remoteConfiguration(server))
+      : matching(await readBase(path, context, server));
+  const told = await server
+    .ask(configurationPath(server), { method: "PUT", body: document, headers: precondition })
+    .catch((error: unknown) => {
+      throw located(error, locate);
+    });
+  const remote = configurationOf(told);
+  await writeBase(path, context, { server, remote });
+  const { version, digest, etag } = remote;
+  const isSame = precondition["if-match"] === etag;
+  const note = isSame ? `No change: version ${version} is equal` : `Version ${version} is now in force`;
+  return { data: { version, digest, etag, changed: !isSame }, notes: [note] };
+}
+
+/** What must hold for a change of what was known; where nothing was, nothing may be there. */
+function matching(known: Pick<RemoteConfiguration, "etag"> | null): Readonly<Record<string, string>> {
+  return known === null ? { "if-none-match": "*" } : { "if-match": known.etag };
+}
+
+/** Says what to do about a conflict, and where in the file the server found faults. */
+function located(error: unknown, locate: (pointer: string) => string): unknown {
+  if (!(error instanceof CliError)) return error;
+  const { exit, message, options } = error;
+  if (options.status === 412) {
+    const hint = "pull to see what changed, or push with --force to replace it";
+    return new CliError(exit, "The server has a version that was never pulled", { ...options, hint });
+  }
+  const details = (options.details ?? []).map(line =>
+    line.startsWith("/") ? `${locate(line.slice(0, line.indexOf(": ")))} ${line}` : line,
+  );
+  return new CliError(exit, message, { ...options, details });
+}
+
+/** The digest of the document in a file; null where there is no such file. */
+async function localDigest(path: string, { files }: CliContext): Promise<string | null> {
+  const read = await files.read(path);
+  return read === null ? null : documentDigest(read.document);
+}

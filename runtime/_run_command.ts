@@ -1,0 +1,71 @@
+import { rename, writeFile } from "node:fs/promises";
+import process from "node:process";
+import {
+  type CliContext,
+  CliError,
+  type CliFiles,
+  type CommandInput,
+  type CommandSpec,
+  exits,
+  printedError,
+  printedResult,
+} from "../lib/cli/mod.ts";
+import { loyaltyFaults } from "./_loyalty_file.ts";
+
+/** A command with what it is run with. */
+export interface CommandRun {
+  readonly command: CommandSpec;
+  readonly input: CommandInput;
+  readonly json: boolean;
+}
+
+/** Runs a command, prints what it gives back, and answers the exit code. */
+export async function runCommand({ command, input, json }: CommandRun): Promise<number> {
+  const context: CliContext = {
+    fetch: request => fetch(request),
+    files,
+    clock: Date.now,
+    loyaltyFaults,
+    secret: process.env.GRANDSTAND_API_SECRET,
+  };
+  const options = { json, isTerminal: process.stdout.isTTY === true };
+  try {
+    const result = await command.run(input, context);
+    const { stdout, stderr } = printedResult(result, options);
+    process.stdout.write(stdout);
+    process.stderr.write(stderr);
+    return result.exit ?? exits.ok;
+  } catch (error) {
+    const known = error instanceof CliError ? error : unexpected(error);
+    process.stderr.write(printedError(known, options).stderr);
+    return known.exit;
+  }
+}
+
+function unexpected(error: unknown): CliError {
+  const message = error instanceof Error ? error.message : String(error);
+  return new CliError(exits.failed, message, { code: "failed" });
+}
+
+const files: CliFiles = {
+  async read(path) {
+    const { readDocumentFile } = await import("./_document_file.ts");
+    try {
+      return await readDocumentFile(path);
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+      throw error;
+    }
+  },
+  async write(path, document) {
+    const temporary = `${path}.${process.pid}.tmp`;
+    await writeFile(temporary, await textOf(path, document));
+    await rename(temporary, path);
+  },
+};
+
+async function textOf(path: string, document: unknown): Promise<string> {
+  if (!/\.ya?ml$/i.test(path)) return `${JSON.stringify(document, null, 2)}\n`;
+  const { stringify } = await import("yaml");
+  return stringify(document);
+}

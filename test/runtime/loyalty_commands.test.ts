@@ -1,0 +1,302 @@
+/** The commands of `grandstand loyalty`, as programs, against a server that is one too. */
+
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import type { Demo } from "../../lib/mod.ts";
+import { type Program, start } from "./processes.ts";
+import { cliCommand, runtimes } from "./runtimes.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "grandstand-commands-"));
+const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
+let server: Program;
+let demo: Demo;
+let environment: Record<string, string>;
+
+before(async () => {
+  assert.ok(built !== undefined);
+  const file = join(folder, "demo.json");
+  const args = ["serve", "--demo", "--port", "0", "--demo-file", file, "--log", "error"];
+  server = start([...(await cliCommand(built)), ...args]);
+  await server.match(/listens on/);
+  demo = JSON.parse(readFileSync(file, "utf8"));
+  environment = {
+    GRANDSTAND_URL: demo.baseUrl,
+    GRANDSTAND_SPACE: demo.spaceId,
+    GRANDSTAND_API_KEY: demo.apiKey?.key ?? "",
+    GRANDSTAND_API_SECRET: demo.apiKey?.secret ?? "",
+  };
+});
+after(async () => {
+  server.signal("SIGTERM");
+  await server.ended;
+  rmSync(folder, { recursive: true });
+});
+
+interface Outcome {
+  readonly code: unknown;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function run(args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Outcome> {
+  assert.ok(built !== undefined);
+  const program = start([...(await cliCommand(built)), "loyalty", ...args], { ...environment, ...more });
+  const code = await program.ended;
+  return { code, stdout: program.stdout(), stderr: program.stderr() };
+}
+
+const at = (name: string): string => join(folder, name);
+function write(name: string, document: unknown): string {
+  writeFileSync(at(name), typeof document === "string" ? document : JSON.stringify(document));
+  return at(name);
+}
+const gems = { metrics: [{ id: "gems", title: "Gems" }] };
+
+async function shownMetrics(): Promise<string[]> {
+  const { data } = (await (await fetch(`${demo.baseUrl}/api/loyalty/config`)).json()) as {
+    data: { metrics: readonly { id: string }[] };
+  };
+  return data.metrics.map(({ id }) => id);
+}
+
+describe("grandstand loyalty validate", { concurrency: true }, () => {
+  it("passes a valid file without a server", async () => {
+    const path = write("valid.yaml", "metrics: # what fans collect\n  - {id: gems, title: Gems}\n");
+    const none = { GRANDSTAND_URL: "", GRANDSTAND_API_SECRET: "" };
+    assert.deepEqual(await run(["validate", path], none), {
+      code: 0,
+      stdout: `${path} is valid\n`,
+      stderr: "",
+    });
+    const { code, stdout } = await run(["validate", path, "--json"], none);
+    assert.equal(code, 0);
+    assert.match(JSON.parse(stdout).data.digest, /^sha256:[0-9a-f]{64}$/);
+  });
+
+  it("names every fault of an invalid one with its place", async () => {
+    const path = write("invalid.yaml", "metrics:\n  - id: not an id\n    title: 5\nrules: {}\n");
+    const { code, stdout, stderr } = await run(["validate", path]);
+    assert.deepEqual([code, stdout], [8, ""]);
+    const lines = stderr.trimEnd().split("\n");
+    assert.equal(lines[0], `The loyalty configuration in ${path} is not valid`);
+    for (const place of [":2:9 /metrics/0/id: ", ":3:12 /metrics/0/title: ", ":4:8 /rules: "]) {
+      assert.ok(
+        lines.slice(1).some(line => line.startsWith(`  ${path}${place}`)),
+        `${place} in ${stderr}`,
+      );
+    }
+    const asJson = await run(["validate", path, "--json"]);
+    assert.deepEqual([asJson.code, asJson.stdout], [8, ""]);
+    const { error } = JSON.parse(asJson.stderr);
+    assert.equal(error.code, "validation_failed");
+    assert.equal(error.details.length, lines.length - 1);
+  });
+
+  it("fails where there is no file, or what is in it is neither JSON nor YAML", async () => {
+    const missing = await run(["validate", at("missing.json")]);
+    assert.equal(missing.code, 1);
+    assert.match(missing.stderr, /there is no such file/);
+    const { code, stderr } = await run(["validate", write("broken.json", '{"a": [}')]);
+    assert.equal(code, 1);
+    assert.match(stderr, /broken\.json:1:\d/);
+  });
+});
+
+describe("a command line of grandstand loyalty", { concurrency: true }, () => {
+  it("that is wrong is refused before anything is asked", async () => {
+    const cases: [string[], Record<string, string>, RegExp][] = [
+      [["pul", "x"], {}, /no command "loyalty pul". Did you mean loyalty pull\?/],
+      [["pull"], {}, /loyalty pull needs <file>/],
+      [["pull", "a", "b"], {}, /takes no argument "b"/],
+      [["pull", "a", "--frce"], {}, /There is no --frce. Did you mean --force\?/],
+      [["pull", "a", "--url"], {}, /--url needs a value/],
+      [["pull", "a", "--url=", "b"], {}, /--url needs a value/],
+      [["pull", "a", "--force=yes"], {}, /--force takes no value/],
+      [["pull", "a", "--key", "b", "--key", "c"], {}, /--key is given more than once/],
+      [["pull", "a"], { GRANDSTAND_SPACE: "" }, /needs --space or GRANDSTAND_SPACE/],
+      [["pull", "a", "--url", "http://example.org"], {}, /--url must be an https address/],
+      [["rollback", "x"], {}, /needs the number of a version/],
+    ];
+    for (const [args, more, message] of cases) {
+      const { code, stdout, stderr } = await run(args, more);
+      assert.deepEqual([code, stdout], [2, ""], args.join(" "));
+      assert.match(stderr, message);
+    }
+  });
+
+  it("that asks for help gets it, with every flag and its variable", async () => {
+    const { code, stdout } = await run(["push", "--help"]);
+    assert.equal(code, 0);
+    for (const text of ["--force", "--url <url>", "GRANDSTAND_SPACE", "GRANDSTAND_API_SECRET", "<file>"]) {
+      assert.ok(stdout.includes(text), text);
+    }
+    assert.match((await run([])).stdout, /loyalty pull <file>[\s\S]*loyalty rollback <version>/);
+  });
+
+  it("ends with a code of its own for each kind of failure", async () => {
+    const cases: [Record<string, string>, number, RegExp][] = [
+      [{ GRANDSTAND_API_SECRET: "" }, 4, /GRANDSTAND_API_SECRET must be set/],
+      [{ GRANDSTAND_API_SECRET: "gss_wrong" }, 4, /Request id: /],
+      [{ GRANDSTAND_SPACE: "0b000000-0000-4000-8000-00000000ffff" }, 6, /no such space/],
+      [{ GRANDSTAND_SPACE: "not a space" }, 8, /UUID/],
+      [{ GRANDSTAND_URL: "http://127.0.0.1:9" }, 9, /Cannot reach http:\/\/127\.0\.0\.1:9/],
+    ];
+    for (const [more, expected, message] of cases) {
+      const { code, stdout, stderr } = await run(["versions"], more);
+      assert.deepEqual([code, stdout], [expected, ""], stderr);
+      assert.match(stderr, message);
+      assert.doesNotMatch(stderr, /gss_/);
+    }
+    const { stderr } = await run(["versions", "--json"], { GRANDSTAND_API_SECRET: "gss_wrong" });
+    const { error } = JSON.parse(stderr);
+    assert.deepEqual([error.code, error.status], ["invalid_api_key", 401]);
+    assert.match(error.request_id, /./);
+  });
+
+  it("sends credentials nowhere else", async () => {
+    const seen: (string | undefined)[] = [];
+    const elsewhere = await listening((request, end) => {
+      seen.push(String(request.headers["x-api-secret"]));
+      end(200, {});
+    });
+    const redirecting = await listening((_, end) => end(307, { location: `${elsewhere.url}/` }));
+    const { code } = await run(["versions"], { GRANDSTAND_URL: redirecting.url });
+    assert.equal(code, 1);
+    assert.deepEqual(seen, []);
+    for (const { server: one } of [elsewhere, redirecting]) one.close();
+  });
+});
+
+describe("grandstand loyalty pull, push, versions and rollback", () => {
+  it("print the configuration for -", async () => {
+    const { code, stdout, stderr } = await run(["pull", "-"]);
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert.deepEqual(JSON.parse(stdout).metrics[0].id, "points");
+    const { data } = JSON.parse((await run(["pull", "-", "--json"])).stdout);
+    assert.deepEqual([data.version, data.etag, data.document], [1, '"v1"', JSON.parse(stdout)]);
+  });
+
+  it("take a configuration to a file and back", async () => {
+    const path = at("loyalty.json");
+    assert.deepEqual(await run(["pull", path]), { code: 0, stdout: "", stderr: `Version 1 is in ${path}\n` });
+    const document = JSON.parse(readFileSync(path, "utf8"));
+    const unchanged = await run(["push", path]);
+    assert.deepEqual([unchanged.code, unchanged.stderr], [0, "No change: version 1 is equal\n"]);
+    write("loyalty.json", { ...document, metrics: [...document.metrics, ...gems.metrics] });
+    const pushed = await run(["push", path, "--json"]);
+    assert.equal(pushed.code, 0, pushed.stderr);
+    assert.deepEqual(
+      [JSON.parse(pushed.stdout).data.version, JSON.parse(pushed.stdout).data.changed],
+      [2, true],
+    );
+    assert.ok((await polled(shownMetrics, ids => ids.includes("gems"))).includes("points"));
+  });
+
+  it("refuse to overwrite what somebody else pushed, until it was pulled or --force says so", async () => {
+    const mine = at("mine.json");
+    const yours = at("yours.json");
+    await run(["pull", mine]);
+    await run(["pull", yours]);
+    write("yours.json", gems);
+    assert.equal((await run(["push", yours])).code, 0);
+    write("mine.json", { metrics: [...gems.metrics, { id: "coins", title: "Coins" }] });
+    const refused = await run(["push", mine]);
+    assert.deepEqual([refused.code, refused.stdout], [7, ""]);
+    assert.match(refused.stderr, /was never pulled[\s\S]*Hint: .*--force/);
+    const overwriting = await run(["pull", mine]);
+    assert.deepEqual([overwriting.code, overwriting.stdout], [7, ""]);
+    assert.match(overwriting.stderr, /holds changes that were never pushed/);
+    const forced = await run(["push", mine, "--force"]);
+    assert.deepEqual([forced.code, forced.stderr], [0, "Version 4 is now in force\n"]);
+    const pulled = await run(["pull", yours]);
+    assert.equal(pulled.code, 0, pulled.stderr);
+    assert.equal(JSON.parse(readFileSync(yours, "utf8")).metrics.length, 2);
+    write("yours.json", gems);
+    assert.equal((await run(["pull", yours, "--force"])).code, 0);
+    assert.equal(JSON.parse(readFileSync(yours, "utf8")).metrics.length, 2);
+  });
+
+  it("refuse a file that was never pulled while the server has a configuration", async () => {
+    const path = write("stranger.json", gems);
+    const { code, stderr } = await run(["push", path]);
+    assert.equal(code, 7);
+    assert.match(stderr, /never pulled/);
+    assert.equal(existsSync(`${path}.base.json`), false);
+  });
+
+  it("keep the comments of a YAML file that is equal to what the server has", async () => {
+    const path = at("commented.yaml");
+    await run(["pull", path]);
+    const text = readFileSync(path, "utf8");
+    assert.match(text, /^metrics:\n {2}- id: gems\n/);
+    writeFileSync(path, `# ours\n${text}`);
+    assert.equal((await run(["pull", path])).code, 0);
+    assert.match(readFileSync(path, "utf8"), /^# ours\n/);
+  });
+
+  it("tell where in the file the server found faults", async () => {
+    const path = write("refused.yaml", "metrics:\n  - {id: gems, title: Gems}\n");
+    const source = { pointer: "/metrics/0/title" };
+    const errors = [
+      { code: "validation_failed", detail: "Is too shrill", source },
+      { code: "validation_failed", detail: "Is taken", source: { pointer: "/metrics/0/id" } },
+    ];
+    const strict = await listening((_, end) => end(400, {}, { errors }));
+    const { code, stderr } = await run(["push", path], { GRANDSTAND_URL: strict.url });
+    strict.server.close();
+    assert.equal(code, 8);
+    assert.match(stderr, /refused\.yaml:2:23 \/metrics\/0\/title: Is too shrill\n/);
+    assert.match(stderr, /refused\.yaml:2:10 \/metrics\/0\/id: Is taken\n/);
+  });
+
+  it("list the versions, and bring one back", async () => {
+    const { code, stdout, stderr } = await run(["versions"]);
+    assert.deepEqual([code, stderr], [0, ""]);
+    const rows = stdout
+      .trimEnd()
+      .split("\n")
+      .map(line => line.split("\t"));
+    assert.deepEqual(
+      rows.map(([version]) => version),
+      ["4", "3", "2", "1"],
+    );
+    assert.deepEqual(
+      rows.map(([, , by]) => by),
+      [...Array(3).fill(`apiKey:${demo.apiKey?.key}`), "seed"],
+    );
+    const back = await run(["rollback", "2", "--json"]);
+    assert.deepEqual([back.code, JSON.parse(back.stdout).data.version], [0, 5]);
+    assert.deepEqual((await polled(shownMetrics, ids => ids.length === 2)).sort(), ["gems", "points"]);
+    const [newest] = JSON.parse((await run(["versions", "--json"])).stdout).data;
+    assert.deepEqual([newest.version, newest.rollback_of], [5, 2]);
+    assert.equal((await run(["rollback", "99"])).code, 6);
+  });
+});
+
+/** Asks until the answer is as wanted: configurations are seen within a second. */
+async function polled<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean): Promise<T> {
+  const until = Date.now() + 10_000;
+  for (;;) {
+    const answer = await ask();
+    if (isWanted(answer) || Date.now() > until) return answer;
+  }
+}
+
+type End = (status: number, headers: Record<string, string>, body?: unknown) => void;
+
+async function listening(
+  answer: (request: { headers: NodeJS.Dict<string | string[]> }, end: End) => void,
+): Promise<{ readonly url: string; readonly server: Server }> {
+  const stub = createServer((request, response) => {
+    answer(request, (status, headers, body) => {
+      response.writeHead(status, headers).end(body === undefined ? "" : JSON.stringify(body));
+    });
+  });
+  await new Promise<void>(resolve => stub.listen(0, "127.0.0.1", resolve));
+  return { url: `http://127.0.0.1:${(stub.address() as AddressInfo).port}`, server: stub };
+}
