@@ -70,11 +70,12 @@ import {
   tokenExchangeRoute,
 } from "./identity/mod.ts";
 import {
+  type BoardPath,
   createHiddenUsers,
   createLeaderboards,
-  createUserRemoval,
   type Leaderboards,
   leaderboardRoutes,
+  type Rebuilt,
 } from "./leaderboards/mod.ts";
 import { createLocation, type Location, locationRoutes } from "./location/mod.ts";
 import {
@@ -191,6 +192,16 @@ export interface Platform {
   readonly idleUsers: IdleUsers;
   /** The trail of every attempt at an identity operation. */
   readonly audit: Audit;
+  /**
+   * Rebuilds a board that is fed by what users do from what is recorded of those named, while it is read and fed. Whoever
+   * is not on record for the board is taken off it.
+   *
+   * @throws {AppError} `not_found` or `validation_failed` where there is no such board; `conflict` where back ends write to it.
+   */
+  rebuildBoard(
+    path: BoardPath & { readonly season?: string },
+    users: AsyncIterable<string>,
+  ): Promise<Rebuilt>;
   /** Resolves when the background work that requests left behind is done, boards included. */
   idle(): Promise<void>;
   /** Finishes the background work. The store stays open: it belongs to whoever made it. */
@@ -245,9 +256,26 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     spaceTokens: parts.spaceTokens,
     idleUsers: parts.idleUsers,
     audit: parts.audit,
+    rebuildBoard: (path, users) => rebuildBoard(parts, path, users),
     idle,
     close: idle,
   };
+}
+
+async function rebuildBoard(
+  { directory, leaderboards, loyalty }: Parts,
+  path: Parameters<Platform["rebuildBoard"]>[0],
+  users: AsyncIterable<string>,
+): Promise<Rebuilt> {
+  const project = await directory.project(path.projectId);
+  return await leaderboards.rebuild(path, {
+    users,
+    async earningsOf(userId) {
+      if (project === null) return null;
+      const { id: projectId, organisationId, spaceId } = project;
+      return await loyalty.earnings({ projectId, organisationId, spaceId, userId });
+    },
+  });
 }
 
 async function openKeyRing(options: PlatformOptions): Promise<KeyRing> {
@@ -309,7 +337,6 @@ function createParts(
       options.logger?.log("warn", "refresh_token_reused", { projectId, userId, sessionId: sid }),
   });
   const isKept = keepsPoints({ directory, loyalty });
-  const onRemove = createUserRemoval({ store, directory, clock });
   const remote = createRemoteJson(options.identity?.remote);
   const issuers = createRemoteIssuers({ remote, clock });
   return {
@@ -322,8 +349,8 @@ function createParts(
     users,
     records: createSessionRecords(secret),
     sessions,
-    idleUsers: createIdleUsers({ store, users, sessions, clock, isKept, onRemove }),
-    onRemove,
+    idleUsers: createIdleUsers({ store, users, sessions, clock, isKept, onRemove: leaderboards.removeUser }),
+    onRemove: leaderboards.removeUser,
     sessionGuard: createSessionGuard({ store, clock }),
     tokens,
     issuers,

@@ -8,9 +8,14 @@ import type { Clock } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import type { Logger } from "../http/mod.ts";
 import type { ScoreFeed } from "../ports/score_feed.ts";
+import type { ReadEarnings } from "../ports/user_earnings.ts";
 import type { Store } from "../storage/mod.ts";
 import { fedPlaces } from "./fed_places.ts";
 import { createFeeder } from "./feeder.ts";
+import { type BoardPath, findBoard } from "./find_board.ts";
+import { type Rebuilt, rebuildBoard } from "./rebuild.ts";
+import { createUserRemoval, type RemoveUserFromBoards } from "./remove_user.ts";
+import { replayScores } from "./replayed_score.ts";
 import { createRetention, type Retention } from "./retention.ts";
 import { scoreTargets } from "./score_targets.ts";
 
@@ -18,8 +23,24 @@ import { scoreTargets } from "./score_targets.ts";
 export interface Leaderboards extends Retention {
   /** Brings what users earn to the boards. */
   readonly feed: ScoreFeed;
+  /**
+   * Rebuilds a board that is fed by what users do, while it is read and fed, and makes it the only thing that it was rebuilt
+   * from: see `rebuildBoard` and `replayScores`.
+   *
+   * @throws {AppError} those of `findBoard`, and `conflict` for a board that back ends write to.
+   */
+  rebuild(path: BoardPath & { readonly season?: string }, from: RebuildFrom): Promise<Rebuilt>;
+  /** Takes a user off the boards of a project. */
+  readonly removeUser: RemoveUserFromBoards;
   /** Resolves when no score waits for its board any more. */
   idle(): Promise<void>;
+}
+
+/** What a board is rebuilt from. */
+export interface RebuildFrom {
+  /** Everybody who may have to be on the board, in any order. */
+  readonly users: AsyncIterable<string>;
+  readonly earningsOf: ReadEarnings;
 }
 
 /** What leaderboards need. */
@@ -47,6 +68,18 @@ export function createLeaderboards(options: LeaderboardsOptions): Leaderboards {
       targets: (projectId, query) => scoreTargets(directory, projectId, query),
       deliver: feeder.deliver,
     },
+    async rebuild({ season, ...path }, { users, earningsOf }) {
+      const board = await findBoard(directory, path, { now: clock(), season });
+      const scoreOf = replayScores(board);
+      return await rebuildBoard(store, board.place, {
+        users,
+        async scoreOf(userId) {
+          const earnings = await earningsOf(userId);
+          return earnings === null ? null : scoreOf(earnings);
+        },
+      });
+    },
+    removeUser: createUserRemoval({ store, directory, clock }),
     idle: feeder.idle,
   };
 }

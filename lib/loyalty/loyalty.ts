@@ -11,12 +11,14 @@ import type { Clock } from "../auth/mod.ts";
 import type { Directory, LoyaltyVersions } from "../directory/mod.ts";
 import { chain, type Logger } from "../http/mod.ts";
 import type { ScoreFeed, ScoreUpdate } from "../ports/score_feed.ts";
+import type { UserEarnings } from "../ports/user_earnings.ts";
 import { decide, Remembered, type Store } from "../storage/mod.ts";
 import { stateOf } from "./adoption.ts";
 import { compileConfig } from "./compile.ts";
 import type { CompiledConfig } from "./compile_types.ts";
 import { createConfigs } from "./configs.ts";
 import { Deliveries } from "./deliveries.ts";
+import { readEarnings } from "./earnings.ts";
 import { type DryRun, dryRun, settle } from "./engine/mod.ts";
 import { type Decided, type Happening, happeningRule } from "./happening.ts";
 import type { ChangePayload, Notification, PlacedTransaction } from "./history.ts";
@@ -90,6 +92,8 @@ export interface Loyalty {
    * @throws {AppError} `validation_failed` where the document is not a configuration.
    */
   replay(member: Member, document?: unknown): Promise<Replayed>;
+  /** What is recorded of the user's gains, from which boards are rebuilt; null where there is no such user. */
+  earnings(member: Member): Promise<UserEarnings | null>;
 }
 
 /** What loyalty needs. */
@@ -193,6 +197,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       const { state } = await change(member, () => ({ gain: { action: "", data: {} } }));
       return nextDue(state);
     },
+    earnings: member => readEarnings(sourceOf(member)),
     reconcile: async member => reconcileUser(sourceOf(member), await configOf(member.spaceId)),
     async replay(member, document) {
       const config = document === undefined ? await configOf(member.spaceId) : compileConfig(document);
