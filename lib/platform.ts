@@ -83,6 +83,7 @@ import {
   type Loyalty,
   type LoyaltyControlContext,
   loyaltyControlRoutes,
+  loyaltyOperatorRoutes,
   loyaltyRoutes,
 } from "./loyalty/mod.ts";
 import type { GeoReader } from "./ports/geo_reader.ts";
@@ -419,6 +420,7 @@ function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
     usersReader: apiKeyGuard({ apiKeys, permission: "users:read" }),
     usersWriter: apiKeyGuard({ apiKeys, permission: "users:write" }),
   };
+  const rewardsWriter = apiKeyGuard({ apiKeys, permission: "rewards:write" });
   const leaderboards = leaderboardRoutes({
     store,
     directory,
@@ -427,7 +429,7 @@ function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
     hiddenUsers: createHiddenUsers({ store, clock }),
     publicProfiles: createPublicProfiles({ store, clock }),
     keyHolder: apiKeyGuard({ apiKeys }),
-    rewardsWriter: apiKeyGuard({ apiKeys, permission: "rewards:write" }),
+    rewardsWriter,
     ...userGuards,
   });
   const spaces: SpaceGuardOptions = {
@@ -445,7 +447,14 @@ function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
     location: { name: "location", family: "identity", routes: locationRoutes(parts) },
     spaceTokens: { name: "space-tokens", family: "problem", routes: [tokenExchangeRoute(parts)] },
     leaderboards: { name: "leaderboards", family: "problem", routes: leaderboards },
-    loyalty: { name: "loyalty", family: "problem", routes: loyaltyRoutes({ directory, loyalty, ...guards }) },
+    loyalty: {
+      name: "loyalty",
+      family: "problem",
+      routes: [
+        ...loyaltyRoutes({ directory, loyalty, ...guards }),
+        ...loyaltyOperatorRoutes({ directory, loyalty, rewardsWriter, ...userGuards }),
+      ],
+    },
     control: { name: "control", family: "jsonApi", routes: loyaltyControlRoutes(controlContext(parts)) },
     keys: jwksArea({ ring: keyRing }),
   };

@@ -30,11 +30,19 @@ export {
   type ShownTransaction,
 } from "./loyalty.ts";
 export type { Member } from "./member.ts";
+export { type LoyaltyOperatorContext, loyaltyOperatorRoutes, replayBytesMax } from "./operator_routes.ts";
 export { type RewardsProfile, rewardsProfile } from "./profile.ts";
 export type { Replayed } from "./proofs.ts";
 export { historyPageMax } from "./records.ts";
 export type { Report } from "./report.ts";
 export { type GrantOrder, requireRewards } from "./rewards.ts";
 export * from "./routes.ts";
+export {
+  actionIdCharactersMax,
+  dataNameCharactersMax,
+  dataPropertiesMax,
+  dataTextCharactersMax,
+  memberIdCharactersMax,
+} from "./schema.ts";
 export { clockSkewMsMax, seenGenerationMs } from "./seen.ts";
 export * from "./state.ts";

@@ -4,29 +4,24 @@
  * @module
  */
 
-import * as v from "valibot";
-import { isUuid, type Permission } from "../auth/mod.ts";
+import type { Permission } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type AnyRoute, chain, envelope, type Guard, type Reply, route } from "../http/mod.ts";
 import type { Caller, SpaceVisit } from "../space_tokens/mod.ts";
 import type { CompiledConfig } from "./compile_types.ts";
-import { ActionNameSchema, type Challenge } from "./config.ts";
-import type { ActionData } from "./history.ts";
+import type { Challenge } from "./config.ts";
 import type { Loyalty } from "./loyalty.ts";
 import type { Member } from "./member.ts";
 import type { RewardsProfile } from "./profile.ts";
-
-/** Longest text in an action's data, in characters. */
-export const dataTextCharactersMax = 1_024;
-/** Most properties of an action's data. */
-export const dataPropertiesMax = 64;
-/** Longest name of a property of an action's data, in characters. */
-export const dataNameCharactersMax = 64;
-/** Longest action id, in characters. */
-export const actionIdCharactersMax = 128;
-/** Longest user id that a back end may name, in characters. */
-export const memberIdCharactersMax = 128;
+import {
+  ActionBodySchema,
+  EnvelopeSchema,
+  HistoryQuerySchema,
+  ListSchema,
+  type MemberQuery,
+  MemberQuerySchema,
+} from "./schema.ts";
 
 /** What the routes work with. */
 export interface LoyaltyContext {
@@ -37,50 +32,6 @@ export interface LoyaltyContext {
   /** Takes a token of the space if there is one. */
   readonly visitor: Guard<SpaceVisit<Caller | null>>;
 }
-
-const wellFormed = v.check((text: string) => text.isWellFormed(), "Expected well-formed Unicode");
-const userId = v.pipe(v.string(), v.minLength(1), v.maxLength(memberIdCharactersMax), wellFormed);
-const projectId = v.pipe(v.string(), v.check(isUuid, "Expected a UUID"), v.toLowerCase());
-const actingFor = { user_id: v.exactOptional(userId), project_id: v.exactOptional(projectId) };
-const timestamp = v.exactOptional(
-  v.pipe(v.string(), v.regex(/^\d{1,12}$/, "Expected a Unix time in seconds"), v.transform(Number)),
-);
-
-/** Whose loyalty a back end asks for, and the project of a user that the space may not have met; users need not say. */
-const MemberQuery = v.object(actingFor);
-const HistoryQuery = v.object({ ...actingFor, from: timestamp, to: timestamp });
-
-const DataSchema: v.GenericSchema<ActionData, ActionData> = v.pipe(
-  v.record(
-    v.pipe(v.string(), v.maxLength(dataNameCharactersMax)),
-    v.union([
-      v.pipe(v.string(), v.maxLength(dataTextCharactersMax)),
-      v.pipe(v.number(), v.finite()),
-      v.boolean(),
-    ]),
-  ),
-  v.maxEntries(dataPropertiesMax),
-);
-const NoData: v.GenericSchema<ActionData, ActionData> = v.never("Expected an object of named properties");
-
-/** A record schema by itself takes a list for an object, and passes over names that objects inherit. */
-function dataSchemaFor(input: unknown): v.GenericSchema<ActionData, ActionData> {
-  if (typeof input !== "object" || input === null) return DataSchema;
-  const isRefused =
-    Array.isArray(input) || Object.hasOwn(input, "constructor") || Object.hasOwn(input, "prototype");
-  return isRefused ? NoData : DataSchema;
-}
-
-const ActionBody = v.object({
-  action: ActionNameSchema,
-  actionId: v.exactOptional(
-    v.pipe(v.string(), v.minLength(1), v.maxLength(actionIdCharactersMax), wellFormed),
-  ),
-  data: v.optional(v.lazy(dataSchemaFor), {}),
-});
-
-const EnvelopeSchema = v.object({ message: v.string(), data: v.looseObject({}) });
-const ListSchema = v.object({ message: v.string(), data: v.array(v.looseObject({ id: v.string() })) });
 
 /** Builds the loyalty routes. */
 export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
@@ -104,7 +55,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       operation: "getRewardsProfile",
       summary: "The user's rewards profile; an empty one is created where there is none",
       auth: member,
-      query: MemberQuery,
+      query: MemberQuerySchema,
       responses: { 200: { description: "The rewards profile", schema: EnvelopeSchema } },
       errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
       handle: async ({ principal, query }) =>
@@ -116,7 +67,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       operation: "listLoyaltyNotifications",
       summary: "The user's unread notifications, oldest first",
       auth: member,
-      query: MemberQuery,
+      query: MemberQuerySchema,
       responses: { 200: { description: "The notifications", schema: ListSchema } },
       errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
       handle: async ({ principal, query }) =>
@@ -128,7 +79,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       operation: "listLoyaltyHistory",
       summary: "The user's transactions in ascending time",
       auth: member,
-      query: HistoryQuery,
+      query: HistoryQuerySchema,
       responses: { 200: { description: "The transactions", schema: ListSchema } },
       errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
       handle: async ({ principal, query }) =>
@@ -140,8 +91,8 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       operation: "reportAction",
       summary: "Report an action of the user; its effects are visible to the next read",
       auth: member,
-      query: MemberQuery,
-      body: { schema: ActionBody },
+      query: MemberQuerySchema,
+      body: { schema: ActionBodySchema },
       responses: {
         200: { description: "The action has taken effect, now or when its id was first reported" },
       },
@@ -167,11 +118,7 @@ function profileReply(profile: RewardsProfile): Reply {
 }
 
 /** Finds the user that a call is about. */
-type MemberFinder = (
-  visit: SpaceVisit,
-  query: v.InferOutput<typeof MemberQuery>,
-  permission: Permission,
-) => Promise<Member>;
+type MemberFinder = (visit: SpaceVisit, query: MemberQuery, permission: Permission) => Promise<Member>;
 
 /** The token's own user, or the one that a back end with the permission names. */
 function memberFinder(directory: Directory): MemberFinder {

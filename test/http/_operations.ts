@@ -4,7 +4,7 @@ import { systemRandom } from "../../lib/auth/mod.ts";
 import { type Codes, createCredentials, createUsers, type Session } from "../../lib/identity/mod.ts";
 import { forge } from "../support/issuer.ts";
 import { quickKernels } from "../support/kernels.ts";
-import { type Answer, ids, type TestPlatform, testSecret } from "../support/platform.ts";
+import { type Answer, ids, loyalty, type TestPlatform, testSecret } from "../support/platform.ts";
 import { BoardWriter } from "./_boards.ts";
 
 /** The error shape of an operation. */
@@ -130,6 +130,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
   const round = { leaderboardId: "round_2" };
   const list = { limit: "5", include: "somebody,nobody" };
   const operated = await operatedSession(world);
+  const granted = await grantedTo(world, "somebody");
   const score = { score: 5, operator: "set", achievedAt: "2025-06-01T00:00:00Z" };
   const entries: [string, readonly Partial<Example>[]][] = [
     [
@@ -246,6 +247,9 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
       ],
     ],
     ["rollBackLoyaltyConfiguration", [{ body: { version: 1 } }]],
+    ["tryAction", [{ body: { userId: "somebody", action: "prediction", data: { outcome: "exact" } } }]],
+    ["replayUser", [{}, { body: {} }, { body: { document: loyalty } }]],
+    ["reverseTransaction", [{ body: { transactionId: granted } }]],
     ["listLoyaltyHistory", [{ query: { from: "0", to: "2000000000" } }]],
     [
       "reportAction",
@@ -263,6 +267,15 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
   return new Map(
     entries.map(([id, examples]) => [id, examples.map(example => ({ params: {}, query: {}, ...example }))]),
   );
+}
+
+/** Gives a user a point, and answers the id of the transaction. */
+async function grantedTo(world: TestPlatform, userId: string): Promise<string> {
+  const member = { organisationId: ids.organisation, spaceId: ids.space, userId, projectId: null };
+  const rewards = [{ type: "metric", metricId: "points", metricQuantity: 1 }] as const;
+  const transaction = await world.platform.loyalty.grant(member, { rewards, reason: "Welcome" });
+  if (transaction === null) throw new Error("The grant was not carried out");
+  return transaction.id;
 }
 
 /** The members of a session record that prove something. */
