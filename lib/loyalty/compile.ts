@@ -63,6 +63,11 @@ export function compileConfig(document: unknown, { version = "" }: CompileOption
       ]),
     ),
     triggers: plans,
+    limitedRules: new Map(
+      config.rules
+        .filter(({ limits: some }) => some.some(({ per }) => per === "global"))
+        .map(rule => [rule.id, rule]),
+    ),
     counterKeys: new Set([...aggregates, ...limits].map(({ key }) => key)),
   };
 }

@@ -125,6 +125,8 @@ export interface CompiledConfig {
   readonly actions: ReadonlyMap<string, ActionPlan>;
   /** By {@linkcode triggerKey}; only those that cause something. */
   readonly triggers: ReadonlyMap<string, Plan>;
+  /** The rules that have limits for all users together. */
+  readonly limitedRules: ReadonlyMap<string, Rule>;
   /** Every key under which something is counted. */
   readonly counterKeys: ReadonlySet<string>;
 }

@@ -11,6 +11,7 @@ import type { CompiledConfig } from "./compile_types.ts";
 import { type Outcome, type Settlement, settle } from "./engine/mod.ts";
 import type { HistoryRecord, Notification } from "./history.ts";
 import { notificationsMax } from "./inbox.ts";
+import type { Uses } from "./limits/uses.ts";
 import type { Member } from "./member.ts";
 import { knownTotals, type SumTotal, sumRead, sumTargets, sumTotals, sumWrite, updatesOf } from "./scores.ts";
 import { type OnceId, seenAfter, seenReads, seenWrites } from "./seen.ts";
@@ -32,6 +33,8 @@ export interface DecisionContext {
   readonly now: number;
   /** Whether a board score is known to have arrived, so that it need not be kept any longer. */
   readonly isDelivered: (update: ScoreUpdate) => boolean;
+  /** What the limits of rules for all users have room for. */
+  readonly uses: Uses;
 }
 
 /** Something that happens to a user. */
@@ -45,7 +48,7 @@ export interface Happening {
   /** What it writes besides. @default nothing */
   readonly writes?: readonly Write[];
   /** What it makes of a settled state; `results` are those of `reads`. Omitted: nothing but time passes. */
-  readonly decide?: (settled: UserState, results: readonly unknown[]) => Outcome;
+  readonly decide?: (settled: UserState, results: readonly unknown[], uses: Uses) => Outcome;
   /** Throws what to say where a guard of `writes` refused. */
   readonly refused?: (key: string) => never;
 }
@@ -62,6 +65,8 @@ export interface Decided {
   readonly outcome: Outcome | null;
   /** Id of the history record of the outcome. */
   readonly recordId: string | null;
+  /** Rules of which uses must be claimed first; where there are any, nothing has happened yet. */
+  readonly needs: readonly string[];
 }
 
 /** A pure decision of `decide`. */
@@ -77,7 +82,7 @@ export interface HappeningRule {
 
 /** The decision for one happening. */
 export function happeningRule(context: DecisionContext, happening: Happening): HappeningRule {
-  const { member, partition, states, targets, now } = context;
+  const { member, partition, states, targets, now, uses } = context;
   const { once, refused } = happening;
   const sums = sumTargets(targets);
   const marks = once === undefined ? [] : seenReads(once, now);
@@ -94,13 +99,15 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
         mark => mark.size > 0,
       );
       // Whoever repeats it may do so because the answer was lost, and with it the delivery that would follow.
-      if (isRepeated) return nothing(before, context.projectId, undelivered(context, before));
-      if (projectId !== context.projectId) return nothing(before, projectId, []);
+      if (isRepeated) return nothing(before, context.projectId, { updates: undelivered(context, before) });
+      if (projectId !== context.projectId) return nothing(before, projectId);
       const settlement = settle(context.config, before, now);
       const results = others.slice(marks.length, marks.length + own.length);
-      const outcome = happening.decide?.(settlement.state, results) ?? null;
+      const outcome = happening.decide?.(settlement.state, results, uses) ?? null;
+      const needs = uses.missing(outcome?.fired ?? []);
+      if (needs.length > 0) return nothing(before, projectId, { needs });
       if (outcome === null && settlement.state === before) {
-        return nothing(before, projectId, undelivered(context, before));
+        return nothing(before, projectId, { updates: undelivered(context, before) });
       }
       const gained = sum(settlement.gained, outcome?.gained ?? {});
       const totals = sumTotals(sums, others.slice(marks.length + own.length) as (Stored | null)[], {
@@ -116,9 +123,9 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
 function nothing(
   state: UserState,
   projectId: string | null,
-  updates: readonly ScoreUpdate[],
+  { updates = [], needs = [] }: Partial<Pick<Decided, "updates" | "needs">> = {},
 ): ReturnType<HappeningRule["apply"]> {
-  return { writes: [], answer: { projectId, updates, state, outcome: null, recordId: null } };
+  return { writes: [], answer: { projectId, updates, state, outcome: null, recordId: null, needs } };
 }
 
 interface Applied {
@@ -156,7 +163,7 @@ function batchOf(
     ],
     answer: ({ results }) => {
       const recordId = outcome === null ? null : String(results[records.length - 1]);
-      return { projectId, updates, state, outcome, recordId };
+      return { projectId, updates, state, outcome, recordId, needs: [] };
     },
   };
 }

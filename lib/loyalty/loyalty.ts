@@ -10,21 +10,30 @@
 import type { Clock } from "../auth/mod.ts";
 import type { Directory, LoyaltyVersions } from "../directory/mod.ts";
 import { chain, type Logger } from "../http/mod.ts";
-import type { ScoreFeed, ScoreUpdate } from "../ports/score_feed.ts";
+import type { ScoreFeed } from "../ports/score_feed.ts";
 import type { UserEarnings } from "../ports/user_earnings.ts";
-import { decide, Remembered, type Store } from "../storage/mod.ts";
+import { Remembered, type Store } from "../storage/mod.ts";
 import { stateOf } from "./adoption.ts";
+import { createChanges } from "./changes.ts";
 import { compileConfig } from "./compile.ts";
 import type { CompiledConfig } from "./compile_types.ts";
 import { createConfigs } from "./configs.ts";
+import {
+  type CodePools,
+  couponRetryMs,
+  createCodePools,
+  createCoupons,
+  type ShownCoupon,
+} from "./coupons/mod.ts";
 import { Deliveries } from "./deliveries.ts";
 import { readEarnings } from "./earnings.ts";
 import { type DryRun, dryRun, settle } from "./engine/mod.ts";
-import { type Decided, type Happening, happeningRule } from "./happening.ts";
+import type { Decided } from "./happening.ts";
 import type { ChangePayload, Notification, PlacedTransaction } from "./history.ts";
 import { createInbox, type Inbox } from "./inbox.ts";
 import type { InboxNotification } from "./inbox_view.ts";
 import type { Reconciliation } from "./ledger/mod.ts";
+import { createGlobalLimits } from "./limits/global.ts";
 import { type Member, memberPartition } from "./member.ts";
 import { type RewardsProfile, rewardsProfile } from "./profile.ts";
 import { type Replayed, reconcileUser, replayUser, type UserSource } from "./proofs.ts";
@@ -52,6 +61,15 @@ export interface Loyalty {
   readonly inbox: Inbox;
   /** Unread notifications as the loyalty API shows them, oldest first. */
   notifications(member: Member): Promise<readonly Dated<Notification>[]>;
+  /** The pools that the codes of unique coupons come from. */
+  readonly codePools: CodePools;
+  /**
+   * A coupon of the user, by its own id, or the newest one of that coupon of the configuration. One that is still without
+   * a code is given one if there is any.
+   *
+   * @throws {AppError} `not_found` where the user has no such coupon, or it has expired.
+   */
+  coupon(member: Member, id: string): Promise<ShownCoupon>;
   /** Transactions in ascending time, from `from` to `to` (Unix seconds, both inclusive), at most a page of them. */
   history(
     member: Member,
@@ -82,7 +100,10 @@ export interface Loyalty {
    * @throws {AppError} `not_found`, or `conflict` where that was done already or the transaction changed nothing.
    */
   reverse(member: Member, transactionId: string): Promise<ShownTransaction>;
-  /** Stores what time alone has changed, and says when to look again, in Unix ms; null: never. */
+  /**
+   * Stores what time alone has changed, gives codes to coupons that are without, and says when to look again, in Unix ms;
+   * null: never.
+   */
   settle(member: Member): Promise<number | null>;
   /** Proves that the user's metrics are what the ledger entries add up to. */
   reconcile(member: Member): Promise<Reconciliation>;
@@ -119,32 +140,17 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       chain(configOf(spaceId), ({ config: { notifications, timeZone } }) => ({ ...notifications, timeZone })),
   });
   const states = new Remembered<UserState>({ key: "loyalty", entriesMax: parsedStatesMax });
-  function deliver(member: Member, updates: readonly ScoreUpdate[]): void {
-    if (updates.length === 0) return;
-    feed.deliver(member.userId, updates, () => deliveries.add(memberPartition(member), updates));
-  }
-  /** Decides about a user, whose boards depend on the project: which one it is only the user's record knows for certain. */
-  async function change(
-    member: Member,
-    make: (config: CompiledConfig, now: number) => Happening,
-  ): Promise<Decided> {
-    const config = await configOf(member.spaceId);
-    const partition = memberPartition(member);
-    const now = clock();
-    const happening = make(config, now);
-    const query = targetQuery(happening, now);
-    const context = { config, member, partition, states, now, isDelivered: deliveries.of(partition) };
-    for (let { projectId } = member; ; ) {
-      const targets = projectId === null ? [] : await feed.targets(projectId, query);
-      const rule = happeningRule({ ...context, projectId, targets }, happening);
-      const decided = await decide(store, partition, rule);
-      if (decided.projectId === projectId) {
-        deliver(member, decided.updates);
-        return decided;
-      }
-      projectId = decided.projectId;
-    }
-  }
+  const pools = createCodePools({ store, clock });
+  const coupons = createCoupons({ store, clock, pools, states, configOf });
+  const limits = createGlobalLimits(store);
+  const { change, deliver } = createChanges({
+    ...options,
+    configOf,
+    states,
+    deliveries,
+    limits,
+    coupons,
+  });
   async function storedState(member: Member): Promise<UserState> {
     const partition = memberPartition(member);
     const [stored] = await store.read(partition, [states.query]);
@@ -161,6 +167,8 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     },
     inbox,
     notifications: async member => (await inbox.unread(member)).map(shownNotification),
+    codePools: pools,
+    coupon: coupons.show,
     async history(member, { from, to }) {
       const transactions = await readTransactions(store, memberPartition(member), {
         ...(from === undefined ? {} : { from: from * 1_000 }),
@@ -195,7 +203,9 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     },
     async settle(member) {
       const { state } = await change(member, () => ({ gain: { action: "", data: {} } }));
-      return nextDue(state);
+      const withoutCode = await coupons.fill(member, state);
+      const due = nextDue(state);
+      return withoutCode === 0 ? due : Math.min(due ?? Number.POSITIVE_INFINITY, clock() + couponRetryMs);
     },
     earnings: member => readEarnings(sourceOf(member)),
     reconcile: async member => reconcileUser(sourceOf(member), await configOf(member.spaceId)),
@@ -204,11 +214,6 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       return await replayUser(sourceOf(member), config, clock());
     },
   };
-}
-
-function targetQuery({ gain }: Happening, at: number): Parameters<ScoreFeed["targets"]>[1] {
-  const eventId = Object.hasOwn(gain.data, "eventId") ? gain.data.eventId : undefined;
-  return { action: gain.action, eventId: typeof eventId === "string" ? eventId : null, at };
 }
 
 function firstTransaction({ outcome, recordId }: Decided): ShownTransaction | null {

@@ -46,8 +46,10 @@ export function reportHappening(config: CompiledConfig, report: Report, now: num
   return {
     ...(actionId === undefined ? {} : { once: { of: "action", id: actionId } }),
     gain: { action, data },
-    decide: settled =>
-      applyAction(config, settled, actionId === undefined ? told : { ...told, id: actionId }),
+    decide: (settled, _, { isReached: globalLimitReached }) =>
+      applyAction(config, settled, actionId === undefined ? told : { ...told, id: actionId }, {
+        globalLimitReached,
+      }),
   };
 }
 

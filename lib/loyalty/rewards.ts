@@ -48,7 +48,8 @@ export function grantHappening(config: CompiledConfig, order: GrantOrder, now: n
   return {
     ...(id === undefined ? {} : { once: { of: "grant", id } }),
     gain: boards,
-    decide: settled => grant(config, settled, { ...order, at: now }),
+    decide: (settled, _, { isReached: globalLimitReached }) =>
+      grant(config, settled, { ...order, at: now }, { globalLimitReached }),
   };
 }
 

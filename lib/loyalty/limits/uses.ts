@@ -21,6 +21,9 @@ export interface Uses {
   readonly missing: (fired: readonly string[]) => readonly string[];
 }
 
+/** Where there are no limits. */
+export const unlimited: Uses = { isReached: () => false, missing: () => [] };
+
 /** What a decision came to. */
 export type Attempt<A> =
   /** Nothing was written as uses are missing: the rules that would have fired. */

@@ -1,0 +1,134 @@
+/**
+ * Changes of users: deciding what happens to one, within what all users may have together, and what follows from it outside
+ * the user's partition.
+ *
+ * @module
+ */
+
+import type { Clock } from "../auth/mod.ts";
+import type { Logger } from "../http/mod.ts";
+import type { ScoreFeed, ScoreUpdate } from "../ports/score_feed.ts";
+import { decide, type Remembered, type Store } from "../storage/mod.ts";
+import type { CompiledConfig } from "./compile_types.ts";
+import type { Configs } from "./configs.ts";
+import type { Coupons } from "./coupons/mod.ts";
+import type { Deliveries } from "./deliveries.ts";
+import { type Decided, type Happening, happeningRule } from "./happening.ts";
+import type { Claimant, GlobalLimits } from "./limits/global.ts";
+import { type Attempt, decideWithin, type Uses, unlimited } from "./limits/uses.ts";
+import { type Member, memberPartition } from "./member.ts";
+import type { UserState } from "./state.ts";
+
+/** What changes need. */
+export interface ChangesOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly feed: ScoreFeed;
+  readonly logger: Logger;
+  readonly configOf: Configs;
+  readonly states: Remembered<UserState>;
+  readonly deliveries: Deliveries;
+  readonly limits: GlobalLimits;
+  readonly coupons: Pick<Coupons, "fill">;
+}
+
+/** Changes users. */
+export interface Changes {
+  /** Decides about a user, once its boards, its limits and its coupons are seen to. */
+  change(member: Member, make: (config: CompiledConfig, now: number) => Happening): Promise<Decided>;
+  /** Hands board scores over for delivery in the background. */
+  deliver(member: Member, updates: readonly ScoreUpdate[]): void;
+}
+
+/** Creates the changes of all users. */
+export function createChanges(options: ChangesOptions): Changes {
+  const { clock, feed, logger, configOf, deliveries, limits, coupons } = options;
+
+  function deliver(member: Member, updates: readonly ScoreUpdate[]): void {
+    if (updates.length === 0) return;
+    feed.deliver(member.userId, updates, () => deliveries.add(memberPartition(member), updates));
+  }
+
+  /** Codes that cannot be had now are given when the coupon is looked at: what was decided stands. */
+  async function giveCodes(member: Member, { outcome, state }: Decided): Promise<void> {
+    const isGiven = outcome?.record.transactions.some(({ type }) => type === "couponReceived") ?? false;
+    if (!isGiven) return;
+    try {
+      await coupons.fill(member, state);
+    } catch (error) {
+      logger.log("warn", "coupon_code_deferred", { error: String(error) });
+    }
+  }
+
+  return {
+    deliver,
+    async change(member, make) {
+      const config = await configOf(member.spaceId);
+      const now = clock();
+      const happening = make(config, now);
+      const attempt = (uses: Uses): Promise<Attempt<Decided>> =>
+        attemptOnce(options, { config, member, now, happening, uses });
+      const rules = config.limitedRules;
+      const claimant = claimantOf(member, { at: now, timeZone: config.config.timeZone, happening });
+      const onLost = (error: unknown): void => logger.log("warn", "rule_use_lost", { error: String(error) });
+      const decided =
+        rules.size === 0
+          ? decidedOf(await attempt(unlimited))
+          : await decideWithin({ limits, claimant, rules, onLost }, attempt);
+      deliver(member, decided.updates);
+      await giveCodes(member, decided);
+      return decided;
+    },
+  };
+}
+
+interface AttemptOptions {
+  readonly config: CompiledConfig;
+  readonly member: Member;
+  readonly now: number;
+  readonly happening: Happening;
+  readonly uses: Uses;
+}
+
+/** Decides once. The boards depend on the user's project, and which one that is only the user's record knows for certain. */
+async function attemptOnce(
+  { store, feed, states, deliveries }: ChangesOptions,
+  { happening, ...about }: AttemptOptions,
+): Promise<Attempt<Decided>> {
+  const partition = memberPartition(about.member);
+  const query = targetQuery(happening, about.now);
+  const context = { ...about, partition, states, isDelivered: deliveries.of(partition) };
+  for (let { projectId } = about.member; ; ) {
+    const targets = projectId === null ? [] : await feed.targets(projectId, query);
+    const decided = await decide(
+      store,
+      partition,
+      happeningRule({ ...context, projectId, targets }, happening),
+    );
+    if (decided.needs.length > 0) return { needs: decided.needs };
+    if (decided.projectId === projectId) return { answer: decided, fired: decided.outcome?.fired ?? null };
+    projectId = decided.projectId;
+  }
+}
+
+function decidedOf(attempt: Attempt<Decided>): Decided {
+  if ("answer" in attempt) return attempt.answer;
+  throw new TypeError("Expected a decision without limits to need nothing");
+}
+
+function claimantOf(
+  { organisationId, spaceId, userId }: Member,
+  {
+    at,
+    timeZone,
+    happening: { once },
+  }: Pick<Claimant, "at" | "timeZone"> & { readonly happening: Happening },
+): Claimant {
+  const actionId = once === undefined ? {} : { actionId: `${once.of}:${once.id}` };
+  return { organisationId, spaceId, userId, at, timeZone, ...actionId };
+}
+
+function targetQuery({ gain }: Happening, at: number): Parameters<ScoreFeed["targets"]>[1] {
+  const eventId = Object.hasOwn(gain.data, "eventId") ? gain.data.eventId : undefined;
+  return { action: gain.action, eventId: typeof eventId === "string" ? eventId : null, at };
+}

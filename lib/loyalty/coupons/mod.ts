@@ -1,0 +1,29 @@
+/**
+ * Coupons of users, and the pools that their codes come from.
+ *
+ * @module
+ */
+
+export {
+  type CodePools,
+  type CodesAdded,
+  codeCharactersMax,
+  codeFaultsMax,
+  codesAddedMax,
+  codesPerCommitMax,
+  createCodePools,
+  isCode,
+  type PoolAddress,
+  type PoolStats,
+  poolCodesMax,
+  type RedeemedCode,
+} from "./code_pools.ts";
+export {
+  type Coupons,
+  type CouponsOptions,
+  couponRetryMs,
+  couponsFilledMax,
+  createCoupons,
+  type ShownCoupon,
+} from "./coupons.ts";
+export { codesBodyBytesMax, type PoolContext, poolRoutes } from "./pool_routes.ts";
