@@ -1,6 +1,7 @@
 import type { CommandSpec } from "./command.ts";
 import { pullCommand, pushCommand, validateCommand } from "./loyalty/files.ts";
 import { rollbackCommand, versionsCommand } from "./loyalty/history.ts";
+import { dryRunCommand, replayCommand } from "./loyalty/users.ts";
 
 /** Every command, in the order in which the help lists them. */
 export const commands: readonly CommandSpec[] = [
@@ -9,4 +10,6 @@ export const commands: readonly CommandSpec[] = [
   pushCommand,
   versionsCommand,
   rollbackCommand,
+  replayCommand,
+  dryRunCommand,
 ];

@@ -278,6 +278,97 @@ describe("grandstand loyalty pull, push, versions and rollback", () => {
   });
 });
 
+describe("grandstand loyalty replay and dry-run", () => {
+  const game = {
+    metrics: [{ id: "points", title: "Points" }],
+    actions: [{ name: "prediction", clientReportable: true }],
+    rules: [
+      {
+        id: "exact",
+        trigger: { action: "prediction" },
+        when: { eq: [{ var: "data.outcome" }, "exact"] },
+        effects: [{ type: "metric", metricId: "points", metricQuantity: 3 }],
+      },
+    ],
+  };
+  let fan: { readonly userId: string; readonly token: string };
+
+  before(async () => {
+    const path = write("game.json", game);
+    assert.equal((await run(["push", path, "--force"])).code, 0);
+    await polled(shownMetrics, ids => ids.join() === "points");
+    fan = await signedIn();
+    for (const outcome of ["exact", "wrong", "exact"]) await act(fan.token, { outcome });
+  });
+
+  it("find no difference where nothing changed", async () => {
+    const { code, stdout, stderr } = await run(["replay", "--user", fan.userId, "--exit-code"]);
+    assert.deepEqual([code, stdout], [0, ""], stderr);
+    assert.match(stderr, /^3 records replayed against the current configuration: 0 differences\n/);
+  });
+
+  it("show what another configuration would have come to", async () => {
+    const [rule] = game.rules;
+    const effects = [{ type: "metric", metricId: "points", metricQuantity: 5 }];
+    const candidate = write("candidate.json", { ...game, rules: [{ ...rule, effects }] });
+    const asked = ["replay", "--user", fan.userId, "--file", candidate];
+    const { code, stdout } = await run(asked);
+    assert.equal(code, 0);
+    assert.ok(stdout.split("\n").includes("/metrics/points\t6\t10"), stdout);
+    assert.equal((await run([...asked, "--exit-code"])).code, 3);
+    const { data } = JSON.parse((await run([...asked, "--json"])).stdout);
+    assert.deepEqual(
+      data.differences.find(({ pointer }: { pointer: string }) => pointer === "/metrics/points"),
+      { pointer: "/metrics/points", a: 6, b: 10 },
+    );
+    const invalid = await run(["replay", "--user", fan.userId, "--file", write("no.json", { metrics: 5 })]);
+    assert.equal(invalid.code, 8);
+  });
+
+  it("tell what an action would do, and which comparison fails", async () => {
+    const asked = ["dry-run", "--user", fan.userId, "--action", "prediction"];
+    const right = await run([...asked, "--data", "outcome=exact"]);
+    assert.equal(right.code, 0, right.stderr);
+    assert.match(right.stdout, /^effect\t/m);
+    assert.match(right.stdout, /^rule\texact\tyes\t$/m);
+    const wrong = await run([...asked, "--data", "outcome=wrong", "--data", "minute=90"]);
+    assert.match(wrong.stdout, /^rule\texact\tno\t\/rules\/0\/when.*"wrong"$/m);
+    const malformed = await run([...asked, "--data", "outcome"]);
+    assert.deepEqual([malformed.code, malformed.stdout], [2, ""]);
+    assert.match(malformed.stderr, /--data needs name=value/);
+    const after = await run(["replay", "--user", fan.userId, "--exit-code"]);
+    assert.equal(after.code, 0);
+  });
+});
+
+async function signedIn(): Promise<{ readonly userId: string; readonly token: string }> {
+  const { projectId } = demo;
+  const selector = { projectId, strategy: "simplified", provider: "noLogin", data: { username: "Sam" } };
+  const { data } = await posted("/v1/user", selector);
+  const record = data as { readonly userId: string };
+  const exchanged = await posted("/api/auth/token", { type: "sessionRecord", projectId, record });
+  return { userId: record.userId, token: (exchanged.data as { accessToken: string }).accessToken };
+}
+
+async function act(token: string, data: unknown): Promise<void> {
+  await posted("/api/loyalty/action", { action: "prediction", data }, { authorization: `Bearer ${token}` });
+}
+
+async function posted(
+  path: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ readonly data?: unknown }> {
+  const response = await fetch(demo.baseUrl + path, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+  const text = await response.text();
+  assert.ok(response.ok, text);
+  return text === "" ? {} : JSON.parse(text);
+}
+
 /** Asks until the answer is as wanted: configurations are seen within a second. */
 async function polled<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean): Promise<T> {
   const until = Date.now() + 10_000;
