@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { createRandom } from "../../adapters/conformance/random.ts";
+import { AppError } from "../../lib/errors/mod.ts";
+import { type BoardPlace, findBoard } from "../../lib/leaderboards/mod.ts";
+import type { Write } from "../../lib/storage/mod.ts";
+import { type Answer, type Fan, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
+import { describeOnStores } from "../support/stores.ts";
+
+const [project] = seed.projects;
+if (project === undefined) throw new Error("The seed has no project");
+const points = { type: "metric", metricId: "points" };
+const exact = { type: "action", action: "prediction", when: { eq: [{ var: "data.outcome" }, "exact"] } };
+const settings = {
+  leaderboards: [
+    { id: "overall", source: points },
+    { id: "lowest", order: "asc", source: points, shards: 4 },
+    { id: "dense", rankStyle: "dense", source: points },
+    { id: "exacts", rankStyle: "ordinal", source: exact },
+    { id: "monthly", source: points, seasons: { type: "monthly" }, shards: 2 },
+    { id: "plausible", source: points, bounds: { min: 0, max: 8 } },
+    { id: "direct" },
+  ],
+  eventLeaderboards: [{ id: "round_1", source: points }],
+};
+const rebuildSeed = {
+  ...seed,
+  projects: [{ ...project, settings: { ...project.settings, ...settings } }, ...seed.projects.slice(1)],
+};
+const paths = [
+  ...settings.leaderboards
+    .filter(({ id }) => id !== "direct")
+    .map(({ id }) => ({ projectId: ids.project, eventId: null, leaderboardId: id })),
+  { projectId: ids.project, eventId: null, leaderboardId: "monthly", season: "2025-07" },
+  { projectId: ids.project, eventId: ids.event, leaderboardId: "round_1" },
+];
+type Path = (typeof paths)[number] & { readonly season?: string };
+
+const targetOf = ({ eventId, leaderboardId, season }: Path): string => {
+  const event = eventId === null ? "" : `/events/${eventId}`;
+  const query = season === undefined ? "" : `&season=${season}`;
+  return `/projects/${ids.project}${event}/leaderboards/${leaderboardId}?limit=100${query}`;
+};
+
+async function shown(world: TestPlatform): Promise<unknown[]> {
+  await world.platform.idle();
+  const answers: Answer[] = [];
+  for (const path of paths) answers.push(await world.call(targetOf(path)));
+  return answers.map(({ status, json, text }) => {
+    assert.equal(status, 200, text);
+    return json;
+  });
+}
+
+async function damage(world: TestPlatform, place: BoardPlace, userIds: readonly string[]): Promise<void> {
+  const random = createRandom(3);
+  for (const partition of place.shards) {
+    const writes = [...userIds, "stranger"].flatMap((member): Write[] => {
+      const score = random.integer(20) - 10;
+      const wrong = { type: "score", op: "set", key: "board", member, score, tie: 5, asOf: 1e6 } as const;
+      if (random.chance(0.3)) return [{ type: "unscore", key: "board", member }];
+      return random.chance(0.6) ? [wrong] : [];
+    });
+    await world.store.commit(partition, {
+      writes: [...writes, { type: "delete", shape: "board", key: "scores" }],
+    });
+  }
+}
+
+describeOnStores("rebuilding the boards of a platform", open => {
+  it("brings back what the boards showed before they were damaged, and they are fed on", async t => {
+    const world = await openPlatform(open, {
+      seed: rebuildSeed,
+      startAt: Date.parse("2025-07-31T23:40:00Z"),
+    });
+    t.after(() => world.dispose());
+    const random = createRandom(1);
+    const fans: Fan[] = [];
+    for (let fan = 0; fan < 8; fan++) fans.push(await world.fan(`Fan ${fan}`));
+    const play = async (turns: number): Promise<void> => {
+      for (let turn = 0; turn < turns; turn++) {
+        world.clock.advance(40_000);
+        const outcome = random.pick(["exact", "right", "wrong"]);
+        const eventId = random.chance(0.5) ? { eventId: ids.event } : {};
+        const { status } = await random.pick(fans.slice(0, 7)).act("prediction", { outcome, ...eventId });
+        assert.equal(status, 200);
+        await world.platform.idle();
+      }
+    };
+    await play(60);
+    await fans[7]?.profile();
+    const before = await shown(world);
+    for (const board of before) assert.ok((board as { totalCount: number }).totalCount >= 5);
+    const userIds = fans.map(({ userId }) => userId);
+    for (const path of paths) {
+      const when = { now: world.clock.now(), season: path.season };
+      const { place } = await findBoard(world.platform.directory, path, when);
+      await damage(world, place, userIds);
+    }
+    assert.notDeepEqual(await shown(world), before);
+    async function* everybody(): AsyncGenerator<string> {
+      yield* userIds;
+      yield "unknown";
+    }
+    for (const path of paths) await world.platform.rebuildBoard(path, everybody());
+    assert.deepEqual(await shown(world), before);
+    await play(10);
+    const fed = await shown(world);
+    assert.notDeepEqual(fed, before);
+    for (const path of paths) await world.platform.rebuildBoard(path, everybody());
+    assert.deepEqual(await shown(world), fed);
+  });
+
+  it("is not for boards that back ends write to, nor for boards that nobody declares", async t => {
+    const world = await openPlatform(open, { seed: rebuildSeed });
+    t.after(() => world.dispose());
+    async function* nobody(): AsyncGenerator<string> {}
+    const rebuild = (leaderboardId: string, projectId: string = ids.project) =>
+      world.platform.rebuildBoard({ projectId, eventId: null, leaderboardId }, nobody());
+    const fails = async (rebuilding: Promise<unknown>, code: string): Promise<void> => {
+      await assert.rejects(rebuilding, error => error instanceof AppError && error.code === code);
+    };
+    await fails(rebuild("direct"), "conflict");
+    await fails(rebuild("unknown"), "validation_failed");
+    await fails(rebuild("overall", ids.organisation), "not_found");
+  });
+});
