@@ -179,7 +179,7 @@ export interface Platform {
   /** Issues the tokens that apps carry, with which users without a session ask for a new password. */
   readonly clientTokens: ClientTokens;
   readonly keyRing: KeyRing;
-  /** Feeds boards, and removes the scores of seasons that are no longer kept. */
+  /** Feeds boards, sends them to those who listen, and removes the scores of seasons that are no longer kept. */
   readonly leaderboards: Leaderboards;
   readonly location: Location;
   readonly loyalty: Loyalty;
@@ -205,7 +205,7 @@ export interface Platform {
   ): Promise<Rebuilt>;
   /** Resolves when the background work that requests left behind is done, boards included. */
   idle(): Promise<void>;
-  /** Finishes the background work. The store stays open: it belongs to whoever made it. */
+  /** Ends live boards and finishes the background work. The store stays open: it belongs to whoever made it. */
   close(): Promise<void>;
 }
 
@@ -259,7 +259,10 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     audit: parts.audit,
     rebuildBoard: (path, users) => rebuildBoard(parts, path, users),
     idle,
-    close: idle,
+    async close() {
+      parts.leaderboards.live.close();
+      await idle();
+    },
   };
 }
 
@@ -316,6 +319,7 @@ function createParts(
     directory,
     clock,
     logger: options.logger ?? silentLogger,
+    ...(options.http?.timer === undefined ? {} : { timer: options.http.timer }),
   });
   const tokens = createTokens({ ring: keyRing, clock, random });
   const users = createUsers(store);
@@ -426,6 +430,7 @@ function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
     directory,
     clock,
     retention: parts.leaderboards,
+    live: parts.leaderboards.live,
     hiddenUsers: createHiddenUsers({ store, clock }),
     publicProfiles: createPublicProfiles({ store, clock }),
     keyHolder: apiKeyGuard({ apiKeys }),

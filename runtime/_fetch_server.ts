@@ -15,7 +15,7 @@ export function fetchServer(handler: Handler, gate: Gate): FetchServer {
       return new Response(body, init);
     }
     try {
-      return await handler(request, new Client(gate.waitUntil, findAddress));
+      return await handler(request, new Client(gate, findAddress));
     } finally {
       gate.leave();
     }
@@ -25,10 +25,12 @@ export function fetchServer(handler: Handler, gate: Gate): FetchServer {
 class Client implements ClientInfo {
   readonly framed = true;
   readonly waitUntil: (work: Promise<unknown>) => void;
+  readonly stopping: AbortSignal;
   readonly #findAddress: AddressFinder;
 
-  constructor(waitUntil: Client["waitUntil"], findAddress: AddressFinder) {
+  constructor({ waitUntil, stopping }: Gate, findAddress: AddressFinder) {
     this.waitUntil = waitUntil;
+    this.stopping = stopping;
     this.#findAddress = findAddress;
   }
 

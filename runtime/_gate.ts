@@ -46,6 +46,7 @@ export class Gate {
   /** Tells of a failure that no answer can tell of. */
   readonly report: (error: unknown) => void;
   readonly #concurrentMax: number;
+  readonly #stopping = new AbortController();
   #pending = 0;
   #inFlight = 0;
   #draining = false;
@@ -61,6 +62,11 @@ export class Gate {
     if (this.#inFlight >= this.#concurrentMax) return false;
     this.#inFlight++;
     return true;
+  }
+
+  /** Aborted when the server begins to stop. */
+  get stopping(): AbortSignal {
+    return this.#stopping.signal;
   }
 
   /** Whether the server is stopping, so that connections should not be kept. */
@@ -86,6 +92,7 @@ export class Gate {
   /** Begins to drain: resolves with true once nothing is in flight or pending, or with false after `msMax`. */
   drain(msMax: number): Promise<boolean> {
     this.#draining = true;
+    this.#stopping.abort();
     if (this.#isIdle()) return Promise.resolve(true);
     return new Promise(resolve => {
       const timer = setTimeout(() => resolve(false), msMax);

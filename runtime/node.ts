@@ -88,12 +88,12 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
 }
 
 function listener(handler: Handler, gate: Gate): NodeListener {
-  const { waitUntil } = gate;
+  const { waitUntil, stopping } = gate;
   function clientOf({ url: target = "/", socket: { remoteAddress } }: IncomingMessage): ClientInfo {
     const framed = true;
     const createResponse = nodeResponse;
-    if (remoteAddress === undefined) return { target, waitUntil, framed, createResponse };
-    return { address: peerAddress(remoteAddress), target, waitUntil, framed, createResponse };
+    if (remoteAddress === undefined) return { target, waitUntil, stopping, framed, createResponse };
+    return { address: peerAddress(remoteAddress), target, waitUntil, stopping, framed, createResponse };
   }
   function send(response: Response, incoming: IncomingMessage, outgoing: ServerResponse): void {
     if (!incoming.complete) linger(incoming, outgoing);

@@ -62,10 +62,12 @@ function successes({ route, limit, family }: Endpoint, book: SchemaBook): Json {
           RateLimit: { $ref: "#/components/headers/RateLimit" },
         }),
   };
-  const entries = Object.entries(route.responses).map(([status, { description, schema }]) => {
+  const entries = Object.entries(route.responses).map(([status, { description, schema, isStreamable }]) => {
     if (schema === undefined) return [status, { description, headers }];
     const converted = book.convert(schema, componentName(route.operation, `answer${status}`), "output");
-    return [status, { description, headers, content: { [family.successMediaType]: { schema: converted } } }];
+    const events = isStreamable === true ? { "text/event-stream": { schema: { type: "string" } } } : {};
+    const content = { [family.successMediaType]: { schema: converted }, ...events };
+    return [status, { description, headers, content }];
   });
   return Object.fromEntries(entries);
 }

@@ -17,6 +17,8 @@ export interface ClientInfo {
   readonly target?: string;
   /** Lets work go on after the answer; without it the work is simply not awaited. */
   readonly waitUntil?: (work: Promise<unknown>) => void;
+  /** Aborted when the server begins to stop: an answer that streams without an end ends then. */
+  readonly stopping?: AbortSignal;
   /**
    * Whether the runtime guarantees that a body is never longer than its `Content-Length`, as every HTTP server does. Such
    * a body is read in one piece; otherwise it is counted chunk by chunk. @default false
@@ -88,6 +90,8 @@ export interface ResponseSpec {
   readonly description: string;
   /** Schema of the JSON body; omitted where there is none. */
   readonly schema?: GenericSchema;
+  /** Whether the answer is an event stream instead where `Accept` asks for one. @default false */
+  readonly isStreamable?: boolean;
 }
 
 /** A checked request, as handlers see it. */

@@ -13,14 +13,17 @@ import { readAround } from "./around.ts";
 import { entriesJson, entryJson, type ShownProfile } from "./entry_json.ts";
 import { type Board, findBoard } from "./find_board.ts";
 import type { HiddenUsers } from "./hidden_users.ts";
+import type { LiveBoards } from "./live.ts";
+import type { LiveView } from "./live_watcher.ts";
 import { type Ranking, readPlace, readRanking } from "./ranking.ts";
-import type { BoardParams, ListQuery } from "./schema.ts";
+import { type BoardParams, type ListQuery, limitMax } from "./schema.ts";
 
 /** What reading boards works with. */
 export interface ReadContext {
   readonly store: Store;
   readonly directory: Directory;
   readonly clock: Clock;
+  readonly live: LiveBoards;
   readonly hiddenUsers: Pick<HiddenUsers, "of">;
   /** What boards show of users, one profile per user id, in order. */
   readonly publicProfiles: (
@@ -64,6 +67,32 @@ async function admitted({ keyHolder }: ReadContext, board: Board, request: Reque
  * @throws {AppError} `not_found` where the list is to be around a user who has no entry.
  */
 export async function listText(context: ReadContext, board: Board, query: ListQuery): Promise<string> {
+  const { users, profiles, totalCount } = await readShown(context, board, query);
+  return listJson(board, entriesJson(users, profiles), totalCount);
+}
+
+/**
+ * What a board shows now, for any number of its leading users. It is read once, for the longest list that there is.
+ */
+export async function listView(context: ReadContext, board: Board): Promise<LiveView> {
+  const { users, profiles, totalCount } = await readShown(context, board, { limit: limitMax, include: [] });
+  return {
+    render(limit) {
+      const entries = entriesJson(users.slice(0, limit), profiles);
+      return { shown: board.meta + entries, data: listJson(board, entries, totalCount) };
+    },
+  };
+}
+
+function listJson({ meta }: Board, entries: string, totalCount: number): string {
+  return `{"data":[${entries}],"totalCount":${totalCount},"meta":{${meta}}}`;
+}
+
+async function readShown(
+  context: ReadContext,
+  board: Board,
+  query: Omit<ListQuery, "season">,
+): Promise<Ranking & { readonly profiles: readonly ShownProfile[] }> {
   const known = context.hiddenUsers.of(board.project.id);
   const hidden = known instanceof Promise ? await known : known;
   const { users, totalCount } = await readList(context, board, { ...query, hidden });
@@ -71,8 +100,7 @@ export async function listText(context: ReadContext, board: Board, query: ListQu
     board.project.id,
     users.map(({ userId }) => userId),
   );
-  const shown = profiles instanceof Promise ? await profiles : profiles;
-  return `{"data":[${entriesJson(users, shown)}],"totalCount":${totalCount},"meta":{${board.meta}}}`;
+  return { users, totalCount, profiles: profiles instanceof Promise ? await profiles : profiles };
 }
 
 async function readList(

@@ -6,13 +6,14 @@
 
 import type { Clock } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
-import type { Logger } from "../http/mod.ts";
+import type { Logger, Timer } from "../http/mod.ts";
 import type { ScoreFeed } from "../ports/score_feed.ts";
 import type { ReadEarnings } from "../ports/user_earnings.ts";
 import type { Store } from "../storage/mod.ts";
 import { fedPlaces } from "./fed_places.ts";
 import { createFeeder } from "./feeder.ts";
 import { type BoardPath, findBoard } from "./find_board.ts";
+import { createLive, type LiveBoards } from "./live.ts";
 import { type Rebuilt, rebuildBoard } from "./rebuild.ts";
 import { createUserRemoval, type RemoveUserFromBoards } from "./remove_user.ts";
 import { replayScores } from "./replayed_score.ts";
@@ -32,6 +33,8 @@ export interface Leaderboards extends Retention {
   rebuild(path: BoardPath & { readonly season?: string }, from: RebuildFrom): Promise<Rebuilt>;
   /** Takes a user off the boards of a project. */
   readonly removeUser: RemoveUserFromBoards;
+  /** Sends boards to those who listen. */
+  readonly live: LiveBoards;
   /** Resolves when no score waits for its board any more. */
   idle(): Promise<void>;
 }
@@ -49,11 +52,13 @@ export interface LeaderboardsOptions {
   readonly directory: Directory;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** @default systemTimer */
+  readonly timer?: Timer;
 }
 
 /** Creates the leaderboards of all projects. */
 export function createLeaderboards(options: LeaderboardsOptions): Leaderboards {
-  const { store, directory, clock, logger } = options;
+  const { store, directory, clock, logger, timer } = options;
   const retention = createRetention({ store, directory, clock });
   const feeder = createFeeder({
     store,
@@ -80,6 +85,11 @@ export function createLeaderboards(options: LeaderboardsOptions): Leaderboards {
       });
     },
     removeUser: createUserRemoval({ store, directory, clock }),
+    live: createLive({
+      clock,
+      ...(timer === undefined ? {} : { timer }),
+      onFailed: error => logger.log("warn", "live_board_failed", { error: String(error) }),
+    }),
     idle: feeder.idle,
   };
 }

@@ -57,6 +57,19 @@ export {
   hiddenUsersProjectsMax,
 } from "./hidden_users.ts";
 export { createLeaderboards, type Leaderboards, type LeaderboardsOptions } from "./leaderboards.ts";
+export {
+  createLive,
+  type LiveBoards,
+  type LiveOptions,
+  type LiveRequest,
+  liveHeartbeatMs,
+  liveListenersMax,
+  liveRetryMs,
+  liveReturnMsMin,
+  liveReturnSpreadMs,
+} from "./live.ts";
+export { eventStreamType } from "./live_reply.ts";
+export { type Group, type LiveBoard, type LiveView, liveIntervalMs } from "./live_watcher.ts";
 export { type BoardPlace, placeOf } from "./place.ts";
 export { type Place, type Ranking, type RankingQuery, readPlace, readRanking } from "./ranking.ts";
 export type { RankedUser } from "./ranks.ts";

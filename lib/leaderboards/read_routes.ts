@@ -8,6 +8,7 @@ import * as v from "valibot";
 import { type AnyRoute, chain, open, type Reply, route } from "../http/mod.ts";
 import { entryText, listText, type ReadContext, readableBoard } from "./board_answers.ts";
 import type { Board } from "./find_board.ts";
+import { eventStreamType, liveReply, wantsEvents } from "./live_reply.ts";
 import {
   type BoardParams,
   type EntryParams,
@@ -24,6 +25,8 @@ import {
 const jsonHeaders = { "content-type": "application/json" };
 const shared = { ...jsonHeaders, "cache-control": "public, max-age=1" };
 const unshared = { ...jsonHeaders, "cache-control": "no-store" };
+// The same address answers event streams as well, which a cache must not mix up with lists.
+const sharedList = { ...shared, vary: "accept" };
 const ListSchema = v.object({
   data: v.array(EntrySchema),
   totalCount: v.pipe(v.number(), v.integer()),
@@ -46,11 +49,12 @@ export function readRoutes(context: ReadContext, { path, of, board, entry }: Rou
       operation: `list${of}Leaderboard`,
       summary:
         `List the leading users of a leaderboard of the ${scope} and the included users, or the users around one. ` +
-        "A hidden leaderboard is shown to an API key of its organisation alone",
+        "A hidden leaderboard is shown to an API key of its organisation alone. " +
+        `With \`Accept: ${eventStreamType}\` the leading users are sent as events whenever they change`,
       params: board,
       query: ListQuerySchema,
-      responses: { 200: { description: "The entries in order", schema: ListSchema } },
-      handle: ({ request, params, query }) => list(context, { request, params, query }),
+      responses: { 200: { description: "The entries in order", schema: ListSchema, isStreamable: true } },
+      handle: call => (wantsEvents(call.request) ? liveReply(context, call) : list(context, call)),
     }),
     route({
       ...common,
@@ -78,7 +82,7 @@ function list(
   return chain(readableBoard(context, params, { request, season: query.season }), async board => ({
     status: 200,
     text: await listText(context, board, query),
-    headers: headersOf(board),
+    headers: board.declaration.visibility === "public" ? sharedList : unshared,
   }));
 }
 

@@ -1,0 +1,370 @@
+import assert from "node:assert/strict";
+import { beforeEach, describe, it } from "node:test";
+import { AppError } from "../../../lib/errors/mod.ts";
+import {
+  createLive,
+  type LiveBoard,
+  type LiveBoards,
+  type LiveRequest,
+  liveHeartbeatMs,
+  liveIntervalMs,
+  liveListenersMax,
+  liveRetryMs,
+  liveReturnMsMin,
+  liveReturnSpreadMs,
+} from "../../../lib/leaderboards/mod.ts";
+import { EventReader } from "../../support/event_stream.ts";
+import { createManualTimer, type ManualTimer, settle } from "../../support/timer.ts";
+
+/** A board of names, the first of whom lead. */
+class FakeBoard implements LiveBoard {
+  reads = 0;
+  names: readonly string[] = ["ann", "bob", "cid"];
+  total = 3;
+  fault: Error | null = null;
+  /** Holds reads back. */
+  gate: Promise<void> = Promise.resolve();
+  readonly key: string;
+
+  constructor(key = "board") {
+    this.key = key;
+  }
+
+  async read() {
+    this.reads += 1;
+    await this.gate;
+    if (this.fault !== null) throw this.fault;
+    const { names, total } = this;
+    return {
+      render(limit: number) {
+        const shown = names.slice(0, limit).join();
+        return { shown, data: `${shown} of ${total}` };
+      },
+    };
+  }
+}
+
+const fails = (code: string) => (error: unknown) => error instanceof AppError && error.code === code;
+
+describe("live boards", () => {
+  let time: ManualTimer;
+  let live: LiveBoards;
+  let board: FakeBoard;
+  let now: number;
+  let failures: unknown[];
+  beforeEach(() => {
+    time = createManualTimer();
+    board = new FakeBoard();
+    now = 5_000;
+    failures = [];
+    live = createLive({ clock: () => now, timer: time.timer, onFailed: error => failures.push(error) });
+  });
+
+  const request = (options: Partial<LiveRequest> = {}): LiveRequest => ({
+    name: "board",
+    limit: 2,
+    locate: () => board,
+    ...options,
+  });
+  const listen = async (options: Partial<LiveRequest> = {}): Promise<EventReader> =>
+    new EventReader(await live.open(request(options)));
+  const data = async (reader: EventReader): Promise<string | undefined> => (await reader.next())?.data;
+  /** What has arrived by now, without waiting for more. */
+  async function arrived(reader: EventReader): Promise<string | null> {
+    const next = reader.next().then(event => event?.data ?? "end");
+    return await Promise.race([next, settle().then(() => null)]);
+  }
+
+  it("begin with what the board shows now", async () => {
+    const reader = await listen();
+    const first = await reader.next();
+    assert.deepEqual(
+      { ...first, retry: "" },
+      {
+        retry: "",
+        event: "leaderboard",
+        id: "5000",
+        data: "ann,bob of 3",
+      },
+    );
+    assert.equal(board.reads, 1);
+  });
+
+  it("send what changed among the users shown, at most once a second, and nothing else", async () => {
+    const reader = await listen();
+    await reader.next();
+    board.names = ["bob", "ann", "cid"];
+    now = 6_000;
+    await time.advance(liveIntervalMs);
+    assert.deepEqual(await reader.next(), { event: "leaderboard", id: "6000", data: "bob,ann of 3" });
+    board.names = ["bob", "ann", "dan"];
+    board.total = 4;
+    await time.advance(liveIntervalMs);
+    board.names = ["dan"];
+    await time.advance(liveIntervalMs - 1);
+    const next = arrived(reader);
+    assert.equal(await next, null);
+    assert.equal(board.reads, 3);
+    await time.advance(1);
+    assert.equal(board.reads, 4);
+  });
+
+  it("read a board once for all who listen, whatever number of users they see", async () => {
+    const readers = await Promise.all([1, 2, 3].map(limit => listen({ limit })));
+    assert.deepEqual(await Promise.all(readers.map(data)), ["ann of 3", "ann,bob of 3", "ann,bob,cid of 3"]);
+    const late = await listen({ limit: 3, name: "another name of it" });
+    assert.equal(await data(late), "ann,bob,cid of 3");
+    assert.equal(board.reads, 1);
+    board.names = ["ann", "bob", "eve"];
+    await time.advance(liveIntervalMs);
+    assert.equal(board.reads, 2);
+    const [one, two, three] = readers as [EventReader, EventReader, EventReader];
+    assert.equal(await data(three), "ann,bob,eve of 3");
+    assert.equal(await data(late), "ann,bob,eve of 3");
+    assert.deepEqual(await Promise.all([arrived(one), arrived(two)]), [null, null]);
+  });
+
+  it("read nothing when nobody listens any more, also where many come and go", async () => {
+    for (let visit = 0; visit < 20; visit++) await (await listen()).leave();
+    assert.equal(board.reads, 1);
+    await time.advance(10 * liveIntervalMs);
+    assert.equal(board.reads, 1);
+    assert.equal(live.size, 0);
+    assert.deepEqual(time.waiting, []);
+    await listen();
+    assert.equal(board.reads, 2);
+  });
+
+  it("keep one message and the newest for whoever does not keep up", async () => {
+    const slow = await listen();
+    const fast = await listen();
+    await data(fast);
+    for (let round = 1; round <= 50; round++) {
+      board.names = [`user ${round}`];
+      await time.advance(liveIntervalMs);
+      assert.equal(await data(fast), `user ${round} of 3`);
+    }
+    assert.deepEqual([await data(slow), await data(slow)], ["ann,bob of 3", "user 50 of 3"]);
+    assert.equal(await arrived(slow), null);
+  });
+
+  it("send no message that is taken back before it is taken", async () => {
+    const slow = await listen();
+    board.names = ["eve"];
+    await time.advance(liveIntervalMs);
+    board.names = ["ann", "bob"];
+    await time.advance(liveIntervalMs);
+    assert.equal(await data(slow), "ann,bob of 3");
+    assert.equal(await arrived(slow), null);
+  });
+
+  it("give a sign of life every 15 seconds, also to those who came later", async () => {
+    const early = await listen();
+    await early.next();
+    await time.advance(liveHeartbeatMs / 2);
+    const late = await listen();
+    await late.next();
+    await time.advance(liveHeartbeatMs / 2);
+    assert.deepEqual([await early.block(), await late.block()], [":", ":"]);
+    await time.advance(liveHeartbeatMs);
+    assert.equal(await early.block(), ":");
+    assert.equal(liveHeartbeatMs, 15_000);
+  });
+
+  it("do not heap up signs of life for whoever takes nothing", async () => {
+    const reader = await listen();
+    await time.advance(10 * liveHeartbeatMs);
+    await reader.next();
+    assert.equal(await arrived(reader), null);
+    assert.equal(reader.comments, 0);
+  });
+
+  it("spread the times after which clients come back", async () => {
+    const times = new Set<number>();
+    for (let client = 0; client < 100; client++) {
+      const retry = Number((await (await listen()).next())?.retry);
+      assert.ok(retry >= liveReturnMsMin && retry < liveReturnMsMin + liveReturnSpreadMs, `${retry}`);
+      times.add(retry);
+    }
+    assert.ok(times.size > 90);
+  });
+
+  it("take no more than so many listeners, and others again when one has gone", async () => {
+    const readers: EventReader[] = [];
+    for (let count = 0; count < liveListenersMax; count++) readers.push(await listen());
+    assert.equal(live.size, liveListenersMax);
+    await assert.rejects(listen(), error => {
+      assert.ok(fails("busy")(error));
+      assert.equal((error as AppError).retryAfterMs, liveRetryMs);
+      return true;
+    });
+    await readers[0]?.leave();
+    await listen();
+    assert.equal(live.size, liveListenersMax);
+  });
+
+  it("count those who are about to listen", async () => {
+    const opened = await Promise.allSettled(Array.from({ length: liveListenersMax + 5 }, () => listen()));
+    assert.equal(opened.filter(({ status }) => status === "rejected").length, 5);
+    assert.equal(live.size, liveListenersMax);
+    assert.equal(board.reads, 1);
+  });
+
+  it("refuse as the first read does, all who wait for it, and begin anew with the next", async () => {
+    board.fault = new AppError("storage_unavailable", "Cannot reach the store");
+    const opened = await Promise.allSettled([listen(), listen(), listen()]);
+    assert.ok(opened.every(one => one.status === "rejected" && fails("storage_unavailable")(one.reason)));
+    assert.deepEqual([board.reads, live.size], [1, 0]);
+    await assert.rejects(
+      listen({
+        locate: () => {
+          throw new AppError("not_found", "Cannot find it");
+        },
+      }),
+      fails("not_found"),
+    );
+    board.fault = null;
+    assert.equal(await data(await listen()), "ann,bob of 3");
+    assert.equal(live.size, 1);
+  });
+
+  it("outlive reads that fail later, and tell of them", async () => {
+    const reader = await listen();
+    await reader.next();
+    board.fault = new AppError("storage_unavailable", "Cannot reach the store");
+    await time.advance(3 * liveIntervalMs);
+    assert.deepEqual([failures.length, board.reads], [3, 4]);
+    board.fault = null;
+    board.names = ["eve"];
+    await time.advance(liveIntervalMs);
+    assert.equal(await data(reader), "eve of 3");
+  });
+
+  it("wait for a slow read before the next", async () => {
+    const reader = await listen();
+    await reader.next();
+    let open = (): void => {};
+    board.gate = new Promise(resolve => {
+      open = resolve;
+    });
+    await time.advance(5 * liveIntervalMs);
+    assert.equal(board.reads, 2);
+    board.names = ["eve"];
+    open();
+    assert.equal(await data(reader), "eve of 3");
+    await time.advance(liveIntervalMs);
+    assert.equal(board.reads, 3);
+  });
+
+  it("follow a name to the board that it stands for", async () => {
+    const [first, second] = [new FakeBoard("first"), new FakeBoard("second")];
+    second.names = ["sue"];
+    let current = first;
+    const alias = await listen({ name: "current", locate: () => current });
+    const fixed = await listen({ name: "first", locate: () => first });
+    await Promise.all([alias.next(), fixed.next()]);
+    current = second;
+    await time.advance(liveIntervalMs);
+    assert.equal(await data(alias), "sue of 3");
+    first.names = ["eve"];
+    second.names = ["tom"];
+    await time.advance(liveIntervalMs);
+    assert.deepEqual([await data(alias), await data(fixed)], ["tom of 3", "eve of 3"]);
+    await fixed.leave();
+    await time.advance(liveIntervalMs);
+    const { reads } = first;
+    await time.advance(3 * liveIntervalMs);
+    assert.equal(first.reads, reads);
+    assert.equal(live.size, 1);
+  });
+
+  it("join those who moved to a board with those who were there", async () => {
+    const [first, second] = [new FakeBoard("first"), new FakeBoard("second")];
+    second.names = ["sue"];
+    let current = first;
+    const locate = () => current;
+    const moving = await listen({ name: "current", locate });
+    await moving.next();
+    current = second;
+    const there = await listen({ name: "current", locate });
+    assert.equal(await data(there), "sue of 3");
+    await time.advance(liveIntervalMs);
+    assert.equal(await data(moving), "sue of 3");
+    second.names = ["tom"];
+    await time.advance(liveIntervalMs);
+    assert.deepEqual([await data(moving), await data(there)], ["tom of 3", "tom of 3"]);
+    assert.equal(await arrived(there), null);
+  });
+
+  it("end for those whose name stands for nothing any more", async () => {
+    let gone = false;
+    const locate = (): LiveBoard => {
+      if (gone) throw new AppError("not_found", "Cannot find it");
+      return board;
+    };
+    const [lost, kept] = [await listen({ name: "lost", locate }), await listen()];
+    await Promise.all([lost.next(), kept.next()]);
+    gone = true;
+    await time.advance(liveIntervalMs);
+    assert.equal(await lost.next(), null);
+    assert.deepEqual([live.size, await arrived(kept)], [1, null]);
+  });
+
+  it("stay with the board while it cannot be told what the name stands for", async () => {
+    let fault = false;
+    const locate = (): LiveBoard => {
+      if (fault) throw new AppError("storage_unavailable", "Cannot reach the store");
+      return board;
+    };
+    const reader = await listen({ locate });
+    await reader.next();
+    fault = true;
+    board.names = ["eve"];
+    await time.advance(liveIntervalMs);
+    assert.deepEqual([await data(reader), failures.length], ["eve of 3", 1]);
+  });
+
+  it("end for those who moved to a board that cannot be read", async () => {
+    const broken = new FakeBoard("broken");
+    broken.fault = new AppError("storage_unavailable", "Cannot reach the store");
+    let current: LiveBoard = board;
+    const reader = await listen({ name: "current", locate: () => current });
+    await reader.next();
+    current = broken;
+    await time.advance(liveIntervalMs);
+    assert.equal(await reader.next(), null);
+    assert.equal(live.size, 0);
+  });
+
+  it("end when the server stops that the listener came through", async () => {
+    const [stopping, other] = [new AbortController(), new AbortController()];
+    const through = await listen({ stopping: stopping.signal });
+    const beside = await listen({ stopping: other.signal });
+    await Promise.all([through.next(), beside.next()]);
+    stopping.abort();
+    assert.equal(await through.next(), null);
+    assert.equal(live.size, 1);
+    await assert.rejects(listen({ stopping: stopping.signal }), fails("busy"));
+    assert.equal(await arrived(beside), null);
+  });
+
+  it("end when they are closed, leave no timer behind, and refuse whoever comes then", async () => {
+    const reader = await listen();
+    let open = (): void => {};
+    const slow = new FakeBoard("slow");
+    slow.gate = new Promise(resolve => {
+      open = resolve;
+    });
+    const late = listen({ name: "slow", locate: () => slow });
+    await settle();
+    live.close();
+    assert.equal(await data(reader), "ann,bob of 3");
+    assert.equal(await reader.next(), null);
+    await assert.rejects(listen(), fails("busy"));
+    open();
+    await assert.rejects(late, fails("busy"));
+    await settle();
+    assert.deepEqual([time.waiting, live.size], [[], 0]);
+    live.close();
+  });
+});
