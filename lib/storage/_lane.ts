@@ -76,7 +76,8 @@ export class Lane {
     const { reads } = ticket.rule;
     const recalled = this.#recall([ticket], reads);
     const state = recalled ?? (await this.#read(reads));
-    const decided = decide(ticket, state, recalled !== null);
+    if (ticket.rule.ready !== undefined) await whenReady([ticket]);
+    const decided = ticket.done ? null : decide(ticket, state, recalled !== null);
     if (decided === null) return;
     const checks = decided.unchecked === true ? [] : checksOf(reads, state);
     const commit = await store.commit(partition, { checks, writes: plainWrites(decided.writes) });
@@ -126,8 +127,11 @@ export class Lane {
     const { store, partition } = this.#options;
     const recalled = this.#recall(round, plan.queries);
     const results = recalled ?? (await this.#read(plan.queries));
+    if (round.some(({ rule }) => rule.ready !== undefined)) await whenReady(round);
     const fold = new Fold(store.traits, plan.guards(results), recalled !== null);
-    for (const ticket of round) if (!fold.offer(ticket, plan.stateOf(ticket, results))) break;
+    for (const ticket of round) {
+      if (!ticket.done && !fold.offer(ticket, plan.stateOf(ticket, results))) break;
+    }
     if (fold.members.length === 0) return;
     let commit: Commit;
     try {
@@ -143,6 +147,17 @@ export class Lane {
     if (commit.ok) fold.accept(partition, commit);
     else if (commit.because === "check") lostCheck(fold.members, commit.key);
     else refusedGuard(fold.members, commit.key);
+  }
+}
+
+/** Waits for what the decisions depend on, and ends the wait of those for which it failed. */
+async function whenReady(round: readonly Ticket[]): Promise<void> {
+  for (const ticket of round) {
+    try {
+      await ticket.rule.ready;
+    } catch (error) {
+      ticket.throw(error);
+    }
   }
 }
 

@@ -31,6 +31,8 @@ export class Ticket {
 
   constructor(rule: AnyRule, resolve: (answer: unknown) => void, reject: (error: unknown) => void) {
     this.rule = rule;
+    // It may fail while the decision still waits for its turn; whoever awaits it then is told.
+    rule.ready?.catch(() => {});
     this.#resolve = resolve;
     this.#reject = reject;
   }

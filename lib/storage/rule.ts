@@ -46,4 +46,9 @@ export interface Rule<Q extends readonly Read[], A> {
    * @default false
    */
   readonly idempotent?: boolean;
+  /**
+   * What must have happened elsewhere before the decision may take effect. It goes on beside the read, and where it
+   * rejects, `decide` rejects with the same and nothing is written. @default nothing
+   */
+  readonly ready?: Promise<unknown>;
 }
