@@ -53,6 +53,11 @@ export function createClient(source: string | RedisClient): RedisClient {
   return new Redis(parse(url).href, settings);
 }
 
+/** Whether the client speaks to a Cluster. */
+export function isCluster(client: RedisClient): client is Cluster {
+  return client instanceof Cluster;
+}
+
 function copyOf(client: RedisClient): RedisClient {
   if (client instanceof Redis) return client.duplicate({ ...settings, replyMapping: "legacy" });
   const redisOptions = { ...client.options.redisOptions, ...settings, replyMapping: "legacy" as const };

@@ -24,12 +24,17 @@ class Names {
 
   key(): string {
     this.#keys += 1;
-    return `KEYS[${this.#keys}]`;
+    return `keys[k + ${this.#keys}]`;
   }
 
   arg(): string {
     this.#args += 1;
-    return `ARGV[${this.#args}]`;
+    return `args[a + ${this.#args}]`;
+  }
+
+  /** How many of both one batch has. */
+  get width(): { readonly keys: number; readonly args: number } {
+    return { keys: this.#keys, args: this.#args };
   }
 }
 
@@ -41,16 +46,20 @@ interface Part {
 }
 
 /**
- * Writes the script of a shape.
+ * Writes the script of a shape, which applies any number of batches, one after the other.
  *
- * KEYS: one per check, one per write, two where it deletes a board. ARGV: [1] now, Unix ms; per `c` the version; per write
- * its values. Returns: the results of adds and appends as strings, 0 where there are none, or a refusal as `commit.lua`.
+ * KEYS: per batch one for each check and write, two where it deletes a board. ARGV: [1] the number of batches; per batch now
+ * (Unix ms), per `c` the version, per write its values. Returns: per batch the results of adds and appends as strings, 0
+ * where there are none, or a refusal as `commit.lua` has it.
  */
 export function writeCommitScript(shape: CommitShape): string {
   const [checks = "", writes = ""] = shape.split("|");
   const names = new Names();
   const now = names.arg();
-  const lines = ["local call, sub, format = redis.call, string.sub, string.format"];
+  const lines = [
+    "local call, sub, format, keys, args = redis.call, string.sub, string.format, KEYS, ARGV",
+    "local function apply(k, a)",
+  ];
   for (const [index, sign] of [...checks].entries())
     lines.push(check(sign, names, { now, number: index + 1 }));
   const parts = [...writes].map((sign, index) => write(sign, names, index + 1));
@@ -58,6 +67,13 @@ export function writeCommitScript(shape: CommitShape): string {
   for (const { effect } of parts) lines.push(effect);
   const results = parts.flatMap(({ result }) => (result === undefined ? [] : [result]));
   lines.push(results.length === 0 ? "return 0" : `return { ${results.join(", ")} }`);
+  const { keys, args } = names.width;
+  lines.push(
+    "end",
+    "local answers = {}",
+    `for n = 0, args[1] - 1 do answers[n + 1] = apply(${keys} * n, ${args} * n + 1) end`,
+  );
+  lines.push("return answers");
   return lines.join("\n");
 }
 

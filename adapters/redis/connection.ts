@@ -1,6 +1,6 @@
 import { AppError } from "../../lib/errors/mod.ts";
 import { answerMsMax, pendingCallsMax, retryAfterMs } from "./bounds.ts";
-import type { RedisClient } from "./client.ts";
+import { isCluster, type RedisClient } from "./client.ts";
 import { CommandFailure } from "./failure.ts";
 import { TrackedCommand } from "./tracked_command.ts";
 
@@ -31,6 +31,11 @@ export class RedisConnection implements AsyncDisposable {
     client.on("error", (error: Error) => {
       this.#lastError = error;
     });
+  }
+
+  /** Whether the keys of a call must share a slot. */
+  get isCluster(): boolean {
+    return isCluster(this.#client);
   }
 
   /** Runs a command that changes nothing; one whose connection was lost is sent once more. */

@@ -6,7 +6,7 @@ import { retryAfterMs } from "./bounds.ts";
  * also stop a script, but only at its first write: once a script has written, Redis lets it finish.
  */
 const refusal =
-  /(?:^|[\s:-])(?:NOSCRIPT|MOVED|ASK|TRYAGAIN|CLUSTERDOWN|LOADING|MASTERDOWN|READONLY|OOM|MISCONF|NOREPLICAS|BUSY|NOAUTH|NOPERM|WRONGPASS)\b|Script killed by user/;
+  /(?:^|[\s:-])(?:NOSCRIPT|MOVED|ASK|TRYAGAIN|CROSSSLOT|CLUSTERDOWN|LOADING|MASTERDOWN|READONLY|OOM|MISCONF|NOREPLICAS|BUSY|NOAUTH|NOPERM|WRONGPASS)\b|Script killed by user/;
 
 /** Whether the error proves that the server did not execute the command. */
 export function isRefusal(error: Error): boolean {

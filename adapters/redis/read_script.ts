@@ -41,22 +41,29 @@ export function readArguments(root: string, queries: readonly Read[]): [string[]
 }
 
 /**
- * Writes the script of a shape.
+ * Writes the script of a shape, which answers any number of reads.
  *
- * KEYS: one per query. ARGV: the fields. Returns: per query what `read.lua` answers.
+ * KEYS: per read one for each query. ARGV: [1] the number of reads; per read the fields. Returns: per read and query what
+ * `read.lua` answers.
  */
 export function writeReadScript(shape: ReadShape): string {
-  const records = [...shape].flatMap((sign, index) => (sign === "r" ? [`KEYS[${index + 1}]`] : []));
+  const records = [...shape].flatMap((sign, index) => (sign === "r" ? [`keys[k + ${index + 1}]`] : []));
   let [record, field] = [0, 0];
   const answers = [...shape].map((sign, index) => {
-    const key = `KEYS[${index + 1}]`;
+    const key = `keys[k + ${index + 1}]`;
     if (sign === "r") return `records[${++record}]`;
     if (sign === "t") return `call('HGETALL', ${key})`;
-    const fields = Array.from({ length: Number(sign) }, () => `ARGV[${++field}]`);
+    const fields = Array.from({ length: Number(sign) }, () => `args[a + ${++field}]`);
     return `call('HMGET', ${key}, ${fields.join(", ")})`;
   });
-  const lines = ["local call = redis.call"];
-  if (records.length > 0) lines.push(`local records = call('MGET', ${records.join(", ")})`);
-  lines.push(`return { ${answers.join(", ")} }`);
-  return lines.join("\n");
+  const read = records.length === 0 ? [] : [`local records = call('MGET', ${records.join(", ")})`];
+  return [
+    "local call, keys, args, answers = redis.call, KEYS, ARGV, {}",
+    "for n = 0, args[1] - 1 do",
+    `local k, a = ${shape.length} * n, ${field} * n + 1`,
+    ...read,
+    `answers[n + 1] = { ${answers.join(", ")} }`,
+    "end",
+    "return answers",
+  ].join("\n");
 }

@@ -1,6 +1,7 @@
 import type { Batch, Commit, Read, Results, Store, Traits } from "../../lib/storage/contract.ts";
 import { valueBytesMax, writesMax } from "../../lib/storage/limits.ts";
 import { validateBatch, validateReads } from "../../lib/storage/validate.ts";
+import { CallGroups } from "./call_groups.ts";
 import { createClient } from "./client.ts";
 import { CommitPlan, decodeCommit } from "./commit_plan.ts";
 import { writeCommitScript } from "./commit_script.ts";
@@ -42,6 +43,7 @@ class RedisStore implements Store {
   readonly #standings: StandingReader;
   readonly #readScripts: ScriptCache;
   readonly #commitScripts: ScriptCache;
+  readonly #groups: CallGroups;
 
   constructor({ server, prefix, clock = Date.now }: RedisAdapterOptions, shapes: number) {
     this.#readScripts = new ScriptCache(writeReadScript, shapes);
@@ -49,6 +51,7 @@ class RedisStore implements Store {
     this.#keys = new KeySpace(prefix);
     this.#connection = new RedisConnection(createClient(server));
     this.#standings = new StandingReader(this.#connection);
+    this.#groups = new CallGroups(this.#connection);
     this.#clock = clock;
   }
 
@@ -90,7 +93,7 @@ class RedisStore implements Store {
   #run(batch: Batch, context: CommitContext): Promise<unknown> {
     const shape = commitShape(batch, context.now);
     const script = shape === undefined ? undefined : this.#commitScripts.of(shape);
-    if (script !== undefined) return this.#connection.run(script, ...commitArguments(batch, context));
+    if (script !== undefined) return this.#groups.run(script, ...commitArguments(batch, context));
     const plan = new CommitPlan(batch, context);
     return this.#connection.run(commitScript, plan.keys, plan.args);
   }
@@ -101,7 +104,7 @@ class RedisStore implements Store {
     if (first === undefined) return [];
     if (queries.every(query => query.type === "record")) {
       const keys = queries.map(({ key }) => keyOf(root, "r", key));
-      return (await this.#connection.ask("mget", keys)) as readonly unknown[];
+      return (await this.#groups.strings(keys)) as readonly unknown[];
     }
     if (queries.length === 1) {
       const reply = this.#askOne(root, first);
@@ -110,10 +113,7 @@ class RedisStore implements Store {
     const shape = readShape(queries);
     const script = shape === undefined ? undefined : this.#readScripts.of(shape);
     if (script !== undefined) {
-      return (await this.#connection.askScript(
-        script,
-        ...readArguments(root, queries),
-      )) as readonly unknown[];
+      return (await this.#groups.ask(script, ...readArguments(root, queries))) as readonly unknown[];
     }
     const keys: string[] = [];
     const args: string[] = [];

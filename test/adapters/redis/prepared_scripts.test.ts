@@ -73,10 +73,10 @@ describe("the shape of a read", () => {
   });
 
   it("makes one command of all records", () => {
-    assert.equal(
-      writeReadScript("r1r"),
-      "local call = redis.call\nlocal records = call('MGET', KEYS[1], KEYS[3])\n" +
-        "return { records[1], call('HMGET', KEYS[2], ARGV[1]), records[2] }",
+    const lines = writeReadScript("r1r").split("\n");
+    assert.ok(lines.includes("local records = call('MGET', keys[k + 1], keys[k + 3])"));
+    assert.ok(
+      lines.includes("answers[n + 1] = { records[1], call('HMGET', keys[k + 2], args[a + 1]), records[2] }"),
     );
   });
 });

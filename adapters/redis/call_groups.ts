@@ -1,0 +1,111 @@
+import { AppError } from "../../lib/errors/mod.ts";
+import type { RedisConnection, Script } from "./connection.ts";
+import { Gatherer } from "./gatherer.ts";
+
+/** Greatest size of a call that carries several batches or reads, in UTF-16 units: well below 1 ms of the server's time. */
+export const groupUnitsMax = 65_536;
+/** What a batch counts beside its arguments: no call carries more than 64. */
+const batchUnits = 1_024;
+/** What a read counts beside its arguments, as nobody knows what it will answer: no call carries more than 32. */
+const readUnits = 2_048;
+
+/** What one batch or read adds to a call. */
+interface Item {
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+  readonly units: number;
+}
+
+/** Makes one call for all items, and answers each. */
+type Send = (items: readonly Item[]) => Promise<readonly unknown[]>;
+
+/**
+ * Makes one call of the batches, or reads, of one shape that are asked for at about the same time, of whatever partitions.
+ *
+ * Each is atomic as it is alone, and has an answer of its own. A failure that leaves an outcome unknown leaves it unknown
+ * for all batches of the call. On a Cluster, where the keys of one call must share a slot, everything goes alone.
+ */
+export class CallGroups {
+  readonly #connection: RedisConnection;
+  readonly #gatherer: Gatherer<Send, Item, unknown>;
+  readonly #readRecords: Send;
+  #goAlone: boolean;
+
+  constructor(connection: RedisConnection) {
+    this.#connection = connection;
+    this.#goAlone = connection.isCluster;
+    this.#readRecords = async items => {
+      const replies = (await connection.ask("mget", keysOf(items))) as readonly unknown[];
+      let end = 0;
+      return items.map(({ keys }) => {
+        end += keys.length;
+        return replies.slice(end - keys.length, end);
+      });
+    };
+    this.#gatherer = new Gatherer({
+      call: (send, items) => this.#call(send, items),
+      sizeOf: ({ units }) => units,
+      sizeMax: groupUnitsMax,
+    });
+  }
+
+  /** Applies a batch by a script that takes several. */
+  run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    const send: Send = async items =>
+      (await this.#connection.run(script, keysOf(items), argumentsOf(items))) as readonly unknown[];
+    return this.#ask(`w${script.sha}`, send, { keys, args, units: unitsOf(args, batchUnits) });
+  }
+
+  /** Answers a read by a script that takes several. */
+  ask(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    const send: Send = async items =>
+      (await this.#connection.askScript(script, keysOf(items), argumentsOf(items))) as readonly unknown[];
+    return this.#ask(`r${script.sha}`, send, { keys, args, units: unitsOf(args, readUnits) });
+  }
+
+  /** Reads the strings of these keys, null for each that is absent. */
+  strings(keys: readonly string[]): Promise<unknown> {
+    return this.#ask("mget", this.#readRecords, { keys, args: [], units: readUnits * keys.length });
+  }
+
+  #ask(name: string, send: Send, item: Item): Promise<unknown> {
+    return this.#goAlone ? alone(send, item) : this.#gatherer.ask(name, send, item);
+  }
+
+  async #call(send: Send, items: readonly Item[]): Promise<readonly unknown[]> {
+    try {
+      return await send(items);
+    } catch (error) {
+      if (items.length === 1 || !isCrossSlot(error)) throw error;
+      // A node of a Cluster that was configured as a server of its own; it has executed nothing.
+      this.#goAlone = true;
+      return items.map(item => alone(send, item));
+    }
+  }
+}
+
+async function alone(send: Send, item: Item): Promise<unknown> {
+  const [answer] = await send([item]);
+  return answer;
+}
+
+function keysOf(items: readonly Item[]): string[] {
+  return items.flatMap(({ keys }) => keys);
+}
+
+/** The number of items, then their arguments. */
+function argumentsOf(items: readonly Item[]): string[] {
+  const all = [String(items.length)];
+  for (const { args } of items) all.push(...args);
+  return all;
+}
+
+function unitsOf(args: readonly string[], own: number): number {
+  return args.reduce((sum, { length }) => sum + length, own);
+}
+
+function isCrossSlot(error: unknown): boolean {
+  return (
+    error instanceof AppError && error.cause instanceof Error && /^CROSSSLOT\b/.test(error.cause.message)
+  );
+}

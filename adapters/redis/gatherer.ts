@@ -1,0 +1,125 @@
+import { AppError } from "../../lib/errors/mod.ts";
+import { pendingCallsMax, retryAfterMs } from "./bounds.ts";
+
+/** Calls under way per lane: with two, client and server work at the same time and not by turns. */
+const callsMax = 2;
+
+/** How items become calls. */
+export interface GathererOptions<L, I, A> {
+  /** Makes one call for items of a lane, and answers each, in order. */
+  call(lane: L, items: readonly I[]): Promise<readonly (A | Promise<A>)[]>;
+  /** What an item adds to the size of a call. */
+  sizeOf(item: I): number;
+  /** Greatest size of a call of more than one item. */
+  readonly sizeMax: number;
+}
+
+interface Waiting<I, A> {
+  readonly item: I;
+  resolve(answer: A | Promise<A> | undefined): void;
+  reject(error: unknown): void;
+}
+
+interface Lane<L, I, A> {
+  readonly name: string;
+  readonly value: L;
+  waiting: Waiting<I, A>[];
+  calls: number;
+  isScheduled: boolean;
+}
+
+/**
+ * Turns what is asked at about the same time into few calls.
+ *
+ * A call costs client and server more than most of what it is made for. What is asked in one turn of the event loop, or
+ * while calls of the same lane are under way, therefore goes out together: nothing waits on an idle lane, and a busy one
+ * spends little more than its items need.
+ */
+export class Gatherer<L, I, A> {
+  readonly #options: GathererOptions<L, I, A>;
+  readonly #lanes = new Map<string, Lane<L, I, A>>();
+  #waiting = 0;
+
+  constructor(options: GathererOptions<L, I, A>) {
+    this.#options = options;
+  }
+
+  /**
+   * Answers an item of the lane that has this name.
+   *
+   * @throws {AppError} `storage_unavailable` also where a call before it failed; then the item was not sent.
+   */
+  ask(name: string, value: L, item: I): Promise<A> {
+    if (this.#waiting >= pendingCallsMax) {
+      return Promise.reject(unavailable(`${pendingCallsMax} calls already wait for it`));
+    }
+    let lane = this.#lanes.get(name);
+    if (lane === undefined) {
+      lane = { name, value, waiting: [], calls: 0, isScheduled: false };
+      this.#lanes.set(name, lane);
+    }
+    const { waiting } = lane;
+    this.#waiting += 1;
+    this.#schedule(lane);
+    return new Promise((resolve, reject) => {
+      waiting.push({ item, resolve: answer => resolve(answer as A), reject });
+    });
+  }
+
+  #schedule(lane: Lane<L, I, A>): void {
+    if (lane.isScheduled || lane.calls >= callsMax) return;
+    lane.isScheduled = true;
+    // After whatever else this turn of the event loop still asks.
+    process.nextTick(() => this.#send(lane));
+  }
+
+  #send(lane: Lane<L, I, A>): void {
+    lane.isScheduled = false;
+    while (lane.calls < callsMax && lane.waiting.length > 0) {
+      lane.calls += 1;
+      void this.#call(lane, this.#next(lane));
+    }
+    if (lane.calls === 0) this.#lanes.delete(lane.name);
+  }
+
+  #next(lane: Lane<L, I, A>): readonly Waiting<I, A>[] {
+    const { sizeOf, sizeMax } = this.#options;
+    let count = 0;
+    let size = 0;
+    for (const { item } of lane.waiting) {
+      size += sizeOf(item);
+      if (count > 0 && size > sizeMax) break;
+      count += 1;
+    }
+    this.#waiting -= count;
+    return lane.waiting.splice(0, count);
+  }
+
+  async #call(lane: Lane<L, I, A>, group: readonly Waiting<I, A>[]): Promise<void> {
+    try {
+      const answers = await this.#options.call(
+        lane.value,
+        group.map(({ item }) => item),
+      );
+      for (const [index, { resolve }] of group.entries()) resolve(answers[index]);
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+      this.#giveUp(lane, error);
+    } finally {
+      lane.calls -= 1;
+      if (lane.waiting.length > 0) this.#schedule(lane);
+      else if (lane.calls === 0 && !lane.isScheduled) this.#lanes.delete(lane.name);
+    }
+  }
+
+  /** Those who came later would only wait as long again for the same end. */
+  #giveUp(lane: Lane<L, I, A>, cause: unknown): void {
+    const left = lane.waiting.splice(0);
+    this.#waiting -= left.length;
+    for (const { reject } of left) reject(unavailable("a call before this one failed", cause));
+  }
+}
+
+function unavailable(state: string, cause?: unknown): AppError {
+  return new AppError("storage_unavailable", `Cannot use Redis: ${state}`, { cause, retryAfterMs });
+}
