@@ -85,6 +85,7 @@ import {
   loyaltyControlRoutes,
   loyaltyOperatorRoutes,
   loyaltyRoutes,
+  poolRoutes,
 } from "./loyalty/mod.ts";
 import type { GeoReader } from "./ports/geo_reader.ts";
 import type { Mailer } from "./ports/mailer.ts";
@@ -458,6 +459,7 @@ function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
       routes: [
         ...loyaltyRoutes({ directory, loyalty, ...guards }),
         ...loyaltyOperatorRoutes({ directory, loyalty, rewardsWriter, ...userGuards }),
+        ...poolRoutes({ directory, rewardsWriter, pools: loyalty.codePools, configOf: loyalty.config }),
       ],
     },
     control: { name: "control", family: "jsonApi", routes: loyaltyControlRoutes(controlContext(parts)) },

@@ -9,6 +9,7 @@ export type { CompiledConfig } from "./compile_types.ts";
 export * from "./config.ts";
 export { configurationType, documentErrorsMax } from "./control/document.ts";
 export { type LoyaltyControlContext, loyaltyControlRoutes } from "./control/routes.ts";
+export * from "./coupons/mod.ts";
 export * from "./engine/mod.ts";
 export { historyMax } from "./happening.ts";
 export * from "./history.ts";

@@ -1,9 +1,10 @@
 /**
- * The routes of the loyalty API: configuration, profile, notifications, history and the report of an action.
+ * The routes of the loyalty API: configuration, profile, notifications, history, coupons and the report of an action.
  *
  * @module
  */
 
+import * as v from "valibot";
 import type { Permission } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
@@ -16,6 +17,7 @@ import type { Member } from "./member.ts";
 import type { RewardsProfile } from "./profile.ts";
 import {
   ActionBodySchema,
+  CouponSchema,
   EnvelopeSchema,
   HistoryQuerySchema,
   ListSchema,
@@ -104,7 +106,24 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
         return { status: 200 };
       },
     }),
+    couponRoute(context, memberOf),
   ];
+}
+
+function couponRoute({ loyalty, member }: LoyaltyContext, memberOf: MemberFinder): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/api/loyalty/coupons/:couponId",
+    operation: "getCoupon",
+    summary: "A coupon of the user, by its own id or the newest one of a coupon of the configuration",
+    auth: member,
+    params: v.object({ couponId: v.string() }),
+    query: MemberQuerySchema,
+    responses: { 200: { description: "The coupon", schema: CouponSchema } },
+    errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
+    handle: async ({ principal, params, query }) =>
+      envelope(await loyalty.coupon(await memberOf(principal, query, "users:read"), params.couponId)),
+  });
 }
 
 const profileTexts = new WeakMap<RewardsProfile, string>();

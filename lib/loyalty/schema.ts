@@ -108,3 +108,16 @@ export const ListSchema: v.GenericSchema = v.object({
   message: v.string(),
   data: v.array(v.looseObject({ id: v.string() })),
 });
+/** `{message, data}` with a coupon. */
+export const CouponSchema: v.GenericSchema = v.object({
+  message: v.string(),
+  data: v.object({
+    id: v.string(),
+    title: v.string(),
+    link: v.string(),
+    coupon_id: v.string(),
+    coupon_type: v.string(),
+    coupon_code: v.string(),
+    showOnNotification: v.boolean(),
+  }),
+});

@@ -80,6 +80,7 @@ const commonParams: Readonly<Record<string, string>> = {
   eventId: ids.event,
   leaderboardId: "overall",
   userId: "somebody",
+  poolId: "drinks",
 };
 const selector = { projectId: ids.project, strategy: "simplified" };
 const managed = { projectId: ids.project, strategy: "email", provider: "managedPool" };
@@ -250,6 +251,9 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
     ["tryAction", [{ body: { userId: "somebody", action: "prediction", data: { outcome: "exact" } } }]],
     ["replayUser", [{}, { body: {} }, { body: { document: loyalty } }]],
     ["reverseTransaction", [{ body: { transactionId: granted } }]],
+    ["getCoupon", [{ params: { couponId: "drink" }, headers: await couponOwner(world) }]],
+    ["addCodes", [{ body: { codes: ["DRINK-1", "DRINK-2"] } }]],
+    ["redeemCode", [{ body: { code: await handedOutCode(world) } }]],
     ["listLoyaltyHistory", [{ query: { from: "0", to: "2000000000" } }]],
     [
       "reportAction",
@@ -276,6 +280,22 @@ async function grantedTo(world: TestPlatform, userId: string): Promise<string> {
   const transaction = await world.platform.loyalty.grant(member, { rewards, reason: "Welcome" });
   if (transaction === null) throw new Error("The grant was not carried out");
   return transaction.id;
+}
+
+/** Credentials of a user who has a coupon. */
+async function couponOwner(world: TestPlatform): Promise<Readonly<Record<string, string>>> {
+  const fan = await world.fan("Toni");
+  await fan.act("cheer");
+  return { authorization: `Bearer ${fan.token}` };
+}
+
+/** A code of a coupon that nobody has redeemed yet. */
+async function handedOutCode(world: TestPlatform): Promise<string> {
+  const { codePools } = world.platform.loyalty;
+  const pool = { organisationId: ids.organisation, spaceId: ids.space, poolId: "drinks" };
+  const code = `DRINK-${world.clock.now()}`;
+  await codePools.add(pool, [code]);
+  return (await codePools.claim(pool, "somebody's")) ?? code;
 }
 
 /** The members of a session record that prove something. */

@@ -36,20 +36,33 @@ type Part = Readonly<Record<string, unknown>>;
 export interface LoyaltySample {
   readonly metrics: readonly Part[];
   readonly inventory: readonly Part[];
+  readonly coupons: readonly Part[];
+  readonly codePools: readonly Part[];
   readonly actions: readonly Part[];
   readonly rules: readonly Part[];
   readonly challenges: readonly (Part & { readonly missions: readonly (Part & { readonly rule: Part })[] })[];
 }
 
-/** A loyalty configuration with two metrics, a badge, two rules and one challenge of two missions. */
+/** A loyalty configuration with two metrics, a badge, a coupon, some rules and one challenge of two missions. */
 export const loyalty: LoyaltySample = {
   metrics: [
     { id: "points", title: "Points" },
     { id: "energy", title: "Energy", defaultValue: 5, minimumValue: 0, maximumValue: 7 },
   ],
   inventory: [{ id: "badges", title: "Badges", items: [{ id: "oracle", title: "Oracle" }] }],
+  coupons: [
+    {
+      id: "drink",
+      title: "A free drink",
+      link: "https://bar.example/drink",
+      type: "unique",
+      poolId: "drinks",
+    },
+  ],
+  codePools: [{ id: "drinks", title: "Drinks" }],
   actions: [
     { name: "prediction", clientReportable: true },
+    { name: "cheer", clientReportable: true },
     { name: "rest", clientReportable: true },
     { name: "adjust", clientReportable: false },
   ],
@@ -71,6 +84,7 @@ export const loyalty: LoyaltySample = {
       trigger: { action: "rest" },
       effects: [{ type: "metric", metricId: "energy", metricQuantity: 2 }],
     },
+    { id: "cheer", trigger: { action: "cheer" }, effects: [{ type: "coupon", couponId: "drink" }] },
     {
       id: "adjust",
       trigger: { action: "adjust" },

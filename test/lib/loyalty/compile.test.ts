@@ -93,7 +93,7 @@ describe("compiling a loyalty configuration", () => {
       ],
     };
     assert.deepEqual(faults(document), [
-      "/actions/3",
+      "/actions/4",
       "/challenges/0/missions/1",
       "/challenges/0/missions/1/rule/action",
       "/challenges/0/missions/1/rule/when/exists/var",
