@@ -62,19 +62,13 @@ export class PartsCompiler {
 
   rule(rule: Rule, pointer: string): CompiledRule {
     const environment = this.#environment("action" in rule.trigger ? rule.trigger.action : null);
-    const limits = rule.limits.flatMap((limit, index): CompiledLimit[] => {
-      if (limit.per === "global") return [];
-      const { max, window } = limit;
-      const key = counterKey({ kind: "limit", rule: rule.id, window });
-      return [{ key, max, window: counterWindow(window), pointer: `${pointer}/limits/${index}` }];
-    });
     return {
       rule,
       ...this.#conditional(rule.when, environment, { condition: `${pointer}/when`, part: pointer }),
       effects: rule.effects.flatMap((effect, index) =>
         this.#effect(effect, environment, `${pointer}/effects/${index}`),
       ),
-      limits,
+      limits: limitsOf(rule, pointer),
       hasGlobalLimit: rule.limits.some(({ per }) => per === "global"),
     };
   }
@@ -188,6 +182,19 @@ export class PartsCompiler {
       return otherwise;
     }
   }
+}
+
+/** The limits for each user; of those with the same window the lowest, as they share what is counted. */
+function limitsOf({ id, limits }: Rule, pointer: string): readonly CompiledLimit[] {
+  const lowest = new Map<string, CompiledLimit>();
+  for (const [index, limit] of limits.entries()) {
+    if (limit.per === "global") continue;
+    const { max, window } = limit;
+    const key = counterKey({ kind: "limit", rule: id, window });
+    if (max >= (lowest.get(key)?.max ?? Number.POSITIVE_INFINITY)) continue;
+    lowest.set(key, { key, max, window: counterWindow(window), pointer: `${pointer}/limits/${index}` });
+  }
+  return [...lowest.values()];
 }
 
 const always: Condition<Scope> = () => true;

@@ -1,0 +1,368 @@
+/**
+ * A user as a list of everything that ever happened: whatever is asked is worked out from that list anew. It knows no
+ * counters, no buckets, no copies and no indexes.
+ */
+
+import {
+  dayMs,
+  hourMs,
+  type ModelChallenge,
+  type ModelCondition,
+  type ModelEffect,
+  type ModelRule,
+  type ModelSpace,
+  type ModelWindow,
+  type Unit,
+} from "./_random_space.ts";
+
+interface Did {
+  readonly name: string;
+  readonly n: number;
+  readonly at: number;
+}
+
+interface Run {
+  readonly id: string;
+  readonly startedAt: number;
+  status: "in_progress" | "completed" | "failed";
+  readonly counts: Map<string, number>;
+  readonly done: string[];
+}
+
+const zoneMs = 2 * hourMs;
+const mostRounds = 8;
+const bounds: Readonly<Record<string, readonly [low: number, high: number, start: number]>> = {
+  m0: [-5, 12, 1],
+  m1: [0, 40, 0],
+  m2: [0, 1_000_000_000_000, 0],
+};
+
+function stepOf(unit: Unit, at: number): number {
+  const local = at + zoneMs;
+  if (unit === "minute") return Math.floor(at / 60_000);
+  if (unit === "hour") return Math.floor(at / hourMs);
+  if (unit === "day") return Math.floor(local / dayMs);
+  if (unit === "week") return Math.floor((local / dayMs + 3) / 7);
+  const date = new Date(local);
+  return date.getUTCFullYear() * 12 + date.getUTCMonth();
+}
+
+export class NaiveUser {
+  readonly #space: ModelSpace;
+  readonly #did: Did[] = [];
+  readonly #firings: { readonly rule: string; readonly at: number }[] = [];
+  readonly #changes: { readonly id: string; readonly by: number }[] = [];
+  readonly #runs = new Map<string, Run[]>();
+  readonly #rungs: number[] = [];
+  #lots: { left: number; readonly expiresAt: number }[] = [];
+  #triggers = new Set<string>();
+  #at = 0;
+  items: string[] = [];
+  fired: string[] = [];
+
+  constructor(space: ModelSpace) {
+    this.#space = space;
+  }
+
+  act(name: string, n: number, at: number): void {
+    this.pass(at);
+    this.fired = [];
+    this.#did.push({ name, n, at });
+    this.#round([`action:${name}`], n);
+    this.#chain();
+  }
+
+  /** Lets lots expire, each at its own instant. Challenges end by themselves: see `status`. */
+  pass(at: number): void {
+    this.fired = [];
+    for (;;) {
+      const next = Math.min(...this.#lots.filter(({ left }) => left > 0).map(({ expiresAt }) => expiresAt));
+      if (next > at) break;
+      this.#at = next;
+      const over = this.#lots.filter(({ expiresAt }) => expiresAt <= next);
+      this.#lots = this.#lots.filter(({ expiresAt }) => expiresAt > next);
+      this.#changes.push({ id: "m1", by: -over.reduce((sum, { left }) => sum + left, 0) });
+      this.#triggers.add("metric:m1");
+      this.#chain();
+    }
+    this.#at = at;
+  }
+
+  metric(id: string): number {
+    const start = bounds[id]?.[2] ?? 0;
+    return this.#changes.reduce((sum, change) => (change.id === id ? sum + change.by : sum), start);
+  }
+
+  get milestone(): string {
+    return this.#rungs.length === 0 ? "" : `rung-${Math.max(...this.#rungs)}`;
+  }
+
+  status(id: string): string {
+    const challenge = this.#challenge(id);
+    const run = this.#runs.get(id)?.at(-1);
+    if (run === undefined) return "none";
+    const isLate = run.status === "in_progress" && this.#at >= this.#deadline(challenge, run);
+    const isOver = isLate || run.status !== "in_progress";
+    if (isOver && this.#at >= this.#renewal(challenge, run)) return "none";
+    return isLate ? "failed" : run.status;
+  }
+
+  /** What counts in the run that is shown. */
+  progress(id: string): {
+    readonly done: readonly string[];
+    readonly counts: Readonly<Record<string, number>>;
+  } {
+    const run = this.status(id) === "none" ? undefined : this.#runs.get(id)?.at(-1);
+    return { done: run?.done ?? [], counts: Object.fromEntries(run?.counts ?? []) };
+  }
+
+  completions(id: string): number {
+    return (this.#runs.get(id) ?? []).filter(({ status }) => status === "completed").length;
+  }
+
+  #challenge(id: string): ModelChallenge {
+    const found = this.#space.challenges.find(challenge => challenge.id === id);
+    if (found === undefined) throw new Error(`No challenge ${id}`);
+    return found;
+  }
+
+  #renewal({ recurrence, daily, withinHours }: ModelChallenge, { startedAt }: Run): number {
+    if (recurrence !== "onExpiration") return Number.POSITIVE_INFINITY;
+    if (!daily) return startedAt + (withinHours ?? 0) * hourMs;
+    return (stepOf("day", startedAt) + 1) * dayMs - zoneMs;
+  }
+
+  #deadline(challenge: ModelChallenge, run: Run): number {
+    const within = (challenge.withinHours ?? Number.POSITIVE_INFINITY) * hourMs;
+    return Math.min(challenge.to, this.#renewal(challenge, run), run.startedAt + within);
+  }
+
+  #inWindow(at: number, window: ModelWindow): boolean {
+    if (window === null) return true;
+    return stepOf(window.unit, at) > stepOf(window.unit, this.#at) - window.last;
+  }
+
+  #holds(condition: ModelCondition | null, n: number | null): boolean {
+    if (condition === null) return true;
+    switch (condition.on) {
+      case "data":
+        return n !== null && n >= condition.least;
+      case "metric":
+        return this.metric(condition.id) >= condition.least;
+      case "count":
+      case "sum": {
+        const { on, action, where, window, least } = condition;
+        const matching = this.#did.filter(
+          did => did.name === action && did.n >= where && this.#inWindow(did.at, window),
+        );
+        return matching.reduce((sum, did) => sum + (on === "sum" ? did.n : 1), 0) >= least;
+      }
+      case "streak": {
+        const steps = new Set(
+          this.#did
+            .filter(({ name }) => name === condition.action)
+            .map(({ at }) => stepOf(condition.unit, at)),
+        );
+        const now = stepOf(condition.unit, this.#at);
+        let last = steps.has(now) ? now : now - 1;
+        let length = 0;
+        for (; steps.has(last); last--) length++;
+        return length >= condition.least;
+      }
+      case "challenge":
+        return this.status(condition.id) === condition.is;
+      case "item":
+        return this.items.includes(condition.id);
+    }
+  }
+
+  #chain(): void {
+    for (let round = 0; round < mostRounds && this.#triggers.size > 0; round++) {
+      const triggers = [...this.#triggers];
+      this.#triggers = new Set();
+      this.#round(triggers, null);
+    }
+    this.#triggers = new Set();
+  }
+
+  #round(triggers: readonly string[], n: number | null): void {
+    const { rules, challenges, rungs } = this.#space;
+    const firing = this.#firing(
+      rules.filter(({ trigger }) => triggers.includes(trigger)),
+      n,
+    );
+    const steps: (() => void)[] = firing.map(rule => () => this.#fire(rule, n));
+    for (const { id, failOn } of challenges) {
+      if (failOn === null || !triggers.includes(`action:${failOn.action}`)) continue;
+      if (this.#open(id) !== null && this.#holds(failOn.when, n)) steps.push(() => this.#fail(id));
+    }
+    for (const { id, missions } of challenges) {
+      for (const { id: missionId, rule } of missions) {
+        const run = this.#open(id);
+        if ("metric" in rule || !triggers.includes(`action:${rule.action}`) || run === null) continue;
+        if (run.done.includes(missionId) || !this.#holds(rule.when, n)) continue;
+        const amount = rule.addsData ? (n ?? 0) : 1;
+        steps.push(() => this.#advance(id, missionId, { run: run.id, amount, count: rule.count }));
+      }
+    }
+    // A mission of a metric is looked at where the metric changed, or its challenge started: once is enough.
+    for (const trigger of triggers) {
+      for (const { id, missions } of challenges) {
+        for (const { id: missionId, rule } of missions) {
+          if (!("metric" in rule)) continue;
+          const isStart = trigger === `started:${id}`;
+          if (trigger !== `metric:${rule.metric}` && !isStart) continue;
+          const run = this.#open(id);
+          if (run === null || (isStart && this.status(id) !== "in_progress")) continue;
+          if (this.metric(rule.metric) >= rule.atLeast)
+            steps.push(() => this.#complete(id, missionId, run.id));
+        }
+      }
+    }
+    if (triggers.includes("metric:m0")) {
+      const value = this.metric("m0");
+      const highest = Math.max(Number.NEGATIVE_INFINITY, ...this.#rungs);
+      for (const { threshold, rewards } of rungs) {
+        if (threshold <= highest || threshold > value) continue;
+        steps.push(() => {
+          this.#rungs.push(threshold);
+          for (const reward of rewards) this.#apply(reward, null);
+          this.#triggers.add("milestoneReached:ladder");
+        });
+      }
+    }
+    for (const step of steps) step();
+  }
+
+  #firing(rules: readonly ModelRule[], n: number | null): readonly ModelRule[] {
+    const groups: string[] = [];
+    return [...rules]
+      .sort((a, b) => a.priority - b.priority || (a.id < b.id ? -1 : 1))
+      .filter(({ id, when, limits, group }) => {
+        const isWithin = limits.every(
+          ({ max, window }) =>
+            this.#firings.filter(({ rule, at }) => rule === id && this.#inWindow(at, window)).length < max,
+        );
+        if (!isWithin || !this.#holds(when, n) || (group !== null && groups.includes(group))) return false;
+        if (group !== null) groups.push(group);
+        return true;
+      });
+  }
+
+  #fire({ id, effects }: ModelRule, n: number | null): void {
+    this.#firings.push({ rule: id, at: this.#at });
+    this.fired.push(id);
+    const isLater = ({ type }: ModelEffect): boolean => !/^(metric|inventory|inventoryLoss)$/.test(type);
+    for (const effect of effects) if (!isLater(effect)) this.#apply(effect, n);
+    for (const effect of effects) if (isLater(effect)) this.#apply(effect, n);
+  }
+
+  #apply(effect: ModelEffect, n: number | null): void {
+    switch (effect.type) {
+      case "metric":
+        return this.#add(effect.id, effect.amount * (effect.timesData ? (n ?? 0) : 1));
+      case "inventory":
+        if (this.items.includes(effect.item)) return;
+        this.items.push(effect.item);
+        this.#triggers.add("inventoryReceived:set");
+        return;
+      case "inventoryLoss":
+        this.items = this.items.filter(item => item !== effect.item);
+        return;
+      case "challengeStart":
+        return this.#start(effect.challenge);
+      case "challengeCompletion":
+        return this.#finish(effect.challenge);
+      case "challengeFailure":
+        return this.#fail(effect.challenge);
+      case "missionCompletion":
+        return this.#complete(effect.challenge, effect.mission, null);
+    }
+  }
+
+  #add(id: string, by: number): void {
+    const [low, high] = bounds[id] ?? [0, 0];
+    const before = this.metric(id);
+    const change = Math.min(Math.max(before + by, low), high) - before;
+    if (change === 0) return;
+    this.#changes.push({ id, by: change });
+    this.#triggers.add(`metric:${id}`);
+    if (id !== "m1") return;
+    if (change > 0) this.#lots.push({ left: change, expiresAt: this.#at + 30 * hourMs });
+    let owed = Math.max(0, -change);
+    for (const lot of this.#lots) {
+      const drawn = Math.min(owed, lot.left);
+      lot.left -= drawn;
+      owed -= drawn;
+    }
+  }
+
+  /** The run in progress, or one that may begin now; that one is not listed before something counts in it. */
+  #open(id: string): Run | null {
+    const challenge = this.#challenge(id);
+    if (this.#at < challenge.from || this.#at >= challenge.to) return null;
+    if (this.status(id) === "in_progress") return this.#runs.get(id)?.at(-1) ?? null;
+    return challenge.start === "auto" ? this.#next(challenge) : null;
+  }
+
+  #next(challenge: ModelChallenge): Run | null {
+    const { id, recurrence, daily, requires } = challenge;
+    const status = this.status(id);
+    if (status !== "none" && !(status === "completed" && recurrence === "onCompletion")) return null;
+    if (requires.some(other => this.completions(other) === 0)) return null;
+    const past = this.#runs.get(id) ?? [];
+    const name = daily ? `day ${stepOf("day", this.#at)}` : `run ${past.length + 1}`;
+    return { id: name, startedAt: this.#at, status: "in_progress", counts: new Map(), done: [] };
+  }
+
+  #begin(id: string, run: Run): void {
+    const runs = this.#runs.get(id) ?? [];
+    if (runs.includes(run)) return;
+    this.#runs.set(id, [...runs, run]);
+    this.#triggers.add(`started:${id}`);
+  }
+
+  #start(id: string): void {
+    const challenge = this.#challenge(id);
+    if (this.#at < challenge.from || this.#at >= challenge.to || this.status(id) === "in_progress") return;
+    const run = this.#next(challenge);
+    if (run !== null) this.#begin(id, run);
+  }
+
+  #advance(
+    id: string,
+    missionId: string,
+    { run: name, amount, count }: { readonly run: string; readonly amount: number; readonly count: number },
+  ): void {
+    const run = this.#open(id);
+    if (run?.id !== name || run.done.includes(missionId) || amount === 0) return;
+    this.#begin(id, run);
+    const total = Math.max(0, (run.counts.get(missionId) ?? 0) + amount);
+    run.counts.set(missionId, total);
+    if (total >= count) this.#complete(id, missionId, name);
+  }
+
+  #complete(id: string, missionId: string, name: string | null): void {
+    const run = this.#open(id);
+    if (run === null || (name !== null && run.id !== name) || run.done.includes(missionId)) return;
+    this.#begin(id, run);
+    run.done.push(missionId);
+    if (this.#challenge(id).missions.every(mission => run.done.includes(mission.id))) this.#finish(id);
+  }
+
+  #finish(id: string): void {
+    const run = this.#open(id);
+    if (run === null) return;
+    this.#begin(id, run);
+    run.status = "completed";
+    for (const reward of this.#challenge(id).rewards) this.#apply(reward, null);
+    this.#triggers.add(`challengeCompleted:${id}`);
+  }
+
+  #fail(id: string): void {
+    const run = this.#open(id);
+    if (run === null) return;
+    this.#begin(id, run);
+    run.status = "failed";
+  }
+}

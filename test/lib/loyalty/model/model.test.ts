@@ -1,0 +1,131 @@
+/** Random actions under random configurations, compared with a naive model after every one of them. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createRandom, type Random } from "../../../../adapters/conformance/random.ts";
+import { reconcile } from "../../../../lib/loyalty/ledger/mod.ts";
+import {
+  applyAction,
+  type CompiledConfig,
+  compareStates,
+  compileConfig,
+  dryRun,
+  emptyState,
+  type HistoryRecord,
+  replay,
+  type StoredRecord,
+  settle,
+  type UserState,
+} from "../../../../lib/loyalty/mod.ts";
+import { documentOf } from "./_document.ts";
+import { NaiveUser } from "./_naive_user.ts";
+import { actionNames, dayMs, hourMs, type ModelSpace, metricIds, randomSpace } from "./_random_space.ts";
+
+const runs = 2_000;
+const actionsPerRun = 30;
+/** Late in February of a leap year, so that months and weeks end along the way. */
+const start = Date.UTC(2028, 1, 25, 9);
+
+function pause(random: Random): number {
+  const [minutes, hours, days] = [
+    random.integer(50) * 60_000,
+    random.integer(20) * hourMs,
+    random.integer(4) * dayMs,
+  ];
+  return random.pick([0, 1, minutes, minutes, hours, hours, days]);
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const member of Object.values(value)) deepFreeze(member);
+  }
+  return value;
+}
+
+interface Played {
+  readonly compiled: CompiledConfig;
+  readonly state: UserState;
+  readonly records: readonly StoredRecord[];
+}
+
+function play(random: Random, where: string): Played {
+  const space = randomSpace(random, start);
+  const compiled = compileConfig(documentOf(space));
+  const model = new NaiveUser(space);
+  const records: HistoryRecord[] = [];
+  let state = emptyState(null);
+  let at = start;
+  for (let index = 0; index < actionsPerRun; index++) {
+    at += pause(random);
+    const here = `${where}, action ${index}`;
+    const settled = settle(compiled, deepFreeze(state), at);
+    model.pass(at);
+    assertSame(settled.state, { model, space, where: `${here}, settled` });
+    const [name, n] = [random.pick(actionNames), random.integer(6)];
+    const action = { name, data: { n }, at };
+    const tried = dryRun(compiled, state, action);
+    const outcome = applyAction(compiled, deepFreeze(settled.state), action);
+    model.act(name, n, at);
+    assert.deepEqual(outcome.fired, model.fired, here);
+    assertSame(outcome.state, { model, space, where: here });
+    assert.deepEqual(tried.state, outcome.state, here);
+    assertGained(settled.state, outcome, here);
+    for (const { ruleId, fired, failures } of tried.rules) assert.equal(fired, failures.length === 0, ruleId);
+    records.push(...settled.records, outcome.record);
+    state = JSON.parse(JSON.stringify(outcome.state));
+    assert.deepEqual(state, outcome.state, here);
+  }
+  const stored = records.map((record, index) => ({ ...record, id: `${record.at}-${index}` }));
+  return { compiled, state, records: stored };
+}
+
+interface Expected {
+  readonly model: NaiveUser;
+  readonly space: ModelSpace;
+  readonly where: string;
+}
+
+function assertSame(state: UserState, { model, space, where }: Expected): void {
+  const defaults: Record<string, number> = { m0: 1, m1: 0, m2: 0 };
+  for (const id of metricIds)
+    assert.equal(state.metrics[id] ?? defaults[id], model.metric(id), `${where}: ${id}`);
+  assert.deepEqual(state.inventory.set ?? [], model.items, where);
+  assert.equal(state.milestones.ladder?.milestoneId ?? "", model.milestone, where);
+  for (const { id } of space.challenges) {
+    const progress = state.challenges[id];
+    const what = `${where}: challenge ${id}`;
+    assert.equal(progress?.status ?? "none", model.status(id), what);
+    const shown = { done: progress?.missionsCompleted ?? [], counts: progress?.counts ?? {} };
+    assert.deepEqual(shown, model.progress(id), what);
+    assert.equal(progress?.completions ?? 0, model.completions(id), what);
+  }
+}
+
+function assertGained(
+  before: UserState,
+  { state, gained }: ReturnType<typeof applyAction>,
+  where: string,
+): void {
+  const defaults: Record<string, number> = { m0: 1, m1: 0, m2: 0 };
+  for (const id of metricIds) {
+    const by = (state.metrics[id] ?? defaults[id] ?? 0) - (before.metrics[id] ?? defaults[id] ?? 0);
+    assert.equal(gained[id] ?? 0, by, `${where}: ${id}`);
+  }
+}
+
+describe("loyalty beside a naive model", () => {
+  it(`agrees under ${runs} random configurations after every one of ${actionsPerRun} actions, and proves its ledger`, () => {
+    for (let seed = 1; seed <= runs; seed++) {
+      const where = `seed ${seed}`;
+      const { compiled, state, records } = play(createRandom(seed), where);
+      const proof = reconcile(state, records, {
+        defaultOf: id => compiled.metrics.get(id)?.defaultValue ?? 0,
+      });
+      assert.deepEqual(proof.faults, [], where);
+      const replayed = replay(compiled, records);
+      assert.deepEqual(compareStates(state, replayed), [], where);
+      assert.deepEqual(replayed, state, where);
+    }
+  });
+});
