@@ -4,7 +4,8 @@
  * @module
  */
 
-import { type RandomBytes, uuid } from "./auth/mod.ts";
+import { type RandomBytes, systemRandom, uuid } from "./auth/mod.ts";
+import { demoCodes, demoLoyalty } from "./demo_loyalty.ts";
 import type { Seed } from "./directory/mod.ts";
 import type { Platform } from "./platform.ts";
 import { seedPlatform } from "./seed.ts";
@@ -59,7 +60,7 @@ export async function seedDemo({
     writes: [{ type: "put", key: "ids", value: JSON.stringify(ids) }],
   });
   if (claim.ok) {
-    const seed = demoSeed(ids, { random, startAt: Math.floor(clock() / 1_000) });
+    const seed = demoSeed(ids, Math.floor(clock() / 1_000));
     await seedPlatform(store, seed, { clock });
     return { ...ids, isNew: true };
   }
@@ -67,10 +68,19 @@ export async function seedDemo({
   return { ...(JSON.parse(stored?.value ?? "{}") as DemoIds), isNew: false };
 }
 
+/** What describing the demo needs. */
+export interface DescribeDemoOptions {
+  readonly ids: DemoIds & { readonly isNew: boolean };
+  /** Address of the platform, without a slash at its end. */
+  readonly baseUrl: string;
+  /** Makes the codes of coupons. @default systemRandom */
+  readonly random?: RandomBytes;
+}
+
 /** Issues the demo's credentials and gathers everything that scripts need. */
 export async function describeDemo(
   platform: Platform,
-  { ids, baseUrl }: { readonly ids: DemoIds & { readonly isNew: boolean }; readonly baseUrl: string },
+  { ids, baseUrl, random = systemRandom }: DescribeDemoOptions,
 ): Promise<Demo> {
   const { organisationId, spaceId, projectId, eventId, isNew } = ids;
   const common = { baseUrl, organisationId, spaceId, projectId, eventId, leaderboardId: "overall" };
@@ -102,6 +112,7 @@ export async function describeDemo(
           permissions,
         });
   const clientToken = await platform.clientTokens.issue(projectId);
+  await platform.loyalty.codePools.add({ organisationId, spaceId, poolId: "shop" }, demoCodes(random));
   return {
     ...common,
     ...none,
@@ -112,7 +123,7 @@ export async function describeDemo(
 }
 
 /** The lines that walk the main job with curl, ready to paste into a POSIX shell. */
-export function demoWalk({ baseUrl, projectId, eventId, apiKey }: Demo): string {
+export function demoWalk({ baseUrl, spaceId, projectId, eventId, apiKey }: Demo): string {
   const selector = `"projectId":"${projectId}","strategy":"simplified","provider":"noLogin"`;
   const lines = [
     "# 1. A fan arrives",
@@ -125,23 +136,24 @@ export function demoWalk({ baseUrl, projectId, eventId, apiKey }: Demo): string 
     `curl -s ${baseUrl}/api/loyalty/profile -H "authorization: Bearer $TOKEN"`,
     `curl -s ${baseUrl}/api/loyalty/notifications -H "authorization: Bearer $TOKEN"`,
     `curl -s ${baseUrl}/api/loyalty/history -H "authorization: Bearer $TOKEN"`,
-    "# 4. and ranks, in the project and in the running event",
+    "# 4. and ranks: in the project, this week, and in the running event",
     `curl -s ${baseUrl}/projects/${projectId}/leaderboards/overall`,
+    `curl -s ${baseUrl}/projects/${projectId}/leaderboards/weekly`,
     `curl -s ${baseUrl}/projects/${projectId}/events/current/leaderboards/round_1`,
   ];
   const write =
     apiKey === null
       ? []
       : [
-          "# 5. A back end writes a score",
+          "# 5. A back end writes a score, and reads the loyalty configuration",
           `curl -s -X PUT ${baseUrl}/projects/${projectId}/leaderboards/speed/users/sam -H 'x-api-key: ${apiKey.key}' -H 'x-api-secret: ${apiKey.secret}' -H 'content-type: application/json' -d '{"score":41.5}'`,
+          `curl -s ${baseUrl}/api/v2/spaces/${spaceId}/loyalty -H 'x-api-key: ${apiKey.key}' -H 'x-api-secret: ${apiKey.secret}'`,
         ];
   return [...lines, ...write].join("\n");
 }
 
-function demoSeed(ids: DemoIds, { random, startAt }: { random: RandomBytes; startAt: number }): Seed {
+function demoSeed(ids: DemoIds, startAt: number): Seed {
   const { organisationId, spaceId, projectId, eventId } = ids;
-  const loyalty = demoLoyalty(random);
   const ofPoints = { type: "metric", metricId: "points" };
   return {
     organisations: [{ id: organisationId, name: "Demo organisation" }],
@@ -155,6 +167,7 @@ function demoSeed(ids: DemoIds, { random, startAt }: { random: RandomBytes; star
         settings: {
           leaderboards: [
             { id: "overall", source: ofPoints },
+            { id: "weekly", source: ofPoints, seasons: { type: "weekly", timeZone: "Europe/Madrid" } },
             { id: "speed", order: "asc", operator: "best" },
           ],
           eventLeaderboards: [{ id: "round_1", source: ofPoints }],
@@ -162,47 +175,6 @@ function demoSeed(ids: DemoIds, { random, startAt }: { random: RandomBytes; star
       },
     ],
     events: [{ id: eventId, projectId, name: "Opening match", state: "current", startAt }],
-    loyalty: { [spaceId]: loyalty },
-  };
-}
-
-function demoLoyalty(random: RandomBytes): unknown {
-  const outcome = { var: "data.outcome" };
-  return {
-    metrics: [{ id: "points", title: "Points" }],
-    inventory: [{ id: "badges", title: "Badges", items: [{ id: "oracle", title: "Oracle" }] }],
-    actions: [{ name: "prediction", clientReportable: true }],
-    rules: [
-      {
-        id: "exact-score",
-        trigger: { action: "prediction" },
-        when: { eq: [outcome, "exact"] },
-        effects: [{ type: "metric", metricId: "points", metricQuantity: 3 }],
-      },
-      {
-        id: "right-outcome",
-        trigger: { action: "prediction" },
-        when: { eq: [outcome, "right"] },
-        effects: [{ type: "metric", metricId: "points", metricQuantity: 1 }],
-      },
-    ],
-    challenges: [
-      {
-        id: uuid(random),
-        title: "First exact score",
-        notification: { display: "toast", title: "Oracle!", message: "You called the exact score." },
-        missions: [
-          {
-            id: uuid(random),
-            title: "Predict one exact score",
-            rule: { action: "prediction", when: { eq: [outcome, "exact"] } },
-          },
-        ],
-        rewards: [
-          { type: "metric", metricId: "points", metricQuantity: 10 },
-          { type: "inventory", inventorySetId: "badges", inventoryItemId: "oracle" },
-        ],
-      },
-    ],
+    loyalty: { [spaceId]: demoLoyalty },
   };
 }

@@ -145,7 +145,8 @@ function addMainPathTests(target: () => Target): void {
     );
     assert.deepEqual(new Set(answers.map(answer => answer.status)), new Set([200]));
     const profile = await data<{ metrics: object }>(send("/api/loyalty/profile", { token: fan.token }));
-    assert.deepEqual(profile.metrics, { points: 20 });
+    // A point for each, and five for the first three of the day.
+    assert.deepEqual(profile.metrics, { points: 25 });
   });
 
   it("refuses calls without a token", async () => {

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { it } from "node:test";
+import { parse } from "yaml";
+import { systemRandom } from "../../lib/auth/mod.ts";
+import { demoCodes, demoCodesCount, demoLoyalty } from "../../lib/demo_loyalty.ts";
+import { compileConfig } from "../../lib/loyalty/mod.ts";
+import { describeDemo, seedDemo } from "../../lib/mod.ts";
+import { openPlatform } from "../support/platform.ts";
+import { describeOnStores } from "../support/stores.ts";
+
+const example = readFileSync(new URL("../runtime/examples/loyalty.yaml", import.meta.url), "utf8");
+const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+const dayMs = 86_400_000;
+
+it("The loyalty configuration of the demo is the example of the README, and it is valid", () => {
+  assert.deepEqual(parse(example), demoLoyalty);
+  assert.ok(compileConfig(demoLoyalty).actions.has("prediction"));
+  const shown = [...readme.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, text]) => text);
+  assert.deepEqual(shown, [example]);
+});
+
+it("The codes of the demo are different ones", () => {
+  assert.equal(new Set(demoCodes(systemRandom)).size, demoCodesCount);
+});
+
+describeOnStores("the demo", open => {
+  async function opened(t: { after(close: () => unknown): void }) {
+    const seed = { organisations: [], spaces: [], projects: [], events: [] };
+    let ids: Awaited<ReturnType<typeof seedDemo>> | undefined;
+    const world = await openPlatform(
+      async clock => {
+        const store = await open(clock);
+        ids = await seedDemo({ store, random: systemRandom, clock });
+        return store;
+      },
+      { seed, startAt: Date.parse("2026-06-01T10:00:00Z") },
+    );
+    assert.ok(ids !== undefined);
+    const { platform, clock } = world;
+    t.after(() => world.dispose());
+    const demo = await describeDemo(platform, { ids, baseUrl: "http://demo.example" });
+    return { demo, clock, platform };
+  }
+
+  it("shows lots, a ladder, a daily challenge, a streak, a coupon with a code and a weekly board", async t => {
+    const { demo, platform, clock } = await opened(t);
+    const { organisationId, spaceId, projectId, eventId } = demo;
+    const member = { organisationId, spaceId, projectId, userId: "fan" };
+    const act = (action: string, data: Readonly<Record<string, string>> = {}) =>
+      platform.loyalty.report(member, { action, data, isClientReport: true });
+    for (let day = 0; day < 3; day++) {
+      for (let n = 0; n < 3; n++) await act("prediction", { eventId, outcome: "exact" });
+      clock.advance(dayMs);
+    }
+    const profile = await platform.loyalty.profile(member);
+    // 9 exact scores, the first one's challenge, three days' challenges, and a streak of three days.
+    assert.equal(profile.metrics.points, 9 * 3 + 10 + 3 * 5 + 3);
+    assert.deepEqual([...(profile.inventory.badges ?? [])].sort(), ["oracle", "regular"]);
+    const types = new Set(
+      (await platform.loyalty.history(member, {})).map(({ type }: { readonly type: string }) => type),
+    );
+    for (const type of ["milestoneReached", "challengeCompleted", "couponReceived"]) {
+      assert.ok(types.has(type), `${type} in ${[...types].join()}`);
+    }
+    await platform.idle();
+    const board = await platform.fetch(
+      new Request(`http://demo.example/projects/${projectId}/leaderboards/weekly`),
+    );
+    const { data, meta } = (await board.json()) as {
+      data: readonly { readonly score: number }[];
+      meta: { readonly season: object };
+    };
+    assert.equal(data[0]?.score, 55);
+    assert.ok(meta.season);
+    const stats = await platform.loyalty.codePools.stats({ organisationId, spaceId, poolId: "shop" });
+    assert.equal(stats.total, demoCodesCount);
+    clock.advance(400 * dayMs);
+    assert.equal((await platform.loyalty.profile(member)).metrics.points, 0);
+  });
+
+  it("limits what sharing earns in a day", async t => {
+    const { demo, platform, clock } = await opened(t);
+    const { organisationId, spaceId, projectId } = demo;
+    const member = { organisationId, spaceId, projectId, userId: "sharer" };
+    const share = () => platform.loyalty.report(member, { action: "share", data: {}, isClientReport: true });
+    for (let n = 0; n < 5; n++) await share();
+    assert.equal((await platform.loyalty.profile(member)).metrics.points, 3);
+    clock.advance(dayMs);
+    await share();
+    assert.equal((await platform.loyalty.profile(member)).metrics.points, 4);
+  });
+});
