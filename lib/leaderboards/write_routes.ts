@@ -88,16 +88,10 @@ async function write(context: WriteContext, writing: Writing & { readonly body: 
   const { declaration, place } = board;
   const { score, operator = declaration.operator } = body;
   if (operator !== "sum" && !isWithinBounds(place, score)) throw outOfBounds(board);
-  await noteBoard(context, board);
   await noted(context, board);
   const [done] = await scoreBatch(context.store, place, [{ userId: params.userId, score, at, operator }]);
   if (done == null) throw outOfBounds(board);
   return { status: 200, text: await entryText(context, board, params.userId), headers: jsonHeaders };
-}
-
-/** Notes what could not be found again by settings alone, before it has scores. */
-async function noteBoard({ store }: WriteContext, { event, declaration: { id } }: Board): Promise<void> {
-  if (event !== null && isRound(id)) await noteRound(store, event, id);
 }
 
 async function remove(
@@ -111,9 +105,10 @@ async function remove(
   return { status: 204 };
 }
 
-/** Makes sure that the season's scores are found when they are no longer kept. */
-async function noted({ retention }: WriteContext, board: Board): Promise<void> {
+/** Notes, before there are scores, what could not be found again by settings alone: rounds in use, seasons with scores. */
+async function noted({ store, retention }: WriteContext, board: Board): Promise<void> {
   const { declaration, project, event, season } = board;
+  if (event !== null && isRound(declaration.id)) await noteRound(store, event, declaration.id);
   if (season === null) return;
   const address = { projectId: project.id, eventId: event?.id ?? null, leaderboardId: declaration.id };
   await retention.note({ declaration, address: { ...address, season: season.id }, season });

@@ -34,7 +34,12 @@ interface Sample {
 
 const variants = ["16 boards", "one board, 16 shards", "one board"] as const;
 const parts = ["direct", "feed"] as const;
+/** Orders the scores as a clock would. */
+let stamp = 0;
 const [mode = "", on = "", variant = "", part = "", socket = ""] = process.argv.slice(2);
+
+const hot = placeOf(0);
+const places = Array.from({ length: boards }, (_, board) => (variant === "16 boards" ? placeOf(board) : hot));
 if (mode === "--sample") console.log(JSON.stringify(await sample()));
 else await main();
 
@@ -103,21 +108,19 @@ async function sample(): Promise<Sample> {
   return { perSecond: count / seconds, perProcessorSecond: (count * 1e6) / busiest };
 }
 
-function placeOf(user: number): BoardPlace {
+/** The board at an index; where there is one board, that one. */
+function placeOf(index: number): BoardPlace {
   const rules = { order: "desc", rankStyle: "competition", isGuarded: false } as const;
   if (variant === "one board") return { ...rules, shards: ["hot"] };
-  if (variant === "16 boards") return { ...rules, shards: [`board:${user % boards}`] };
+  if (variant === "16 boards") return { ...rules, shards: [`board:${index}`] };
   const others = Array.from({ length: boards - 1 }, (_, shard) => `hot:${shard + 1}`);
   return { ...rules, shards: ["hot:0", ...others] };
 }
 
-let stamp = 0;
-const places = Array.from({ length: boards }, (_, board) => placeOf(board));
-
 function anybody(): { readonly user: number; readonly place: BoardPlace; readonly score: number } {
   stamp += 1;
   const user = Math.floor(Math.random() * users);
-  return { user, place: places[user % boards] ?? placeOf(user), score: Math.floor(Math.random() * 1e6) };
+  return { user, place: places[user % boards] ?? hot, score: Math.floor(Math.random() * 1e6) };
 }
 
 function writing(store: Store): (count: number) => Promise<void> {

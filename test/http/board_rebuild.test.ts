@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createRandom } from "../../adapters/conformance/random.ts";
 import { AppError } from "../../lib/errors/mod.ts";
-import { type BoardPlace, findBoard } from "../../lib/leaderboards/mod.ts";
+import { type BoardPath, type BoardPlace, findBoard } from "../../lib/leaderboards/mod.ts";
 import type { Write } from "../../lib/storage/mod.ts";
 import { type Answer, type Fan, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
@@ -27,15 +27,14 @@ const rebuildSeed = {
   ...seed,
   projects: [{ ...project, settings: { ...project.settings, ...settings } }, ...seed.projects.slice(1)],
 };
-const paths = [
+type Path = BoardPath & { readonly season?: string };
+const paths: readonly Path[] = [
   ...settings.leaderboards
     .filter(({ id }) => id !== "direct")
     .map(({ id }) => ({ projectId: ids.project, eventId: null, leaderboardId: id })),
   { projectId: ids.project, eventId: null, leaderboardId: "monthly", season: "2025-07" },
   { projectId: ids.project, eventId: ids.event, leaderboardId: "round_1" },
 ];
-type Path = (typeof paths)[number] & { readonly season?: string };
-
 const targetOf = ({ eventId, leaderboardId, season }: Path): string => {
   const event = eventId === null ? "" : `/events/${eventId}`;
   const query = season === undefined ? "" : `&season=${season}`;
