@@ -21,9 +21,9 @@ const headers = {
 
 /** Whether a request wants events: it names their type, and not JSON besides. */
 export function wantsEvents(request: Request): boolean {
-  const accepted = request.headers.get("accept");
-  if (accepted === null || !accepted.includes(eventStreamType)) return false;
-  const types = accepted.split(",").map(part => part.split(";", 1)[0]?.trim().toLowerCase());
+  const accepted = request.headers.get("accept")?.toLowerCase();
+  if (accepted?.includes(eventStreamType) !== true) return false;
+  const types = accepted.split(",").map(part => part.split(";", 1)[0]?.trim());
   return types.includes(eventStreamType) && !types.includes("application/json");
 }
 
