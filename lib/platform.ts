@@ -13,6 +13,7 @@ import {
   createRemoteIssuers,
   createRemoteJson,
   createTokens,
+  deriveKey,
   jwksArea,
   type KeyRing,
   type MasterSecret,
@@ -23,6 +24,7 @@ import {
   type SignatureAlgorithm,
   systemClock,
   systemRandom,
+  uuid,
 } from "./auth/mod.ts";
 import {
   createDirectory,
@@ -90,6 +92,7 @@ import {
 import type { GeoReader } from "./ports/geo_reader.ts";
 import type { Mailer } from "./ports/mailer.ts";
 import type { PasswordKernels } from "./ports/password_kernels.ts";
+import type { WebhookSender } from "./ports/webhook_sender.ts";
 import {
   createSpaceTokens,
   optionalSpaceGuard,
@@ -127,6 +130,8 @@ export interface PlatformOptions {
    * take their place, which are slower and share the event loop with requests.
    */
   readonly passwordKernels?: PasswordKernels;
+  /** Tells the webhooks of loyalty configurations what happened: `createWebhookSender()`. Omitted: they are told nothing. */
+  readonly webhooks?: WebhookSender;
   /** Sends mail to users. Omitted: mail is dropped, and the log says so. */
   readonly mailer?: Mailer;
   /** @default silentLogger */
@@ -204,6 +209,11 @@ export interface Platform {
     path: BoardPath & { readonly season?: string },
     users: AsyncIterable<string>,
   ): Promise<Rebuilt>;
+  /**
+   * Does what no request waits for and is due now: finishes what ended processes have left behind, lets time pass for users
+   * who do not come by, and removes seasons that are no longer kept. Call it every few seconds, in one process or in all.
+   */
+  work(): Promise<void>;
   /** Resolves when the background work that requests left behind is done, boards included. */
   idle(): Promise<void>;
   /** Ends live boards and finishes the background work. The store stays open: it belongs to whoever made it. */
@@ -235,7 +245,8 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
   const parts = createParts({ ...options, clock, publicUrl }, keyRing);
   const areas = createAreas(parts);
   async function idle(): Promise<void> {
-    await Promise.all([parts.leaderboards.idle(), parts.background.idle(), parts.audit.idle()]);
+    const { leaderboards, loyalty, background, audit } = parts;
+    await Promise.all([leaderboards.idle(), loyalty.idle(), background.idle(), audit.idle()]);
   }
   const http: HandlerOptions = { ...options.http, logger, publicUrl, version, ready: () => store.ping() };
   return {
@@ -258,6 +269,10 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     spaceTokens: parts.spaceTokens,
     idleUsers: parts.idleUsers,
     audit: parts.audit,
+    async work() {
+      await parts.loyalty.sweep();
+      await parts.leaderboards.prune();
+    },
     rebuildBoard: (path, users) => rebuildBoard(parts, path, users),
     idle,
     async close() {
@@ -332,6 +347,14 @@ function createParts(
     clock,
     feed: leaderboards.feed,
     logger: options.logger ?? silentLogger,
+    holder: uuid(random),
+    webhooks:
+      options.webhooks === undefined
+        ? undefined
+        : {
+            sender: options.webhooks,
+            keyOf: (spaceId, webhookId) => deriveKey(secret, "webhook", spaceId, webhookId),
+          },
   });
   const sessions = createSessions({
     store,

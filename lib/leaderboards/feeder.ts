@@ -10,7 +10,7 @@
  * @module
  */
 
-import type { ScoreUpdate } from "../ports/score_feed.ts";
+import type { ScoreFeed, ScoreUpdate } from "../ports/score_feed.ts";
 import type { Partition, Store } from "../storage/mod.ts";
 import type { ScoreEntry } from "./board_change.ts";
 import type { FeedRefusal, FindFedPlace } from "./fed_places.ts";
@@ -36,8 +36,11 @@ export interface FeederOptions {
 
 /** Delivers score updates. */
 export interface Feeder {
-  /** Takes the updates of one user; `delivered` is called once all of them are on their boards. */
-  deliver(userId: string, updates: readonly ScoreUpdate[], delivered: () => void): void;
+  /**
+   * Takes the updates of one user; `delivered` is called once all of them are on their boards, `givenUp` where they will not
+   * be brought there now.
+   */
+  readonly deliver: ScoreFeed["deliver"];
   /** Resolves when nothing waits any more. */
   idle(): Promise<void>;
 }
@@ -106,8 +109,9 @@ export function createFeeder(options: FeederOptions): Feeder {
   }
 
   return {
-    deliver(userId, updates, delivered) {
-      if (updates.length === 0 || waiting + updates.length > feedWaitingMax) return;
+    deliver(userId, updates, delivered, givenUp = () => {}) {
+      if (updates.length === 0) return;
+      if (waiting + updates.length > feedWaitingMax) return givenUp();
       waiting += updates.length;
       let open = updates.length;
       let isAllDelivered = true;
@@ -115,7 +119,7 @@ export function createFeeder(options: FeederOptions): Feeder {
         waiting -= 1;
         open -= 1;
         isAllDelivered &&= isDelivered;
-        if (open === 0 && isAllDelivered) delivered();
+        if (open === 0) isAllDelivered ? delivered() : givenUp();
       }
       for (const update of updates) {
         const found = find(options.findPlace, update.target);

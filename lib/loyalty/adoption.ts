@@ -6,6 +6,7 @@
 
 import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../ports/score_feed.ts";
 import { decide, type ReadRecord, type Remembered, type Rule, type Store } from "../storage/mod.ts";
+import type { Agenda } from "./agenda/mod.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { type Member, memberPartition } from "./member.ts";
 import { knownTotals } from "./scores.ts";
@@ -23,6 +24,7 @@ export interface MeetingOptions {
   readonly feed: ScoreFeed;
   /** What was parsed of users' records. */
   readonly states: Remembered<UserState>;
+  readonly agenda: Agenda;
 }
 
 const everyTotal = { action: "", eventId: null, at: 0 };
@@ -34,7 +36,7 @@ const everyTotal = { action: "", eventId: null, at: 0 };
 export async function stateOf(
   store: Store,
   member: Member,
-  { deliveries, feed, states }: MeetingOptions,
+  { deliveries, feed, states, agenda }: MeetingOptions,
 ): Promise<MetUser> {
   const partition = memberPartition(member);
   const [stored] = await store.read(partition, [states.query]);
@@ -44,6 +46,7 @@ export async function stateOf(
     return { state, updates: state.undelivered.filter(update => !isDelivered(update)) };
   }
   const targets = member.projectId === null ? [] : await feed.targets(member.projectId, everyTotal);
+  await agenda.register(member);
   return await decide(store, partition, adoption(member, targets, states));
 }
 

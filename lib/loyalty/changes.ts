@@ -9,6 +9,7 @@ import type { Clock } from "../auth/mod.ts";
 import type { Logger } from "../http/mod.ts";
 import type { ScoreFeed, ScoreUpdate } from "../ports/score_feed.ts";
 import { decide, type Remembered, type Store } from "../storage/mod.ts";
+import type { Agenda } from "./agenda/mod.ts";
 import type { CompiledConfig } from "./compile_types.ts";
 import type { Configs } from "./configs.ts";
 import type { Coupons } from "./coupons/mod.ts";
@@ -18,6 +19,7 @@ import type { Claimant, GlobalLimits } from "./limits/global.ts";
 import { type Attempt, decideWithin, type Uses, unlimited } from "./limits/uses.ts";
 import { type Member, memberPartition } from "./member.ts";
 import type { UserState } from "./state.ts";
+import type { WebhookDispatch } from "./webhooks/dispatch.ts";
 
 /** What changes need. */
 export interface ChangesOptions {
@@ -30,6 +32,9 @@ export interface ChangesOptions {
   readonly deliveries: Deliveries;
   readonly limits: GlobalLimits;
   readonly coupons: Pick<Coupons, "fill">;
+  readonly agenda: Agenda;
+  /** Omitted: webhooks are not told anything. */
+  readonly webhooks?: Pick<WebhookDispatch, "enqueue"> | undefined;
 }
 
 /** Changes users. */
@@ -38,11 +43,13 @@ export interface Changes {
   change(member: Member, make: (config: CompiledConfig, now: number) => Happening): Promise<Decided>;
   /** Hands board scores over for delivery in the background. */
   deliver(member: Member, updates: readonly ScoreUpdate[]): void;
+  /** Delivers board scores, and says whether all of them have arrived. */
+  deliverNow(member: Member, updates: readonly ScoreUpdate[]): Promise<boolean>;
 }
 
 /** Creates the changes of all users. */
 export function createChanges(options: ChangesOptions): Changes {
-  const { clock, feed, logger, configOf, deliveries, limits, coupons } = options;
+  const { clock, feed, logger, configOf, deliveries, limits, coupons, webhooks } = options;
 
   function deliver(member: Member, updates: readonly ScoreUpdate[]): void {
     if (updates.length === 0) return;
@@ -60,8 +67,22 @@ export function createChanges(options: ChangesOptions): Changes {
     }
   }
 
+  function onLost(error: unknown): void {
+    logger.log("warn", "rule_use_lost", { error: String(error) });
+  }
+
   return {
     deliver,
+    async deliverNow(member, updates) {
+      if (updates.length === 0) return true;
+      return await new Promise(resolve => {
+        const arrived = (): void => {
+          deliveries.add(memberPartition(member), updates);
+          resolve(true);
+        };
+        feed.deliver(member.userId, updates, arrived, () => resolve(false));
+      });
+    },
     async change(member, make) {
       const config = await configOf(member.spaceId);
       const now = clock();
@@ -69,13 +90,20 @@ export function createChanges(options: ChangesOptions): Changes {
       const attempt = (uses: Uses): Promise<Attempt<Decided>> =>
         attemptOnce(options, { config, member, now, happening, uses });
       const rules = config.limitedRules;
-      const claimant = claimantOf(member, { at: now, timeZone: config.config.timeZone, happening });
-      const onLost = (error: unknown): void => logger.log("warn", "rule_use_lost", { error: String(error) });
       const decided =
         rules.size === 0
           ? decidedOf(await attempt(unlimited))
-          : await decideWithin({ limits, claimant, rules, onLost }, attempt);
+          : await decideWithin(
+              {
+                limits,
+                claimant: claimantOf(member, { at: now, config, once: happening.once }),
+                rules,
+                onLost,
+              },
+              attempt,
+            );
       deliver(member, decided.updates);
+      if (config.config.webhooks.length > 0) webhooks?.enqueue(member);
       await giveCodes(member, decided);
       return decided;
     },
@@ -92,19 +120,19 @@ interface AttemptOptions {
 
 /** Decides once. The boards depend on the user's project, and which one that is only the user's record knows for certain. */
 async function attemptOnce(
-  { store, feed, states, deliveries }: ChangesOptions,
+  { store, feed, states, deliveries, agenda }: ChangesOptions,
   { happening, ...about }: AttemptOptions,
 ): Promise<Attempt<Decided>> {
   const partition = memberPartition(about.member);
   const query = targetQuery(happening, about.now);
   const context = { ...about, partition, states, isDelivered: deliveries.of(partition) };
+  // Whatever is decided, a sweep will see to what this process does not get to.
+  const ready = agenda.register(about.member);
+  ready?.catch(() => {});
   for (let { projectId } = about.member; ; ) {
     const targets = projectId === null ? [] : await feed.targets(projectId, query);
-    const decided = await decide(
-      store,
-      partition,
-      happeningRule({ ...context, projectId, targets }, happening),
-    );
+    const rule = happeningRule({ ...context, projectId, targets }, happening);
+    const decided = await decide(store, partition, ready === undefined ? rule : { ...rule, ready });
     if (decided.needs.length > 0) return { needs: decided.needs };
     if (decided.projectId === projectId) return { answer: decided, fired: decided.outcome?.fired ?? null };
     projectId = decided.projectId;
@@ -116,14 +144,19 @@ function decidedOf(attempt: Attempt<Decided>): Decided {
   throw new TypeError("Expected a decision without limits to need nothing");
 }
 
-function claimantOf(
+/** What a claim depends on besides the user. */
+export interface ClaimantOptions {
+  readonly at: number;
+  readonly config: CompiledConfig;
+  readonly once?: Happening["once"] | undefined;
+}
+
+/** Who claims uses of limited rules for what happens to a user. */
+export function claimantOf(
   { organisationId, spaceId, userId }: Member,
-  {
-    at,
-    timeZone,
-    happening: { once },
-  }: Pick<Claimant, "at" | "timeZone"> & { readonly happening: Happening },
+  { at, config, once }: ClaimantOptions,
 ): Claimant {
+  const { timeZone } = config.config;
   const actionId = once === undefined ? {} : { actionId: `${once.of}:${once.id}` };
   return { organisationId, spaceId, userId, at, timeZone, ...actionId };
 }

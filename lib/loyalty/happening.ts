@@ -16,6 +16,7 @@ import type { Member } from "./member.ts";
 import { knownTotals, type SumTotal, sumRead, sumTargets, sumTotals, sumWrite, updatesOf } from "./scores.ts";
 import { type OnceId, seenAfter, seenReads, seenWrites } from "./seen.ts";
 import { emptyState, type UserState } from "./state.ts";
+import { beginProgress, parseProgress, readProgress } from "./webhooks/progress.ts";
 
 /** Most records of a user's history that are kept; the oldest is dropped first. */
 export const historyMax = 10_000;
@@ -49,6 +50,8 @@ export interface Happening {
   readonly writes?: readonly Write[];
   /** What it makes of a settled state; `results` are those of `reads`. Omitted: nothing but time passes. */
   readonly decide?: (settled: UserState, results: readonly unknown[], uses: Uses) => Outcome;
+  /** Whether board scores that have arrived are struck off although nothing else happens. @default false */
+  readonly tidies?: boolean;
   /** Throws what to say where a guard of `writes` refused. */
   readonly refused?: (key: string) => never;
 }
@@ -87,8 +90,10 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
   const sums = sumTargets(targets);
   const marks = once === undefined ? [] : seenReads(once, now);
   const own = happening.reads ?? [];
+  const { webhooks } = context.config.config;
+  const progress = webhooks.length === 0 ? [] : [readProgress];
   return {
-    reads: [states.query, ...marks, ...own, ...sums.map(({ id }) => sumRead(id))],
+    reads: [states.query, ...marks, ...own, ...sums.map(({ id }) => sumRead(id)), ...progress],
     // A repeated id changes nothing, so what has one may be decided again when its outcome is unknown.
     idempotent: once !== undefined,
     apply([record, ...others]) {
@@ -106,8 +111,10 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
       const outcome = happening.decide?.(settlement.state, results, uses) ?? null;
       const needs = uses.missing(outcome?.fired ?? []);
       if (needs.length > 0) return nothing(before, projectId, { needs });
-      if (outcome === null && settlement.state === before) {
-        return nothing(before, projectId, { updates: undelivered(context, before) });
+      const waiting = undelivered(context, before);
+      const isTidy = happening.tidies !== true || waiting.length === before.undelivered.length;
+      if (outcome === null && settlement.state === before && isTidy) {
+        return nothing(before, projectId, { updates: waiting });
       }
       const gained = sum(settlement.gained, outcome?.gained ?? {});
       const totals = sumTotals(sums, others.slice(marks.length + own.length) as (Stored | null)[], {
@@ -115,7 +122,9 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
         metrics: gained,
       });
       const batch = batchOf(context, happening, { before, settlement, outcome, gained, totals });
-      return { ...batch, ...(refused === undefined ? {} : { refused }) };
+      const told = progress.length === 0 ? {} : parseProgress(others.at(-1) as Stored | null);
+      const begun = beginProgress(webhooks, told, { now, records: before.records });
+      return { ...batch, writes: [...batch.writes, ...begun], ...(refused === undefined ? {} : { refused }) };
     },
   };
 }

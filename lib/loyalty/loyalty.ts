@@ -14,17 +14,13 @@ import type { ScoreFeed } from "../ports/score_feed.ts";
 import type { UserEarnings } from "../ports/user_earnings.ts";
 import { Remembered, type Store } from "../storage/mod.ts";
 import { stateOf } from "./adoption.ts";
-import { createChanges } from "./changes.ts";
+import { createAgenda, type Indexed, indexedUsers, type Sweep, sweepAgenda } from "./agenda/mod.ts";
+import { attend } from "./attendance.ts";
+import { claimantOf, createChanges } from "./changes.ts";
 import { compileConfig } from "./compile.ts";
 import type { CompiledConfig } from "./compile_types.ts";
-import { createConfigs } from "./configs.ts";
-import {
-  type CodePools,
-  couponRetryMs,
-  createCodePools,
-  createCoupons,
-  type ShownCoupon,
-} from "./coupons/mod.ts";
+import { type Configs, createConfigs } from "./configs.ts";
+import { type CodePools, createCodePools, createCoupons, type ShownCoupon } from "./coupons/mod.ts";
 import { Deliveries } from "./deliveries.ts";
 import { readEarnings } from "./earnings.ts";
 import { type DryRun, dryRun, settle } from "./engine/mod.ts";
@@ -40,7 +36,12 @@ import { type Replayed, reconcileUser, replayUser, type UserSource } from "./pro
 import { readTransactions } from "./records.ts";
 import { type Report, reportHappening, requireReportable } from "./report.ts";
 import { type GrantOrder, grantHappening, requireRewards, reversalHappening } from "./rewards.ts";
-import { emptyState, nextDue, type UserState } from "./state.ts";
+import { emptyState, type UserState } from "./state.ts";
+import {
+  createWebhookDispatch,
+  type WebhookDispatch,
+  type WebhookDispatchOptions,
+} from "./webhooks/dispatch.ts";
 
 /** Number of users whose state a process keeps parsed. */
 export const parsedStatesMax = 10_000;
@@ -101,10 +102,19 @@ export interface Loyalty {
    */
   reverse(member: Member, transactionId: string): Promise<ShownTransaction>;
   /**
-   * Stores what time alone has changed, gives codes to coupons that are without, and says when to look again, in Unix ms;
-   * null: never.
+   * Stores what time alone has changed, delivers what waits for boards and webhooks, gives codes to coupons that are without,
+   * and says when to look again, in Unix ms; null: never.
    */
   settle(member: Member): Promise<number | null>;
+  /**
+   * Attends to every user of all organisations who is due: whose last change within an hour may have been interrupted, or whom
+   * time alone changes. To be called again and again; calls that overlap, in one process or several, do no harm.
+   */
+  sweep(): Promise<Sweep>;
+  /** Every user of an organisation who has ever done anything. */
+  users(organisationId: string): AsyncIterable<Indexed>;
+  /** Resolves when no webhook is told anything any more. */
+  idle(): Promise<void>;
   /** Proves that the user's metrics are what the ledger entries add up to. */
   reconcile(member: Member): Promise<Reconciliation>;
   /**
@@ -126,11 +136,15 @@ export interface LoyaltyOptions {
   readonly clock: Clock;
   readonly feed: ScoreFeed;
   readonly logger: Logger;
+  /** Names this process among those that sweep. */
+  readonly holder: string;
+  /** Tells webhooks what happened. Omitted: they are not told anything. */
+  readonly webhooks?: Pick<WebhookDispatchOptions, "sender" | "keyOf"> | undefined;
 }
 
 /** Creates the loyalty of all spaces. */
 export function createLoyalty(options: LoyaltyOptions): Loyalty {
-  const { store, clock, feed } = options;
+  const { store, clock, feed, logger } = options;
   const configOf = createConfigs(options);
   const deliveries = new Deliveries();
   const inbox = createInbox({
@@ -143,14 +157,19 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const pools = createCodePools({ store, clock });
   const coupons = createCoupons({ store, clock, pools, states, configOf });
   const limits = createGlobalLimits(store);
-  const { change, deliver } = createChanges({
+  const agenda = createAgenda({ store, clock });
+  const webhooks = webhookDispatch(options, configOf);
+  const changes = createChanges({
     ...options,
     configOf,
     states,
     deliveries,
     limits,
     coupons,
+    agenda,
+    webhooks,
   });
+  const { change, deliver } = changes;
   async function storedState(member: Member): Promise<UserState> {
     const partition = memberPartition(member);
     const [stored] = await store.read(partition, [states.query]);
@@ -161,7 +180,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     config: configOf,
     async profile(member) {
       const config = await configOf(member.spaceId);
-      const { state, updates } = await stateOf(store, member, { deliveries, feed, states });
+      const { state, updates } = await stateOf(store, member, { deliveries, feed, states, agenda });
       deliver(member, updates);
       return rewardsProfile(config, settle(config, state, clock()).state);
     },
@@ -186,7 +205,13 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       const config = await configOf(member.spaceId);
       requireReportable(config, report);
       const { action: name, data } = report;
-      return dryRun(config, await storedState(member), { name, data, at: clock() });
+      const at = clock();
+      const [state, reached] = await Promise.all([
+        storedState(member),
+        limits.reached(claimantOf(member, { at, config }), config.limitedRules.values()),
+      ]);
+      const globalLimitReached = (ruleId: string): boolean => reached.has(ruleId);
+      return dryRun(config, state, { name, data, at }, { globalLimitReached });
     },
     async grant(member, order) {
       const decided = await change(member, (config, now) => {
@@ -201,12 +226,15 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       if (transaction === null) throw new TypeError("Expected a reversal to have a transaction");
       return transaction;
     },
-    async settle(member) {
-      const { state } = await change(member, () => ({ gain: { action: "", data: {} } }));
-      const withoutCode = await coupons.fill(member, state);
-      const due = nextDue(state);
-      return withoutCode === 0 ? due : Math.min(due ?? Number.POSITIVE_INFINITY, clock() + couponRetryMs);
-    },
+    settle: member => attend({ clock, changes, coupons, webhooks }, member),
+    sweep: () =>
+      sweepAgenda({
+        ...options,
+        attend: user => attend({ clock, changes, coupons, webhooks }, { ...user, projectId: null }),
+        onFailed: (_, error) => logger.log("warn", "user_not_attended", { error: String(error) }),
+      }),
+    users: organisationId => indexedUsers(store, organisationId),
+    idle: async () => await webhooks?.idle(),
     earnings: member => readEarnings(sourceOf(member)),
     reconcile: async member => reconcileUser(sourceOf(member), await configOf(member.spaceId)),
     async replay(member, document) {
@@ -214,6 +242,21 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       return await replayUser(sourceOf(member), config, clock());
     },
   };
+}
+
+function webhookDispatch(
+  { store, clock, logger, webhooks }: LoyaltyOptions,
+  configOf: Configs,
+): WebhookDispatch | undefined {
+  if (webhooks === undefined) return undefined;
+  return createWebhookDispatch({
+    store,
+    clock,
+    ...webhooks,
+    config: spaceId => chain(configOf(spaceId), ({ config }) => config),
+    onFailed: (webhookId, error) =>
+      logger.log("warn", "webhook_deferred", { webhookId, error: String(error) }),
+  });
 }
 
 function firstTransaction({ outcome, recordId }: Decided): ShownTransaction | null {

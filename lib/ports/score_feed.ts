@@ -45,6 +45,9 @@ export interface ScoreFeed {
     projectId: string,
     action: { readonly action: string; readonly eventId: string | null; readonly at: number },
   ): readonly ScoreTarget[] | Promise<readonly ScoreTarget[]>;
-  /** Takes updates for delivery in the background; `delivered` is called when all of them have been applied. */
-  deliver(userId: string, updates: readonly ScoreUpdate[], delivered: () => void): void;
+  /**
+   * Takes updates for delivery in the background. Then either `delivered` is called, when all of them have been applied, or
+   * `givenUp`, when that is left to a later delivery.
+   */
+  deliver(userId: string, updates: readonly ScoreUpdate[], delivered: () => void, givenUp?: () => void): void;
 }

@@ -1,0 +1,47 @@
+/**
+ * Attending to a user who does not come by: what time alone has changed, and what a process that ended has left behind.
+ *
+ * @module
+ */
+
+import type { Clock } from "../auth/mod.ts";
+import type { Changes } from "./changes.ts";
+import type { Coupons } from "./coupons/mod.ts";
+import { couponRetryMs } from "./coupons/mod.ts";
+import type { Happening } from "./happening.ts";
+import type { Member } from "./member.ts";
+import { nextDue } from "./state.ts";
+import type { WebhookDispatch } from "./webhooks/dispatch.ts";
+
+/** After how long what could not be delivered is delivered again, in ms. */
+export const deliveryRetryMs = 60_000;
+
+/** What attending needs. */
+export interface AttendanceOptions {
+  readonly clock: Clock;
+  readonly changes: Changes;
+  readonly coupons: Pick<Coupons, "fill">;
+  readonly webhooks?: Pick<WebhookDispatch, "deliver"> | undefined;
+}
+
+const passing: Happening = { gain: { action: "", data: {} } };
+
+/**
+ * Settles a user, delivers what waits for boards and webhooks, gives codes to coupons that are without, and says when to look
+ * again, in Unix ms; null: never. It may be interrupted anywhere and repeated.
+ */
+export async function attend(options: AttendanceOptions, member: Member): Promise<number | null> {
+  const { clock, changes, coupons, webhooks } = options;
+  const { state, updates } = await changes.change(member, () => passing);
+  const arrived = await changes.deliverNow(member, updates);
+  if (arrived && updates.length > 0) await changes.change(member, () => ({ ...passing, tidies: true }));
+  const withoutCode = await coupons.fill(member, state);
+  const isTold = (await webhooks?.deliver(member)) ?? true;
+  const now = clock();
+  const times = [
+    nextDue(state),
+    arrived && isTold ? null : now + deliveryRetryMs,
+    withoutCode === 0 ? null : now + couponRetryMs,
+  ].filter(time => time !== null);
+  return times.length === 0 ? null : Math.min(...times);
+}
