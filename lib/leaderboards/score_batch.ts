@@ -79,6 +79,10 @@ function writeOf(place: BoardPlace, change: BoardChange): Write {
   if (change.operator === "remove") return { type: "unscore", key: boardKey, member };
   const { at: tie, operator, asOf } = change;
   const score = stored(place, change.score);
+  // What feeds bring, thousands at a time.
+  if (operator === "set" && asOf !== undefined) {
+    return { type: "score", op: "set", key: boardKey, member, score, tie, asOf };
+  }
   const common = { type: "score", key: boardKey, member, score, tie } as const;
   const versioned = asOf === undefined ? common : { ...common, asOf };
   switch (operator) {

@@ -9,6 +9,7 @@
 
 import type { Directory, Event, Project } from "../directory/mod.ts";
 import { type Condition, compileCondition, type Environment } from "../expressions/mod.ts";
+import { chain } from "../http/mod.ts";
 import type { Gain, ScoreTarget } from "../ports/score_feed.ts";
 import type { BoardDeclaration } from "./board_settings.ts";
 import { declaredEventBoards, projectBoards } from "./declarations.ts";
@@ -36,19 +37,30 @@ interface FedBoard {
 const fedByProject = new WeakMap<Project, readonly FedBoard[]>();
 const fedByEvent = new WeakMap<Event, { readonly project: Project; readonly boards: readonly FedBoard[] }>();
 
-/** The targets that an action of a user of the project may move. */
-export async function scoreTargets(
+/** The targets that an action of a user of the project may move; without a promise while project and event are fresh. */
+export function scoreTargets(
   directory: Directory,
   projectId: string,
-  { action, eventId, at }: TargetQuery,
-): Promise<readonly ScoreTarget[]> {
-  const project = await directory.project(projectId);
-  if (project === null) return [];
-  const event = eventId === null ? null : await directory.event(projectId, eventId);
-  const boards = event === null ? ofProject(project) : [...ofProject(project), ...ofEvent(project, event)];
-  return boards.flatMap(board =>
-    board.action === null || board.action === action ? (board.target(at) ?? []) : [],
-  );
+  query: TargetQuery,
+): readonly ScoreTarget[] | Promise<readonly ScoreTarget[]> {
+  return chain(directory.project(projectId), project => {
+    if (project === null) return [];
+    const { eventId } = query;
+    if (eventId === null) return moved(ofProject(project), query);
+    return chain(directory.event(projectId, eventId), event =>
+      moved(event === null ? ofProject(project) : ofEvent(project, event), query),
+    );
+  });
+}
+
+/** The targets of the boards that an action may move at its time. */
+function moved(boards: readonly FedBoard[], { action, at }: TargetQuery): readonly ScoreTarget[] {
+  const targets: ScoreTarget[] = [];
+  for (const board of boards) {
+    const target = board.action === null || board.action === action ? board.target(at) : null;
+    if (target !== null) targets.push(target);
+  }
+  return targets;
 }
 
 function ofProject(project: Project): readonly FedBoard[] {
@@ -66,14 +78,16 @@ function ofProject(project: Project): readonly FedBoard[] {
   return boards;
 }
 
+/** The boards of an event and of its project. */
 function ofEvent(project: Project, event: Event): readonly FedBoard[] {
   const known = fedByEvent.get(event);
   if (known?.project === project) return known.boards;
-  const boards = [...declaredEventBoards(project, event).values()].flatMap(declaration => {
+  const own = [...declaredEventBoards(project, event).values()].flatMap(declaration => {
     const id = `${declaration.order}/${project.id}/${event.id}/${declaration.id}`;
     if (declaration.source.type !== "metric") return fedByAction(id, declaration);
     return fedByGain(id, declaration, declaration.source.metricId);
   });
+  const boards = [...ofProject(project), ...own];
   fedByEvent.set(event, { project, boards });
   return boards;
 }

@@ -8,9 +8,11 @@ import { AppError, type FieldError } from "../errors/mod.ts";
 import { own } from "./_own.ts";
 import type { CompiledConfig } from "./compile_types.ts";
 import type { ActionDefinition } from "./config.ts";
-import { applyAction } from "./engine/mod.ts";
+import { type Action, applyAction, type Outcome } from "./engine/mod.ts";
 import type { Happening } from "./happening.ts";
 import type { ActionData } from "./history.ts";
+import type { Uses } from "./limits/uses.ts";
+import type { UserState } from "./state.ts";
 
 /** What a fan or a back end reports. */
 export interface Report {
@@ -42,15 +44,18 @@ export function requireReportable(config: CompiledConfig, report: Report): void 
 /** The happening that a report is. */
 export function reportHappening(config: CompiledConfig, report: Report, now: number): Happening {
   const { action, data, actionId } = report;
-  const told = { name: action, data, at: now };
-  return {
-    ...(actionId === undefined ? {} : { once: { of: "action", id: actionId } }),
-    gain: { action, data },
-    decide: (settled, _, { isReached: globalLimitReached }) =>
-      applyAction(config, settled, actionId === undefined ? told : { ...told, id: actionId }, {
-        globalLimitReached,
-      }),
-  };
+  const gain = { action, data };
+  const told: Action =
+    actionId === undefined ? { name: action, data, at: now } : { name: action, data, at: now, id: actionId };
+  function decide(
+    settled: UserState,
+    _: readonly unknown[],
+    { isReached: globalLimitReached }: Uses,
+  ): Outcome {
+    return applyAction(config, settled, told, { globalLimitReached });
+  }
+  if (actionId === undefined) return { gain, decide };
+  return { once: { of: "action", id: actionId }, gain, decide };
 }
 
 function dataFaults({ data: declared }: ActionDefinition, data: ActionData): readonly FieldError[] {

@@ -43,8 +43,7 @@ export class CountingStore implements Store {
   }
 
   #count(partition: string): keyof Trips {
-    const [, , kind] = partition.split(":");
-    const of = kind === "member" || kind === "board" ? kind : "other";
+    const of = partition.includes(":member:") ? "member" : partition.includes(":board:") ? "board" : "other";
     this.trips[of] += 1;
     return of;
   }

@@ -50,6 +50,7 @@ export function applyAction(
     draft.countAction(plan.aggregates, scope);
     runRounds(draft, plan, { scope, isLimited: heldBack.isLimited });
   }
-  const told = { name, data, ...(id === undefined ? {} : { id }), ...heldBack.told };
-  return draft.outcome({ kind: "action", action: told });
+  const told = id === undefined ? { name, data } : { name, data, id };
+  const { limited } = heldBack.told;
+  return draft.outcome({ kind: "action", action: limited === undefined ? told : { ...told, limited } });
 }

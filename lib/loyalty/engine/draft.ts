@@ -198,7 +198,7 @@ export class Draft implements UserView {
   }
 
   /** The outcome with the record of the happening. */
-  outcome(happening: Pick<HistoryRecord, "kind" | "action" | "grant" | "reversalOf">): Outcome {
+  outcome(happening: Occurrence): Outcome {
     const { at, compiled, diagnostics, fired } = this;
     const { revision, records } = this.#before;
     const state = this.#state({
@@ -208,7 +208,7 @@ export class Draft implements UserView {
       config: compiled.version,
       dueAt: this.#dueAt,
     });
-    const record = { ...happening, at, config: compiled.version, transactions: this.#transactions };
+    const record = recordOf(happening, { at, config: compiled.version, transactions: this.#transactions });
     return {
       state,
       record,
@@ -219,9 +219,14 @@ export class Draft implements UserView {
     };
   }
 
-  #state(changes: Partial<UserState>): UserState {
+  /** Every member by its name: copying a state of so many would be the most expensive step of an action. */
+  #state(changes: Pick<UserState, "dueAt"> & Partial<UserState>): UserState {
+    const { revision, changedAt, config, projectId, records, undelivered, seen } = this.#before;
     return {
-      ...this.#before,
+      revision: changes.revision ?? revision,
+      changedAt: changes.changedAt ?? changedAt,
+      config: changes.config ?? config,
+      projectId,
       metrics: this.#metrics.all,
       lots: this.#lots.all,
       inventory: this.#inventory.all,
@@ -229,17 +234,37 @@ export class Draft implements UserView {
       challenges: this.challenges.all,
       coupons: this.coupons,
       counters: this.#counters.all,
-      ...changes,
+      dueAt: changes.dueAt,
+      records: changes.records ?? records,
+      undelivered,
+      seen,
     };
   }
 
   #gained(): Readonly<Record<string, number>> {
     if (this.#metrics.all === this.#before.metrics) return {};
-    const ids = new Set(this.#transactions.flatMap(({ entries }) => entries.map(({ metricId }) => metricId)));
-    const gains = [...ids].map(id => {
-      const before = own(this.#before.metrics, id) ?? this.compiled.metrics.get(id)?.defaultValue ?? 0;
-      return [id, this.metric(id) - before] as const;
-    });
-    return Object.fromEntries(gains.filter(([, gain]) => gain !== 0));
+    const gained: Record<string, number> = {};
+    for (const { entries } of this.#transactions) {
+      for (const { metricId } of entries) {
+        if (Object.hasOwn(gained, metricId)) continue;
+        const before =
+          own(this.#before.metrics, metricId) ?? this.compiled.metrics.get(metricId)?.defaultValue ?? 0;
+        const gain = this.metric(metricId) - before;
+        if (gain !== 0) gained[metricId] = gain;
+      }
+    }
+    return gained;
   }
+}
+
+type Occurrence = Pick<HistoryRecord, "kind" | "action" | "grant" | "reversalOf">;
+
+function recordOf(
+  happening: Occurrence,
+  { at, config, transactions }: Pick<HistoryRecord, "at" | "config" | "transactions">,
+): HistoryRecord {
+  const { kind, action } = happening;
+  // Nearly every record is one of an action, and written out it is made several times faster.
+  if (action !== undefined) return { kind, action, at, config, transactions };
+  return { ...happening, at, config, transactions };
 }

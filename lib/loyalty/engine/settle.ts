@@ -34,6 +34,9 @@ export interface Settlement {
 
 /** Lets time pass until `at` (Unix ms), inclusive. A state with nothing due is answered as it is. */
 export function settle(compiled: CompiledConfig, state: UserState, at: number): Settlement {
+  if (state.dueAt === null || state.dueAt > Math.max(at, state.changedAt)) {
+    return { state, records: [], notifications: [], gained: {}, diagnostics: [] };
+  }
   const records: HistoryRecord[] = [];
   const notifications: (Notification & { readonly at: number })[] = [];
   const gained = new Map<string, number>();
