@@ -260,23 +260,27 @@ export class NaiveUser {
   #apply(effect: ModelEffect, n: number | null): void {
     switch (effect.type) {
       case "metric":
-        return this.#add(effect.id, effect.amount * (effect.timesData ? (n ?? 0) : 1));
+        this.#add(effect.id, effect.amount * (effect.timesData ? (n ?? 0) : 1));
+        break;
       case "inventory":
-        if (this.items.includes(effect.item)) return;
+        if (this.items.includes(effect.item)) break;
         this.items.push(effect.item);
         this.#triggers.add("inventoryReceived:set");
-        return;
+        break;
       case "inventoryLoss":
         this.items = this.items.filter(item => item !== effect.item);
-        return;
+        break;
       case "challengeStart":
-        return this.#start(effect.challenge);
+        this.#start(effect.challenge);
+        break;
       case "challengeCompletion":
-        return this.#finish(effect.challenge);
+        this.#finish(effect.challenge);
+        break;
       case "challengeFailure":
-        return this.#fail(effect.challenge);
+        this.#fail(effect.challenge);
+        break;
       case "missionCompletion":
-        return this.#complete(effect.challenge, effect.mission, null);
+        this.#complete(effect.challenge, effect.mission, null);
     }
   }
 

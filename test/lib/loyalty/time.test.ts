@@ -1,0 +1,354 @@
+/** What time does to a user: windows, streaks, runs of challenges, and points that begin and cease to count. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { balancesOf, reconcile } from "../../../lib/loyalty/ledger/mod.ts";
+import { compareStates, nextDue, replay, settle, settledInstantsMax } from "../../../lib/loyalty/mod.ts";
+import { Player, points, rule, typesOf } from "./_engine.ts";
+
+const berlin = { timeZone: "Europe/Berlin" };
+const first = "0e000000-0000-4000-8000-000000000001";
+const second = "0e000000-0000-4000-8000-000000000002";
+const one = "0f000000-0000-4000-8000-000000000001";
+
+/** How many points each action at these times gave, when a rule gives one for as much as an aggregate comes to. */
+function aggregated(aggregate: object, times: readonly string[], more: object = berlin): readonly number[] {
+  const player = new Player({ ...more, rules: [rule("r", [points(aggregate)])] });
+  return times.map(at => player.act("go", at).gained.points ?? 0);
+}
+
+describe("windows of the calendar", () => {
+  it("end with the day of the space's zone, when clocks go forward and back", () => {
+    const count = { count: { action: "go", window: { calendar: "day" } } };
+    const spring = [
+      "2026-03-28T22:59:59Z",
+      "2026-03-28T23:00:00Z",
+      "2026-03-29T21:59:59Z",
+      "2026-03-29T22:00:00Z",
+    ];
+    assert.deepEqual(aggregated(count, spring), [1, 1, 2, 1]);
+    const autumn = [
+      "2026-10-24T21:59:59Z",
+      "2026-10-24T22:00:00Z",
+      "2026-10-25T22:59:59Z",
+      "2026-10-25T23:00:00Z",
+    ];
+    assert.deepEqual(aggregated(count, autumn), [1, 1, 2, 1]);
+  });
+
+  it("end with the month, the leap day included, and with the week on Sunday", () => {
+    const month = { count: { action: "go", window: { calendar: "month" } } };
+    const leap = ["2028-02-01T00:00:00Z", "2028-02-29T23:59:59Z", "2028-03-01T00:00:00Z"];
+    assert.deepEqual(aggregated(month, leap, {}), [1, 2, 1]);
+    const week = { count: { action: "go", window: { calendar: "week" } } };
+    const days = ["2026-11-16T00:00:00Z", "2026-11-22T23:59:59Z", "2026-11-23T00:00:00Z"];
+    assert.deepEqual(aggregated(week, days, {}), [1, 2, 1]);
+  });
+});
+
+describe("rolling windows", () => {
+  it("move with their unit, and drop what has left them", () => {
+    const days = { count: { action: "go", window: { last: 2, unit: "day" } } };
+    const times = [
+      "2026-03-28T12:00:00Z",
+      "2026-03-29T12:00:00Z",
+      "2026-03-30T12:00:00Z",
+      "2026-04-01T12:00:00Z",
+    ];
+    assert.deepEqual(aggregated(days, times), [1, 2, 2, 1]);
+    const minutes = { count: { action: "go", window: { last: 3, unit: "minute" } } };
+    const player = new Player({ rules: [rule("r", [points(minutes)])] });
+    for (let minute = 0; minute < 50; minute++) player.act("go", minute * 60_000);
+    const [counter] = Object.values(player.state.counters);
+    assert.deepEqual(counter, {
+      buckets: [
+        [47, 1],
+        [48, 1],
+        [49, 1],
+      ],
+    });
+  });
+
+  it("sum what an expression over the data comes to, where it matches", () => {
+    const sum = { sum: { action: "go", of: { var: "data.n" }, where: { gt: [{ var: "data.n" }, 1] } } };
+    const player = new Player({ rules: [rule("r", [points(1)], { when: { gte: [sum, 7] } })] });
+    for (const n of [3, 1, 1, 1, 4, 1]) player.act("go", 0, { n });
+    assert.equal(player.state.metrics.points, 2);
+  });
+});
+
+describe("streaks", () => {
+  it("grow by each unit in a row, and begin anew after a gap", () => {
+    const streak = { streak: { action: "go", unit: "day" } };
+    const times = [28, 28, 29, 30, 31].map(day => `2026-03-${day}T00:30:00Z`);
+    assert.deepEqual(aggregated(streak, [...times, "2026-04-02T12:00:00Z"]), [1, 1, 2, 3, 4, 1]);
+  });
+
+  it("are alive until the end of the next unit", () => {
+    const parts = {
+      rules: [
+        rule("r", [points({ streak: { action: "go", unit: "day" } })], { trigger: { action: "stop" } }),
+      ],
+    };
+    for (const [at, given] of [
+      ["2026-01-02T00:00:00Z", 1],
+      ["2026-01-02T23:59:59Z", 1],
+      ["2026-01-03T00:00:00Z", 0],
+    ] as const) {
+      const player = new Player(parts);
+      player.act("go", "2026-01-01T12:00:00Z");
+      assert.equal(player.act("stop", at).gained.points ?? 0, given, at);
+    }
+  });
+});
+
+describe("limits of a user", () => {
+  it("count firings in their window, and of two with the same window the lower one holds", () => {
+    const limits = [
+      { per: "user", max: 9, window: { calendar: "day" } },
+      { per: "user", max: 2, window: { calendar: "day" } },
+      { per: "user", max: 3 },
+    ];
+    const player = new Player({ rules: [rule("r", [points(1)], { limits })] });
+    const given = [1, 1, 1, 2, 2].map(
+      day => player.act("go", `2026-01-0${day}T12:00:00Z`).gained.points ?? 0,
+    );
+    assert.deepEqual(given, [1, 1, 0, 1, 0]);
+  });
+});
+
+describe("what is counted", () => {
+  it("is forgotten once a configuration no longer names it, and kept while it does", () => {
+    const counting = { rules: [rule("r", [points({ count: { action: "go" } })])] };
+    const before = new Player(counting, { version: "1" });
+    before.act("go");
+    for (const [parts, keys] of [
+      [counting, 1],
+      [{ rules: [] }, 0],
+    ] as const) {
+      const after = new Player(parts, { version: "2" });
+      after.state = before.state;
+      after.act("go");
+      assert.equal(Object.keys(after.state.counters).length, keys);
+    }
+  });
+});
+
+describe("runs of a challenge", () => {
+  const challenge = (more: object): object => ({
+    id: first,
+    title: "",
+    missions: [{ id: one, title: "", rule: { action: "go", count: 2 } }],
+    rewards: [points(1)],
+    ...more,
+  });
+  const statusOf = ({ state }: Player): string => state.challenges[first]?.status ?? "none";
+
+  it("end with their period, whose results are final until then, exactly once however often it is reported", () => {
+    const player = new Player({
+      ...berlin,
+      challenges: [challenge({ recurrence: "onExpiration", period: "day" })],
+    });
+    const days = [
+      "2026-03-28T12:00:00Z",
+      "2026-03-28T12:00:01Z",
+      "2026-03-28T12:00:02Z",
+      "2026-03-28T22:59:59Z",
+    ];
+    for (const at of days) player.act("go", at);
+    assert.deepEqual([statusOf(player), player.state.metrics.points], ["completed", 1]);
+    assert.deepEqual(player.pass("2026-03-28T23:00:00Z"), []);
+    assert.equal(statusOf(player), "none");
+    player.act("go", "2026-03-28T23:00:00Z");
+    assert.deepEqual([statusOf(player), player.state.challenges[first]?.run], ["in_progress", "2026-03-29"]);
+    const [failed] = player.pass("2026-03-29T22:00:00Z");
+    assert.equal(failed?.type, "challengeFailed");
+    assert.equal(player.records.at(-1)?.at, Date.parse("2026-03-29T22:00:00Z"));
+    assert.deepEqual([statusOf(player), player.state.challenges[first]?.completions], ["none", 1]);
+  });
+
+  it("fail when their time is over or their end has come, and stay so", () => {
+    const ends: [more: object, end: string][] = [
+      [{ within: { hours: 2 } }, "2026-01-01T02:00:00Z"],
+      [{ within: { months: 1 } }, "2026-02-01T00:00:00Z"],
+      [{ time: { to: Date.parse("2026-01-03T00:00:00Z") / 1_000 } }, "2026-01-03T00:00:00Z"],
+    ];
+    for (const [more, end] of ends) {
+      const player = new Player({ challenges: [challenge(more)] });
+      player.act("go", "2026-01-01T00:00:00Z");
+      assert.equal(nextDue(player.state), Date.parse(end));
+      assert.deepEqual(player.pass(Date.parse(end) - 1), []);
+      assert.deepEqual(
+        player.pass(end).map(({ type }) => type),
+        ["challengeFailed"],
+      );
+      player.act("go", end);
+      assert.deepEqual(
+        [statusOf(player), player.state.metrics.points, nextDue(player.state)],
+        ["failed", undefined, null],
+      );
+    }
+  });
+
+  it("get the time that a later configuration gives them", () => {
+    const player = new Player({ challenges: [challenge({ within: { hours: 2 } })] });
+    player.act("go", 0);
+    const longer = new Player({ challenges: [challenge({ within: { hours: 4 } })] });
+    const { state, records } = settle(longer.compiled, player.state, 2 * 3_600_000);
+    assert.deepEqual(
+      [state.challenges[first]?.status, nextDue(state), records],
+      ["in_progress", 4 * 3_600_000, []],
+    );
+  });
+
+  it("begin anew after completion where that is said, and an action counts for one run alone", () => {
+    const missions = [one, second].map(id => ({ id, title: "", rule: { action: "go" } }));
+    const player = new Player({ challenges: [challenge({ missions, recurrence: "onCompletion" })] });
+    for (const completions of [1, 2, 3]) {
+      player.act("go", completions);
+      const progress = player.state.challenges[first];
+      assert.deepEqual(
+        [progress?.completions, progress?.run, player.state.metrics.points],
+        [completions, String(completions), completions],
+      );
+    }
+  });
+
+  it("wait for the challenges that are required", () => {
+    const parts = {
+      challenges: [
+        challenge({ requires: [second] }),
+        { id: second, title: "", missions: [{ id: one, title: "", rule: { action: "stop" } }] },
+      ],
+    };
+    const player = new Player(parts);
+    player.act("go");
+    assert.equal(statusOf(player), "none");
+    player.act("stop");
+    player.act("go");
+    assert.equal(statusOf(player), "in_progress");
+  });
+
+  it("fail by an action even before anything counted, and that action counts for nothing", () => {
+    const parts = {
+      challenges: [challenge({ fail: { action: "go", when: { eq: [{ var: "data.hit" }, false] } } })],
+    };
+    const player = new Player(parts);
+    assert.deepEqual(typesOf(player.act("go", 0, { hit: false })), ["challengeFailed"]);
+    assert.deepEqual(player.state.challenges[first]?.counts, {});
+    player.act("go", 0, { hit: true });
+    assert.equal(statusOf(player), "failed");
+  });
+
+  it("see metrics that are high enough already when a rule starts them", () => {
+    const missions = [{ id: one, title: "", rule: { metric: "points", atLeast: 3 } }];
+    const player = new Player({
+      challenges: [challenge({ missions, start: "rule", rewards: [] })],
+      rules: [
+        rule("earn", [points(3)]),
+        rule("start", [{ type: "challengeStart", challengeId: first }], { trigger: { action: "stop" } }),
+      ],
+    });
+    player.act("go");
+    assert.deepEqual(typesOf(player.act("stop")), [
+      "actionRewarded",
+      "challengeStarted",
+      "missionCompleted",
+      "challengeCompleted",
+    ]);
+  });
+});
+
+describe("points with dates", () => {
+  const metrics = (lots: object): object => ({
+    metrics: [{ id: "points", title: "", lots }],
+    rules: [rule("r", [points(5)])],
+  });
+
+  it("begin to count and expire at their own instants, with a record each", () => {
+    const player = new Player({
+      ...berlin,
+      ...metrics({ activatesAfter: { days: 1 }, expires: { endOf: "month" } }),
+    });
+    player.act("go", "2026-03-28T11:30:00Z");
+    assert.deepEqual(
+      [player.state.metrics.points, nextDue(player.state)],
+      [0, Date.parse("2026-03-29T10:30:00Z")],
+    );
+    const changes = player.pass("2026-05-01T00:00:00Z");
+    assert.deepEqual(
+      changes.map(({ type }) => type),
+      ["pointsActivated", "pointsExpired"],
+    );
+    const times = player.records.slice(-2).map(({ at }) => new Date(at).toISOString());
+    assert.deepEqual(times, ["2026-03-29T10:30:00.000Z", "2026-03-31T22:00:00.000Z"]);
+    assert.deepEqual(changes[0]?.payload.metricChanges, { points: { oldValue: 0, newValue: 5 } });
+    assert.equal(nextDue(player.state), null);
+    assert.deepEqual(replay(player.compiled, player.records), player.state);
+  });
+
+  it("share a lot where their dates are the same", () => {
+    const player = new Player(metrics({ expires: { endOf: "month" } }));
+    for (let day = 1; day <= 9; day++) player.act("go", `2026-01-0${day}T12:00:00Z`);
+    assert.deepEqual(
+      player.state.lots.points?.map(({ amount, remaining }) => [amount, remaining]),
+      [[45, 45]],
+    );
+    const account = { balance: 45, lots: player.state.lots.points ?? [] };
+    const [soon] = balancesOf(account, Date.parse("2026-01-09T12:00:00Z")).expiringSoon;
+    assert.deepEqual(soon, { amount: 45, expiresAt: Date.parse("2026-02-01T00:00:00Z") });
+  });
+
+  it("let rules and ladders see what time changed", () => {
+    const milestones = [
+      { id: "tier", title: "", metricId: "points", milestones: [{ id: "gold", title: "", threshold: 5 }] },
+    ];
+    const player = new Player({ ...metrics({ activatesAfter: { minutes: 1 } }), milestones });
+    player.act("go", 0);
+    assert.equal(player.state.milestones.tier, undefined);
+    assert.deepEqual(
+      player.pass(60_000).map(({ type }) => type),
+      ["pointsActivated", "milestoneReached"],
+    );
+  });
+
+  it("are the same however often, and however late, time is let pass", () => {
+    const parts = metrics({ expires: { after: { minutes: 7 } } });
+    const [often, late] = [new Player(parts), new Player(parts)];
+    for (let minute = 0; minute < 2 * settledInstantsMax; minute++) {
+      for (const player of [often, late]) player.state = { ...player.state };
+      often.act("go", minute * 60_000);
+      late.act("go", minute * 60_000);
+      often.pass(minute * 60_000 + 30_000);
+    }
+    for (const at of [1e7, 2e7, 3e7]) often.pass(at);
+    late.pass(3e7);
+    assert.deepEqual(compareStates(often.state, late.state), []);
+    for (const player of [often, late]) {
+      const proof = reconcile(player.state, player.records, { defaultOf: () => 0 });
+      assert.deepEqual(proof.faults, []);
+    }
+  });
+
+  it("expire in one record where more instants have passed than are told apart", () => {
+    const player = new Player(metrics({ expires: { after: { hours: 10 } } }));
+    for (let minute = 0; minute <= settledInstantsMax + 5; minute++) player.act("go", minute * 60_000);
+    const before = player.records.length;
+    player.pass(1e9);
+    assert.equal(player.records.length - before, settledInstantsMax + 1);
+    assert.deepEqual(
+      [player.state.metrics.points, player.state.lots.points, nextDue(player.state)],
+      [0, [], null],
+    );
+    assert.deepEqual(reconcile(player.state, player.records, { defaultOf: () => 0 }).faults, []);
+  });
+});
+
+describe("an action of the past", () => {
+  it("counts no earlier than what happened before it", () => {
+    const player = new Player({ rules: [rule("r", [points(1)])] });
+    player.act("go", 5_000);
+    assert.equal(player.act("go", 1_000).record.at, 5_000);
+    assert.equal(player.state.changedAt, 5_000);
+  });
+});
