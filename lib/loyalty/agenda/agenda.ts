@@ -10,7 +10,8 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import type { Store, Write } from "../../storage/mod.ts";
+import { AppError } from "../../errors/mod.ts";
+import type { Partition, Store, Write } from "../../storage/mod.ts";
 import {
   agendaKeys,
   agendaMember,
@@ -26,6 +27,8 @@ export const registrationMs = 3_600_000;
 export const registrationMarginMs = 60_000;
 /** Most registrations that one commit carries. */
 export const registrationBatchMax = 400;
+/** Attempts to register while it cannot be known whether the last one worked. */
+export const registrationAttemptsMax = 3;
 /** Number of registered users that a process remembers; the one registered for longest is forgotten first. */
 export const registrationsRemembered = 200_000;
 
@@ -69,7 +72,7 @@ export function createAgenda({ store, clock }: { readonly store: Store; readonly
       member: organisationId,
       score: clock(),
     };
-    const listed = store.commit(organisationsPartition(), { writes: [write] }).then(() => {});
+    const listed = commitSurely(store, organisationsPartition(), [write]);
     organisations.set(organisationId, listed);
     listed.catch(() => organisations.delete(organisationId));
     return listed;
@@ -122,6 +125,19 @@ export function createAgenda({ store, clock }: { readonly store: Store; readonly
       );
     },
   };
+}
+
+/** Registering twice is registering once, so what may have been written is written again. */
+async function commitSurely(store: Store, partition: Partition, writes: readonly Write[]): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await store.commit(partition, { writes });
+      return;
+    } catch (error) {
+      const isUnknown = error instanceof AppError && error.code === "outcome_unknown";
+      if (!isUnknown || attempt >= registrationAttemptsMax) throw error;
+    }
+  }
 }
 
 function registration(member: string, now: number): readonly Write[] {

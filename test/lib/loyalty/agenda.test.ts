@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { AppError } from "../../../lib/errors/mod.ts";
 import { registrationMs } from "../../../lib/loyalty/agenda/agenda.ts";
 import { createAgenda, type Indexed, indexedUsers, sweepAgenda } from "../../../lib/loyalty/agenda/mod.ts";
 import { agendaShardOf } from "../../../lib/loyalty/agenda/places.ts";
@@ -39,6 +40,18 @@ function sweeper(store: Store, clock: () => number, holder = "p1"): Sweeper {
   };
 }
 
+type AppErrorCode = "outcome_unknown" | "storage_unavailable";
+
+function methodsOf(store: Store): Store {
+  return {
+    traits: store.traits,
+    read: (partition, queries) => store.read(partition, queries),
+    commit: (partition, batch) => store.commit(partition, batch),
+    ping: () => store.ping(),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}
+
 async function usersOf(store: Store): Promise<string[]> {
   const found: string[] = [];
   for await (const { userId } of indexedUsers(store, organisationId)) found.push(userId);
@@ -75,6 +88,25 @@ describeOnStores("the agenda", open => {
     const again = agenda.register(user("a"));
     assert.ok(again instanceof Promise);
     await again;
+  });
+
+  it("registers again where it cannot be known whether that worked, and says so where it did not", async () => {
+    const clock = createTestClock();
+    await using inner = await open(clock.now);
+    const failures: AppErrorCode[] = ["outcome_unknown", "outcome_unknown", "storage_unavailable"];
+    const store: Store = {
+      ...methodsOf(inner),
+      async commit(partition, batch) {
+        const code = failures.shift();
+        if (code === undefined) return await inner.commit(partition, batch);
+        throw new AppError(code, "Cannot commit");
+      },
+    };
+    const agenda = createAgenda({ store, clock: clock.now });
+    await assert.rejects(async () => await agenda.register(user("a")), { code: "storage_unavailable" });
+    failures.push("outcome_unknown");
+    await agenda.register(user("a"));
+    assert.equal(agenda.register(user("a")), undefined);
   });
 
   it("looks at a user again at the time that attending asked for", async () => {
