@@ -28,6 +28,7 @@ export {
   silentLogger,
 } from "./logger.ts";
 export { jsonApiMediaType } from "./media_type.ts";
+export { type Json, jsonSchemaOf } from "./openapi_schema.ts";
 export { type EnvelopeOptions, empty, envelope, identityEnvelope, json, text } from "./replies.ts";
 export { requestIds } from "./request_id.ts";
 export * from "./route.ts";

@@ -7,6 +7,11 @@ export type Json = Readonly<Record<string, unknown>>;
 /** Whether a schema describes what is sent to us or what we answer. */
 export type Direction = "input" | "output";
 
+/** A schema as a JSON Schema document of its own: what may be sent. What JSON Schema cannot say stays unsaid. */
+export function jsonSchemaOf(schema: GenericSchema): Json {
+  return { ...toJsonSchema(schema, { target: "draft-2020-12", typeMode: "input", errorMode: "ignore" }) };
+}
+
 /** Collects the schemas of one document; parts of recursive schemas become components of it. */
 export class SchemaBook {
   readonly schemas: Record<string, unknown> = {};

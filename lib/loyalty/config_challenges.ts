@@ -9,7 +9,9 @@ import type { CalendarUnit, Duration } from "../calendar/mod.ts";
 import {
   ActionNameSchema,
   calendarUnitField,
+  choiceOf,
   durationField,
+  hasMember,
   idField,
   integerBetween,
   listOf,
@@ -78,16 +80,15 @@ export interface Challenge {
 
 const when = v.exactOptional(v.unknown());
 
-const missionRule: v.GenericSchema<unknown, MissionRule> = v.lazy(
-  (input): v.GenericSchema<unknown, MissionRule> =>
-    typeof input === "object" && input !== null && "metric" in input
-      ? v.strictObject({ metric: idField, atLeast: metricValue })
-      : v.strictObject({
-          action: ActionNameSchema,
-          when,
-          count: v.optional(integerBetween(1, missionCountMax), 1),
-          amount: v.exactOptional(v.unknown()),
-        }),
+const actionRule = v.strictObject({
+  action: ActionNameSchema,
+  when,
+  count: v.optional(integerBetween(1, missionCountMax), 1),
+  amount: v.exactOptional(v.unknown()),
+});
+const metricRule = v.strictObject({ metric: idField, atLeast: metricValue });
+const missionRule = choiceOf<MissionRule>([actionRule, metricRule], input =>
+  hasMember(input, "metric") ? metricRule : actionRule,
 );
 
 const MissionSchema: v.GenericSchema<unknown, Mission> = v.strictObject({

@@ -116,15 +116,31 @@ export const durationField: Schema<Duration> = v.pipe(
   ),
 );
 
+/**
+ * One of several schemas, picked by the input, so that errors are about the one that was meant. Without an input it is all of
+ * them together, for whoever describes the schema.
+ */
+export function choiceOf<T>(options: readonly Schema<T>[], pick: (input: unknown) => Schema<T>): Schema<T> {
+  const all = v.union(options);
+  return v.lazy((input): Schema<T> => (input === undefined ? all : pick(input)));
+}
+
+/** Whether an input is an object that has this member. */
+export function hasMember(input: unknown, name: string): boolean {
+  return typeof input === "object" && input !== null && name in input;
+}
+
 const calendarWindow = v.strictObject({ calendar: calendarUnitField });
 
 /** A window of the calendar. */
 export const calendarWindowField: Schema<CalendarWindow> = calendarWindow;
 
+const rollingWindow = v.strictObject({
+  last: integerBetween(1, windowStepsMax),
+  unit: v.picklist(bucketUnits),
+});
+
 /** A rolling window or one of the calendar. */
-export const windowField: Schema<Window> = v.lazy(
-  (input): Schema<Window> =>
-    typeof input === "object" && input !== null && "calendar" in input
-      ? calendarWindow
-      : v.strictObject({ last: integerBetween(1, windowStepsMax), unit: v.picklist(bucketUnits) }),
+export const windowField: Schema<Window> = choiceOf<Window>([rollingWindow, calendarWindow], input =>
+  hasMember(input, "calendar") ? calendarWindow : rollingWindow,
 );

@@ -8,7 +8,9 @@ import * as v from "valibot";
 import type { CalendarUnit, Duration } from "../calendar/mod.ts";
 import {
   calendarUnitField,
+  choiceOf,
   durationField,
+  hasMember,
   idField,
   listOf,
   metricValue,
@@ -52,11 +54,10 @@ export interface InventoryItem {
   readonly media: string;
 }
 
-const expiryField: v.GenericSchema<unknown, NonNullable<LotPolicy["expires"]>> = v.lazy(
-  (input): v.GenericSchema<unknown, NonNullable<LotPolicy["expires"]>> =>
-    typeof input === "object" && input !== null && "endOf" in input
-      ? v.strictObject({ endOf: calendarUnitField })
-      : v.strictObject({ after: durationField }),
+const expiresAfter = v.strictObject({ after: durationField });
+const expiresAtEnd = v.strictObject({ endOf: calendarUnitField });
+const expiryField = choiceOf<NonNullable<LotPolicy["expires"]>>([expiresAfter, expiresAtEnd], input =>
+  hasMember(input, "endOf") ? expiresAtEnd : expiresAfter,
 );
 
 const lotsField = v.strictObject({

@@ -9,6 +9,7 @@ import {
   ActionNameSchema,
   type CalendarWindow,
   calendarWindowField,
+  choiceOf,
   idField,
   integerBetween,
   integerField,
@@ -102,16 +103,17 @@ const triggers: Readonly<Record<string, v.GenericSchema<unknown, Trigger>>> = {
   inventoryReceived: v.strictObject({ inventoryReceived: idField }),
 };
 
-const trigger: v.GenericSchema<unknown, Trigger> = v.lazy((input): v.GenericSchema<unknown, Trigger> => {
+const actionTrigger = v.strictObject({ action: ActionNameSchema });
+const trigger = choiceOf<Trigger>([actionTrigger, ...Object.values(triggers)], input => {
   const [kind = ""] = typeof input === "object" && input !== null ? Object.keys(input) : [];
   const other = Object.hasOwn(triggers, kind) ? triggers[kind] : undefined;
-  return other ?? v.strictObject({ action: ActionNameSchema });
+  return other ?? actionTrigger;
 });
 
 /** A constant amount, or an expression that is checked when it is compiled. */
-const amount: v.GenericSchema<unknown, unknown> = v.lazy(
-  (input): v.GenericSchema<unknown, unknown> =>
-    typeof input === "object" && input !== null ? v.unknown() : quantityField,
+const expression = v.looseObject({});
+const amount = choiceOf<unknown>([quantityField, expression], input =>
+  typeof input === "object" && input !== null ? v.unknown() : quantityField,
 );
 const item = { inventorySetId: idField, inventoryItemId: idField };
 const challengeId = uuidField;

@@ -358,6 +358,16 @@ describeOnStores("the loyalty configuration in the control API", open => {
     assert.match(answer.json.errors[0].detail, /\/metrics/);
   });
 
+  it("has a JSON Schema for editors, which everybody may read and keep", async t => {
+    const { world } = await opened(t);
+    const { status, headers, json } = await world.call("/schemas/loyalty.json");
+    assert.equal(status, 200);
+    assert.equal(headers.get("content-type"), "application/schema+json");
+    assert.equal(headers.get("cache-control"), "public, max-age=3600");
+    assert.equal(json.$schema, "https://json-schema.org/draft/2020-12/schema");
+    assert.deepEqual(Object.keys(json.properties).slice(0, 2), ["timeZone", "metrics"]);
+  });
+
   it("is unknown to other organisations, and closed to keys without the permission", async t => {
     const { world } = await opened(t);
     const { key, secret } = await newKey(world, ids.otherOrganisation);

@@ -19,13 +19,17 @@ import {
   admitChange,
   type Guard,
   isNotModified,
+  type Json,
   jsonApiMediaType,
+  jsonSchemaOf,
   matchesTag,
+  open,
   type Reply,
   type ResponseSpec,
   route,
   versionTag,
 } from "../../http/mod.ts";
+import { LoyaltyConfigSchema } from "../config.ts";
 import { requireUsable, requireValid, sentDocument } from "./document.ts";
 import {
   ConfigurationSchema,
@@ -55,7 +59,13 @@ const replaced = { description: "The configuration that is now in force", schema
 
 /** Builds the routes of configurations. */
 export function loyaltyControlRoutes(context: LoyaltyControlContext): readonly AnyRoute[] {
-  return [getRoute(context), putRoute(context), ...versionRoutes(context), rollbackRoute(context)];
+  return [
+    getRoute(context),
+    putRoute(context),
+    ...versionRoutes(context),
+    rollbackRoute(context),
+    schemaRoute(),
+  ];
 }
 
 function getRoute(context: LoyaltyControlContext): AnyRoute {
@@ -173,6 +183,28 @@ function rollbackRoute(context: LoyaltyControlContext): AnyRoute {
         admit: current => admitChange(request, tagOf(current), { what, required: false }),
       });
       return configurationReply(spaceId, { ...version, document });
+    },
+  });
+}
+
+/** Open, because editors that check a file while it is written have no credentials. */
+function schemaRoute(): AnyRoute {
+  let schema: Json | undefined;
+  return route({
+    method: "GET",
+    path: "/schemas/loyalty.json",
+    operation: "getLoyaltySchema",
+    summary: "The JSON Schema of loyalty configurations, for editors",
+    auth: open,
+    cache: "public",
+    responses: { 200: { description: "The schema", schema: v.looseObject({}) } },
+    handle: () => {
+      schema ??= { title: "Loyalty configuration", ...jsonSchemaOf(LoyaltyConfigSchema) };
+      return {
+        status: 200,
+        json: schema,
+        headers: { "content-type": "application/schema+json", "cache-control": "public, max-age=3600" },
+      };
     },
   });
 }
