@@ -331,10 +331,10 @@ describe("limits for all users", () => {
     assert.deepEqual([held.fired, held.record.action?.limited], [["t"], { r: 0 }]);
     player.act("stop");
     assert.deepEqual(replay(player.compiled, player.records), player.state);
-    const asked = 0;
+    let asked = 0;
     const other = new Player({ rules: [rule("r", [points(1, "xp")]), rule("s", [points(1, "xp")], again)] });
     const partly = applyAction(other.compiled, other.state, action, {
-      globalLimitReached: () => uses-- <= -3,
+      globalLimitReached: () => asked++ >= 3,
     });
     other.take(partly);
     assert.deepEqual([partly.fired, partly.record.action?.limited], [["r", "s", "s", "s"], { s: 3 }]);
