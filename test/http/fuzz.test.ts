@@ -15,6 +15,7 @@ import {
   credentialsFor,
   type Example,
   examplesFor,
+  type FamilyName,
   type Operation,
   operationsOf,
   validExamples,
@@ -81,12 +82,18 @@ function assertAnswered(answer: Answer, { operation }: Target, { method, isOnPat
     return;
   }
   if (status >= 400) {
-    errorCode(answer, isOnPath ? operation.family : json?.result === 0 ? "identity" : "problem");
+    errorCode(answer, isOnPath ? operation.family : familyOf(answer));
     return;
   }
   if (!isOnPath || status === 204 || text === "") return;
   if (operation.family === "identity") assert.equal(json.result, 1);
   else assert.equal(typeof json, "object");
+}
+
+/** The family of an answer of a path that may be nobody's. */
+function familyOf({ headers, json }: Answer): FamilyName {
+  if (headers.get("content-type") === "application/vnd.api+json") return "jsonApi";
+  return json?.result === 0 ? "identity" : "problem";
 }
 
 async function fuzz(world: TestPlatform, count: number): Promise<Map<string, number>> {
