@@ -57,9 +57,7 @@ export function createChanges(options: ChangesOptions): Changes {
   }
 
   /** Codes that cannot be had now are given when the coupon is looked at: what was decided stands. */
-  async function giveCodes(member: Member, { outcome, state }: Decided): Promise<void> {
-    const isGiven = outcome?.record.transactions.some(({ type }) => type === "couponReceived") ?? false;
-    if (!isGiven) return;
+  async function giveCodes(member: Member, { state }: Decided): Promise<void> {
     try {
       await coupons.fill(member, state);
     } catch (error) {
@@ -84,7 +82,8 @@ export function createChanges(options: ChangesOptions): Changes {
       });
     },
     async change(member, make) {
-      const config = await configOf(member.spaceId);
+      const known = configOf(member.spaceId);
+      const config = known instanceof Promise ? await known : known;
       const now = clock();
       const happening = make(config, now);
       const attempt = (uses: Uses): Promise<Attempt<Decided>> =>
@@ -104,7 +103,7 @@ export function createChanges(options: ChangesOptions): Changes {
             );
       deliver(member, decided.updates);
       if (config.config.webhooks.length > 0) webhooks?.enqueue(member);
-      await giveCodes(member, decided);
+      if (hasCoupon(decided)) await giveCodes(member, decided);
       return decided;
     },
   };
@@ -121,22 +120,28 @@ interface AttemptOptions {
 /** Decides once. The boards depend on the user's project, and which one that is only the user's record knows for certain. */
 async function attemptOnce(
   { store, feed, states, deliveries, agenda }: ChangesOptions,
-  { happening, ...about }: AttemptOptions,
+  { happening, member, config, now, uses }: AttemptOptions,
 ): Promise<Attempt<Decided>> {
-  const partition = memberPartition(about.member);
-  const query = targetQuery(happening, about.now);
-  const context = { ...about, partition, states, isDelivered: deliveries.of(partition) };
+  const partition = memberPartition(member);
+  const query = targetQuery(happening, now);
+  const isDelivered = deliveries.of(partition);
   // Whatever is decided, a sweep will see to what this process does not get to.
-  const ready = agenda.register(about.member);
+  const ready = agenda.register(member);
   ready?.catch(() => {});
-  for (let { projectId } = about.member; ; ) {
-    const targets = projectId === null ? [] : await feed.targets(projectId, query);
-    const rule = happeningRule({ ...context, projectId, targets }, happening);
+  for (let { projectId } = member; ; ) {
+    const found = projectId === null ? [] : feed.targets(projectId, query);
+    const targets = found instanceof Promise ? await found : found;
+    const context = { config, member, partition, states, projectId, targets, now, isDelivered, uses };
+    const rule = happeningRule(context, happening);
     const decided = await decide(store, partition, ready === undefined ? rule : { ...rule, ready });
     if (decided.needs.length > 0) return { needs: decided.needs };
     if (decided.projectId === projectId) return { answer: decided, fired: decided.outcome?.fired ?? null };
     projectId = decided.projectId;
   }
+}
+
+function hasCoupon({ outcome }: Decided): boolean {
+  return outcome?.record.transactions.some(({ type }) => type === "couponReceived") ?? false;
 }
 
 function decidedOf(attempt: Attempt<Decided>): Decided {

@@ -15,7 +15,7 @@ import type { Uses } from "./limits/uses.ts";
 import type { Member } from "./member.ts";
 import { knownTotals, type SumTotal, sumRead, sumTargets, sumTotals, sumWrite, updatesOf } from "./scores.ts";
 import { type OnceId, seenAfter, seenReads, seenWrites } from "./seen.ts";
-import { emptyState, type UserState } from "./state.ts";
+import { emptyState, type UserState, withBookkeeping } from "./state.ts";
 import { beginProgress, parseProgress, readProgress } from "./webhooks/progress.ts";
 
 /** Most records of a user's history that are kept; the oldest is dropped first. */
@@ -92,22 +92,22 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
   const own = happening.reads ?? [];
   const { webhooks } = context.config.config;
   const progress = webhooks.length === 0 ? [] : [readProgress];
+  const ownFrom = 1 + marks.length;
+  const sumsFrom = ownFrom + own.length;
   return {
     reads: [states.query, ...marks, ...own, ...sums.map(({ id }) => sumRead(id)), ...progress],
     // A repeated id changes nothing, so what has one may be decided again when its outcome is unknown.
     idempotent: once !== undefined,
-    apply([record, ...others]) {
-      const stored = record as Stored | null;
+    apply(found) {
+      const stored = found[0] as Stored | null;
       const before = stored === null ? emptyState(member.projectId) : states.of(partition, stored);
       const projectId = before.projectId ?? member.projectId;
-      const isRepeated = (others.slice(0, marks.length) as ReadonlyMap<string, number>[]).some(
-        mark => mark.size > 0,
-      );
+      const isRepeated = marks.some((_, index) => (found[1 + index] as ReadonlyMap<string, number>).size > 0);
       // Whoever repeats it may do so because the answer was lost, and with it the delivery that would follow.
       if (isRepeated) return nothing(before, context.projectId, { updates: undelivered(context, before) });
       if (projectId !== context.projectId) return nothing(before, projectId);
       const settlement = settle(context.config, before, now);
-      const results = others.slice(marks.length, marks.length + own.length);
+      const results = own.length === 0 ? own : found.slice(ownFrom, sumsFrom);
       const outcome = happening.decide?.(settlement.state, results, uses) ?? null;
       const needs = uses.missing(outcome?.fired ?? []);
       if (needs.length > 0) return nothing(before, projectId, { needs });
@@ -117,14 +117,17 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
         return nothing(before, projectId, { updates: waiting });
       }
       const gained = sum(settlement.gained, outcome?.gained ?? {});
-      const totals = sumTotals(sums, others.slice(marks.length + own.length) as (Stored | null)[], {
-        ...happening.gain,
+      const { action, data } = happening.gain;
+      const totals = sumTotals(sums, found.slice(sumsFrom) as (Stored | null)[], {
+        action,
+        data,
         metrics: gained,
       });
-      const batch = batchOf(context, happening, { before, settlement, outcome, gained, totals });
-      const told = progress.length === 0 ? {} : parseProgress(others.at(-1) as Stored | null);
+      const told = progress.length === 0 ? {} : parseProgress(found.at(-1) as Stored | null);
       const begun = beginProgress(webhooks, told, { now, records: before.records });
-      return { ...batch, writes: [...batch.writes, ...begun], ...(refused === undefined ? {} : { refused }) };
+      const applied = { before, settlement, outcome, gained, totals, waiting, begun };
+      const { writes, answer } = batchOf(context, happening, applied);
+      return refused === undefined ? { writes, answer } : { writes, answer, refused };
     },
   };
 }
@@ -143,35 +146,38 @@ interface Applied {
   readonly outcome: Outcome | null;
   readonly gained: Gain["metrics"];
   readonly totals: readonly SumTotal[];
+  /** Board scores of earlier decisions that have not arrived. */
+  readonly waiting: readonly ScoreUpdate[];
+  /** What webhooks that are new to the user begin with. */
+  readonly begun: readonly Write[];
 }
 
 function batchOf(
   context: DecisionContext,
-  { once, writes = [] }: Happening,
-  { before, settlement, outcome, gained, totals }: Applied,
+  { once, writes: given = [] }: Happening,
+  { before, settlement, outcome, gained, totals, waiting, begun }: Applied,
 ): ReturnType<HappeningRule["apply"]> {
   const { projectId, targets, states, now } = context;
   const after = outcome?.state ?? settlement.state;
   const known = before.projectId === null && projectId !== null ? knownTotals(before, targets) : [];
   const current = updatesOf(after, targets, { totals, gained });
-  const fresh = new Set(current.map(({ target }) => target));
-  const waiting = [...undelivered(context, before), ...known].filter(({ target }) => !fresh.has(target));
-  const updates = [...waiting, ...current];
+  const isStillDue = ({ target }: ScoreUpdate): boolean => !current.some(update => update.target === target);
+  const updates = [...waiting.filter(isStillDue), ...known.filter(isStillDue), ...current];
   const seen = once === undefined ? before.seen : seenAfter(before, now);
-  const state: UserState = { ...after, projectId, undelivered: updates, seen };
-  const records = outcome === null ? settlement.records : [...settlement.records, outcome.record];
+  const state = withBookkeeping(after, { projectId, undelivered: updates, seen });
+  const writes: Write[] = settlement.records.map(recorded);
+  if (outcome !== null) writes.push(recorded(outcome.record));
+  const recordCount = writes.length;
+  writes.push(states.put(state));
+  if (once !== undefined) writes.push(...seenWrites(before, once, now));
+  for (const total of totals) writes.push(sumWrite(total));
+  for (const { at, ...one } of settlement.notifications) writes.push(announced(one, at));
+  for (const one of outcome?.notifications ?? []) writes.push(announced(one, state.changedAt));
+  writes.push(...given, ...begun);
   return {
-    writes: [
-      ...records.map(recorded),
-      states.put(state),
-      ...(once === undefined ? [] : seenWrites(before, once, now)),
-      ...totals.map(sumWrite),
-      ...settlement.notifications.map(({ at, ...one }) => announced(one, at)),
-      ...(outcome?.notifications ?? []).map(one => announced(one, state.changedAt)),
-      ...writes,
-    ],
+    writes,
     answer: ({ results }) => {
-      const recordId = outcome === null ? null : String(results[records.length - 1]);
+      const recordId = outcome === null ? null : String(results[recordCount - 1]);
       return { projectId, updates, state, outcome, recordId, needs: [] };
     },
   };

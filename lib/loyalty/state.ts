@@ -106,6 +106,33 @@ export function emptyState(projectId: string | null): UserState {
   };
 }
 
+/**
+ * A state with what decisions add to it beside the effects. Written out: copying a state member by member would be the
+ * most expensive step of an action.
+ */
+export function withBookkeeping(
+  state: UserState,
+  { projectId, undelivered, seen }: Pick<UserState, "projectId" | "undelivered" | "seen">,
+): UserState {
+  return {
+    revision: state.revision,
+    changedAt: state.changedAt,
+    config: state.config,
+    projectId,
+    metrics: state.metrics,
+    lots: state.lots,
+    inventory: state.inventory,
+    milestones: state.milestones,
+    challenges: state.challenges,
+    coupons: state.coupons,
+    counters: state.counters,
+    dueAt: state.dueAt,
+    records: state.records,
+    undelivered,
+    seen,
+  };
+}
+
 /** When settling next has something to do, in Unix ms; null: never. Settling earlier, or for nothing, is harmless. */
 export function nextDue({ dueAt }: UserState): number | null {
   return dueAt;
