@@ -1,5 +1,5 @@
 import { AppError } from "../../lib/errors/mod.ts";
-import type { RedisConnection, Script } from "./connection.ts";
+import type { CallOptions, RedisConnection, Script } from "./connection.ts";
 import { Gatherer } from "./gatherer.ts";
 
 /** Greatest size of a call that carries several batches or reads, in UTF-16 units: well below 1 ms of the server's time. */
@@ -17,7 +17,7 @@ interface Item {
 }
 
 /** Makes one call for all items, and answers each. */
-type Send = (items: readonly Item[]) => Promise<readonly unknown[]>;
+type Send = (items: readonly Item[], options?: CallOptions) => Promise<readonly unknown[]>;
 
 /**
  * Makes one call of the batches, or reads, of one shape that are asked for at about the same time, of whatever partitions.
@@ -34,8 +34,8 @@ export class CallGroups {
   constructor(connection: RedisConnection) {
     this.#connection = connection;
     this.#goAlone = connection.isCluster;
-    this.#readRecords = async items => {
-      const replies = (await connection.ask("mget", keysOf(items))) as readonly unknown[];
+    this.#readRecords = async (items, options) => {
+      const replies = (await connection.ask("mget", keysOf(items), options)) as readonly unknown[];
       let end = 0;
       return items.map(({ keys }) => {
         end += keys.length;
@@ -43,7 +43,7 @@ export class CallGroups {
       });
     };
     this.#gatherer = new Gatherer({
-      call: (send, items) => this.#call(send, items),
+      call: (send, items, options) => this.#call(send, items, options),
       sizeOf: ({ units }) => units,
       sizeMax: groupUnitsMax,
     });
@@ -51,15 +51,15 @@ export class CallGroups {
 
   /** Applies a batch by a script that takes several. */
   run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    const send: Send = async items =>
-      (await this.#connection.run(script, keysOf(items), argumentsOf(items))) as readonly unknown[];
+    const send: Send = async (items, options) =>
+      (await this.#connection.run(script, joined(items), options)) as readonly unknown[];
     return this.#ask(`w${script.sha}`, send, { keys, args, units: unitsOf(args, batchUnits) });
   }
 
   /** Answers a read by a script that takes several. */
   ask(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    const send: Send = async items =>
-      (await this.#connection.askScript(script, keysOf(items), argumentsOf(items))) as readonly unknown[];
+    const send: Send = async (items, options) =>
+      (await this.#connection.askScript(script, joined(items), options)) as readonly unknown[];
     return this.#ask(`r${script.sha}`, send, { keys, args, units: unitsOf(args, readUnits) });
   }
 
@@ -72,9 +72,9 @@ export class CallGroups {
     return this.#goAlone ? alone(send, item) : this.#gatherer.ask(name, send, item);
   }
 
-  async #call(send: Send, items: readonly Item[]): Promise<readonly unknown[]> {
+  async #call(send: Send, items: readonly Item[], options: CallOptions): Promise<readonly unknown[]> {
     try {
-      return await send(items);
+      return await send(items, options);
     } catch (error) {
       if (items.length === 1 || !isCrossSlot(error)) throw error;
       // A node of a Cluster that was configured as a server of its own; it has executed nothing.
@@ -93,11 +93,11 @@ function keysOf(items: readonly Item[]): string[] {
   return items.flatMap(({ keys }) => keys);
 }
 
-/** The number of items, then their arguments. */
-function argumentsOf(items: readonly Item[]): string[] {
+/** All keys; and the number of items, then their arguments. */
+function joined(items: readonly Item[]): [keys: string[], args: string[]] {
   const all = [String(items.length)];
   for (const { args } of items) all.push(...args);
-  return all;
+  return [keysOf(items), all];
 }
 
 function unitsOf(args: readonly string[], own: number): number {

@@ -10,6 +10,12 @@ export interface Script {
   readonly sha: string;
 }
 
+/** How a call is made. */
+export interface CallOptions {
+  /** When the call must have its answer, as `performance.now` counts. @default `answerMsMax` from now */
+  readonly deadline?: number;
+}
+
 interface Call {
   readonly name: string;
   readonly args: string[];
@@ -39,18 +45,18 @@ export class RedisConnection implements AsyncDisposable {
   }
 
   /** Runs a command that changes nothing; one whose connection was lost is sent once more. */
-  ask(name: string, args: string[]): Promise<unknown> {
-    return this.#call({ name, args, isRead: true });
+  ask(name: string, args: string[], { deadline }: CallOptions = {}): Promise<unknown> {
+    return this.#call({ name, args, isRead: true }, deadline);
   }
 
   /** Runs a script that changes nothing; one whose connection was lost is sent once more. */
-  askScript(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#call({
-      name: "evalsha",
-      args: scriptArguments(script.sha, keys, args),
-      script,
-      isRead: true,
-    });
+  askScript(
+    script: Script,
+    [keys, args]: readonly [keys: readonly string[], args: readonly string[]],
+    { deadline }: CallOptions = {},
+  ): Promise<unknown> {
+    const all = scriptArguments(script.sha, keys, args);
+    return this.#call({ name: "evalsha", args: all, script, isRead: true }, deadline);
   }
 
   /**
@@ -58,13 +64,13 @@ export class RedisConnection implements AsyncDisposable {
    *
    * @throws {AppError} `storage_unavailable`: it had no effect. `outcome_unknown`: it may have had one.
    */
-  run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return this.#call({
-      name: "evalsha",
-      args: scriptArguments(script.sha, keys, args),
-      script,
-      isRead: false,
-    });
+  run(
+    script: Script,
+    [keys, args]: readonly [keys: readonly string[], args: readonly string[]],
+    { deadline }: CallOptions = {},
+  ): Promise<unknown> {
+    const all = scriptArguments(script.sha, keys, args);
+    return this.#call({ name: "evalsha", args: all, script, isRead: false }, deadline);
   }
 
   /** Lets calls that are under way finish, for at most {@linkcode answerMsMax}, and closes the connection. */
@@ -90,6 +96,8 @@ export class RedisConnection implements AsyncDisposable {
     let failure: CommandFailure;
     try {
       if (this.#client.status !== "ready") await this.#open();
+      // What is sent too late to be answered would only leave its outcome unknown.
+      if (performance.now() >= deadline) throw unavailable(`there was no answer within ${answerMsMax} ms`);
       command = new TrackedCommand(call.name, call.args);
       timer = setTimeout(expire, Math.max(1, Math.ceil(deadline - performance.now())), command);
       const answer = this.#client.sendCommand(command);

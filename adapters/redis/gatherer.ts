@@ -1,13 +1,14 @@
 import { AppError } from "../../lib/errors/mod.ts";
-import { pendingCallsMax, retryAfterMs } from "./bounds.ts";
+import { answerMsMax, pendingCallsMax, retryAfterMs } from "./bounds.ts";
+import type { CallOptions } from "./connection.ts";
 
 /** Calls under way per lane: with two, client and server work at the same time and not by turns. */
 const callsMax = 2;
 
 /** How items become calls. */
 export interface GathererOptions<L, I, A> {
-  /** Makes one call for items of a lane, and answers each, in order. */
-  call(lane: L, items: readonly I[]): Promise<readonly (A | Promise<A>)[]>;
+  /** Makes one call for items of a lane, and answers each, in order; `deadline` is that of {@linkcode CallOptions}. */
+  call(lane: L, items: readonly I[], options: CallOptions): Promise<readonly (A | Promise<A>)[]>;
   /** What an item adds to the size of a call. */
   sizeOf(item: I): number;
   /** Greatest size of a call of more than one item. */
@@ -16,6 +17,7 @@ export interface GathererOptions<L, I, A> {
 
 interface Waiting<I, A> {
   readonly item: I;
+  readonly deadline: number;
   resolve(answer: A | Promise<A> | undefined): void;
   reject(error: unknown): void;
 }
@@ -62,7 +64,8 @@ export class Gatherer<L, I, A> {
     this.#waiting += 1;
     this.#schedule(lane);
     return new Promise((resolve, reject) => {
-      waiting.push({ item, resolve: answer => resolve(answer as A), reject });
+      const deadline = performance.now() + answerMsMax;
+      waiting.push({ item, deadline, resolve: answer => resolve(answer as A), reject });
     });
   }
 
@@ -97,10 +100,9 @@ export class Gatherer<L, I, A> {
 
   async #call(lane: Lane<L, I, A>, group: readonly Waiting<I, A>[]): Promise<void> {
     try {
-      const answers = await this.#options.call(
-        lane.value,
-        group.map(({ item }) => item),
-      );
+      const items = group.map(({ item }) => item);
+      const deadline = group[0]?.deadline ?? 0;
+      const answers = await this.#options.call(lane.value, items, { deadline });
       for (const [index, { resolve }] of group.entries()) resolve(answers[index]);
     } catch (error) {
       for (const { reject } of group) reject(error);

@@ -37,13 +37,13 @@ class RedisLimiter implements Limiter {
     if (rules.length === 0) return [];
     const args = [String(this.#clock()), String(cost), String(expirySlackMs)];
     for (const { limit, windowMs } of rules) args.push(String(limit), String(windowMs));
-    const reply = await this.#connection.run(limitScript, this.#keysOf(subject, rules), args);
+    const reply = await this.#connection.run(limitScript, [this.#keysOf(subject, rules), args]);
     return verdicts(rules, (reply as readonly string[]).map(Number), cost);
   }
 
   async reset(subject: string, rules: readonly LimitRule[]): Promise<void> {
     validateTake(subject, rules);
-    if (rules.length > 0) await this.#connection.run(forgetScript, this.#keysOf(subject, rules), []);
+    if (rules.length > 0) await this.#connection.run(forgetScript, [this.#keysOf(subject, rules), []]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

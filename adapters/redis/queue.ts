@@ -48,7 +48,7 @@ class RedisQueue implements Queue {
     validatePush(topic, bodies);
     if (bodies.length === 0) return [];
     const [stream] = this.#keysOf(topic);
-    const ids = await this.#connection.run(pushScript, [stream], [String(this.#depthMax), ...bodies]);
+    const ids = await this.#connection.run(pushScript, [[stream], [String(this.#depthMax), ...bodies]]);
     if (ids === null) {
       const message = `Cannot push to ${topic}: it may hold at most ${this.#depthMax} unsettled messages`;
       throw new AppError("busy", message, { retryAfterMs });
@@ -63,7 +63,7 @@ class RedisQueue implements Queue {
     validateLease(topic, lease);
     const now = this.#clock();
     const args = [String(now), String(now + lease.leaseMs), String(lease.limit), lease.consumer];
-    const reply = await this.#connection.run(takeScript, this.#keysOf(topic), args);
+    const reply = await this.#connection.run(takeScript, [this.#keysOf(topic), args]);
     const taken = reply as readonly (readonly [id: string, body: string, attempts: number])[];
     return taken.map(([id, body, attempts]) => ({ id, body, attempts }));
   }
@@ -71,7 +71,7 @@ class RedisQueue implements Queue {
   async ack(topic: string, ids: readonly string[]): Promise<void> {
     validateAck(topic, ids);
     const possible = ids.filter(id => idPattern.test(id));
-    if (possible.length > 0) await this.#connection.run(ackScript, this.#keysOf(topic), possible);
+    if (possible.length > 0) await this.#connection.run(ackScript, [this.#keysOf(topic), possible]);
   }
 
   async depth(topic: string): Promise<number> {

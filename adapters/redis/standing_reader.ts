@@ -1,5 +1,5 @@
 import type { Standing } from "../../lib/storage/contract.ts";
-import type { RedisConnection } from "./connection.ts";
+import type { CallOptions, RedisConnection } from "./connection.ts";
 import { Gatherer } from "./gatherer.ts";
 import { standingScript } from "./scripts.ts";
 
@@ -24,7 +24,7 @@ export class StandingReader {
   constructor(connection: RedisConnection) {
     this.#connection = connection;
     this.#gatherer = new Gatherer({
-      call: (query, members) => this.#call(query, members),
+      call: (query, members, options) => this.#call(query, members, options),
       sizeOf: () => 1,
       sizeMax: membersPerCallMax,
     });
@@ -35,8 +35,16 @@ export class StandingReader {
     return this.#gatherer.ask(query.op + query.zset, query, member);
   }
 
-  async #call({ zset, rows, op }: StandingQuery, members: readonly string[]): Promise<(Standing | null)[]> {
-    const reply = await this.#connection.askScript(standingScript, [zset, rows], [op, ...members]);
+  async #call(
+    { zset, rows, op }: StandingQuery,
+    members: readonly string[],
+    options: CallOptions,
+  ): Promise<(Standing | null)[]> {
+    const asked = [
+      [zset, rows],
+      [op, ...members],
+    ] as const;
+    const reply = await this.#connection.askScript(standingScript, asked, options);
     const flat = reply as readonly (string | number | null)[];
     const width = op === "S" ? 4 : 3;
     return members.map((_, index) => decode(flat, index * width, width));

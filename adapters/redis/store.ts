@@ -95,7 +95,7 @@ class RedisStore implements Store {
     const script = shape === undefined ? undefined : this.#commitScripts.of(shape);
     if (script !== undefined) return this.#groups.run(script, ...commitArguments(batch, context));
     const plan = new CommitPlan(batch, context);
-    return this.#connection.run(commitScript, plan.keys, plan.args);
+    return this.#connection.run(commitScript, [plan.keys, plan.args]);
   }
 
   /** One round trip for all queries: a single command where that is enough, else a script. */
@@ -118,7 +118,7 @@ class RedisStore implements Store {
     const keys: string[] = [];
     const args: string[] = [];
     for (const query of queries) pushRead(root, query, keys, args);
-    return (await this.#connection.askScript(readScript, keys, args)) as readonly unknown[];
+    return (await this.#connection.askScript(readScript, [keys, args])) as readonly unknown[];
   }
 
   /** The answer to a query that is one command, or undefined where it is more. */

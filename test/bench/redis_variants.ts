@@ -148,7 +148,7 @@ async function commitByConnection(socket: string): Promise<Bench> {
   const connection = new RedisConnection(createClient(`unix://${socket}`));
   return commitByHand(
     socket,
-    (keys, args) => connection.run({ lua: dedicatedScript, sha }, keys, args),
+    (keys, args) => connection.run({ lua: dedicatedScript, sha }, [keys, args]),
     () => connection[Symbol.asyncDispose](),
   );
 }
