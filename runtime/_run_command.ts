@@ -23,6 +23,7 @@ export interface CommandRun {
 export async function runCommand({ command, input, json }: CommandRun): Promise<number> {
   const context: CliContext = {
     fetch: request => fetch(request),
+    timeLimit: ms => AbortSignal.timeout(ms),
     files,
     clock: Date.now,
     loyaltyFaults,

@@ -83,6 +83,8 @@ export interface CliFiles {
 /** What commands work with. */
 export interface CliContext {
   readonly fetch: (request: Request) => Promise<Response>;
+  /** A signal that aborts after a time in ms. */
+  readonly timeLimit: (ms: number) => AbortSignal;
   readonly files: CliFiles;
   /** Unix ms. */
   readonly clock: () => number;

@@ -59,7 +59,7 @@ export interface Server {
  *
  * @throws {CliError} The address is not one that credentials may be sent to, or the secret is missing.
  */
-export function serverOf({ flags }: CommandInput, { fetch, secret }: CliContext): Server {
+export function serverOf({ flags }: CommandInput, { fetch, timeLimit, secret }: CliContext): Server {
   const url = checkedUrl(flags.url ?? "");
   const { key = "", space = "" } = flags;
   if (secret === undefined || secret === "") {
@@ -87,7 +87,7 @@ export function serverOf({ flags }: CommandInput, { fetch, secret }: CliContext)
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         // A redirect would take the credentials elsewhere.
         redirect: "manual",
-        signal: AbortSignal.timeout(requestMsMax),
+        signal: timeLimit(requestMsMax),
       });
       return await told(request, { fetch, expected, url });
     },

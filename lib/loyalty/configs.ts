@@ -39,9 +39,12 @@ export function createConfigs({ directory, versions, logger }: ConfigsOptions): 
       logger.log("error", "loyalty_config_invalid", { spaceId, version, faults: faultsOf(cause) });
       const earlier = newestUsable(versions, spaceId, { before: Number(version), cause, logger });
       // Whether there is a usable one is settled by the stored versions; what could not be read may be read later.
-      earlier.catch(error => {
-        if (!isSettled(error)) compiled.delete(stored);
-      });
+      earlier.then(
+        config => compiled.set(stored, config),
+        error => {
+          if (!isSettled(error)) compiled.delete(stored);
+        },
+      );
       return earlier;
     }
   }

@@ -325,6 +325,10 @@ describeOnStores("the loyalty configuration in the control API", open => {
     const second = await ask("/versions/2");
     assert.deepEqual(second.json.data.attributes.document, withMetric("m1"));
     assert.equal(second.headers.get("etag"), '"v2"');
+    assert.equal((await ask("/versions/999999999")).status, 404);
+    for (const wrong of ["1000000000", "0", "01", "-1", "1.0", "v1"]) {
+      assert.equal((await ask(`/versions/${wrong}`)).status, 400, wrong);
+    }
     const gone = await ask("/versions/1");
     assert.deepEqual([gone.status, errorCode(gone, "jsonApi")], [404, "not_found"]);
     const back = await ask("/rollback", { body: { version: 1 } });

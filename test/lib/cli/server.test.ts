@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type CliContext, CliError, type CommandInput, exits, requestMsMax } from "../../../lib/cli/mod.ts";
+import { serverOf } from "../../../lib/cli/server.ts";
+
+const flags = { url: "https://fans.example/", space: "0B000000-0000-4000-8000-000000000001", key: "gsk_1" };
+
+function context(answer: (request: Request) => Response | Promise<Response>, secret?: string): CliContext {
+  return {
+    fetch: async request => await answer(request),
+    timeLimit: ms =>
+      ms === requestMsMax ? AbortSignal.abort(new Error("late")) : new AbortController().signal,
+    files: { read: () => Promise.resolve(null), write: () => Promise.resolve() },
+    clock: () => 0,
+    loyaltyFaults: () => [],
+    secret: secret ?? "gss_1",
+  };
+}
+
+const input = (more: Readonly<Record<string, string>> = {}): CommandInput => ({
+  args: [],
+  flags: { ...flags, ...more },
+  lists: {},
+});
+
+const failure = async (work: () => Promise<unknown> | unknown): Promise<CliError> => {
+  try {
+    await work();
+  } catch (error) {
+    assert.ok(error instanceof CliError, String(error));
+    return error;
+  }
+  throw new Error("It did not fail");
+};
+
+describe("the server of commands", () => {
+  it("is asked with the key, a body as JSON and no redirects", async () => {
+    const seen: Request[] = [];
+    const server = serverOf(
+      input(),
+      context(request => {
+        seen.push(request);
+        return Response.json({ data: 1 }, { headers: { etag: '"v1"' } });
+      }),
+    );
+    assert.equal(server.space, flags.space.toLowerCase());
+    const told = await server.ask("/a", { method: "PUT", body: { b: 1 }, headers: { "if-match": "*" } });
+    assert.deepEqual(told, { status: 200, etag: '"v1"', json: { data: 1 } });
+    const [request] = seen;
+    assert.ok(request !== undefined);
+    assert.equal(request.url, "https://fans.example/a");
+    assert.equal(request.redirect, "manual");
+    const names = ["x-api-key", "x-api-secret", "content-type", "if-match"];
+    assert.deepEqual(
+      names.map(name => request.headers.get(name)),
+      ["gsk_1", "gss_1", "application/json", "*"],
+    );
+    assert.equal(await request.text(), '{"b":1}');
+  });
+
+  it(`is given up after ${requestMsMax} ms`, async () => {
+    const server = serverOf(
+      input(),
+      context(({ signal }) => {
+        signal.throwIfAborted();
+        return Response.json({});
+      }),
+    );
+    const error = await failure(() => server.ask("/a"));
+    assert.deepEqual(
+      [error.exit, error.message],
+      [exits.unavailable, "Cannot reach https://fans.example: late"],
+    );
+  });
+
+  it("is https, or on this machine", async () => {
+    const open = (url: string) =>
+      serverOf(
+        input({ url }),
+        context(() => Response.json({})),
+      );
+    for (const url of [
+      "https://a.example",
+      "http://127.0.0.1:1",
+      "http://localhost/base/",
+      "http://[::1]:1",
+    ]) {
+      assert.ok(open(url), url);
+    }
+    assert.equal(open("http://localhost/base/").url, "http://localhost/base");
+    for (const url of ["http://a.example", "ftp://localhost", "a.example", "", "http://127.0.0.1.example"]) {
+      assert.equal((await failure(() => open(url))).exit, exits.usage, url);
+    }
+  });
+
+  it("tells what is wrong in either form of errors, and says so where the answer has none", async () => {
+    const asked = (status: number, body: unknown) =>
+      failure(() =>
+        serverOf(
+          input(),
+          context(() => new Response(typeof body === "string" ? body : JSON.stringify(body), { status })),
+        ).ask("/a"),
+      );
+    const errors = [
+      { code: "validation_failed", detail: "Is wrong", source: { pointer: "/a" } },
+      { code: "validation_failed", detail: "Is odd", source: { parameter: "b" } },
+    ];
+    const many = await asked(400, { errors });
+    assert.deepEqual([many.exit, many.options.details], [exits.invalid, ["/a: Is wrong", "b: Is odd"]]);
+    const problem = await asked(403, { code: "insufficient_scope", detail: "Lacks it" });
+    assert.deepEqual(
+      [problem.exit, problem.message, problem.options.code],
+      [exits.forbidden, "Lacks it", "insufficient_scope"],
+    );
+    for (const body of ["<html>", "", "null", "[]"]) {
+      const strange = await asked(502, body);
+      assert.deepEqual([strange.exit, strange.options.code], [exits.failed, "http_502"], body);
+    }
+  });
+});
