@@ -32,8 +32,16 @@ export interface LoyaltyOperatorContext {
 
 const ofUser = "/internal/loyalty/users/:userId";
 const UserParams = v.object({ userId: UserIdSchema });
-const ReplayBody = v.nullish(v.object({ document: v.exactOptional(v.record(v.string(), v.unknown())) }));
+const ReplayObject = v.object({ document: v.exactOptional(v.lazy(objectSchemaFor)) });
+const ReplayBody: v.GenericSchema<unknown, v.InferOutput<typeof ReplayObject>> = v.lazy(input =>
+  Array.isArray(input) ? v.never("Expected an object") : ReplayObject,
+);
 const ReversalBody = v.object({ transactionId: v.pipe(v.string(), v.minLength(1), v.maxLength(64)) });
+
+/** An object schema without required members takes a list for an object. */
+function objectSchemaFor(input: unknown): v.GenericSchema<unknown, Record<string, unknown>> {
+  return Array.isArray(input) ? v.never("Expected an object") : v.looseObject({});
+}
 
 /** Builds the routes of operators. */
 export function loyaltyOperatorRoutes(context: LoyaltyOperatorContext): readonly AnyRoute[] {
@@ -82,7 +90,7 @@ function proofRoutes({ directory, loyalty, usersReader }: LoyaltyOperatorContext
       summary: "What a user would have, had a configuration been in force from the start; nothing changes",
       auth: usersReader,
       params: UserParams,
-      body: { schema: ReplayBody, maxBytes: replayBytesMax },
+      body: { schema: ReplayBody, described: ReplayObject, maxBytes: replayBytesMax },
       responses: {
         200: {
           description: "Every difference: `a` is what the user has, `b` what the replay gives",
@@ -92,7 +100,7 @@ function proofRoutes({ directory, loyalty, usersReader }: LoyaltyOperatorContext
       errors: ["not_found"],
       handle: async call => {
         const member = await memberOf(directory, call, call.params.userId);
-        return envelope(await loyalty.replay(member, call.body?.document));
+        return envelope(await loyalty.replay(member, call.body.document));
       },
     }),
   ];

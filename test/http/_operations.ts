@@ -249,7 +249,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
     ],
     ["rollBackLoyaltyConfiguration", [{ body: { version: 1 } }]],
     ["tryAction", [{ body: { userId: "somebody", action: "prediction", data: { outcome: "exact" } } }]],
-    ["replayUser", [{}, { body: {} }, { body: { document: loyalty } }]],
+    ["replayUser", [{ body: {} }, { body: { document: loyalty } }]],
     ["reverseTransaction", [{ body: { transactionId: granted } }]],
     ["getCoupon", [{ params: { couponId: "drink" }, headers: await couponOwner(world) }]],
     ["addCodes", [{ body: { codes: ["DRINK-1", "DRINK-2"] } }]],

@@ -91,7 +91,7 @@ describeOnStores("operators of loyalty", open => {
   it("replay a user's history against the configuration, or another one, and see the difference", async () => {
     const fan = await world.fan("Sam");
     await Promise.all(Array.from({ length: 20 }, () => fan.act("prediction", { outcome: "right" })));
-    const same = await world.call(`${of(fan.userId)}/replay`, { method: "POST", headers });
+    const same = await world.call(`${of(fan.userId)}/replay`, { headers, body: {} });
     const { records, isComplete, differences } = same.json.data;
     assert.deepEqual([records, isComplete, differences], [20, true, []]);
     const [exact, right, ...others] = loyalty.rules;
@@ -119,7 +119,7 @@ describeOnStores("operators of loyalty", open => {
     const last = (await history(fan.token)).at(-1);
     assert.equal(last?.type, "reversed");
     assertProblem(await reverse(fan.userId, last?.id ?? ""), 409, "conflict");
-    const replayed = await world.call(`${of(fan.userId)}/replay`, { method: "POST", headers });
+    const replayed = await world.call(`${of(fan.userId)}/replay`, { headers, body: {} });
     assert.deepEqual(replayed.json.data.differences, []);
     const proven = await world.call(`${of(fan.userId)}/reconciliation`, { headers });
     assert.equal(proven.json.data.ok, true);
