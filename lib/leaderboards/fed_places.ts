@@ -17,6 +17,9 @@ import { closesAt, seasonById } from "./seasons.ts";
 /** Number of places that a process keeps for each declared board; beyond it they are worked out anew. */
 export const fedPlacesMax = 1_000;
 
+/** Number of targets whose ids a process keeps taken apart; beyond it they are taken apart anew. */
+export const fedTargetsMax = 10_000;
+
 /** Why a score is not ranked: nothing declares its board as fed any more, or its season is over for too long. */
 export type FeedRefusal = "undeclared" | "closed";
 
@@ -64,16 +67,29 @@ export function fedPlaces({ directory, clock, retention }: FedPlacesOptions): Fi
     return fed.place;
   }
 
+  const split = new Map<string, TargetParts>();
+
+  function partsOf(target: string): TargetParts {
+    const known = split.get(target);
+    if (known !== undefined) return known;
+    if (split.size >= fedTargetsMax) split.clear();
+    const made = parts(target);
+    split.set(target, made);
+    return made;
+  }
+
   return target =>
-    chain(fedDeclaration(directory, target), declaration =>
+    chain(fedDeclaration(directory, partsOf(target)), declaration =>
       declaration === undefined ? "undeclared" : found(declaration, target),
     );
 }
 
 type Declared = BoardDeclaration | undefined;
 
-function fedDeclaration(directory: Directory, target: string): Declared | Promise<Declared> {
-  const { projectId, eventId, leaderboardId } = parts(target);
+function fedDeclaration(
+  directory: Directory,
+  { projectId, eventId, leaderboardId }: TargetParts,
+): Declared | Promise<Declared> {
   return chain(directory.project(projectId), (project): Declared | Promise<Declared> => {
     if (project === null) return undefined;
     if (eventId === "") return fed(projectBoards(project).get(leaderboardId));

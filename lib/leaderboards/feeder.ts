@@ -89,8 +89,8 @@ export function createFeeder(options: FeederOptions): Feeder {
     start(() => run(partition, created));
   }
 
-  function take(found: BoardPlace | FeedRefusal, update: Update): void {
-    const { userId, target, score, at, asOf, done } = update;
+  function take(found: BoardPlace | FeedRefusal, { userId, update, done }: Arrival): void {
+    const { target, score, at, asOf } = update;
     if (typeof found !== "string") {
       enqueue({ place: found, change: { userId, score, at, asOf, operator: "set" }, done });
       return;
@@ -99,12 +99,12 @@ export function createFeeder(options: FeederOptions): Feeder {
     done(true);
   }
 
-  async function takeLater(found: Promise<BoardPlace | FeedRefusal>, update: Update): Promise<void> {
+  async function takeLater(found: Promise<BoardPlace | FeedRefusal>, arrival: Arrival): Promise<void> {
     try {
-      take(await found, update);
+      take(await found, arrival);
     } catch (error) {
       options.onGivenUp(error);
-      update.done(false);
+      arrival.done(false);
     }
   }
 
@@ -123,8 +123,8 @@ export function createFeeder(options: FeederOptions): Feeder {
       }
       for (const update of updates) {
         const found = find(options.findPlace, update.target);
-        if (found instanceof Promise) start(() => takeLater(found, { ...update, userId, done }));
-        else take(found, { ...update, userId, done });
+        if (found instanceof Promise) start(() => takeLater(found, { userId, update, done }));
+        else take(found, { userId, update, done });
       }
     },
     async idle() {
@@ -133,8 +133,9 @@ export function createFeeder(options: FeederOptions): Feeder {
   };
 }
 
-interface Update extends ScoreUpdate, Pick<Waiting, "done"> {
+interface Arrival extends Pick<Waiting, "done"> {
   readonly userId: string;
+  readonly update: ScoreUpdate;
 }
 
 /** Settings that are not valid make it throw at once, which is no other than doing so later. */
