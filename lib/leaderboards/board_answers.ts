@@ -62,57 +62,79 @@ async function admitted({ keyHolder }: ReadContext, board: Board, request: Reque
 }
 
 /**
- * The body of a list.
+ * Reads a list and makes an answer of its body.
  *
  * @throws {AppError} `not_found` where the list is to be around a user who has no entry.
  */
-export async function listText(context: ReadContext, board: Board, query: ListQuery): Promise<string> {
-  const { users, profiles, totalCount } = await readShown(context, board, query);
-  return listJson(board, entriesJson(users, profiles), totalCount);
+export function listAnswer<A>(
+  context: ReadContext,
+  board: Board,
+  list: { readonly query: ListQuery; readonly answer: (text: string) => A },
+): Promise<A> {
+  return readShown(context, board, {
+    query: list.query,
+    show: ({ users, totalCount }, profiles) =>
+      list.answer(listJson(board, entriesJson(users, profiles), totalCount)),
+  });
 }
 
 /**
  * What a board shows now, for any number of its leading users. It is read once, for the longest list that there is.
  */
-export async function listView(context: ReadContext, board: Board): Promise<LiveView> {
-  const { users, profiles, totalCount } = await readShown(context, board, { limit: limitMax, include: [] });
-  return {
-    render(limit) {
-      const entries = entriesJson(users.slice(0, limit), profiles);
-      return { shown: board.meta + entries, data: listJson(board, entries, totalCount) };
-    },
-  };
+export function listView(context: ReadContext, board: Board): Promise<LiveView> {
+  return readShown(context, board, {
+    query: { limit: limitMax, include: [] },
+    show: ({ users, totalCount }, profiles) => ({
+      render(limit) {
+        const entries = entriesJson(users.slice(0, limit), profiles);
+        return { shown: board.meta + entries, data: listJson(board, entries, totalCount) };
+      },
+    }),
+  });
 }
 
 function listJson({ meta }: Board, entries: string, totalCount: number): string {
   return `{"data":[${entries}],"totalCount":${totalCount},"meta":{${meta}}}`;
 }
 
-async function readShown(
+/** As few promises as there are round trips: lists of leaders are the hottest answer of the platform. */
+async function readShown<A>(
   context: ReadContext,
   board: Board,
-  query: Omit<ListQuery, "season">,
-): Promise<Ranking & { readonly profiles: readonly ShownProfile[] }> {
-  const known = context.hiddenUsers.of(board.project.id);
-  const hidden = known instanceof Promise ? await known : known;
-  const { users, totalCount } = await readList(context, board, { ...query, hidden });
+  {
+    query,
+    show,
+  }: {
+    readonly query: ListQuery;
+    readonly show: (ranking: Ranking, profiles: readonly ShownProfile[]) => A;
+  },
+): Promise<A> {
+  const { id } = board.project;
+  const known = context.hiddenUsers.of(id);
+  const ranking = await readList(context, board, {
+    query,
+    hidden: known instanceof Promise ? await known : known,
+  });
   const profiles = context.publicProfiles(
-    board.project.id,
-    users.map(({ userId }) => userId),
+    id,
+    ranking.users.map(({ userId }) => userId),
   );
-  return { users, totalCount, profiles: profiles instanceof Promise ? await profiles : profiles };
+  return show(ranking, profiles instanceof Promise ? await profiles : profiles);
 }
 
-async function readList(
+function readList(
   { store }: ReadContext,
   { place }: Board,
-  query: ListQuery & { readonly hidden: ReadonlySet<string> },
+  {
+    query: { limit, include, around },
+    hidden,
+  }: { readonly query: ListQuery; readonly hidden: ReadonlySet<string> },
 ): Promise<Ranking> {
-  const { around, include, limit, hidden } = query;
-  if (around === undefined) return await readRanking(store, place, { limit, include, hidden });
-  const part = await readAround(store, place, { userId: around, limit, hidden });
-  if (part === null) throw noEntry();
-  return part;
+  if (around === undefined) return readRanking(store, place, { limit, include, hidden });
+  return readAround(store, place, { userId: around, limit, hidden }).then(part => {
+    if (part === null) throw noEntry();
+    return part;
+  });
 }
 
 /**

@@ -8,7 +8,7 @@ export { type BoardAddress, boardPartition } from "./address.ts";
 export { type AroundQuery, aroundAttemptsMax, readAround } from "./around.ts";
 export {
   entryText,
-  listText,
+  listAnswer,
   type ReadContext,
   readableBoard,
 } from "./board_answers.ts";

@@ -10,10 +10,10 @@
 
 import {
   type BoardEntry,
-  type BoardRange,
   compareUtf8,
-  type Read,
   type ReadBefore,
+  type ReadBoard,
+  type ReadStanding,
   type Standing,
   type Store,
 } from "../storage/mod.ts";
@@ -49,33 +49,61 @@ export interface Place {
 const spare = 8;
 
 /** Reads the leading users and the included ones, each once, in order. */
-export async function readRanking(store: Store, place: BoardPlace, query: RankingQuery): Promise<Ranking> {
+export function readRanking(store: Store, place: BoardPlace, query: RankingQuery): Promise<Ranking> {
   const { limit, include, hidden } = query;
-  if (hidden === undefined || hidden.size === 0) {
-    const { entries, others, size } = await readParts(store, place, { limit, include });
-    return shown(place, { users: rankedUsers(place, entries), entries, others, size });
-  }
+  if (hidden !== undefined && hidden.size > 0) return readVisible(store, place, { limit, include, hidden });
+  if (include.length === 0 && place.shards.length === 1) return readLeaders(store, place, limit);
+  return readAll(store, place, query);
+}
+
+/** Reads one user's place, or null where the user has no entry. */
+export function readPlace(store: Store, place: BoardPlace, userId: string): Promise<Place | null> {
+  const isPlain = place.shards.length === 1 && place.rankStyle !== "dense";
+  return isPlain ? readPlainPlace(store, place, userId) : readOtherPlace(store, place, userId);
+}
+
+async function readPlainPlace(store: Store, place: BoardPlace, userId: string): Promise<Place | null> {
+  const [standing, { size }] = await store.read(place.shards[0], [standingOf(place, userId), sizeQuery]);
+  if (standing === null) return null;
+  const ahead = aheadOf(place, standing);
+  const user = { rank: ahead + 1, score: stored(place, standing.score), userId };
+  return { user, totalCount: size, percentile: percentile(size, ahead) };
+}
+
+async function readOtherPlace(store: Store, place: BoardPlace, userId: string): Promise<Place | null> {
+  const { others, size } = await readParts(store, place, { limit: 0, include: [userId] });
+  const [other] = others;
+  if (other === undefined) return null;
+  return { user: userOf(place, other), totalCount: size, percentile: percentile(size, other.ahead) };
+}
+
+/** What everybody asks for most often, with nothing around it. */
+async function readLeaders(store: Store, place: BoardPlace, limit: number): Promise<Ranking> {
+  const [{ entries, size }] = await store.read(place.shards[0], [{ type: "board", key: boardKey, limit }]);
+  return { users: rankedUsers(place, entries), totalCount: size };
+}
+
+async function readAll(store: Store, place: BoardPlace, query: PartsQuery): Promise<Ranking> {
+  const { entries, others, size } = await readParts(store, place, query);
+  return shown(place, { users: rankedUsers(place, entries), others, size });
+}
+
+async function readVisible(
+  store: Store,
+  place: BoardPlace,
+  { limit, include, hidden }: Required<RankingQuery>,
+): Promise<Ranking> {
   const enough = limit + hidden.size;
   const wanted = include.filter(userId => !hidden.has(userId));
   for (let count = Math.min(limit + spare, enough); ; count = enough) {
     const { entries, others, size } = await readParts(store, place, { limit: count, include: wanted });
     const users = rankedUsers(place, entries).filter(({ userId }) => !hidden.has(userId));
     if (users.length < limit && count < enough && entries.length === count) continue;
-    return shown(place, { users: users.slice(0, limit), entries, others, size });
+    return shown(place, { users: users.slice(0, limit), others, size });
   }
 }
 
-/** Reads one user's place, or null where the user has no entry. */
-export async function readPlace(store: Store, place: BoardPlace, userId: string): Promise<Place | null> {
-  const { others, size } = await readParts(store, place, { limit: 0, include: [userId] });
-  const [other] = others;
-  if (other === undefined) return null;
-  return {
-    user: userOf(place, other),
-    totalCount: size,
-    percentile: percentile(size, other.ahead),
-  };
-}
+const sizeQuery: ReadBoard = { type: "board", key: boardKey, limit: 0 };
 
 /** An entry that was read apart from those around it. */
 interface Other extends BoardEntry {
@@ -96,7 +124,7 @@ type PartsQuery = Pick<RankingQuery, "limit" | "include">;
 
 function shown(
   place: BoardPlace,
-  { users, others, size }: Parts & { readonly users: readonly RankedUser[] },
+  { users, others, size }: Omit<Parts, "entries"> & { readonly users: readonly RankedUser[] },
 ): Ranking {
   if (others.length === 0) return { users, totalCount: size };
   const listed = new Set(users.map(({ userId }) => userId));
@@ -108,14 +136,13 @@ function userOf(place: BoardPlace, { member, score, rank }: Other): RankedUser {
   return { rank, score: stored(place, score), userId: member };
 }
 
-async function readParts(store: Store, place: BoardPlace, query: PartsQuery): Promise<Parts> {
-  if (place.shards.length > 1) return await readShards(store, place, query);
+function readParts(store: Store, place: BoardPlace, query: PartsQuery): Promise<Parts> {
+  return place.shards.length > 1 ? readShards(store, place, query) : readOne(store, place, query);
+}
+
+async function readOne(store: Store, place: BoardPlace, query: PartsQuery): Promise<Parts> {
   const [partition] = place.shards;
   const leaders = { type: "board", key: boardKey, limit: query.limit } as const;
-  if (query.include.length === 0) {
-    const [{ entries, size }] = await store.read(partition, [leaders]);
-    return { entries, others: [], size };
-  }
   const standings = query.include.map(member => standingOf(place, member));
   const [range, ...found] = await store.read(partition, [leaders, ...standings]);
   const standing = query.include.flatMap((member, index) => placed(member, found[index] ?? null));
@@ -136,8 +163,9 @@ async function readParts(store: Store, place: BoardPlace, query: PartsQuery): Pr
 /** An included user as one shard knows it. */
 interface Placed extends BoardEntry, Pick<Standing, "below" | "position"> {}
 
-function standingOf({ rankStyle }: BoardPlace, member: string): Read & { readonly type: "standing" } {
-  return { type: "standing", key: boardKey, member, position: rankStyle === "ordinal" };
+function standingOf({ rankStyle }: BoardPlace, member: string): ReadStanding {
+  const standing = { type: "standing", key: boardKey, member } as const;
+  return rankStyle === "ordinal" ? { ...standing, position: true } : standing;
 }
 
 function placed(member: string, standing: Standing | null): Placed[] {
@@ -145,7 +173,10 @@ function placed(member: string, standing: Standing | null): Placed[] {
 }
 
 /** How many entries of its own shard rank before an entry. */
-function aheadOf({ rankStyle }: BoardPlace, { below, position = below }: Placed): number {
+function aheadOf(
+  { rankStyle }: BoardPlace,
+  { below, position = below }: Pick<Standing, "below" | "position">,
+): number {
   return rankStyle === "ordinal" ? position : below;
 }
 
@@ -194,12 +225,9 @@ async function countOverShards(
     place.shards.map(async (partition, shard) => {
       const foreign = all.filter(({ home }) => home !== shard);
       const points = foreign.map(({ one }) => pointOf(place, one));
-      const [range, ...counts] = await store.read(partition, [
-        { type: "board", key: boardKey, limit: 0 } as const,
-        ...points,
-      ]);
+      const [range, ...counts] = await store.read(partition, [sizeQuery, ...points]);
       for (const [index, entry] of foreign.entries()) entry.ahead += counts[index] ?? 0;
-      return (range as BoardRange).size;
+      return range.size;
     }),
   );
   return {

@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { type AnyRoute, chain, open, type Reply, route } from "../http/mod.ts";
-import { entryText, listText, type ReadContext, readableBoard } from "./board_answers.ts";
+import { entryText, listAnswer, type ReadContext, readableBoard } from "./board_answers.ts";
 import type { Board } from "./find_board.ts";
 import { eventStreamType, liveReply, wantsEvents } from "./live_reply.ts";
 import {
@@ -79,11 +79,10 @@ function list(
   context: ReadContext,
   { request, params, query }: Asked<BoardParams, ListQuery>,
 ): Promise<Reply> | Reply {
-  return chain(readableBoard(context, params, { request, season: query.season }), async board => ({
-    status: 200,
-    text: await listText(context, board, query),
-    headers: board.declaration.visibility === "public" ? sharedList : unshared,
-  }));
+  return chain(readableBoard(context, params, { request, season: query.season }), board => {
+    const headers = board.declaration.visibility === "public" ? sharedList : unshared;
+    return listAnswer(context, board, { query, answer: text => ({ status: 200, text, headers }) });
+  });
 }
 
 async function show(

@@ -26,10 +26,8 @@ export async function scoreBatch(
   changes: readonly BoardChange[],
 ): Promise<readonly (number | null)[]> {
   const commit = place.isGuarded ? changeGuarded : changeFreely;
-  const [only] = place.shards;
-  if (place.shards.length === 1 && changes.length <= changesPerCommitMax) {
-    return await commit(store, { place, partition: only, changes });
-  }
+  const home = changes.length > changesPerCommitMax ? null : sharedHome(place, changes);
+  if (home !== null) return await commit(store, { place, partition: home, changes });
   const results: (number | null)[] = changes.map(() => null);
   await Promise.all(
     [...byShard(place, changes)].map(async ([partition, indexes]) => {
@@ -42,6 +40,14 @@ export async function scoreBatch(
     }),
   );
   return results;
+}
+
+/** The partition that has the entries of all the users; null where there are several. */
+function sharedHome(place: BoardPlace, changes: readonly BoardChange[]): Partition | null {
+  const [only] = place.shards;
+  if (place.shards.length === 1) return only;
+  const home = partitionOf(place, changes[0]?.userId ?? "");
+  return changes.every(({ userId }) => partitionOf(place, userId) === home) ? home : null;
 }
 
 function byShard(place: BoardPlace, changes: readonly BoardChange[]): Map<Partition, number[]> {
