@@ -89,12 +89,19 @@ export function integerBetween(least: number, most: number): Schema<number> {
 
 /** A list that may be left out. */
 export function listOf<T>(item: Schema<T>, max: number = configListMax): Schema<T[]> {
-  return v.optional(v.pipe(v.array(item), v.maxLength(max)), []);
+  return v.optional(atMost(max, v.pipe(v.array(item), v.maxLength(max))), []);
 }
 
 /** A list of at least one part. */
 export function partsOf<T>(item: Schema<T>): Schema<T[]> {
-  return v.pipe(v.array(item), v.minLength(1), v.maxLength(configPartsMax));
+  const parts = v.pipe(v.array(item), v.minLength(1), v.maxLength(configPartsMax));
+  return atMost(configPartsMax, parts);
+}
+
+/** Looks at no item of a list that is too long, because each of very many might have faults to tell. */
+function atMost<T>(max: number, list: Schema<T[]>): Schema<T[]> {
+  const lengthOnly = v.pipe(v.custom<never[]>(Array.isArray), v.maxLength(max));
+  return v.lazy(input => (Array.isArray(input) && input.length > max ? lengthOnly : list));
 }
 
 const unannounced: NotificationSetting = { display: "none", title: "", message: "" };

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { documentDigest, loyaltyBytesMax, loyaltyVersionsMax } from "../../lib/directory/mod.ts";
-import { compileConfig, documentErrorsMax } from "../../lib/loyalty/mod.ts";
+import { compileConfig, configListMax, documentErrorsMax } from "../../lib/loyalty/mod.ts";
 import { AppError, createPlatform } from "../../lib/mod.ts";
 import { quickKernels } from "../support/kernels.ts";
 import {
@@ -287,10 +287,17 @@ describeOnStores("the loyalty configuration in the control API", open => {
 
   it(`lists at most ${documentErrorsMax} errors, and says how many there are`, async t => {
     const { put } = await opened(t);
-    const document = { metrics: Array.from({ length: documentErrorsMax + 1 }, () => 5) };
+    const document = { metrics: Array.from({ length: configListMax }, () => ({})) };
     const { json } = await put(document, { "if-match": "*" });
     assert.equal(json.errors.length, documentErrorsMax);
     assert.ok(json.meta.errorsTotal > documentErrorsMax);
+    // Of a list that is too long only that is told.
+    const long = { metrics: Array.from({ length: configListMax + 1 }, () => ({})) };
+    const { errors } = (await put(long, { "if-match": "*" })).json;
+    assert.deepEqual(
+      errors.map(({ source }: { source: unknown }) => source),
+      [{ pointer: "/metrics" }],
+    );
   });
 
   it(`has at most ${loyaltyBytesMax} bytes`, async t => {

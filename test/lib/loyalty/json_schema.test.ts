@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { demoLoyalty } from "../../../lib/demo_loyalty.ts";
 import { jsonSchemaOf } from "../../../lib/http/mod.ts";
-import { compileConfig, LoyaltyConfigSchema } from "../../../lib/loyalty/mod.ts";
+import { compileConfig, configListMax, LoyaltyConfigSchema } from "../../../lib/loyalty/mod.ts";
 import { loyalty } from "../../support/platform.ts";
 
 const validate = new Ajv2020({ validateFormats: false, strict: false }).compile(
@@ -50,6 +50,8 @@ const wrong: readonly unknown[] = [
   metric({ lots: { expires: { after: { days: 1 }, endOf: "day" } } }),
   metric({ lots: { expires: {} } }),
   metric({ id: "not an id" }),
+  { metrics: Array.from({ length: configListMax + 1 }, (_, n) => ({ id: `m${n}`, title: "M" })) },
+  rule({ effects: [] }),
   limited({ last: 7 }),
   limited({ calendar: "fortnight" }),
   giving("3"),
