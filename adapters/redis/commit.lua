@@ -23,7 +23,7 @@
 --
 -- A failing script keeps its earlier writes, so everything that can refuse is tried before the first write.
 
-local call, sub, format = redis.call, string.sub, string.format
+local KEYS, ARGV, call, sub, format = KEYS, ARGV, redis.call, string.sub, string.format
 local noExpiry, noTie, noAsOf = '0000000000000000', '0000000000000', '                '
 local safeMax = 9007199254740991
 local now, checks, fieldsMax = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

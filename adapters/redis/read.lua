@@ -16,7 +16,7 @@
 --          score, ...}}; s {score, tie, number of lower scores} or nil, S with the position as a fourth;
 --          c the number of entries; l the entries <id> <value>, oldest first.
 
-local call, sub = redis.call, string.sub
+local KEYS, ARGV, call, sub = KEYS, ARGV, redis.call, string.sub
 -- Below LUAI_MAXCSTACK (8000), which bounds unpack.
 local chunk = 4000
 

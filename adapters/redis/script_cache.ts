@@ -3,23 +3,46 @@ import type { Script } from "./connection.ts";
 
 /** Most scripts made to measure of one kind: Redis keeps each script that it was ever given. */
 export const shapesMax = 256;
+/** How often a shape comes up before it gets a script, so that those of a passing fancy take no place. */
+export const shapeUsesMin = 8;
+/** Most shapes without a script that are counted at a time; with one more, counting begins anew. */
+export const shapesCountedMax = 1_024;
 
-/** Writes one script per shape, when the shape first comes up. */
+/** Bounds of a {@linkcode ScriptCache}. */
+export interface ScriptCacheOptions {
+  /** Most shapes that get a script. @default shapesMax */
+  readonly shapes?: number;
+  /** How often a shape comes up before it gets one. @default shapeUsesMin */
+  readonly uses?: number;
+}
+
+/** Writes one script per shape that keeps coming up. */
 export class ScriptCache {
   readonly #write: (shape: string) => string;
-  readonly #shapesMax: number;
+  readonly #options: Required<ScriptCacheOptions>;
   readonly #scripts = new Map<string, Script>();
+  readonly #uses = new Map<string, number>();
 
-  /** @param write Writes the Lua of a shape. @param max Most shapes that get a script. */
-  constructor(write: (shape: string) => string, max: number = shapesMax) {
+  /** @param write Writes the Lua of a shape. */
+  constructor(
+    write: (shape: string) => string,
+    { shapes = shapesMax, uses = shapeUsesMin }: ScriptCacheOptions = {},
+  ) {
     this.#write = write;
-    this.#shapesMax = max;
+    this.#options = { shapes, uses };
   }
 
-  /** The script of the shape, or undefined where there are too many already. */
+  /** The script of a shape that has come up, or undefined where it has none yet, or there are too many. */
   of(shape: string): Script | undefined {
     const known = this.#scripts.get(shape);
-    if (known !== undefined || this.#scripts.size >= this.#shapesMax) return known;
+    if (known !== undefined || this.#scripts.size >= this.#options.shapes) return known;
+    const uses = (this.#uses.get(shape) ?? 0) + 1;
+    if (uses < this.#options.uses) {
+      if (this.#uses.size >= shapesCountedMax) this.#uses.clear();
+      this.#uses.set(shape, uses);
+      return undefined;
+    }
+    this.#uses.delete(shape);
     const lua = this.#write(shape);
     const script = { lua, sha: createHash("sha1").update(lua).digest("hex") };
     this.#scripts.set(shape, script);

@@ -11,8 +11,8 @@ return redis.call('XDEL', KEYS[1], unpack(ARGV))`,
 
 /** `commit.lua`: applies one batch to one partition, or nothing of it. */
 export const commitScript: Script = {
-  sha: "ceef1dcc71581a7fcf2069d30a5211ee7e3105b0",
-  lua: `local call, sub, format = redis.call, string.sub, string.format
+  sha: "0e4be7060b82add51c766647b2708ed312128890",
+  lua: `local KEYS, ARGV, call, sub, format = KEYS, ARGV, redis.call, string.sub, string.format
 local noExpiry, noTie, noAsOf = '0000000000000000', '0000000000000', '                '
 local safeMax = 9007199254740991
 local now, checks, fieldsMax = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -263,8 +263,8 @@ return ids`,
 
 /** `read.lua`: answers several queries from one instant of a partition. */
 export const readScript: Script = {
-  sha: "b5150a78dad2e6bfb556a8fb94c64a43204dbabb",
-  lua: `local call, sub = redis.call, string.sub
+  sha: "2fc11269d2815c139373fe3686c46bd447a3820d",
+  lua: `local KEYS, ARGV, call, sub = KEYS, ARGV, redis.call, string.sub
 local chunk = 4000
 local function fields(key, first, last)
 local values = {}

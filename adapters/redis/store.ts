@@ -12,7 +12,7 @@ import type { RedisAdapterOptions } from "./options.ts";
 import { type CommitContext, commitArguments, commitShape } from "./prepared_commit.ts";
 import { bound, decodeRead, pushRead } from "./read_plan.ts";
 import { readArguments, readShape, writeReadScript } from "./read_script.ts";
-import { ScriptCache, shapesMax } from "./script_cache.ts";
+import { ScriptCache, type ScriptCacheOptions } from "./script_cache.ts";
 import { commitScript, readScript } from "./scripts.ts";
 import { StandingReader } from "./standing_reader.ts";
 import { VersionSource } from "./stored.ts";
@@ -26,12 +26,12 @@ import { VersionSource } from "./stored.ts";
  * @throws {TypeError} The server's URL or the prefix cannot be used.
  */
 export function createRedisStore(options: RedisAdapterOptions): Store {
-  return openRedisStore(options, shapesMax);
+  return openRedisStore(options, {});
 }
 
-/** Opens a store that has scripts made to measure for at most so many shapes. */
-export function openRedisStore(options: RedisAdapterOptions, shapes: number): Store {
-  return new RedisStore(options, shapes);
+/** Opens a store with other bounds for its scripts made to measure. */
+export function openRedisStore(options: RedisAdapterOptions, scripts: ScriptCacheOptions): Store {
+  return new RedisStore(options, scripts);
 }
 
 class RedisStore implements Store {
@@ -45,9 +45,9 @@ class RedisStore implements Store {
   readonly #commitScripts: ScriptCache;
   readonly #groups: CallGroups;
 
-  constructor({ server, prefix, clock = Date.now }: RedisAdapterOptions, shapes: number) {
-    this.#readScripts = new ScriptCache(writeReadScript, shapes);
-    this.#commitScripts = new ScriptCache(writeCommitScript, shapes);
+  constructor({ server, prefix, clock = Date.now }: RedisAdapterOptions, scripts: ScriptCacheOptions) {
+    this.#readScripts = new ScriptCache(writeReadScript, scripts);
+    this.#commitScripts = new ScriptCache(writeCommitScript, scripts);
     this.#keys = new KeySpace(prefix);
     this.#connection = new RedisConnection(createClient(server));
     this.#standings = new StandingReader(this.#connection);

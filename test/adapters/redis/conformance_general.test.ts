@@ -4,6 +4,6 @@ import { redisAvailable, sharedRedis } from "../../support/redis.ts";
 import { factories } from "./fixture.ts";
 
 describe("the storage contract on Redis without scripts made to measure", { skip: redisAvailable() }, () => {
-  const { store } = factories(sharedRedis, { clients: 1, shapes: 0 });
+  const { store } = factories(sharedRedis, { clients: 1, scripts: { shapes: 0 } });
   conformance({ describe, it, factory: store });
 });

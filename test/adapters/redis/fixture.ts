@@ -10,7 +10,7 @@ import {
   createRedisQueue,
   type RedisAdapterOptions,
 } from "../../../adapters/redis/mod.ts";
-import { shapesMax } from "../../../adapters/redis/script_cache.ts";
+import type { ScriptCacheOptions } from "../../../adapters/redis/script_cache.ts";
 import { openRedisStore } from "../../../adapters/redis/store.ts";
 
 let prefixes = 0;
@@ -35,14 +35,14 @@ export function testClock(): TestClock {
 /** How the adapters of a suite are opened. */
 export interface FactoryOptions {
   readonly clients: 1 | 2;
-  /** For how many shapes of batches and reads a store has scripts made to measure. @default shapesMax */
-  readonly shapes?: number;
+  /** When a store has scripts made to measure. @default for every shape that comes up */
+  readonly scripts?: ScriptCacheOptions;
 }
 
 /** The factories of all suites on the server, with one client or with two that see the same data. */
 export function factories(
   server: () => Promise<{ readonly url: string }>,
-  { clients, shapes = shapesMax }: FactoryOptions,
+  { clients, scripts = { uses: 1 } }: FactoryOptions,
 ): {
   readonly store: () => Promise<StoreFixture>;
   readonly limiter: () => Promise<LimiterFixture>;
@@ -59,7 +59,7 @@ export function factories(
   }
   return {
     async store() {
-      const { first, second, ...rest } = await open(each => openRedisStore(each, shapes));
+      const { first, second, ...rest } = await open(each => openRedisStore(each, scripts));
       return { ...rest, store: first, peer: second };
     },
     async limiter() {

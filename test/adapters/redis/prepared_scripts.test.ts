@@ -8,7 +8,12 @@ import {
   readShape,
   writeReadScript,
 } from "../../../adapters/redis/read_script.ts";
-import { ScriptCache, shapesMax } from "../../../adapters/redis/script_cache.ts";
+import {
+  ScriptCache,
+  shapesCountedMax,
+  shapesMax,
+  shapeUsesMin,
+} from "../../../adapters/redis/script_cache.ts";
 import { openRedisStore } from "../../../adapters/redis/store.ts";
 import type { Add, Batch, Put, Write } from "../../../lib/storage/contract.ts";
 import { redisAvailable, sharedRedis } from "../../support/redis.ts";
@@ -82,23 +87,33 @@ describe("the shape of a read", () => {
 });
 
 describe("scripts made to measure", () => {
-  it("are written once per shape, and for no more than shapesMax shapes", () => {
+  it("are written once for each shape that keeps coming up, and for no more than shapesMax shapes", () => {
     let written = 0;
     const cache = new ScriptCache(shape => {
       written += 1;
       return shape;
     });
-    for (let round = 0; round < 2; round++) {
-      for (let index = 0; index < shapesMax; index++) assert.equal(cache.of(`s${index}`)?.lua, `s${index}`);
+    for (let index = 0; index < shapesMax; index++) {
+      for (let use = 1; use < shapeUsesMin; use++) assert.equal(cache.of(`s${index}`), undefined);
+      for (let use = 0; use < 2; use++) assert.equal(cache.of(`s${index}`)?.lua, `s${index}`);
     }
-    assert.equal(cache.of("one more"), undefined);
+    for (let use = 0; use <= shapeUsesMin; use++) assert.equal(cache.of("one more"), undefined);
     assert.equal(written, shapesMax);
     assert.match(cache.of("s0")?.sha ?? "", /^[0-9a-f]{40}$/);
   });
 
+  it("are not kept waiting by shapes that come up now and then", () => {
+    const cache = new ScriptCache(shape => shape);
+    for (let round = 0; round < shapeUsesMin; round++) {
+      for (let index = 0; index < shapesCountedMax + 1; index++) cache.of(`${index}`);
+    }
+    for (let use = 1; use < shapeUsesMin; use++) cache.of("often");
+    assert.equal(cache.of("often")?.lua, "often");
+  });
+
   it("ask Redis for no more than a batch needs", { skip: redisAvailable() }, async () => {
     const server = await sharedRedis();
-    await using store = openRedisStore({ server: server.url, prefix: freshPrefix() }, shapesMax);
+    await using store = openRedisStore({ server: server.url, prefix: freshPrefix() }, { uses: 1 });
     const writes: readonly Write[] = [
       put,
       { ...add, max: 9 },
