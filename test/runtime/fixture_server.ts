@@ -45,12 +45,25 @@ const handler: Handler = async (request, info) => {
       return new Response("started");
     case "/stream":
       return new Response(numbers());
+    case "/listen":
+      return new Response(endless(info?.stopping));
     case "/broken":
       throw new Error("a handler that breaks its promise");
     default:
       return await kit(request, info);
   }
 };
+
+/** One line, and no end before the server stops. */
+function endless(stopping: AbortSignal | undefined): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode("listening\n"));
+      stopping?.addEventListener("abort", () => controller.close());
+    },
+    cancel: () => console.log("gone"),
+  });
+}
 
 /** 1 MiB in 16 chunks. */
 function numbers(): ReadableStream<Uint8Array> {

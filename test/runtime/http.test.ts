@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { Demo } from "../../lib/mod.ts";
+import { EventReader } from "../support/event_stream.ts";
 import { redisAvailable, sharedRedis } from "../support/redis.ts";
 import { addTests } from "./http_set.ts";
 import { type Program, start } from "./processes.ts";
@@ -59,7 +60,7 @@ function addRestartTest(runtime: Runtime, environment: () => Promise<Record<stri
     assert.equal(second.demo.projectId, first.demo.projectId);
     const board = `${second.demo.baseUrl}/projects/${second.demo.projectId}/leaderboards/overall`;
     const { totalCount } = (await (await fetch(board)).json()) as { totalCount: number };
-    assert.equal(totalCount, 2);
+    assert.equal(totalCount, 3);
     await stop(second.program);
   });
 }
@@ -73,8 +74,18 @@ function addServerTests(runtime: Runtime, environment: () => Promise<Record<stri
 
   addTests(() => served);
 
-  it("logs every request as one line of JSON, without secrets", async () => {
+  it("ends live boards when it stops", async () => {
+    const { baseUrl, projectId } = served.demo;
+    const headers = { accept: "text/event-stream" };
+    const { body } = await fetch(`${baseUrl}/projects/${projectId}/leaderboards/overall`, { headers });
+    assert.ok(body !== null);
+    const reader = new EventReader(body);
+    await reader.next();
     await stop(served.program);
+    while ((await reader.next()) !== null);
+  });
+
+  it("logs every request as one line of JSON, without secrets", async () => {
     const lines = served.program.stderr().trimEnd().split("\n");
     const requests = lines.map(line => JSON.parse(line)).filter(line => line.event === "request");
     assert.ok(requests.length > 20);

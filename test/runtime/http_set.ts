@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { Demo } from "../../lib/mod.ts";
+import { EventReader } from "../support/event_stream.ts";
 
 /** Where the server is and what its demo holds; read when a test runs. */
 export interface Target {
@@ -147,6 +148,28 @@ function addMainPathTests(target: () => Target): void {
     const profile = await data<{ metrics: object }>(send("/api/loyalty/profile", { token: fan.token }));
     // A point for each, and five for the first three of the day.
     assert.deepEqual(profile.metrics, { points: 25 });
+  });
+
+  it("sends a board to those who listen when its leaders have changed", async () => {
+    const { projectId, eventId, baseUrl } = target().demo;
+    const path = `/projects/${projectId}/leaderboards/overall?limit=100`;
+    const headers = { accept: "text/event-stream" };
+    const { body, headers: sent } = await fetch(`${baseUrl}${path}`, { headers });
+    assert.equal(sent.get("content-type"), "text/event-stream");
+    assert.ok(body !== null);
+    const reader = new EventReader(body);
+    const first = await reader.next();
+    assert.equal(first?.data, await (await send(path)).text());
+    const fan = await arrive("Live");
+    const action = { action: "prediction", data: { eventId, outcome: "exact" } };
+    await send("/api/loyalty/action", { token: fan.token, body: action });
+    for (;;) {
+      const { data: entries } = JSON.parse((await reader.next())?.data ?? "") as {
+        data: { userId: string }[];
+      };
+      if (entries.some(({ userId }) => userId === fan.userId)) break;
+    }
+    await reader.leave();
   });
 
   it("refuses calls without a token", async () => {

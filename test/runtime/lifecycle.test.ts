@@ -102,6 +102,26 @@ function addTests(runtime: Runtime): void {
     assert.equal(await textOf(`${url}/address`), "127.0.0.1");
   });
 
+  it("sends what a stream has at once, and tells it when the client has gone", async context => {
+    const { program, url } = await open(context);
+    const leaving = new AbortController();
+    const { body } = await fetch(`${url}/listen`, { signal: leaving.signal });
+    const reader = body?.getReader();
+    assert.equal(new TextDecoder().decode((await reader?.read())?.value), "listening\n");
+    leaving.abort();
+    await program.match(/gone/);
+  });
+
+  it("tells streams without an end that it stops, and then stops", async context => {
+    const { program, url } = await open(context);
+    const reader = (await fetch(`${url}/listen`)).body?.getReader();
+    await reader?.read();
+    program.signal("SIGTERM");
+    assert.equal((await reader?.read())?.done, true);
+    assert.equal(await program.ended, 0);
+    assert.match(program.stdout(), /stopped true/);
+  });
+
   it("streams a body without a length", async context => {
     const { url } = await open(context);
     const bytes = new Uint8Array(await (await fetch(`${url}/stream`)).arrayBuffer());

@@ -6,7 +6,16 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import type { Handler } from "../../lib/http/mod.ts";
-import { headerBytesMax, nodeResponse, serve, toNodeListener } from "../../runtime/node.ts";
+import { liveHeartbeatMs, liveListenersMax } from "../../lib/leaderboards/mod.ts";
+import { idleSecondsMax } from "../../runtime/bun.ts";
+import {
+  concurrentRequestsMax,
+  headerBytesMax,
+  idleMsMax,
+  nodeResponse,
+  serve,
+  toNodeListener,
+} from "../../runtime/node.ts";
 
 async function open(context: TestContext, handler: Handler): Promise<string> {
   const server = createServer(toNodeListener(handler));
@@ -239,3 +248,10 @@ async function dial(url: string): Promise<Socket> {
   await once(socket, "connect");
   return socket;
 }
+
+describe("the bounds of servers", () => {
+  it("leave room for the signs of life of live boards, and for requests beside all their listeners", () => {
+    assert.ok(liveHeartbeatMs * 2 < Math.min(idleMsMax, idleSecondsMax * 1_000));
+    assert.ok(liveListenersMax * 2 < concurrentRequestsMax);
+  });
+});
