@@ -64,6 +64,8 @@ export interface ClaimOptions {
 export interface GlobalLimits {
   /** Claims uses of a rule; null where one of its limits has no room for them, and then what was held stays held. */
   claim(claimant: Claimant, rule: LimitedRule, options: ClaimOptions): Promise<Claim | null>;
+  /** Those of the rules of which a limit has no room for another use just now. */
+  reached(claimant: Claimant, rules: Iterable<LimitedRule>): Promise<ReadonlySet<string>>;
   /** Gives back all but `used` uses; nothing happens where the action's claim is not there any more. */
   release(claimant: Claimant, claim: Claim, used: number): Promise<void>;
 }
@@ -101,11 +103,26 @@ export function createGlobalLimits(store: Store): GlobalLimits {
       }
       return { ruleId: rule.id, windows, count: options.count };
     },
+    async reached(claimant, rules) {
+      const found = await Promise.all(
+        [...rules].map(async rule => ((await isReached(store, claimant, rule)) ? [rule.id] : [])),
+      );
+      return new Set(found.flat());
+    },
     async release(claimant, claim, used) {
       if (claim.windows.length === 0 || used >= claim.count) return;
       await decide(store, partitionOf(claimant, claim.ruleId), releaseRule(claimant, claim, used));
     },
   };
+}
+
+async function isReached(store: Store, claimant: Claimant, rule: LimitedRule): Promise<boolean> {
+  const limits = windowLimits(rule, claimant);
+  const tallies = await store.read(
+    partitionOf(claimant, rule.id),
+    limits.map(limit => ({ type: "tally", key: tallyKey(nameOf(limit)) }) as const),
+  );
+  return limits.some(({ max }, index) => (tallies[index]?.get(usedField) ?? 0) >= max);
 }
 
 /** The limits that are in force, of each unit the lowest. */
