@@ -34,7 +34,8 @@ export interface CompileOptions {
  * @throws {AppError} `validation_failed` with the JSON Pointer of every error that was found.
  */
 export function compileConfig(document: unknown, { version = "" }: CompileOptions = {}): CompiledConfig {
-  const parsed = v.safeParse(LoyaltyConfigSchema, document);
+  // An object schema without required members takes a list for an object.
+  const parsed = v.safeParse(LoyaltyConfigSchema, Array.isArray(document) ? null : document);
   if (!parsed.success) throw invalid(fieldErrors(parsed.issues));
   const config = parsed.output;
   const parts = new PartsCompiler(config);

@@ -1,3 +1,4 @@
+import { own } from "../_own.ts";
 import type { ChangePayload, ItemId, Transaction, TransactionType } from "../history.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
 
@@ -10,15 +11,17 @@ export type ChangeSubject = Pick<
 /** Collects what belongs to one transaction. */
 export class Change {
   readonly entries: LedgerEntry[] = [];
-  readonly #metrics = new Map<string, { readonly oldValue: number; readonly newValue: number }>();
+  readonly #metrics: Record<string, { readonly oldValue: number; newValue: number }> = {};
   readonly #received: ItemId[] = [];
   readonly #lost: ItemId[] = [];
   readonly #milestones: Record<string, { readonly oldValue: string; readonly newValue: string }> = {};
 
   metric(entry: LedgerEntry, oldValue: number): void {
     this.entries.push(entry);
-    const first = this.#metrics.get(entry.metricId)?.oldValue ?? oldValue;
-    this.#metrics.set(entry.metricId, { oldValue: first, newValue: entry.balanceAfter });
+    const { metricId, balanceAfter: newValue } = entry;
+    const known = own(this.#metrics, metricId);
+    if (known === undefined) this.#metrics[metricId] = { oldValue, newValue };
+    else known.newValue = newValue;
   }
 
   received(item: ItemId): void {
@@ -35,12 +38,14 @@ export class Change {
 
   /** The transaction; a metric that is as it was before has not changed. */
   transaction(type: TransactionType, subject: ChangeSubject = {}): Transaction {
-    const metrics = [...this.#metrics].filter(([, { oldValue, newValue }]) => oldValue !== newValue);
+    for (const [id, { oldValue, newValue }] of Object.entries(this.#metrics)) {
+      if (oldValue === newValue) delete this.#metrics[id];
+    }
     return {
       type,
       payload: {
         ...subject,
-        metricChanges: Object.fromEntries(metrics),
+        metricChanges: this.#metrics,
         inventoryChanges: { received: this.#received, lost: this.#lost },
         milestoneChanges: this.#milestones,
       },

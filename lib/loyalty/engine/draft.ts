@@ -37,7 +37,7 @@ export class Draft implements UserView {
   readonly #counters: Entries<Counter>;
   readonly #transactions: Transaction[] = [];
   readonly #notifications: Notification[] = [];
-  #triggered = new Set<string>();
+  #triggered: Set<string> | null = null;
   #dueAt: number | null;
   #idsMade = 0;
 
@@ -181,14 +181,15 @@ export class Draft implements UserView {
   /** Notes a change that rules may wait for. */
   trigger(kind: TriggerKind, id: string): void {
     const key = triggerKey(kind, id);
-    if (this.compiled.triggers.has(key)) this.#triggered.add(key);
+    if (!this.compiled.triggers.has(key)) return;
+    this.#triggered ??= new Set();
+    this.#triggered.add(key);
   }
 
   /** The changes that were noted since this was last asked. */
   takeTriggered(): readonly string[] {
-    if (this.#triggered.size === 0) return [];
-    const keys = [...this.#triggered];
-    this.#triggered.clear();
+    const keys = this.#triggered === null ? [] : [...this.#triggered];
+    this.#triggered = null;
     return keys;
   }
 

@@ -8,9 +8,17 @@
  */
 
 import { compareRules } from "../compile.ts";
-import type { CompiledEffect, CompiledLadder, CompiledRule, Plan } from "../compile_types.ts";
+import type {
+  CompiledChallenge,
+  CompiledLadder,
+  CompiledMetricMission,
+  CompiledMission,
+  CompiledRule,
+  Plan,
+} from "../compile_types.ts";
 import type { Milestone } from "../config.ts";
 import type { Scope } from "../scope.ts";
+import type { ChallengeProgress } from "../state.ts";
 import { advanceMission, completeMission, failChallenge, openRun } from "./challenges.ts";
 import { Change } from "./change.ts";
 import type { Draft } from "./draft.ts";
@@ -69,22 +77,14 @@ export function firingRules(
 
 function runRound(draft: Draft, plan: Plan, context: RoundContext): void {
   const { scope } = context;
-  const firing = firingRules(draft, plan.rules, context).map(rule => fired(rule, scope));
-  const failing = plan.failures.filter(({ of, when }) => openRun(draft, of) !== null && when(scope));
-  const advancing = plan.missions.flatMap(compiled => {
-    const run = openRun(draft, compiled.of);
-    if (run === null || run.missionsCompleted.includes(compiled.mission.id) || !compiled.when(scope))
-      return [];
-    return [{ compiled, run: run.run, amount: compiled.amount(scope) }];
-  });
-  const reached = plan.metricMissions.flatMap(({ of, mission, metricId, atLeast, isAtStart }) => {
-    const run = draft.metric(metricId) >= atLeast ? openRun(draft, of) : null;
-    const isOpen = run !== null && (!isAtStart || draft.challenge(of.challenge.id) === "in_progress");
-    return isOpen ? [{ of, mission, run: run.run }] : [];
-  });
+  const firing = plan.rules.length === 0 ? [] : firingRules(draft, plan.rules, context);
+  const fired = firing.map(compiled => ({ compiled, amounts: amountsOf(compiled, scope) }));
+  const failing = plan.failures.filter(({ of, when }) => when(scope) && openRun(draft, of) !== null);
+  const advancing = advancedMissions(draft, plan.missions, scope);
+  const reached = reachedMissions(draft, plan.metricMissions);
   const climbed = plan.ladders.map(ladder => ({ ladder, rungs: rungsReached(draft, ladder) }));
 
-  for (const each of firing) applyRule(draft, each);
+  for (const each of fired) applyRule(draft, each);
   for (const { of } of failing) failChallenge(draft, of);
   for (const { compiled, run, amount } of advancing) {
     const { of, mission, count } = compiled;
@@ -94,15 +94,51 @@ function runRound(draft: Draft, plan: Plan, context: RoundContext): void {
   for (const { ladder, rungs } of climbed) climb(draft, ladder, rungs);
 }
 
+interface Advance {
+  readonly compiled: CompiledMission;
+  readonly run: string;
+  readonly amount: number;
+}
+
+/** The missions that an action counts for. Those of one challenge follow each other, so its run is found once. */
+function advancedMissions(
+  draft: Draft,
+  missions: readonly CompiledMission[],
+  scope: Scope,
+): readonly Advance[] {
+  const advances: Advance[] = [];
+  let met: CompiledChallenge | null = null;
+  let run: ChallengeProgress | null = null;
+  for (const compiled of missions) {
+    if (!compiled.when(scope)) continue;
+    const { of, mission } = compiled;
+    if (met !== of) run = openRun(draft, of);
+    met = of;
+    if (run === null || run.missionsCompleted.includes(mission.id)) continue;
+    advances.push({ compiled, run: run.run, amount: compiled.amount(scope) });
+  }
+  return advances;
+}
+
+function reachedMissions(
+  draft: Draft,
+  missions: readonly CompiledMetricMission[],
+): readonly (Pick<CompiledMetricMission, "of" | "mission"> & { readonly run: string })[] {
+  return missions.flatMap(({ of, mission, metricId, atLeast, isAtStart }) => {
+    const run = draft.metric(metricId) >= atLeast ? openRun(draft, of) : null;
+    const isOpen = run !== null && (!isAtStart || draft.challenge(of.challenge.id) === "in_progress");
+    return isOpen ? [{ of, mission, run: run.run }] : [];
+  });
+}
+
 interface Firing {
   readonly compiled: CompiledRule;
   /** What each metric effect comes to, by the place of the effect. */
   readonly amounts: readonly number[];
 }
 
-function fired(compiled: CompiledRule, scope: Scope): Firing {
-  const amountOf = (effect: CompiledEffect): number => (effect.type === "metric" ? effect.amount(scope) : 0);
-  return { compiled, amounts: compiled.effects.map(amountOf) };
+function amountsOf({ effects }: CompiledRule, scope: Scope): readonly number[] {
+  return effects.map(effect => (effect.type === "metric" ? effect.amount(scope) : 0));
 }
 
 function applyRule(draft: Draft, { compiled, amounts }: Firing): void {
