@@ -3,7 +3,8 @@
  *
  *     node --import tsx test/bench/report_action.ts [rounds]
  *
- * 64 callers, 5,000 users in turns, a new action id each time, three points each time. An action moves two boards, in the
+ * 64 callers, 5,000 users in turns ("one user": all callers report for the same), a new action id each time, three points
+ * each time, and at the end every point is counted. An action moves two boards, in the
  * background; that work falls into the measured time and is counted apart. "Dedicated script" is one script per report
  * that reads the state, checks the action id and writes state, mark, history and both boards. Each sample is a fresh process and each round reverses the order; medians, with all
  * samples in thousands a second. Round trips are calls of the store, each of which is one exchange with Redis.

@@ -13,6 +13,11 @@ import { CountingStore, type Trips } from "./counting_store.ts";
 /** Users that take turns. */
 export const userCount = 5_000;
 
+/** Reports in a row that a hot user makes. */
+const hotReports = 5_000;
+/** What each of them earns. */
+const pointsEach = 3;
+
 /** One way of reporting, ready. */
 export interface Reporter {
   /** Reports the `n`th action; user `n % userCount` does it, and it has taken effect when the promise resolves. */
@@ -36,16 +41,23 @@ function userOf(n: number): string {
   return users[n % userCount] ?? "";
 }
 
+/** One user at a time, and the next before the ids of a week are used up. */
+function hotUserOf(n: number): string {
+  return users[Math.floor(n / hotReports)] ?? "";
+}
+
 /** The variants by name. Each is made with the path of a Redis server's socket. */
 export const variants: ReadonlyMap<string, (socket: string) => Promise<Reporter>> = new Map([
-  ["memory, library", async () => library(createMemoryStore({ clock: Date.now }))],
+  ["memory, library", async () => library(createMemoryStore({ clock: Date.now }), userOf)],
+  ["memory, library, one user", async () => library(createMemoryStore({ clock: Date.now }), hotUserOf)],
   ["memory, handler", async () => handler(createMemoryStore({ clock: Date.now }), bridgeRequest)],
   [
     "memory, handler, undici Request",
     async () => handler(createMemoryStore({ clock: Date.now }), undiciRequest),
   ],
   ["Redis, dedicated script", dedicated],
-  ["Redis, library", async socket => library(redisStore(socket))],
+  ["Redis, library", async socket => library(redisStore(socket), userOf)],
+  ["Redis, library, one user", async socket => library(redisStore(socket), hotUserOf)],
   ["Redis, handler", async socket => handler(redisStore(socket), bridgeRequest)],
 ]);
 
@@ -58,19 +70,36 @@ async function openPlatform(store: Store): Promise<Platform> {
   return await createPlatform({ store, secret: testSecret, defaultSpaceId: spaceId });
 }
 
-async function library(inner: Store): Promise<Reporter> {
+async function library(inner: Store, user: (n: number) => string): Promise<Reporter> {
   const store = new CountingStore(inner);
   const platform = await openPlatform(store);
+  let reports = 0;
   return {
-    report: n =>
-      platform.loyalty.report(
-        { organisationId, spaceId, userId: userOf(n), projectId },
+    report(n) {
+      reports += 1;
+      return platform.loyalty.report(
+        { organisationId, spaceId, userId: user(n), projectId },
         { action: "prediction", actionId: `match-${n}`, data, isClientReport: true },
-      ),
+      );
+    },
     idle: () => platform.idle(),
     trips: store.trips,
-    close: () => store[Symbol.asyncDispose](),
+    async close() {
+      const points = await pointsOfAll(platform);
+      if (points !== reports * pointsEach) throw new Error(`${reports} reports made ${points} points`);
+      await store[Symbol.asyncDispose]();
+    },
   };
+}
+
+/** The points that all users have together: none is lost, none counts twice. */
+async function pointsOfAll({ loyalty }: Platform): Promise<number> {
+  let sum = 0;
+  for (const userId of users) {
+    const { metrics } = await loyalty.profile({ organisationId, spaceId, userId, projectId });
+    sum += metrics.points ?? 0;
+  }
+  return sum;
 }
 
 type MakeRequest = (token: string, body: string) => Request;
