@@ -60,8 +60,9 @@ export class Change {
   apply(writes: Batch["writes"]): string | undefined {
     const lastFallible = this.#isKept ? writes.length : writes.findLastIndex(isFallible);
     try {
-      for (const [index, write] of writes.entries()) {
-        this.#isUndoable = index < lastFallible;
+      let index = 0;
+      for (const write of writes) {
+        this.#isUndoable = index++ < lastFallible;
         const answer = this.#write(write);
         if (answer === refused) {
           this.undo();
@@ -106,7 +107,16 @@ export class Change {
     const before = state.open(partition).get("record", key);
     const until = expireAt ?? Number.POSITIVE_INFINITY;
     const { version } = this;
-    state.setRecord(partition, key, { partition, key, value, version, expireAt: until, place: -1 });
+    // The strings that are there already: new ones of the same text would take their place in memory with every commit.
+    const names = before ?? { partition, key };
+    state.setRecord(partition, key, {
+      partition: names.partition,
+      key: names.key,
+      value,
+      version,
+      expireAt: until,
+      place: -1,
+    });
     if (this.#isUndoable) this.#undos.push(this.#unput(key, before));
     if (this.#isKept) this.effects.push(["put", key, value, version, expireAt ?? null]);
     return null;

@@ -84,10 +84,11 @@ export class HeldPut implements Put {
 
 /** The writes as stores know them. */
 export function plainWrites(writes: readonly Write[]): readonly Write[] {
-  if (!writes.some(write => write instanceof HeldPut)) return writes;
-  return writes.map(write =>
-    write instanceof HeldPut ? { type: "put", key: write.key, value: write.value } : write,
-  );
+  const plain: Write[] = [];
+  for (const write of writes) {
+    plain.push(write instanceof HeldPut ? { type: "put", key: write.key, value: write.value } : write);
+  }
+  return plain;
 }
 
 /** Tells the keepers what a commit has put. */
@@ -99,10 +100,11 @@ export function keepWritten(partition: Partition, writes: readonly Write[], vers
 
 /** The results of the queries from memory, or null where one of them needs the store. */
 export function recall(partition: Partition, queries: readonly Read[]): readonly Stored[] | null {
-  if (queries.length === 0) return null;
+  // Most decisions read something else too.
+  if (queries.length === 0 || !queries.every(isHeldRead)) return null;
   const known: Stored[] = [];
   for (const query of queries) {
-    const stored = isHeldRead(query) ? query.keeper.recall(partition) : undefined;
+    const stored = query.keeper.recall(partition);
     if (stored === undefined) return null;
     known.push(stored);
   }
@@ -115,8 +117,10 @@ export function compareRead(
   queries: readonly Read[],
   results: readonly unknown[],
 ): void {
-  for (const [index, query] of queries.entries()) {
-    if (isHeldRead(query)) query.keeper.compare(partition, results[index] as Stored | null);
+  let index = 0;
+  for (const query of queries) {
+    const result = results[index++];
+    if (isHeldRead(query)) query.keeper.compare(partition, result as Stored | null);
   }
 }
 

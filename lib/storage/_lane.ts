@@ -74,7 +74,7 @@ export class Lane {
   async #alone(ticket: Ticket): Promise<void> {
     const { store, partition } = this.#options;
     const { reads } = ticket.rule;
-    const recalled = this.#recall([ticket], reads);
+    const recalled = this.#recall(ticket.mustRead, reads);
     const state = recalled ?? (await this.#read(reads));
     if (ticket.rule.ready !== undefined) await whenReady([ticket]);
     const decided = ticket.done ? null : decide(ticket, state, recalled !== null);
@@ -97,9 +97,8 @@ export class Lane {
    * decides without reading commits twice as often as processes that must read first, and on a busy partition they
    * would lose every race.
    */
-  #recall(round: readonly Ticket[], queries: readonly Read[]): readonly Stored[] | null {
-    const mayRecall = !this.#hasRecalled && !round.some(({ mustRead }) => mustRead);
-    const recalled = mayRecall ? recall(this.#options.partition, queries) : null;
+  #recall(mustRead: boolean, queries: readonly Read[]): readonly Stored[] | null {
+    const recalled = mustRead || this.#hasRecalled ? null : recall(this.#options.partition, queries);
     this.#hasRecalled = recalled !== null;
     return recalled;
   }
@@ -125,7 +124,8 @@ export class Lane {
 
   async #together(round: readonly Ticket[], plan: ReadPlan): Promise<void> {
     const { store, partition } = this.#options;
-    const recalled = this.#recall(round, plan.queries);
+    const mustRead = round.some(ticket => ticket.mustRead);
+    const recalled = this.#recall(mustRead, plan.queries);
     const results = recalled ?? (await this.#read(plan.queries));
     if (round.some(({ rule }) => rule.ready !== undefined)) await whenReady(round);
     const fold = new Fold(store.traits, plan.guards(results), recalled !== null);
@@ -188,12 +188,18 @@ function isCurrent(commit: Commit): boolean {
 /** The versions of the records that were read, each once. */
 function checksOf(reads: readonly Read[], state: readonly unknown[]): Check[] {
   const checks: Check[] = [];
-  for (const [index, query] of reads.entries()) {
-    if (query.type !== "record" || checks.some(({ key }) => key === query.key)) continue;
-    const stored = state[index] as Stored | null;
+  let index = 0;
+  for (const query of reads) {
+    const stored = state[index++] as Stored | null;
+    if (query.type !== "record" || hasCheck(checks, query.key)) continue;
     checks.push({ key: query.key, version: stored === null ? null : stored.version });
   }
   return checks;
+}
+
+function hasCheck(checks: readonly Check[], key: string): boolean {
+  for (const check of checks) if (check.key === key) return true;
+  return false;
 }
 
 /** Settles what an error of the store means for those whose round it ended. */
