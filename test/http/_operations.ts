@@ -1,6 +1,7 @@
 /** Every operation of the platform as its OpenAPI document tells it, with valid requests to start from. */
 
 import { systemRandom } from "../../lib/auth/mod.ts";
+import { seedDirectory } from "../../lib/directory/mod.ts";
 import { type Codes, createCredentials, createUsers, type Session } from "../../lib/identity/mod.ts";
 import { forge } from "../support/issuer.ts";
 import { quickKernels } from "../support/kernels.ts";
@@ -74,8 +75,10 @@ function familyOf({ responses }: DescribedOperation): FamilyName {
   return described.includes("JsonApiErrors") ? "jsonApi" : "problem";
 }
 
+/** A space of the organisation whose configuration may change without a loss to the examples of other operations. */
+const spareSpace = "0b000000-0000-4000-8000-0000000000ee";
 const commonParams: Readonly<Record<string, string>> = {
-  spaceId: ids.space,
+  spaceId: spareSpace,
   projectId: ids.project,
   eventId: ids.event,
   leaderboardId: "overall",
@@ -104,6 +107,7 @@ const password = "correct horse battery";
  * that is missing here makes {@linkcode examplesFor} fail.
  */
 export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<string, readonly Example[]>> {
+  await seedSpareSpace(world);
   const noLogin = { ...selector, provider: "noLogin" };
   const anonymous = { ...selector, provider: "anonymous" };
   const robin = await userSession(world);
@@ -242,7 +246,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
       [
         { body: configuration, headers: { "if-match": "*" } },
         {
-          body: { data: { type: "loyalty_configurations", id: ids.space, attributes: configuration } },
+          body: { data: { type: "loyalty_configurations", id: spareSpace, attributes: configuration } },
           headers: { "if-match": "*" },
         },
       ],
@@ -296,6 +300,18 @@ async function handedOutCode(world: TestPlatform): Promise<string> {
   const code = `DRINK-${world.clock.now()}`;
   await codePools.add(pool, [code]);
   return (await codePools.claim(pool, "somebody's")) ?? code;
+}
+
+async function seedSpareSpace({ store, clock }: TestPlatform): Promise<void> {
+  const organisationId = ids.organisation;
+  const document = {
+    organisations: [{ id: organisationId, name: "Club" }],
+    spaces: [{ id: spareSpace, organisationId, name: "Spare space" }],
+    projects: [],
+    events: [],
+    loyalty: { [spareSpace]: configuration },
+  };
+  await seedDirectory(store, document, { clock: clock.now });
 }
 
 /** The members of a session record that prove something. */

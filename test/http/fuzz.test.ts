@@ -22,7 +22,7 @@ import {
 } from "./_operations.ts";
 
 const seed = Number(process.env.GRANDSTAND_FUZZ_SEED ?? 20_250_615);
-const counts = { memory: Number(process.env.GRANDSTAND_FUZZ_COUNT ?? 20_000), Redis: 2_000 };
+const counts = { memory: Number(process.env.GRANDSTAND_FUZZ_COUNT ?? 20_000), Redis: 4_000 };
 /** Requests that are under way at once. */
 const atOnce = 16;
 /** Requests after which the clock moves on and credentials are renewed. */
