@@ -10,6 +10,7 @@ import type { Logger, Timer } from "../http/mod.ts";
 import type { ScoreFeed } from "../ports/score_feed.ts";
 import type { ReadEarnings } from "../ports/user_earnings.ts";
 import type { Store } from "../storage/mod.ts";
+import { repairDistinct } from "./distinct_repair.ts";
 import { fedPlaces } from "./fed_places.ts";
 import { createFeeder } from "./feeder.ts";
 import { type BoardPath, findBoard } from "./find_board.ts";
@@ -31,6 +32,12 @@ export interface Leaderboards extends Retention {
    * @throws {AppError} those of `findBoard`, and `conflict` for a board that back ends write to.
    */
   rebuild(path: BoardPath & { readonly season?: string }, from: RebuildFrom): Promise<Rebuilt>;
+  /**
+   * Counts the distinct scores of a board with dense ranks anew, as when it has just been declared so; others stay as they are.
+   *
+   * @throws {AppError} those of `findBoard`.
+   */
+  repairRanks(path: BoardPath & { readonly season?: string }): Promise<void>;
   /** Takes a user off the boards of a project. */
   readonly removeUser: RemoveUserFromBoards;
   /** Sends boards to those who listen. */
@@ -83,6 +90,10 @@ export function createLeaderboards(options: LeaderboardsOptions): Leaderboards {
           return earnings === null ? null : scoreOf(earnings);
         },
       });
+    },
+    async repairRanks({ season, ...path }) {
+      const { place } = await findBoard(directory, path, { now: clock(), season });
+      if (place.rankStyle === "dense") await repairDistinct(store, place.shards[0]);
     },
     removeUser: createUserRemoval({ store, directory, clock }),
     live: createLive({

@@ -19,7 +19,7 @@ const settings = {
     { id: "exacts", rankStyle: "ordinal", source: exact },
     { id: "monthly", source: points, seasons: { type: "monthly" }, shards: 2 },
     { id: "plausible", source: points, bounds: { min: 0, max: 8 } },
-    { id: "direct" },
+    { id: "direct", rankStyle: "dense" },
   ],
   eventLeaderboards: [{ id: "round_1", source: points }],
 };
@@ -108,6 +108,30 @@ describeOnStores("rebuilding the boards of a platform", open => {
     assert.notDeepEqual(fed, before);
     for (const path of paths) await world.platform.rebuildBoard(path, everybody());
     assert.deepEqual(await shown(world), fed);
+  });
+
+  it("is not needed where back ends write: dense ranks are brought to a board that had others", async t => {
+    const world = await openPlatform(open, { seed: rebuildSeed });
+    t.after(() => world.dispose());
+    const place = { projectId: ids.project, eventId: null, leaderboardId: "direct" };
+    const scores = [7, 5, 5, 1];
+    await world.store.commit(`p:${ids.project}:board::direct`, {
+      writes: scores.map((score, user) => ({
+        type: "score",
+        op: "set",
+        key: "board",
+        member: `u${user}`,
+        score: -score,
+      })),
+    });
+    await world.platform.leaderboards.repairRanks(place);
+    const ranks = await Promise.all(
+      scores.map(async (_, user) => {
+        const { json } = await world.call(`/projects/${ids.project}/leaderboards/direct/users/u${user}`);
+        return json.data.rank;
+      }),
+    );
+    assert.deepEqual(ranks, [1, 2, 2, 3]);
   });
 
   it("is not for boards that back ends write to, nor for boards that nobody declares", async t => {
