@@ -1,5 +1,6 @@
 import { rename, writeFile } from "node:fs/promises";
 import process from "node:process";
+import { setTimeout } from "node:timers/promises";
 import {
   type CliContext,
   CliError,
@@ -23,6 +24,8 @@ export interface CommandRun {
 export async function runCommand({ command, input, json }: CommandRun): Promise<number> {
   const context: CliContext = {
     fetch: request => fetch(request),
+    pause: ms => setTimeout(ms),
+    random: Math.random,
     timeLimit: ms => AbortSignal.timeout(ms),
     files,
     clock: Date.now,

@@ -83,6 +83,10 @@ export interface CliFiles {
 /** What commands work with. */
 export interface CliContext {
   readonly fetch: (request: Request) => Promise<Response>;
+  /** Resolves after a time in ms. */
+  readonly pause: (ms: number) => Promise<void>;
+  /** A number from 0 to 1, to spread what many do at once. */
+  readonly random: () => number;
   /** A signal that aborts after a time in ms. */
   readonly timeLimit: (ms: number) => AbortSignal;
   readonly files: CliFiles;

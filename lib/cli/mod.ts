@@ -4,6 +4,7 @@
  * @module
  */
 
+export { attemptsMax, firstPauseMsMax, pauseMsMax } from "./attempts.ts";
 export * from "./command.ts";
 export { commands } from "./commands.ts";
 export { type Exit, exitOf, exits } from "./exits.ts";

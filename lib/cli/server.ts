@@ -4,6 +4,7 @@
  * @module
  */
 
+import { answered } from "./attempts.ts";
 import { type CliContext, CliError, type CommandInput, type FlagSpec } from "./command.ts";
 import { exitOf, exits } from "./exits.ts";
 
@@ -59,7 +60,8 @@ export interface Server {
  *
  * @throws {CliError} The address is not one that credentials may be sent to, or the secret is missing.
  */
-export function serverOf({ flags }: CommandInput, { fetch, timeLimit, secret }: CliContext): Server {
+export function serverOf({ flags }: CommandInput, context: CliContext): Server {
+  const { timeLimit, secret } = context;
   const url = checkedUrl(flags.url ?? "");
   const { key = "", space = "" } = flags;
   if (secret === undefined || secret === "") {
@@ -76,20 +78,21 @@ export function serverOf({ flags }: CommandInput, { fetch, timeLimit, secret }: 
     url,
     space: space.toLowerCase(),
     async ask(path, { method = "GET", body, headers = {}, expected = [] } = {}) {
-      const request = new Request(url + path, {
-        method,
-        headers: {
-          accept: "application/vnd.api+json, application/json",
-          ...(body === undefined ? {} : { "content-type": "application/json" }),
-          ...credentials,
-          ...headers,
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        // A redirect would take the credentials elsewhere.
-        redirect: "manual",
-        signal: timeLimit(requestMsMax),
-      });
-      return await told(request, { fetch, expected, url });
+      const request = (): Request =>
+        new Request(url + path, {
+          method,
+          headers: {
+            accept: "application/vnd.api+json, application/json",
+            ...(body === undefined ? {} : { "content-type": "application/json" }),
+            ...credentials,
+            ...headers,
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+          // A redirect would take the credentials elsewhere.
+          redirect: "manual",
+          signal: timeLimit(requestMsMax),
+        });
+      return await told(request, { context, expected, url });
     },
   };
 }
@@ -106,17 +109,16 @@ function checkedUrl(text: string): string {
 }
 
 interface Conversation {
-  readonly fetch: CliContext["fetch"];
+  readonly context: CliContext;
   readonly expected: readonly number[];
   readonly url: string;
 }
 
-async function told(request: Request, { fetch, expected, url }: Conversation): Promise<Told> {
-  const response = await fetch(request).catch((cause: unknown) => {
+async function told(request: () => Request, { context, expected, url }: Conversation): Promise<Told> {
+  const { response, text } = await answered(request, context).catch((cause: unknown) => {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new CliError(exits.unavailable, `Cannot reach ${url}: ${why}`, { code: "unreachable" });
   });
-  const text = await response.text();
   const json = parsed(text);
   const { status } = response;
   if ((status >= 200 && status < 300) || expected.includes(status)) {

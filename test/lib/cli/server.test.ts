@@ -1,19 +1,36 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type CliContext, CliError, type CommandInput, exits, requestMsMax } from "../../../lib/cli/mod.ts";
+import {
+  attemptsMax,
+  type CliContext,
+  CliError,
+  type CommandInput,
+  exits,
+  firstPauseMsMax,
+  pauseMsMax,
+  requestMsMax,
+} from "../../../lib/cli/mod.ts";
 import { serverOf } from "../../../lib/cli/server.ts";
 
 const flags = { url: "https://fans.example/", space: "0B000000-0000-4000-8000-000000000001", key: "gsk_1" };
 
-function context(answer: (request: Request) => Response | Promise<Response>, secret?: string): CliContext {
+function context(
+  answer: (request: Request) => Response | Promise<Response>,
+  pauses: number[] = [],
+): CliContext {
   return {
+    pause: ms => {
+      pauses.push(ms);
+      return Promise.resolve();
+    },
+    random: () => 0.5,
     fetch: async request => await answer(request),
     timeLimit: ms =>
       ms === requestMsMax ? AbortSignal.abort(new Error("late")) : new AbortController().signal,
     files: { read: () => Promise.resolve(null), write: () => Promise.resolve() },
     clock: () => 0,
     loyaltyFaults: () => [],
-    secret: secret ?? "gss_1",
+    secret: "gss_1",
   };
 }
 
@@ -71,6 +88,38 @@ describe("the server of commands", () => {
       [error.exit, error.message],
       [exits.unavailable, "Cannot reach https://fans.example: late"],
     );
+  });
+
+  it("is asked again while it is out of reach or busy, and not for long", async () => {
+    const pauses: number[] = [];
+    const later = (status: number, after?: string) => () =>
+      new Response("{}", { status, headers: after === undefined ? {} : { "retry-after": after } });
+    const answers = [
+      () => {
+        throw new TypeError("refused");
+      },
+      later(503),
+      later(429, "3"),
+      () => Response.json({ data: 1 }),
+    ];
+    const asked = serverOf(
+      input(),
+      context(() => (answers.shift() ?? later(500))(), pauses),
+    );
+    assert.equal((await asked.ask("/a", { method: "POST", body: {} })).status, 200);
+    assert.deepEqual(pauses, [firstPauseMsMax / 2, firstPauseMsMax, 3_000]);
+    for (const [status, after, expected] of [
+      [503, "3600", Array(attemptsMax - 1).fill(pauseMsMax)],
+      [504, "Wed, 21 Oct 2026 07:28:00 GMT", [125, 250, 500]],
+      [500, "1", []],
+      [412, "1", []],
+    ] as const) {
+      const waited: number[] = [];
+      const { options } = await failure(() =>
+        serverOf(input(), context(later(status, after), waited)).ask("/a"),
+      );
+      assert.deepEqual([options.status, waited], [status, expected]);
+    }
   });
 
   it("is https, or on this machine", async () => {
