@@ -5,25 +5,28 @@ import type { Store } from "../../lib/storage/mod.ts";
 
 /** When the process dies. */
 export interface Death {
-  /** At which commit or read, counted from 0 over both. */
+  /** At which commit or read from now on, counted from 0 over both. */
   readonly at: number;
   readonly when: "before" | "after";
 }
 
 /** A store that stops working for good at its death. */
 export interface DyingStore extends Store {
-  /** Commits and reads that were begun. */
+  /** Commits and reads that were begun since the store was made, or its death was decided. */
   readonly operations: number;
   readonly isDead: boolean;
+  /** Decides when the process dies. */
+  dieAt(death: Death): void;
 }
 
 /** Wraps a store. The wrapped one lives on, as a database does when a process that uses it dies. */
-export function createDyingStore(store: Store, death: Death): DyingStore {
+export function createDyingStore(store: Store): DyingStore {
   let operations = 0;
   let isDead = false;
+  let death: Death | null = null;
   async function run<T>(operation: () => Promise<T>): Promise<T> {
-    const isLast = operations++ === death.at;
-    if (isDead || (isLast && death.when === "before")) throw died();
+    const isLast = operations++ === death?.at;
+    if (isDead || (isLast && death?.when === "before")) throw died();
     const result = await operation();
     // What was under way when the process died may have taken effect, but nobody learns of it.
     if (isDead || isLast) throw died();
@@ -44,6 +47,10 @@ export function createDyingStore(store: Store, death: Death): DyingStore {
     },
     get isDead() {
       return isDead;
+    },
+    dieAt(decided) {
+      death = decided;
+      operations = 0;
     },
   };
 }
