@@ -1,17 +1,28 @@
 import { type Seed, type SeedOptions, seedDirectory } from "./directory/mod.ts";
 import { AppError } from "./errors/mod.ts";
+import { boardFaults } from "./leaderboards/mod.ts";
 import { compileConfig } from "./loyalty/mod.ts";
 import type { Store } from "./storage/mod.ts";
 
 /**
- * Creates or replaces every record of the document, its loyalty configurations included. What it does not name stays.
+ * Creates or replaces every record of the document, its loyalty configurations and leaderboards included. What it does not name stays.
  *
  * @throws {AppError} `validation_failed` with the pointer of every fault; then nothing was written. `conflict` where another
  * space holds a domain.
  */
 export async function seedPlatform(store: Store, document: Seed, options: SeedOptions = {}): Promise<void> {
   for (const [spaceId, loyalty] of Object.entries(document.loyalty ?? {})) checkLoyalty(spaceId, loyalty);
+  checkBoards(document);
   await seedDirectory(store, document, options);
+}
+
+function checkBoards({ projects, events }: Seed): void {
+  const lists = { projects, events };
+  const fields = Object.entries(lists).flatMap(([list, owners]) =>
+    owners.flatMap(({ settings = {} }, index) => boardFaults(settings, `/${list}/${index}/settings`)),
+  );
+  if (fields.length === 0) return;
+  throw new AppError("validation_failed", "Cannot seed the leaderboards as they are not valid", { fields });
 }
 
 function checkLoyalty(spaceId: string, loyalty: unknown): void {

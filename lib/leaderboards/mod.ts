@@ -28,6 +28,7 @@ export {
   scoreMax,
   shardsMax,
 } from "./board_settings.ts";
+export { boardFaults, boardSections } from "./check_settings.ts";
 export { roundMax } from "./declarations.ts";
 export { repairDistinct } from "./distinct_repair.ts";
 export {

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { createDirectory } from "../../lib/directory/mod.ts";
+import { AppError } from "../../lib/errors/mod.ts";
+import { type Seed, seedPlatform } from "../../lib/mod.ts";
+import { ids, seed } from "../support/platform.ts";
+
+async function refusedAt(document: Seed): Promise<string[]> {
+  await using store = createMemoryStore();
+  try {
+    await seedPlatform(store, document);
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof AppError && error.code === "validation_failed");
+    const directory = createDirectory({ store, clock: Date.now });
+    assert.equal(await directory.project(ids.project), null, "nothing was written");
+    return (error.fields ?? []).map(({ pointer }) => pointer);
+  }
+}
+
+const [project, ...others] = seed.projects;
+const [event] = seed.events;
+if (project === undefined || event === undefined) throw new Error("The seed has no project or event");
+const withBoards = (settings: Record<string, unknown>): Seed => ({
+  ...seed,
+  projects: [{ ...project, settings }, ...others],
+});
+
+describe("the seed of a platform", () => {
+  it("may declare boards of projects and events", async () => {
+    assert.deepEqual(await refusedAt(seed), []);
+    const leaderboards = [{ id: "daily", seasons: { type: "daily", timeZone: "Asia/Kathmandu" } }];
+    assert.deepEqual(await refusedAt(withBoards({ leaderboards })), []);
+  });
+
+  it("is refused with the place of every fault of its boards", async () => {
+    const source = { type: "action", action: "goal", when: { eq: [{ var: "user.metrics.points" }, 1] } };
+    const settings = {
+      leaderboards: [{ id: "a", shards: 3 }, { id: "b" }, { id: "c", order: "up" }],
+      eventLeaderboards: [{ id: "d", source }],
+    };
+    assert.deepEqual(await refusedAt(withBoards(settings)), [
+      "/projects/0/settings/leaderboards/0/shards",
+      "/projects/0/settings/leaderboards/2/order",
+      "/projects/0/settings/eventLeaderboards/0/source/when/eq/0/var",
+    ]);
+    const events = [{ ...event, settings: { leaderboards: {} } }];
+    assert.deepEqual(await refusedAt({ ...seed, events }), ["/events/0/settings/leaderboards"]);
+  });
+});
