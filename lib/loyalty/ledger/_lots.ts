@@ -7,7 +7,7 @@ export function compareLots(a: Lot, b: Lot): number {
   const [first, second] = [a.expiresAt ?? Number.POSITIVE_INFINITY, b.expiresAt ?? Number.POSITIVE_INFINITY];
   if (first !== second) return first < second ? -1 : 1;
   if (a.creditedAt !== b.creditedAt) return a.creditedAt - b.creditedAt;
-  return a.id < b.id ? -1 : 1;
+  return a.id === b.id ? 0 : a.id < b.id ? -1 : 1;
 }
 
 /** Whether a lot cannot be drawn yet. */
@@ -17,20 +17,49 @@ export function isPending({ activatesAt }: Lot): boolean {
 
 /** The list with this lot in its place, instead of the one of its id; without it where nothing is left of it. */
 export function withLot(lots: readonly Lot[], lot: Lot): readonly Lot[] {
-  const others = lots.filter(({ id }) => id !== lot.id);
-  if (lot.remaining === 0) return others;
-  const place = others.findIndex(other => compareLots(lot, other) < 0);
-  return place === -1 ? [...others, lot] : [...others.slice(0, place), lot, ...others.slice(place)];
+  const index = lots.findIndex(({ id }) => id === lot.id);
+  const before = lots[index];
+  if (before !== undefined && lot.remaining > 0 && compareLots(before, { ...lot, id: before.id }) === 0) {
+    return lots.with(index, lot);
+  }
+  const others = before === undefined ? lots : lots.toSpliced(index, 1);
+  return lot.remaining === 0 ? others : others.toSpliced(placeOf(others, lot), 0, lot);
 }
 
-/** What the usable or the pending lots hold. */
-export function totalOf(lots: readonly Lot[], which: "usable" | "pending"): number {
-  return lots.reduce((sum, lot) => (isPending(lot) === (which === "pending") ? sum + lot.remaining : sum), 0);
+function placeOf(lots: readonly Lot[], lot: Lot): number {
+  let [low, high] = [0, lots.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const other = lots[middle];
+    if (other !== undefined && compareLots(other, lot) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** What the usable and the pending lots hold, and how many there are of each. */
+export interface Totals {
+  readonly usable: number;
+  readonly pending: number;
+  readonly usableLots: number;
+  readonly pendingLots: number;
+}
+
+/** Adds up what lots hold. */
+export function totalsOf(lots: readonly Lot[]): Totals {
+  let [usable, pending, pendingLots] = [0, 0, 0];
+  for (const lot of lots) {
+    if (isPending(lot)) {
+      pending += lot.remaining;
+      pendingLots += 1;
+    } else usable += lot.remaining;
+  }
+  return { usable, pending, usableLots: lots.length - pendingLots, pendingLots };
 }
 
 /** What the balance has outside all lots; negative: a debt. */
 export function outsideOf(balance: number, lots: readonly Lot[]): number {
-  return balance - totalOf(lots, "usable");
+  return balance - totalsOf(lots).usable;
 }
 
 /** What of an amount pays a debt. */
@@ -38,30 +67,45 @@ export function towardsDebt(amount: number, outside: number): number {
   return outside < 0 ? Math.min(amount, -outside) : 0;
 }
 
-/** Takes an amount, or as much as there is, from the given lots in their order. */
+/** Takes an amount, or as much as there is, from the lots in their order, or from those of some ids before all others. */
 export function drawFrom(
-  from: readonly Lot[],
+  lots: readonly Lot[],
   wanted: number,
-): { readonly draws: readonly Draw[]; readonly drawn: number } {
+  { first = [], isDrawn = isUsable }: DrawOptions = {},
+): { readonly draws: readonly Draw[]; readonly left: readonly Lot[] } {
   const draws: Draw[] = [];
-  let drawn = 0;
-  for (const { id, amount: of, remaining, creditedAt, expiresAt } of from) {
-    if (drawn >= wanted) break;
-    const amount = Math.min(remaining, wanted - drawn);
+  const left = lots.slice();
+  let missing = wanted;
+  let hasEmptied = false;
+  function draw(lot: Lot, index: number): void {
+    const { id, amount: of, remaining, creditedAt, expiresAt } = lot;
+    const amount = Math.min(remaining, missing);
     draws.push({ lot: id, amount, of, creditedAt, expiresAt });
-    drawn += amount;
+    left[index] = { ...lot, remaining: remaining - amount };
+    missing -= amount;
+    hasEmptied ||= amount === remaining;
   }
-  return { draws, drawn };
+  const rounds =
+    first.length === 0 ? [isDrawn] : [(lot: Lot) => isDrawn(lot) && first.includes(lot.id), isDrawn];
+  for (const isNext of rounds) {
+    for (let index = 0; index < left.length && missing > 0; index++) {
+      const lot = left[index];
+      if (lot !== undefined && lot.remaining > 0 && isNext(lot)) draw(lot, index);
+    }
+  }
+  return { draws, left: hasEmptied ? left.filter(({ remaining }) => remaining > 0) : left };
 }
 
-/** The list after draws; emptied lots leave it. */
-export function afterDraws(lots: readonly Lot[], draws: readonly Draw[]): readonly Lot[] {
-  const taken = new Map(draws.map(({ lot, amount }) => [lot, amount]));
-  return lots.flatMap(lot => {
-    const remaining = lot.remaining - (taken.get(lot.id) ?? 0);
-    if (remaining === lot.remaining) return [lot];
-    return remaining === 0 ? [] : [{ ...lot, remaining }];
-  });
+/** Which lots are drawn. */
+export interface DrawOptions {
+  /** Ids of lots that are drawn before all others. @default none */
+  readonly first?: readonly string[];
+  /** @default all that are usable */
+  readonly isDrawn?: (lot: Lot) => boolean;
+}
+
+function isUsable(lot: Lot): boolean {
+  return !isPending(lot);
 }
 
 /** @throws {RangeError} The amount is not one that an account with or without lots can move. */

@@ -1,4 +1,4 @@
-import { isPending, totalOf } from "./_lots.ts";
+import { isPending, totalsOf } from "./_lots.ts";
 import { settle } from "./settle.ts";
 import type { Account } from "./types.ts";
 
@@ -27,7 +27,7 @@ export function balancesOf(account: Account, at: number): Balances {
   }
   return {
     available: balance,
-    pending: totalOf(lots ?? [], "pending"),
+    pending: totalsOf(lots ?? []).pending,
     expiringSoon: [...expiring]
       .slice(0, expiringSoonMax)
       .map(([expiresAt, amount]) => ({ amount, expiresAt })),

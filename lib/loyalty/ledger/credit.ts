@@ -1,10 +1,10 @@
 import {
   isPending,
-  outsideOf,
   requireAmount,
   requireCountable,
   requireSettled,
-  totalOf,
+  type Totals,
+  totalsOf,
   towardsDebt,
   withLot,
 } from "./_lots.ts";
@@ -42,19 +42,20 @@ export function credit(account: Account, options: CreditOptions): Moved {
   const { balance, lots } = account;
   if (lots === null) return creditPlain(account, options);
   requireSettled(account, options.at);
-  const room = Math.floor(options.ceiling - balance - totalOf(lots, "pending"));
+  const totals = totalsOf(lots);
+  const room = Math.floor(options.ceiling - balance - totals.pending);
   const amount = Math.min(options.amount, room);
   if (amount <= 0) return { account, entry: null };
-  requireCountable(balance + totalOf(lots, "pending") + amount);
+  requireCountable(balance + totals.pending + amount);
   const fresh = newLot(options, amount);
-  const holder = joined(lots, fresh);
+  const holder = joined(lots, fresh, totals);
   if (isPending(holder)) {
     return {
       account: { balance, lots: withLot(lots, holder) },
       entry: { type: "credit", amount, balanceAfter: balance, status: "pending", lot: holder },
     };
   }
-  const lot = { ...holder, remaining: holder.remaining - towardsDebt(amount, outsideOf(balance, lots)) };
+  const lot = { ...holder, remaining: holder.remaining - towardsDebt(amount, balance - totals.usable) };
   const balanceAfter = balance + amount;
   return {
     account: { balance: balanceAfter, lots: withLot(lots, lot) },
@@ -87,15 +88,15 @@ function newLot({ at, lotId, activatesAt = at, expiresAt = null }: CreditOptions
 }
 
 /** The lot that the points are in: one of their own, or one that there is. */
-function joined(lots: readonly Lot[], fresh: Lot): Lot {
+function joined(lots: readonly Lot[], fresh: Lot, { usableLots, pendingLots }: Totals): Lot {
   const same = lots.find(({ id }) => id === fresh.id);
   if (same !== undefined) {
     if (same.activatesAt === fresh.activatesAt && same.expiresAt === fresh.expiresAt)
       return merged(same, fresh);
     throw new RangeError("Cannot credit points to a lot that has other dates");
   }
+  if ((isPending(fresh) ? pendingLots : usableLots) < lotsMax) return fresh;
   const alike = lots.filter(lot => isPending(lot) === isPending(fresh));
-  if (alike.length < lotsMax) return fresh;
   const next = alike.find(lot => laterExpiry(lot, fresh) === lot.expiresAt) ?? alike.at(-1);
   return next === undefined ? fresh : merged(next, fresh);
 }

@@ -1,4 +1,4 @@
-import { afterDraws, drawFrom, isPending, requireAmount, requireCountable, requireSettled } from "./_lots.ts";
+import { drawFrom, requireAmount, requireCountable, requireSettled } from "./_lots.ts";
 import type { Account, Moved } from "./types.ts";
 
 /** What is debited. */
@@ -40,11 +40,9 @@ export function take(
   const amount = Math.min(wanted, Math.floor(balance - floor));
   if (amount <= 0) return { account, entry: null };
   const balanceAfter = requireCountable(balance - amount);
-  const usable = lots.filter(lot => !isPending(lot));
-  const preferred = usable.filter(({ id }) => first.includes(id));
-  const { draws } = drawFrom([...preferred, ...usable.filter(lot => !preferred.includes(lot))], amount);
+  const { draws, left } = drawFrom(lots, amount, { first });
   return {
-    account: { balance: balanceAfter, lots: afterDraws(lots, draws) },
+    account: { balance: balanceAfter, lots: left },
     entry: { type: "debit", amount, balanceAfter, status: "completed", draws },
   };
 }

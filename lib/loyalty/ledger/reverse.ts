@@ -1,11 +1,10 @@
 import {
-  afterDraws,
   drawFrom,
   isPending,
   outsideOf,
   requireCountable,
   requireSettled,
-  totalOf,
+  totalsOf,
   towardsDebt,
   withLot,
 } from "./_lots.ts";
@@ -66,10 +65,11 @@ function pendingLot({ lots }: Account, { lot }: Movement): Lot | undefined {
 
 /** Takes points that are not usable yet. */
 function cancel({ balance, lots }: Account, lot: Lot, wanted: number): Moved {
-  const { draws, drawn } = drawFrom([lot], wanted);
+  const { draws, left } = drawFrom(lots ?? [], wanted, { isDrawn: ({ id }) => id === lot.id });
+  const amount = Math.min(wanted, lot.remaining);
   return {
-    account: { balance, lots: afterDraws(lots ?? [], draws) },
-    entry: { type: "debit", amount: drawn, balanceAfter: balance, status: "pending", draws },
+    account: { balance, lots: left },
+    entry: { type: "debit", amount, balanceAfter: balance, status: "pending", draws },
   };
 }
 
@@ -84,7 +84,7 @@ function restore(account: Account, entry: Movement, options: ReverseOptions): Mo
       entry: { type: "credit", amount, balanceAfter, status: "completed" },
     };
   }
-  const room = Math.floor(options.ceiling - balance - totalOf(lots, "pending"));
+  const room = Math.floor(options.ceiling - balance - totalsOf(lots).pending);
   const amount = Math.min(entry.amount, room);
   if (amount <= 0) return { account, entry: null };
   const balanceAfter = requireCountable(balance + amount);
