@@ -1,5 +1,6 @@
 import type { GeoFile } from "../adapters/geo/mod.ts";
 import { nativeKernels } from "../adapters/native/mod.ts";
+import { createWebhookSender } from "../adapters/webhook/mod.ts";
 import { createClientAddress, MasterSecret, systemClock, systemRandom } from "../lib/auth/mod.ts";
 import type { Handler, HandlerOptions, Logger } from "../lib/http/mod.ts";
 import type { GeoReader } from "../lib/location/mod.ts";
@@ -22,6 +23,7 @@ import { outboxArea } from "./_outbox.ts";
 import { serveHere } from "./_runtime.ts";
 import { seedFromFile } from "./_seed.ts";
 import { openStorage, type Storage } from "./_stores.ts";
+import { startWorker, type Worker } from "./_worker.ts";
 import type { Config } from "./config.ts";
 
 /** What a server is started with beside its settings. */
@@ -45,7 +47,7 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
   const storage = await openStorage(config, options.logger);
   const { store } = storage;
   let handler: Handler = starting;
-  const running: Parts = { storage, server: null, platform: null, geo: null, mail: null };
+  const running: Parts = { storage, server: null, platform: null, worker: null, geo: null, mail: null };
   try {
     const geo = await openGeo(config, options.logger);
     running.geo = geo;
@@ -63,6 +65,10 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
       await platformOptions(config, { storage, geo, mail, baseUrl, ids, ...options }),
     );
     running.platform = platform;
+    running.worker = startWorker({
+      work: () => platform.work(),
+      onFailed: error => options.logger.log("warn", "work_failed", { error: String(error) }),
+    });
     handler = behindProxies(platform.fetch, config.trustedProxies ?? []);
     const address = `Grandstand ${version} listens on ${server.url} (${storage.description})`;
     const demo =
@@ -122,6 +128,7 @@ async function platformOptions(
     http,
     publicUrl: baseUrl,
     passwordKernels: nativeKernels(),
+    webhooks: createWebhookSender(),
     secret: new MasterSecret(config.secret ?? (await demoSecret(store))),
     ...(geo === null ? {} : { geo }),
     ...(mail.mailer === null ? {} : { mailer: mail.mailer }),
@@ -157,12 +164,14 @@ interface Parts {
   readonly storage: Storage;
   server: Server | null;
   platform: Platform | null;
+  worker: Worker | null;
   geo: GeoFile | null;
   mail: MailWay | null;
 }
 
-async function stopAll({ server, platform, geo, mail, storage }: Parts): Promise<boolean> {
+async function stopAll({ server, platform, worker, geo, mail, storage }: Parts): Promise<boolean> {
   const finished = (await server?.stop()) ?? true;
+  await worker?.stop();
   await platform?.close();
   await geo?.[Symbol.asyncDispose]();
   await mail?.close();
