@@ -32,13 +32,16 @@ export function sumTotals(
   stored: readonly (Stored | null)[],
   gain: Gain,
 ): readonly SumTotal[] {
-  return sums.flatMap(({ id, keepUntil, amount }, index) => {
+  const totals: SumTotal[] = [];
+  let index = 0;
+  for (const { id, keepUntil, amount } of sums) {
+    const record = stored[index++] ?? null;
     const added = amount(gain);
-    if (added === 0) return [];
-    const record = stored[index] ?? null;
+    if (added === 0) continue;
     const total = (record === null ? 0 : Number(record.value)) + added;
-    return [{ id, total, ...(keepUntil === undefined ? {} : { keepUntil }) }];
-  });
+    totals.push(keepUntil === undefined ? { id, total } : { id, total, keepUntil });
+  }
+  return totals;
 }
 
 /** Keeps a running sum. */
@@ -53,18 +56,18 @@ export function updatesOf(
   targets: readonly ScoreTarget[],
   { totals, gained }: { readonly totals: readonly SumTotal[]; readonly gained: Gain["metrics"] },
 ): readonly ScoreUpdate[] {
-  const update = (target: string, score: number): ScoreUpdate => ({
-    target,
-    score,
+  const updates: ScoreUpdate[] = totals.map(({ id, total }) => ({
+    target: id,
+    score: total,
     at: changedAt,
     asOf: revision,
-  });
-  const shown = targets.flatMap(target =>
-    target.kind === "total" && Object.hasOwn(gained, target.metricId)
-      ? [update(target.id, own(metrics, target.metricId) ?? 0)]
-      : [],
-  );
-  return [...totals.map(({ id, total }) => update(id, total)), ...shown];
+  }));
+  for (const target of targets) {
+    if (target.kind !== "total" || !Object.hasOwn(gained, target.metricId)) continue;
+    const score = own(metrics, target.metricId) ?? 0;
+    updates.push({ target: target.id, score, at: changedAt, asOf: revision });
+  }
+  return updates;
 }
 
 /** The scores of a user, whose project has just become known, on the boards that show a metric. */
