@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { Permission } from "../../lib/auth/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
-import { codesAddedMax, couponRetryMs, type Member } from "../../lib/loyalty/mod.ts";
+import { codesAddedMax, couponRetryMs, couponsFilledMax, type Member } from "../../lib/loyalty/mod.ts";
 import {
   type Answer,
   type Fan,
@@ -139,6 +139,17 @@ describeOnStores("a user's coupon", open => {
     await fill(["A"]);
     assert.equal(await settle(memberOf(fan)), null);
     assert.equal((await world.platform.loyalty.codePools.stats(pool)).allocated, 1);
+  });
+
+  it(`is one of ${couponsFilledMax} that are given codes at a time`, async () => {
+    const fan = await world.fan("Sam");
+    for (let n = 0; n <= couponsFilledMax; n++) await fan.act("cheer");
+    await fill(numbered(couponsFilledMax + 1));
+    const { settle, codePools } = world.platform.loyalty;
+    assert.equal(await settle(memberOf(fan)), world.clock.now() + couponRetryMs);
+    assert.equal((await codePools.stats(pool)).available, 1);
+    assert.equal(await settle(memberOf(fan)), null);
+    assert.equal((await codePools.stats(pool)).available, 0);
   });
 
   it("shares its code with everybody where it is a shared one", async () => {

@@ -13,8 +13,9 @@ import {
   codesPerCommitMax,
   createCodePools,
   type PoolAddress,
+  poolCodesMax,
 } from "../../../../lib/loyalty/coupons/code_pools.ts";
-import type { Store } from "../../../../lib/storage/mod.ts";
+import { type Store, tenantPartition } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { redisAvailable, sharedRedis } from "../../../support/redis.ts";
 import { describeOnStores } from "../../../support/stores.ts";
@@ -122,6 +123,18 @@ describeOnStores("a code pool", open => {
         duplicates: 0,
       });
       assert.equal((await pools.stats(pool)).total, 3);
+    }));
+
+  it(`has at most ${poolCodesMax} codes`, () =>
+    withPools(async (pools, store) => {
+      const value = JSON.stringify({ total: poolCodesMax - 2, next: 0, redeemed: 0 });
+      await store.commit(tenantPartition({ organisation: "o" }, "pool", "s", pool.poolId), {
+        writes: [{ type: "put", key: "pool", value }],
+      });
+      await assert.rejects(pools.add(pool, ["A", "B", "C"]), isCode("conflict"));
+      assert.equal((await pools.add(pool, ["A", "B"])).added, 2);
+      await assert.rejects(pools.add(pool, ["C"]), isCode("conflict"));
+      assert.deepEqual(await pools.add(pool, ["A", "B"]), { added: 0, duplicates: 2 });
     }));
 
   it("redeems a code that was handed out, once", () =>
