@@ -16,12 +16,7 @@ import {
   deriveKey,
   jwksArea,
   type KeyRing,
-  type MasterSecret,
-  type PasswordAlgorithm,
-  type PasswordPolicy,
   type RandomBytes,
-  type RemoteJsonOptions,
-  type SignatureAlgorithm,
   systemClock,
   systemRandom,
   uuid,
@@ -34,15 +29,14 @@ import {
 } from "./directory/mod.ts";
 import {
   type Area,
+  chain,
   createHandler,
   type Handler,
   type HandlerOptions,
-  type Logger,
   silentLogger,
 } from "./http/mod.ts";
 import {
   type Abuse,
-  type AbuseLimits,
   type Audit,
   type ClientTokens,
   type Credentials,
@@ -64,7 +58,6 @@ import {
   type IdleUsers,
   type IdleUsersOptions,
   identityRoutes,
-  type Merge,
   noAbuseControls,
   operatorRoutes,
   type SessionGuard,
@@ -88,11 +81,9 @@ import {
   loyaltyOperatorRoutes,
   loyaltyRoutes,
   poolRoutes,
+  type WebhookKeys,
 } from "./loyalty/mod.ts";
-import type { GeoReader } from "./ports/geo_reader.ts";
-import type { Mailer } from "./ports/mailer.ts";
-import type { PasswordKernels } from "./ports/password_kernels.ts";
-import type { WebhookSender } from "./ports/webhook_sender.ts";
+import type { PlatformOptions } from "./platform_options.ts";
 import {
   createSpaceTokens,
   optionalSpaceGuard,
@@ -108,61 +99,7 @@ export const version = "0.6.0";
 /** Address of the platform where none is configured. */
 export const publicUrlDefault = "http://127.0.0.1:8787";
 
-/** What a platform is made of. Only `store` and `secret` have no default. */
-export interface PlatformOptions {
-  readonly store: Store;
-  /** What signs, seals and hashes; the same for every process of a deployment. */
-  readonly secret: MasterSecret;
-  /** Unix ms. @default Date.now */
-  readonly clock?: Clock;
-  /** @default crypto.getRandomValues */
-  readonly random?: RandomBytes;
-  /** Address under which clients reach the platform, without a slash at its end. @default {@linkcode publicUrlDefault} */
-  readonly publicUrl?: string;
-  /** The space of requests whose Host no space claims. Omitted: such requests find no space. */
-  readonly defaultSpaceId?: string;
-  /** Signs new tokens. @default "EdDSA" */
-  readonly signatureAlgorithm?: SignatureAlgorithm;
-  /** Finds the countries of clients. Omitted: every location is unknown. */
-  readonly geo?: GeoReader;
-  /**
-   * Native functions of the runtime that hash passwords: `nativeKernels()` of `grandstand/native`. Omitted: portable ones
-   * take their place, which are slower and share the event loop with requests.
-   */
-  readonly passwordKernels?: PasswordKernels;
-  /** Tells the webhooks of loyalty configurations what happened: `createWebhookSender()`. Omitted: they are told nothing. */
-  readonly webhooks?: WebhookSender;
-  /** Sends mail to users. Omitted: mail is dropped, and the log says so. */
-  readonly mailer?: Mailer;
-  /** @default silentLogger */
-  readonly logger?: Logger;
-  /** @default {} */
-  readonly identity?: IdentityOptions;
-  /** How the handlers of the platform answer: CORS, limits, metrics. @default {} */
-  readonly http?: Omit<HandlerOptions, "ready" | "logger" | "publicUrl" | "version">;
-  /** Areas of your own that `fetch` serves beside those of the platform. @default [] */
-  readonly areas?: readonly Area[];
-}
-
-/** How the identity area of a platform is set up. */
-export interface IdentityOptions {
-  /**
-   * How often clients may try to log in, to register and so on: policies in place of the default ones, or `off` for no
-   * limits at all, as in load tests. Limits need the limiter of `http`; without one there are none. @default {}
-   */
-  readonly limits?: AbuseLimits | "off";
-  /** How new passwords are hashed; `argon2id` needs a native kernel. Hashes of both are verified. @default "scrypt" */
-  readonly passwordHash?: PasswordAlgorithm;
-  /** What passwords must pass besides length and the list of common ones. @default {} */
-  readonly passwordPolicy?: PasswordPolicy;
-  /**
-   * Hands on what belongs to an anonymous user who logged in to an account that existed before. Called once per anonymous
-   * user, in the background; what it throws is logged. @default nothing is handed on
-   */
-  readonly onMerge?: (merge: Merge) => Promise<void> | void;
-  /** How identity providers of others are asked. @default the `fetch` and `AbortSignal.timeout` of the runtime */
-  readonly remote?: RemoteJsonOptions;
-}
+export type { IdentityOptions, PlatformOptions } from "./platform_options.ts";
 
 /** The areas of a platform; each can be mounted alone. */
 export type AreaName =
@@ -318,6 +255,7 @@ interface Parts extends ExchangeContext {
   readonly location: Location;
   readonly loyalty: Loyalty;
   readonly loyaltyVersions: LoyaltyVersions;
+  readonly keyOf: WebhookKeys;
 }
 
 function createParts(
@@ -340,6 +278,7 @@ function createParts(
   const tokens = createTokens({ ring: keyRing, clock, random });
   const users = createUsers(store);
   const loyaltyVersions = createLoyaltyVersions({ store, clock });
+  const keyOf: WebhookKeys = (spaceId, id) => deriveKey(secret, "webhook", spaceId, id);
   const loyalty = createLoyalty({
     store,
     directory,
@@ -348,13 +287,7 @@ function createParts(
     feed: leaderboards.feed,
     logger: options.logger ?? silentLogger,
     holder: uuid(random),
-    webhooks:
-      options.webhooks === undefined
-        ? undefined
-        : {
-            sender: options.webhooks,
-            keyOf: (spaceId, webhookId) => deriveKey(secret, "webhook", spaceId, webhookId),
-          },
+    webhooks: options.webhooks === undefined ? undefined : { sender: options.webhooks, keyOf },
   });
   const sessions = createSessions({
     store,
@@ -397,6 +330,7 @@ function createParts(
     location: createLocation({ directory, ...(geo === undefined ? {} : { geo }) }),
     loyalty,
     loyaltyVersions,
+    keyOf,
   };
 }
 
@@ -433,12 +367,20 @@ function abuseControls({ secret, identity, http, logger = silentLogger }: Platfo
   return createAbuse({ limiter: http.limiter, secret, logger, limits });
 }
 
-function controlContext({ directory, apiKeys, loyaltyVersions }: Parts): LoyaltyControlContext {
+function controlContext({
+  directory,
+  apiKeys,
+  loyalty,
+  loyaltyVersions,
+  keyOf,
+}: Parts): LoyaltyControlContext {
   return {
     directory,
     versions: loyaltyVersions,
     configReader: apiKeyGuard({ apiKeys, permission: "config:read" }),
     configWriter: apiKeyGuard({ apiKeys, permission: "config:write" }),
+    config: spaceId => chain(loyalty.config(spaceId), ({ config }) => config),
+    keyOf,
   };
 }
 

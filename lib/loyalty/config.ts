@@ -12,6 +12,7 @@ import * as v from "valibot";
 import { isTimeZone } from "../calendar/mod.ts";
 import { type Challenge, ChallengeSchema } from "./config_challenges.ts";
 import { listOf } from "./config_fields.ts";
+import { webhooksMax } from "./config_limits.ts";
 import { type InventorySet, InventorySetSchema, type Metric, MetricSchema } from "./config_metrics.ts";
 import { type NotificationPolicy, NotificationPolicySchema } from "./config_notifications.ts";
 import {
@@ -73,6 +74,6 @@ export const LoyaltyConfigSchema: v.GenericSchema<unknown, LoyaltyConfig> = v.st
   challenges: listOf(ChallengeSchema),
   rules: listOf(RuleSchema),
   rewards: listOf(RewardDefinitionSchema),
-  webhooks: listOf(WebhookSchema),
+  webhooks: listOf(WebhookSchema, webhooksMax),
   notifications: NotificationPolicySchema,
 });

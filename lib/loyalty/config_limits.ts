@@ -18,3 +18,5 @@ export const durationUnitsMax = 100_000;
 export const declaredPropertiesMax = 64;
 /** Highest maximum of a rule's limit. */
 export const ruleLimitMax = 1_000_000_000;
+/** Most webhooks of a space. */
+export const webhooksMax = 10;

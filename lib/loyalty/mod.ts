@@ -47,3 +47,4 @@ export {
 } from "./schema.ts";
 export { clockSkewMsMax, seenGenerationMs } from "./seen.ts";
 export * from "./state.ts";
+export type { WebhookKeys } from "./webhooks/dispatch.ts";

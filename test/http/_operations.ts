@@ -97,6 +97,7 @@ const configuration = {
       effects: [{ type: "metric", metricId: "points", metricQuantity: 3 }],
     },
   ],
+  webhooks: [{ id: "crm", url: "https://crm.example/events", events: ["actionRewarded"] }],
 };
 const hosted = { ...managed, provider: "hostedIdp" };
 const deviceId = "0123abcd-0000-4000-8000-00000000000d";
@@ -241,6 +242,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
     ["hideUser", [{}]],
     ["showUser", [{}]],
     ["getLoyaltyVersion", [{ params: { version: "1" } }]],
+    ["getLoyaltyWebhook", [{ params: { webhookId: "crm" } }]],
     [
       "putLoyaltyConfiguration",
       [

@@ -9,7 +9,7 @@ import { isUuid } from "../../auth/mod.ts";
 import type { LoyaltyRevision, LoyaltyVersion } from "../../directory/mod.ts";
 import type { Reply } from "../../http/mod.ts";
 import { versionTag } from "../../http/mod.ts";
-import { LoyaltyConfigSchema } from "../config.ts";
+import { configIdCharactersMax, LoyaltyConfigSchema } from "../config.ts";
 import { configurationType } from "./document.ts";
 
 /** Longest number of a version, in decimal digits. */
@@ -29,6 +29,11 @@ export const SpaceParams: v.GenericSchema<unknown, { spaceId: string }> = v.obje
 export const VersionParams: v.GenericSchema<unknown, { spaceId: string; version: number }> = v.object({
   spaceId,
   version: versionNumber,
+});
+/** Checks the path of a webhook. */
+export const WebhookParams: v.GenericSchema<unknown, { spaceId: string; webhookId: string }> = v.object({
+  spaceId,
+  webhookId: v.pipe(v.string(), v.minLength(1), v.maxLength(configIdCharactersMax)),
 });
 /** Checks what asks for an earlier version. */
 export const RollbackSchema: v.GenericSchema<unknown, { version: number }> = v.strictObject({

@@ -7,7 +7,6 @@
 import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import {
-  type Directory,
   type LoyaltyRevision,
   type LoyaltyVersion,
   type LoyaltyVersions,
@@ -31,6 +30,7 @@ import {
 } from "../../http/mod.ts";
 import { LoyaltyConfigSchema } from "../config.ts";
 import { requireUsable, requireValid, sentDocument } from "./document.ts";
+import { requireSpace } from "./require_space.ts";
 import {
   ConfigurationSchema,
   configurationReply,
@@ -42,15 +42,13 @@ import {
   VersionsSchema,
   versionResource,
 } from "./resources.ts";
+import { type WebhookControlContext, webhookRoute } from "./webhook_route.ts";
 
 /** What the routes work with. */
-export interface LoyaltyControlContext {
-  readonly directory: Pick<Directory, "space">;
+export interface LoyaltyControlContext extends WebhookControlContext {
   readonly versions: LoyaltyVersions;
   /** Demands an API key that may read configurations. */
   readonly configReader: Guard<ApiKeyPrincipal>;
-  /** Demands an API key that may change configurations. */
-  readonly configWriter: Guard<ApiKeyPrincipal>;
 }
 
 const what = "the loyalty configuration";
@@ -64,6 +62,7 @@ export function loyaltyControlRoutes(context: LoyaltyControlContext): readonly A
     putRoute(context),
     ...versionRoutes(context),
     rollbackRoute(context),
+    webhookRoute(context),
     schemaRoute(),
   ];
 }
@@ -229,16 +228,6 @@ function isRepeated(
 }
 
 /** A space of another organisation answers exactly like an unknown one. */
-async function requireSpace(
-  { directory }: LoyaltyControlContext,
-  { organisationId }: ApiKeyPrincipal,
-  spaceId: string,
-): Promise<void> {
-  const space = await directory.space(spaceId);
-  if (space?.organisationId === organisationId) return;
-  throw new AppError("not_found", "Cannot serve the request as the organisation has no such space");
-}
-
 async function keptVersion(
   { versions }: LoyaltyControlContext,
   spaceId: string,

@@ -22,14 +22,16 @@ export const webhookLanes = 16;
 /** Most users who wait for that in a process; the sweep finds those beyond. */
 export const webhookWaitingMax = 100_000;
 
+/** Finds the bytes that a webhook's messages are signed with. */
+export type WebhookKeys = (spaceId: string, webhookId: string) => Uint8Array;
+
 /** What a dispatch needs. */
 export interface WebhookDispatchOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly sender: WebhookSender;
   readonly config: (spaceId: string) => LoyaltyConfig | Promise<LoyaltyConfig>;
-  /** The bytes that a webhook's messages are signed with. */
-  readonly keyOf: (spaceId: string, webhookId: string) => Uint8Array;
+  readonly keyOf: WebhookKeys;
   /** Told of a message that was not taken; it is sent again later. */
   readonly onFailed: (webhookId: string, error: unknown) => void;
 }

@@ -8,6 +8,7 @@ import {
   declaredPropertiesMax,
   durationUnitsMax,
   ruleLimitMax,
+  webhooksMax,
   webhookUrlCharactersMax,
   windowStepsMax,
 } from "../../../lib/loyalty/mod.ts";
@@ -47,6 +48,13 @@ const rungs = (...thresholds: number[]): object => ({
       milestones: thresholds.map((threshold, index) => ({ id: `r${index}`, title: "", threshold })),
     },
   ],
+});
+const manyWebhooks = (count: number): object => ({
+  webhooks: Array.from({ length: count }, (_, n) => ({
+    id: `w${n}`,
+    url: "https://e.com/",
+    events: ["redeemed"],
+  })),
 });
 const webhook = (url: string): object => ({ webhooks: [{ id: "w", url, events: ["actionRewarded"] }] });
 const typed = { actions: [{ name: "go", data: { n: "number" } }] };
@@ -118,6 +126,7 @@ describe("the parts of a loyalty configuration", () => {
         { coupons: [{ id: "c", title: "", type: "unique", poolId: "p" }] },
         "/coupons/0/poolId",
       ],
+      [manyWebhooks(webhooksMax), manyWebhooks(webhooksMax + 1), "/webhooks"],
       [webhook("https://example.com/x"), webhook("http://example.com/x"), "/webhooks/0/url"],
       [webhook("http://127.0.0.1:9000"), webhook("https://user:secret@example.com"), "/webhooks/0/url"],
       [
