@@ -59,7 +59,8 @@ function assertList(
   expected: { readonly path: string; readonly totalCount: number },
 ): void {
   const { path } = expected;
-  assert.deepEqual([totalCount, data.length, rest], [expected.totalCount, rows.length, {}], path);
+  const meta = { rankStyle: "competition" };
+  assert.deepEqual([totalCount, data.length, rest], [expected.totalCount, rows.length, { meta }], path);
   for (const [index, row] of rows.entries()) {
     assert.deepEqual({ path, index, row: data[index] }, { path, index, row });
   }
@@ -76,9 +77,18 @@ export async function checkEntries(
     const row = rowOf.get(userId);
     const { status, body } = await call(handler, `${path}/users/${userId}`);
     if (row === undefined) assert.equal(status, 404, `${path} shows ${userId}, who has no points`);
-    else assert.deepEqual([status, JSON.parse(body)], [200, { data: row }]);
+    else {
+      const percentile = shareAtOrBelow(rows, row);
+      const meta = { totalCount: rows.length, percentile, rankStyle: "competition" };
+      assert.deepEqual([status, JSON.parse(body)], [200, { data: row, meta }]);
+    }
   });
   await inParallel(checks, width);
+}
+
+/** The percentile of an entry: the share of all entries that rank at it or below it, with two decimals. */
+function shareAtOrBelow(rows: readonly Row[], { rank }: Row): number {
+  return Math.round((10_000 * rows.filter(row => row.rank >= rank).length) / rows.length) / 100;
 }
 
 /** Reads every fan's rewards profile and history: the points, and the transactions that sum up to them. */

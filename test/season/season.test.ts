@@ -17,12 +17,12 @@ import { playSeason, type Season } from "./play.ts";
 import { createTimeline, type Timeline } from "./timeline.ts";
 
 const data = sharedData("football/en.1-2024-25.json");
-const fanCount = 300;
+const fanCount = 120;
 /** Fewer where two platforms share the load, which takes no more to show. */
-const sharedFanCount = 150;
+const sharedFanCount = 60;
 const seed = 20_242_025;
 /** Within how many ms of a slot's begin fans report: fewer than there are fans, so that some share a millisecond. */
-const spreadMs = 150;
+const spreadMs = 40;
 /** Calls under way at a time: some of every fan whose turn it is, and many fans. */
 const width = 128;
 
