@@ -4,6 +4,7 @@
  * @module
  */
 
+import { type AudienceContext, audienceGuards, audienceRoutes } from "./audience/mod.ts";
 import {
   type ApiKeys,
   apiKeyGuard,
@@ -108,6 +109,7 @@ export type AreaName =
   | "spaceTokens"
   | "leaderboards"
   | "loyalty"
+  | "audience"
   | "control"
   | "keys";
 
@@ -384,6 +386,11 @@ function controlContext({
   };
 }
 
+function audienceContext(parts: Parts, spaces: SpaceGuardOptions): AudienceContext {
+  const { apiKeys, loyalty } = parts;
+  return { guards: audienceGuards({ ...spaces, apiKeys }), loyalty };
+}
+
 function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
   const { store, directory, clock, apiKeys, loyalty, keyRing } = parts;
   const userGuards = {
@@ -427,6 +434,7 @@ function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
         ...poolRoutes({ directory, rewardsWriter, pools: loyalty.codePools, configOf: loyalty.config }),
       ],
     },
+    audience: { name: "audience", family: "problem", routes: audienceRoutes(audienceContext(parts, spaces)) },
     control: { name: "control", family: "jsonApi", routes: loyaltyControlRoutes(controlContext(parts)) },
     keys: jwksArea({ ring: keyRing }),
   };

@@ -150,13 +150,15 @@ function checkParameters(route: AnyRoute, where: string): void {
 }
 
 function checkScheme(route: AnyRoute, schemes: Map<string, string>, where: string): void {
-  const { scheme, openapi } = route.auth;
+  const { scheme, openapi, alternative } = route.auth;
   if (scheme === null) return;
   if (openapi === undefined)
     throw new TypeError(`Cannot route ${where}: the guard ${scheme} must describe itself`);
-  const described = JSON.stringify(openapi);
-  if ((schemes.get(scheme) ?? described) !== described) {
-    throw new TypeError(`Cannot route ${where}: the guard ${scheme} is described in two ways`);
+  for (const one of [{ scheme, openapi }, ...(alternative === undefined ? [] : [alternative])]) {
+    const described = JSON.stringify(one.openapi);
+    if ((schemes.get(one.scheme) ?? described) !== described) {
+      throw new TypeError(`Cannot route ${where}: the guard ${one.scheme} is described in two ways`);
+    }
+    schemes.set(one.scheme, described);
   }
-  schemes.set(scheme, described);
 }

@@ -25,8 +25,9 @@ export function openapiDocument(endpoints: readonly Endpoint[], info: DocumentIn
   for (const endpoint of endpoints) {
     const path = endpoint.path.replace(/:(\w+)/g, "{$1}");
     paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: describeOperation(endpoint, book) };
-    const { scheme, openapi } = endpoint.route.auth;
+    const { scheme, openapi, alternative } = endpoint.route.auth;
     if (scheme !== null) securitySchemes[scheme] = openapi;
+    if (alternative !== undefined) securitySchemes[alternative.scheme] = alternative.openapi;
   }
   for (const { schemaName, schema } of Object.values(families)) book.add(schemaName, schema);
   return {

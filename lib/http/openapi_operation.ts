@@ -7,15 +7,17 @@ import { errorFacts } from "./status.ts";
 /** The OpenAPI operation object of an endpoint. */
 export function describeOperation(endpoint: Endpoint, book: SchemaBook): Json {
   const { route, body } = endpoint;
-  const { scheme, requires = [], optional = false } = route.auth;
+  const { scheme, requires = [], optional = false, alternative, headers = [] } = route.auth;
+  const other = alternative === undefined ? [] : [{ [alternative.scheme]: alternative.requires }];
   return {
     tags: [endpoint.area],
     operationId: route.operation,
     summary: route.summary,
-    security: scheme === null ? [] : [...(optional ? [{}] : []), { [scheme]: requires }],
+    security: scheme === null ? [] : [...(optional ? [{}] : []), { [scheme]: requires }, ...other],
     parameters: [
       ...parameters(route.params, "path", endpoint, book),
       ...parameters(route.query, "query", endpoint, book),
+      ...headers.map(header => ({ ...header, in: "header", required: true, schema: { type: "string" } })),
     ],
     ...(body === null ? {} : { requestBody: requestBody(endpoint, book) }),
     responses: { ...successes(endpoint, book), ...failures(endpoint) },
@@ -97,7 +99,10 @@ function codesOf({ route, challenge, limit }: Endpoint): Set<ErrorCode> {
   if (route.auth.scheme !== null) {
     const tokenCodes: ErrorCode[] = ["missing_token", "token_expired", "invalid_token"];
     for (const code of challenge === "ApiKey" ? (["invalid_api_key"] as const) : tokenCodes) codes.add(code);
-    if ((route.auth.requires ?? []).length > 0) codes.add("insufficient_scope");
+    const { requires = [], alternative, errors = [] } = route.auth;
+    if (requires.length > 0) codes.add("insufficient_scope");
+    if (alternative?.openapi.type === "apiKey") codes.add("invalid_api_key");
+    for (const code of errors) codes.add(code);
   }
   if (route.body !== undefined) {
     const bodyCodes = [

@@ -57,6 +57,19 @@ export interface GuardInput {
   readonly query: Readonly<Record<string, string>>;
 }
 
+/** A way to present credentials, as the OpenAPI document tells it. */
+export interface GuardScheme {
+  readonly scheme: string;
+  readonly openapi: Readonly<Record<string, unknown>>;
+  readonly requires: readonly string[];
+}
+
+/** A header field that a guard demands. */
+export interface GuardHeader {
+  readonly name: string;
+  readonly description: string;
+}
+
 /** Who may call: turns credentials into a principal `A` or throws the `AppError` that says why not. */
 export interface Guard<A> {
   /** Name of the security scheme in the OpenAPI document; null for open routes. */
@@ -67,6 +80,12 @@ export interface Guard<A> {
   readonly optional?: boolean;
   /** Scopes or permissions that the guard demands, for the document. */
   readonly requires?: readonly string[];
+  /** Credentials that it takes instead of those of its scheme. */
+  readonly alternative?: GuardScheme;
+  /** Header fields that every request must carry beside the credentials, for the document. */
+  readonly headers?: readonly GuardHeader[];
+  /** Codes that it throws beside those of its schemes. */
+  readonly errors?: readonly ErrorCode[];
   readonly authenticate: (input: GuardInput) => Promise<A> | A;
 }
 

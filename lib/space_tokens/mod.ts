@@ -22,4 +22,6 @@ export {
   spaceTokenTtlSeconds,
   spaceUrl,
   type UserCaller,
+  type UserScope,
+  userScopes,
 } from "./space_tokens.ts";

@@ -17,6 +17,12 @@ export const spaceTokenTtlSeconds = 3_600;
 /** Media type of a space token's header. */
 const accessTokenType = "at+jwt";
 
+/** What a user's token may be good for, by the names that its claim `scope` has. */
+export const userScopes = ["audience:read", "audience:write"] as const;
+
+/** A scope of a user's token. */
+export type UserScope = (typeof userScopes)[number];
+
 /** Who calls a space. */
 export type Caller = UserCaller | ServiceCaller;
 
@@ -30,6 +36,8 @@ export interface UserCaller {
   readonly projectId: string;
   /** The session that the token ends with; absent where the user has none. */
   readonly sessionId?: string;
+  /** What the token is good for; it may name more than {@linkcode userScopes}. @default every one of them */
+  readonly scope?: readonly string[];
 }
 
 /** A trusted back end. */
@@ -111,19 +119,24 @@ export function createSpaceTokens({ tokens, publicUrl }: SpaceTokensOptions): Sp
 function encodeCaller(caller: Caller): Record<string, unknown> {
   const { kind, organisationId: orgId, spaceId } = caller;
   if (caller.kind === "service") return { kind, orgId, spaceId, scope: caller.permissions };
-  const { projectId, sessionId } = caller;
-  const scope = ["audience:read", "audience:write"];
+  const { projectId, sessionId, scope = userScopes } = caller;
   return { kind, orgId, spaceId, projectId, scope, ...(sessionId === undefined ? {} : { sid: sessionId }) };
 }
 
 function decodeCaller({ sub, kind, orgId, spaceId, projectId, sid, scope }: Claims): Caller {
   if (typeof orgId !== "string" || typeof spaceId !== "string") throw invalidToken("claims");
+  const scopes = isTexts(scope) ? scope : null;
   if (kind === "user" && typeof projectId === "string") {
     const session = typeof sid === "string" ? { sessionId: sid } : {};
-    return { kind, userId: sub, organisationId: orgId, spaceId, projectId, ...session };
+    const user = { kind, userId: sub, organisationId: orgId, spaceId, projectId } as const;
+    return { ...user, ...session, scope: scopes ?? [] };
   }
-  if (kind === "service" && Array.isArray(scope) && scope.every(name => typeof name === "string")) {
-    return { kind, keyId: sub, organisationId: orgId, spaceId, permissions: scope };
+  if (kind === "service" && scopes !== null) {
+    return { kind, keyId: sub, organisationId: orgId, spaceId, permissions: scopes };
   }
   throw invalidToken("claims");
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(name => typeof name === "string");
 }

@@ -25,6 +25,8 @@ export interface Operation {
   readonly isOptional: boolean;
   readonly hasBody: boolean;
   readonly queryNames: readonly string[];
+  /** Header fields that every request carries beside its credentials. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** A request that an operation accepts. */
@@ -66,6 +68,9 @@ function operation(path: string, method: string, described: DescribedOperation):
     isOptional: described.security.some(entry => Object.keys(entry).length === 0),
     hasBody: described.requestBody !== undefined,
     queryNames: described.parameters.filter(parameter => parameter.in === "query").map(({ name }) => name),
+    headers: described.parameters.some(({ name }) => name === "X-Platform-Org-ID")
+      ? { "x-platform-org-id": ids.organisation }
+      : {},
   };
 }
 
@@ -257,6 +262,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
     ["tryAction", [{ body: { userId: "somebody", action: "prediction", data: { outcome: "exact" } } }]],
     ["replayUser", [{ body: {} }, { body: { document: loyalty } }]],
     ["reverseTransaction", [{ body: { transactionId: granted } }]],
+    ["readAudienceNotification", [await unreadNotification(world)]],
     ["getCoupon", [{ params: { couponId: "drink" }, headers: await couponOwner(world) }]],
     ["addCodes", [{ body: { codes: ["DRINK-1", "DRINK-2"] } }]],
     ["redeemCode", [{ body: { code: await handedOutCode(world) } }]],
@@ -293,6 +299,17 @@ async function couponOwner(world: TestPlatform): Promise<Readonly<Record<string,
   const fan = await world.fan("Toni");
   await fan.act("cheer");
   return { authorization: `Bearer ${fan.token}` };
+}
+
+/** A notification that a user has not read. */
+async function unreadNotification(world: TestPlatform): Promise<Partial<Example>> {
+  const fan = await world.fan("Uma");
+  for (const outcome of ["exact", "right", "right"]) await fan.act("prediction", { outcome });
+  const { json } = await world.call("/api/loyalty/notifications", { token: fan.token });
+  return {
+    params: { notificationId: json.data[0].id },
+    headers: { authorization: `Bearer ${fan.token}` },
+  };
 }
 
 /** A code of a coupon that nobody has redeemed yet. */
@@ -453,7 +470,7 @@ export function send(
   const { example, headers = {}, host } = request;
   return world.call(targetOf(operation, example), {
     method: operation.method,
-    headers,
+    headers: { ...operation.headers, ...headers },
     ...(example.body === undefined ? {} : { body: example.body }),
     ...(host === undefined ? {} : { host }),
   });

@@ -44,7 +44,7 @@ async function targetsOf(world: TestPlatform): Promise<readonly Target[]> {
     operations.map(async operation => ({
       operation,
       examples: examplesFor(operation, examples),
-      headers: await credentialsFor(operation.scheme, world),
+      headers: { ...operation.headers, ...(await credentialsFor(operation.scheme, world)) },
     })),
   );
 }

@@ -1,0 +1,141 @@
+/**
+ * Who may call the audience API: users with a token of the space, back ends with an API key, and, where both may, either.
+ *
+ * Every request names its organisation in a header. It selects nothing: it must be the one that the credentials belong to,
+ * so that a client which mixes up two organisations is told so instead of reaching the wrong one.
+ *
+ * @module
+ */
+
+import { type ApiKeyGuardOptions, type ApiKeyPrincipal, apiKeyGuard, type Permission } from "../auth/mod.ts";
+import type { Space } from "../directory/mod.ts";
+import { AppError } from "../errors/mod.ts";
+import { chain, type Guard, type GuardHeader } from "../http/mod.ts";
+import { type SpaceGuardOptions, spaceGuard, spaceOfRequest, type UserScope } from "../space_tokens/mod.ts";
+import type { AudienceMember } from "./member.ts";
+
+/** The header field that names the organisation. */
+export const organisationHeader = "x-platform-org-id";
+
+/** A user, who reaches nothing but what is their own. */
+export interface AudienceUser {
+  readonly kind: "user";
+  readonly space: Space;
+  readonly member: AudienceMember;
+}
+
+/** A back end of the organisation that the space belongs to. */
+export interface BackEnd {
+  readonly kind: "backEnd";
+  readonly space: Space;
+  /** The API key that it calls with, or that its service token was issued for. */
+  readonly keyId: string;
+}
+
+/** What a row asks of its callers. */
+export interface BatchDemand {
+  /** Of back ends. */
+  readonly permission: Permission;
+  /** Of users. */
+  readonly scope: UserScope;
+}
+
+/** Makes the guards of the audience API. */
+export interface AudienceGuards {
+  /** A user whose token has the scope. Service tokens are refused. */
+  publicAudience(scope: UserScope): Guard<AudienceUser>;
+  /** A back end with an API key that has the permission, at a Host of a space of its organisation. */
+  privateAudience(permission: Permission): Guard<BackEnd>;
+  /** A back end with a service token or API key that has the permission, or a user whose token has the scope. */
+  batchAudience(demand: BatchDemand): Guard<AudienceUser | BackEnd>;
+}
+
+/** What the guards need. */
+export type AudienceGuardOptions = SpaceGuardOptions & Pick<ApiKeyGuardOptions, "apiKeys">;
+
+const headers: readonly GuardHeader[] = [
+  { name: "X-Platform-Org-ID", description: "Id of the organisation that the credentials belong to" },
+];
+const common = { headers, errors: ["validation_failed", "org_mismatch", "not_found"] } as const;
+const forUsers = { ...common, errors: [...common.errors, "session_revoked", "forbidden"] } as const;
+
+/** Makes the guards of the audience API. */
+export function audienceGuards(options: AudienceGuardOptions): AudienceGuards {
+  const bearer = spaceGuard(options);
+  function keyGuard(permission: Permission): Guard<BackEnd> {
+    const key = apiKeyGuard({ apiKeys: options.apiKeys, permission });
+    return {
+      ...key,
+      ...common,
+      authenticate: input =>
+        chain(key.authenticate(input), (principal): BackEnd | Promise<BackEnd> => {
+          requireOrganisation(input.request, principal.organisationId);
+          return chain(spaceOfRequest(options.directory, input.request), space =>
+            backEndAt(space, principal),
+          );
+        }),
+    };
+  }
+  function tokenGuard({ permission, scope }: Partial<BatchDemand>): Guard<AudienceUser | BackEnd> {
+    return {
+      ...bearer,
+      ...forUsers,
+      requires: scope === undefined ? [] : [scope],
+      authenticate: input =>
+        chain(bearer.authenticate(input), ({ space, caller }) => {
+          requireOrganisation(input.request, space.organisationId);
+          if (caller.kind === "service") {
+            if (permission === undefined) throw new AppError("forbidden", "Only users may call this");
+            requireScope(caller.permissions, permission);
+            return { kind: "backEnd", space, keyId: caller.keyId };
+          }
+          if (scope !== undefined) requireScope(caller.scope ?? [], scope);
+          const { organisationId, spaceId, userId, projectId } = caller;
+          return { kind: "user", space, member: { organisationId, spaceId, userId, projectId } };
+        }),
+    };
+  }
+  return {
+    publicAudience: scope => {
+      const guard = tokenGuard({ scope });
+      return { ...guard, authenticate: input => chain(guard.authenticate(input), onlyUser) };
+    },
+    privateAudience: keyGuard,
+    batchAudience: demand => {
+      const [token, key] = [tokenGuard(demand), keyGuard(demand.permission)];
+      const { scheme, openapi = {}, requires = [] } = key;
+      return {
+        ...token,
+        alternative: { scheme: scheme ?? "", openapi, requires },
+        authenticate: input =>
+          input.request.headers.has("x-api-key") ? key.authenticate(input) : token.authenticate(input),
+      };
+    },
+  };
+}
+
+function onlyUser(caller: AudienceUser | BackEnd): AudienceUser {
+  if (caller.kind === "user") return caller;
+  throw new AppError("forbidden", "Only users may call this");
+}
+
+function requireOrganisation(request: Request, organisationId: string): void {
+  const named = request.headers.get(organisationHeader);
+  if (named === null || named === "") {
+    throw new AppError("validation_failed", "Cannot serve a request that does not name its organisation", {
+      fields: [{ pointer: "X-Platform-Org-ID", detail: "Is required as a header field" }],
+    });
+  }
+  if (named.toLowerCase() === organisationId) return;
+  throw new AppError("org_mismatch", "The credentials belong to another organisation than X-Platform-Org-ID");
+}
+
+function requireScope(granted: readonly string[], scope: string): void {
+  if (granted.includes(scope)) return;
+  throw new AppError("insufficient_scope", `The token lacks the scope ${scope}`);
+}
+
+function backEndAt(space: Space, { organisationId, keyId }: ApiKeyPrincipal): BackEnd {
+  if (space.organisationId === organisationId) return { kind: "backEnd", space, keyId };
+  throw new AppError("not_found", "Cannot serve the request as no space has this host name");
+}

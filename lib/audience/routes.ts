@@ -1,0 +1,8 @@
+import type { AnyRoute } from "../http/mod.ts";
+import type { AudienceContext } from "./context.ts";
+import { notificationRoutes } from "./notification_routes.ts";
+
+/** Builds the routes of the audience API. */
+export function audienceRoutes(context: AudienceContext): readonly AnyRoute[] {
+  return [...notificationRoutes(context)];
+}
