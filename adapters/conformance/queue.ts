@@ -170,6 +170,31 @@ const leaseCases: Cases<QueueFixture> = {
     equal(await queue.depth("t"), 0);
   },
 
+  async "released messages come again at once, in the order of arrival and before new ones"({
+    queue,
+    peer = queue,
+  }) {
+    const bodies = Array.from({ length: 40 }, (_, index) => String(index));
+    const ids = await queue.push("t", bodies);
+    await take(queue, 20, "gone");
+    await queue.ack("t", ids.slice(3, 4));
+    await queue.push("other", ["x"]);
+    await queue.take("other", { consumer: "c", limit: 1, leaseMs });
+    await peer.release("t");
+    await peer.release("none");
+    const first = await take(peer, 12, "heir");
+    const rest = await take(peer, 40, "heir");
+    equal(
+      [...first, ...rest].map(({ body }) => body),
+      bodies.filter(body => body !== "3"),
+    );
+    equal(
+      first.map(({ attempts }) => attempts),
+      first.map(() => 2),
+    );
+    equal(await queue.take("other", { consumer: "c", limit: 1, leaseMs }), []);
+  },
+
   async "ids of other topics and unknown ids are ignored"({ queue }) {
     const [id] = await queue.push("t", ["a"]);
     ok(id !== undefined, "one was pushed");

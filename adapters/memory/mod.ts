@@ -8,3 +8,4 @@ export type { Journal, JournalClient, Settle } from "./journal.ts";
 export { createMemoryLimiter, limiterSubjectsMax, type MemoryLimiterOptions } from "./limiter.ts";
 export { createMemoryQueue, type MemoryQueueOptions, queueDepthMax } from "./queue.ts";
 export { createMemoryStore, type MemoryStoreOptions } from "./store.ts";
+export { createStoreQueue, type StoreQueueOptions } from "./store_queue.ts";

@@ -22,6 +22,21 @@ export function createMemoryQueue(options: MemoryQueueOptions): Queue {
   return new MemoryQueue(options);
 }
 
+/** How full a topic would be. */
+interface Room {
+  readonly depth: number;
+  readonly added: number;
+  readonly depthMax: number;
+}
+
+/** @throws {AppError} `busy`: the topic would hold more messages than it may. */
+export function requireRoom(topic: string, { depth, added, depthMax }: Room): void {
+  if (depth + added <= depthMax) return;
+  throw new AppError("busy", `Cannot push to ${topic}: it holds ${depth} of ${depthMax} messages`, {
+    retryAfterMs: busyRetryMs,
+  });
+}
+
 /** The unsettled messages of a topic. */
 interface Topic {
   readonly all: Map<string, Message>;
@@ -45,11 +60,7 @@ class MemoryQueue implements Queue {
   async push(topic: string, bodies: readonly string[]): Promise<readonly string[]> {
     validatePush(topic, bodies);
     const depth = this.#topics.get(topic)?.all.size ?? 0;
-    if (depth + bodies.length > this.#depthMax) {
-      throw new AppError("busy", `Cannot push to ${topic}: it holds ${depth} of ${this.#depthMax} messages`, {
-        retryAfterMs: busyRetryMs,
-      });
-    }
+    requireRoom(topic, { depth, added: bodies.length, depthMax: this.#depthMax });
     return bodies.map(body => this.#add(topic, body));
   }
 
@@ -87,6 +98,21 @@ class MemoryQueue implements Queue {
       else found.fresh.delete(id);
     }
     if (found.all.size === 0) this.#topics.delete(topic);
+  }
+
+  async release(topic: string): Promise<void> {
+    validateAck(topic, []);
+    const leases = this.#topics.get(topic)?.leases;
+    if (leases === undefined) return;
+    const messages: Message[] = [];
+    for (let first = leases.first(); first !== undefined; first = leases.first()) {
+      leases.delete(first);
+      messages.push(first);
+    }
+    for (const message of messages) {
+      message.until = 0;
+      leases.set(message);
+    }
   }
 
   async depth(topic: string): Promise<number> {

@@ -126,8 +126,13 @@ class MemoryStore implements Store {
   #faultyCheck(partition: Partition, { checks }: Batch, now: number): string | undefined {
     if (checks === undefined) return undefined;
     const space = this.#state.find(partition);
-    for (const { key, version } of checks) {
-      if ((liveRecord(space, key, now)?.version ?? null) !== version) return key;
+    for (const check of checks) {
+      const { key } = check;
+      const holds =
+        "absent" in check
+          ? space?.get("tally", key)?.has(check.absent) !== true
+          : (liveRecord(space, key, now)?.version ?? null) === check.version;
+      if (!holds) return key;
     }
     return undefined;
   }

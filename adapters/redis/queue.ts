@@ -6,7 +6,7 @@ import { createClient } from "./client.ts";
 import { RedisConnection } from "./connection.ts";
 import { KeySpace, keyOf } from "./keys.ts";
 import type { RedisAdapterOptions } from "./options.ts";
-import { ackScript, pushScript, takeScript } from "./scripts.ts";
+import { ackScript, pushScript, releaseScript, takeScript } from "./scripts.ts";
 
 /** Most unsettled messages of one topic where nothing else is asked for. */
 export const queueDepthMax = 100_000;
@@ -72,6 +72,12 @@ class RedisQueue implements Queue {
     validateAck(topic, ids);
     const possible = ids.filter(id => idPattern.test(id));
     if (possible.length > 0) await this.#connection.run(ackScript, [this.#keysOf(topic), possible]);
+  }
+
+  async release(topic: string): Promise<void> {
+    validateAck(topic, []);
+    const [, leases] = this.#keysOf(topic);
+    await this.#connection.run(releaseScript, [[leases], []]);
   }
 
   async depth(topic: string): Promise<number> {

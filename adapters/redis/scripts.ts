@@ -11,19 +11,24 @@ return redis.call('XDEL', KEYS[1], unpack(ARGV))`,
 
 /** `commit.lua`: applies one batch to one partition, or nothing of it. */
 export const commitScript: Script = {
-  sha: "0e4be7060b82add51c766647b2708ed312128890",
+  sha: "f906e83b484d556cfcb68603a7c7566b6df2f237",
   lua: `local KEYS, ARGV, call, sub, format = KEYS, ARGV, redis.call, string.sub, string.format
 local noExpiry, noTie, noAsOf = '0000000000000000', '0000000000000', '                '
 local safeMax = 9007199254740991
 local now, checks, fieldsMax = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 for c = 1, checks do
+local expected = ARGV[3 + c]
+if sub(expected, 1, 1) == '!' then
+if call('HEXISTS', KEYS[c], sub(expected, 2)) == 1 then return c end
+else
 local head = call('GETRANGE', KEYS[c], 0, 31)
 local version = ''
 if head ~= '' then
 local expireAt = sub(head, 17, 32)
 if expireAt == noExpiry or tonumber(expireAt) > now then version = sub(head, 1, 16) end
 end
-if version ~= ARGV[3 + c] then return c end
+if version ~= expected then return c end
+end
 end
 local function encode(tie, member)
 if tie == noTie then return '0' .. member end
@@ -370,6 +375,20 @@ end
 k = k + 1
 end
 return answers`,
+};
+
+/** `release.lua`: ends every lease of a topic, so that what was handed out is handed out again before what is new. */
+export const releaseScript: Script = {
+  sha: "0030fc780dab7e2ecc120dfbb3ddf3bd4379f059",
+  lua: `local ids = redis.call('ZRANGE', KEYS[1], 0, -1)
+table.sort(ids, function(a, b)
+local aMs, aSeq = string.match(a, '(%d+)-(%d+)')
+local bMs, bSeq = string.match(b, '(%d+)-(%d+)')
+if aMs ~= bMs then return tonumber(aMs) < tonumber(bMs) end
+return tonumber(aSeq) < tonumber(bSeq)
+end)
+for n, id in ipairs(ids) do redis.call('ZADD', KEYS[1], n, id) end
+return #ids`,
 };
 
 /** `standing.lua`: answers the standings of several members of one board. */

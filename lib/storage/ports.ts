@@ -79,6 +79,11 @@ export interface Queue extends AsyncDisposable {
   ): Promise<readonly Delivery[]>;
   /** Settles messages: they are never handed out again. Unknown ids are ignored. */
   ack(topic: string, ids: readonly string[]): Promise<void>;
+  /**
+   * Ends every lease of the topic now: what was handed out and not settled is handed out again in the order of arrival, before
+   * what is new. For whoever takes over a topic from a consumer that is gone.
+   */
+  release(topic: string): Promise<void>;
   /** The number of messages that are not settled. */
   depth(topic: string): Promise<number>;
 }

@@ -121,6 +121,11 @@ describe("the queue suite rejects one that", () => {
     ],
     ["settles nothing", "queue › a settled message", () => ({ ack: () => Promise.resolve() })],
     [
+      "releases nothing",
+      "queue › released messages come again at once",
+      () => ({ release: () => Promise.resolve() }),
+    ],
+    [
       "has one queue for all topics",
       "queue › every awkward topic",
       inner => ({ take: (_, lease) => inner.take("a", lease), push: (_, bodies) => inner.push("a", bodies) }),

@@ -3,6 +3,8 @@ import { blobsConformance, limiterConformance, queueConformance } from "../../..
 import { createMemoryBlobs } from "../../../adapters/memory/blobs.ts";
 import { createMemoryLimiter } from "../../../adapters/memory/limiter.ts";
 import { createMemoryQueue } from "../../../adapters/memory/queue.ts";
+import { createMemoryStore } from "../../../adapters/memory/store.ts";
+import { createStoreQueue } from "../../../adapters/memory/store_queue.ts";
 import { createTestClock } from "../../support/clock.ts";
 
 describe("in memory", () => {
@@ -30,4 +32,17 @@ describe("in memory", () => {
   });
 
   blobsConformance({ describe, it, factory: () => ({ blobs: createMemoryBlobs(), dispose() {} }) });
+});
+
+describe("over a store", () => {
+  queueConformance({
+    describe,
+    it,
+    factory() {
+      const clock = createTestClock();
+      const store = createMemoryStore({ clock: clock.now });
+      const queue = createStoreQueue({ store, clock: clock.now, depthMax: 100 });
+      return { queue, clock, depthMax: 100, dispose: () => store[Symbol.asyncDispose]() };
+    },
+  });
 });
