@@ -17,7 +17,7 @@ import { describeOnStores } from "../../support/stores.ts";
 describe("the digest of a document", () => {
   it("is the SHA-256 of the canonical form that RFC 8785 gives", () => {
     const sample = {
-      numbers: [333333333.33333329, 1e30, 4.5, 2e-3, 0.000000000000000000000000001],
+      numbers: [Number("333333333.33333329"), 1e30, 4.5, 2e-3, 0.000000000000000000000000001],
       string: "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"/",
       literals: [null, true, false],
     };
