@@ -99,6 +99,20 @@ export const commitCases: Cases<StoreCase> = {
     });
   },
 
+  async "a check that a field is absent fails once the field exists, whatever its value"({ store }) {
+    const check = (absent: string, key = "t"): Check => ({ key, absent });
+    await mustAt(store, home, { checks: [check("x")], writes: [add("t", "x", 1)] });
+    equal(await store.commit(home, { checks: [check("x")], writes: [add("t", "x", 1)] }), lost("t"));
+    await must(store, add("t", "x", -1), put("u", "1"));
+    equal(await store.commit(home, { checks: [check("y"), check("x")], writes: [] }), lost("t"));
+    equal(await store.read(home, [tally("t")]), [new Map([["x", 0]])]);
+    await mustAt(store, home, { checks: [check("y"), check("x", "u")], writes: [drop("tally", "t")] });
+    await mustAt(store, home, { checks: [check("x"), check("x")], writes: [add("t", "x", 2)] });
+    const mixed: Check[] = [check("!x"), { key: "u", version: null }, check("x")];
+    equal(await store.commit(home, { checks: mixed, writes: [] }), lost("u"));
+    equal(await store.commit(home, { checks: mixed.toReversed(), writes: [] }), lost("t"));
+  },
+
   async "a failed check is reported before a guard"({ store }) {
     const writes = [add("t", "x", 1, { max: 0 })];
     equal(await store.commit(home, { checks: [{ key: "a", version: "1" }], writes }), lost("a"));

@@ -74,6 +74,8 @@ const sizeCases: Cases<StoreCase> = {
         await rejects(() => store.read(home, [query]), misuse, `read of a bad name: ${query.type}`);
       }
       await refused(store, { checks: [{ key: bad, version: null }], writes: [put("effect", "1")] });
+      await refused(store, { checks: [{ key: bad, absent: "x" }], writes: [put("effect", "1")] });
+      await refused(store, { checks: [{ key: "t", absent: bad }], writes: [put("effect", "1")] });
     }
   },
 
@@ -131,7 +133,7 @@ const countCases: Cases<StoreCase> = {
     }
   },
 
-  async "a commit may have 100 checks and no more"({ store }) {
+  async "a commit may have 200 checks and no more"({ store }) {
     const checks = Array.from({ length: checksMax }, (_, index) => ({ key: `k${index}`, version: null }));
     await mustAt(store, home, { checks, writes: [put("a", "1")] });
     await refused(store, { checks: [...checks, { key: "z", version: null }], writes: [put("effect", "1")] });

@@ -107,6 +107,7 @@ export class RandomOperations {
   #check(partition: string): Check {
     const { pick, chance } = this.#random;
     const key = pick(keys);
+    if (chance(0.25)) return { key, absent: pick(names) };
     const known = this.#versions.get(JSON.stringify([partition, key])) ?? [];
     if (known.length === 0 || chance(0.3)) return { key, version: null };
     return { key, version: chance(0.8) ? (known[0] ?? null) : pick(known) };

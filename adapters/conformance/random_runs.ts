@@ -128,7 +128,9 @@ class Run {
     return result;
   }
 
-  #translateCheck({ key, version }: Check): Check {
+  #translateCheck(check: Check): Check {
+    if ("absent" in check) return check;
+    const { key, version } = check;
     return { key, version: version === null ? null : (this.#versions.get(version) ?? version) };
   }
 

@@ -47,9 +47,13 @@ export class ReferenceModel {
   /** Applies every write or none. */
   commit(partition: string, { checks = [], writes }: Batch): Commit {
     const state = this.#state(partition);
-    for (const { key, version } of checks) {
-      if ((this.#record(state, key)?.version ?? null) !== version)
-        return { ok: false, because: "check", key };
+    for (const check of checks) {
+      const { key } = check;
+      const holds =
+        "absent" in check
+          ? !state.tallies.get(key)?.has(check.absent)
+          : (this.#record(state, key)?.version ?? null) === check.version;
+      if (!holds) return { ok: false, because: "check", key };
     }
     const copy = structuredClone(state);
     const version = String(this.#version + 1);

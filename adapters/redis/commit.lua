@@ -1,11 +1,12 @@
 -- Purpose: applies one batch to one partition, or nothing of it.
 --
--- KEYS: one per check (its record), then per write its key: board keys come in pairs (ZSET, HASH of stamped rows), one
---       pair for a run of scores.
+-- KEYS: one per check (its record or tally), then per write its key: board keys come in pairs (ZSET, HASH of stamped
+--       rows), one pair for a run of scores.
 -- ARGV: [1] now, Unix ms
 --       [2] number of checks
 --       [3] most fields of a tally where the batch has guards to try first ('add' writes), else ''
---       one per check: the expected 16-character version, or '' for an absent record
+--       one per check: the expected 16-character version, or '' for an absent record, or '!' and the field that
+--         a tally must not have
 --       per write, by its first argument:
 --         p <stored>                                put a record; stored = version, expireAt, value
 --         P <stored> <ttl ms>                       put a record that Redis may clear away after the ttl
@@ -29,13 +30,18 @@ local safeMax = 9007199254740991
 local now, checks, fieldsMax = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 
 for c = 1, checks do
-  local head = call('GETRANGE', KEYS[c], 0, 31)
-  local version = ''
-  if head ~= '' then
-    local expireAt = sub(head, 17, 32)
-    if expireAt == noExpiry or tonumber(expireAt) > now then version = sub(head, 1, 16) end
+  local expected = ARGV[3 + c]
+  if sub(expected, 1, 1) == '!' then
+    if call('HEXISTS', KEYS[c], sub(expected, 2)) == 1 then return c end
+  else
+    local head = call('GETRANGE', KEYS[c], 0, 31)
+    local version = ''
+    if head ~= '' then
+      local expireAt = sub(head, 17, 32)
+      if expireAt == noExpiry or tonumber(expireAt) > now then version = sub(head, 1, 16) end
+    end
+    if version ~= expected then return c end
   end
-  if version ~= ARGV[3 + c] then return c end
 end
 
 -- The member as it stands in the ZSET: ordered by tie, then by its bytes, among equal scores.

@@ -29,8 +29,9 @@ export class CommitPlan {
     this.#context = context;
     this.args = [String(context.now), String(checks.length), ""];
     for (const check of checks) {
-      this.keys.push(keyOf(context.root, "r", check.key));
-      this.args.push(encodeCheck(check.version));
+      const isField = "absent" in check;
+      this.keys.push(keyOf(context.root, isField ? "t" : "r", check.key));
+      this.args.push(isField ? `!${check.absent}` : encodeCheck(check.version));
     }
     for (const write of writes) {
       if (write.type === "score") {

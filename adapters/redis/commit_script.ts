@@ -11,7 +11,7 @@
 import { tallyFieldsMax } from "../../lib/storage/limits.ts";
 
 /**
- * A batch in signs, one for each check (`c` a version, `n` an absent record), then a bar, then one for each write: `p` put,
+ * A batch in signs, one for each check (`c` a version, `n` an absent record, `f` an absent field), then a bar, then one for each write: `p` put,
  * `P` put with a ttl, `d` delete, `D` delete a board, `a` add, `m` with a minimum, `x` with a maximum, `r` with both,
  * `l` append. The keys and arguments are those of {@linkcode commitArguments}, in the same order.
  */
@@ -49,7 +49,7 @@ interface Part {
  * Writes the script of a shape, which applies any number of batches, one after the other.
  *
  * KEYS: per batch one for each check and write, two where it deletes a board. ARGV: [1] the number of batches; per batch now
- * (Unix ms), per `c` the version, per write its values. Returns: per batch the results of adds and appends as strings, 0
+ * (Unix ms), per `c` the version, per `f` the field, per write its values. Returns: per batch the results of adds and appends as strings, 0
  * where there are none, or a refusal as `commit.lua` has it.
  */
 export function writeCommitScript(shape: CommitShape): string {
@@ -78,6 +78,9 @@ export function writeCommitScript(shape: CommitShape): string {
 }
 
 function check(sign: string, names: Names, { now, number }: { now: string; number: number }): string {
+  if (sign === "f") {
+    return `if call('HEXISTS', ${names.key()}, ${names.arg()}) == 1 then return ${number} end`;
+  }
   const head = `h${number}`;
   const isOver = `(sub(${head}, 17, 32) ~= '0000000000000000' and tonumber(sub(${head}, 17, 32)) <= tonumber(${now}))`;
   const read = `local ${head} = call('GETRANGE', ${names.key()}, 0, 31)`;

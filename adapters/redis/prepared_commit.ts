@@ -1,4 +1,4 @@
-import type { Add, Batch, Put, Write } from "../../lib/storage/contract.ts";
+import type { Add, Batch, Check, Put, Write } from "../../lib/storage/contract.ts";
 import type { CommitShape } from "./commit_script.ts";
 import { keyOf } from "./keys.ts";
 import { encodeCheck, encodeRecord, msUntilCleared } from "./stored.ts";
@@ -22,7 +22,7 @@ export interface CommitContext {
 export function commitShape({ checks = [], writes }: Batch, now: number): CommitShape | undefined {
   if (writes.length > preparedWritesMax || checks.length > preparedWritesMax) return undefined;
   let shape = "";
-  for (const { version } of checks) shape += version === null ? "n" : "c";
+  for (const check of checks) shape += checkSign(check);
   shape += "|";
   for (const [index, write] of writes.entries()) {
     const sign = signOf(write, now);
@@ -38,8 +38,10 @@ export function commitArguments(batch: Batch, { root, now, version }: CommitCont
   const keys: string[] = [];
   const args: string[] = [String(now)];
   for (const check of checks) {
-    keys.push(keyOf(root, "r", check.key));
-    if (check.version !== null) args.push(encodeCheck(check.version));
+    const isField = "absent" in check;
+    keys.push(keyOf(root, isField ? "t" : "r", check.key));
+    if (isField) args.push(check.absent);
+    else if (check.version !== null) args.push(encodeCheck(check.version));
   }
   for (const write of writes) {
     switch (write.type) {
@@ -70,6 +72,11 @@ export function commitArguments(batch: Batch, { root, now, version }: CommitCont
 /** Whether the put leaves nothing: a record that has expired already is an absent one. */
 export function isGone({ expireAt }: Put, now: number): boolean {
   return expireAt !== undefined && expireAt <= now;
+}
+
+function checkSign(check: Check): string {
+  if ("absent" in check) return "f";
+  return check.version === null ? "n" : "c";
 }
 
 function signOf(write: Write, now: number): string | undefined {

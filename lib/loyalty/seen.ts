@@ -5,7 +5,7 @@
  */
 
 import { AppError } from "../errors/mod.ts";
-import { type Read, tallyFieldsMax, type Write } from "../storage/mod.ts";
+import { type Read, tallyFieldsMax, unseen, type Write } from "../storage/mod.ts";
 import type { UserState } from "./state.ts";
 
 /** Ids are remembered by generations of this length: for one to two of them, 7 to 14 days. */
@@ -23,11 +23,7 @@ const keys = { action: "seen", grant: "granted" } as const;
 
 /** Reads the marks of an id: of each generation in which one may be. */
 export function seenReads(once: OnceId, now: number): readonly Read[] {
-  return seenGenerations(now).map(generation => ({
-    type: "tally",
-    key: `${keys[once.of]}:${generation}`,
-    fields: [once.id],
-  }));
+  return seenGenerations(now).map(generation => unseen(`${keys[once.of]}:${generation}`, once.id));
 }
 
 /**

@@ -4,9 +4,10 @@ import type { Guards } from "./_guards.ts";
 import { HeldPut, keepWritten, plainWrites } from "./_held.ts";
 import { Overlay, unknowable } from "./_overlay.ts";
 import type { Ticket } from "./_ticket.ts";
-import type { Check, Commit, Partition, Store, Traits, Version, Write } from "./contract.ts";
+import type { Check, Commit, FieldCheck, Partition, Store, Traits, Version, Write } from "./contract.ts";
 import { checksMax, commitBytesMax } from "./limits.ts";
 import type { Committed, Decision } from "./rule.ts";
+import { isUnseenRead, unseenCheck } from "./unseen.ts";
 import { bytesPerUnitMax } from "./utf8.ts";
 
 /** What the commit did for a decision that needed none. */
@@ -16,7 +17,7 @@ export const nothingCommitted: Committed = { version: null, results: [] };
 export interface Folded {
   readonly ticket: Ticket;
   readonly decided: Decision<unknown>;
-  /** The records whose versions it relies on. */
+  /** The records and tallies that its checks are about. */
   readonly checked: readonly string[];
 }
 
@@ -28,6 +29,7 @@ export class Fold {
   /** The place of the last write of each record. */
   readonly #recordWrites = new Map<string, number>();
   readonly #checks = new Map<string, Version | null>();
+  readonly #fieldChecks: FieldCheck[] = [];
   readonly #overlay = new Overlay();
   readonly #traits: Traits;
   readonly #guards: Guards;
@@ -82,7 +84,8 @@ export class Fold {
 
   /** Commits every decision taken in. */
   commit(store: Store, partition: Partition): Promise<Commit> {
-    const checks = Array.from(this.#checks, ([key, version]) => ({ key, version }));
+    const checks: Check[] = Array.from(this.#checks, ([key, version]) => ({ key, version }));
+    checks.push(...this.#fieldChecks);
     return store.commit(partition, { checks, writes: plainWrites(this.#needed()) });
   }
 
@@ -104,12 +107,13 @@ export class Fold {
     return this.#writes.filter(write => write !== null);
   }
 
-  /** The versions that the decision saw in the store; what an earlier decision of the fold wrote needs no check. */
+  /** What the decision saw in the store; records that an earlier decision of the fold wrote need no check. */
   #checksOf(ticket: Ticket, state: readonly unknown[]): Check[] {
-    return ticket.rule.reads.flatMap((query, index) => {
+    return ticket.rule.reads.flatMap((query, index): Check | [] => {
+      if (isUnseenRead(query)) return unseenCheck(query, state[index]) ?? [];
       if (query.type !== "record" || this.#overlay.touches(query)) return [];
       const stored = state[index] as { version: Version } | null;
-      return [{ key: query.key, version: stored === null ? null : stored.version }];
+      return { key: query.key, version: stored === null ? null : stored.version };
     });
   }
 
@@ -118,15 +122,18 @@ export class Fold {
     let bytes = this.#bytes;
     for (const write of writes)
       bytes += this.#bytesAtMost(write) - this.#bytesAtMost(this.#replacedBy(write));
-    const newChecks = checks.reduce((count, { key }) => count + (this.#checks.has(key) ? 0 : 1), 0);
+    const newChecks = checks.filter(check => "absent" in check || !this.#checks.has(check.key));
     const fits =
       this.#writes.length + writes.length <= this.#traits.maxWrites &&
       bytes <= commitBytesMax &&
-      this.#checks.size + newChecks <= checksMax;
+      this.#checks.size + this.#fieldChecks.length + newChecks.length <= checksMax;
     // What is too much on its own is for the store to refuse.
     if (!fits && this.members.length > 0) return false;
     this.#bytes = bytes;
-    for (const { key, version } of checks) this.#checks.set(key, version);
+    for (const check of newChecks) {
+      if ("absent" in check) this.#fieldChecks.push(check);
+      else this.#checks.set(check.key, check.version);
+    }
     for (const write of writes) this.#add(write);
     this.members.push(member);
     return true;

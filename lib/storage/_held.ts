@@ -3,7 +3,9 @@
  *
  * @module
  */
+
 import type { Partition, Put, Read, ReadRecord, Stored, Version, Write } from "./contract.ts";
+import { isUnseenRead, nothingSeen } from "./unseen.ts";
 
 /** Who keeps the objects of one kind of record. */
 export interface Keeper {
@@ -99,14 +101,14 @@ export function keepWritten(partition: Partition, writes: readonly Write[], vers
 }
 
 /** The results of the queries from memory, or null where one of them needs the store. */
-export function recall(partition: Partition, queries: readonly Read[]): readonly Stored[] | null {
+export function recall(partition: Partition, queries: readonly Read[]): readonly unknown[] | null {
   // Most decisions read something else too.
-  if (queries.length === 0 || !queries.every(isHeldRead)) return null;
-  const known: Stored[] = [];
+  if (queries.length === 0 || !queries.every(isRecallable)) return null;
+  const known: unknown[] = [];
   for (const query of queries) {
-    const stored = query.keeper.recall(partition);
-    if (stored === undefined) return null;
-    known.push(stored);
+    const found = isHeldRead(query) ? query.keeper.recall(partition) : nothingSeen;
+    if (found === undefined) return null;
+    known.push(found);
   }
   return known;
 }
@@ -127,6 +129,10 @@ export function compareRead(
 /** Tells the keepers whether what they recalled was current. */
 export function judgeRecalled(partition: Partition, queries: readonly Read[], wasCurrent: boolean): void {
   for (const query of queries) if (isHeldRead(query)) query.keeper.judge(partition, wasCurrent);
+}
+
+function isRecallable(query: Read): boolean {
+  return isHeldRead(query) || isUnseenRead(query);
 }
 
 function isHeldRead(query: Read): query is HeldRead {

@@ -15,6 +15,7 @@ import { ReadPlan } from "./_read_plan.ts";
 import type { Ticket } from "./_ticket.ts";
 import type { Check, Commit, Partition, Read, Store, Stored, Write } from "./contract.ts";
 import type { Decision } from "./rule.ts";
+import { isUnseenRead, unseenCheck } from "./unseen.ts";
 
 /** Most decisions of one round: bounds how long the first of them waits for the last. */
 export const foldMax = 256;
@@ -81,7 +82,7 @@ export class Lane {
     if (decided === null) return;
     const checks = decided.unchecked === true ? [] : checksOf(reads, state);
     const commit = await store.commit(partition, { checks, writes: plainWrites(decided.writes) });
-    if (recalled !== null) judgeRecalled(partition, reads, isCurrent(commit));
+    if (recalled !== null) judgeRecalled(partition, reads, isCurrent(reads, commit));
     if (commit.ok) {
       keepWritten(partition, decided.writes, commit.version);
       ticket.accept(decided, commit);
@@ -97,7 +98,7 @@ export class Lane {
    * decides without reading commits twice as often as processes that must read first, and on a busy partition they
    * would lose every race.
    */
-  #recall(mustRead: boolean, queries: readonly Read[]): readonly Stored[] | null {
+  #recall(mustRead: boolean, queries: readonly Read[]): readonly unknown[] | null {
     const recalled = mustRead || this.#hasRecalled ? null : recall(this.#options.partition, queries);
     this.#hasRecalled = recalled !== null;
     return recalled;
@@ -143,7 +144,7 @@ export class Lane {
       );
       return;
     }
-    if (recalled !== null) judgeRecalled(partition, plan.queries, isCurrent(commit));
+    if (recalled !== null) judgeRecalled(partition, plan.queries, isCurrent(plan.queries, commit));
     if (commit.ok) fold.accept(partition, commit);
     else if (commit.because === "check") lostCheck(fold.members, commit.key);
     else refusedGuard(fold.members, commit.key);
@@ -181,24 +182,30 @@ function decide(ticket: Ticket, state: readonly unknown[], isRecalled: boolean):
 }
 
 /** Whether a commit has found the records as they were read: checks come before guards. */
-function isCurrent(commit: Commit): boolean {
-  return commit.ok || commit.because === "guard";
+function isCurrent(reads: readonly Read[], commit: Commit): boolean {
+  if (commit.ok || commit.because === "guard") return true;
+  return !reads.some(({ type, key }) => type === "record" && key === commit.key);
 }
 
-/** The versions of the records that were read, each once. */
+/** The versions of the records that were read, each once, and the fields that were absent. */
 function checksOf(reads: readonly Read[], state: readonly unknown[]): Check[] {
   const checks: Check[] = [];
   let index = 0;
   for (const query of reads) {
-    const stored = state[index++] as Stored | null;
+    const read = state[index++];
+    if (isUnseenRead(query)) {
+      const check = unseenCheck(query, read);
+      if (check !== null) checks.push(check);
+    }
     if (query.type !== "record" || hasCheck(checks, query.key)) continue;
+    const stored = read as Stored | null;
     checks.push({ key: query.key, version: stored === null ? null : stored.version });
   }
   return checks;
 }
 
 function hasCheck(checks: readonly Check[], key: string): boolean {
-  for (const check of checks) if (check.key === key) return true;
+  for (const check of checks) if (check.key === key && !("absent" in check)) return true;
   return false;
 }
 

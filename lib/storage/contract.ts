@@ -148,10 +148,18 @@ export type Result<Q extends Read> = Q extends ReadRecord
 export type Results<Q extends readonly Read[]> = { readonly [K in keyof Q]: Result<Q[K]> };
 
 /** A condition on a record: it still has this version, or with `null` it is absent or expired. */
-export interface Check {
+export interface RecordCheck {
   readonly key: string;
   readonly version: Version | null;
 }
+/** A condition on a tally: it has no such field. What marks a field it saw absent happens once, without a read. */
+export interface FieldCheck {
+  readonly key: string;
+  /** The field. */
+  readonly absent: string;
+}
+/** A condition of {@linkcode Store.commit}. */
+export type Check = RecordCheck | FieldCheck;
 
 /** Creates or replaces a record. */
 export interface Put {
@@ -237,7 +245,7 @@ export type Commit =
     }
   | {
       readonly ok: false;
-      /** `check`: a record is not as expected. `guard`: a tally or score would leave its bounds. Nothing was written. */
+      /** `check`: a record or field is not as expected. `guard`: a tally or score would leave its bounds. Nothing was written. */
       readonly because: "check" | "guard";
       /** The first key at fault. */
       readonly key: string;

@@ -11,7 +11,7 @@ export const readsMax = 512;
 /** Most entries that one board or log query may ask for. */
 export const rangeLimitMax = 1_000;
 /** Most checks in one `commit`. */
-export const checksMax = 100;
+export const checksMax = 200;
 /** Most writes in one `commit`. */
 export const writesMax = 1_000;
 /** Most bytes of values in one `commit`. */

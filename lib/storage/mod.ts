@@ -6,12 +6,14 @@
 export * from "./contract.ts";
 export { busyPartitions, decide, decisionsWaitingMax } from "./decide.ts";
 export * from "./limits.ts";
+
 export { keyName, platformPartition, type Tenant, tenantPartition } from "./names.ts";
 export { Parsed } from "./parsed.ts";
 export * from "./ports.ts";
 export { Remembered, type RememberedOptions } from "./remembered.ts";
 export type { Committed, Decision, Rule } from "./rule.ts";
 export { shardOf } from "./shard.ts";
+export { unseen } from "./unseen.ts";
 export { compareUtf8, utf8Length } from "./utf8.ts";
 export { validateBatch, validateReads } from "./validate.ts";
 export {

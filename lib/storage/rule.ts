@@ -31,7 +31,8 @@ export interface Decision<A> {
 /** What to read and what to make of it. */
 export interface Rule<Q extends readonly Read[], A> {
   /**
-   * All from one instant. The commit checks the records among them; tallies are held by the bounds of the writes, and
+   * All from one instant. The commit checks the records among them, and fields that were looked for with `unseen`; other
+   * tallies are held by the bounds of the writes, and
    * what rests on a board or a log must have a record that changes with it.
    */
   readonly reads: Q;

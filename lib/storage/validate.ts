@@ -45,7 +45,8 @@ export function validateBatch(partition: string, batch: Batch, traits: Traits): 
   count(checks.length, "the number of checks", checksMax);
   for (const check of checks) {
     name(check.key, "key");
-    if (check.version !== null && typeof check.version !== "string") {
+    if ("absent" in check) name(check.absent, "field");
+    else if (check.version !== null && typeof check.version !== "string") {
       throw new TypeError("Cannot use the storage: the version of a check must be a string or null");
     }
   }

@@ -1,7 +1,7 @@
 /** Stores that break one promise each. */
 import { ReferenceModel } from "../../../adapters/conformance/reference.ts";
 import { ReferenceStore } from "../../../adapters/conformance/reference_store.ts";
-import type { Batch, Commit, Read, Results, Store, Write } from "../../../lib/storage/mod.ts";
+import type { Batch, Check, Commit, Read, Results, Store, Write } from "../../../lib/storage/mod.ts";
 
 /** What a broken store does instead of passing the call on. */
 interface Twist {
@@ -64,6 +64,10 @@ export const brokenStores: readonly Broken[] = [
   broken("ignores checks", "concurrency › of 64 racers that hold the same version", true, {
     commit: (inner, partition, { writes }) => inner.commit(partition, { writes }),
   }),
+  broken("ignores checks of fields", "commits › a check that a field is absent", true, {
+    commit: (inner, partition, { checks = [], writes }) =>
+      inner.commit(partition, { checks: checks.filter(check => !("absent" in check)), writes }),
+  }),
   broken("checks and writes in two steps", "concurrency › of 64 racers that create the same", false, {
     async commit(inner, partition, batch) {
       const checked = await inner.commit(partition, { ...batch, writes: [] });
@@ -110,10 +114,11 @@ export const brokenStores: readonly Broken[] = [
         partition,
         checks.map(({ key }) => ({ type: "record" as const, key })),
       );
-      const exact = checks.map(({ key, version }, index) => ({
-        key,
-        version: version === (found[index]?.value ?? null) ? (found[index]?.version ?? null) : "stale",
-      }));
+      const exact = checks.map((check, index): Check => {
+        if ("absent" in check) return check;
+        const isCurrent = check.version === (found[index]?.value ?? null);
+        return { key: check.key, version: isCurrent ? (found[index]?.version ?? null) : "stale" };
+      });
       const commit = await inner.commit(partition, { checks: exact, writes });
       const put = writes.findLast(write => write.type === "put");
       return commit.ok && put !== undefined ? { ...commit, version: put.value } : commit;

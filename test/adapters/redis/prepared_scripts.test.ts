@@ -29,6 +29,7 @@ describe("the shape of a batch", () => {
       checks: [
         { key: "a", version: null },
         { key: "b", version: "1" },
+        { key: "t", absent: "secret" },
       ],
       writes: [
         put,
@@ -44,7 +45,7 @@ describe("the shape of a batch", () => {
       ],
     };
     const shape = commitShape(batch, 10);
-    assert.equal(shape, "nc|pPdamxrldD");
+    assert.equal(shape, "ncf|pPdamxrldD");
     assert.doesNotMatch(writeCommitScript(shape), /secret/);
   });
 
