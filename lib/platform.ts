@@ -27,6 +27,7 @@ import {
   createLoyaltyVersions,
   type Directory,
   type LoyaltyVersions,
+  type Project,
 } from "./directory/mod.ts";
 import {
   type Area,
@@ -139,14 +140,15 @@ export interface Platform {
   /** The trail of every attempt at an identity operation. */
   readonly audit: Audit;
   /**
-   * Rebuilds a board that is fed by what users do from what is recorded of those named, while it is read and fed. Whoever
-   * is not on record for the board is taken off it.
+   * Rebuilds a board that is fed by what users do from what is recorded of them, while it is read and fed. Whoever is not on
+   * record for the board is taken off it. `users` are the ids of those who may be on it.
+   * @default everybody of the organisation who has ever done anything
    *
    * @throws {AppError} `not_found` or `validation_failed` where there is no such board; `conflict` where back ends write to it.
    */
   rebuildBoard(
     path: BoardPath & { readonly season?: string },
-    users: AsyncIterable<string>,
+    users?: AsyncIterable<string>,
   ): Promise<Rebuilt>;
   /**
    * Does what no request waits for and is due now: finishes what ended processes have left behind, lets time pass for users
@@ -224,17 +226,24 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
 async function rebuildBoard(
   { directory, leaderboards, loyalty }: Parts,
   path: Parameters<Platform["rebuildBoard"]>[0],
-  users: AsyncIterable<string>,
+  users?: AsyncIterable<string>,
 ): Promise<Rebuilt> {
   const project = await directory.project(path.projectId);
   return await leaderboards.rebuild(path, {
-    users,
+    users: users ?? usersOf(loyalty, project),
     async earningsOf(userId) {
       if (project === null) return null;
       const { id: projectId, organisationId, spaceId } = project;
       return await loyalty.earnings({ projectId, organisationId, spaceId, userId });
     },
   });
+}
+
+async function* usersOf(loyalty: Loyalty, project: Project | null): AsyncGenerator<string, void> {
+  if (project === null) return;
+  for await (const { spaceId, userId } of loyalty.users(project.organisationId)) {
+    if (spaceId === project.spaceId) yield userId;
+  }
 }
 
 async function openKeyRing(options: PlatformOptions): Promise<KeyRing> {
