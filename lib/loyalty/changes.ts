@@ -14,6 +14,7 @@ import type { CompiledConfig } from "./compile_types.ts";
 import type { Configs } from "./configs.ts";
 import type { Coupons } from "./coupons/mod.ts";
 import type { Deliveries } from "./deliveries.ts";
+import { settledInstantsMax } from "./engine/mod.ts";
 import { type Decided, type Happening, happeningRule } from "./happening.ts";
 import type { Claimant, GlobalLimits } from "./limits/global.ts";
 import { type Attempt, decideWithin, type Uses, unlimited } from "./limits/uses.ts";
@@ -86,8 +87,9 @@ export function createChanges(options: ChangesOptions): Changes {
       const config = known instanceof Promise ? await known : known;
       const now = clock();
       const happening = make(config, now);
+      const onPassed = ({ updates }: Decided): void => deliver(member, updates);
       const attempt = (uses: Uses): Promise<Attempt<Decided>> =>
-        attemptOnce(options, { config, member, now, happening, uses });
+        attemptOnce(options, { config, member, now, happening, uses, onPassed });
       const rules = config.limitedRules;
       const decided =
         rules.size === 0
@@ -115,10 +117,25 @@ interface AttemptOptions {
   readonly now: number;
   readonly happening: Happening;
   readonly uses: Uses;
+  /** Told of each decision in which nothing but time passed. */
+  readonly onPassed: (decided: Decided) => void;
 }
 
-/** Decides once. The boards depend on the user's project, and which one that is only the user's record knows for certain. */
-async function attemptOnce(
+const passing: Happening = { gain: { action: "", data: {} }, isTime: true };
+
+/** Decides once, after a decision for each instant at which time alone has changed something. */
+async function attemptOnce(options: ChangesOptions, attempt: AttemptOptions): Promise<Attempt<Decided>> {
+  for (let instants = 1; ; instants++) {
+    const result = await decideOnce(options, attempt);
+    if ("needs" in result || result.answer.passes === null) return result;
+    const now = instants < settledInstantsMax ? result.answer.passes : attempt.now;
+    const passed = await decideOnce(options, { ...attempt, happening: passing, now, uses: unlimited });
+    if ("answer" in passed) attempt.onPassed(passed.answer);
+  }
+}
+
+/** Decides. The boards depend on the user's project, and which one that is only the user's record knows for certain. */
+async function decideOnce(
   { store, feed, states, deliveries, agenda }: ChangesOptions,
   { happening, member, config, now, uses }: AttemptOptions,
 ): Promise<Attempt<Decided>> {

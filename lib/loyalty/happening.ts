@@ -40,6 +40,8 @@ export interface DecisionContext {
 
 /** Something that happens to a user. */
 export interface Happening {
+  /** Whether all that time alone does until then is one decision, and nothing else happens. @default false */
+  readonly isTime?: boolean;
   /** Under which id it happens once. */
   readonly once?: OnceId;
   /** How boards see it. */
@@ -70,6 +72,8 @@ export interface Decided {
   readonly recordId: string | null;
   /** Rules of which uses must be claimed first; where there are any, nothing has happened yet. */
   readonly needs: readonly string[];
+  /** The instant (Unix ms) until which time must pass first, in a decision of its own; else null. Nothing has happened yet. */
+  readonly passes: number | null;
 }
 
 /** A pure decision of `decide`. */
@@ -106,6 +110,8 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
       // Whoever repeats it may do so because the answer was lost, and with it the delivery that would follow.
       if (isRepeated) return nothing(before, context.projectId, { updates: undelivered(context, before) });
       if (projectId !== context.projectId) return nothing(before, projectId);
+      const passes = happening.isTime === true ? null : instantBefore(before, now);
+      if (passes !== null) return nothing(before, projectId, { passes });
       const settlement = settle(context.config, before, now);
       const results = own.length === 0 ? own : found.slice(ownFrom, sumsFrom);
       const outcome = happening.decide?.(settlement.state, results, uses) ?? null;
@@ -132,12 +138,20 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
   };
 }
 
+/**
+ * The first instant until now at which time alone changes something. Boards are to count that for this instant, and not for
+ * what happens when it is noticed.
+ */
+function instantBefore({ dueAt, changedAt }: UserState, now: number): number | null {
+  return dueAt === null || dueAt > Math.max(now, changedAt) ? null : Math.max(dueAt, changedAt);
+}
+
 function nothing(
   state: UserState,
   projectId: string | null,
-  { updates = [], needs = [] }: Partial<Pick<Decided, "updates" | "needs">> = {},
+  { updates = [], needs = [], passes = null }: Partial<Pick<Decided, "updates" | "needs" | "passes">> = {},
 ): ReturnType<HappeningRule["apply"]> {
-  return { writes: [], answer: { projectId, updates, state, outcome: null, recordId: null, needs } };
+  return { writes: [], answer: { projectId, updates, state, outcome: null, recordId: null, needs, passes } };
 }
 
 interface Applied {
@@ -178,7 +192,7 @@ function batchOf(
     writes,
     answer: ({ results }) => {
       const recordId = outcome === null ? null : String(results[recordCount - 1]);
-      return { projectId, updates, state, outcome, recordId, needs: [] };
+      return { projectId, updates, state, outcome, recordId, needs: [], passes: null };
     },
   };
 }
