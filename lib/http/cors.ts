@@ -31,6 +31,7 @@ export const corsRequestHeaders: readonly string[] = [
 /** Response header fields that scripts may read. */
 export const corsResponseHeaders: readonly string[] = [
   "etag",
+  "idempotent-replayed",
   "location",
   "ratelimit",
   "ratelimit-policy",

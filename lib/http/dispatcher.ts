@@ -15,7 +15,7 @@ import { type Found, Router } from "./router.ts";
 import { splitUrl } from "./target.ts";
 
 /** What a dispatcher works with. */
-export interface DispatcherOptions extends Services {
+export interface DispatcherOptions extends Omit<Services, "fail"> {
   readonly clock: () => number;
   readonly requestId: () => string;
   /** Null where cross-origin access is somebody else's affair. */
@@ -28,6 +28,7 @@ export interface DispatcherOptions extends Services {
 /** Takes requests to their endpoints and answers to their callers. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
+  readonly #services: Services;
   readonly #router: Router<Endpoint>;
   readonly #hot = new HotTargets();
   readonly #familyOf: (path: string) => ErrorFamily;
@@ -35,6 +36,10 @@ export class Dispatcher {
   /** @throws `TypeError` for malformed or repeated paths. */
   constructor(endpoints: readonly Endpoint[], options: DispatcherOptions) {
     this.#options = options;
+    this.#services = {
+      ...options,
+      fail: (error, endpoint, exchange) => this.#fail(error, endpoint, exchange),
+    };
     this.#router = new Router(endpoints);
     this.#familyOf = familyFinder(endpoints);
   }
@@ -56,7 +61,7 @@ export class Dispatcher {
         reply =
           endpoint === null
             ? this.#withoutEndpoint(allow, exchange)
-            : await run(endpoint, exchange, this.#options);
+            : await run(endpoint, exchange, this.#services);
       } catch (error) {
         failed = true;
         reply = this.#fail(error, endpoint, exchange);

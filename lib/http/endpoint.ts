@@ -5,12 +5,12 @@
  */
 
 import type { GenericSchema } from "valibot";
+import { rateLimitPolicy } from "../rate_limit/mod.ts";
 import { bodyBytesMaxDefault } from "./body.ts";
 import { families } from "./families.ts";
 import type { ErrorFamily } from "./family.ts";
 import { problemFamily } from "./family_problem.ts";
-import { rateLimitPolicy } from "./rate_limit.ts";
-import type { AnyRoute, Area, BodySpec } from "./route.ts";
+import type { AnyRoute, Area, BodySpec, RateLimit } from "./route.ts";
 import { type PathReader, pathReader } from "./router.ts";
 
 /** A route with what can be computed before the first request. */
@@ -26,7 +26,7 @@ export interface Endpoint {
   /** Null where the body is not read. */
   readonly body: PreparedBody | null;
   /** Null where nothing is counted. */
-  readonly limit: PreparedLimit | null;
+  readonly limit: RateLimit<unknown> | null;
 }
 
 /** How a body is read and checked. */
@@ -36,12 +36,6 @@ export interface PreparedBody {
   readonly optional: boolean;
   readonly bytesMax: number;
   readonly mediaTypes: readonly string[];
-}
-
-/** What a request costs. */
-export interface PreparedLimit extends NonNullable<AnyRoute["rateLimit"]> {
-  /** Value of `RateLimit-Policy`. */
-  readonly policy: string;
 }
 
 /**
@@ -99,7 +93,7 @@ function prepare(area: Area, route: AnyRoute): Endpoint {
     readPath: pathReader(path),
     challenge: auth.openapi?.type === "apiKey" ? "ApiKey" : "Bearer",
     body: body === undefined ? null : prepareBody(body),
-    limit: rateLimit === undefined ? null : { ...rateLimit, policy: rateLimitPolicy(rateLimit.rules) },
+    limit: rateLimit ?? null,
   };
 }
 
@@ -124,6 +118,13 @@ function checkRoute(route: AnyRoute, where: string): void {
   }
   if (route.body !== undefined && route.method === "GET") {
     throw new TypeError(`Cannot route ${where}: a GET has no body`);
+  }
+  if (route.idempotent !== undefined && route.method !== "POST" && route.method !== "PATCH") {
+    throw new TypeError(`Cannot route ${where}: a ${route.method} is idempotent by itself`);
+  }
+  // A rule that cannot be written must not wait for the first request to be found.
+  if (route.rateLimit !== undefined && typeof route.rateLimit.rules !== "function") {
+    rateLimitPolicy(route.rateLimit.rules);
   }
   const { maxBytes = 1, mediaTypes = [] } = route.body ?? {};
   if (!Number.isSafeInteger(maxBytes) || maxBytes < 1) {

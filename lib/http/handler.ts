@@ -4,14 +4,17 @@
  * @module
  */
 
+import { Failover } from "../rate_limit/mod.ts";
 import type { Limiter } from "../storage/ports.ts";
 import { bodyMsMaxDefault, systemTimer, type Timer } from "./body.ts";
 import { type CorsOptions, prepareCors } from "./cors.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { prepareEndpoints } from "./endpoint.ts";
+import { Idempotency, type IdempotencyOptions } from "./idempotency.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import { Meters } from "./metrics.ts";
 import { openapiDocument } from "./openapi.ts";
+import type { FailureLimit } from "./rate_limit.ts";
 import { requestIds } from "./request_id.ts";
 import type { Area, ClientInfo, Handler } from "./route.ts";
 import { systemArea } from "./system.ts";
@@ -26,6 +29,15 @@ export interface HandlerOptions {
   readonly logger?: Logger;
   /** Counts the rate limits of routes. Omitted: nothing is limited. */
   readonly limiter?: Limiter;
+  /**
+   * Counts in this process while `limiter` fails or takes longer than `limiterMsMax`: a memory limiter. Omitted: requests
+   * pass uncounted then, but for those of routes that refuse.
+   */
+  readonly localLimiter?: Limiter;
+  /** How wrong credentials are counted on routes that have a limit. Omitted: not at all. */
+  readonly failureLimit?: FailureLimit;
+  /** Where the answers to requests with an `Idempotency-Key` are kept. Omitted: the field is ignored. */
+  readonly idempotency?: IdempotencyOptions;
   /** `false` leaves cross-origin answers to somebody in front. @default {} */
   readonly cors?: CorsOptions | false;
   /** Resolves when the store answers, for `GET /readyz`. @default resolves */
@@ -75,17 +87,43 @@ export function createHandler(areas: readonly Area[], options: HandlerOptions = 
     meters,
   });
   const endpoints = prepareEndpoints([...areas, system]);
+  const {
+    clock = () => performance.now(),
+    logger = silentLogger,
+    timer = systemTimer,
+    idempotency,
+  } = options;
   const dispatcher = new Dispatcher(endpoints, {
-    clock: options.clock ?? (() => performance.now()),
+    clock,
     requestId: options.requestId ?? requestIds(),
-    logger: options.logger ?? silentLogger,
-    limiter: options.limiter ?? null,
+    logger,
+    counter: options.limiter === undefined ? null : counterOf(options.limiter, { ...options, meters }),
+    failures: options.failureLimit ?? null,
+    idempotency: idempotency === undefined ? null : new Idempotency({ ...idempotency, timer, logger }),
     cors: cors === false ? null : prepareCors(cors),
     publicUrl,
     meters,
     bodyMsMax: options.bodyMsMax ?? bodyMsMaxDefault,
-    timer: options.timer ?? systemTimer,
+    timer,
   });
   const unknownClient: ClientInfo = {};
   return (request, info = unknownClient) => dispatcher.handle(request, info);
+}
+
+function counterOf(
+  limiter: Limiter,
+  options: Omit<HandlerOptions, "metrics"> & { readonly meters: Meters | null },
+): Failover {
+  const { clock = () => performance.now(), logger = silentLogger, timer = systemTimer, meters } = options;
+  return new Failover({
+    limiter,
+    local: options.localLimiter ?? null,
+    clock,
+    timer,
+    onOutage: reason => logger.log("error", "rate_limiter_failed", { reason }),
+    onRecovery: () => logger.log("info", "rate_limiter_recovered", {}),
+    onUncounted: () => {
+      if (meters !== null) meters.limiterFallbacks += 1;
+    },
+  });
 }

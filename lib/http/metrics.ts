@@ -61,8 +61,10 @@ export class Meter {
   }
 }
 
-/** The meters of all operations. */
+/** The meters of all operations, and what is counted for none of them. */
 export class Meters {
+  /** Requests that the shared limiter did not count, because it failed or was slow. */
+  limiterFallbacks = 0;
   readonly #byOperation = new Map<string, Meter>();
 
   /** The meter of an operation, whose name is unique on the platform. */
@@ -76,11 +78,11 @@ export class Meters {
 
   /** The text form. */
   render(): string {
-    return renderMetrics([...this.#byOperation.values()]);
+    return renderMetrics([...this.#byOperation.values()], this.limiterFallbacks);
   }
 }
 
-function renderMetrics(all: readonly Meter[]): string {
+function renderMetrics(all: readonly Meter[], limiterFallbacks: number): string {
   const lines = [
     "# HELP http_requests_total Requests answered.",
     "# TYPE http_requests_total counter",
@@ -88,6 +90,9 @@ function renderMetrics(all: readonly Meter[]): string {
     "# HELP http_request_duration_seconds Time from the request to the head of its answer.",
     "# TYPE http_request_duration_seconds histogram",
     ...all.flatMap(meter => meter.durations()),
+    "# HELP rate_limiter_fallbacks_total Requests that the shared rate limiter did not count.",
+    "# TYPE rate_limiter_fallbacks_total counter",
+    `rate_limiter_fallbacks_total ${limiterFallbacks}`,
   ];
   return `${lines.join("\n")}\n`;
 }

@@ -5,6 +5,7 @@
  */
 
 export { bodyBytesMaxDefault, bodyMsMaxDefault, systemTimer, type Timer } from "./body.ts";
+export { canonicalJson } from "./canonical_json.ts";
 export { chain } from "./chain.ts";
 export { type CorsOptions, corsRequestHeaders, corsResponseHeaders } from "./cors.ts";
 export {
@@ -17,6 +18,9 @@ export {
 } from "./etag.ts";
 export { createHandler, type HandlerOptions } from "./handler.ts";
 export { hotTargetCharsMax, hotTargetsMax } from "./hot_targets.ts";
+export { claimAttemptsMax, type IdempotencyOptions, idempotencyMs, twinRetryMs } from "./idempotency.ts";
+export { claimLeaseMs, claimRenewalMs } from "./idempotency_claim.ts";
+export { idempotencyKeyCharsMax } from "./idempotency_key.ts";
 export { jsonDepthMax, parseJson } from "./json.ts";
 export {
   createJsonLogger,
@@ -29,6 +33,7 @@ export {
 } from "./logger.ts";
 export { jsonApiMediaType } from "./media_type.ts";
 export { type Json, jsonSchemaOf } from "./openapi_schema.ts";
+export type { FailureLimit } from "./rate_limit.ts";
 export { type EnvelopeOptions, empty, envelope, identityEnvelope, json, text } from "./replies.ts";
 export { requestIds } from "./request_id.ts";
 export * from "./route.ts";

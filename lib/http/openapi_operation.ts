@@ -1,8 +1,23 @@
 import type { GenericSchema } from "valibot";
 import type { ErrorCode } from "../errors/mod.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { idempotencyKeyCharsMax } from "./idempotency_key.ts";
 import type { Json, SchemaBook } from "./openapi_schema.ts";
 import { errorFacts } from "./status.ts";
+
+const idempotencyParameter: Json = {
+  name: "Idempotency-Key",
+  in: "header",
+  required: false,
+  description: "Makes a repetition of the request answer as the first one did, for a day",
+  schema: { type: "string", minLength: 1, maxLength: idempotencyKeyCharsMax },
+};
+const idempotencyCodes = [
+  "validation_failed",
+  "idempotency_conflict",
+  "idempotency_mismatch",
+  "storage_unavailable",
+] as const;
 
 /** The OpenAPI operation object of an endpoint. */
 export function describeOperation(endpoint: Endpoint, book: SchemaBook): Json {
@@ -17,6 +32,7 @@ export function describeOperation(endpoint: Endpoint, book: SchemaBook): Json {
     parameters: [
       ...parameters(route.params, "path", endpoint, book),
       ...parameters(route.query, "query", endpoint, book),
+      ...(route.idempotent === undefined ? [] : [idempotencyParameter]),
       ...headers.map(header => ({ ...header, in: "header", required: true, schema: { type: "string" } })),
     ],
     ...(body === null ? {} : { requestBody: requestBody(endpoint, book) }),
@@ -114,6 +130,8 @@ function codesOf({ route, challenge, limit }: Endpoint): Set<ErrorCode> {
     for (const code of bodyCodes) codes.add(code);
   }
   if (limit !== null) codes.add("rate_limited");
+  if (limit?.whenUncounted === "refuse") codes.add("storage_unavailable");
+  if (route.idempotent !== undefined) for (const code of idempotencyCodes) codes.add(code);
   for (const code of route.errors ?? []) codes.add(code);
   codes.add("internal_error");
   return codes;

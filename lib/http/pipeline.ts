@@ -1,31 +1,39 @@
 /**
- * The way of a request through its route: guard, parameters, rate limit, body, handler.
+ * The way of a request through its route: guard, rate limit, parameters, body, idempotency, handler.
  *
  * What is no promise is not awaited: each needless turn through the microtask queue costs as much as the dispatch.
  *
  * @module
  */
 
-import { AppError } from "../errors/mod.ts";
-import type { Limiter } from "../storage/ports.ts";
+import type { Failover } from "../rate_limit/mod.ts";
 import { readText, type Timer } from "./body.ts";
-import type { Endpoint, PreparedBody, PreparedLimit } from "./endpoint.ts";
+import type { Endpoint, PreparedBody } from "./endpoint.ts";
 import { Credentials, type Exchange } from "./exchange.ts";
 import type { Parsed } from "./hot_targets.ts";
+import type { Idempotency } from "./idempotency.ts";
+import { idempotencyKeyOf } from "./idempotency_key.ts";
 import { badJson, parseJson } from "./json.ts";
 import type { Logger } from "./logger.ts";
 import { noParameters, parseQuery } from "./query.ts";
-import { spend } from "./rate_limit.ts";
+import { count, countRefusal, type FailureLimit } from "./rate_limit.ts";
 import { type Call, open, type Reply } from "./route.ts";
 import { validate } from "./validate.ts";
 
 /** What routes share. */
 export interface Services {
-  readonly limiter: Limiter | null;
+  /** Null where nothing is limited. */
+  readonly counter: Failover | null;
+  /** Null where wrong credentials are not counted. */
+  readonly failures: FailureLimit | null;
+  /** Null where nothing is kept of requests. */
+  readonly idempotency: Idempotency | null;
   readonly logger: Logger;
   readonly timer: Timer;
   /** Longest time that a body may take, in ms. */
   readonly bodyMsMax: number;
+  /** The reply that tells of an error. */
+  readonly fail: (error: unknown, endpoint: Endpoint, exchange: Exchange) => Reply;
 }
 
 /**
@@ -35,26 +43,68 @@ export interface Services {
  */
 export async function run(endpoint: Endpoint, exchange: Exchange, services: Services): Promise<Reply> {
   const { route } = endpoint;
+  const { limit } = endpoint;
+  const counter = limit === null ? null : services.counter;
   let principal: unknown = null;
   if (route.auth !== open) {
-    const raw = endpoint.readPath(exchange.target.path);
-    const given = route.auth.authenticate(new Credentials(exchange, raw));
-    principal = isPromise(given) ? await given : given;
+    try {
+      const raw = endpoint.readPath(exchange.target.path);
+      const given = route.auth.authenticate(new Credentials(exchange, raw));
+      principal = isPromise(given) ? await given : given;
+    } catch (error) {
+      if (counter !== null && services.failures !== null) {
+        await countRefusal(error, services.failures, { exchange, counter });
+      }
+      throw error;
+    }
+  }
+  const { request, info, requestId } = exchange;
+  if (limit !== null && counter !== null) {
+    await count(limit, { request, info, requestId, principal }, { exchange, counter });
   }
   exchange.parsed ??= parse(endpoint, exchange);
-  const { request, info, requestId } = exchange;
   const { params, query } = exchange.parsed;
   const call: OpenCall = { request, info, requestId, principal, params, query, body: undefined };
-  if (endpoint.limit !== null && services.limiter !== null) {
-    await count(endpoint.limit, call, exchange, { limiter: services.limiter, logger: services.logger });
+  const sent = endpoint.body === null ? null : await readBody(endpoint.body, exchange, services);
+  if (sent !== null) call.body = sent.value;
+  if (route.idempotent !== undefined && services.idempotency !== null) {
+    const key = idempotencyKeyOf(request);
+    if (key !== null) return await once({ endpoint, exchange, call, services }, { key, body: sent?.json });
   }
-  if (endpoint.body !== null) call.body = await readBody(endpoint.body, exchange, services);
   const reply = route.handle(call);
   return isPromise(reply) ? await reply : reply;
 }
 
 interface OpenCall extends Call<unknown, unknown, unknown, unknown> {
   body: unknown;
+}
+
+interface Ready {
+  readonly endpoint: Endpoint;
+  readonly exchange: Exchange;
+  readonly call: OpenCall;
+  readonly services: Services;
+}
+
+/** Carries the request out unless the same one was before. */
+async function once(
+  { endpoint, exchange, call, services }: Ready,
+  { key, body }: { readonly key: string; readonly body: unknown },
+): Promise<Reply> {
+  const { route, method } = endpoint;
+  const { idempotency, fail } = services;
+  if (route.idempotent === undefined || idempotency === null) return await route.handle(call);
+  const { path, query } = exchange.target;
+  // A Request made by hand, as tests and some runtimes make them, has its host in the URL alone.
+  const host = exchange.request.headers.get("host") ?? new URL(exchange.request.url).host;
+  const subject = route.idempotent.subject(call);
+  return await idempotency.run(
+    { subject, method, host, path, query, key, body },
+    {
+      execute: async () => await route.handle({ ...call, idempotencyKey: key }),
+      replyTo: error => fail(error, endpoint, exchange),
+    },
+  );
 }
 
 function parse({ route, readPath }: Endpoint, { target }: Exchange): Parsed {
@@ -68,23 +118,14 @@ function parse({ route, readPath }: Endpoint, { target }: Exchange): Parsed {
   };
 }
 
-async function count(
-  limit: PreparedLimit,
-  call: OpenCall,
-  exchange: Exchange,
-  services: { readonly limiter: Limiter; readonly logger: Logger },
-): Promise<void> {
-  const { requestId } = exchange;
-  const spent = await spend(limit.subject(call), limit.rules, { ...services, requestId });
-  if (spent === null) return;
-  exchange.extra = { ...exchange.extra, "ratelimit-policy": limit.policy, ratelimit: spent.remaining };
-  if (spent.retryAfterMs !== null) {
-    const message = "Cannot answer the request: too many were made; wait before the next";
-    throw new AppError("rate_limited", message, { retryAfterMs: spent.retryAfterMs });
-  }
+interface Sent {
+  /** As it was sent; undefined where nothing was. */
+  readonly json: unknown;
+  /** As its schema has it. */
+  readonly value: unknown;
 }
 
-async function readBody(body: PreparedBody, exchange: Exchange, services: Services): Promise<unknown> {
+async function readBody(body: PreparedBody, exchange: Exchange, services: Services): Promise<Sent> {
   const text = await readText(exchange.request, {
     bytesMax: body.bytesMax,
     mediaTypes: body.mediaTypes,
@@ -92,9 +133,9 @@ async function readBody(body: PreparedBody, exchange: Exchange, services: Servic
     timer: services.timer,
     framed: exchange.info.framed === true,
   });
-  if (text !== "") return validate(body.schema, parseJson(text), "body");
-  if (!body.optional) throw badJson("it is missing");
-  return validate(body.schema, undefined, "body");
+  if (text === "" && !body.optional) throw badJson("it is missing");
+  const json = text === "" ? undefined : parseJson(text);
+  return { json, value: validate(body.schema, json, "body") };
 }
 
 function isPromise<T>(value: Promise<T> | T): value is Promise<T> {

@@ -1,73 +1,72 @@
 /**
- * Rate limits of routes and their header fields (draft-ietf-httpapi-ratelimit-headers-10).
+ * What a request costs: spending the limits of its route, and telling of them in every answer of that route.
  *
  * @module
  */
 
-import type { Limiter, LimitRule, LimitVerdict } from "../storage/ports.ts";
-import type { Logger } from "./logger.ts";
+import { AppError } from "../errors/mod.ts";
+import { type Failover, rateLimitPolicy, rateLimitState, type Spending } from "../rate_limit/mod.ts";
+import type { LimitRule } from "../storage/ports.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Admitted, ClientInfo, RateLimit } from "./route.ts";
 
-/** What counting needs. */
-export interface SpendOptions {
-  readonly limiter: Limiter;
-  readonly logger: Logger;
-  readonly requestId: string;
+/** How wrong credentials are counted on routes that have a limit. */
+export interface FailureLimit {
+  readonly rules: readonly LimitRule[];
+  /** Who pays: the client, as far as it is known. */
+  readonly subject: (info: ClientInfo) => string;
 }
 
-/** What spending came to. */
-export interface Spent {
-  /** The value of `RateLimit`: `"minute";r=57;t=31`, with the time until all units are regained in seconds. */
-  readonly remaining: string;
-  /** Until the request would be allowed, in ms; null when it is. */
-  readonly retryAfterMs: number | null;
+/** Codes that tell of credentials which are wrong, rather than missing, old or not enough. */
+const wrongCredentials: ReadonlySet<AppError["code"]> = new Set(["invalid_token", "invalid_api_key"]);
+
+/**
+ * Spends one unit of a route's limit.
+ *
+ * @throws `rate_limited`, and `storage_unavailable` where the limit demands to be counted and cannot be.
+ */
+export async function count(
+  limit: RateLimit<unknown>,
+  call: Admitted<unknown>,
+  to: { readonly exchange: Exchange; readonly counter: Failover },
+): Promise<void> {
+  const rules = typeof limit.rules === "function" ? limit.rules(call) : limit.rules;
+  if (rules.length === 0) return;
+  const { whenUncounted = "count here" } = limit;
+  await spend({ subject: limit.subject(call), rules, whenUncounted }, to);
 }
 
 /**
- * The value of `RateLimit-Policy`: `"minute";q=100;w=60`, with the window in seconds.
+ * Counts a refusal by a guard: wrong credentials are spent by the client that sent them, and nothing by the user or key
+ * whose they pretend to be. A client with right ones is never refused for what others of its network sent.
  *
- * @throws `TypeError` for no rules or a rule that cannot be written.
+ * @throws `rate_limited` in place of the refusal.
  */
-export function rateLimitPolicy(rules: readonly LimitRule[]): string {
-  if (rules.length === 0) throw new TypeError("Cannot limit a route without rules");
-  return rules.map(policyOf).join(", ");
+export async function countRefusal(
+  error: unknown,
+  { rules, subject }: FailureLimit,
+  to: { readonly exchange: Exchange; readonly counter: Failover },
+): Promise<void> {
+  if (rules.length === 0 || !(error instanceof AppError) || !wrongCredentials.has(error.code)) return;
+  await spend({ subject: subject(to.exchange.info), rules, whenUncounted: "count here" }, to);
 }
 
-/**
- * Spends one unit of every rule.
- *
- * A limiter that fails is logged and answers null, which lets the request through: a limit protects against too much use,
- * and an outage of its counters must not become an outage of everything behind it.
- */
-export async function spend(
-  subject: string,
-  rules: readonly LimitRule[],
-  options: SpendOptions,
-): Promise<Spent | null> {
-  let verdicts: readonly LimitVerdict[];
-  try {
-    verdicts = await options.limiter.take(subject, rules);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    options.logger.log("error", "rate_limiter_failed", { requestId: options.requestId, reason });
-    return null;
-  }
-  let retryAfterMs: number | null = null;
-  for (const verdict of verdicts) {
-    if (!verdict.allowed) retryAfterMs = Math.max(retryAfterMs ?? 0, verdict.retryAfterMs);
-  }
-  return { remaining: verdicts.map((verdict, i) => remaining(verdict, rules[i])).join(", "), retryAfterMs };
-}
-
-function policyOf(rule: LimitRule): string {
-  if (!/^[A-Za-z0-9._-]{1,64}$/.test(rule.name)) {
-    throw new TypeError(`Cannot limit by "${rule.name}": a rule's name must match [A-Za-z0-9._-]+`);
-  }
-  if (!Number.isSafeInteger(rule.limit) || rule.limit < 1 || !(rule.windowMs > 0)) {
-    throw new TypeError(`Cannot limit by "${rule.name}": limit and windowMs must be positive`);
-  }
-  return `"${rule.name}";q=${rule.limit};w=${Math.ceil(rule.windowMs / 1000)}`;
-}
-
-function remaining(verdict: LimitVerdict, rule: LimitRule | undefined): string {
-  return `"${rule?.name}";r=${Math.max(0, verdict.remaining)};t=${Math.ceil(verdict.resetMs / 1000)}`;
+async function spend(
+  spending: Spending,
+  { exchange, counter }: { readonly exchange: Exchange; readonly counter: Failover },
+): Promise<void> {
+  const { rules } = spending;
+  const verdicts = await counter.spend(spending);
+  if (verdicts === null) return;
+  exchange.extra = {
+    ...exchange.extra,
+    "ratelimit-policy": rateLimitPolicy(rules),
+    ratelimit: rateLimitState(verdicts, rules),
+  };
+  const refused = verdicts.flatMap(({ allowed }, index) => (allowed ? [] : [rules[index]?.name ?? ""]));
+  if (refused.length === 0) return;
+  throw new AppError("rate_limited", "Cannot answer the request: too many were made; wait before the next", {
+    retryAfterMs: Math.max(...verdicts.map(({ retryAfterMs }) => retryAfterMs)),
+    details: { "violated-policies": refused },
+  });
 }

@@ -7,6 +7,7 @@
 
 import type { GenericSchema, InferOutput } from "valibot";
 import type { ErrorCode } from "../errors/mod.ts";
+import type { WhenUncounted } from "../rate_limit/mod.ts";
 import type { LimitRule } from "../storage/ports.ts";
 
 /** What the runtime knows of a request beside the request itself. */
@@ -122,6 +123,37 @@ export interface Call<A, P, Q, B> {
   readonly params: P;
   readonly query: Q;
   readonly body: B;
+  /** The `Idempotency-Key` of a request to a route that has them. */
+  readonly idempotencyKey?: string;
+}
+
+/** A request whose caller is known, and nothing else yet. */
+export type Admitted<A> = Pick<
+  Call<A, unknown, unknown, unknown>,
+  "request" | "info" | "requestId" | "principal"
+>;
+
+/** What requests of a route cost. */
+export interface RateLimit<A> {
+  /** What may be spent, or how that follows from the caller; an empty list limits nothing. */
+  readonly rules: readonly LimitRule[] | ((call: Admitted<A>) => readonly LimitRule[]);
+  /** Names who pays. */
+  readonly subject: (call: Admitted<A>) => string;
+  /** What happens while requests cannot be counted for all processes. @default "count here" */
+  readonly whenUncounted?: WhenUncounted;
+}
+
+/** How repeated requests are told from new ones. */
+export interface Idempotent<A> {
+  /** Whose keys these are: nobody meets the key of another. */
+  readonly subject: (call: Admitted<A>) => IdempotencySubject;
+}
+
+/** Whose an idempotency key is. */
+export interface IdempotencySubject {
+  readonly organisationId: string;
+  /** Who calls: an API key, a user. */
+  readonly caller: string;
 }
 
 /** One endpoint. Path parameters are written `:name` and arrive percent-decoded once. */
@@ -146,11 +178,10 @@ export interface Route<
   readonly responses: Readonly<Record<number, ResponseSpec>>;
   /** Codes that the handler itself may answer with, beside those of guard, query and body. */
   readonly errors?: readonly ErrorCode[];
-  /** Counted after authorization. `subject` names who pays. */
-  readonly rateLimit?: {
-    readonly rules: readonly LimitRule[];
-    readonly subject: (call: Call<A, InferOutput<P>, InferOutput<Q>, unknown>) => string;
-  };
+  /** Counted once the caller is known, before anything else of the request is looked at. */
+  readonly rateLimit?: RateLimit<A>;
+  /** Whether an `Idempotency-Key` makes a repeated request the same one. Only of POST and PATCH. */
+  readonly idempotent?: Idempotent<A>;
   /** `public` answers may be cached by anyone and may carry their own Cache-Control. @default "no-store" */
   readonly cache?: "no-store" | "public";
   readonly handle: (call: Call<A, InferOutput<P>, InferOutput<Q>, InferOutput<B>>) => Promise<Reply> | Reply;

@@ -23,6 +23,7 @@ const floors = [
   ["calendar"],
   ["ports"],
   ["storage"],
+  ["rate_limit"],
   ["http"],
   ["auth"],
   ["directory"],

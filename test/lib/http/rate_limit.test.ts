@@ -103,9 +103,57 @@ describe("rate limits", () => {
       assert.deepEqual(logger.lines[0], {
         level: "error",
         event: "rate_limiter_failed",
-        fields: { requestId: "request-1", reason: "no connection" },
+        fields: { reason: "no connection" },
       });
     }
+  });
+
+  it("name the rules that were broken, as the registered problem type has it", async () => {
+    const body = await bodyOf(call(limited(limiterOf([plenty, spent])), "/things", asFan));
+    assert.equal(body.type, "https://iana.org/assignments/http-problem-types#quota-exceeded");
+    assert.deepEqual(body["violated-policies"], ["burst"]);
+  });
+
+  it("may differ from caller to caller, and be none", async () => {
+    const limiter = limiterOf([plenty]);
+    const rulesOf = ({ principal }: { principal: unknown }): LimitRule[] =>
+      principal === "fan-1" ? rules.slice(0, 1) : [];
+    const handler = handlerOf([{ auth: guard, rateLimit: { rules: rulesOf, subject: () => "one" } }], {
+      limiter,
+    });
+    const answer = await call(handler, "/things", asFan);
+    assert.equal(answer.headers.get("ratelimit-policy"), '"minute";q=100;w=60');
+    const free = await call(handler, "/things", { headers: { "x-user": "fan-2" } });
+    assert.equal(free.headers.get("ratelimit-policy"), null);
+    assert.deepEqual(limiter.taken, [{ subject: "one", rules: rules.slice(0, 1) }]);
+  });
+
+  it("are told where parameters are wrong as well", async () => {
+    const rateLimit = { rules, subject: () => "all" };
+    const query = object({ n: string() });
+    const answer = await call(handlerOf([{ rateLimit, query }], { limiter: limiterOf([plenty]) }), "/things");
+    assert.equal(answer.status, 400);
+    assert.equal(answer.headers.get("ratelimit"), '"minute";r=57;t=31');
+  });
+
+  it("that must be counted refuse while they cannot be, and the others are counted in the process", async () => {
+    const broken = { ...limiterOf([]), take: () => Promise.reject(new Error("no connection")) };
+    const localLimiter = limiterOf([plenty]);
+    const subject = (): string => "all";
+    const handler = handlerOf(
+      [
+        { rateLimit: { rules, subject } },
+        { path: "/exports", rateLimit: { rules, subject, whenUncounted: "refuse" } },
+      ],
+      { limiter: broken, localLimiter, metrics: true },
+    );
+    const counted = await call(handler, "/things");
+    assert.deepEqual([counted.status, counted.headers.get("ratelimit")], [200, '"minute";r=57;t=31']);
+    const refused = await call(handler, "/exports");
+    assert.deepEqual([refused.status, refused.headers.get("retry-after")], [503, "1"]);
+    assert.deepEqual(localLimiter.taken, [{ subject: "all", rules }]);
+    const metrics = await (await call(handler, "/metrics")).text();
+    assert.match(metrics, /^rate_limiter_fallbacks_total 2$/m);
   });
 
   it("are off without a limiter", async () => {
@@ -113,5 +161,49 @@ describe("rate limits", () => {
     const answer = await call(handler, "/things");
     assert.equal(answer.status, 200);
     assert.equal(answer.headers.get("ratelimit-policy"), null);
+  });
+});
+
+describe("wrong credentials", () => {
+  const failures: LimitRule[] = [{ name: "failures", limit: 1, windowMs: 60_000 }];
+  function refusing(code: "invalid_token" | "token_expired" | "forbidden", limiter: Limiter): Handler {
+    const auth: Guard<unknown> = {
+      scheme: null,
+      authenticate: () => {
+        throw new AppError(code, "No");
+      },
+    };
+    return handlerOf(
+      [
+        { auth, rateLimit: { rules, subject: () => "victim" } },
+        { path: "/free", auth },
+      ],
+      {
+        limiter,
+        failureLimit: { rules: failures, subject: ({ address }) => `from:${address}` },
+      },
+    );
+  }
+  const from = (handler: Handler, path = "/things"): Promise<Response> =>
+    handler(new Request(`http://platform.test${path}`), { address: "192.0.2.7" });
+
+  it("are paid for by the client that sends them, and told of", async () => {
+    const limiter = limiterOf([plenty]);
+    const answer = await from(refusing("invalid_token", limiter));
+    assert.deepEqual([answer.status, answer.headers.get("ratelimit-policy")], [401, '"failures";q=1;w=60']);
+    assert.deepEqual(limiter.taken, [{ subject: "from:192.0.2.7", rules: failures }]);
+  });
+
+  it("are refused as too many once they are", async () => {
+    const answer = await from(refusing("invalid_token", limiterOf([spent])));
+    assert.deepEqual([answer.status, answer.headers.get("retry-after")], [429, "3"]);
+  });
+
+  it("are not those that have expired or are not enough, and cost nothing on routes without a limit", async () => {
+    const limiter = limiterOf([spent]);
+    assert.equal((await from(refusing("token_expired", limiter))).status, 401);
+    assert.equal((await from(refusing("forbidden", limiter))).status, 403);
+    assert.equal((await from(refusing("invalid_token", limiter), "/free")).status, 401);
+    assert.deepEqual(limiter.taken, []);
   });
 });

@@ -1,0 +1,116 @@
+/**
+ * Counting that survives its counters: while the shared limiter fails or is slow, one inside the process takes over.
+ *
+ * A limit that nobody can count must neither stop everything behind it nor vanish. For the time of the outage each process
+ * therefore grants the whole limit by itself; what must never be asked for uncounted says so and is refused instead.
+ *
+ * @module
+ */
+
+import { AppError } from "../errors/mod.ts";
+import type { Limiter, LimitRule, LimitVerdict } from "../storage/ports.ts";
+
+/** Longest time that a request waits for the shared limiter, in ms. */
+export const limiterMsMax = 50;
+/** How long a limiter that failed is left alone before one request tries it again, in ms. */
+export const limiterRetryMs = 1_000;
+
+/** What happens while nobody can count for all processes: this process counts alone, or the request is refused. */
+export type WhenUncounted = "count here" | "refuse";
+
+/** What counting works with. */
+export interface FailoverOptions {
+  /** Counts for all processes. */
+  readonly limiter: Limiter;
+  /** Counts in this process while the limiter does not; null lets requests pass then. */
+  readonly local: Limiter | null;
+  /** Milliseconds from any origin. */
+  readonly clock: () => number;
+  /** Calls back after a delay in ms, unless the returned function is called before. */
+  readonly timer: (callback: () => void, delayMs: number) => () => void;
+  /** Told once when an outage begins, with its reason. */
+  readonly onOutage: (reason: string) => void;
+  /** Told when it is over. */
+  readonly onRecovery: () => void;
+  /** Told of every request that the limiter did not count. */
+  readonly onUncounted: () => void;
+}
+
+/** What is to be spent. */
+export interface Spending {
+  readonly subject: string;
+  readonly rules: readonly LimitRule[];
+  readonly whenUncounted: WhenUncounted;
+}
+
+/** Counts with the shared limiter, and without it as each spending demands. */
+export class Failover {
+  readonly #options: FailoverOptions;
+  /** When the limiter is tried again; null while it answers. */
+  #retryAt: number | null = null;
+
+  constructor(options: FailoverOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Spends one unit of every rule, or of none where one refuses. Null: nobody counted, and the request may pass.
+   *
+   * @throws {AppError} `storage_unavailable`: nobody can count, and the spending demands to be refused then.
+   * @throws {TypeError | RangeError} The limiter refuses the subject or the rules.
+   */
+  async spend(spending: Spending): Promise<readonly LimitVerdict[] | null> {
+    const { limiter, clock } = this.#options;
+    const isTrial = this.#retryAt !== null;
+    if (this.#retryAt !== null) {
+      if (clock() < this.#retryAt) return await this.#without(spending);
+      // This one tries it for all others.
+      this.#retryAt = clock() + limiterRetryMs;
+    }
+    try {
+      const verdicts = await this.#inTime(limiter.take(spending.subject, spending.rules));
+      if (isTrial) this.#recover();
+      return verdicts;
+    } catch (error) {
+      if (error instanceof TypeError || error instanceof RangeError) throw error;
+      this.#fail(error);
+      return await this.#without(spending);
+    }
+  }
+
+  async #without({ subject, rules, whenUncounted }: Spending): Promise<readonly LimitVerdict[] | null> {
+    this.#options.onUncounted();
+    if (whenUncounted === "refuse") {
+      throw new AppError(
+        "storage_unavailable",
+        "Cannot serve the request while its limit cannot be counted",
+        {
+          retryAfterMs: limiterRetryMs,
+        },
+      );
+    }
+    return (await this.#options.local?.take(subject, rules)) ?? null;
+  }
+
+  #fail(error: unknown): void {
+    const isNew = this.#retryAt === null;
+    this.#retryAt = this.#options.clock() + limiterRetryMs;
+    if (isNew) this.#options.onOutage(error instanceof Error ? error.message : String(error));
+  }
+
+  #recover(): void {
+    if (this.#retryAt === null) return;
+    this.#retryAt = null;
+    this.#options.onRecovery();
+  }
+
+  #inTime<T>(answer: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const cancel = this.#options.timer(
+        () => reject(new Error(`there was no answer within ${limiterMsMax} ms`)),
+        limiterMsMax,
+      );
+      answer.then(resolve, reject).finally(cancel);
+    });
+  }
+}
