@@ -17,12 +17,13 @@ import { playSeason, type Season } from "./play.ts";
 import { createTimeline, type Timeline } from "./timeline.ts";
 
 const data = sharedData("football/en.1-2024-25.json");
+/** More than a list shows, so that tables are read in parts. */
 const fanCount = 120;
-/** Fewer where two platforms share the load, which takes no more to show. */
-const sharedFanCount = 60;
+/** Fewer on Redis, which takes no more to show. */
+const redisFanCount = 60;
 const seed = 20_242_025;
 /** Within how many ms of a slot's begin fans report: fewer than there are fans, so that some share a millisecond. */
-const spreadMs = 40;
+const spreadMs = 20;
 /** Calls under way at a time: some of every fan whose turn it is, and many fans. */
 const width = 128;
 
@@ -45,11 +46,11 @@ describe("the league's season", { skip: data.skip }, () => {
 });
 
 if (data.path !== null) {
-  describeOnStores("a season of predictions", open => {
+  describeOnStores("a season of predictions", (open, on) => {
     it("ends with the tables, profiles and histories that plain counting gives", async () => {
       const timeline = createTimeline(Date.parse("2024-08-01T12:00:00Z"));
       await using store = await open(timeline.now);
-      await playAndCheck(timeline, [store], fanCount);
+      await playAndCheck(timeline, [store], on === "memory" ? fanCount : redisFanCount);
     });
   });
 }
@@ -62,7 +63,7 @@ describe("a season of predictions (two platforms on one Redis)", {
     const options = { server: (await sharedRedis()).url, prefix: `t:${randomUUID()}:`, clock: timeline.now };
     await using one = createRedisStore(options);
     await using other = createRedisStore(options);
-    await playAndCheck(timeline, [one, other], sharedFanCount);
+    await playAndCheck(timeline, [one, other], redisFanCount);
   });
 });
 
@@ -124,11 +125,13 @@ function assertIsRich({ fans, tables, sent }: Season, expected: readonly Expecte
     table.rows.map((row, index) => [row, table.rows[index - 1]] as const),
   );
   const ties = rows.filter(([row, before]) => row.rank === before?.rank);
-  assert.ok(ties.length > 1_000, `${ties.length} rows share a rank with the one above`);
+  assert.ok(ties.length > 5 * fans.length, `${ties.length} rows share a rank with the one above`);
   const sameMoment = [...tables.rounds.values()].flatMap(earned => {
     const moments = [...earned.values()].map(({ score, at }) => `${score} at ${at}`);
     return moments.filter((moment, index) => moments.indexOf(moment) < index);
   });
   assert.ok(sameMoment.length > 50, `${sameMoment.length} ties are for the user id to order`);
-  assert.ok(expected.every(table => table.rows.length > 100 && table.rows.length < fans.length));
+  const isMost = ({ rows: { length } }: Expected): boolean =>
+    length > fans.length * 0.8 && length < fans.length;
+  assert.ok(expected.every(isMost));
 }
