@@ -56,6 +56,7 @@ export interface Challenge {
   readonly id: string;
   readonly title: string;
   readonly subtitle: string;
+  readonly media: string;
   readonly notification: NotificationSetting;
   readonly showInProfile: boolean;
   readonly showInRail: boolean;
@@ -108,6 +109,7 @@ export const ChallengeSchema: v.GenericSchema<unknown, Challenge> = v.pipe(
     id: uuidField,
     title: textField,
     subtitle: optionalText,
+    media: optionalText,
     notification: notificationField,
     showInProfile: v.optional(v.boolean(), true),
     showInRail: v.optional(v.boolean(), false),

@@ -88,6 +88,8 @@ export interface MilestoneSet {
   readonly id: string;
   readonly title: string;
   readonly metricId: string;
+  /** Whether its rungs are the tiers that profiles show; of several such ladders the first one's are. */
+  readonly isTier: boolean;
   /** In ascending order of their thresholds. */
   readonly milestones: readonly Milestone[];
 }
@@ -153,6 +155,7 @@ export const MilestoneSetSchema: v.GenericSchema<unknown, MilestoneSet> = v.stri
   id: idField,
   title: textField,
   metricId: idField,
+  isTier: v.optional(v.boolean(), false),
   milestones: v.pipe(
     partsOf(
       v.strictObject({

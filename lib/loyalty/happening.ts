@@ -48,10 +48,10 @@ export interface Happening {
   readonly gain: Omit<Gain, "metrics">;
   /** What it reads besides. @default nothing */
   readonly reads?: readonly Read[];
-  /** What it writes besides. @default nothing */
-  readonly writes?: readonly Write[];
+  /** What it writes besides, or how that follows from the results of `reads`. @default nothing */
+  readonly writes?: readonly Write[] | ((results: readonly unknown[]) => readonly Write[]);
   /** What it makes of a settled state; `results` are those of `reads`. Omitted: nothing but time passes. */
-  readonly decide?: (settled: UserState, results: readonly unknown[], uses: Uses) => Outcome;
+  readonly decide?: (settled: UserState, results: readonly unknown[], uses: Uses) => Outcome | null;
   /** Whether board scores that have arrived are struck off although nothing else happens. @default false */
   readonly tidies?: boolean;
   /** Throws what to say where a guard of `writes` refused. */
@@ -114,12 +114,14 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
       if (passes !== null) return nothing(before, projectId, { passes });
       const settlement = settle(context.config, before, now);
       const results = own.length === 0 ? own : found.slice(ownFrom, sumsFrom);
+      const { writes: given = [] } = happening;
+      const besides = typeof given === "function" ? given(results) : given;
       const outcome = happening.decide?.(settlement.state, results, uses) ?? null;
       const needs = uses.missing(outcome?.fired ?? []);
       if (needs.length > 0) return nothing(before, projectId, { needs });
       const waiting = undelivered(context, before);
       const isTidy = happening.tidies !== true || waiting.length === before.undelivered.length;
-      if (outcome === null && settlement.state === before && isTidy) {
+      if (outcome === null && settlement.state === before && isTidy && besides.length === 0) {
         return nothing(before, projectId, { updates: waiting });
       }
       const gained = sum(settlement.gained, outcome?.gained ?? {});
@@ -131,7 +133,15 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
       });
       const told = progress.length === 0 ? {} : parseProgress(found.at(-1) as Stored | null);
       const begun = beginProgress(webhooks, told, { now, records: before.records });
-      const applied = { before, settlement, outcome, gained, totals, waiting, begun };
+      const applied = {
+        before,
+        settlement,
+        outcome,
+        gained,
+        totals,
+        waiting,
+        besides: [...besides, ...begun],
+      };
       const { writes, answer } = batchOf(context, happening, applied);
       return refused === undefined ? { writes, answer } : { writes, answer, refused };
     },
@@ -162,14 +172,14 @@ interface Applied {
   readonly totals: readonly SumTotal[];
   /** Board scores of earlier decisions that have not arrived. */
   readonly waiting: readonly ScoreUpdate[];
-  /** What webhooks that are new to the user begin with. */
-  readonly begun: readonly Write[];
+  /** What the happening writes besides, and what webhooks that are new to the user begin with. */
+  readonly besides: readonly Write[];
 }
 
 function batchOf(
   context: DecisionContext,
-  { once, writes: given = [] }: Happening,
-  { before, settlement, outcome, gained, totals, waiting, begun }: Applied,
+  { once }: Happening,
+  { before, settlement, outcome, gained, totals, waiting, besides }: Applied,
 ): ReturnType<HappeningRule["apply"]> {
   const { projectId, targets, states, now } = context;
   const after = outcome?.state ?? settlement.state;
@@ -187,7 +197,7 @@ function batchOf(
   for (const total of totals) writes.push(sumWrite(total));
   for (const { at, ...one } of settlement.notifications) writes.push(announced(one, at));
   for (const one of outcome?.notifications ?? []) writes.push(announced(one, state.changedAt));
-  writes.push(...given, ...begun);
+  writes.push(...besides);
   return {
     writes,
     answer: ({ results }) => {

@@ -8,12 +8,20 @@
 import type { NotificationSetting, Reward } from "./config.ts";
 import type { LedgerEntry } from "./ledger/mod.ts";
 
+/** A correction of a metric: the value that it is to have, or what is added to it. */
+export interface MetricChange {
+  readonly metricId: string;
+  readonly op: "set" | "incr";
+  /** A safe integer; `incr` takes where it is negative. */
+  readonly value: number;
+}
+
 /** What an action says of itself. */
 export type ActionData = Readonly<Record<string, string | number | boolean>>;
 
 /** Something that happened to a user's loyalty. Actions without effects have a record too. */
 export interface HistoryRecord {
-  readonly kind: "action" | "settlement" | "grant" | "reversal";
+  readonly kind: "action" | "settlement" | "grant" | "adjustment" | "reversal";
   /** Unix ms that the happening counts for; never before the record before. */
   readonly at: number;
   /** The version of the configuration that decided. */
@@ -29,6 +37,12 @@ export interface HistoryRecord {
     readonly rewards: readonly Reward[];
     readonly reason: string;
     readonly id?: string;
+    /** As of an action. */
+    readonly limited?: Readonly<Record<string, number>>;
+  };
+  readonly adjustment?: {
+    readonly changes: readonly MetricChange[];
+    readonly reason: string;
     /** As of an action. */
     readonly limited?: Readonly<Record<string, number>>;
   };

@@ -9,7 +9,7 @@
 
 import type { Clock } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import { decide, type Put, type Read, type Rule, type Store } from "../storage/mod.ts";
+import { decide, type Put, type ReadLog, type ReadRecord, type Rule, type Store } from "../storage/mod.ts";
 import {
   compareIds,
   ended,
@@ -78,10 +78,11 @@ export interface InboxOptions {
   readonly policyOf: (spaceId: string) => Promise<InboxPolicy> | InboxPolicy;
 }
 
-const reads = [
+/** What of a user's partition the inbox is made of. */
+export const inboxReads: readonly [ReadRecord, ReadLog] = [
   { type: "record", key: "inbox" },
   { type: "log", key: "notifications", limit: notificationsMax, reverse: true },
-] as const satisfies readonly Read[];
+];
 const idShape = /^\d{1,15}-\d{1,15}$/;
 
 /** Creates the inboxes of all users. */
@@ -89,7 +90,7 @@ export function createInbox({ store, clock, policyOf }: InboxOptions): Inbox {
   async function read(member: Member): Promise<{ items: InboxNotification[]; policy: InboxPolicy }> {
     const [policy, [marks, entries]] = await Promise.all([
       policyOf(member.spaceId),
-      store.read(memberPartition(member), reads),
+      store.read(memberPartition(member), inboxReads),
     ]);
     return { items: present(entries, { marks: marksOf(marks), policy, now: clock() }), policy };
   }
@@ -128,9 +129,9 @@ export function createInbox({ store, clock, policyOf }: InboxOptions): Inbox {
 
 type MarkContext = Omit<View, "marks">;
 
-function markRule(id: string, context: MarkContext): Rule<typeof reads, InboxItem> {
+function markRule(id: string, context: MarkContext): Rule<typeof inboxReads, InboxItem> {
   return {
-    reads,
+    reads: inboxReads,
     idempotent: true,
     apply: ([stored, entries]) => {
       const marks = marksOf(stored);
@@ -146,9 +147,9 @@ function markRule(id: string, context: MarkContext): Rule<typeof reads, InboxIte
   };
 }
 
-function markAllRule(context: MarkContext): Rule<typeof reads, number> {
+function markAllRule(context: MarkContext): Rule<typeof inboxReads, number> {
   return {
-    reads,
+    reads: inboxReads,
     idempotent: true,
     apply: ([stored, entries]) => {
       const items = present(entries, { ...context, marks: marksOf(stored) });

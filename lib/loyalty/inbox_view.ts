@@ -65,6 +65,12 @@ export function present(entries: readonly LogEntry[], { marks, policy, now }: Vi
   });
 }
 
+/** How many notifications have neither expired nor been read. Counted without looking into them. */
+export function countUnread(entries: readonly LogEntry[], { marks, policy, now }: View): number {
+  const alive = entries.slice(0, aliveCount(entries, policy, now));
+  return alive.filter(({ id }) => readAtOf(id, marks) === null).length;
+}
+
 /** How many of the entries, newest first, have not expired. Found by halving, because the calendar is slow to ask. */
 function aliveCount(entries: readonly LogEntry[], policy: InboxPolicy, now: number): number {
   function isAlive(index: number): boolean {

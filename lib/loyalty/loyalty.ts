@@ -13,6 +13,7 @@ import { chain, type Logger } from "../http/mod.ts";
 import type { ScoreFeed } from "../ports/score_feed.ts";
 import type { UserEarnings } from "../ports/user_earnings.ts";
 import { Remembered, type Store } from "../storage/mod.ts";
+import { type AdjustmentOrder, adjustmentHappening } from "./adjustments.ts";
 import { stateOf } from "./adoption.ts";
 import { createAgenda, type Indexed, indexedUsers, type Sweep, sweepAgenda } from "./agenda/mod.ts";
 import { attend } from "./attendance.ts";
@@ -26,7 +27,7 @@ import { readEarnings } from "./earnings.ts";
 import { type DryRun, dryRun, settle } from "./engine/mod.ts";
 import type { Decided } from "./happening.ts";
 import type { ChangePayload, Notification, PlacedTransaction } from "./history.ts";
-import { createInbox, type Inbox } from "./inbox.ts";
+import { createInbox, type Inbox, type InboxOptions } from "./inbox.ts";
 import type { InboxNotification } from "./inbox_view.ts";
 import type { Reconciliation } from "./ledger/mod.ts";
 import { createGlobalLimits } from "./limits/global.ts";
@@ -36,6 +37,7 @@ import { type Replayed, reconcileUser, replayUser, type UserSource } from "./pro
 import { readTransactions } from "./records.ts";
 import { type Report, reportHappening, requireReportable } from "./report.ts";
 import { type GrantOrder, grantHappening, requireRewards, reversalHappening } from "./rewards.ts";
+import { createSight, type Sight } from "./sight.ts";
 import { emptyState, type UserState } from "./state.ts";
 import {
   createWebhookDispatch,
@@ -58,6 +60,8 @@ export interface Loyalty {
   config(spaceId: string): CompiledConfig | Promise<CompiledConfig>;
   /** The rewards profile; an empty one is created where there is none. */
   profile(member: Member): Promise<RewardsProfile>;
+  /** Looks at users without changing anything. */
+  readonly sight: Sight;
   /** The notifications of users, read and unread. */
   readonly inbox: Inbox;
   /** Unread notifications as the loyalty API shows them, oldest first. */
@@ -96,6 +100,12 @@ export interface Loyalty {
    */
   grant(member: Member, order: GrantOrder): Promise<ShownTransaction | null>;
   /**
+   * Corrects metrics, within their bounds, and tells the id of the transaction; null where they were as they are to be.
+   *
+   * @throws {AppError} `validation_failed` where the configuration does not name one of them.
+   */
+  adjust(member: Member, order: AdjustmentOrder): Promise<string | null>;
+  /**
    * Takes a transaction back.
    *
    * @throws {AppError} `not_found`, or `conflict` where that was done already or the transaction changed nothing.
@@ -111,6 +121,8 @@ export interface Loyalty {
    * time alone changes. To be called again and again; calls that overlap, in one process or several, do no harm.
    */
   sweep(): Promise<Sweep>;
+  /** Lists a user among those of the organisation, although nothing happens to the user's loyalty. */
+  register(member: Member): Promise<void>;
   /** Every user of an organisation who has ever done anything. */
   users(organisationId: string): AsyncIterable<Indexed>;
   /** Resolves when no webhook is told anything any more. */
@@ -147,12 +159,9 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const { store, clock, feed, logger } = options;
   const configOf = createConfigs(options);
   const deliveries = new Deliveries();
-  const inbox = createInbox({
-    store,
-    clock,
-    policyOf: spaceId =>
-      chain(configOf(spaceId), ({ config: { notifications, timeZone } }) => ({ ...notifications, timeZone })),
-  });
+  const policyOf: InboxOptions["policyOf"] = spaceId =>
+    chain(configOf(spaceId), ({ config: { notifications, timeZone } }) => ({ ...notifications, timeZone }));
+  const inbox = createInbox({ store, clock, policyOf });
   const states = new Remembered<UserState>({ key: "loyalty", entriesMax: parsedStatesMax });
   const pools = createCodePools({ store, clock });
   const coupons = createCoupons({ store, clock, pools, states, configOf });
@@ -184,6 +193,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       deliver(member, updates);
       return rewardsProfile(config, settle(config, state, clock()).state);
     },
+    sight: createSight({ store, clock, configOf, states, policyOf }),
     inbox,
     notifications: async member => (await inbox.unread(member)).map(shownNotification),
     codePools: pools,
@@ -220,6 +230,10 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       });
       return firstTransaction(decided);
     },
+    async adjust(member, order) {
+      const decided = await change(member, (config, now) => adjustmentHappening(config, order, now));
+      return decided.outcome === null ? null : decided.recordId;
+    },
     async reverse(member, transactionId) {
       const decided = await change(member, (config, now) => reversalHappening(config, transactionId, now));
       const transaction = firstTransaction(decided);
@@ -233,6 +247,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
         attend: user => attend({ clock, changes, coupons, webhooks }, { ...user, projectId: null }),
         onFailed: (_, error) => logger.log("warn", "user_not_attended", { error: String(error) }),
       }),
+    register: async member => await agenda.register(member),
     users: organisationId => indexedUsers(store, organisationId),
     idle: async () => await webhooks?.idle(),
     earnings: member => readEarnings(sourceOf(member)),

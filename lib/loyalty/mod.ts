@@ -4,6 +4,8 @@
  * @module
  */
 
+export type { AdjustmentOrder, BesideRecord } from "./adjustments.ts";
+export type { ChallengeStatus, ChallengeView, MissionView, Progress } from "./challenge_views.ts";
 export { type CompileOptions, compileConfig } from "./compile.ts";
 export type { CompiledConfig } from "./compile_types.ts";
 export * from "./config.ts";
@@ -24,14 +26,23 @@ export {
 } from "./inbox.ts";
 export type { InboxItem, InboxNotification, InboxPolicy } from "./inbox_view.ts";
 export {
+  type LedgerItem,
+  type LedgerPage,
+  type LedgerPlace,
+  type LedgerQuery,
+  ledgerReadMax,
+  ledgerRecordsMax,
+} from "./ledger_pages.ts";
+export {
   createLoyalty,
   type Dated,
   type Loyalty,
   type LoyaltyOptions,
   type ShownTransaction,
 } from "./loyalty.ts";
-export type { Member } from "./member.ts";
+export { type Member, memberPartition } from "./member.ts";
 export { type LoyaltyOperatorContext, loyaltyOperatorRoutes, replayBytesMax } from "./operator_routes.ts";
+export type { Overview, Tier } from "./overview.ts";
 export { type RewardsProfile, rewardsProfile } from "./profile.ts";
 export type { Replayed } from "./proofs.ts";
 export { historyPageMax } from "./records.ts";
@@ -46,5 +57,6 @@ export {
   memberIdCharactersMax,
 } from "./schema.ts";
 export { clockSkewMsMax, seenGenerationMs } from "./seen.ts";
+export type { FullOverview, Seen, Sight } from "./sight.ts";
 export * from "./state.ts";
 export type { WebhookKeys } from "./webhooks/dispatch.ts";

@@ -258,7 +258,7 @@ export class Draft implements UserView {
   }
 }
 
-type Occurrence = Pick<HistoryRecord, "kind" | "action" | "grant" | "reversalOf">;
+type Occurrence = Pick<HistoryRecord, "kind" | "action" | "grant" | "adjustment" | "reversalOf">;
 
 function recordOf(
   happening: Occurrence,

@@ -5,6 +5,7 @@
  * @module
  */
 
+export { type Adjustment, adjust } from "./adjust.ts";
 export { type Action, type ActionContext, applyAction } from "./apply_action.ts";
 export { compareStates, type Difference, differencesMax } from "./compare_states.ts";
 export {

@@ -7,6 +7,7 @@
 import type { CompiledConfig } from "../compile_types.ts";
 import { type StoredRecord, type Transaction, transactionsOf } from "../history.ts";
 import { emptyState, type UserState } from "../state.ts";
+import { adjust } from "./adjust.ts";
 import { applyAction } from "./apply_action.ts";
 import { grant } from "./grant.ts";
 import { limitsOf } from "./held_back.ts";
@@ -46,7 +47,7 @@ export class Replay {
   }
 
   #decide(record: StoredRecord): Outcome | null {
-    const { at, action, grant: given, reversalOf } = record;
+    const { at, action, grant: given, adjustment, reversalOf } = record;
     if (action !== undefined) {
       const { limited = {}, ...reported } = action;
       const globalLimitReached = limitsOf(limited);
@@ -56,6 +57,11 @@ export class Replay {
       const { limited = {}, ...rewarded } = given;
       const globalLimitReached = limitsOf(limited);
       return grant(this.#compiled, this.state, { ...rewarded, at }, { globalLimitReached });
+    }
+    if (adjustment !== undefined) {
+      const { limited = {}, ...adjusted } = adjustment;
+      const globalLimitReached = limitsOf(limited);
+      return adjust(this.#compiled, this.state, { ...adjusted, at }, { globalLimitReached });
     }
     const transaction = reversalOf === undefined ? undefined : this.#became.get(reversalOf);
     if (reversalOf === undefined || transaction === undefined) return null;

@@ -1,0 +1,71 @@
+/**
+ * A user's loyalty at a glance, from one read.
+ *
+ * @module
+ */
+
+import { own } from "./_own.ts";
+import { activeChallenges, type ChallengeView, type Progress } from "./challenge_views.ts";
+import type { CompiledConfig } from "./compile_types.ts";
+import type { Metric } from "./config.ts";
+import { type Balances, balancesOf } from "./ledger/mod.ts";
+import type { UserState } from "./state.ts";
+
+/** Where a user stands on the ladder that makes tiers. */
+export interface Tier {
+  /** Id of the milestone. */
+  readonly id: string;
+  readonly name: string;
+  /** On the way to the next rung, by the metric of the ladder; null on the highest one. */
+  readonly progress: Progress | null;
+}
+
+/** A user's loyalty at a glance. */
+export interface Overview {
+  /** What can be used now, of every metric of the configuration. */
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly balances: Readonly<Record<string, Balances>>;
+  readonly inventory: Readonly<Record<string, readonly string[]>>;
+  /** Null where no ladder makes tiers, or the user is below its lowest rung. */
+  readonly tier: Tier | null;
+  readonly activeChallenges: readonly ChallengeView[];
+}
+
+/** What there is to tell of a state that is settled at that time. */
+export function overviewOf(compiled: CompiledConfig, state: UserState, at: number): Overview {
+  const { config } = compiled;
+  return {
+    metrics: Object.fromEntries(config.metrics.map(metric => [metric.id, shownValue(metric, state)])),
+    balances: Object.fromEntries(
+      config.metrics.map(metric => [metric.id, balancesOf(accountOf(metric, state), at)]),
+    ),
+    inventory: Object.fromEntries(config.inventory.map(({ id }) => [id, own(state.inventory, id) ?? []])),
+    tier: tierOf(compiled, state),
+    activeChallenges: activeChallenges(compiled, state),
+  };
+}
+
+function shownValue({ id, defaultValue }: Metric, state: UserState): number {
+  return own(state.metrics, id) ?? defaultValue;
+}
+
+function accountOf(metric: Metric, state: UserState): Parameters<typeof balancesOf>[0] {
+  const lots = own(state.lots, metric.id) ?? (metric.lots === undefined ? null : []);
+  return { balance: shownValue(metric, state), lots };
+}
+
+function tierOf({ config, metrics }: CompiledConfig, state: UserState): Tier | null {
+  const ladder = config.milestones.find(({ isTier }) => isTier);
+  const reached = ladder === undefined ? undefined : own(state.milestones, ladder.id);
+  const metric = ladder === undefined ? undefined : metrics.get(ladder.metricId);
+  if (ladder === undefined || reached === undefined || metric === undefined) return null;
+  const rung = ladder.milestones.find(({ id }) => id === reached.milestoneId);
+  if (rung === undefined) return null;
+  const next = ladder.milestones.find(({ threshold }) => threshold > reached.threshold);
+  const { id, title: name } = rung;
+  if (next === undefined) return { id, name, progress: null };
+  const current = Math.min(shownValue(metric, state), next.threshold);
+  const climbed = (current - reached.threshold) / (next.threshold - reached.threshold);
+  const percent = Math.min(99, Math.max(0, Math.floor(100 * climbed)));
+  return { id, name, progress: { current, target: next.threshold, percent } };
+}

@@ -1,0 +1,79 @@
+/**
+ * Looking at users, without changing anything: each look is one read of the user's partition.
+ *
+ * @module
+ */
+
+import type { Clock } from "../auth/mod.ts";
+import type { ReadRecord, Remembered, Store, Stored } from "../storage/mod.ts";
+import { type ChallengeView, challengeViews } from "./challenge_views.ts";
+import type { Configs } from "./configs.ts";
+import { settle } from "./engine/mod.ts";
+import { inboxReads } from "./inbox.ts";
+import { countUnread, type InboxPolicy, marksOf } from "./inbox_view.ts";
+import { type LedgerPage, type LedgerQuery, readLedger } from "./ledger_pages.ts";
+import { type Member, memberPartition } from "./member.ts";
+import { type Overview, overviewOf } from "./overview.ts";
+import { emptyState, type UserState } from "./state.ts";
+
+/** What was seen of a user, and a record of the same instant. */
+export interface Seen<T> {
+  readonly view: T;
+  /** Whether there is anything on record of the user's loyalty. */
+  readonly isKnown: boolean;
+  /** The other record of the user's partition that was asked for. */
+  readonly beside: Stored | null;
+}
+
+/** A user's loyalty at a glance, with the number of unread notifications. */
+export type FullOverview = Overview & { readonly unreadNotifications: number };
+
+/** Looks at users. */
+export interface Sight {
+  /** A user's loyalty at a glance. */
+  overview(member: Member, beside: ReadRecord): Promise<Seen<FullOverview>>;
+  /** The challenges that a user has to do with. */
+  challenges(member: Member, beside: ReadRecord): Promise<Seen<readonly ChallengeView[]>>;
+  /** A page of a user's ledger, newest entry first. */
+  ledger(member: Member, query: LedgerQuery): Promise<LedgerPage>;
+}
+
+/** What looking needs. */
+export interface SightOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly configOf: Configs;
+  readonly states: Remembered<UserState>;
+  readonly policyOf: (spaceId: string) => Promise<InboxPolicy> | InboxPolicy;
+}
+
+/** Creates a way to look at users. */
+export function createSight({ store, clock, configOf, states, policyOf }: SightOptions): Sight {
+  function stateIn(member: Member, stored: Stored | null): UserState {
+    return stored === null ? emptyState(member.projectId) : states.of(memberPartition(member), stored);
+  }
+  return {
+    async overview(member, beside) {
+      const [config, policy, [stored, other, marks, entries]] = await Promise.all([
+        configOf(member.spaceId),
+        policyOf(member.spaceId),
+        store.read(memberPartition(member), [states.query, beside, ...inboxReads]),
+      ]);
+      const now = clock();
+      const { state } = settle(config, stateIn(member, stored), now);
+      const unreadNotifications = countUnread(entries, { marks: marksOf(marks), policy, now });
+      const view = { ...overviewOf(config, state, now), unreadNotifications };
+      return { view, isKnown: stored !== null, beside: other };
+    },
+    async challenges(member, beside) {
+      const [config, [stored, other]] = await Promise.all([
+        configOf(member.spaceId),
+        store.read(memberPartition(member), [states.query, beside]),
+      ]);
+      const now = clock();
+      const { state } = settle(config, stateIn(member, stored), now);
+      return { view: challengeViews(config, state, now), isKnown: stored !== null, beside: other };
+    },
+    ledger: (member, query) => readLedger(store, memberPartition(member), query),
+  };
+}
