@@ -11,17 +11,14 @@ import type {
 } from "./_random_space.ts";
 import { actionNames } from "./_random_space.ts";
 
-/** Two hours ahead of UTC, all year. */
-export const modelZone = "Etc/GMT-2";
-
 const n = { var: "data.n" };
 
-export function documentOf({ rules, challenges, rungs }: ModelSpace): object {
+export function documentOf({ zone, expires, rules, challenges, rungs }: ModelSpace): object {
   return {
-    timeZone: modelZone,
+    timeZone: zone,
     metrics: [
       { id: "m0", title: "", defaultValue: 1, minimumValue: -5, maximumValue: 12 },
-      { id: "m1", title: "", maximumValue: 40, lots: { expires: { after: { hours: 30 } } } },
+      { id: "m1", title: "", maximumValue: 40, lots: { expires } },
       { id: "m2", title: "" },
     ],
     inventory: [{ id: "set", title: "", items: ["i0", "i1"].map(id => ({ id, title: "" })) }],
@@ -38,7 +35,7 @@ export function documentOf({ rules, challenges, rungs }: ModelSpace): object {
         })),
       },
     ],
-    actions: actionNames.map(name => ({ name, data: { n: "number" } })),
+    actions: actionNames.map(name => ({ name, data: { n: "number", eventId: "string" } })),
     rules: rules.map(ruleOf),
     challenges: challenges.map(challengeOf),
   };
@@ -100,23 +97,26 @@ function ruleOf({ id, trigger, when, effects, priority, limits, group }: ModelRu
     ...whenOf(when),
     effects: effects.map(effectOf),
     priority,
-    limits: limits.map(({ max, window }) => ({ per: "user", max, ...windowOf(window) })),
+    limits: limits.map(({ max, window, isGlobal }) => ({
+      per: isGlobal ? "global" : "user",
+      max,
+      ...windowOf(window),
+    })),
     ...(group === null ? {} : { group }),
   };
 }
 
 function challengeOf(challenge: ModelChallenge): object {
-  const { id, from, to, start, withinHours, failOn, recurrence, daily, requires, missions, rewards } =
-    challenge;
+  const { id, from, to, start, within, failOn, recurrence, period, requires, missions, rewards } = challenge;
   return {
     id,
     title: "",
     time: { from: from / 1_000, to: to === Number.POSITIVE_INFINITY ? 0 : to / 1_000 },
     start,
-    ...(withinHours === null ? {} : { within: { hours: withinHours } }),
+    ...(within === null ? {} : { within }),
     ...(failOn === null ? {} : { fail: { action: failOn.action, ...whenOf(failOn.when) } }),
     recurrence,
-    ...(daily ? { period: "day" } : {}),
+    ...(period === null ? {} : { period }),
     requires,
     missions: missions.map(missionOf),
     rewards: rewards.map(effectOf),

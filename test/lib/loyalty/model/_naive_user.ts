@@ -3,17 +3,31 @@
  * counters, no buckets, no copies and no indexes.
  */
 
-import {
-  dayMs,
-  hourMs,
-  type ModelChallenge,
-  type ModelCondition,
-  type ModelEffect,
-  type ModelRule,
-  type ModelSpace,
-  type ModelWindow,
-  type Unit,
+import { ModelCalendar } from "./_model_calendar.ts";
+import type {
+  ModelChallenge,
+  ModelCondition,
+  ModelEffect,
+  ModelLimit,
+  ModelRule,
+  ModelSpace,
+  ModelWindow,
 } from "./_random_space.ts";
+
+/** A change of a metric. */
+export interface ModelChange {
+  readonly id: string;
+  readonly by: number;
+  /** When it was, Unix ms. */
+  readonly at: number;
+  /** Which of the things that happened to the user it belongs to. */
+  readonly step: number;
+  /** Whether it follows from an action, and not from time alone. */
+  readonly isOfAction: boolean;
+}
+
+/** When each rule fired, for whichever user. */
+export type ModelFirings = { readonly rule: string; readonly at: number }[];
 
 interface Did {
   readonly name: string;
@@ -29,7 +43,6 @@ interface Run {
   readonly done: string[];
 }
 
-const zoneMs = 2 * hourMs;
 const mostRounds = 8;
 const bounds: Readonly<Record<string, readonly [low: number, high: number, start: number]>> = {
   m0: [-5, 12, 1],
@@ -37,39 +50,39 @@ const bounds: Readonly<Record<string, readonly [low: number, high: number, start
   m2: [0, 1_000_000_000_000, 0],
 };
 
-function stepOf(unit: Unit, at: number): number {
-  const local = at + zoneMs;
-  if (unit === "minute") return Math.floor(at / 60_000);
-  if (unit === "hour") return Math.floor(at / hourMs);
-  if (unit === "day") return Math.floor(local / dayMs);
-  if (unit === "week") return Math.floor((local / dayMs + 3) / 7);
-  const date = new Date(local);
-  return date.getUTCFullYear() * 12 + date.getUTCMonth();
-}
-
 export class NaiveUser {
   readonly #space: ModelSpace;
   readonly #did: Did[] = [];
-  readonly #firings: { readonly rule: string; readonly at: number }[] = [];
-  readonly #changes: { readonly id: string; readonly by: number }[] = [];
+  readonly #calendar: ModelCalendar;
+  readonly #firings: ModelFirings = [];
+  readonly #ofAll: ModelFirings;
+  readonly changes: ModelChange[] = [];
   readonly #runs = new Map<string, Run[]>();
   readonly #rungs: number[] = [];
   #lots: { left: number; readonly expiresAt: number }[] = [];
   #triggers = new Set<string>();
   #at = 0;
+  #step = 0;
+  #isActing = false;
   items: string[] = [];
   fired: string[] = [];
 
-  constructor(space: ModelSpace) {
+  /** @param ofAll The firings of all users of the space. */
+  constructor(space: ModelSpace, ofAll: ModelFirings = []) {
     this.#space = space;
+    this.#calendar = new ModelCalendar(space.zone);
+    this.#ofAll = ofAll;
   }
 
   act(name: string, n: number, at: number): void {
     this.pass(at);
     this.fired = [];
+    this.#step += 1;
+    this.#isActing = true;
     this.#did.push({ name, n, at });
     this.#round([`action:${name}`], n);
     this.#chain();
+    this.#isActing = false;
   }
 
   /** Lets lots expire, each at its own instant. Challenges end by themselves: see `status`. */
@@ -79,9 +92,10 @@ export class NaiveUser {
       const next = Math.min(...this.#lots.filter(({ left }) => left > 0).map(({ expiresAt }) => expiresAt));
       if (next > at) break;
       this.#at = next;
+      this.#step += 1;
       const over = this.#lots.filter(({ expiresAt }) => expiresAt <= next);
       this.#lots = this.#lots.filter(({ expiresAt }) => expiresAt > next);
-      this.#changes.push({ id: "m1", by: -over.reduce((sum, { left }) => sum + left, 0) });
+      this.#note("m1", -over.reduce((sum, { left }) => sum + left, 0));
       this.#triggers.add("metric:m1");
       this.#chain();
     }
@@ -90,7 +104,7 @@ export class NaiveUser {
 
   metric(id: string): number {
     const start = bounds[id]?.[2] ?? 0;
-    return this.#changes.reduce((sum, change) => (change.id === id ? sum + change.by : sum), start);
+    return this.changes.reduce((sum, change) => (change.id === id ? sum + change.by : sum), start);
   }
 
   get milestone(): string {
@@ -126,20 +140,27 @@ export class NaiveUser {
     return found;
   }
 
-  #renewal({ recurrence, daily, withinHours }: ModelChallenge, { startedAt }: Run): number {
+  #renewal({ recurrence, period, within }: ModelChallenge, { startedAt }: Run): number {
     if (recurrence !== "onExpiration") return Number.POSITIVE_INFINITY;
-    if (!daily) return startedAt + (withinHours ?? 0) * hourMs;
-    return (stepOf("day", startedAt) + 1) * dayMs - zoneMs;
+    if (period !== null) return this.#calendar.endOf(period, startedAt);
+    return this.#calendar.later(startedAt, within ?? {});
   }
 
   #deadline(challenge: ModelChallenge, run: Run): number {
-    const within = (challenge.withinHours ?? Number.POSITIVE_INFINITY) * hourMs;
-    return Math.min(challenge.to, this.#renewal(challenge, run), run.startedAt + within);
+    const { within, to } = challenge;
+    const isOver = within === null ? Number.POSITIVE_INFINITY : this.#calendar.later(run.startedAt, within);
+    return Math.min(to, this.#renewal(challenge, run), isOver);
   }
 
   #inWindow(at: number, window: ModelWindow): boolean {
     if (window === null) return true;
-    return stepOf(window.unit, at) > stepOf(window.unit, this.#at) - window.last;
+    const { unit, last } = window;
+    return this.#calendar.step(unit, at) > this.#calendar.step(unit, this.#at) - last;
+  }
+
+  #isReached(id: string, { max, window, isGlobal }: ModelLimit): boolean {
+    const firings = isGlobal ? this.#ofAll : this.#firings;
+    return firings.filter(({ rule, at }) => rule === id && this.#inWindow(at, window)).length >= max;
   }
 
   #holds(condition: ModelCondition | null, n: number | null): boolean {
@@ -161,9 +182,9 @@ export class NaiveUser {
         const steps = new Set(
           this.#did
             .filter(({ name }) => name === condition.action)
-            .map(({ at }) => stepOf(condition.unit, at)),
+            .map(({ at }) => this.#calendar.step(condition.unit, at)),
         );
-        const now = stepOf(condition.unit, this.#at);
+        const now = this.#calendar.step(condition.unit, this.#at);
         let last = steps.has(now) ? now : now - 1;
         let length = 0;
         for (; steps.has(last); last--) length++;
@@ -239,11 +260,12 @@ export class NaiveUser {
     return [...rules]
       .sort((a, b) => a.priority - b.priority || (a.id < b.id ? -1 : 1))
       .filter(({ id, when, limits, group }) => {
-        const isWithin = limits.every(
-          ({ max, window }) =>
-            this.#firings.filter(({ rule, at }) => rule === id && this.#inWindow(at, window)).length < max,
-        );
-        if (!isWithin || !this.#holds(when, n) || (group !== null && groups.includes(group))) return false;
+        if (
+          limits.some(limit => this.#isReached(id, limit)) ||
+          !this.#holds(when, n) ||
+          (group !== null && groups.includes(group))
+        )
+          return false;
         if (group !== null) groups.push(group);
         return true;
       });
@@ -251,6 +273,7 @@ export class NaiveUser {
 
   #fire({ id, effects }: ModelRule, n: number | null): void {
     this.#firings.push({ rule: id, at: this.#at });
+    this.#ofAll.push({ rule: id, at: this.#at });
     this.fired.push(id);
     const isLater = ({ type }: ModelEffect): boolean => !/^(metric|inventory|inventoryLoss)$/.test(type);
     for (const effect of effects) if (!isLater(effect)) this.#apply(effect, n);
@@ -289,16 +312,28 @@ export class NaiveUser {
     const before = this.metric(id);
     const change = Math.min(Math.max(before + by, low), high) - before;
     if (change === 0) return;
-    this.#changes.push({ id, by: change });
+    this.#note(id, change);
     this.#triggers.add(`metric:${id}`);
     if (id !== "m1") return;
-    if (change > 0) this.#lots.push({ left: change, expiresAt: this.#at + 30 * hourMs });
+    if (change > 0) this.#lots.push({ left: change, expiresAt: this.#expiry() });
+    this.#lots.sort((a, b) => a.expiresAt - b.expiresAt);
     let owed = Math.max(0, -change);
     for (const lot of this.#lots) {
       const drawn = Math.min(owed, lot.left);
       lot.left -= drawn;
       owed -= drawn;
     }
+  }
+
+  #note(id: string, by: number): void {
+    this.changes.push({ id, by, at: this.#at, step: this.#step, isOfAction: this.#isActing });
+  }
+
+  #expiry(): number {
+    const { expires } = this.#space;
+    return "after" in expires
+      ? this.#calendar.later(this.#at, expires.after)
+      : this.#calendar.endOf(expires.endOf, this.#at);
   }
 
   /** The run in progress, or one that may begin now; that one is not listed before something counts in it. */
@@ -310,12 +345,13 @@ export class NaiveUser {
   }
 
   #next(challenge: ModelChallenge): Run | null {
-    const { id, recurrence, daily, requires } = challenge;
+    const { id, recurrence, period, requires } = challenge;
     const status = this.status(id);
     if (status !== "none" && !(status === "completed" && recurrence === "onCompletion")) return null;
     if (requires.some(other => this.completions(other) === 0)) return null;
     const past = this.#runs.get(id) ?? [];
-    const name = daily ? `day ${stepOf("day", this.#at)}` : `run ${past.length + 1}`;
+    const name =
+      period === null ? `run ${past.length + 1}` : `${period} ${this.#calendar.step(period, this.#at)}`;
     return { id: name, startedAt: this.#at, status: "in_progress", counts: new Map(), done: [] };
   }
 

@@ -1,6 +1,7 @@
 /** Random loyalty configurations, as documents for the engine and as plain facts for the naive model. */
 
 import type { Random } from "../../../../adapters/conformance/random.ts";
+import type { CalendarUnit, ModelDuration } from "./_model_calendar.ts";
 
 export const actionNames: readonly string[] = ["a", "b", "c"];
 export const metricIds: readonly string[] = ["m0", "m1", "m2"];
@@ -9,7 +10,7 @@ export const dayMs: number = 24 * hourMs;
 
 /** `last` steps of a unit; calendar windows have one. Null: all time. */
 export type ModelWindow = { readonly unit: Unit; readonly last: number; readonly isCalendar: boolean } | null;
-export type Unit = "minute" | "hour" | "day" | "week" | "month";
+export type Unit = "minute" | "hour" | CalendarUnit;
 
 /** Something that is at least so much, or a status that is the given one. */
 export type ModelCondition =
@@ -47,8 +48,15 @@ export interface ModelRule {
   readonly when: ModelCondition | null;
   readonly effects: readonly ModelEffect[];
   readonly priority: number;
-  readonly limits: readonly { readonly max: number; readonly window: ModelWindow }[];
+  readonly limits: readonly ModelLimit[];
   readonly group: string | null;
+}
+
+export interface ModelLimit {
+  readonly max: number;
+  readonly window: ModelWindow;
+  /** For all users together. */
+  readonly isGlobal: boolean;
 }
 
 export interface ModelMission {
@@ -69,16 +77,19 @@ export interface ModelChallenge {
   readonly from: number;
   readonly to: number;
   readonly start: "auto" | "rule";
-  readonly withinHours: number | null;
+  readonly within: ModelDuration | null;
   readonly failOn: { readonly action: string; readonly when: ModelCondition | null } | null;
   readonly recurrence: "none" | "onCompletion" | "onExpiration";
-  readonly daily: boolean;
+  readonly period: CalendarUnit | null;
   readonly requires: readonly string[];
   readonly missions: readonly ModelMission[];
   readonly rewards: readonly ModelEffect[];
 }
 
 export interface ModelSpace {
+  readonly zone: string;
+  /** When what is earned of m1 expires. */
+  readonly expires: { readonly after: ModelDuration } | { readonly endOf: CalendarUnit };
   readonly rules: readonly ModelRule[];
   readonly challenges: readonly ModelChallenge[];
   /** Of m0, ascending. */
@@ -96,10 +107,18 @@ function several<T>(random: Random, most: number, make: (index: number) => T): T
 
 function windowOf(random: Random): ModelWindow {
   if (random.chance(0.3)) return null;
-  if (random.chance(0.4))
-    return { unit: random.pick(["day", "week", "month"] as const), last: 1, isCalendar: true };
-  const unit = random.pick(["minute", "hour", "day", "week"] as const);
+  if (random.chance(0.4)) return { unit: random.pick(calendarUnits), last: 1, isCalendar: true };
+  const unit = random.pick(["minute", "hour", "day", "week", "month"] as const);
   return { unit, last: 1 + random.integer(5), isCalendar: false };
+}
+
+const calendarUnits = ["day", "week", "month", "year"] as const;
+
+/** Days of the zone are not always 24 hours long, and months end on different days. */
+function durationOf(random: Random): ModelDuration {
+  const hours = { hours: 1 + random.integer(40) };
+  const days = { days: 1 + random.integer(4) };
+  return random.pick([hours, days, { ...days, ...hours }, { weeks: 1 }, { months: 1 }]);
 }
 
 function condition(random: Random, isOnAction: boolean): ModelCondition | null {
@@ -177,18 +196,18 @@ function effect(
 
 function challengeOf(random: Random, index: number, start: number): ModelChallenge {
   const recurrence = random.pick(["none", "onCompletion", "onExpiration"] as const);
-  const daily = recurrence === "onExpiration" && random.chance(0.6);
+  const period = recurrence === "onExpiration" && random.chance(0.6) ? random.pick(calendarUnits) : null;
   const isBounded = random.chance(0.3);
   return {
     id: uuid("c", index),
     from: isBounded ? start + random.integer(2) * dayMs : 0,
     to: isBounded ? start + (2 + random.integer(4)) * dayMs : Number.POSITIVE_INFINITY,
     start: random.chance(0.7) ? "auto" : "rule",
-    withinHours:
-      (recurrence === "onExpiration" && !daily) || random.chance(0.3) ? 1 + random.integer(40) : null,
+    within:
+      (recurrence === "onExpiration" && period === null) || random.chance(0.3) ? durationOf(random) : null,
     failOn: random.chance(0.3) ? { action: random.pick(actionNames), when: condition(random, true) } : null,
     recurrence,
-    daily,
+    period,
     requires: index > 0 && random.chance(0.3) ? [uuid("c", index - 1)] : [],
     missions: several(random, 3, m => mission(random, uuid("a", m))),
     rewards: several(random, 2, () => reward(random)),
@@ -207,8 +226,48 @@ function mission(random: Random, id: string): ModelMission {
   return { id, rule };
 }
 
-/** @param start When the first action may come, Unix ms. */
-export function randomSpace(random: Random, start: number): ModelSpace {
+/** A window that may count for all users. */
+function globalWindow(random: Random): ModelWindow {
+  return random.chance(0.3) ? null : { unit: random.pick(calendarUnits), last: 1, isCalendar: true };
+}
+
+function limitOf(random: Random, mayBeGlobal: boolean): ModelLimit {
+  const max = 1 + random.integer(3);
+  return mayBeGlobal && random.chance(0.4)
+    ? { max, window: globalWindow(random), isGlobal: true }
+    : { max, window: windowOf(random), isGlobal: false };
+}
+
+/** Zones that change their clocks by an hour, on either side of the equator, by half an hour, and never. */
+const zones = [
+  "Europe/London",
+  "America/New_York",
+  "Pacific/Chatham",
+  "Australia/Lord_Howe",
+  "Asia/Kathmandu",
+];
+
+/** Shortly before leap day, before clocks change in the north and in the south, and before the year turns. */
+const starts = [
+  "2028-02-26",
+  "2028-03-09",
+  "2028-03-24",
+  "2028-03-30",
+  "2028-09-22",
+  "2028-10-27",
+  "2028-12-29",
+];
+
+/** When the first action may come, Unix ms. */
+export function randomStart(random: Random): number {
+  return Date.parse(`${random.pick(starts)}T09:00:00Z`) + random.integer(24) * hourMs;
+}
+
+/**
+ * @param start When the first action may come, Unix ms.
+ * @param mayLimitAll Whether rules may have limits for all users, which one user alone does not know of.
+ */
+export function randomSpace(random: Random, start: number, mayLimitAll = false): ModelSpace {
   const challenges = challengeIds.map((_, index) => challengeOf(random, index, start));
   const missionsOf = new Map(challenges.map(({ id, missions }) => [id, missions]));
   const rules = several(random, 7, (index): ModelRule => {
@@ -225,12 +284,11 @@ export function randomSpace(random: Random, start: number): ModelSpace {
       when: condition(random, isOnAction),
       effects: several(random, 3, () => effect(random, isOnAction, missionsOf)),
       priority: random.integer(3),
-      limits: random.chance(0.4)
-        ? several(random, 2, () => ({ max: 1 + random.integer(3), window: windowOf(random) }))
-        : [],
+      limits: random.chance(0.4) ? several(random, 2, () => limitOf(random, mayLimitAll && isOnAction)) : [],
       group: random.chance(0.3) ? random.pick(["x", "y"]) : null,
     };
   });
   const rungs = [3, 6, 9].map(threshold => ({ threshold, rewards: [reward(random)] }));
-  return { rules, challenges, rungs };
+  const expires = random.chance(0.5) ? { after: durationOf(random) } : { endOf: random.pick(calendarUnits) };
+  return { zone: random.pick(zones), expires, rules, challenges, rungs };
 }

@@ -19,21 +19,11 @@ import {
 } from "../../../../lib/loyalty/mod.ts";
 import { documentOf } from "./_document.ts";
 import { NaiveUser } from "./_naive_user.ts";
-import { actionNames, dayMs, hourMs, type ModelSpace, metricIds, randomSpace } from "./_random_space.ts";
+import { randomPause } from "./_random_pause.ts";
+import { actionNames, type ModelSpace, metricIds, randomSpace, randomStart } from "./_random_space.ts";
 
 const runs = 2_000;
 const actionsPerRun = 30;
-/** Late in February of a leap year, so that months and weeks end along the way. */
-const start = Date.UTC(2028, 1, 25, 9);
-
-function pause(random: Random): number {
-  const [minutes, hours, days] = [
-    random.integer(50) * 60_000,
-    random.integer(20) * hourMs,
-    random.integer(4) * dayMs,
-  ];
-  return random.pick([0, 1, minutes, minutes, hours, hours, days]);
-}
 
 function deepFreeze<T>(value: T): T {
   if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
@@ -50,6 +40,7 @@ interface Played {
 }
 
 function play(random: Random, where: string): Played {
+  const start = randomStart(random);
   const space = randomSpace(random, start);
   const compiled = compileConfig(documentOf(space));
   const model = new NaiveUser(space);
@@ -57,7 +48,7 @@ function play(random: Random, where: string): Played {
   let state = emptyState(null);
   let at = start;
   for (let index = 0; index < actionsPerRun; index++) {
-    at += pause(random);
+    at += randomPause(random, { at, zone: space.zone });
     const here = `${where}, action ${index}`;
     const settled = settle(compiled, deepFreeze(state), at);
     model.pass(at);
