@@ -2,3 +2,9 @@
 export function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
+
+/** Whether a record has any entry. */
+export function hasAny(record: object): boolean {
+  for (const _ in record) return true;
+  return false;
+}

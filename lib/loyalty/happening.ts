@@ -13,10 +13,11 @@ import type { HistoryRecord, Notification } from "./history.ts";
 import { notificationsMax } from "./inbox.ts";
 import type { Uses } from "./limits/uses.ts";
 import type { Member } from "./member.ts";
-import { knownTotals, type SumTotal, sumRead, sumTargets, sumTotals, sumWrite, updatesOf } from "./scores.ts";
+import { addedTo, knownTotals, type SumTotal, sumTotals, updatesOf } from "./scores.ts";
 import { type OnceId, seenAfter, seenReads, seenWrites } from "./seen.ts";
 import { emptyState, type UserState, withBookkeeping } from "./state.ts";
 import { beginProgress, parseProgress, readProgress } from "./webhooks/progress.ts";
+import { printRecord } from "./stored_record.ts";
 
 /** Most records of a user's history that are kept; the oldest is dropped first. */
 export const historyMax = 10_000;
@@ -91,15 +92,13 @@ export interface HappeningRule {
 export function happeningRule(context: DecisionContext, happening: Happening): HappeningRule {
   const { member, partition, states, targets, now, uses } = context;
   const { once, refused } = happening;
-  const sums = sumTargets(targets);
   const marks = once === undefined ? [] : seenReads(once, now);
   const own = happening.reads ?? [];
   const { webhooks } = context.config.config;
   const progress = webhooks.length === 0 ? [] : [readProgress];
   const ownFrom = 1 + marks.length;
-  const sumsFrom = ownFrom + own.length;
   return {
-    reads: [states.query, ...marks, ...own, ...sums.map(({ id }) => sumRead(id)), ...progress],
+    reads: [states.query, ...marks, ...own, ...progress],
     // A repeated id changes nothing, so what has one may be decided again when its outcome is unknown.
     idempotent: once !== undefined,
     apply(found) {
@@ -113,7 +112,7 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
       const passes = happening.isTime === true ? null : instantBefore(before, now);
       if (passes !== null) return nothing(before, projectId, { passes });
       const settlement = settle(context.config, before, now);
-      const results = own.length === 0 ? own : found.slice(ownFrom, sumsFrom);
+      const results = own.length === 0 ? own : found.slice(ownFrom, ownFrom + own.length);
       const { writes: given = [] } = happening;
       const besides = typeof given === "function" ? given(results) : given;
       const outcome = happening.decide?.(settlement.state, results, uses) ?? null;
@@ -126,11 +125,7 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
       }
       const gained = sum(settlement.gained, outcome?.gained ?? {});
       const { action, data } = happening.gain;
-      const totals = sumTotals(sums, found.slice(sumsFrom) as (Stored | null)[], {
-        action,
-        data,
-        metrics: gained,
-      });
+      const totals = sumTotals(targets, before.sums, { action, data, metrics: gained });
       const told = progress.length === 0 ? {} : parseProgress(found.at(-1) as Stored | null);
       const begun = beginProgress(webhooks, told, { now, records: before.records });
       const applied = {
@@ -188,13 +183,17 @@ function batchOf(
   const isStillDue = ({ target }: ScoreUpdate): boolean => !current.some(update => update.target === target);
   const updates = [...waiting.filter(isStillDue), ...known.filter(isStillDue), ...current];
   const seen = once === undefined ? before.seen : seenAfter(before, now);
-  const state = withBookkeeping(after, { projectId, undelivered: updates, seen });
+  const state = withBookkeeping(after, {
+    projectId,
+    undelivered: updates,
+    sums: addedTo(before.sums, totals, now),
+    seen,
+  });
   const writes: Write[] = settlement.records.map(recorded);
   if (outcome !== null) writes.push(recorded(outcome.record));
   const recordCount = writes.length;
   writes.push(states.put(state));
   if (once !== undefined) writes.push(...seenWrites(before, once, now));
-  for (const total of totals) writes.push(sumWrite(total));
   for (const { at, ...one } of settlement.notifications) writes.push(announced(one, at));
   for (const one of outcome?.notifications ?? []) writes.push(announced(one, state.changedAt));
   writes.push(...besides);
@@ -208,7 +207,7 @@ function batchOf(
 }
 
 function recorded(record: HistoryRecord): Write {
-  const value = JSON.stringify(record);
+  const value = printRecord(record);
   return { type: "append", key: "history", value, at: record.at, maxLength: historyMax };
 }
 

@@ -39,6 +39,7 @@ import { type Report, reportHappening, requireReportable } from "./report.ts";
 import { type GrantOrder, grantHappening, requireRewards, reversalHappening } from "./rewards.ts";
 import { createSight, type Sight } from "./sight.ts";
 import { emptyState, type UserState } from "./state.ts";
+import { parseState, printState } from "./stored_state.ts";
 import {
   createWebhookDispatch,
   type WebhookDispatch,
@@ -162,7 +163,12 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const policyOf: InboxOptions["policyOf"] = spaceId =>
     chain(configOf(spaceId), ({ config: { notifications, timeZone } }) => ({ ...notifications, timeZone }));
   const inbox = createInbox({ store, clock, policyOf });
-  const states = new Remembered<UserState>({ key: "loyalty", entriesMax: parsedStatesMax });
+  const states = new Remembered<UserState>({
+    key: "loyalty",
+    parse: parseState,
+    print: printState,
+    entriesMax: parsedStatesMax,
+  });
   const pools = createCodePools({ store, clock });
   const coupons = createCoupons({ store, clock, pools, states, configOf });
   const limits = createGlobalLimits(store);

@@ -5,8 +5,9 @@
  */
 
 import { type LogEntry, type Partition, type Remembered, rangeLimitMax, type Store } from "../storage/mod.ts";
-import { type HistoryRecord, type PlacedTransaction, type StoredRecord, transactionsOf } from "./history.ts";
+import { type PlacedTransaction, type StoredRecord, transactionsOf } from "./history.ts";
 import type { UserState } from "./state.ts";
+import { parseRecord } from "./stored_record.ts";
 
 /** Most transactions that one history request answers. */
 export const historyPageMax = 1_000;
@@ -19,7 +20,7 @@ export interface HistoryRange {
 
 /** A record as it is stored. */
 export function storedRecord({ id, value }: LogEntry): StoredRecord {
-  return { ...(JSON.parse(value) as HistoryRecord), id };
+  return { ...parseRecord(value), id };
 }
 
 /** Transactions in ascending time, at most a page of them. Records without any do not count. */

@@ -4,50 +4,69 @@
  * @module
  */
 
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Gain, ScoreTarget, ScoreUpdate } from "../ports/score_feed.ts";
-import type { ReadRecord, Stored, Write } from "../storage/mod.ts";
 import { own } from "./_own.ts";
-import type { UserState } from "./state.ts";
+import type { RunningSum, UserState } from "./state.ts";
 
 type SumTarget = Extract<ScoreTarget, { kind: "sum" }>;
 
 /** A running sum that changed. */
 export interface SumTotal extends Pick<SumTarget, "id" | "keepUntil"> {
+  /** The name under which a state keeps it. */
+  readonly key: string;
   readonly total: number;
 }
 
-/** The targets that keep a running sum for each user. */
-export function sumTargets(targets: readonly ScoreTarget[]): readonly SumTarget[] {
-  return targets.filter(target => target.kind === "sum");
-}
+/** Length of the name of a running sum, in characters: 80 bits of a hash of its target. */
+const keyCharacters = 20;
 
-/** Reads a running sum. */
-export function sumRead(targetId: string): ReadRecord {
-  return { type: "record", key: `sum:${targetId}` };
-}
+const keys = new WeakMap<SumTarget, string>();
 
 /** The sums that a gain changes. */
 export function sumTotals(
-  sums: readonly SumTarget[],
-  stored: readonly (Stored | null)[],
+  targets: readonly ScoreTarget[],
+  sums: UserState["sums"],
   gain: Gain,
 ): readonly SumTotal[] {
   const totals: SumTotal[] = [];
-  let index = 0;
-  for (const { id, keepUntil, amount } of sums) {
-    const record = stored[index++] ?? null;
-    const added = amount(gain);
+  for (const target of targets) {
+    if (target.kind !== "sum") continue;
+    const added = target.amount(gain);
     if (added === 0) continue;
-    const total = (record === null ? 0 : Number(record.value)) + added;
-    totals.push(keepUntil === undefined ? { id, total } : { id, total, keepUntil });
+    const { id, keepUntil } = target;
+    const key = sumKey(target);
+    const total = (own(sums, key)?.[0] ?? 0) + added;
+    totals.push(keepUntil === undefined ? { id, key, total } : { id, key, total, keepUntil });
   }
   return totals;
 }
 
-/** Keeps a running sum. */
-export function sumWrite({ id, total, keepUntil }: SumTotal): Write {
-  const put = { type: "put", key: sumRead(id).key, value: String(total) } as const;
-  return keepUntil === undefined ? put : { ...put, expireAt: keepUntil };
+/** The sums after those that changed. With a new one those go to which nothing is added any more. */
+export function addedTo(
+  sums: UserState["sums"],
+  totals: readonly SumTotal[],
+  now: number,
+): UserState["sums"] {
+  if (totals.length === 0) return sums;
+  const isNew = totals.some(({ key }) => !Object.hasOwn(sums, key));
+  const after = isNew ? Object.fromEntries(Object.entries(sums).filter(isKept)) : { ...sums };
+  for (const { key, total, keepUntil } of totals) {
+    after[key] = keepUntil === undefined ? [total] : [total, keepUntil];
+  }
+  return after;
+  function isKept([, [, keepUntil = Number.POSITIVE_INFINITY]]: [string, RunningSum]): boolean {
+    return keepUntil > now;
+  }
+}
+
+function sumKey(target: SumTarget): string {
+  const known = keys.get(target);
+  if (known !== undefined) return known;
+  const key = bytesToHex(sha256(utf8ToBytes(target.id))).slice(0, keyCharacters);
+  keys.set(target, key);
+  return key;
 }
 
 /** The scores of the sums that changed, and of the boards that show a metric which changed. */

@@ -54,6 +54,12 @@ export type Counter =
   /** Consecutive buckets with an action up to the last one. */
   | { readonly last: number; readonly length: number };
 
+/** What single actions have added up to for a board. */
+export type RunningSum =
+  | readonly [total: number]
+  /** Beyond that time, Unix ms, nothing is added any more. */
+  | readonly [total: number, keepUntil: number];
+
 /** The loyalty of one user: one record, changed only through `decide`. */
 export interface UserState {
   /** Number of changes so far; a later state has a higher one. */
@@ -81,6 +87,8 @@ export interface UserState {
   readonly records: number;
   /** Board scores whose delivery has not been confirmed. */
   readonly undelivered: readonly ScoreUpdate[];
+  /** By the short name of a board. */
+  readonly sums: Readonly<Record<string, RunningSum>>;
   /** How many action ids the newest generation of seen ids holds. */
   readonly seen: { readonly generation: number; readonly count: number };
 }
@@ -102,6 +110,7 @@ export function emptyState(projectId: string | null): UserState {
     dueAt: null,
     records: 0,
     undelivered: [],
+    sums: {},
     seen: { generation: 0, count: 0 },
   };
 }
@@ -112,7 +121,7 @@ export function emptyState(projectId: string | null): UserState {
  */
 export function withBookkeeping(
   state: UserState,
-  { projectId, undelivered, seen }: Pick<UserState, "projectId" | "undelivered" | "seen">,
+  { projectId, undelivered, sums, seen }: Pick<UserState, "projectId" | "undelivered" | "sums" | "seen">,
 ): UserState {
   return {
     revision: state.revision,
@@ -129,6 +138,7 @@ export function withBookkeeping(
     dueAt: state.dueAt,
     records: state.records,
     undelivered,
+    sums,
     seen,
   };
 }

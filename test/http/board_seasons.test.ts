@@ -3,6 +3,7 @@ import { afterEach, beforeEach, it } from "node:test";
 import { seedDirectory } from "../../lib/directory/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
 import { boardPartition, lookAgainMsMax, sumMarginMs } from "../../lib/leaderboards/mod.ts";
+import { parseState } from "../../lib/loyalty/stored_state.ts";
 import type { Batch, Commit, Partition } from "../../lib/storage/mod.ts";
 import {
   type Answer,
@@ -186,18 +187,22 @@ describeOnStores("the seasons of boards", open => {
     await predict(fan, "right");
     await world.platform.idle();
     const partition = `o:${ids.organisation}:member:${fan.userId}`;
-    const key = `sum:desc/${ids.project}//daily/2026-10-31`;
-    const sum = async (): Promise<string | undefined> => {
-      const [found] = await world.store.read(partition, [{ type: "record", key }]);
-      return found?.value;
+    const untils = async (): Promise<readonly number[]> => {
+      const [found] = await world.store.read(partition, [{ type: "record", key: "loyalty" }]);
+      const { sums } = parseState(found?.value ?? "");
+      return Object.values(sums).flatMap(([, keepUntil]) => keepUntil ?? []);
     };
-    assert.equal(await sum(), "1");
+    const first = Math.min(...(await untils()));
     // The day ends at 02:30 UTC, an hour of grace after it.
     moveTo("2026-11-01T03:30:00Z");
+    assert.equal(first, world.clock.now() + sumMarginMs);
     world.clock.advance(sumMarginMs - 1);
-    assert.equal(await sum(), "1");
-    world.clock.advance(1);
-    assert.equal(await sum(), undefined);
+    await predict(fan, "right");
+    assert.ok((await untils()).includes(first));
+    world.clock.advance(24 * 60 * 60 * 1_000);
+    await predict(fan, "right");
+    const left = await untils();
+    assert.ok(left.length > 0 && left.every(keepUntil => keepUntil > world.clock.now()));
   });
 
   it("are removed once they are no longer kept, with everything that was stored for them", async () => {

@@ -222,7 +222,7 @@ export class Draft implements UserView {
 
   /** Every member by its name: copying a state of so many would be the most expensive step of an action. */
   #state(changes: Pick<UserState, "dueAt"> & Partial<UserState>): UserState {
-    const { revision, changedAt, config, projectId, records, undelivered, seen } = this.#before;
+    const { revision, changedAt, config, projectId, records, undelivered, sums, seen } = this.#before;
     return {
       revision: changes.revision ?? revision,
       changedAt: changes.changedAt ?? changedAt,
@@ -238,6 +238,7 @@ export class Draft implements UserView {
       dueAt: changes.dueAt,
       records: changes.records ?? records,
       undelivered,
+      sums,
       seen,
     };
   }

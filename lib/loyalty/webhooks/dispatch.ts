@@ -8,9 +8,10 @@ import { Breaker, type Clock } from "../../auth/mod.ts";
 import type { WebhookSender } from "../../ports/webhook_sender.ts";
 import { decide, type LogEntry, type ReadLog, type Store, type Stored } from "../../storage/mod.ts";
 import type { LoyaltyConfig, Webhook } from "../config.ts";
-import { type HistoryRecord, type PlacedTransaction, transactionsOf } from "../history.ts";
+import { type PlacedTransaction, transactionsOf } from "../history.ts";
 import { type Member, memberPartition } from "../member.ts";
 import type { UserState } from "../state.ts";
+import { parseRecord } from "../stored_record.ts";
 import { parseProgress, progressOf, putProgress, readProgress, type WebhookProgress } from "./progress.ts";
 
 /** How long a service that does not take its events is tried, in ms: 3 days. */
@@ -151,7 +152,7 @@ interface Telling {
 /** Sends entry by entry, and says how many of them are dealt with. */
 async function tell(delivery: Delivery, { member, webhook, entries }: Telling): Promise<number> {
   for (const [index, { id, value }] of entries.entries()) {
-    const record = { ...(JSON.parse(value) as HistoryRecord), id };
+    const record = { ...parseRecord(value), id };
     if (record.at + webhookTriedMsMax < delivery.clock()) continue;
     for (const transaction of transactionsOf(record)) {
       if (!webhook.events.includes(transaction.type)) continue;

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { LoyaltyConfig } from "../../../lib/loyalty/config.ts";
+import type { HistoryRecord } from "../../../lib/loyalty/history.ts";
 import { type Member, memberPartition } from "../../../lib/loyalty/member.ts";
 import { compileConfig } from "../../../lib/loyalty/mod.ts";
 import { emptyState } from "../../../lib/loyalty/state.ts";
+import { printRecord } from "../../../lib/loyalty/stored_record.ts";
+import { printState } from "../../../lib/loyalty/stored_state.ts";
 import {
   createWebhookDispatch,
   type WebhookDispatch,
@@ -77,10 +80,10 @@ async function happen(
   const [stored, state] = await store.read(partition, [readProgress, { type: "record", key: "loyalty" }]);
   const records: number = state === null ? 0 : JSON.parse(state.value).records;
   const transactions = types.map(type => ({ type, payload: nothing, entries: [] }));
-  const record = { kind: "action", at: now, config: "1", transactions };
+  const record: HistoryRecord = { kind: "action", at: now, config: "1", transactions };
   const writes: Write[] = [
-    { type: "put", key: "loyalty", value: JSON.stringify({ ...emptyState(null), records: records + 1 }) },
-    { type: "append", key: "history", value: JSON.stringify(record), at: now, maxLength: 10_000 },
+    { type: "put", key: "loyalty", value: printState({ ...emptyState(null), records: records + 1 }) },
+    { type: "append", key: "history", value: printRecord(record), at: now, maxLength: 10_000 },
     ...beginProgress(config.webhooks, parseProgress(stored), { now, records }),
   ];
   assert.ok((await store.commit(partition, { writes })).ok);

@@ -1,0 +1,69 @@
+/**
+ * How the state of a user stands in its record: as JSON without what is empty, and with board scores in a short form.
+ *
+ * @module
+ */
+
+import type { ScoreUpdate } from "../ports/score_feed.ts";
+import { hasAny } from "./_own.ts";
+import { emptyState, type UserState } from "./state.ts";
+
+/** Stands for the user's project in the names of targets. */
+const projectMark = "*";
+
+/** What is left out where time and revision are those of the state, as they mostly are. */
+type StoredUpdate =
+  | readonly [target: string, score: number]
+  | readonly [target: string, score: number, at: number, asOf: number];
+
+type StoredState = Partial<Omit<UserState, "undelivered">> & {
+  /** A whole update where its target has the mark in it. */
+  readonly undelivered?: readonly (StoredUpdate | ScoreUpdate)[];
+};
+
+/** The text of a state. */
+export function printState(state: UserState): string {
+  const stored: Record<string, unknown> = {};
+  const members: Readonly<Record<string, unknown>> = { ...state };
+  for (const name in members) {
+    const member = members[name];
+    if (member === null || (typeof member === "object" && !hasAny(member))) continue;
+    stored[name] = name === "undelivered" ? storedUpdates(state) : member;
+  }
+  return JSON.stringify(stored);
+}
+
+/** The state of a text. */
+export function parseState(text: string): UserState {
+  const stored = JSON.parse(text) as StoredState;
+  const state: UserState = { ...emptyState(stored.projectId ?? null), ...stored, undelivered: [] };
+  const { undelivered } = stored;
+  if (undelivered === undefined) return state;
+  return { ...state, undelivered: undelivered.map(update => updateOf(update, state)) };
+}
+
+function storedUpdates({
+  undelivered,
+  projectId,
+  changedAt,
+  revision,
+}: UserState): readonly (StoredUpdate | ScoreUpdate)[] {
+  const stored: (StoredUpdate | ScoreUpdate)[] = [];
+  for (const update of undelivered) {
+    const { target, score, at, asOf } = update;
+    if (target.includes(projectMark)) {
+      stored.push(update);
+      continue;
+    }
+    const short = projectId === null ? target : target.replace(projectId, projectMark);
+    stored.push(at === changedAt && asOf === revision ? [short, score] : [short, score, at, asOf]);
+  }
+  return stored;
+}
+
+function updateOf(stored: StoredUpdate | ScoreUpdate, state: UserState): ScoreUpdate {
+  if ("target" in stored) return stored;
+  const [short, score, at = state.changedAt, asOf = state.revision] = stored;
+  // A function, because a text would be read as a pattern of replacement.
+  return { target: short.replace(projectMark, () => state.projectId ?? projectMark), score, at, asOf };
+}
