@@ -20,5 +20,6 @@ export {
   publicUrlDefault,
   version,
 } from "./platform.ts";
+export type { Rate, RateLimits, RatePolicyName } from "./rate_limit/mod.ts";
 export { seedPlatform } from "./seed.ts";
 export type { Store } from "./storage/mod.ts";

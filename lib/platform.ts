@@ -4,10 +4,18 @@
  * @module
  */
 
-import { type AudienceContext, audienceGuards, audienceRoutes } from "./audience/mod.ts";
+import {
+  type ActionService,
+  type ActionWorker,
+  type AudienceContext,
+  audienceGuards,
+  audienceRoutes,
+  createActionService,
+} from "./audience/mod.ts";
 import {
   type ApiKeys,
   apiKeyGuard,
+  apiKeyRoutes,
   type Clock,
   createApiKeys,
   createKeyRing,
@@ -36,6 +44,7 @@ import {
   type Handler,
   type HandlerOptions,
   silentLogger,
+  systemTimer,
 } from "./http/mod.ts";
 import {
   type Abuse,
@@ -86,6 +95,8 @@ import {
   type WebhookKeys,
 } from "./loyalty/mod.ts";
 import type { PlatformOptions } from "./platform_options.ts";
+import { failureLimitOf, governedAudience, governedLoyalty, repeatable } from "./platform_quotas.ts";
+import { type Quotas, quotasOf } from "./rate_limit/mod.ts";
 import {
   createSpaceTokens,
   optionalSpaceGuard,
@@ -152,9 +163,17 @@ export interface Platform {
   ): Promise<Rebuilt>;
   /**
    * Does what no request waits for and is due now: finishes what ended processes have left behind, lets time pass for users
-   * who do not come by, and removes seasons that are no longer kept. Call it every few seconds, in one process or in all.
+   * who do not come by, removes seasons that are no longer kept, and writes when API keys were last used. Call it every
+   * few seconds, in one process or in all.
    */
   work(): Promise<void>;
+  /**
+   * Starts to apply in this process the actions that wait in the queue; whoever starts a worker stops it, before `close`.
+   * Workers of several processes share the work.
+   *
+   * @throws {TypeError} The platform has no queue.
+   */
+  startActionWorker(): ActionWorker;
   /** Resolves when the background work that requests left behind is done, boards included. */
   idle(): Promise<void>;
   /** Ends live boards and finishes the background work. The store stays open: it belongs to whoever made it. */
@@ -189,7 +208,15 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     const { leaderboards, loyalty, background, audit } = parts;
     await Promise.all([leaderboards.idle(), loyalty.idle(), background.idle(), audit.idle()]);
   }
-  const http: HandlerOptions = { ...options.http, logger, publicUrl, version, ready: () => store.ping() };
+  const http: HandlerOptions = {
+    ...options.http,
+    logger,
+    publicUrl,
+    version,
+    ready: () => store.ping(),
+    failureLimit: failureLimitOf(parts.quotas, options.secret),
+    idempotency: { store, clock },
+  };
   return {
     fetch: createHandler([...Object.values(areas), ...(options.areas ?? [])], http),
     handler: names =>
@@ -213,12 +240,17 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     async work() {
       await parts.loyalty.sweep();
       await parts.leaderboards.prune();
+      await parts.apiKeys.flushUses();
     },
     rebuildBoard: (path, users) => rebuildBoard(parts, path, users),
+    startActionWorker: () => parts.actions.startWorker(),
     idle,
     async close() {
       parts.leaderboards.live.close();
       await idle();
+      await parts.apiKeys
+        .flushUses()
+        .catch((error: unknown) => logger.log("warn", "key_uses_not_written", { reason: String(error) }));
     },
   };
 }
@@ -265,8 +297,10 @@ interface Parts extends ExchangeContext {
   readonly keyRing: KeyRing;
   readonly location: Location;
   readonly loyalty: Loyalty;
+  readonly actions: ActionService;
   readonly loyaltyVersions: LoyaltyVersions;
   readonly keyOf: WebhookKeys;
+  readonly quotas: Quotas;
 }
 
 function createParts(
@@ -340,8 +374,16 @@ function createParts(
     leaderboards,
     location: createLocation({ directory, ...(geo === undefined ? {} : { geo }) }),
     loyalty,
+    actions: createActionService({
+      ...options,
+      random,
+      sink: loyalty,
+      timer: options.http?.timer ?? systemTimer,
+      logger: options.logger ?? silentLogger,
+    }),
     loyaltyVersions,
     keyOf,
+    quotas: quotasOf(options.rateLimits),
   };
 }
 
@@ -396,8 +438,8 @@ function controlContext({
 }
 
 function audienceContext(parts: Parts, spaces: SpaceGuardOptions): AudienceContext {
-  const { apiKeys, loyalty } = parts;
-  return { guards: audienceGuards({ ...spaces, apiKeys }), loyalty };
+  const { apiKeys, loyalty, actions, clock, random } = parts;
+  return { ...actions, guards: audienceGuards({ ...spaces, apiKeys }), loyalty, clock, random };
 }
 
 function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
@@ -438,13 +480,26 @@ function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
       name: "loyalty",
       family: "problem",
       routes: [
-        ...loyaltyRoutes({ directory, loyalty, ...guards }),
-        ...loyaltyOperatorRoutes({ directory, loyalty, rewardsWriter, ...userGuards }),
-        ...poolRoutes({ directory, rewardsWriter, pools: loyalty.codePools, configOf: loyalty.config }),
+        ...governedLoyalty(loyaltyRoutes({ directory, loyalty, ...guards }), parts.quotas),
+        ...repeatable([
+          ...loyaltyOperatorRoutes({ directory, loyalty, rewardsWriter, ...userGuards }),
+          ...poolRoutes({ directory, rewardsWriter, pools: loyalty.codePools, configOf: loyalty.config }),
+        ]),
       ],
     },
-    audience: { name: "audience", family: "problem", routes: audienceRoutes(audienceContext(parts, spaces)) },
-    control: { name: "control", family: "jsonApi", routes: loyaltyControlRoutes(controlContext(parts)) },
+    audience: {
+      name: "audience",
+      family: "problem",
+      routes: governedAudience(audienceRoutes(audienceContext(parts, spaces)), parts.quotas),
+    },
+    control: {
+      name: "control",
+      family: "jsonApi",
+      routes: [
+        ...loyaltyControlRoutes(controlContext(parts)),
+        ...apiKeyRoutes({ apiKeys, keysWriter: apiKeyGuard({ apiKeys, permission: "keys:write" }) }),
+      ],
+    },
     keys: jwksArea({ ring: keyRing }),
   };
 }

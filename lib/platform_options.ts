@@ -19,11 +19,17 @@ import type { GeoReader } from "./ports/geo_reader.ts";
 import type { Mailer } from "./ports/mailer.ts";
 import type { PasswordKernels } from "./ports/password_kernels.ts";
 import type { WebhookSender } from "./ports/webhook_sender.ts";
-import type { Store } from "./storage/mod.ts";
+import type { RateLimits } from "./rate_limit/mod.ts";
+import type { Queue, Store } from "./storage/mod.ts";
 
 /** What a platform is made of. Only `store` and `secret` have no default. */
 export interface PlatformOptions {
   readonly store: Store;
+  /**
+   * Where actions wait that back ends have reported, for `startActionWorker` to apply. Omitted: they take effect before their
+   * request is answered.
+   */
+  readonly queue?: Queue;
   /** What signs, seals and hashes; the same for every process of a deployment. */
   readonly secret: MasterSecret;
   /** Unix ms. @default Date.now */
@@ -52,7 +58,15 @@ export interface PlatformOptions {
   /** @default {} */
   readonly identity?: IdentityOptions;
   /** How the handlers of the platform answer: CORS, limits, metrics. @default {} */
-  readonly http?: Omit<HandlerOptions, "ready" | "logger" | "publicUrl" | "version">;
+  readonly http?: Omit<
+    HandlerOptions,
+    "ready" | "logger" | "publicUrl" | "version" | "failureLimit" | "idempotency"
+  >;
+  /**
+   * Which policies limit requests to the audience API, reported actions and wrong credentials, or `off` for none. Limits
+   * need the limiter of `http`; without one there are none. @default those of `ratePolicies` that are on
+   */
+  readonly rateLimits?: RateLimits;
   /** Areas of your own that `fetch` serves beside those of the platform. @default [] */
   readonly areas?: readonly Area[];
 }

@@ -113,13 +113,14 @@ interface Surroundings {
 
 async function platformOptions(
   config: Config,
-  { storage: { store, limiter }, geo, mail, logger, baseUrl, ids }: Surroundings,
+  { storage: { store, limiter, localLimiter }, geo, mail, logger, baseUrl, ids }: Surroundings,
 ): Promise<PlatformOptions> {
-  const { signatureAlgorithm, corsOrigins, metrics = false } = config;
+  const { signatureAlgorithm, corsOrigins, rateLimits, metrics = false } = config;
   const defaultSpaceId = config.defaultSpaceId ?? ids?.spaceId;
   const http: HandlerOptions = {
     metrics,
     limiter,
+    ...(localLimiter === null ? {} : { localLimiter }),
     ...(corsOrigins === undefined ? {} : { cors: corsOrigins.length > 0 && { origins: corsOrigins } }),
   };
   return {
@@ -135,6 +136,7 @@ async function platformOptions(
     ...(mail.outbox === null ? {} : { areas: [outboxArea(mail.outbox)] }),
     ...(defaultSpaceId === undefined ? {} : { defaultSpaceId }),
     ...(signatureAlgorithm === undefined ? {} : { signatureAlgorithm }),
+    ...(rateLimits === undefined ? {} : { rateLimits }),
     identity: identityOptions(config),
   };
 }

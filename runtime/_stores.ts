@@ -6,6 +6,8 @@ import type { Config } from "./config.ts";
 export interface Storage {
   readonly store: Store;
   readonly limiter: Limiter;
+  /** Counts in this process while `limiter` does not answer; null where that one is in this process as well. */
+  readonly localLimiter: Limiter | null;
   /** What is kept where, for people. */
   readonly description: string;
 }
@@ -17,17 +19,24 @@ export async function openStorage(config: Config, logger: Logger): Promise<Stora
   const limiter = createMemoryLimiter({ clock: Date.now });
   if (config.data === undefined) {
     const description = "state in memory only: a restart forgets it";
-    return { store: createMemoryStore(), limiter, description };
+    return { store: createMemoryStore(), limiter, localLimiter: null, description };
   }
   const store = await openFiles(config.data, config, logger);
-  return { store, limiter, description: `state in memory and in files of ${config.data}` };
+  return {
+    store,
+    limiter,
+    localLimiter: null,
+    description: `state in memory and in files of ${config.data}`,
+  };
 }
 
 async function openRedis(server: string): Promise<Storage> {
   const { createRedisLimiter, createRedisStore } = await import("../adapters/redis/mod.ts");
+  const { createMemoryLimiter } = await import("../adapters/memory/mod.ts");
   return {
     store: createRedisStore({ server }),
     limiter: createRedisLimiter({ server }),
+    localLimiter: createMemoryLimiter({ clock: Date.now }),
     description: "state in Redis",
   };
 }

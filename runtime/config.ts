@@ -31,6 +31,7 @@ import {
   signatureAlgorithms,
 } from "../lib/auth/mod.ts";
 import { type LogLevel, logLevels } from "../lib/http/mod.ts";
+import { parseRateLimits, type RateLimits, ratePolicies, ratePolicyNames } from "../lib/rate_limit/mod.ts";
 import { hostDefault, portDefault } from "./_gate.ts";
 
 /** One variable that a deployment may set. */
@@ -61,6 +62,7 @@ const publicUrlForm = "an http or https URL without query, fragment and slash at
 const smtpForm =
   "smtp://user:password@host, smtps://… or smtp://host?tls=off, with percent-encoded credentials";
 const webhookSecretForm = "whsec_ and 24 to 64 random bytes in Base64";
+const rateLimitsForm = "<name>, <name>=off and <name>=<requests>/<seconds>, separated by commas";
 const originForm = "*, none, or origins such as https://example.org";
 
 const definitions = {
@@ -191,6 +193,18 @@ const definitions = {
     otherwise: "on",
     schema: picklist(["on", "off"], "on or off"),
   }),
+  rateLimits: variable({
+    name: "GRANDSTAND_RATE_LIMITS",
+    flag: "rate-limits",
+    value: "policies",
+    description: `Rate policies, separated by commas: <name> for on, <name>=off, <name>=<requests>/<seconds>, or off for none at all. Names: ${ratePolicyNames.join(", ")}`,
+    otherwise: ratePolicyNames.filter(name => ratePolicies[name].isOn).join(","),
+    schema: pipe(
+      string(),
+      check(accepts(parseRateLimits), `off, or items of ${rateLimitsForm}`),
+      transform(parseRateLimits),
+    ),
+  }),
   smtp: variable({
     name: "GRANDSTAND_SMTP",
     value: "url",
@@ -289,6 +303,7 @@ export interface Config {
   readonly corsOrigins?: "*" | readonly string[];
   readonly geoip?: string;
   readonly identityLimits?: "on" | "off";
+  readonly rateLimits?: RateLimits;
   readonly smtp?: string;
   readonly mailFrom?: string;
   readonly mailWebhook?: string;

@@ -52,6 +52,7 @@ export function hasLiveSecret(record: ApiKeyRecord | null, hash: string, now: nu
   return (isNewest && isLive(newest, now)) || (isPrevious && isLive(previous, now));
 }
 
-function isLive(secret: StoredSecret, now: number): boolean {
+/** Whether a secret still works at `now` (Unix ms). */
+export function isLive(secret: StoredSecret, now: number): boolean {
   return secret.expireAt === null || now < secret.expireAt;
 }

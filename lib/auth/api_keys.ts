@@ -9,9 +9,18 @@
 
 import { AppError } from "../errors/mod.ts";
 import type { Store } from "../storage/contract.ts";
-import { platformPartition } from "../storage/mod.ts";
-import { type ApiKeyRecord, hasLiveSecret, pepperedHash, type SecretHash } from "./api_key_record.ts";
+import { addToIndex, apiKeysPerOrganisationMax, indexedKeys, removeFromIndex } from "./api_key_index.ts";
+import { apiKeyPartition, apiKeyRecord, apiKeyUse } from "./api_key_places.ts";
+import {
+  type ApiKeyRecord,
+  hasLiveSecret,
+  isLive,
+  pepperedHash,
+  type SecretHash,
+  type StoredSecret,
+} from "./api_key_record.ts";
 import { isApiKeyName, isApiSecret, newApiKeyName, newApiSecret } from "./api_key_text.ts";
+import { ApiKeyUses } from "./api_key_uses.ts";
 import type { Clock, RandomBytes } from "./environment.ts";
 import { isPermission, type Permission } from "./permissions.ts";
 import { deriveKey, type MasterSecret } from "./secret.ts";
@@ -26,8 +35,6 @@ export const apiKeyNameCharsMax = 100;
 export const rotationGraceMs = 86_400_000;
 /** How often a change of a key is tried again after another process changed it. */
 export const apiKeyAttemptsMax = 8;
-
-const recordKey = "api_key";
 
 /** What API keys need. */
 export interface ApiKeysOptions {
@@ -60,6 +67,21 @@ export interface IssuedApiKey {
   readonly createdAt: number;
 }
 
+/** What may be told of a key. */
+export interface ApiKeyInfo {
+  /** The value of `X-API-Key`. */
+  readonly key: string;
+  readonly organisationId: string;
+  readonly permissions: readonly Permission[];
+  readonly name: string;
+  /** Unix ms. */
+  readonly createdAt: number;
+  /** Unix ms, at most `apiKeyUseMs` and a round of background work late; null where it was never used. */
+  readonly lastUsedAt: number | null;
+  /** The secrets that still work, newest first. */
+  readonly secrets: readonly Omit<StoredSecret, "hash">[];
+}
+
 /** Who calls, once key and secret are verified. */
 export interface ApiKeyPrincipal {
   readonly keyId: string;
@@ -75,7 +97,10 @@ export interface ApiKeyReference {
 
 /** Issues, verifies and ends API keys. */
 export interface ApiKeys {
-  /** @throws {RangeError} No permission or an unknown one, or a name that is empty or too long. */
+  /**
+   * @throws {RangeError} No permission or an unknown one, or a name that is empty or too long.
+   * @throws {AppError} `conflict`: the organisation has `apiKeysPerOrganisationMax` keys.
+   */
   create(key: NewApiKey): Promise<IssuedApiKey>;
   /**
    * Who the key and secret belong to. Answers at once while the key is in memory.
@@ -83,6 +108,12 @@ export interface ApiKeys {
    * @throws {AppError} `invalid_api_key`, the same for a malformed, unknown, revoked or wrong one.
    */
   verify(key: string, secret: string): ApiKeyPrincipal | Promise<ApiKeyPrincipal>;
+  /** The keys of an organisation, oldest first. */
+  list(organisationId: string): Promise<readonly ApiKeyInfo[]>;
+  /** One key, or null where the organisation has no such key. */
+  find(reference: ApiKeyReference): Promise<ApiKeyInfo | null>;
+  /** Writes when keys were last used, which verification only notes. Call it every few seconds. */
+  flushUses(): Promise<void>;
   /**
    * Makes a new secret; the one before it works for another `graceMs`, and any older one ends now.
    *
@@ -113,9 +144,11 @@ class StoredApiKeys implements ApiKeys {
   readonly #options: ApiKeysOptions;
   readonly #hash: SecretHash;
   readonly #verified = new Map<string, CachedKey>();
+  readonly #uses: ApiKeyUses;
 
   constructor(options: ApiKeysOptions) {
     this.#options = options;
+    this.#uses = new ApiKeyUses(options.store);
     this.#hash = options.hash ?? pepperedHash(deriveKey(options.secret, "api_key"));
   }
 
@@ -136,9 +169,11 @@ class StoredApiKeys implements ApiKeys {
       createdAt,
       secrets: [newest],
     } as const;
-    const commit = await store.commit(partitionOf(keyId), {
-      checks: [{ key: recordKey, version: null }],
-      writes: [{ type: "put", key: recordKey, value: JSON.stringify(record) }],
+    // Indexed first: a crash then leaves a name of nothing, and never a key that nobody can list.
+    await this.#index(organisationId, keyId);
+    const commit = await store.commit(apiKeyPartition(keyId), {
+      checks: [{ key: apiKeyRecord, version: null }],
+      writes: [{ type: "put", key: apiKeyRecord, value: JSON.stringify(record) }],
     });
     if (!commit.ok) throw new Error("Cannot create an API key: its random name is taken");
     return issued(record, secret);
@@ -150,7 +185,32 @@ class StoredApiKeys implements ApiKeys {
     const cached = this.#verified.get(key);
     if (cached === undefined || now >= cached.until) return this.#verifyStored(key, secret, now);
     if (!hasLiveSecret(cached.record, this.#hash(key, secret), now)) throw invalidApiKey();
+    this.#uses.note(key, now);
     return cached.principal;
+  }
+
+  async list(organisationId: string): Promise<readonly ApiKeyInfo[]> {
+    const known = await indexedKeys(this.#options.store, organisationId);
+    const found = await Promise.all(known.map(keyId => this.find({ organisationId, keyId })));
+    return found.filter(info => info !== null);
+  }
+
+  async find({ organisationId, keyId }: ApiKeyReference): Promise<ApiKeyInfo | null> {
+    if (!isApiKeyName(keyId)) return null;
+    const [stored, use] = await this.#options.store.read(apiKeyPartition(keyId), [
+      { type: "record", key: apiKeyRecord },
+      { type: "record", key: apiKeyUse },
+    ]);
+    const record: ApiKeyRecord | null = stored === null ? null : JSON.parse(stored.value);
+    if (record === null || record.organisationId !== organisationId) return null;
+    return infoOf(record, {
+      now: this.#options.clock(),
+      lastUsedAt: use === null ? null : Number(use.value),
+    });
+  }
+
+  flushUses(): Promise<void> {
+    return this.#uses.flush();
   }
 
   async rotate(
@@ -170,6 +230,18 @@ class StoredApiKeys implements ApiKeys {
 
   async revoke(reference: ApiKeyReference): Promise<void> {
     await this.#change(reference, () => null);
+    await removeFromIndex(this.#options.store, reference.organisationId, new Set([reference.keyId]));
+  }
+
+  /** Adds a key to the index, from which what ended between two steps is removed when it is full. */
+  async #index(organisationId: string, keyId: string): Promise<void> {
+    const { store } = this.#options;
+    const known = await indexedKeys(store, organisationId);
+    if (known.length >= apiKeysPerOrganisationMax) {
+      const alive = new Set((await this.list(organisationId)).map(({ key }) => key));
+      await removeFromIndex(store, organisationId, new Set(known.filter(name => !alive.has(name))));
+    }
+    await addToIndex(store, organisationId, keyId);
   }
 
   async #verifyStored(key: string, secret: string, now: number): Promise<ApiKeyPrincipal> {
@@ -183,6 +255,7 @@ class StoredApiKeys implements ApiKeys {
       permissions: Object.freeze(record.permissions),
     });
     this.#remember(key, { record, principal, until: now + apiKeyAgeMsMax });
+    this.#uses.note(key, now);
     return principal;
   }
 
@@ -196,7 +269,9 @@ class StoredApiKeys implements ApiKeys {
   }
 
   async #read(keyId: string): Promise<{ record: ApiKeyRecord | null; version: string | null }> {
-    const [stored] = await this.#options.store.read(partitionOf(keyId), [{ type: "record", key: recordKey }]);
+    const [stored] = await this.#options.store.read(apiKeyPartition(keyId), [
+      { type: "record", key: apiKeyRecord },
+    ]);
     if (stored === null) return { record: null, version: null };
     return { record: JSON.parse(stored.value), version: stored.version };
   }
@@ -214,13 +289,12 @@ class StoredApiKeys implements ApiKeys {
         throw new AppError("not_found", "The organisation has no such API key");
       }
       const changed = apply(record);
-      const commit = await this.#options.store.commit(partitionOf(keyId), {
-        checks: [{ key: recordKey, version }],
-        writes: [
+      const commit = await this.#options.store.commit(apiKeyPartition(keyId), {
+        checks: [{ key: apiKeyRecord, version }],
+        writes:
           changed === null
-            ? { type: "delete", shape: "record", key: recordKey }
-            : { type: "put", key: recordKey, value: JSON.stringify(changed) },
-        ],
+            ? [apiKeyRecord, apiKeyUse].map(key => ({ type: "delete", shape: "record", key }) as const)
+            : [{ type: "put", key: apiKeyRecord, value: JSON.stringify(changed) }],
       });
       this.#verified.delete(keyId);
       if (commit.ok) return changed ?? record;
@@ -229,8 +303,14 @@ class StoredApiKeys implements ApiKeys {
   }
 }
 
-function partitionOf(keyId: string): string {
-  return platformPartition("api_key", keyId);
+function infoOf(
+  record: ApiKeyRecord,
+  { now, lastUsedAt }: { readonly now: number; readonly lastUsedAt: number | null },
+): ApiKeyInfo {
+  const { keyId, organisationId, permissions, name, createdAt } = record;
+  const live = record.secrets.filter(secret => isLive(secret, now));
+  const secrets = live.map(secret => ({ createdAt: secret.createdAt, expireAt: secret.expireAt }));
+  return { key: keyId, organisationId, permissions, name, createdAt, lastUsedAt, secrets };
 }
 
 function issued(record: ApiKeyRecord, secret: string): IssuedApiKey {

@@ -6,7 +6,10 @@
  */
 
 export * from "./api_key_guard.ts";
+export { apiKeysPerOrganisationMax } from "./api_key_index.ts";
 export type { ApiKeyRecord, SecretHash, StoredSecret } from "./api_key_record.ts";
+export * from "./api_key_routes.ts";
+export { apiKeyUseMs, apiKeyUsesMax } from "./api_key_uses.ts";
 export * from "./api_keys.ts";
 export * from "./bearer.ts";
 export * from "./breaker.ts";

@@ -9,6 +9,7 @@ export const permissions = [
   "users:export",
   "config:read",
   "config:write",
+  "keys:write",
 ] as const;
 
 /** A permission of an API key. */

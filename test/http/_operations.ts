@@ -1,6 +1,6 @@
 /** Every operation of the platform as its OpenAPI document tells it, with valid requests to start from. */
 
-import { systemRandom } from "../../lib/auth/mod.ts";
+import { permissions, systemRandom } from "../../lib/auth/mod.ts";
 import { seedDirectory } from "../../lib/directory/mod.ts";
 import { type Codes, createCredentials, createUsers, type Session } from "../../lib/identity/mod.ts";
 import { forge } from "../support/issuer.ts";
@@ -89,6 +89,7 @@ const commonParams: Readonly<Record<string, string>> = {
   leaderboardId: "overall",
   userId: "somebody",
   poolId: "drinks",
+  organisationId: ids.organisation,
 };
 const selector = { projectId: ids.project, strategy: "simplified" };
 const managed = { projectId: ids.project, strategy: "email", provider: "managedPool" };
@@ -260,6 +261,12 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
     ],
     ["rollBackLoyaltyConfiguration", [{ body: { version: 1 } }]],
     ["tryAction", [{ body: { userId: "somebody", action: "prediction", data: { outcome: "exact" } } }]],
+    [
+      "createApiKey",
+      [{ body: { data: { type: "api_keys", attributes: { name: "CRM", permissions: ["users:read"] } } } }],
+    ],
+    ["rotateApiKey", [{ params: { keyId: (await newKey(world)).key }, body: { grace_seconds: 60 } }]],
+    ["revokeApiKey", [{ params: { keyId: (await newKey(world)).key } }]],
     ["replayUser", [{ body: {} }, { body: { document: loyalty } }]],
     ["reverseTransaction", [{ body: { transactionId: granted } }]],
     ["readAudienceNotification", [await unreadNotification(world)]],
@@ -437,15 +444,7 @@ export async function newKey(
   const { key, secret } = await world.platform.apiKeys.create({
     organisationId,
     name: "Back end",
-    permissions: [
-      "actions:write",
-      "users:read",
-      "users:write",
-      "rewards:write",
-      "users:export",
-      "config:read",
-      "config:write",
-    ],
+    permissions,
   });
   return { key, secret };
 }

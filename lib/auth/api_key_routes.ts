@@ -1,0 +1,207 @@
+/**
+ * The API keys of an organisation in the control API. A key with the permission `keys:write` manages those of its own
+ * organisation, and none that may do more than itself.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { AppError } from "../errors/mod.ts";
+import { type AnyRoute, empty, type Guard, jsonApiMediaType, type Reply, route } from "../http/mod.ts";
+import {
+  type ApiKeyInfo,
+  type ApiKeyPrincipal,
+  type ApiKeys,
+  apiKeyNameCharsMax,
+  type IssuedApiKey,
+} from "./api_keys.ts";
+import { type Permission, permissions } from "./permissions.ts";
+
+/** Longest time that an old secret may work after a rotation, in seconds: 30 days. */
+export const graceSecondsMax = 2_592_000;
+
+/** What the routes work with. */
+export interface ApiKeyControlContext {
+  readonly apiKeys: ApiKeys;
+  /** Demands an API key that may manage API keys. */
+  readonly keysWriter: Guard<ApiKeyPrincipal>;
+}
+
+const collection = "/api/v2/organisations/:organisationId/api_keys";
+const OrganisationParams = v.object({ organisationId: v.string() });
+const KeyParams = v.object({ organisationId: v.string(), keyId: v.string() });
+const permission = v.picklist(permissions);
+const name = v.pipe(v.string(), v.minLength(1), v.maxLength(apiKeyNameCharsMax));
+const CreateBody = v.object({
+  data: v.object({
+    type: v.literal("api_keys"),
+    attributes: v.object({
+      name,
+      permissions: v.pipe(v.array(permission), v.minLength(1), v.maxLength(permissions.length)),
+    }),
+  }),
+});
+const RotateBody = v.object({
+  grace_seconds: v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(graceSecondsMax)),
+});
+const time = v.number();
+const shared = {
+  name: v.string(),
+  permissions: v.array(permission),
+  created_at: time,
+  created_at_iso: v.string(),
+};
+const KeySchema = v.object({
+  type: v.literal("api_keys"),
+  id: v.string(),
+  attributes: v.object({
+    ...shared,
+    last_used_at: v.nullable(time),
+    last_used_at_iso: v.nullable(v.string()),
+    secrets: v.array(v.object({ created_at: time, expires_at: v.nullable(time) })),
+  }),
+});
+const ListSchema = v.object({ data: v.array(KeySchema), meta: v.object({ total: v.number() }) });
+const IssuedSchema = v.object({
+  data: v.object({ ...KeySchema.entries, attributes: v.object({ ...shared, secret: v.string() }) }),
+});
+
+/** Builds the routes of API keys. */
+export function apiKeyRoutes(context: ApiKeyControlContext): readonly AnyRoute[] {
+  return [listRoute(context), createRoute(context), rotateRoute(context), revokeRoute(context)];
+}
+
+function listRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
+  return route({
+    method: "GET",
+    path: collection,
+    operation: "listApiKeys",
+    summary: "The API keys of an organisation, oldest first, without their secrets",
+    auth: keysWriter,
+    params: OrganisationParams,
+    responses: { 200: { description: "The keys", schema: ListSchema } },
+    errors: ["not_found"],
+    handle: async ({ principal, params: { organisationId } }) => {
+      requireOwn(principal, organisationId);
+      const data = (await apiKeys.list(organisationId)).map(resourceOf);
+      return { status: 200, json: { data, meta: { total: data.length } } };
+    },
+  });
+}
+
+function createRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
+  return route({
+    method: "POST",
+    path: collection,
+    operation: "createApiKey",
+    summary: "Create an API key; its secret is told once",
+    auth: keysWriter,
+    params: OrganisationParams,
+    body: { schema: CreateBody, mediaTypes: [jsonApiMediaType] },
+    responses: { 201: { description: "The key with its secret", schema: IssuedSchema } },
+    errors: ["not_found", "forbidden", "conflict"],
+    handle: async ({ principal, params: { organisationId }, body }) => {
+      requireOwn(principal, organisationId);
+      const { attributes } = body.data;
+      const asked = [...new Set(attributes.permissions)];
+      requireWithin(principal, asked);
+      return issuedReply(
+        await apiKeys.create({ organisationId, name: attributes.name, permissions: asked }),
+        201,
+      );
+    },
+  });
+}
+
+function rotateRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
+  return route({
+    method: "POST",
+    path: `${collection}/:keyId/rotate`,
+    operation: "rotateApiKey",
+    summary: "Give an API key a new secret, told once; the one before it works for a while",
+    auth: keysWriter,
+    params: KeyParams,
+    body: { schema: RotateBody, mediaTypes: [jsonApiMediaType] },
+    responses: { 200: { description: "The key with its new secret", schema: IssuedSchema } },
+    errors: ["not_found", "forbidden", "conflict"],
+    handle: async ({ principal, params, body }) => {
+      requireOwn(principal, params.organisationId);
+      const known = await apiKeys.find(params);
+      if (known === null) throw new AppError("not_found", "The organisation has no such API key");
+      // Who gets the new secret could do all that the key may.
+      requireWithin(principal, known.permissions);
+      return issuedReply(await apiKeys.rotate(params, { graceMs: body.grace_seconds * 1_000 }), 200);
+    },
+  });
+}
+
+function revokeRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
+  return route({
+    method: "DELETE",
+    path: `${collection}/:keyId`,
+    operation: "revokeApiKey",
+    summary: "End an API key for good",
+    auth: keysWriter,
+    params: KeyParams,
+    responses: { 204: { description: "The key works no more" } },
+    errors: ["not_found", "conflict"],
+    handle: async ({ principal, params }) => {
+      requireOwn(principal, params.organisationId);
+      await apiKeys.revoke(params);
+      return empty();
+    },
+  });
+}
+
+/** Another organisation is answered like one that does not exist. */
+function requireOwn(principal: ApiKeyPrincipal, organisationId: string): void {
+  if (principal.organisationId === organisationId) return;
+  throw new AppError("not_found", "Cannot serve the request as there is no such organisation");
+}
+
+function requireWithin(principal: ApiKeyPrincipal, asked: readonly Permission[]): void {
+  const missing = asked.filter(one => !principal.permissions.includes(one));
+  if (missing.length === 0) return;
+  throw new AppError(
+    "forbidden",
+    `Cannot hand on permissions that the own API key lacks: ${missing.join(", ")}`,
+  );
+}
+
+function issuedReply(issued: IssuedApiKey, status: number): Reply {
+  const { key, secret } = issued;
+  const data = { type: "api_keys", id: key, attributes: { ...sharedOf(issued), secret } };
+  return { status, json: { data } };
+}
+
+function resourceOf(info: ApiKeyInfo): unknown {
+  const { key, lastUsedAt } = info;
+  const secrets = info.secrets.map(({ createdAt, expireAt }) => ({
+    created_at: seconds(createdAt),
+    expires_at: expireAt === null ? null : seconds(expireAt),
+  }));
+  const attributes = {
+    ...sharedOf(info),
+    last_used_at: lastUsedAt === null ? null : seconds(lastUsedAt),
+    last_used_at_iso: lastUsedAt === null ? null : new Date(lastUsedAt).toISOString(),
+    secrets,
+  };
+  return { type: "api_keys", id: key, attributes };
+}
+
+function sharedOf({
+  name,
+  permissions,
+  createdAt,
+}: ApiKeyInfo | IssuedApiKey): Readonly<Record<string, unknown>> {
+  return {
+    name,
+    permissions,
+    created_at: seconds(createdAt),
+    created_at_iso: new Date(createdAt).toISOString(),
+  };
+}
+
+function seconds(ms: number): number {
+  return Math.floor(ms / 1_000);
+}
