@@ -5,7 +5,10 @@
  * @module
  */
 
+import type { RewardCatalogue } from "./actions/check_rewards.ts";
+import type { RewardGiver } from "./actions/grant_rewards.ts";
 import type { AudienceMember } from "./member.ts";
+import type { ActionSink } from "./worker/handler.ts";
 
 /** A notification that a user has; times in Unix ms. */
 export interface NotificationItem {
@@ -23,7 +26,9 @@ export interface NotificationItem {
 }
 
 /** What the audience API asks of loyalty. */
-export interface AudienceLoyalty {
+export interface AudienceLoyalty extends ActionSink, RewardGiver {
+  /** What a space has to give. */
+  config(spaceId: string): RewardCatalogue | Promise<RewardCatalogue>;
   readonly inbox: {
     /** Marks a notification as read. Throws `not_found` where the user has none of this id. */
     markRead(member: AudienceMember, id: string): Promise<NotificationItem>;

@@ -4,6 +4,8 @@
  * @module
  */
 
+export { type ActionService, type ActionServiceOptions, createActionService } from "./action_service.ts";
+export { type ActionIntake, actionShards, type QueuedAction } from "./actions/mod.ts";
 export type { AudienceContext } from "./context.ts";
 export {
   type AudienceGuardOptions,
@@ -17,3 +19,11 @@ export {
 export type { AudienceLoyalty, NotificationItem } from "./loyalty.ts";
 export type { AudienceMember } from "./member.ts";
 export { audienceRoutes } from "./routes.ts";
+export {
+  type ActionWorker,
+  type DeadLetter,
+  type DeadLetters,
+  startActionWorker,
+  workerLeaseMs,
+  workerStopMsMax,
+} from "./worker/mod.ts";

@@ -140,7 +140,7 @@ async function decideOnce(
   { happening, member, config, now, uses }: AttemptOptions,
 ): Promise<Attempt<Decided>> {
   const partition = memberPartition(member);
-  const query = targetQuery(happening, now);
+  const query = targetQuery(happening, happening.at ?? now);
   const isDelivered = deliveries.of(partition);
   // Whatever is decided, a sweep will see to what this process does not get to.
   const ready = agenda.register(member);

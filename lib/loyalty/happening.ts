@@ -52,6 +52,8 @@ export interface Happening {
   /** What it writes besides, or how that follows from the results of `reads`. @default nothing */
   readonly writes?: readonly Write[] | ((results: readonly unknown[]) => readonly Write[]);
   /** What it makes of a settled state; `results` are those of `reads`. Omitted: nothing but time passes. */
+  /** When it happened, Unix ms, which says in which seasons of boards it counts. @default now */
+  readonly at?: number;
   readonly decide?: (settled: UserState, results: readonly unknown[], uses: Uses) => Outcome | null;
   /** Whether board scores that have arrived are struck off although nothing else happens. @default false */
   readonly tidies?: boolean;

@@ -22,6 +22,10 @@ export interface Report {
   readonly actionId?: string;
   /** Whether a fan's own device reports it, and the action must be marked for that. */
   readonly isClientReport: boolean;
+  /**
+   * When it happened, Unix ms: it counts no later than now and no earlier than what happened to the user last. @default now
+   */
+  readonly at?: number;
 }
 
 /**
@@ -45,8 +49,9 @@ export function requireReportable(config: CompiledConfig, report: Report): void 
 export function reportHappening(config: CompiledConfig, report: Report, now: number): Happening {
   const { action, data, actionId } = report;
   const gain = { action, data };
+  const at = Math.min(report.at ?? now, now);
   const told: Action =
-    actionId === undefined ? { name: action, data, at: now } : { name: action, data, at: now, id: actionId };
+    actionId === undefined ? { name: action, data, at } : { name: action, data, at, id: actionId };
   function decide(
     settled: UserState,
     _: readonly unknown[],
@@ -54,8 +59,8 @@ export function reportHappening(config: CompiledConfig, report: Report, now: num
   ): Outcome {
     return applyAction(config, settled, told, { globalLimitReached });
   }
-  if (actionId === undefined) return { gain, decide };
-  return { once: { of: "action", id: actionId }, gain, decide };
+  if (actionId === undefined) return { at, gain, decide };
+  return { at, once: { of: "action", id: actionId }, gain, decide };
 }
 
 function dataFaults({ data: declared }: ActionDefinition, data: ActionData): readonly FieldError[] {

@@ -106,6 +106,33 @@ const configuration = {
   webhooks: [{ id: "crm", url: "https://crm.example/events", events: ["actionRewarded"] }],
 };
 const hosted = { ...managed, provider: "hostedIdp" };
+const bulkActions: readonly Pick<Example, "body">[] = [
+  {
+    body: [
+      { user_id: "somebody", data: { action: "prediction", data: { outcome: "exact" }, actionId: "b-1" } },
+    ],
+  },
+  { body: { actions: [{ userId: "somebody", action: "rest", timestamp: "2025-06-15T12:00:00.000Z" }] } },
+];
+const bulkRewards: readonly Pick<Example, "body">[] = [
+  {
+    body: [{ user_id: "somebody", data: { type: "metric", currency: "points", amount: 3, rewardId: "r-1" } }],
+  },
+  {
+    body: {
+      rewards: [
+        {
+          userId: "somebody",
+          type: "inventory",
+          inventorySetId: "badges",
+          inventoryItemId: "oracle",
+          reason: "Luck",
+        },
+        { userId: "somebody", type: "coupon", couponId: "drink" },
+      ],
+    },
+  },
+];
 const deviceId = "0123abcd-0000-4000-8000-00000000000d";
 const password = "correct horse battery";
 
@@ -269,6 +296,15 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
     ["revokeApiKey", [{ params: { keyId: (await newKey(world)).key } }]],
     ["replayUser", [{ body: {} }, { body: { document: loyalty } }]],
     ["reverseTransaction", [{ body: { transactionId: granted } }]],
+    ["queueAction", [{ body: { userId: "somebody", action: "prediction", data: { outcome: "exact" } } }]],
+    ["queueActions", bulkActions],
+    ["putAudienceActions", bulkActions],
+    ["postAudienceActions", bulkActions],
+    ["listDeadActions", [{ query: { limit: "2", offset: "0" } }]],
+    ["replayDeadActions", [{ body: { ids: ["1"] } }]],
+    ["giveRewards", bulkRewards],
+    ["putAudienceRewards", bulkRewards],
+    ["postAudienceRewards", bulkRewards],
     ["readAudienceNotification", [await unreadNotification(world)]],
     ["getCoupon", [{ params: { couponId: "drink" }, headers: await couponOwner(world) }]],
     ["addCodes", [{ body: { codes: ["DRINK-1", "DRINK-2"] } }]],

@@ -1,0 +1,154 @@
+/**
+ * Checks the actions that a request reports.
+ *
+ * @module
+ */
+
+import { Faults, isObject, itemsOf, optionalId, type PlacedItem, userOf } from "./faults.ts";
+import type { ActionData, QueuedAction } from "./queued_action.ts";
+
+/** Longest name of an action, in characters. */
+export const actionCharactersMax = 64;
+/** Longest text in an action's data, in characters. */
+export const dataTextCharactersMax = 1_024;
+/** Most properties of an action's data. */
+export const dataPropertiesMax = 64;
+/** Longest name of a property of an action's data, in characters. */
+export const dataNameCharactersMax = 64;
+/** How far an action may lie back, in ms. */
+export const actionAgeMsMax: number = 7 * 24 * 60 * 60 * 1_000;
+/** How far a reporting clock may be ahead, in ms; such an action counts as of now. */
+export const actionAheadMsMax = 60_000;
+/** Largest metadata of an action as JSON, in characters. */
+export const metadataCharactersMax = 4_096;
+
+/** An action as its request reports it. */
+export type ReportedAction = Pick<QueuedAction, "userId" | "action" | "data" | "at" | "metadata"> & {
+  /** Null where the request gives none. */
+  readonly actionId: string | null;
+};
+
+/** What actions are checked for. */
+export interface ActionCheck {
+  /** Unix ms. */
+  readonly now: number;
+  /** The user of items that name none; null where each must name one. */
+  readonly userId: string | null;
+}
+
+const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/;
+const refusedNames: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
+const noData: ActionData = {};
+
+/**
+ * The actions of a body: one, a list, or an object with the list as `actions`.
+ *
+ * @throws {AppError} `validation_failed` with every fault.
+ */
+export function checkActions(body: unknown, check: ActionCheck): readonly ReportedAction[] {
+  const faults = new Faults();
+  const placed = itemsOf(body, "actions", faults);
+  const actions = placed.map(item => checkedAction(item, check, faults));
+  faults.refuseAny();
+  return actions;
+}
+
+/**
+ * The one action of a body.
+ *
+ * @throws {AppError} `validation_failed` with every fault.
+ */
+export function checkAction(body: unknown, check: ActionCheck): ReportedAction {
+  const faults = new Faults();
+  const item = isObject(body) ? body : {};
+  if (!isObject(body)) faults.add("Expected an object");
+  faults.refuseAny();
+  const placed = { item, base: [], content: item, contentBase: [], userKey: "userId" } as const;
+  const action = checkedAction(placed, check, faults);
+  faults.refuseAny();
+  return action;
+}
+
+function checkedAction(placed: PlacedItem, { now, userId }: ActionCheck, faults: Faults): ReportedAction {
+  const { content, contentBase, item, userKey } = placed;
+  const { action, metadata } = content;
+  if (
+    typeof action !== "string" ||
+    action === "" ||
+    action.length > actionCharactersMax ||
+    !action.isWellFormed()
+  ) {
+    const detail = action === undefined ? "Is required" : `Expected 1 to ${actionCharactersMax} characters`;
+    faults.add(detail, ...contentBase, "action");
+  }
+  const isOwn = userId !== null && item[userKey] === undefined;
+  return {
+    userId: isOwn ? userId : userOf(placed, faults),
+    action: typeof action === "string" ? action : "",
+    data: dataOf(placed, faults),
+    at: timeOf(placed, now, faults),
+    actionId: optionalId(placed, "actionId", faults),
+    ...(metadata === undefined ? {} : { metadata: metadataOf(placed, faults) }),
+  };
+}
+
+function dataOf({ content, contentBase }: PlacedItem, faults: Faults): ActionData {
+  const { data } = content;
+  if (data === undefined) return noData;
+  if (!isObject(data)) {
+    faults.add("Expected an object of named properties", ...contentBase, "data");
+    return noData;
+  }
+  let count = 0;
+  for (const name in data) {
+    count += 1;
+    const value = data[name];
+    const detail = faultOfProperty(name, value);
+    if (detail !== null) faults.add(detail, ...contentBase, "data", name);
+  }
+  if (count > dataPropertiesMax)
+    faults.add(`Expected at most ${dataPropertiesMax} properties`, ...contentBase, "data");
+  return data as ActionData;
+}
+
+function faultOfProperty(name: string, value: unknown): string | null {
+  if (name.length > dataNameCharactersMax || refusedNames.has(name) || !name.isWellFormed()) {
+    return `Expected a name of at most ${dataNameCharactersMax} characters that objects do not inherit`;
+  }
+  if (typeof value === "string") {
+    const isText = value.length <= dataTextCharactersMax && value.isWellFormed();
+    return isText ? null : `Expected at most ${dataTextCharactersMax} characters`;
+  }
+  const isPlain = typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value));
+  return isPlain ? null : "Expected a text, a finite number or a boolean";
+}
+
+function timeOf({ content, contentBase }: PlacedItem, now: number, faults: Faults): number {
+  const { timestamp } = content;
+  if (timestamp === undefined) return now;
+  const isTime = typeof timestamp === "string" && timePattern.test(timestamp);
+  const at = isTime ? Date.parse(timestamp) : Number.NaN;
+  if (at >= now - actionAgeMsMax && at <= now + actionAheadMsMax) return Math.min(at, now);
+  const detail = Number.isNaN(at)
+    ? "Expected a time in ISO 8601 with its offset"
+    : "Expected a time of the last 7 days";
+  faults.add(detail, ...contentBase, "timestamp");
+  return now;
+}
+
+function metadataOf({ content, contentBase }: PlacedItem, faults: Faults): Readonly<Record<string, unknown>> {
+  const { metadata } = content;
+  if (isObject(metadata) && sizeOf(metadata) <= metadataCharactersMax) return metadata;
+  const detail = `Expected an object of at most ${metadataCharactersMax} characters of JSON`;
+  faults.add(detail, ...contentBase, "metadata");
+  return {};
+}
+
+/** What is nested too deeply to be written has no end. */
+function sizeOf(metadata: object): number {
+  try {
+    return JSON.stringify(metadata).length;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}

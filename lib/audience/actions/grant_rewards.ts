@@ -1,0 +1,91 @@
+/**
+ * Gives rewards to many users: those of one user in their order, users side by side.
+ *
+ * @module
+ */
+
+import type { AudienceMember } from "../member.ts";
+import { type ItemResult, itemError } from "./bulk_answer.ts";
+import type { PlainReward, RewardOrder } from "./check_rewards.ts";
+
+/** Number of users of one request who are given something at a time. */
+export const grantLanes = 32;
+
+/** Gives rewards. */
+export interface RewardGiver {
+  /** Gives rewards under an id, once. Answers the transaction; null where that was done before. */
+  grant(
+    member: AudienceMember,
+    order: { readonly rewards: readonly PlainReward[]; readonly reason: string; readonly id: string },
+  ): Promise<GivenTransaction | null>;
+}
+
+/** What was given. */
+export interface GivenTransaction {
+  readonly id: string;
+  readonly payload: {
+    readonly metricChanges: Readonly<Record<string, { readonly newValue: number }>>;
+  };
+}
+
+/** The result of one reward. */
+export interface RewardResult extends ItemResult {
+  /** Where something was given. */
+  readonly transactionId?: string;
+  /** What the user then has of the metric, where it changed. */
+  readonly balanceAfter?: number;
+}
+
+/** A reward with the id under which it is given once. */
+export interface NamedOrder extends RewardOrder {
+  readonly rewardId: string;
+}
+
+/** Gives every reward, and answers what became of each in the order given. */
+export async function grantAll(
+  giver: RewardGiver,
+  tenant: { readonly organisationId: string; readonly spaceId: string },
+  orders: readonly NamedOrder[],
+): Promise<readonly RewardResult[]> {
+  const results: RewardResult[] = [];
+  const byUser = new Map<string, number[]>();
+  for (const [index, { userId }] of orders.entries()) {
+    const indexes = byUser.get(userId);
+    if (indexes === undefined) byUser.set(userId, [index]);
+    else indexes.push(index);
+  }
+  const users = [...byUser.values()];
+  async function lane(): Promise<void> {
+    for (let indexes = users.pop(); indexes !== undefined; indexes = users.pop()) {
+      for (const index of indexes) {
+        const order = orders[index];
+        if (order !== undefined) results[index] = await given(giver, { ...tenant, ...order, index });
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(grantLanes, users.length) }, lane));
+  return results;
+}
+
+async function given(
+  giver: RewardGiver,
+  order: NamedOrder & { readonly organisationId: string; readonly spaceId: string; readonly index: number },
+): Promise<RewardResult> {
+  const { organisationId, spaceId, userId, rewardId, reward, reason, index } = order;
+  const result = { index, id: rewardId, userId };
+  try {
+    const member = { organisationId, spaceId, userId, projectId: null };
+    const transaction = await giver.grant(member, { rewards: [reward], reason, id: rewardId });
+    if (transaction === null) return { ...result, status: "duplicate" };
+    const { id: transactionId, payload } = transaction;
+    const change = reward.type === "metric" ? payload.metricChanges[reward.metricId] : undefined;
+    return {
+      ...result,
+      status: "succeeded",
+      transactionId,
+      ...(change === undefined ? {} : { balanceAfter: change.newValue }),
+    };
+  } catch (error) {
+    return { ...result, status: "failed", error: itemError(error) };
+  }
+}

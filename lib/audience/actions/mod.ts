@@ -1,0 +1,15 @@
+/**
+ * Actions and rewards of many users at once.
+ *
+ * @module
+ */
+
+export { actionRoutes, bulkBytesMax } from "./action_routes.ts";
+export { type BulkAnswer, BulkAnswerSchema, bulkAnswer, type ItemResult, itemError } from "./bulk_answer.ts";
+export type { PlainReward, RewardCatalogue } from "./check_rewards.ts";
+export { deadLetterRoutes } from "./dead_letter_routes.ts";
+export { bulkItemsMax, Faults, isObject, itemsOf, type PlacedItem } from "./faults.ts";
+export type { GivenTransaction, RewardGiver } from "./grant_rewards.ts";
+export { type ActionIntake, createActionIntake, createDirectIntake, type IntakeOptions } from "./intake.ts";
+export { actionShards, type QueuedAction } from "./queued_action.ts";
+export { rewardRoutes } from "./reward_routes.ts";

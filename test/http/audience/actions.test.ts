@@ -1,0 +1,354 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { createMemoryQueue } from "../../../adapters/memory/mod.ts";
+import { ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
+import { until } from "../../support/redis_process.ts";
+import { describeOnStores, type OpenStore } from "../../support/stores.ts";
+import { backEnd, pointsOf } from "./_back_end.ts";
+
+const single = "/v1/api/audience/internal/actions";
+const bulk = `${single}/bulk`;
+const exact = { action: "prediction", data: { outcome: "exact" } };
+
+async function withWorld(
+  open: OpenStore,
+  use: (world: TestPlatform, work: () => { stop(): Promise<void> }) => Promise<void>,
+  depthMax?: number,
+): Promise<void> {
+  const queue = createMemoryQueue({ clock: Date.now, ...(depthMax === undefined ? {} : { depthMax }) });
+  const world = await openPlatform(open, { queue });
+  try {
+    await use(world, () => world.platform.startActionWorker());
+  } finally {
+    await world.dispose();
+    await queue[Symbol.asyncDispose]();
+  }
+}
+
+describeOnStores("actions of back ends", open => {
+  it("are answered once they are queued, and take effect when a worker comes to them", () =>
+    withWorld(open, async (world, work) => {
+      const call = await backEnd(world);
+      const one = await call(single, { body: { userId: "fan", ...exact } });
+      assert.equal(one.status, 202);
+      assert.match(one.json.eventId, /^evt_[0-9a-f-]{36}$/);
+      assert.equal(one.json.processed, false);
+      assert.deepEqual(one.json.data, { actionId: one.json.eventId, status: "queued" });
+      assert.equal(await pointsOf(world, "fan"), 0);
+      const worker = work();
+      await until("the action has taken effect", async () => (await pointsOf(world, "fan")) === 3);
+      const two = await call(single, { body: { userId: "fan", actionId: "mine", ...exact } });
+      assert.equal(two.json.data.actionId, "mine");
+      await until("the next one has, too", async () => (await pointsOf(world, "fan")) === 6);
+      await call(single, { body: { userId: "fan", actionId: "mine", ...exact } });
+      await call(single, { body: { userId: "fan", actionId: "last", action: "adjust" } });
+      await until("the last one has", async () => (await pointsOf(world, "fan")) === 4);
+      await worker.stop();
+    }));
+
+  it("come in bulk in both shapes, with one result per item in the order of the items", () =>
+    withWorld(open, async (world, work) => {
+      const call = await backEnd(world);
+      const actions = [
+        { userId: "a", actionId: "1", ...exact },
+        { userId: "b", actionId: "1", ...exact },
+        { userId: "a", actionId: "1", ...exact },
+        { userId: "a", ...exact },
+      ];
+      const answer = await call(bulk, { body: { actions } });
+      assert.equal(answer.status, 202);
+      const { batchId, summary, errors, results } = answer.json.data;
+      assert.match(batchId, /^bat_[0-9a-f-]{36}$/);
+      assert.deepEqual(summary, { total: 4, queued: 3, duplicate: 1, failed: 0 });
+      assert.equal(errors, false);
+      assert.deepEqual(results.slice(0, 3), [
+        { index: 0, id: "1", userId: "a", status: "queued" },
+        { index: 1, id: "1", userId: "b", status: "queued" },
+        { index: 2, id: "1", userId: "a", status: "duplicate" },
+      ]);
+      assert.match(results[3].id, /^act_/);
+      const batch = await call("/api/audience/actions", {
+        method: "PUT",
+        body: [{ user_id: "b", data: { ...exact, actionId: "2" } }],
+      });
+      assert.equal(batch.status, 202);
+      assert.deepEqual(batch.json.data.summary, { total: 1, queued: 1, duplicate: 0, failed: 0 });
+      const worker = work();
+      await until("all have taken effect", async () =>
+        [await pointsOf(world, "a"), await pointsOf(world, "b")].every(points => points === 6),
+      );
+      await worker.stop();
+    }));
+
+  it("are refused as a whole with every fault, and nothing is queued", () =>
+    withWorld(open, async (world, work) => {
+      const call = await backEnd(world);
+      const now = world.clock.now();
+      const at = (ms: number): string => new Date(now + ms).toISOString();
+      const answer = await call(bulk, {
+        body: {
+          actions: [
+            { userId: "fan", ...exact },
+            { userId: "", action: "x".repeat(65), data: { "a/b": "x".repeat(1_025), n: null } },
+            { action: "rest", timestamp: at(-7 * 86_400_000 - 1) },
+            { userId: "fan", action: "rest", timestamp: at(60_001), actionId: "" },
+            { userId: "fan", action: "rest", timestamp: "yesterday", metadata: { note: "x".repeat(5_000) } },
+            7,
+          ],
+        },
+      });
+      assert.equal(answer.status, 400);
+      assert.equal(answer.json.code, "validation_failed");
+      assert.deepEqual(
+        answer.json.errors.map(({ pointer }: { pointer: string }) => pointer),
+        [
+          "/actions/5",
+          "/actions/1/action",
+          "/actions/1/userId",
+          "/actions/1/data/a~1b",
+          "/actions/1/data/n",
+          "/actions/2/userId",
+          "/actions/2/timestamp",
+          "/actions/3/timestamp",
+          "/actions/3/actionId",
+          "/actions/4/timestamp",
+          "/actions/4/metadata",
+        ],
+      );
+      const inBatch = await call("/api/audience/actions", {
+        method: "POST",
+        body: [
+          { user_id: "fan", data: { data: 1 } },
+          { user_id: "fan", data: 1 },
+        ],
+      });
+      assert.deepEqual(
+        inBatch.json.errors.map(({ pointer }: { pointer: string }) => pointer),
+        ["/1/data", "/0/data/action", "/0/data/data"],
+      );
+      for (const body of [
+        [],
+        { actions: [] },
+        { actions: {} },
+        "[1",
+        Array(1_001).fill({ userId: "a", ...exact }),
+      ]) {
+        assert.equal((await call(bulk, { body })).status, 400);
+      }
+      const good = await call(bulk, { body: { actions: [{ userId: "fan", ...exact }] } });
+      assert.equal(good.status, 202);
+      const worker = work();
+      await until("the good one has taken effect", async () => (await pointsOf(world, "fan")) === 3);
+      await worker.stop();
+    }));
+
+  it("count at their own time, no earlier than what happened to the user last", () =>
+    withWorld(open, async (world, work) => {
+      const call = await backEnd(world);
+      const now = world.clock.now();
+      const timestamp = (ms: number): string => new Date(now - ms).toISOString();
+      const actions = [
+        { userId: "fan", ...exact, timestamp: timestamp(60_000) },
+        { userId: "fan", ...exact, timestamp: timestamp(90_000) },
+        { userId: "fan", ...exact },
+      ];
+      world.clock.advance(5_000);
+      await call(bulk, { body: { actions } });
+      const worker = work();
+      await until("all have taken effect", async () => (await pointsOf(world, "fan")) >= 9);
+      const member = { organisationId: ids.organisation, spaceId: ids.space, userId: "fan", projectId: null };
+      const history = await world.platform.loyalty.history(member, {});
+      const seconds = (ms: number): number => Math.floor(ms / 1_000);
+      assert.deepEqual(
+        history.filter(({ type }) => type === "actionRewarded").map(one => one.timestamp),
+        [seconds(now - 60_000), seconds(now - 60_000), seconds(now + 5_000)],
+      );
+      await worker.stop();
+    }));
+
+  it("are refused with Retry-After while the queue is full, item by item where some had room", () =>
+    withWorld(
+      open,
+      async world => {
+        const call = await backEnd(world);
+        const many = (count: number, userId: string): unknown[] =>
+          Array.from({ length: count }, () => ({ userId, ...exact }));
+        assert.equal((await call(bulk, { body: { actions: many(3, "a") } })).status, 202);
+        const full = await call(bulk, { body: { actions: many(2, "a") } });
+        assert.equal(full.status, 503);
+        assert.equal(full.json.code, "busy");
+        assert.ok(Number(full.headers.get("retry-after")) >= 1);
+        const some = await call(bulk, { body: { actions: [...many(2, "a"), ...many(1, "b")] } });
+        assert.equal(some.status, 202);
+        assert.deepEqual(some.json.data.summary, { total: 3, queued: 1, duplicate: 0, failed: 2 });
+        assert.equal(some.json.data.errors, true);
+        assert.deepEqual(
+          [some.json.data.results[0].error.code, some.json.data.results[0].error.retryable],
+          ["busy", true],
+        );
+        assert.equal((await call(single, { body: { userId: "a", ...exact } })).status, 202);
+        assert.equal((await call(single, { body: { userId: "a", ...exact } })).status, 503);
+      },
+      4,
+    ));
+
+  it("that can never take effect are listed with the reason, to their organisation alone, and replayed", () =>
+    withWorld(open, async (world, work) => {
+      const call = await backEnd(world);
+      const worker = work();
+      const dead = {
+        userId: "fan",
+        action: "dance",
+        actionId: "d-1",
+        data: { n: 1 },
+        metadata: { from: "till" },
+      };
+      await call(bulk, { body: { actions: [dead, { userId: "fan", ...exact }] } });
+      const list = (): ReturnType<typeof call> => call(`${single}/dead-letters`);
+      await until("the letter is there", async () => (await list()).json.totalCount === 1);
+      await until("the next action of the user went on", async () => (await pointsOf(world, "fan")) === 3);
+      const [letter] = (await list()).json.data;
+      assert.equal(letter.reason.code, "forbidden");
+      assert.deepEqual(
+        [letter.userId, letter.action, letter.actionId, letter.attempts, letter.data, letter.metadata],
+        ["fan", "dance", "d-1", 1, { n: 1 }, { from: "till" }],
+      );
+      const rival = await backEnd(world, ["actions:write"], ids.otherOrganisation);
+      const foreign = await rival(`${single}/dead-letters`, { host: "other.example" });
+      assert.deepEqual([foreign.status, foreign.json.totalCount], [200, 0]);
+      const replay = (callHere: typeof call, host: string): ReturnType<typeof call> =>
+        callHere(`${single}/dead-letters/replay`, { host, body: { ids: [letter.deadLetterId, "no"] } });
+      assert.deepEqual((await replay(rival, "other.example")).json.data.replayed, []);
+      const { config } = await world.platform.loyalty.config(ids.space);
+      assert.equal(
+        config.actions.some(({ name }) => name === "dance"),
+        false,
+      );
+      const replayed = await replay(call, "club.example");
+      assert.deepEqual(replayed.json.data, { replayed: [letter.deadLetterId], notFound: ["no"] });
+      await until("it is dead again under another id", async () => {
+        const [again] = (await list()).json.data;
+        return again !== undefined && again.deadLetterId !== letter.deadLetterId;
+      });
+      await worker.stop();
+    }));
+
+  it("of a user's own token take effect at once, and only what users may report", () =>
+    withWorld(open, async world => {
+      const fan = await world.fan("Sam");
+      const headers = { "x-platform-org-id": ids.organisation };
+      const own = await world.call("/api/audience/actions", { token: fan.token, headers, body: exact });
+      assert.equal(own.status, 200, own.text);
+      assert.equal(own.json.data.results[0].status, "succeeded");
+      assert.equal(await pointsOf(world, fan.userId), 3);
+      const refused = await world.call("/api/audience/actions", {
+        token: fan.token,
+        headers,
+        body: { action: "adjust" },
+      });
+      assert.equal(refused.status, 403);
+      const foreign = await world.call("/api/audience/actions", {
+        token: fan.token,
+        headers,
+        body: [{ user_id: "else", data: exact }],
+      });
+      assert.equal(foreign.status, 403);
+    }));
+
+  it("take effect before the answer where the platform has no queue", async () => {
+    const world = await openPlatform(open);
+    const call = await backEnd(world);
+    const answer = await call(bulk, {
+      body: {
+        actions: [
+          { userId: "fan", ...exact },
+          { userId: "fan", action: "no" },
+        ],
+      },
+    });
+    assert.deepEqual(answer.json.data.summary, { total: 2, queued: 1, duplicate: 0, failed: 1 });
+    assert.equal(await pointsOf(world, "fan"), 3);
+    assert.throws(() => world.platform.startActionWorker(), TypeError);
+    await world.dispose();
+  });
+});
+
+describeOnStores("rewards of back ends", open => {
+  const path = "/v1/api/audience/internal/rewards/bulk";
+
+  it("are given once under their ids, those of a user in their order", () =>
+    withWorld(open, async world => {
+      const call = await backEnd(world);
+      const rewards = [
+        { userId: "a", rewardId: "1", type: "metric", currency: "points", amount: 5, reason: "Welcome" },
+        { userId: "b", rewardId: "1", type: "metric", metricId: "points", amount: 7 },
+        { userId: "a", rewardId: "2", type: "metric", currency: "points", amount: 1 },
+        { userId: "a", rewardId: "1", type: "metric", currency: "points", amount: 5 },
+        { userId: "b", type: "inventory", inventorySetId: "badges", inventoryItemId: "oracle" },
+        { userId: "b", type: "coupon", couponId: "drink" },
+      ];
+      const { status, json } = await call(path, { body: { rewards } });
+      assert.equal(status, 200);
+      assert.deepEqual(json.data.summary, { total: 6, succeeded: 5, duplicate: 1, failed: 0 });
+      assert.deepEqual(
+        json.data.results.map((one: { status: string; balanceAfter?: number }) => [
+          one.status,
+          one.balanceAfter,
+        ]),
+        [
+          ["succeeded", 5],
+          ["succeeded", 7],
+          ["succeeded", 6],
+          ["duplicate", undefined],
+          ["succeeded", undefined],
+          ["succeeded", undefined],
+        ],
+      );
+      assert.match(json.data.results[0].transactionId, /^\d+-\d+$/);
+      const again = await call("/api/audience/rewards", {
+        method: "PUT",
+        body: [{ user_id: "a", data: { rewardId: "2", type: "metric", currency: "points", amount: 1 } }],
+      });
+      assert.deepEqual(again.json.data.summary, { total: 1, succeeded: 0, duplicate: 1, failed: 0 });
+      assert.deepEqual([await pointsOf(world, "a"), await pointsOf(world, "b")], [6, 7]);
+    }));
+
+  it("are refused as a whole where the space has no such thing", () =>
+    withWorld(open, async world => {
+      const call = await backEnd(world);
+      const { status, json } = await call(path, {
+        body: {
+          rewards: [
+            { userId: "a", type: "metric", currency: "points", amount: 5 },
+            { userId: "a", type: "metric", currency: "gold", amount: 1.5 },
+            { userId: "a", type: "inventory", inventorySetId: "badges", inventoryItemId: "no" },
+            { userId: "a", type: "coupon", reason: 7 },
+            { userId: "a", type: "metric", metricId: "points", amount: 1, expiresAt: "2026-01-01T00:00:00Z" },
+            { type: "level" },
+          ],
+        },
+      });
+      assert.equal(status, 400);
+      assert.deepEqual(
+        json.errors.map(({ pointer }: { pointer: string }) => pointer),
+        [
+          "/rewards/1/currency",
+          "/rewards/1/amount",
+          "/rewards/2/inventoryItemId",
+          "/rewards/3/couponId",
+          "/rewards/3/reason",
+          "/rewards/4/expiresAt",
+          "/rewards/5/userId",
+          "/rewards/5/type",
+        ],
+      );
+      assert.equal(await pointsOf(world, "a"), 0);
+      const fan = await world.fan("Sam");
+      const own = await world.call("/api/audience/rewards", {
+        token: fan.token,
+        headers: { "x-platform-org-id": ids.organisation },
+        body: { type: "metric", currency: "points", amount: 1 },
+      });
+      assert.equal(own.status, 403);
+    }));
+});
