@@ -28,6 +28,13 @@ export class ModelCalendar {
     return unit === "month" ? year * 12 + month : year;
   }
 
+  /** How a day, week or month is called, such as `2028-02-29`, `2028-W09` or `2028-02`. */
+  name(unit: "day" | "week" | "month", at: number): string {
+    const date = this.#date(at);
+    if (unit === "week") return `${date.yearOfWeek}-W${String(date.weekOfYear).padStart(2, "0")}`;
+    return unit === "day" ? date.toString() : date.toPlainYearMonth().toString();
+  }
+
   /** When a day, week, month or year ends. */
   endOf(unit: CalendarUnit, at: number): number {
     const date = this.#date(at);

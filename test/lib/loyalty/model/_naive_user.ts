@@ -85,6 +85,11 @@ export class NaiveUser {
     this.#isActing = false;
   }
 
+  /** The number of the last thing that happened. */
+  get step(): number {
+    return this.#step;
+  }
+
   /** Lets lots expire, each at its own instant. Challenges end by themselves: see `status`. */
   pass(at: number): void {
     this.fired = [];
