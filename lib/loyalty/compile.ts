@@ -9,6 +9,7 @@ import * as v from "valibot";
 import { AppError, type FieldError } from "../errors/mod.ts";
 import { fieldErrors } from "./_issues.ts";
 import { PartsCompiler } from "./compile_parts.ts";
+import { sizeFaults } from "./compile_sizes.ts";
 import {
   type ActionPlan,
   type CompiledChallenge,
@@ -41,9 +42,10 @@ export function compileConfig(document: unknown, { version = "" }: CompileOption
   const parts = new PartsCompiler(config);
   const challenges = config.challenges.map(challenge => parts.challenge(challenge));
   const plans = plansOf(config, parts, challenges);
-  const faults = [...referenceFaults(config), ...parts.faults];
-  if (faults.length > 0) throw invalid(faults);
   const aggregates = parts.aggregates.all;
+  const sizes = sizeFaults(config, { bundles: parts.bundles, aggregates });
+  const faults = [...referenceFaults(config), ...sizes, ...parts.faults];
+  if (faults.length > 0) throw invalid(faults);
   const limits = [...plans.values()].flatMap(({ rules }) => rules.flatMap(rule => rule.limits));
   return {
     version,

@@ -12,6 +12,10 @@ export const missionCountMax = 1_000_000;
 export const quantityMax = 1_000_000_000;
 /** Longest rolling window, in steps of its unit. */
 export const windowStepsMax = 1_440;
+/** Most steps of all windows that a configuration counts in together, as each step in which a user acts is kept. */
+export const windowStepsTotalMax = 10_000;
+/** Most effects or rewards of one rule, challenge, milestone or grant, those of its bundles included. */
+export const rewardsTotalMax = 250;
 /** Longest duration in a configuration, in any one of its units. */
 export const durationUnitsMax = 100_000;
 /** Most declared properties of an action's data. */

@@ -6,8 +6,9 @@
 
 import { AppError, type FieldError } from "../errors/mod.ts";
 import type { LogEntry, ReadLog } from "../storage/mod.ts";
+import { rewardCount } from "./compile_sizes.ts";
 import type { CompiledConfig } from "./compile_types.ts";
-import type { Reward } from "./config.ts";
+import { type Reward, rewardsTotalMax } from "./config.ts";
 import { grant, reverse } from "./engine/mod.ts";
 import type { Happening } from "./happening.ts";
 import { type PlacedTransaction, transactionsOf } from "./history.ts";
@@ -28,9 +29,9 @@ const sameInstantMax = 1_000;
 const boards = { action: "", data: {} };
 
 /**
- * Checks that a configuration names all that is given.
+ * Checks that a configuration names all that is given, and that it is not too much at once.
  *
- * @throws {AppError} `validation_failed` with the pointer of each reward that it does not.
+ * @throws {AppError} `validation_failed` with the pointer of each reward that it does not name, or of all of them.
  */
 export function requireRewards(config: CompiledConfig, rewards: readonly Reward[]): void {
   const fields = rewards.flatMap((reward, index): FieldError[] =>
@@ -38,8 +39,14 @@ export function requireRewards(config: CompiledConfig, rewards: readonly Reward[
       ? []
       : [{ pointer: `/rewards/${index}`, detail: "Expected what the configuration of the space has" }],
   );
-  if (fields.length === 0) return;
-  throw new AppError("validation_failed", "Cannot give rewards that the space does not have", { fields });
+  if (fields.length > 0) {
+    throw new AppError("validation_failed", "Cannot give rewards that the space does not have", { fields });
+  }
+  if (rewardCount(rewards, config.bundles) <= rewardsTotalMax) return;
+  const detail = `Give at most ${rewardsTotalMax}, those of bundles included`;
+  throw new AppError("validation_failed", "Cannot give so many rewards at once", {
+    fields: [{ pointer: "/rewards", detail }],
+  });
 }
 
 /** The happening that a grant is. */

@@ -10,6 +10,7 @@ import type { CompiledChallenge } from "../compile_types.ts";
 import type { Mission } from "../config.ts";
 import type { ChallengeProgress } from "../state.ts";
 import { Change } from "./change.ts";
+import { countedMax } from "./counters.ts";
 import type { Draft } from "./draft.ts";
 import { give } from "./give.ts";
 
@@ -46,7 +47,7 @@ export function advanceMission(
   const { mission, run, amount, needed } = step;
   const progress = runOf(draft, of, run);
   if (progress === null || amount === 0 || progress.missionsCompleted.includes(mission.id)) return;
-  const count = Math.max(0, (own(progress.counts, mission.id) ?? 0) + amount);
+  const count = Math.min(Math.max(0, (own(progress.counts, mission.id) ?? 0) + amount), countedMax);
   store(draft, of, { ...progress, counts: { ...progress.counts, [mission.id]: count } });
   if (count >= needed) completeMission(draft, of, { mission, run });
 }

@@ -15,21 +15,24 @@ export interface CountingTime {
   readonly timeZone: string;
 }
 
+/** Largest amount that is counted either way. What is beyond it has no JSON, and would be something else when it is read again. */
+export const countedMax: number = Number.MAX_SAFE_INTEGER;
+
 /** The counter after an amount was added. A streak takes any amount as one sign of life. */
 export function counted(
   counter: Counter | undefined,
   window: CounterWindow,
   { at, timeZone, amount }: CountingTime & { readonly amount: number },
 ): Counter {
-  if (window.kind === "total") return { total: totalOf(counter) + amount };
+  if (window.kind === "total") return { total: sum(totalOf(counter), amount) };
   const bucket = bucketOf(window.unit, timeZone, at);
   if (window.kind === "streak") return streakAfter(counter, bucket);
   const first = bucket - window.last + 1;
   const buckets = bucketsOf(counter).filter(([index]) => index >= first);
   const newest = buckets.at(-1);
-  if (newest === undefined || newest[0] < bucket) return { buckets: [...buckets, [bucket, amount]] };
+  if (newest === undefined || newest[0] < bucket) return { buckets: [...buckets, [bucket, sum(0, amount)]] };
   return {
-    buckets: buckets.map(entry => (entry === newest ? ([entry[0], entry[1] + amount] as const) : entry)),
+    buckets: buckets.map(entry => (entry === newest ? ([entry[0], sum(entry[1], amount)] as const) : entry)),
   };
 }
 
@@ -47,6 +50,10 @@ export function countOf(
   }
   const first = bucket - window.last + 1;
   return bucketsOf(counter).reduce((sum, [index, amount]) => (index >= first ? sum + amount : sum), 0);
+}
+
+function sum(counted: number, amount: number): number {
+  return Math.min(Math.max(counted + amount, -countedMax), countedMax);
 }
 
 function totalOf(counter: Counter | undefined): number {

@@ -19,6 +19,12 @@ import { Entries } from "./entries.ts";
 import { lotFor } from "./lots.ts";
 import type { Diagnostic, Outcome } from "./outcome.ts";
 
+/**
+ * Transactions, ledger entries and announcements of one happening after which nothing more is begun. A happening takes effect in
+ * one piece, in one record, and while everybody else waits.
+ */
+export const effectsMax = 500;
+
 /** A state in the making. */
 export class Draft implements UserView {
   readonly compiled: CompiledConfig;
@@ -40,6 +46,7 @@ export class Draft implements UserView {
   #triggered: Set<string> | null = null;
   #dueAt: number | null;
   #idsMade = 0;
+  #effects = 0;
 
   /** @param at Unix ms; never before the state's last change. */
   constructor(compiled: CompiledConfig, before: UserState, at: number) {
@@ -167,10 +174,21 @@ export class Draft implements UserView {
 
   record(transaction: Transaction): void {
     this.#transactions.push(transaction);
+    this.#effects += 1 + transaction.entries.length;
   }
 
   notify(notification: Notification): void {
-    if (notification.display !== "none") this.#notifications.push(notification);
+    if (notification.display === "none") return;
+    this.#notifications.push(notification);
+    this.#effects += 1;
+  }
+
+  /** Whether something more may be begun; the first time that it may not, a diagnostic says so. */
+  hasRoom(): boolean {
+    if (this.#effects < effectsMax) return true;
+    const type = "effectsExhausted";
+    if (!this.diagnostics.some(known => known.type === type)) this.diagnostics.push({ type, triggers: [] });
+    return false;
   }
 
   /** Notes when time alone will change something. */

@@ -8,6 +8,8 @@
 export { type Adjustment, adjust } from "./adjust.ts";
 export { type Action, type ActionContext, applyAction } from "./apply_action.ts";
 export { compareStates, type Difference, differencesMax } from "./compare_states.ts";
+export { countedMax } from "./counters.ts";
+export { effectsMax } from "./draft.ts";
 export {
   type ChallengeFinding,
   type DryRun,

@@ -3,8 +3,11 @@ import type { UserState } from "../state.ts";
 
 /** Something that whoever wrote the configuration should know. */
 export interface Diagnostic {
-  /** Changes went on triggering further changes until they were stopped. */
-  readonly type: "roundsExhausted";
+  /**
+   * `roundsExhausted`: changes went on triggering further changes until they were stopped. `effectsExhausted`: there were so
+   * many of them that the rest was left out.
+   */
+  readonly type: "roundsExhausted" | "effectsExhausted";
   /** What would have been looked at next. */
   readonly triggers: readonly string[];
 }

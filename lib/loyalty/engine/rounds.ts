@@ -42,7 +42,7 @@ export function runTriggered(draft: Draft, isLimited: GlobalLimitReached): void 
   const scope: Scope = { data: {}, user: draft };
   for (let round = 0; ; round++) {
     const triggers = draft.takeTriggered();
-    if (triggers.length === 0) return;
+    if (triggers.length === 0 || !draft.hasRoom()) return;
     if (round === roundsMax) {
       draft.diagnostics.push({ type: "roundsExhausted", triggers });
       return;
@@ -84,13 +84,16 @@ function runRound(draft: Draft, plan: Plan, context: RoundContext): void {
   const reached = reachedMissions(draft, plan.metricMissions);
   const climbed = plan.ladders.map(ladder => ({ ladder, rungs: rungsReached(draft, ladder) }));
 
-  for (const each of fired) applyRule(draft, each);
-  for (const { of } of failing) failChallenge(draft, of);
+  for (const each of fired) if (draft.hasRoom()) applyRule(draft, each);
+  for (const { of } of failing) if (draft.hasRoom()) failChallenge(draft, of);
   for (const { compiled, run, amount } of advancing) {
+    if (!draft.hasRoom()) break;
     const { of, mission, count } = compiled;
     advanceMission(draft, of, { mission, run, amount, needed: count });
   }
-  for (const { of, mission, run } of reached) completeMission(draft, of, { mission, run });
+  for (const { of, mission, run } of reached) {
+    if (draft.hasRoom()) completeMission(draft, of, { mission, run });
+  }
   for (const { ladder, rungs } of climbed) climb(draft, ladder, rungs);
 }
 
@@ -150,7 +153,7 @@ function applyRule(draft: Draft, { compiled, amounts }: Firing): void {
     applyNow(draft, effect, { amount: amounts[index] ?? 0, change });
   });
   draft.record(change.transaction("actionRewarded"));
-  for (const effect of effects) applyLater(draft, effect);
+  for (const effect of effects) if (draft.hasRoom()) applyLater(draft, effect);
 }
 
 /** The places of the rungs that were not reached before. */
@@ -164,7 +167,7 @@ function rungsReached(draft: Draft, { set }: CompiledLadder): readonly number[] 
 function climb(draft: Draft, { set, rewards }: CompiledLadder, rungs: readonly number[]): void {
   for (const index of rungs) {
     const rung = set.milestones[index];
-    if (rung === undefined) continue;
+    if (rung === undefined || !draft.hasRoom()) continue;
     const change = new Change();
     change.milestone(set.id, draft.milestone(set.id), rung.id);
     draft.milestones.set(set.id, { milestoneId: rung.id, threshold: rung.threshold });

@@ -1,0 +1,142 @@
+/** What a configuration may do at once, and keep of each user. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { AppError } from "../../../lib/errors/mod.ts";
+import {
+  compileConfig,
+  countedMax,
+  effectsMax,
+  rewardsTotalMax,
+  windowStepsMax,
+  windowStepsTotalMax,
+} from "../../../lib/loyalty/mod.ts";
+import { valueBytesMax } from "../../../lib/storage/mod.ts";
+import { base, Player, points, rule } from "./_engine.ts";
+
+const many = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, i) => make(i));
+const bundle = { id: "bundle", title: "", effects: many(50, () => points(1)) };
+const bundles = (count: number): object[] => many(count, () => ({ type: "reward", rewardId: "bundle" }));
+
+function faults(parts: object): readonly string[] {
+  try {
+    compileConfig({ ...base, ...parts });
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof AppError);
+    return (error.fields ?? []).map(({ pointer }) => pointer);
+  }
+}
+
+describe("what a configuration does at once", () => {
+  it("ends where one happening has had very many effects, and says so", () => {
+    const rules = many(40, n =>
+      rule(
+        `r${n}`,
+        many(50, () => points(1)),
+        { priority: n },
+      ),
+    );
+    const player = new Player({ rules });
+    const { fired, diagnostics, record } = player.act("go");
+    assert.equal(fired.length, Math.ceil(effectsMax / 51));
+    assert.equal(player.state.metrics.points, fired.length * 50, "a rule that fires does all that it says");
+    assert.deepEqual(diagnostics, [{ type: "effectsExhausted", triggers: [] }]);
+    assert.ok(JSON.stringify(record).length < valueBytesMax);
+    assert.equal(player.act("go").fired.length, fired.length, "the next action begins anew");
+  });
+
+  it("ends within the announcements and challenges of one rule too", () => {
+    const announce = { type: "notification", notification: { display: "toast", title: "T", message: "" } };
+    const rules = many(20, n =>
+      rule(
+        `r${n}`,
+        many(50, () => announce),
+      ),
+    );
+    const player = new Player({ rules });
+    player.act("go");
+    assert.ok(player.notifications.length <= effectsMax);
+    assert.ok(player.notifications.length >= effectsMax - 20);
+  });
+
+  it("says nothing where there was room for everything", () => {
+    const player = new Player({
+      rules: [
+        rule(
+          "r",
+          many(50, () => points(1)),
+        ),
+      ],
+    });
+    assert.deepEqual(player.act("go").diagnostics, []);
+  });
+
+  it("is refused where bundles make it too much", () => {
+    const fit = rewardsTotalMax / bundle.effects.length;
+    const challenge = { id: "0e000000-0000-4000-8000-000000000001", title: "", missions: [] as object[] };
+    challenge.missions.push({ id: challenge.id, title: "", rule: { action: "go" } });
+    const rung = { id: "one", title: "", threshold: 1 };
+    const at = (count: number): object => ({
+      rewards: [bundle],
+      rules: [rule("r", bundles(count))],
+      challenges: [{ ...challenge, rewards: bundles(count) }],
+      milestones: [
+        { id: "l", title: "", metricId: "points", milestones: [{ ...rung, rewards: bundles(count) }] },
+      ],
+    });
+    assert.deepEqual(faults(at(fit)), []);
+    assert.deepEqual(faults(at(fit + 1)), [
+      "/rules/0/effects",
+      "/challenges/0/rewards",
+      "/milestones/0/milestones/0/rewards",
+    ]);
+  });
+});
+
+describe("what a configuration keeps of each user", () => {
+  const counting = (last: number, n: number): object =>
+    rule(`r${n}`, [points(1)], {
+      when: { gt: [{ count: { action: "go", window: { last, unit: "minute" } } }, n] },
+    });
+
+  it("is refused where all windows together have too many steps", () => {
+    const whole = Math.floor(windowStepsTotalMax / windowStepsMax);
+    const rest = windowStepsTotalMax - whole * windowStepsMax;
+    const rules = many(whole, n => counting(windowStepsMax - n, n));
+    const spare = (whole * (whole - 1)) / 2 + rest;
+    assert.deepEqual(faults({ rules: [...rules, counting(spare, whole)] }), []);
+    assert.deepEqual(faults({ rules: [...rules, counting(spare + 1, whole)] }), [""]);
+    const limits = [{ per: "user", max: 1, window: { last: 2, unit: "day" } }];
+    const limited = rule("limited", [points(1)], { limits });
+    assert.deepEqual(faults({ rules: [...rules, counting(spare, whole), limited] }), [""]);
+  });
+
+  it("stays a number that is the same when it is read again, whatever was counted", () => {
+    const sum = { action: "go", of: { var: "data.n" } };
+    const player = new Player({
+      rules: [
+        rule("total", [points(1)], { when: { gt: [{ sum }, 10] } }),
+        rule("day", [points(1)], { when: { gt: [{ sum: { ...sum, window: { calendar: "day" } } }, 10] } }),
+      ],
+      challenges: [
+        {
+          id: "0e000000-0000-4000-8000-000000000001",
+          title: "",
+          missions: ["1", "2"].map(n => ({
+            id: `0f000000-0000-4000-8000-00000000000${n}`,
+            title: "",
+            rule: { action: n === "1" ? "go" : "stop", amount: { var: "data.n" } },
+          })),
+        },
+      ],
+    });
+    for (const n of [1e308, 1e308, -1e308, -1e308, 1e308]) {
+      player.act("go", 0, { n });
+      assert.deepEqual(JSON.parse(JSON.stringify(player.state)), player.state, String(n));
+    }
+    const totals = Object.values(player.state.counters).flatMap(c => ("total" in c ? [c.total] : []));
+    assert.ok(totals.every(total => Math.abs(total) <= countedMax));
+  });
+});
