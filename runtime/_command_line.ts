@@ -15,6 +15,11 @@ export type Invocation =
       /** Values of the settings' flags. */
       readonly flags: Readonly<Record<string, string>>;
     }
+  | {
+      readonly kind: "worker";
+      readonly envFile: string | null;
+      readonly flags: Readonly<Record<string, string>>;
+    }
   | ParsedCommand;
 
 interface Flag {
@@ -32,7 +37,7 @@ const settingFlags: Readonly<Record<string, Flag>> = Object.fromEntries(
   variables.flatMap(({ flag }) => (flag === undefined ? [] : [[flag, { type: "string" }]])),
 );
 const flags = { ...ownFlags, ...settingFlags };
-const commands = ["serve", "help", "version", ...commandGroups];
+const commands = ["serve", "worker", "help", "version", ...commandGroups];
 
 /** Understands the arguments behind the program's name. */
 export function parseCommandLine(
@@ -70,18 +75,16 @@ function commandOf([command, extra]: readonly string[], given: ReadonlyMap<strin
   if (command === undefined) return { kind: "wrong", message: "A command is missing." };
   if (extra !== undefined) return { kind: "wrong", message: `${command} takes no argument "${extra}".` };
   if (command === "help" || command === "version") return { kind: command };
-  if (command !== "serve") {
+  if (command !== "serve" && command !== "worker") {
     const meant = nearest(command, commands);
     const hint = meant === null ? "" : ` Did you mean ${meant}?`;
     return { kind: "wrong", message: `There is no command "${command}".${hint}` };
   }
-  const settings = [...given].filter(([name]) => name in settingFlags);
-  return {
-    kind: "serve",
-    demo: given.has("demo"),
-    envFile: given.get("env-file") ?? null,
-    flags: Object.fromEntries(settings),
-  };
+  const flags = Object.fromEntries([...given].filter(([name]) => name in settingFlags));
+  const envFile = given.get("env-file") ?? null;
+  if (command === "serve") return { kind: "serve", demo: given.has("demo"), envFile, flags };
+  if (given.has("demo")) return { kind: "wrong", message: "worker takes no --demo." };
+  return { kind: "worker", envFile, flags };
 }
 
 /** The text of `--help`. */
@@ -92,8 +95,10 @@ export function helpText(): string {
   });
   return [
     "Usage: grandstand serve [--demo] [--env-file <path>] [settings]",
+    "       grandstand worker [--env-file <path>] [settings]",
     "",
     "  serve       Serve every area on one port until SIGTERM or SIGINT",
+    "  worker      Apply queued actions, beside servers on the same Redis, until SIGTERM or SIGINT",
     "  help        Print this help (also --help, -h)",
     "  version     Print the version (also --version, -v)",
     "",

@@ -22,8 +22,8 @@ import { type MailWay, openMail } from "./_mail.ts";
 import { outboxArea } from "./_outbox.ts";
 import { serveHere } from "./_runtime.ts";
 import { seedFromFile } from "./_seed.ts";
-import { openStorage, type Storage } from "./_stores.ts";
-import { startWorker, type Worker } from "./_worker.ts";
+import { closeStorage, openStorage, type Storage } from "./_stores.ts";
+import { startWorker } from "./_worker.ts";
 import type { Config } from "./config.ts";
 
 /** What a server is started with beside its settings. */
@@ -40,6 +40,11 @@ export interface Running {
   stop(): Promise<boolean>;
 }
 
+/** Something that goes on until it is stopped. */
+export interface Stoppable {
+  stop(): Promise<void>;
+}
+
 type Ids = DemoIds & { readonly isNew: boolean };
 
 /** Opens the store, listens, builds the platform under the address that it got, and says where it is. */
@@ -47,7 +52,7 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
   const storage = await openStorage(config, options.logger);
   const { store } = storage;
   let handler: Handler = starting;
-  const running: Parts = { storage, server: null, platform: null, worker: null, geo: null, mail: null };
+  const running: Parts = { storage, server: null, platform: null, workers: [], geo: null, mail: null };
   try {
     const geo = await openGeo(config, options.logger);
     running.geo = geo;
@@ -65,10 +70,7 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
       await platformOptions(config, { storage, geo, mail, baseUrl, ids, ...options }),
     );
     running.platform = platform;
-    running.worker = startWorker({
-      work: () => platform.work(),
-      onFailed: error => options.logger.log("warn", "work_failed", { error: String(error) }),
-    });
+    running.workers = startWorkers(platform, config, options.logger);
     handler = behindProxies(platform.fetch, config.trustedProxies ?? []);
     const address = `Grandstand ${version} listens on ${server.url} (${storage.description})`;
     const demo =
@@ -82,6 +84,15 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
     await stopAll(running);
     throw error;
   }
+}
+
+/** Starts what a process does beside answering requests: the work of every few seconds, and actions unless others do them. */
+export function startWorkers(platform: Platform, { workers }: Config, logger: Logger): readonly Stoppable[] {
+  const rounds = startWorker({
+    work: () => platform.work(),
+    onFailed: error => logger.log("warn", "work_failed", { error: String(error) }),
+  });
+  return workers === "off" ? [rounds] : [rounds, platform.startActionWorker()];
 }
 
 /** Writes what the settings say should be there, and answers the ids of the demo. */
@@ -102,18 +113,20 @@ const starting: Handler = async () => {
   return new Response(body, init);
 };
 
-interface Surroundings {
+/** What a platform is made of beside the settings. */
+export interface Surroundings {
   readonly storage: Storage;
   readonly geo: GeoReader | null;
-  readonly mail: MailWay;
+  readonly mail: Pick<MailWay, "mailer" | "outbox">;
   readonly logger: Logger;
   readonly baseUrl: string;
-  readonly ids: Ids | null;
+  readonly ids: DemoIds | null;
 }
 
-async function platformOptions(
+/** What a platform is made of, from the settings. */
+export async function platformOptions(
   config: Config,
-  { storage: { store, limiter, localLimiter }, geo, mail, logger, baseUrl, ids }: Surroundings,
+  { storage: { store, limiter, localLimiter, queue }, geo, mail, logger, baseUrl, ids }: Surroundings,
 ): Promise<PlatformOptions> {
   const { signatureAlgorithm, corsOrigins, rateLimits, metrics = false } = config;
   const defaultSpaceId = config.defaultSpaceId ?? ids?.spaceId;
@@ -125,6 +138,7 @@ async function platformOptions(
   };
   return {
     store,
+    queue,
     logger,
     http,
     publicUrl: baseUrl,
@@ -166,18 +180,17 @@ interface Parts {
   readonly storage: Storage;
   server: Server | null;
   platform: Platform | null;
-  worker: Worker | null;
+  workers: readonly Stoppable[];
   geo: GeoFile | null;
   mail: MailWay | null;
 }
 
-async function stopAll({ server, platform, worker, geo, mail, storage }: Parts): Promise<boolean> {
+async function stopAll({ server, platform, workers, geo, mail, storage }: Parts): Promise<boolean> {
   const finished = (await server?.stop()) ?? true;
-  await worker?.stop();
+  await Promise.all(workers.map(worker => worker.stop()));
   await platform?.close();
   await geo?.[Symbol.asyncDispose]();
   await mail?.close();
-  await storage.limiter[Symbol.asyncDispose]();
-  await storage.store[Symbol.asyncDispose]();
+  await closeStorage(storage);
   return finished;
 }

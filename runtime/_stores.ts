@@ -1,5 +1,5 @@
 import type { Logger } from "../lib/http/mod.ts";
-import type { Limiter, Store } from "../lib/storage/mod.ts";
+import type { Limiter, Queue, Store } from "../lib/storage/mod.ts";
 import type { Config } from "./config.ts";
 
 /** What state lives in. */
@@ -8,6 +8,8 @@ export interface Storage {
   readonly limiter: Limiter;
   /** Counts in this process while `limiter` does not answer; null where that one is in this process as well. */
   readonly localLimiter: Limiter | null;
+  /** Where accepted actions wait: what `store` keeps over a restart, it keeps as well. */
+  readonly queue: Queue;
   /** What is kept where, for people. */
   readonly description: string;
 }
@@ -15,28 +17,40 @@ export interface Storage {
 /** Opens what the settings name; each adapter is loaded only where it is used. */
 export async function openStorage(config: Config, logger: Logger): Promise<Storage> {
   if (config.redis !== undefined) return await openRedis(config.redis);
-  const { createMemoryLimiter, createMemoryStore } = await import("../adapters/memory/mod.ts");
-  const limiter = createMemoryLimiter({ clock: Date.now });
+  const memory = await import("../adapters/memory/mod.ts");
+  const clock = Date.now;
+  const limiter = memory.createMemoryLimiter({ clock });
   if (config.data === undefined) {
     const description = "state in memory only: a restart forgets it";
-    return { store: createMemoryStore(), limiter, localLimiter: null, description };
+    const queue = memory.createMemoryQueue({ clock });
+    return { store: memory.createMemoryStore(), limiter, localLimiter: null, queue, description };
   }
   const store = await openFiles(config.data, config, logger);
   return {
     store,
     limiter,
     localLimiter: null,
+    queue: memory.createStoreQueue({ store, clock }),
     description: `state in memory and in files of ${config.data}`,
   };
 }
 
+/** Lets go of everything, the store last. */
+export async function closeStorage({ store, limiter, localLimiter, queue }: Storage): Promise<void> {
+  await queue[Symbol.asyncDispose]();
+  await limiter[Symbol.asyncDispose]();
+  await localLimiter?.[Symbol.asyncDispose]();
+  await store[Symbol.asyncDispose]();
+}
+
 async function openRedis(server: string): Promise<Storage> {
-  const { createRedisLimiter, createRedisStore } = await import("../adapters/redis/mod.ts");
+  const { createRedisLimiter, createRedisQueue, createRedisStore } = await import("../adapters/redis/mod.ts");
   const { createMemoryLimiter } = await import("../adapters/memory/mod.ts");
   return {
     store: createRedisStore({ server }),
     limiter: createRedisLimiter({ server }),
     localLimiter: createMemoryLimiter({ clock: Date.now }),
+    queue: createRedisQueue({ server }),
     description: "state in Redis",
   };
 }

@@ -12,6 +12,7 @@ import { createJsonLogger, type Logger, silentLogger } from "../lib/http/mod.ts"
 import { version } from "../lib/mod.ts";
 import { helpText, type Invocation, parseCommandLine } from "./_command_line.ts";
 import { type Running, runServe } from "./_serve_command.ts";
+import { runWorker } from "./_worker_command.ts";
 import { type Config, readConfig } from "./config.ts";
 import { createLogSink, type LogSink } from "./log_sink.ts";
 
@@ -39,24 +40,34 @@ async function main(args: readonly string[]): Promise<void> {
     case "wrong":
       return complain(`${invocation.message} See grandstand --help.`);
     case "serve":
+    case "worker":
       return await serve(invocation);
   }
 }
 
-async function serve({ demo, envFile, flags }: Extract<Invocation, { kind: "serve" }>): Promise<void> {
+async function serve(invocation: Extract<Invocation, { kind: "serve" | "worker" }>): Promise<void> {
+  const { envFile, flags } = invocation;
+  const demo = invocation.kind === "serve" && invocation.demo;
   const fromFile = envFile === null ? {} : await readEnvFile(envFile);
   if (fromFile === null) return complain(`Cannot read the file ${envFile} that --env-file names.`);
   const result = readConfig({ environment: { ...fromFile, ...process.env }, flags, demo });
   if (!result.ok) return complain(result.problems.join("\n"));
   const sink = createLogSink(process.stderr);
   try {
-    const running = await runServe(result.config, { demo, logger: loggerOf(result.config, sink) });
+    const logger = loggerOf(result.config, sink);
+    const running =
+      invocation.kind === "serve"
+        ? await runServe(result.config, { demo, logger })
+        : await runWorker(result.config, { logger });
     stopOnSignals(running, sink);
     // Whoever reads this may send a signal at once.
     print(running.announcement);
   } catch (error) {
     await sink.flush();
-    complain(`Cannot serve: ${error instanceof Error ? error.message : String(error)}`, failed);
+    complain(
+      `Cannot ${invocation.kind === "serve" ? "serve" : "work"}: ${error instanceof Error ? error.message : String(error)}`,
+      failed,
+    );
     process.exit();
   }
 }

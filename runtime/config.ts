@@ -255,6 +255,15 @@ const definitions = {
       transform(text => text === "on"),
     ),
   }),
+  workers: variable({
+    name: "GRANDSTAND_WORKERS",
+    flag: "workers",
+    value: "inline|off",
+    description:
+      "Whether this server applies queued actions too, or leaves them to processes of `grandstand worker`",
+    otherwise: "inline",
+    schema: picklist(["inline", "off"], "inline or off"),
+  }),
   seed: variable({
     name: "GRANDSTAND_SEED",
     flag: "seed",
@@ -310,6 +319,7 @@ export interface Config {
   readonly mailWebhookSecret?: string;
   readonly log: LogLevel | "silent";
   readonly metrics?: boolean;
+  readonly workers?: "inline" | "off";
   readonly seed?: string;
   readonly loyalty?: string;
   readonly demoFile?: string;
