@@ -247,7 +247,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
         { body: { type: "sessionRecord", projectId: ids.project, record: proof(registered) } },
         { body: { type: "accessToken", token: robin.accessToken } },
         { body: { type: "idToken", token: idToken } },
-        { body: { type: "service", ...(await newKey(world)) } },
+        { body: { type: "service", ...(await commonKey(world)) } },
       ],
     ],
     ["listProjectAudit", [{ query: { limit: "2", cursor: "1750000000000-0.3" } }]],
@@ -413,7 +413,7 @@ export async function credentialsFor(
   }
   if (scheme === "spaceToken") return { authorization: `Bearer ${(await world.fan("Sam")).token}` };
   if (scheme === "apiKey") {
-    const { key, secret } = await newKey(world);
+    const { key, secret } = await commonKey(world);
     return { "x-api-key": key, "x-api-secret": secret };
   }
   throw new Error(`Cannot test ${scheme}: say in test/http/_operations.ts how its credentials are presented`);
@@ -483,6 +483,17 @@ export async function newKey(
     permissions,
   });
   return { key, secret };
+}
+
+type Key = ReturnType<typeof newKey>;
+
+const commonKeys = new WeakMap<TestPlatform, Key>();
+
+/** A key that the requests to a platform share, because an organisation has only so many. */
+function commonKey(world: TestPlatform): Key {
+  const key = commonKeys.get(world) ?? newKey(world);
+  commonKeys.set(world, key);
+  return key;
 }
 
 /** The path and query of a request, everything percent-encoded. */

@@ -96,12 +96,16 @@ function familyOf({ headers, json }: Answer): FamilyName {
   return json?.result === 0 ? "identity" : "problem";
 }
 
+/** Rounds, and requests in each, for operations that none of the others has reached. */
+const roundsMax = 20;
+const perMissed = 5;
+
 async function fuzz(world: TestPlatform, count: number): Promise<Map<string, number>> {
   const random: Random = createRandom(seed);
   const succeeded = new Map<string, number>();
   let targets = await targetsOf(world);
-  async function once(): Promise<void> {
-    const target = random.pick(targets);
+  async function once(among: readonly Target[]): Promise<void> {
+    const target = random.pick(among);
     const example = random.pick(target.examples);
     const request = mutated(random, target.operation, {
       example,
@@ -124,7 +128,15 @@ async function fuzz(world: TestPlatform, count: number): Promise<Map<string, num
       world.clock.advance(random.integer(40) * 60_000);
       targets = await targetsOf(world);
     }
-    await Promise.all(Array.from({ length: Math.min(atOnce, count - sent) }, once));
+    await Promise.all(Array.from({ length: Math.min(atOnce, count - sent) }, () => once(targets)));
+  }
+  // What chance has passed over is asked for by name, each time with things that exist.
+  const isMissed = ({ operation }: Target): boolean => !succeeded.has(operation.id);
+  for (let round = 0; round < roundsMax && targets.some(isMissed); round++) {
+    targets = await targetsOf(world);
+    for (const target of targets.filter(isMissed)) {
+      for (let n = 0; n < perMissed; n++) await once([target]);
+    }
   }
   await world.platform.idle();
   for (const { operation } of targets)
