@@ -11,6 +11,8 @@ import {
   audienceGuards,
   audienceRoutes,
   createActionService,
+  createCursors,
+  createProfiles,
 } from "./audience/mod.ts";
 import {
   type ApiKeys,
@@ -173,7 +175,7 @@ export interface Platform {
    *
    * @throws {TypeError} The platform has no queue.
    */
-  startActionWorker(): ActionWorker;
+  startActionWorker(options?: Parameters<ActionService["startWorker"]>[0]): ActionWorker;
   /** Resolves when the background work that requests left behind is done, boards included. */
   idle(): Promise<void>;
   /** Ends live boards and finishes the background work. The store stays open: it belongs to whoever made it. */
@@ -243,7 +245,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
       await parts.apiKeys.flushUses();
     },
     rebuildBoard: (path, users) => rebuildBoard(parts, path, users),
-    startActionWorker: () => parts.actions.startWorker(),
+    startActionWorker: parts.actions.startWorker,
     idle,
     async close() {
       parts.leaderboards.live.close();
@@ -300,6 +302,8 @@ interface Parts extends ExchangeContext {
   readonly actions: ActionService;
   readonly loyaltyVersions: LoyaltyVersions;
   readonly keyOf: WebhookKeys;
+  /** Signs the cursors of lists. */
+  readonly cursorKey: Uint8Array;
   readonly quotas: Quotas;
 }
 
@@ -438,8 +442,17 @@ function controlContext({
 }
 
 function audienceContext(parts: Parts, spaces: SpaceGuardOptions): AudienceContext {
-  const { apiKeys, loyalty, actions, clock, random } = parts;
-  return { ...actions, guards: audienceGuards({ ...spaces, apiKeys }), loyalty, clock, random };
+  const { apiKeys, loyalty, actions, clock, random, store, directory, cursorKey } = parts;
+  return {
+    ...actions,
+    guards: audienceGuards({ ...spaces, apiKeys }),
+    directory,
+    loyalty,
+    profiles: createProfiles({ store, clock, loyalty, partitionOf: memberPartition }),
+    cursors: createCursors({ key: cursorKey, clock }),
+    clock,
+    random,
+  };
 }
 
 function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {

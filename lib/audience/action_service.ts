@@ -41,7 +41,13 @@ export interface ActionService {
    *
    * @throws {TypeError} There is no queue.
    */
-  startWorker(): ActionWorker;
+  startWorker(options?: StartOptions): ActionWorker;
+}
+
+/** How a worker is started. */
+export interface StartOptions {
+  /** How long it counts as alive after it last said so, in ms. @default workerLeaseMs */
+  readonly leaseMs?: number;
 }
 
 /** Creates the service. */
@@ -54,9 +60,9 @@ export function createActionService(options: ActionServiceOptions): ActionServic
   return {
     intake: queue === undefined ? createDirectIntake(sink) : createActionIntake({ queue, shards, onPushed }),
     deadLetters: createDeadLetters(options),
-    startWorker() {
+    startWorker(start = {}) {
       if (queue === undefined) throw new TypeError("Cannot start a worker: the platform has no queue");
-      const worker = startActionWorker({ ...options, queue, shards, name: uuid(random) });
+      const worker = startActionWorker({ ...options, ...start, queue, shards, name: uuid(random) });
       workers.add(worker);
       return {
         get shards() {

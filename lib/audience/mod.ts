@@ -4,9 +4,24 @@
  * @module
  */
 
-export { type ActionService, type ActionServiceOptions, createActionService } from "./action_service.ts";
+export {
+  type ActionService,
+  type ActionServiceOptions,
+  createActionService,
+  type StartOptions,
+} from "./action_service.ts";
 export { type ActionIntake, actionShards, type QueuedAction } from "./actions/mod.ts";
+export * from "./batch.ts";
 export type { AudienceContext } from "./context.ts";
+export {
+  type CursorScope,
+  type Cursors,
+  createCursors,
+  cursorCharactersMax,
+  cursorTtlMs,
+} from "./cursors.ts";
+export * from "./custom_fields.ts";
+export * from "./free_form.ts";
 export {
   type AudienceGuardOptions,
   type AudienceGuards,
@@ -16,8 +31,26 @@ export {
   type BatchDemand,
   organisationHeader,
 } from "./guards.ts";
+export {
+  challengesPageDefault,
+  challengesPageMax,
+  notificationsPageMax,
+  transactionsPageDefault,
+  transactionsPageMax,
+} from "./lists.ts";
 export type { AudienceLoyalty, NotificationItem } from "./loyalty.ts";
 export type { AudienceMember } from "./member.ts";
+export { displayNameCharactersMax, type ProfilePatch } from "./profile_patch.ts";
+export type { ProfileRecord } from "./profile_record.ts";
+export { metricChangeMax, metricChangesMax } from "./profile_updates.ts";
+export {
+  type ChangedProfile,
+  createProfiles,
+  type Profile,
+  type ProfileChange,
+  type Profiles,
+  type ProfilesOptions,
+} from "./profiles.ts";
 export { audienceRoutes } from "./routes.ts";
 export {
   type ActionWorker,

@@ -41,7 +41,7 @@ export interface ActionWorkerOptions {
   readonly logger: Logger;
   /** The same for all processes. @default actionShards */
   readonly shards?: number;
-  /** The same for all processes. @default workerLeaseMs */
+  /** How long it counts as alive after it last said so, in ms. @default workerLeaseMs */
   readonly leaseMs?: number;
 }
 
