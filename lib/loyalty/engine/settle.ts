@@ -68,17 +68,17 @@ export function settle(compiled: CompiledConfig, state: UserState, at: number): 
 
 function settlePoints(draft: Draft, { lots }: UserState): void {
   for (const metricId of Object.keys(lots)) {
-    const activated = new Change();
-    const expired = new Change();
     const { account, entries } = settleAccount(draft.account(metricId), draft.at);
-    for (const entry of entries) {
-      const change = entry.status === "expired" ? expired : activated;
+    let change = new Change();
+    for (const [index, entry] of entries.entries()) {
       const { at, ...movement } = entry;
       const dated = at === draft.at ? movement : entry;
       draft.settled(metricId, { ...account, balance: entry.balanceAfter }, { entry: dated, change });
+      // One transaction for all that is alike, and a new one for what is not: entries stay in the order of their balances.
+      if (entries[index + 1]?.status === entry.status) continue;
+      draft.record(change.transaction(entry.status === "expired" ? "pointsExpired" : "pointsActivated"));
+      change = new Change();
     }
-    if (activated.entries.length > 0) draft.record(activated.transaction("pointsActivated"));
-    if (expired.entries.length > 0) draft.record(expired.transaction("pointsExpired"));
   }
 }
 

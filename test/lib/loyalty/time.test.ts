@@ -3,7 +3,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { balancesOf, reconcile } from "../../../lib/loyalty/ledger/mod.ts";
-import { compareStates, nextDue, replay, settle, settledInstantsMax } from "../../../lib/loyalty/mod.ts";
+import {
+  compareStates,
+  nextDue,
+  reconcile,
+  replay,
+  settle,
+  settledInstantsMax,
+} from "../../../lib/loyalty/mod.ts";
 import { Player, points, rule, typesOf } from "./_engine.ts";
 
 const berlin = { timeZone: "Europe/Berlin" };
@@ -341,6 +348,20 @@ describe("points with dates", () => {
       [0, [], null],
     );
     assert.deepEqual(reconcile(player.state, player.records, { defaultOf: () => 0 }).faults, []);
+  });
+
+  it("are told in the order of their balances where one settlement has many of them", () => {
+    const lots = { activatesAfter: { minutes: 1_000 }, expires: { after: { minutes: 1 } } };
+    const player = new Player({
+      metrics: [{ id: "points", title: "", lots }],
+      rules: [rule("r", [points(1)])],
+    });
+    const count = settledInstantsMax + 10;
+    for (let minute = 0; minute < count; minute++) player.act("go", minute * 60_000);
+    player.pass(1e9);
+    assert.equal(player.state.metrics.points, 0);
+    const { ok, faults } = reconcile(player.state, player.records, { defaultOf: () => 0 });
+    assert.ok(ok, JSON.stringify(faults));
   });
 });
 
