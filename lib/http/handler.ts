@@ -31,7 +31,7 @@ export interface HandlerOptions {
   readonly limiter?: Limiter;
   /**
    * Counts in this process while `limiter` fails or takes longer than `limiterMsMax`: a memory limiter. Omitted: requests
-   * pass uncounted then, but for those of routes that refuse.
+   * wait for `limiter` as long as it takes and pass uncounted when it fails, but for those of routes that refuse.
    */
   readonly localLimiter?: Limiter;
   /** How wrong credentials are counted on routes that have a limit. Omitted: not at all. */

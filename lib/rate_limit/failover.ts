@@ -9,6 +9,7 @@
 
 import { AppError } from "../errors/mod.ts";
 import type { Limiter, LimitRule, LimitVerdict } from "../storage/ports.ts";
+import { Deadlines, type Timer } from "./deadlines.ts";
 
 /** Longest time that a request waits for the shared limiter, in ms. */
 export const limiterMsMax = 50;
@@ -22,12 +23,14 @@ export type WhenUncounted = "count here" | "refuse";
 export interface FailoverOptions {
   /** Counts for all processes. */
   readonly limiter: Limiter;
-  /** Counts in this process while the limiter does not; null lets requests pass then. */
+  /**
+   * Counts in this process while the limiter does not. Null: requests wait for the limiter as long as it takes, and pass
+   * when it fails.
+   */
   readonly local: Limiter | null;
   /** Milliseconds from any origin. */
   readonly clock: () => number;
-  /** Calls back after a delay in ms, unless the returned function is called before. */
-  readonly timer: (callback: () => void, delayMs: number) => () => void;
+  readonly timer: Timer;
   /** Told once when an outage begins, with its reason. */
   readonly onOutage: (reason: string) => void;
   /** Told when it is over. */
@@ -46,11 +49,13 @@ export interface Spending {
 /** Counts with the shared limiter, and without it as each spending demands. */
 export class Failover {
   readonly #options: FailoverOptions;
+  readonly #deadlines: Deadlines;
   /** When the limiter is tried again; null while it answers. */
   #retryAt: number | null = null;
 
   constructor(options: FailoverOptions) {
     this.#options = options;
+    this.#deadlines = new Deadlines({ ms: limiterMsMax, clock: options.clock, timer: options.timer });
   }
 
   /**
@@ -60,7 +65,7 @@ export class Failover {
    * @throws {TypeError | RangeError} The limiter refuses the subject or the rules.
    */
   async spend(spending: Spending): Promise<readonly LimitVerdict[] | null> {
-    const { limiter, clock } = this.#options;
+    const { limiter, local, clock } = this.#options;
     const isTrial = this.#retryAt !== null;
     if (this.#retryAt !== null) {
       if (clock() < this.#retryAt) return await this.#without(spending);
@@ -68,7 +73,8 @@ export class Failover {
       this.#retryAt = clock() + limiterRetryMs;
     }
     try {
-      const verdicts = await this.#inTime(limiter.take(spending.subject, spending.rules));
+      const answer = limiter.take(spending.subject, spending.rules);
+      const verdicts = await (local === null ? answer : this.#deadlines.within(answer));
       if (isTrial) this.#recover();
       return verdicts;
     } catch (error) {
@@ -102,15 +108,5 @@ export class Failover {
     if (this.#retryAt === null) return;
     this.#retryAt = null;
     this.#options.onRecovery();
-  }
-
-  #inTime<T>(answer: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const cancel = this.#options.timer(
-        () => reject(new Error(`there was no answer within ${limiterMsMax} ms`)),
-        limiterMsMax,
-      );
-      answer.then(resolve, reject).finally(cancel);
-    });
   }
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+export { lateGraceMs, type Timer } from "./deadlines.ts";
 export * from "./failover.ts";
 export * from "./fields.ts";
 export * from "./policies.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryLimiter } from "../../../adapters/memory/mod.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
-import { Failover, limiterMsMax, limiterRetryMs } from "../../../lib/rate_limit/mod.ts";
+import { Failover, lateGraceMs, limiterMsMax, limiterRetryMs } from "../../../lib/rate_limit/mod.ts";
 import type { Limiter } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { describeOnLimiters } from "../../support/limiters.ts";
@@ -16,13 +16,17 @@ function opened({ local = true } = {}) {
   const clock = createTestClock();
   const timer = createManualTimer();
   const inner = createMemoryLimiter({ clock: clock.now });
-  const state = { is: "well" as "well" | "down" | "slow", calls: 0 };
+  const state = { is: "well" as "well" | "down" | "slow" | "held", calls: 0, release: (): void => {} };
   const limiter: Limiter = {
     ...inner,
     take: (...args) => {
       state.calls += 1;
       if (state.is === "down") return Promise.reject(new Error("no connection"));
-      return state.is === "slow" ? new Promise(() => {}) : inner.take(...args);
+      if (state.is === "slow") return new Promise(() => {});
+      if (state.is === "well") return inner.take(...args);
+      return new Promise(resolve => {
+        state.release = () => resolve(inner.take(...args));
+      });
     },
   };
   const told: string[] = [];
@@ -58,15 +62,49 @@ describe("counting without the shared limiter", () => {
   });
 
   it("begins when the limiter takes longer than 50 ms", async () => {
-    const { failover, state, timer, told } = opened();
+    const { failover, state, clock, timer, told } = opened();
     state.is = "slow";
     const answer = failover.spend(spending);
     await settle();
     assert.deepEqual(timer.waiting, [limiterMsMax]);
     assert.equal(limiterMsMax, 50);
+    clock.advance(limiterMsMax);
     await timer.advance(limiterMsMax);
+    assert.deepEqual(told, []);
+    await timer.advance(lateGraceMs);
     assert.equal((await answer)?.[0]?.remaining, 2);
     assert.deepEqual(told, ["there was no answer within 50 ms", "uncounted"]);
+  });
+
+  it("does not begin for an answer that waits behind a turn of the process itself", async () => {
+    const { failover, state, clock, timer, told } = opened();
+    state.is = "held";
+    const answer = failover.spend(spending);
+    clock.advance(10 * limiterMsMax);
+    await timer.advance(limiterMsMax);
+    state.release();
+    assert.equal((await answer)?.[0]?.remaining, 2);
+    await timer.advance(10 * limiterMsMax);
+    assert.deepEqual([told, timer.waiting], [[], []]);
+  });
+
+  it("is watched by one timer for all requests, each of which has its whole time", async () => {
+    const { failover, state, clock, timer, told } = opened();
+    state.is = "slow";
+    const first = failover.spend(spending);
+    clock.advance(30);
+    await timer.advance(30);
+    const second = failover.spend(spending);
+    assert.equal(timer.waiting.length, 1);
+    clock.advance(21);
+    await timer.advance(21);
+    await first;
+    assert.deepEqual(told, ["there was no answer within 50 ms", "uncounted"]);
+    clock.advance(30);
+    await timer.advance(30);
+    await second;
+    assert.deepEqual(told.slice(2), ["uncounted"]);
+    assert.equal(timer.waiting.length, 0);
   });
 
   it("ends when one request finds the limiter well again, which is tried once a second", async () => {

@@ -1,0 +1,59 @@
+/**
+ * Rate limit decisions of 64 parallel callers over 10,000 subjects, beside rate-limiter-flexible, whose window is fixed
+ * where this one slides.
+ *
+ * ```sh
+ * node --import tsx test/bench/limiter.ts            # memory and Redis, about a minute
+ * node --import tsx test/bench/limiter.ts memory
+ * ```
+ *
+ * Every sample is a fresh process; rounds interleave the variants and reverse their order.
+ */
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { redisAvailable, startRedis } from "../support/redis.ts";
+import { bundleForBench, median } from "./harness.ts";
+import { type LimiterSample, limiterVariants } from "./limiter_sample.ts";
+
+const rounds = 5;
+const measureMs = 1_000;
+
+const [only = ""] = process.argv.slice(2);
+const program = await bundleForBench(fileURLToPath(new URL("limiter_sample.ts", import.meta.url)));
+if ("memory".startsWith(only)) measure("memory", "");
+if ("redis".startsWith(only) && redisAvailable() === false) await measureRedis();
+
+async function measureRedis(): Promise<void> {
+  const server = await startRedis();
+  try {
+    measure("Redis", server.socket);
+  } finally {
+    await server.kill();
+  }
+}
+
+function measure(place: "memory" | "Redis", socket: string): void {
+  const rows = Object.keys(limiterVariants[place]).map(name => ({ name, samples: [] as LimiterSample[] }));
+  for (let round = 0; round < rounds; round++) {
+    for (const row of round % 2 === 0 ? rows : rows.toReversed()) {
+      row.samples.push(sample([place, row.name, String(measureMs), socket]));
+    }
+  }
+  const base = rows[0]?.samples ?? [];
+  console.log(`\n| ${place} | decisions/s | vs peer | CPU us each | not counted | raw decisions/s |`);
+  console.log("|---|---|---|---|---|---|");
+  for (const { name, samples } of rows) {
+    const of = (key: keyof LimiterSample): number => median(samples.map(each => each[key]));
+    const ratio = median(samples.map(({ perSecond }, n) => perSecond / (base[n]?.perSecond ?? Number.NaN)));
+    const raw = samples.map(({ perSecond }) => Math.round(perSecond)).join(" ");
+    console.log(
+      `| ${name} | ${Math.round(of("perSecond")).toLocaleString("en")} | ${ratio.toFixed(2)} | ${of("cpuUs").toFixed(2)} | ${(of("uncounted") * 100).toFixed(1)} % | ${raw} |`,
+    );
+  }
+}
+
+function sample(args: readonly string[]): LimiterSample {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], { encoding: "utf8" });
+  if (status !== 0) throw new Error(`The sample of ${args.join(" ")} failed: ${stderr}`);
+  return JSON.parse(stdout) as LimiterSample;
+}
