@@ -18,8 +18,11 @@ export const scoreMax: number = Number.MAX_SAFE_INTEGER;
 export const shardsMax = 64;
 /** Longest time after the end of a season in which its scores are still taken, in ms. */
 export const graceMsMax: number = 7 * 24 * 60 * 60 * 1_000;
-/** Time after the end of a season in which its scores are still taken unless settings say otherwise, in ms. */
-export const graceMsDefault: number = 60 * 60 * 1_000;
+/**
+ * Time after the end of a season in which its scores are still taken unless settings say otherwise, in ms: longer than it takes
+ * until what an ended process left behind is found.
+ */
+export const graceMsDefault: number = 2 * 60 * 60 * 1_000;
 /** Most past seasons that a board keeps. */
 export const keepSeasonsMax = 400;
 /** Number of past seasons that a board keeps unless settings say otherwise. */

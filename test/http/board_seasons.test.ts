@@ -30,7 +30,13 @@ const settings = {
   leaderboards: [
     { id: "cup", seasons: { type: "explicit", list: [cup] } },
     { id: "overall", source: points },
-    { id: "daily", source: points, seasons: { type: "daily", timeZone: "America/St_Johns" }, keepSeasons: 1 },
+    {
+      id: "daily",
+      source: points,
+      seasons: { type: "daily", timeZone: "America/St_Johns" },
+      keepSeasons: 1,
+      graceMs: hourMs,
+    },
     { id: "monthly", source: exacts, seasons: { type: "monthly", timeZone: "Asia/Kathmandu" }, shards: 4 },
     { id: "direct", seasons: { type: "daily" }, keepSeasons: 1, graceMs: 0, rankStyle: "dense" },
   ],
