@@ -3,14 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { balancesOf, reconcile } from "../../../lib/loyalty/ledger/mod.ts";
-import {
-  compareStates,
-  nextDue,
-  reconcile,
-  replay,
-  settle,
-  settledInstantsMax,
-} from "../../../lib/loyalty/mod.ts";
+import { compareStates, nextDue, replay, settle, settledInstantsMax } from "../../../lib/loyalty/mod.ts";
 import { Player, points, rule, typesOf } from "./_engine.ts";
 
 const berlin = { timeZone: "Europe/Berlin" };
