@@ -4,16 +4,7 @@
  * @module
  */
 
-import {
-  type ActionService,
-  type ActionWorker,
-  type AudienceContext,
-  audienceGuards,
-  audienceRoutes,
-  createActionService,
-  createCursors,
-  createProfiles,
-} from "./audience/mod.ts";
+import { type ActionService, type ActionWorker, createActionService } from "./audience/mod.ts";
 import {
   type ApiKeys,
   apiKeyGuard,
@@ -96,8 +87,9 @@ import {
   poolRoutes,
   type WebhookKeys,
 } from "./loyalty/mod.ts";
+import { audienceArea } from "./platform_audience.ts";
 import type { PlatformOptions } from "./platform_options.ts";
-import { failureLimitOf, governedAudience, governedLoyalty, repeatable } from "./platform_quotas.ts";
+import { failureLimitOf, governedLoyalty, repeatable } from "./platform_quotas.ts";
 import { type Quotas, quotasOf } from "./rate_limit/mod.ts";
 import {
   createSpaceTokens,
@@ -387,6 +379,7 @@ function createParts(
     }),
     loyaltyVersions,
     keyOf,
+    cursorKey: deriveKey(secret, "cursor"),
     quotas: quotasOf(options.rateLimits),
   };
 }
@@ -441,20 +434,6 @@ function controlContext({
   };
 }
 
-function audienceContext(parts: Parts, spaces: SpaceGuardOptions): AudienceContext {
-  const { apiKeys, loyalty, actions, clock, random, store, directory, cursorKey } = parts;
-  return {
-    ...actions,
-    guards: audienceGuards({ ...spaces, apiKeys }),
-    directory,
-    loyalty,
-    profiles: createProfiles({ store, clock, loyalty, partitionOf: memberPartition }),
-    cursors: createCursors({ key: cursorKey, clock }),
-    clock,
-    random,
-  };
-}
-
 function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
   const { store, directory, clock, apiKeys, loyalty, keyRing } = parts;
   const userGuards = {
@@ -500,11 +479,7 @@ function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
         ]),
       ],
     },
-    audience: {
-      name: "audience",
-      family: "problem",
-      routes: governedAudience(audienceRoutes(audienceContext(parts, spaces)), parts.quotas),
-    },
+    audience: audienceArea(parts, spaces),
     control: {
       name: "control",
       family: "jsonApi",

@@ -1,3 +1,4 @@
+import { audienceFaults } from "./audience/mod.ts";
 import { type Seed, type SeedOptions, seedDirectory } from "./directory/mod.ts";
 import { AppError } from "./errors/mod.ts";
 import { boardFaults } from "./leaderboards/mod.ts";
@@ -13,6 +14,7 @@ import type { Store } from "./storage/mod.ts";
 export async function seedPlatform(store: Store, document: Seed, options: SeedOptions = {}): Promise<void> {
   for (const [spaceId, loyalty] of Object.entries(document.loyalty ?? {})) checkLoyalty(spaceId, loyalty);
   checkBoards(document);
+  checkCustomFields(document);
   await seedDirectory(store, document, options);
 }
 
@@ -23,6 +25,14 @@ function checkBoards({ projects, events }: Seed): void {
   );
   if (fields.length === 0) return;
   throw new AppError("validation_failed", "Cannot seed the leaderboards as they are not valid", { fields });
+}
+
+function checkCustomFields({ organisations }: Seed): void {
+  const fields = organisations.flatMap(({ settings = {} }, index) =>
+    audienceFaults(settings, `/organisations/${index}/settings`),
+  );
+  if (fields.length === 0) return;
+  throw new AppError("validation_failed", "Cannot seed the custom fields as they are not valid", { fields });
 }
 
 function checkLoyalty(spaceId: string, loyalty: unknown): void {

@@ -1,15 +1,21 @@
 /** What the routes of the audience API work with. */
 
 import type { Clock, RandomBytes } from "../auth/mod.ts";
+import type { Directory } from "../directory/mod.ts";
 import type { ActionIntake } from "./actions/intake.ts";
+import type { Cursors } from "./cursors.ts";
 import type { AudienceGuards } from "./guards.ts";
 import type { AudienceLoyalty } from "./loyalty.ts";
+import type { Profiles } from "./profiles.ts";
 import type { DeadLetters } from "./worker/dead_letters.ts";
 
 /** What the routes work with. */
 export interface AudienceContext {
   readonly guards: AudienceGuards;
+  readonly directory: Pick<Directory, "organisation">;
   readonly loyalty: AudienceLoyalty;
+  readonly profiles: Profiles;
+  readonly cursors: Cursors;
   /** Takes in the actions that back ends report. */
   readonly intake: ActionIntake;
   readonly deadLetters: DeadLetters;

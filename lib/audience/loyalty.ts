@@ -8,6 +8,8 @@
 import type { RewardCatalogue } from "./actions/check_rewards.ts";
 import type { RewardGiver } from "./actions/grant_rewards.ts";
 import type { AudienceMember } from "./member.ts";
+import type { MetricBounds } from "./profile_updates.ts";
+import type { LoyaltySight } from "./sight.ts";
 import type { ActionSink } from "./worker/handler.ts";
 
 /** A notification that a user has; times in Unix ms. */
@@ -25,11 +27,28 @@ export interface NotificationItem {
   readonly expiresAt: number;
 }
 
+/** What a space has. */
+export interface SpaceCatalogue extends RewardCatalogue {
+  readonly metrics: ReadonlyMap<string, MetricBounds>;
+}
+
+/** A part of a user's notifications, newest first. */
+export interface NotificationPage {
+  readonly items: readonly NotificationItem[];
+  readonly cursor: string | null;
+  readonly unreadCount: number;
+}
+
 /** What the audience API asks of loyalty. */
-export interface AudienceLoyalty extends ActionSink, RewardGiver {
+export interface AudienceLoyalty extends ActionSink, RewardGiver, LoyaltySight {
   /** What a space has to give. */
-  config(spaceId: string): RewardCatalogue | Promise<RewardCatalogue>;
+  config(spaceId: string): SpaceCatalogue | Promise<SpaceCatalogue>;
   readonly inbox: {
+    /** A page of the user's notifications, after a cursor. */
+    list(
+      member: AudienceMember,
+      query: { readonly unread: boolean; readonly limit: number; readonly cursor?: string },
+    ): Promise<NotificationPage>;
     /** Marks a notification as read. Throws `not_found` where the user has none of this id. */
     markRead(member: AudienceMember, id: string): Promise<NotificationItem>;
   };

@@ -19,6 +19,7 @@ export type Settings = Readonly<Record<string, unknown>>;
 export interface Organisation {
   readonly id: string;
   readonly name: string;
+  readonly settings?: Settings;
 }
 
 /** A domain of its own with one audience and one loyalty configuration. */
@@ -73,7 +74,11 @@ type WithoutSettings<T extends { settings: Settings }> = Omit<T, "settings"> & {
 };
 
 /** Checks an organisation. */
-export const OrganisationSchema: v.GenericSchema<Organisation, Organisation> = v.object({ id: uuid, name });
+export const OrganisationSchema: v.GenericSchema<Organisation, Organisation> = v.object({
+  id: uuid,
+  name,
+  settings: v.exactOptional(v.record(v.string(), v.unknown())),
+});
 
 /** Checks a space. */
 export const SpaceSchema: v.GenericSchema<WithoutSettings<Space>, Space> = v.object({

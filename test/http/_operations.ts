@@ -5,7 +5,7 @@ import { seedDirectory } from "../../lib/directory/mod.ts";
 import { type Codes, createCredentials, createUsers, type Session } from "../../lib/identity/mod.ts";
 import { forge } from "../support/issuer.ts";
 import { quickKernels } from "../support/kernels.ts";
-import { type Answer, ids, loyalty, type TestPlatform, testSecret } from "../support/platform.ts";
+import { type Answer, ids, loyalty, seed, type TestPlatform, testSecret } from "../support/platform.ts";
 import { BoardWriter } from "./_boards.ts";
 
 /** The error shape of an operation. */
@@ -133,6 +133,12 @@ const bulkRewards: readonly Pick<Example, "body">[] = [
     },
   },
 ];
+const update = {
+  userId: "somebody",
+  displayName: "Some",
+  preferences: { language: "en" },
+  metrics: { points: { op: "incr", value: 1 }, energy: { op: "set", value: 2 } },
+};
 const deviceId = "0123abcd-0000-4000-8000-00000000000d";
 const password = "correct horse battery";
 
@@ -306,6 +312,29 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
     ["putAudienceRewards", bulkRewards],
     ["postAudienceRewards", bulkRewards],
     ["readAudienceNotification", [await unreadNotification(world)]],
+    [
+      "patchAudienceProfile",
+      [
+        { body: { displayName: "Sam", preferences: { sounds: { goal: true }, language: null } } },
+        { body: { customFields: { shirt: "M" } }, headers: { "if-match": "*" } },
+      ],
+    ],
+    ["listAudienceTransactions", [{ query: { limit: "5", type: "credit", currency: "points" } }]],
+    ["listAudienceChallenges", [{ query: { limit: "5", status: "completed" } }]],
+    ["listAudienceNotifications", [{ query: { limit: "5", unread: "true" } }]],
+    ["listAudienceProfiles", [{ query: { user_ids: "somebody,nobody" } }]],
+    ["updateAudienceProfiles", [{ body: { updates: [update] } }, { body: [update] }]],
+    ["getSpaceProfiles", [{}, { query: { user_ids: "somebody,nobody" }, headers: await backEnd(world) }]],
+    ["listSpaceTransactions", [{ query: { user_id: "somebody" }, headers: await backEnd(world) }]],
+    ["listSpaceChallenges", [{ query: { limit: "1" } }]],
+    ["listSpaceNotifications", [{ query: { user_ids: "somebody" }, headers: await backEnd(world) }]],
+    [
+      "putSpaceProfiles",
+      [
+        { body: { data: { displayName: "Sam" } } },
+        { body: [{ user_id: "somebody", data: { displayName: "Some" } }], headers: await backEnd(world) },
+      ],
+    ],
     ["getCoupon", [{ params: { couponId: "drink" }, headers: await couponOwner(world) }]],
     ["addCodes", [{ body: { codes: ["DRINK-1", "DRINK-2"] } }]],
     ["redeemCode", [{ body: { code: await handedOutCode(world) } }]],
@@ -344,6 +373,14 @@ async function couponOwner(world: TestPlatform): Promise<Readonly<Record<string,
   return { authorization: `Bearer ${fan.token}` };
 }
 
+/** Credentials of a back end with a service token. */
+async function backEnd(world: TestPlatform): Promise<Readonly<Record<string, string>>> {
+  const { json } = await world.call("/api/auth/token", {
+    body: { type: "service", ...(await newKey(world)) },
+  });
+  return { authorization: `Bearer ${json.data.accessToken}` };
+}
+
 /** A notification that a user has not read. */
 async function unreadNotification(world: TestPlatform): Promise<Partial<Example>> {
   const fan = await world.fan("Uma");
@@ -367,7 +404,7 @@ async function handedOutCode(world: TestPlatform): Promise<string> {
 async function seedSpareSpace({ store, clock }: TestPlatform): Promise<void> {
   const organisationId = ids.organisation;
   const document = {
-    organisations: [{ id: organisationId, name: "Club" }],
+    organisations: seed.organisations.filter(({ id }) => id === organisationId),
     spaces: [{ id: spareSpace, organisationId, name: "Spare space" }],
     projects: [],
     events: [],

@@ -123,7 +123,19 @@ const hosted = { issuer: "https://login.example", audience: "app-1" };
 /** The directory that every test platform starts with. */
 export const seed: Seed = {
   organisations: [
-    { id: ids.organisation, name: "Club" },
+    {
+      id: ids.organisation,
+      name: "Club",
+      settings: {
+        audience: {
+          customFields: {
+            shirt: { type: "string", enum: ["S", "M", "L"] },
+            member: { type: "boolean", readOnly: true },
+            goals: { type: "number" },
+          },
+        },
+      },
+    },
     { id: ids.otherOrganisation, name: "Rival" },
   ],
   spaces: [

@@ -26,6 +26,13 @@ export class Faults {
     this.#fields.push({ pointer: pointer.map(part => escapePart(String(part))).join(""), detail });
   }
 
+  /** Notes a fault whose place below `base` is a pointer already. */
+  addAt(detail: string, base: readonly (string | number)[], pointer: string): void {
+    if (this.#fields.length >= bulkFaultsMax) return;
+    const start = base.map(part => escapePart(String(part))).join("");
+    this.#fields.push({ pointer: `${start}${pointer}`, detail });
+  }
+
   /** @throws {AppError} `validation_failed` where a fault was noted. */
   refuseAny(): void {
     if (this.#fields.length === 0) return;

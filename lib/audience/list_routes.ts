@@ -1,0 +1,64 @@
+/**
+ * A user's own lists.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { type AnyRoute, route } from "../http/mod.ts";
+import type { AudienceContext } from "./context.ts";
+import {
+  challengesQuery,
+  type ListPage,
+  listChallenges,
+  listNotifications,
+  listTransactions,
+  notificationsQuery,
+  transactionsQuery,
+} from "./lists.ts";
+import { NotificationsPageSchema, PageSchema } from "./schema.ts";
+
+/** Builds the routes of users' own lists. */
+export function listRoutes(context: AudienceContext): readonly AnyRoute[] {
+  const auth = context.guards.publicAudience("audience:read");
+  return [
+    route({
+      method: "GET",
+      path: "/v1/api/audience/transactions",
+      operation: "listAudienceTransactions",
+      summary: "The user's transactions, newest first; a page may be short although there are more",
+      auth,
+      query: v.object(transactionsQuery),
+      responses: { 200: { description: "A page of the transactions", schema: PageSchema } },
+      handle: async ({ principal, query }) =>
+        pageReply(await listTransactions(context, principal.member, query)),
+    }),
+    route({
+      method: "GET",
+      path: "/v1/api/audience/challenges",
+      operation: "listAudienceChallenges",
+      summary: "The user's challenges: those that are not over first, by when they end",
+      auth,
+      query: v.object(challengesQuery),
+      responses: { 200: { description: "A page of the challenges", schema: PageSchema } },
+      handle: async ({ principal, query }) =>
+        pageReply((await listChallenges(context, principal.member, query)).page),
+    }),
+    route({
+      method: "GET",
+      path: "/v1/api/audience/notifications",
+      operation: "listAudienceNotifications",
+      summary: "The user's notifications, newest first, with the number of unread ones",
+      auth,
+      query: v.object(notificationsQuery),
+      responses: { 200: { description: "A page of the notifications", schema: NotificationsPageSchema } },
+      handle: async ({ principal, query }) =>
+        pageReply(await listNotifications(context, principal.member, query)),
+    }),
+  ];
+}
+
+/** A page in its envelope. */
+export function pageReply(page: ListPage): { readonly status: 200; readonly json: unknown } {
+  return { status: 200, json: { message: "OK", ...page } };
+}

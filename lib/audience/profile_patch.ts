@@ -1,0 +1,100 @@
+/**
+ * Changes of profiles: which members may be changed, and what they may become.
+ *
+ * @module
+ */
+
+import { AppError, type FieldError } from "../errors/mod.ts";
+import { type CustomFields, customValueFault } from "./custom_fields.ts";
+import { preferencesFault } from "./free_form.ts";
+import { isObject, type JsonObject, mergePatch } from "./merge_patch.ts";
+import type { ProfileRecord } from "./profile_record.ts";
+
+/** Longest display name, in characters. */
+export const displayNameCharactersMax = 100;
+
+/** A change of a profile as a merge patch: null removes, and what is left out stays. */
+export interface ProfilePatch {
+  readonly displayName?: string | null;
+  readonly preferences?: JsonObject | null;
+  readonly customFields?: JsonObject | null;
+}
+
+/** What decides whether a change is right. */
+export interface PatchRules {
+  readonly fields: CustomFields;
+  /** Whether it is a back end's, which may also set fields that users may not. */
+  readonly isBackEnd: boolean;
+}
+
+/** The members of a profile that may be changed. */
+export const patchMembers: readonly (keyof ProfilePatch)[] = ["displayName", "preferences", "customFields"];
+
+/** Every fault of a change, as far as it shows without the profile. `base` is the pointer of the change. */
+export function patchFaults(patch: JsonObject, rules: PatchRules, base = ""): readonly FieldError[] {
+  const { displayName, preferences, customFields } = patch;
+  const faults: FieldError[] = [];
+  if (displayName !== undefined && displayName !== null && !isDisplayName(displayName)) {
+    const detail = `Expected 1 to ${displayNameCharactersMax} characters without control characters, or null`;
+    faults.push({ pointer: `${base}/displayName`, detail });
+  }
+  for (const [name, value] of [
+    ["preferences", preferences] as const,
+    ["customFields", customFields] as const,
+  ]) {
+    if (value === undefined || value === null || isObject(value)) continue;
+    faults.push({ pointer: `${base}/${name}`, detail: "Expected an object or null" });
+  }
+  const fault = isObject(preferences) ? preferencesFault(preferences, `${base}/preferences`) : null;
+  if (fault !== null) faults.push(fault);
+  const isWiped = customFields === null && !rules.isBackEnd;
+  if (isWiped && [...rules.fields.values()].some(({ readOnly }) => readOnly)) {
+    faults.push({ pointer: `${base}/customFields`, detail: "Has members that back ends alone set" });
+  }
+  if (isObject(customFields)) faults.push(...customFaults(customFields, rules, `${base}/customFields`));
+  return faults;
+}
+
+/**
+ * The content of a profile after a change whose faults were looked for; null where it stays as it is.
+ *
+ * @throws {AppError} `validation_failed` where the preferences become too large.
+ */
+export function patched(
+  { displayName, preferences, customFields }: ProfileRecord,
+  patch: ProfilePatch,
+): Pick<ProfileRecord, "displayName" | "preferences" | "customFields"> | null {
+  const before = { displayName, preferences, customFields };
+  const merged = mergePatch(before, patch) as Partial<ProfileRecord>;
+  const after = { displayName: null, preferences: {}, customFields: {}, ...merged };
+  if (JSON.stringify(after) === JSON.stringify(before)) return null;
+  const fault = preferencesFault(after.preferences);
+  if (fault === null) return after;
+  throw new AppError("validation_failed", "Cannot change the profile as its preferences would be too large", {
+    fields: [fault],
+  });
+}
+
+function customFaults(
+  customFields: JsonObject,
+  { fields, isBackEnd }: PatchRules,
+  base: string,
+): readonly FieldError[] {
+  return Object.entries(customFields).flatMap(([name, value]): FieldError[] => {
+    const pointer = `${base}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`
+      .slice(0, 256)
+      .toWellFormed();
+    const isReadOnly = !isBackEnd && (fields.get(name)?.readOnly ?? false);
+    const detail = isReadOnly ? "Is set by back ends alone" : customValueFault(fields, name, value);
+    return detail === null ? [] : [{ pointer, detail }];
+  });
+}
+
+function isDisplayName(value: unknown): boolean {
+  return (
+    typeof value === "string" &&
+    value.trim() !== "" &&
+    value.length <= displayNameCharactersMax &&
+    !/\p{Cc}/u.test(value)
+  );
+}

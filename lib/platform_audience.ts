@@ -1,0 +1,50 @@
+/**
+ * The audience API of a platform: the only place where it meets loyalty.
+ *
+ * @module
+ */
+
+import {
+  type AudienceContext,
+  audienceGuards,
+  audienceRoutes,
+  createCursors,
+  createProfiles,
+} from "./audience/mod.ts";
+import type { ApiKeys, Clock, RandomBytes } from "./auth/mod.ts";
+import type { Directory } from "./directory/mod.ts";
+import type { Area } from "./http/mod.ts";
+import { type Loyalty, memberPartition } from "./loyalty/mod.ts";
+import { governedAudience } from "./platform_quotas.ts";
+import type { SpaceGuardOptions } from "./space_tokens/mod.ts";
+import type { Store } from "./storage/mod.ts";
+
+/** What the audience API is made of. */
+export interface AudienceParts {
+  readonly store: Store;
+  readonly directory: Directory;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly apiKeys: ApiKeys;
+  readonly loyalty: Loyalty;
+  readonly actions: Pick<AudienceContext, "intake" | "deadLetters">;
+  /** Signs the cursors of lists. */
+  readonly cursorKey: Uint8Array;
+  readonly quotas: Parameters<typeof governedAudience>[1];
+}
+
+/** The area of the audience API. */
+export function audienceArea(parts: AudienceParts, spaces: SpaceGuardOptions): Area {
+  const { store, directory, clock, random, apiKeys, loyalty, actions, cursorKey, quotas } = parts;
+  const routes = audienceRoutes({
+    ...actions,
+    guards: audienceGuards({ ...spaces, apiKeys }),
+    directory,
+    loyalty,
+    profiles: createProfiles({ store, clock, loyalty, partitionOf: memberPartition }),
+    cursors: createCursors({ key: cursorKey, clock }),
+    clock,
+    random,
+  });
+  return { name: "audience", family: "problem", routes: governedAudience(routes, quotas) };
+}
