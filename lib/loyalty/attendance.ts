@@ -10,6 +10,7 @@ import type { Coupons } from "./coupons/mod.ts";
 import { couponRetryMs } from "./coupons/mod.ts";
 import type { Happening } from "./happening.ts";
 import type { Member } from "./member.ts";
+import type { Products } from "./products/mod.ts";
 import { nextDue } from "./state.ts";
 import type { WebhookDispatch } from "./webhooks/dispatch.ts";
 
@@ -21,18 +22,22 @@ export interface AttendanceOptions {
   readonly clock: Clock;
   readonly changes: Changes;
   readonly coupons: Pick<Coupons, "fill">;
+  readonly redemptions: Pick<Products, "finish">;
   readonly webhooks?: Pick<WebhookDispatch, "deliver"> | undefined;
 }
 
 const passing: Happening = { gain: { action: "", data: {} } };
 
 /**
- * Settles a user, delivers what waits for boards and webhooks, gives codes to coupons that are without, and says when to look
- * again, in Unix ms; null: never. It may be interrupted anywhere and repeated.
+ * Settles a user, brings redemptions to their end, delivers what waits for boards and webhooks, gives codes to coupons that are
+ * without, and says when to look again, in Unix ms; null: never. It may be interrupted anywhere and repeated.
  */
 export async function attend(options: AttendanceOptions, member: Member): Promise<number | null> {
-  const { clock, changes, coupons, webhooks } = options;
-  const { state, updates } = await changes.change(member, () => passing);
+  const { clock, changes, coupons, redemptions, webhooks } = options;
+  const met = await changes.change(member, () => passing);
+  const stuck = await redemptions.finish(member, met.state);
+  const isChanged = met.state.redemptions.length > stuck;
+  const { state, updates } = isChanged ? await changes.change(member, () => passing) : met;
   const arrived = await changes.deliverNow(member, updates);
   if (arrived && updates.length > 0) await changes.change(member, () => ({ ...passing, tidies: true }));
   const withoutCode = await coupons.fill(member, state);
@@ -40,7 +45,7 @@ export async function attend(options: AttendanceOptions, member: Member): Promis
   const now = clock();
   const times = [
     nextDue(state),
-    arrived && isTold ? null : now + deliveryRetryMs,
+    arrived && isTold && stuck === 0 ? null : now + deliveryRetryMs,
     withoutCode === 0 ? null : now + couponRetryMs,
   ].filter(time => time !== null);
   return times.length === 0 ? null : Math.min(...times);

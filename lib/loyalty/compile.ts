@@ -8,7 +8,7 @@
 import * as v from "valibot";
 import { AppError, type FieldError } from "../errors/mod.ts";
 import { fieldErrors } from "./_issues.ts";
-import { PartsCompiler } from "./compile_parts.ts";
+import { compiledProduct, PartsCompiler } from "./compile_parts.ts";
 import { sizeFaults } from "./compile_sizes.ts";
 import {
   type ActionPlan,
@@ -46,13 +46,18 @@ export function compileConfig(document: unknown, { version = "" }: CompileOption
   const sizes = sizeFaults(config, { bundles: parts.bundles, aggregates });
   const faults = [...referenceFaults(config), ...sizes, ...parts.faults];
   if (faults.length > 0) throw invalid(faults);
-  const limits = [...plans.values()].flatMap(({ rules }) => rules.flatMap(rule => rule.limits));
+  const products = config.products.map((product, index) => compiledProduct(product, `/products/${index}`));
+  const limits = [
+    ...[...plans.values()].flatMap(({ rules }) => rules.flatMap(rule => rule.limits)),
+    ...products.flatMap(({ limit }) => (limit === null ? [] : [limit])),
+  ];
   return {
     version,
     config,
     metrics: new Map(config.metrics.map(metric => [metric.id, metric])),
     coupons: new Map(config.coupons.map(coupon => [coupon.id, coupon])),
     challenges: new Map(challenges.map(compiled => [compiled.challenge.id, compiled])),
+    products: new Map(products.map(compiled => [compiled.product.id, compiled])),
     bundles: parts.bundles,
     actions: new Map(
       config.actions.map((definition): [string, ActionPlan] => [

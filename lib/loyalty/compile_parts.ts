@@ -22,6 +22,7 @@ import type {
   CompiledLimit,
   CompiledMetricMission,
   CompiledMission,
+  CompiledProduct,
   CompiledRule,
   Conditional,
   PlainReward,
@@ -32,6 +33,7 @@ import type {
   Effect,
   LoyaltyConfig,
   MilestoneSet,
+  Product,
   Reward,
   Rule,
 } from "./config.ts";
@@ -182,6 +184,16 @@ export class PartsCompiler {
       return otherwise;
     }
   }
+}
+
+/** A product; what is counted of it stays the same while its window does. */
+export function compiledProduct(product: Product, pointer: string): CompiledProduct {
+  const { id, limits } = product;
+  if (limits === undefined) return { product, limit: null };
+  const { perUser: max, window: calendar } = limits;
+  const window = calendar === undefined ? undefined : { calendar };
+  const key = counterKey({ kind: "product", product: id, window });
+  return { product, limit: { key, max, window: counterWindow(window), pointer: `${pointer}/limits` } };
 }
 
 /** The limits for each user; of those with the same window the lowest, as they share what is counted. */

@@ -15,6 +15,7 @@ import type {
   Metric,
   MilestoneSet,
   Mission,
+  Product,
   Reward,
   Rule,
 } from "./config.ts";
@@ -38,7 +39,7 @@ export type CompiledEffect =
   | { readonly type: "metric"; readonly metricId: string; readonly amount: (scope: Scope) => number }
   | Exclude<Effect, { readonly type: "metric" | "reward" }>;
 
-/** A limit of a rule for each user. */
+/** A limit of a rule or a product for each user. */
 export interface CompiledLimit {
   readonly key: string;
   readonly max: number;
@@ -112,6 +113,13 @@ export interface ActionPlan extends Plan {
   readonly aggregates: readonly CompiledAggregate[];
 }
 
+/** A product, with what counts how many of it a user has had. */
+export interface CompiledProduct {
+  readonly product: Product;
+  /** Null: a user may have any number. */
+  readonly limit: CompiledLimit | null;
+}
+
 /** A configuration ready for use. */
 export interface CompiledConfig {
   /** The version of the document. */
@@ -120,6 +128,7 @@ export interface CompiledConfig {
   readonly metrics: ReadonlyMap<string, Metric>;
   readonly coupons: ReadonlyMap<string, Coupon>;
   readonly challenges: ReadonlyMap<string, CompiledChallenge>;
+  readonly products: ReadonlyMap<string, CompiledProduct>;
   /** The rewards of each bundle. */
   readonly bundles: ReadonlyMap<string, readonly PlainReward[]>;
   readonly actions: ReadonlyMap<string, ActionPlan>;

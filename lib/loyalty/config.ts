@@ -12,9 +12,10 @@ import * as v from "valibot";
 import { isTimeZone } from "../calendar/mod.ts";
 import { type Challenge, ChallengeSchema } from "./config_challenges.ts";
 import { listOf } from "./config_fields.ts";
-import { webhooksMax } from "./config_limits.ts";
+import { productsMax, webhooksMax } from "./config_limits.ts";
 import { type InventorySet, InventorySetSchema, type Metric, MetricSchema } from "./config_metrics.ts";
 import { type NotificationPolicy, NotificationPolicySchema } from "./config_notifications.ts";
+import { type Product, ProductSchema } from "./config_products.ts";
 import {
   type CodePool,
   CodePoolSchema,
@@ -33,6 +34,7 @@ export { ActionNameSchema, type NotificationSetting, type Window } from "./confi
 export * from "./config_limits.ts";
 export type { InventoryItem, InventorySet, LotPolicy, Metric } from "./config_metrics.ts";
 export { keepForDefault, type NotificationPolicy } from "./config_notifications.ts";
+export type { Fulfilment, Price, Product, ProductLimits, Stock } from "./config_products.ts";
 export {
   type CodePool,
   type Coupon,
@@ -58,6 +60,7 @@ export interface LoyaltyConfig {
   readonly challenges: readonly Challenge[];
   readonly rules: readonly Rule[];
   readonly rewards: readonly RewardDefinition[];
+  readonly products: readonly Product[];
   readonly webhooks: readonly Webhook[];
   readonly notifications: NotificationPolicy;
 }
@@ -74,6 +77,7 @@ export const LoyaltyConfigSchema: v.GenericSchema<unknown, LoyaltyConfig> = v.st
   challenges: listOf(ChallengeSchema),
   rules: listOf(RuleSchema),
   rewards: listOf(RewardDefinitionSchema),
+  products: listOf(ProductSchema, productsMax),
   webhooks: listOf(WebhookSchema, webhooksMax),
   notifications: NotificationPolicySchema,
 });

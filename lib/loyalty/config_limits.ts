@@ -24,3 +24,9 @@ export const declaredPropertiesMax = 64;
 export const ruleLimitMax = 1_000_000_000;
 /** Most webhooks of a space. */
 export const webhooksMax = 10;
+/** Most products of a space. */
+export const productsMax = 200;
+/** Most prices of a product, each in a currency of its own. */
+export const pricesMax = 10;
+/** Largest stock of a product, and highest number of them that a user may have. */
+export const stockMax = 1_000_000_000;

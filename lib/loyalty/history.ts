@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { NotificationSetting, Reward } from "./config.ts";
+import type { NotificationSetting, Price, Reward } from "./config.ts";
 import type { LedgerEntry } from "./ledger/mod.ts";
 
 /** A correction of a metric: the value that it is to have, or what is added to it. */
@@ -21,7 +21,7 @@ export type ActionData = Readonly<Record<string, string | number | boolean>>;
 
 /** Something that happened to a user's loyalty. Actions without effects have a record too. */
 export interface HistoryRecord {
-  readonly kind: "action" | "settlement" | "grant" | "adjustment" | "reversal";
+  readonly kind: "action" | "settlement" | "grant" | "adjustment" | "reversal" | "redemption";
   /** Unix ms that the happening counts for; never before the record before. */
   readonly at: number;
   /** The version of the configuration that decided. */
@@ -48,7 +48,31 @@ export interface HistoryRecord {
   };
   /** The id of the transaction that was taken back. */
   readonly reversalOf?: string;
+  readonly redemption?: RedemptionFact;
   readonly transactions: readonly Transaction[];
+}
+
+/**
+ * What became of a redemption: the price was taken and the product not given yet (`reserved`), or both at once (`sold`); it was
+ * given (`confirmed`), or the price given back instead (`rejected`); an operator handed it over (`completed`) or gave
+ * the price back (`refunded`).
+ */
+export type RedemptionStep = "reserved" | "sold" | "confirmed" | "rejected" | "completed" | "refunded";
+
+/** A step of a redemption, with all that it did: a replay decides nothing of it anew. */
+export interface RedemptionFact {
+  readonly id: string;
+  readonly step: RedemptionStep;
+  readonly productId: string;
+  readonly quantity: number;
+  /** What was paid for all of them. */
+  readonly cost: Price;
+  /** Unix ms for which the redemption counts. */
+  readonly boughtAt: number;
+  /** What was given, with `confirmed` and `sold`. */
+  readonly given?: readonly Reward[];
+  /** As of an action. */
+  readonly limited?: Readonly<Record<string, number>>;
 }
 
 /** A record with its place in the history. */
@@ -71,7 +95,11 @@ export type TransactionType =
   | "rewardGranted"
   | "adjusted"
   | "reversed"
-  | "redeemed";
+  | "redeemed"
+  | "redemptionConfirmed"
+  | "redemptionRejected"
+  | "redemptionCompleted"
+  | "redemptionRefunded";
 
 /** A part of what happened, as the history shows it, with the entries that it made in the ledger. */
 export interface Transaction {
@@ -95,7 +123,12 @@ export interface ChangePayload {
   /** A coupon of the configuration, and the id of the one that the user was given. */
   readonly couponId?: string;
   readonly userCouponId?: string;
-  /** Why a back end gave it. */
+  readonly redemptionId?: string;
+  readonly productId?: string;
+  readonly quantity?: number;
+  /** What whoever redeemed said of it. */
+  readonly metadata?: ActionData;
+  /** Why a back end gave it, or why a redemption was rejected. */
   readonly reason?: string;
   readonly metricChanges: Readonly<Record<string, { readonly oldValue: number; readonly newValue: number }>>;
   readonly inventoryChanges: { readonly received: readonly ItemId[]; readonly lost: readonly ItemId[] };

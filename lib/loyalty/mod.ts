@@ -43,6 +43,7 @@ export {
 export { type Member, memberPartition } from "./member.ts";
 export { type LoyaltyOperatorContext, loyaltyOperatorRoutes, replayBytesMax } from "./operator_routes.ts";
 export type { Overview, Tier } from "./overview.ts";
+export * from "./products/mod.ts";
 export { type RewardsProfile, rewardsProfile } from "./profile.ts";
 export type { Replayed } from "./proofs.ts";
 export { historyPageMax } from "./records.ts";

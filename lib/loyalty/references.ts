@@ -5,7 +5,7 @@
  */
 
 import type { FieldError } from "../errors/mod.ts";
-import type { Challenge, Effect, LoyaltyConfig, Reward, Trigger } from "./config.ts";
+import type { Challenge, Effect, LoyaltyConfig, Product, Reward, Trigger } from "./config.ts";
 
 /** Every id that is taken, and every reference that leads nowhere. */
 export function referenceFaults(config: LoyaltyConfig): FieldError[] {
@@ -24,6 +24,7 @@ function duplicateIds(config: LoyaltyConfig): FieldError[] {
     ["/challenges", idsOf(config.challenges)],
     ["/rules", idsOf(config.rules)],
     ["/rewards", idsOf(config.rewards)],
+    ["/products", idsOf(config.products)],
     ["/webhooks", idsOf(config.webhooks)],
     ...config.inventory.map((set, i): [string, string[]] => [`/inventory/${i}/items`, idsOf(set.items)]),
     ...config.milestones.map((set, i): [string, string[]] => [
@@ -74,7 +75,7 @@ class References {
   }
 
   faults(): readonly FieldError[] {
-    const { rules, challenges, milestones, coupons, rewards } = this.#config;
+    const { rules, challenges, milestones, coupons, rewards, products } = this.#config;
     for (const [c, { poolId }] of coupons.entries()) {
       if (poolId !== undefined) this.#expect("codePools", poolId, `/coupons/${c}/poolId`);
     }
@@ -85,6 +86,7 @@ class References {
         this.#effects(rung.rewards, `/milestones/${m}/milestones/${i}/rewards`);
       }
     }
+    for (const [p, product] of products.entries()) this.#product(product, `/products/${p}`);
     for (const [c, challenge] of challenges.entries()) this.#challenge(challenge, `/challenges/${c}`);
     for (const [r, rule] of rules.entries()) {
       this.#trigger(rule.trigger, `/rules/${r}/trigger`);
@@ -102,6 +104,21 @@ class References {
     if (fail !== undefined) this.#expect("actions", fail.action, `${pointer}/fail/action`);
     for (const [r, id] of requires.entries()) this.#expectChallenge(id, `${pointer}/requires/${r}`);
     this.#effects(rewards, `${pointer}/rewards`);
+  }
+
+  #product({ prices, fulfilment }: Product, pointer: string): void {
+    for (const [p, { currency }] of prices.entries()) {
+      this.#expect("metrics", currency, `${pointer}/prices/${p}/currency`);
+    }
+    const at = `${pointer}/fulfilment`;
+    if (fulfilment.type === "coupon" || fulfilment.type === "inventory") {
+      const detail = this.#stray(fulfilment);
+      if (detail !== null) this.#fault(at, detail);
+    }
+    const isTold = this.#config.webhooks.some(({ events }) => events.includes("redemptionConfirmed"));
+    if (fulfilment.type === "webhook" && !isTold) {
+      this.#fault(at, "Expected a webhook that is told of redemptionConfirmed");
+    }
   }
 
   #trigger(trigger: Trigger, pointer: string): void {

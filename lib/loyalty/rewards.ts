@@ -106,6 +106,9 @@ function isKnown({ metrics, coupons, bundles, config }: CompiledConfig, reward: 
 
 function requireReversible({ type, entries, payload }: PlacedTransaction): void {
   const { received, lost } = payload.inventoryChanges;
+  if (payload.redemptionId !== undefined) {
+    throw new AppError("conflict", "Cannot take the transaction back by itself: refund its redemption");
+  }
   const isChange = entries.some(isReversible) || received.length > 0 || lost.length > 0;
   if (isChange && type !== "reversed") return;
   throw new AppError(

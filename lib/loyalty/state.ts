@@ -6,6 +6,7 @@
 
 import type { ScoreUpdate } from "../ports/score_feed.ts";
 import type { Lot } from "./ledger/mod.ts";
+import type { Redemption } from "./products/redemption.ts";
 
 /** Progress of one challenge in its latest run. */
 export interface ChallengeProgress {
@@ -85,6 +86,8 @@ export interface UserState {
   readonly dueAt: number | null;
   /** Number of history records ever written. */
   readonly records: number;
+  /** Redemptions that somebody has to go on with: whose stock is to be taken, or given back. */
+  readonly redemptions: readonly Redemption[];
   /** Board scores whose delivery has not been confirmed. */
   readonly undelivered: readonly ScoreUpdate[];
   /** By the short name of a board. */
@@ -109,6 +112,7 @@ export function emptyState(projectId: string | null): UserState {
     counters: {},
     dueAt: null,
     records: 0,
+    redemptions: [],
     undelivered: [],
     sums: {},
     seen: { generation: 0, count: 0 },
@@ -137,6 +141,7 @@ export function withBookkeeping(
     counters: state.counters,
     dueAt: state.dueAt,
     records: state.records,
+    redemptions: state.redemptions,
     undelivered,
     sums,
     seen,

@@ -91,7 +91,7 @@ export function createCoupons({ store, clock, pools, states, configOf }: Coupons
         state = await fill(member, state);
         held = findCoupon(state, held.id, clock()) ?? held;
       }
-      return shown(coupon, held);
+      return shownCoupon(coupon, held);
     },
   };
 }
@@ -144,7 +144,8 @@ function isGood({ expiresAt }: UserCoupon, now: number): boolean {
   return expiresAt === null || expiresAt > now;
 }
 
-function shown(coupon: Coupon, { id, code }: UserCoupon): ShownCoupon {
+/** A coupon of a user as the loyalty API shows it. */
+export function shownCoupon(coupon: Coupon, { id, code }: UserCoupon): ShownCoupon {
   const { title, link, type, showOnNotification } = coupon;
   return {
     id,

@@ -25,5 +25,6 @@ export {
   couponsFilledMax,
   createCoupons,
   type ShownCoupon,
+  shownCoupon,
 } from "./coupons.ts";
 export { codesBodyBytesMax, type PoolContext, poolRoutes } from "./pool_routes.ts";

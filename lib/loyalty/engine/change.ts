@@ -5,7 +5,15 @@ import type { LedgerEntry } from "../ledger/mod.ts";
 /** What a transaction is about, beside what changed. */
 export type ChangeSubject = Pick<
   ChangePayload,
-  "challengeId" | "missionId" | "couponId" | "userCouponId" | "reason"
+  | "challengeId"
+  | "missionId"
+  | "couponId"
+  | "userCouponId"
+  | "redemptionId"
+  | "productId"
+  | "quantity"
+  | "metadata"
+  | "reason"
 >;
 
 /** Collects what belongs to one transaction. */

@@ -36,6 +36,22 @@ export function counted(
   };
 }
 
+/** The counter as it would be had an amount not been added at a time; a time that left the window changes nothing. */
+export function uncounted(
+  counter: Counter,
+  window: CounterWindow,
+  { at, timeZone, amount }: CountingTime & { readonly amount: number },
+): Counter {
+  if (window.kind === "streak") return counter;
+  if (window.kind === "total") return { total: Math.max(0, totalOf(counter) - amount) };
+  const bucket = bucketOf(window.unit, timeZone, at);
+  return {
+    buckets: bucketsOf(counter).map(entry =>
+      entry[0] === bucket ? ([bucket, Math.max(0, entry[1] - amount)] as const) : entry,
+    ),
+  };
+}
+
 /** What a counter shows at a time. */
 export function countOf(
   counter: Counter | undefined,

@@ -14,7 +14,7 @@ import { type Account, credit, debit, type Moved, type Movement } from "../ledge
 import type { Scope, UserView } from "../scope.ts";
 import type { ChallengeProgress, Counter, MilestoneProgress, UserCoupon, UserState } from "../state.ts";
 import type { Change } from "./change.ts";
-import { counted, countOf } from "./counters.ts";
+import { counted, countOf, uncounted } from "./counters.ts";
 import { Entries } from "./entries.ts";
 import { lotFor } from "./lots.ts";
 import type { Diagnostic, Outcome } from "./outcome.ts";
@@ -95,6 +95,17 @@ export class Draft implements UserView {
       key,
       counted(this.#counters.get(key), window, { at: this.at, timeZone: this.timeZone, amount }),
     );
+  }
+
+  /** Takes back what was counted under a key at an earlier time (Unix ms), as far as that time still counts. */
+  uncount(
+    key: string,
+    window: CounterWindow,
+    { amount, at }: { readonly amount: number; readonly at: number },
+  ): void {
+    const counter = this.#counters.get(key);
+    if (counter === undefined) return;
+    this.#counters.set(key, uncounted(counter, window, { at, timeZone: this.timeZone, amount }));
   }
 
   /** Counts an action in the aggregates that look at it. */
@@ -240,7 +251,8 @@ export class Draft implements UserView {
 
   /** Every member by its name: copying a state of so many would be the most expensive step of an action. */
   #state(changes: Pick<UserState, "dueAt"> & Partial<UserState>): UserState {
-    const { revision, changedAt, config, projectId, records, undelivered, sums, seen } = this.#before;
+    const { revision, changedAt, config, projectId, records, redemptions, undelivered, sums, seen } =
+      this.#before;
     return {
       revision: changes.revision ?? revision,
       changedAt: changes.changedAt ?? changedAt,
@@ -255,6 +267,7 @@ export class Draft implements UserView {
       counters: this.#counters.all,
       dueAt: changes.dueAt,
       records: changes.records ?? records,
+      redemptions,
       undelivered,
       sums,
       seen,
@@ -277,7 +290,10 @@ export class Draft implements UserView {
   }
 }
 
-type Occurrence = Pick<HistoryRecord, "kind" | "action" | "grant" | "adjustment" | "reversalOf">;
+type Occurrence = Pick<
+  HistoryRecord,
+  "kind" | "action" | "grant" | "adjustment" | "reversalOf" | "redemption"
+>;
 
 function recordOf(
   happening: Occurrence,

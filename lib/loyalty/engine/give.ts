@@ -52,24 +52,36 @@ export function giveMetric(
   draft.addToMetric(metric, Math.min(Math.max(Math.trunc(quantity), -quantityMax), quantityMax), change);
 }
 
-/** Gives a coupon. Who has a shared one that is still good keeps that one. */
-export function giveCoupon(draft: Draft, couponId: string): void {
+/**
+ * Gives a coupon, and answers the id of the user's own. Who has a shared one that is still good keeps that one: then, as for
+ * one that the configuration does not name, the answer is null.
+ *
+ * @param poolCode The code of a unique coupon, where it has one already.
+ */
+export function giveCoupon(draft: Draft, couponId: string, poolCode: string | null = null): string | null {
   const coupon = draft.compiled.coupons.get(couponId);
-  if (coupon === undefined) return;
+  if (coupon === undefined) return null;
   const { at, timeZone } = draft;
-  const isGood = (held: UserCoupon): boolean => held.expiresAt === null || held.expiresAt > at;
+  const isGood = (held: UserCoupon): boolean => isGoodAt(held, at);
   const isHeld = draft.coupons.some(held => held.couponId === couponId && isGood(held));
-  if (coupon.type === "shared" && isHeld) return;
+  if (coupon.type === "shared" && isHeld) return null;
   const id = draft.newId();
   const expiresAt = coupon.expiresAfter === undefined ? null : addDuration(at, coupon.expiresAfter, timeZone);
-  const code = coupon.code ?? null;
+  const code = coupon.code ?? poolCode;
   const kept = draft.coupons.length < couponsMax ? draft.coupons : withoutOne(draft.coupons, isGood);
   draft.coupons = [...kept, { id, couponId, code, receivedAt: at, expiresAt }];
   const transaction = new Change().transaction("couponReceived", { couponId, userCouponId: id });
   draft.record(transaction);
-  if (!coupon.showOnNotification) return;
-  const setting = { display: "toast", title: coupon.title, message: "" };
-  draft.notify({ type: "couponReceived", ...setting, payload: transaction.payload });
+  if (coupon.showOnNotification) {
+    const setting = { display: "toast", title: coupon.title, message: "" };
+    draft.notify({ type: "couponReceived", ...setting, payload: transaction.payload });
+  }
+  return id;
+}
+
+/** Whether a coupon has not expired at a time. */
+export function isGoodAt({ expiresAt }: UserCoupon, at: number): boolean {
+  return expiresAt === null || expiresAt > at;
 }
 
 function withoutOne(

@@ -12,6 +12,7 @@ import { applyAction } from "./apply_action.ts";
 import { grant } from "./grant.ts";
 import { limitsOf } from "./held_back.ts";
 import type { Outcome } from "./outcome.ts";
+import { ReplayedRedemptions } from "./redeem.ts";
 import { reverse } from "./reverse.ts";
 import { settle } from "./settle.ts";
 
@@ -28,6 +29,7 @@ export class Replay {
   readonly #compiled: CompiledConfig;
   /** What the transactions that the records tell of have become. */
   readonly #became = new Map<string, Transaction>();
+  readonly #redemptions = new ReplayedRedemptions();
 
   constructor(compiled: CompiledConfig) {
     this.#compiled = compiled;
@@ -47,7 +49,7 @@ export class Replay {
   }
 
   #decide(record: StoredRecord): Outcome | null {
-    const { at, action, grant: given, adjustment, reversalOf } = record;
+    const { at, action, grant: given, adjustment, reversalOf, redemption: fact, transactions } = record;
     if (action !== undefined) {
       const { limited = {}, ...reported } = action;
       const globalLimitReached = limitsOf(limited);
@@ -62,6 +64,15 @@ export class Replay {
       const { limited = {}, ...adjusted } = adjustment;
       const globalLimitReached = limitsOf(limited);
       return adjust(this.#compiled, this.state, { ...adjusted, at }, { globalLimitReached });
+    }
+    if (fact !== undefined) {
+      const globalLimitReached = limitsOf(fact.limited ?? {});
+      return this.#redemptions.take(this.#compiled, this.state, {
+        fact,
+        at,
+        globalLimitReached,
+        transactions,
+      });
     }
     const transaction = reversalOf === undefined ? undefined : this.#became.get(reversalOf);
     if (reversalOf === undefined || transaction === undefined) return null;

@@ -1,0 +1,125 @@
+/** A platform whose space sells things. */
+
+import { seedDirectory } from "../../../../lib/directory/mod.ts";
+import type { Member, Reward } from "../../../../lib/loyalty/mod.ts";
+import { createPlatform, type Platform } from "../../../../lib/mod.ts";
+import type { WebhookMessage } from "../../../../lib/ports/webhook_sender.ts";
+import type { Store } from "../../../../lib/storage/mod.ts";
+import { createTestClock } from "../../../support/clock.ts";
+import { ids, loyalty, seed, testSecret } from "../../../support/platform.ts";
+import type { OpenStore } from "../../../support/stores.ts";
+
+type Part = Readonly<Record<string, unknown>>;
+
+function points(amount: number): Part {
+  return { currency: "points", amount };
+}
+
+/** Products of every kind; the scarf is what there is little of. */
+export const products: Readonly<Record<string, Part>> = {
+  scarf: {
+    id: "scarf",
+    title: "Scarf",
+    prices: [points(10)],
+    stock: { type: "limited", quantity: 5 },
+    fulfilment: { type: "manual" },
+  },
+  badge: {
+    id: "badge",
+    title: "Badge",
+    prices: [points(4), { currency: "coins", amount: 2 }],
+    fulfilment: { type: "inventory", inventorySetId: "badges", inventoryItemId: "oracle" },
+  },
+  drink: {
+    id: "drink",
+    title: "Drink",
+    prices: [points(3)],
+    fulfilment: { type: "coupon", couponId: "drink" },
+  },
+  poster: {
+    id: "poster",
+    title: "Poster",
+    prices: [points(1)],
+    limits: { perUser: 3, window: "day" },
+    fulfilment: { type: "webhook" },
+  },
+};
+
+const grantRule = {
+  id: "spent",
+  trigger: { metric: "points" },
+  when: { lt: [{ var: "user.metrics.points" }, 1] },
+  effects: [{ type: "metric", metricId: "coins", metricQuantity: 1 }],
+};
+
+/** The document of a space that sells products. */
+export function shopDocument(sold: readonly Part[] = Object.values(products)): Part {
+  return {
+    ...loyalty,
+    metrics: [
+      { id: "points", title: "Points", lots: { expires: { after: { days: 30 } } } },
+      { id: "coins", title: "Coins", maximumValue: 20 },
+    ],
+    rules: [grantRule],
+    challenges: [],
+    webhooks: [{ id: "crm", url: "https://crm.example/events", events: ["redemptionConfirmed"] }],
+    products: sold,
+  };
+}
+
+/** A user of the space. */
+export function buyer(n: number): Member {
+  const userId = `11111111-1111-4111-8111-${String(n).padStart(12, "0")}`;
+  return { organisationId: ids.organisation, spaceId: ids.space, projectId: null, userId };
+}
+
+/** The pool of the drinks. */
+export const drinks = { organisationId: ids.organisation, spaceId: ids.space, poolId: "drinks" } as const;
+
+/** A shop over a store that outlives its processes. */
+export interface Shop extends AsyncDisposable {
+  readonly store: Store;
+  readonly clock: ReturnType<typeof createTestClock>;
+  /** What webhooks were told, by id. */
+  readonly told: Map<string, WebhookMessage>;
+  /** Starts a process, over the store or one that stands before it. */
+  process(store?: Store): Promise<Platform>;
+}
+
+/** Opens a shop. */
+export async function openShop(open: OpenStore, document: Part = shopDocument()): Promise<Shop> {
+  const clock = createTestClock();
+  const store = await open(clock.now);
+  const told = new Map<string, WebhookMessage>();
+  await seedDirectory(store, { ...seed, loyalty: { [ids.space]: document } }, { clock: clock.now });
+  return {
+    store,
+    clock,
+    told,
+    process: (of: Store = store): Promise<Platform> =>
+      createPlatform({
+        store: of,
+        secret: testSecret,
+        clock: clock.now,
+        defaultSpaceId: ids.space,
+        webhooks: {
+          send: async message => {
+            told.set(message.id, message);
+          },
+        },
+      }),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}
+
+/** Gives a user points and coins to spend. */
+export async function fund(
+  { loyalty: of }: Platform,
+  member: Member,
+  { points: amount = 0, coins = 0 }: { readonly points?: number; readonly coins?: number },
+): Promise<void> {
+  const rewards: Reward[] = Object.entries({ points: amount, coins })
+    .filter(([, quantity]) => quantity > 0)
+    .map(([metricId, metricQuantity]) => ({ type: "metric", metricId, metricQuantity }));
+  await of.grant(member, { rewards, reason: "To spend" });
+}
