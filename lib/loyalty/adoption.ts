@@ -7,7 +7,7 @@
 import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../ports/score_feed.ts";
 import { decide, type ReadRecord, type Remembered, type Rule, type Store } from "../storage/mod.ts";
 import type { Agenda } from "./agenda/mod.ts";
-import type { Deliveries } from "./deliveries.ts";
+import type { KnownUsers } from "./known_users.ts";
 import { type Member, memberPartition } from "./member.ts";
 import { knownTotals } from "./scores.ts";
 import { emptyState, type UserState } from "./state.ts";
@@ -20,7 +20,7 @@ export interface MetUser {
 
 /** What meeting a user needs beside the store. */
 export interface MeetingOptions {
-  readonly deliveries: Deliveries;
+  readonly users: KnownUsers;
   readonly feed: ScoreFeed;
   /** What was parsed of users' records. */
   readonly states: Remembered<UserState>;
@@ -36,17 +36,17 @@ const everyTotal = { action: "", eventId: null, at: 0 };
 export async function stateOf(
   store: Store,
   member: Member,
-  { deliveries, feed, states, agenda }: MeetingOptions,
+  { users, feed, states, agenda }: MeetingOptions,
 ): Promise<MetUser> {
-  const partition = memberPartition(member);
+  const user = users.of(member);
+  const { partition } = user;
   const [stored] = await store.read(partition, [states.query]);
   const state = stored === null ? null : states.of(partition, stored);
-  const isDelivered = deliveries.of(partition);
   if (state !== null && (state.projectId !== null || member.projectId === null)) {
-    return { state, updates: state.undelivered.filter(update => !isDelivered(update)) };
+    return { state, updates: user.undelivered(state.undelivered) };
   }
   const targets = member.projectId === null ? [] : await feed.targets(member.projectId, everyTotal);
-  await agenda.register(member);
+  await agenda.register(user);
   return await decide(store, partition, adoption(member, targets, states));
 }
 

@@ -13,12 +13,12 @@ import type { Agenda } from "./agenda/mod.ts";
 import type { CompiledConfig } from "./compile_types.ts";
 import type { Configs } from "./configs.ts";
 import type { Coupons } from "./coupons/mod.ts";
-import type { Deliveries } from "./deliveries.ts";
 import { settledInstantsMax } from "./engine/mod.ts";
 import { type Decided, type Happening, happeningRule } from "./happening.ts";
+import type { KnownUsers } from "./known_users.ts";
 import type { Claimant, GlobalLimits } from "./limits/global.ts";
 import { type Attempt, decideWithin, type Uses, unlimited } from "./limits/uses.ts";
-import { type Member, memberPartition } from "./member.ts";
+import type { Member } from "./member.ts";
 import type { UserState } from "./state.ts";
 import type { WebhookDispatch } from "./webhooks/dispatch.ts";
 
@@ -30,7 +30,7 @@ export interface ChangesOptions {
   readonly logger: Logger;
   readonly configOf: Configs;
   readonly states: Remembered<UserState>;
-  readonly deliveries: Deliveries;
+  readonly users: KnownUsers;
   readonly limits: GlobalLimits;
   readonly coupons: Pick<Coupons, "fill">;
   readonly agenda: Agenda;
@@ -50,11 +50,12 @@ export interface Changes {
 
 /** Creates the changes of all users. */
 export function createChanges(options: ChangesOptions): Changes {
-  const { clock, feed, logger, configOf, deliveries, limits, coupons, webhooks } = options;
+  const { clock, feed, logger, configOf, users, limits, coupons, webhooks } = options;
 
   function deliver(member: Member, updates: readonly ScoreUpdate[]): void {
     if (updates.length === 0) return;
-    feed.deliver(member.userId, updates, () => deliveries.add(memberPartition(member), updates));
+    const user = users.of(member);
+    feed.deliver(user.userId, updates, () => user.noteArrived(updates));
   }
 
   /** Codes that cannot be had now are given when the coupon is looked at: what was decided stands. */
@@ -76,7 +77,7 @@ export function createChanges(options: ChangesOptions): Changes {
       if (updates.length === 0) return true;
       return await new Promise(resolve => {
         const arrived = (): void => {
-          deliveries.add(memberPartition(member), updates);
+          users.of(member).noteArrived(updates);
           resolve(true);
         };
         feed.deliver(member.userId, updates, arrived, () => resolve(false));
@@ -136,19 +137,19 @@ async function attemptOnce(options: ChangesOptions, attempt: AttemptOptions): Pr
 
 /** Decides. The boards depend on the user's project, and which one that is only the user's record knows for certain. */
 async function decideOnce(
-  { store, feed, states, deliveries, agenda }: ChangesOptions,
+  { store, feed, states, users, agenda }: ChangesOptions,
   { happening, member, config, now, uses }: AttemptOptions,
 ): Promise<Attempt<Decided>> {
-  const partition = memberPartition(member);
+  const user = users.of(member);
+  const { partition } = user;
   const query = targetQuery(happening, happening.at ?? now);
-  const isDelivered = deliveries.of(partition);
   // Whatever is decided, a sweep will see to what this process does not get to.
-  const ready = agenda.register(member);
+  const ready = agenda.register(user);
   ready?.catch(() => {});
   for (let { projectId } = member; ; ) {
     const found = projectId === null ? [] : feed.targets(projectId, query);
     const targets = found instanceof Promise ? await found : found;
-    const context = { config, member, partition, states, projectId, targets, now, isDelivered, uses };
+    const context = { config, member, partition, states, projectId, targets, now, user, uses };
     const rule = happeningRule(context, happening);
     const decided = await decide(store, partition, ready === undefined ? rule : { ...rule, ready });
     if (decided.needs.length > 0) return { needs: decided.needs };

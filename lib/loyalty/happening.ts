@@ -11,14 +11,14 @@ import type { CompiledConfig } from "./compile_types.ts";
 import { type Outcome, type Settlement, settle } from "./engine/mod.ts";
 import type { HistoryRecord, Notification } from "./history.ts";
 import { notificationsMax } from "./inbox.ts";
+import type { KnownUser } from "./known_users.ts";
 import type { Uses } from "./limits/uses.ts";
 import type { Member } from "./member.ts";
-import type { Redemption } from "./products/redemption.ts";
 import { addedTo, knownTotals, type SumTotal, sumTotals, updatesOf } from "./scores.ts";
 import { type OnceId, seenAfter, seenReads, seenWrites } from "./seen.ts";
 import { emptyState, type UserState, withBookkeeping } from "./state.ts";
-import { printRecord } from "./stored_record.ts";
 import { beginProgress, parseProgress, readProgress } from "./webhooks/progress.ts";
+import { printRecord } from "./stored_record.ts";
 
 /** Most records of a user's history that are kept; the oldest is dropped first. */
 export const historyMax = 10_000;
@@ -34,18 +34,10 @@ export interface DecisionContext {
   readonly targets: readonly ScoreTarget[];
   /** Unix ms. */
   readonly now: number;
-  /** Whether a board score is known to have arrived, so that it need not be kept any longer. */
-  readonly isDelivered: (update: ScoreUpdate) => boolean;
+  /** What is known of the user: board scores that have arrived need not be kept any longer. */
+  readonly user: KnownUser;
   /** What the limits of rules for all users have room for. */
   readonly uses: Uses;
-}
-
-/** What a happening came to. */
-export interface Happened extends Outcome {
-  /** What it writes besides. @default nothing */
-  readonly writes?: readonly Write[];
-  /** The redemption that it is a step of. */
-  readonly redemption?: Redemption;
 }
 
 /** Something that happens to a user. */
@@ -54,8 +46,6 @@ export interface Happening {
   readonly isTime?: boolean;
   /** Under which id it happens once. */
   readonly once?: OnceId;
-  /** Whether deciding it again, once it took effect, changes nothing more. @default where it has an id */
-  readonly isIdempotent?: boolean;
   /** How boards see it. */
   readonly gain: Omit<Gain, "metrics">;
   /** What it reads besides. @default nothing */
@@ -65,7 +55,7 @@ export interface Happening {
   /** What it makes of a settled state; `results` are those of `reads`. Omitted: nothing but time passes. */
   /** When it happened, Unix ms, which says in which seasons of boards it counts. @default now */
   readonly at?: number;
-  readonly decide?: (settled: UserState, results: readonly unknown[], uses: Uses) => Happened | null;
+  readonly decide?: (settled: UserState, results: readonly unknown[], uses: Uses) => Outcome | null;
   /** Whether board scores that have arrived are struck off although nothing else happens. @default false */
   readonly tidies?: boolean;
   /** Throws what to say where a guard of `writes` refused. */
@@ -81,7 +71,7 @@ export interface Decided {
   /** The state that the user now has. */
   readonly state: UserState;
   /** What happened; null where nothing did, as when it was repeated. */
-  readonly outcome: Happened | null;
+  readonly outcome: Outcome | null;
   /** Id of the history record of the outcome. */
   readonly recordId: string | null;
   /** Rules of which uses must be claimed first; where there are any, nothing has happened yet. */
@@ -113,7 +103,7 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
   return {
     reads: [states.query, ...marks, ...own, ...progress],
     // A repeated id changes nothing, so what has one may be decided again when its outcome is unknown.
-    idempotent: once !== undefined || happening.isIdempotent === true,
+    idempotent: once !== undefined,
     apply(found) {
       const stored = found[0] as Stored | null;
       const before = stored === null ? emptyState(member.projectId) : states.of(partition, stored);
@@ -148,7 +138,7 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
         gained,
         totals,
         waiting,
-        besides: [...besides, ...(outcome?.writes ?? []), ...begun],
+        besides: [...besides, ...begun],
       };
       const { writes, answer } = batchOf(context, happening, applied);
       return refused === undefined ? { writes, answer } : { writes, answer, refused };
@@ -175,7 +165,7 @@ function nothing(
 interface Applied {
   readonly before: UserState;
   readonly settlement: Settlement;
-  readonly outcome: Happened | null;
+  readonly outcome: Outcome | null;
   readonly gained: Gain["metrics"];
   readonly totals: readonly SumTotal[];
   /** Board scores of earlier decisions that have not arrived. */
@@ -229,8 +219,8 @@ function announced(notification: Notification, at: number): Write {
   return { type: "append", key: "notifications", value, at, maxLength: notificationsMax };
 }
 
-function undelivered({ isDelivered }: DecisionContext, state: UserState): ScoreUpdate[] {
-  return state.undelivered.filter(update => !isDelivered(update));
+function undelivered({ user }: DecisionContext, state: UserState): readonly ScoreUpdate[] {
+  return user.undelivered(state.undelivered);
 }
 
 function sum(a: Gain["metrics"], b: Gain["metrics"]): Gain["metrics"] {

@@ -22,17 +22,16 @@ import { compileConfig } from "./compile.ts";
 import type { CompiledConfig } from "./compile_types.ts";
 import { type Configs, createConfigs } from "./configs.ts";
 import { type CodePools, createCodePools, createCoupons, type ShownCoupon } from "./coupons/mod.ts";
-import { Deliveries } from "./deliveries.ts";
 import { readEarnings } from "./earnings.ts";
 import { type DryRun, dryRun, settle } from "./engine/mod.ts";
 import type { Decided } from "./happening.ts";
 import type { ChangePayload, Notification, PlacedTransaction } from "./history.ts";
 import { createInbox, type Inbox, type InboxOptions } from "./inbox.ts";
 import type { InboxNotification } from "./inbox_view.ts";
+import { KnownUsers } from "./known_users.ts";
 import type { Reconciliation } from "./ledger/mod.ts";
 import { createGlobalLimits } from "./limits/global.ts";
 import { type Member, memberPartition } from "./member.ts";
-import { createProducts, type Products } from "./products/mod.ts";
 import { type RewardsProfile, rewardsProfile } from "./profile.ts";
 import { type Replayed, reconcileUser, replayUser, type UserSource } from "./proofs.ts";
 import { readTransactions } from "./records.ts";
@@ -107,8 +106,6 @@ export interface Loyalty {
    * @throws {AppError} `validation_failed` where the configuration does not name one of them.
    */
   adjust(member: Member, order: AdjustmentOrder): Promise<string | null>;
-  /** What users buy with what they have earned. */
-  readonly products: Products;
   /**
    * Takes a transaction back.
    *
@@ -162,7 +159,7 @@ export interface LoyaltyOptions {
 export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const { store, clock, feed, logger } = options;
   const configOf = createConfigs(options);
-  const deliveries = new Deliveries();
+  const users = new KnownUsers();
   const policyOf: InboxOptions["policyOf"] = spaceId =>
     chain(configOf(spaceId), ({ config: { notifications, timeZone } }) => ({ ...notifications, timeZone }));
   const inbox = createInbox({ store, clock, policyOf });
@@ -175,20 +172,19 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const pools = createCodePools({ store, clock });
   const coupons = createCoupons({ store, clock, pools, states, configOf });
   const limits = createGlobalLimits(store);
-  const agenda = createAgenda({ store, clock });
+  const agenda = createAgenda({ store, clock, users });
   const webhooks = webhookDispatch(options, configOf);
   const changes = createChanges({
     ...options,
     configOf,
     states,
-    deliveries,
+    users,
     limits,
     coupons,
     agenda,
     webhooks,
   });
   const { change, deliver } = changes;
-  const products = createProducts({ store, clock, logger, configOf, changes, states, pools });
   async function storedState(member: Member): Promise<UserState> {
     const partition = memberPartition(member);
     const [stored] = await store.read(partition, [states.query]);
@@ -199,7 +195,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     config: configOf,
     async profile(member) {
       const config = await configOf(member.spaceId);
-      const { state, updates } = await stateOf(store, member, { deliveries, feed, states, agenda });
+      const { state, updates } = await stateOf(store, member, { users, feed, states, agenda });
       deliver(member, updates);
       return rewardsProfile(config, settle(config, state, clock()).state);
     },
@@ -250,13 +246,11 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       if (transaction === null) throw new TypeError("Expected a reversal to have a transaction");
       return transaction;
     },
-    products,
-    settle: member => attend({ clock, changes, coupons, redemptions: products, webhooks }, member),
+    settle: member => attend({ clock, changes, coupons, webhooks }, member),
     sweep: () =>
       sweepAgenda({
         ...options,
-        attend: user =>
-          attend({ clock, changes, coupons, redemptions: products, webhooks }, { ...user, projectId: null }),
+        attend: user => attend({ clock, changes, coupons, webhooks }, { ...user, projectId: null }),
         onFailed: (_, error) => logger.log("warn", "user_not_attended", { error: String(error) }),
       }),
     register: async member => await agenda.register(member),

@@ -5,6 +5,7 @@
  */
 export * from "./contract.ts";
 export { busyPartitions, decide, decisionsWaitingMax } from "./decide.ts";
+export { Generations } from "./generations.ts";
 export * from "./limits.ts";
 
 export { keyName, platformPartition, type Tenant, tenantPartition } from "./names.ts";

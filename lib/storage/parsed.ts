@@ -1,5 +1,5 @@
-import { Generations } from "./_generations.ts";
 import type { Stored } from "./contract.ts";
+import { Generations } from "./generations.ts";
 
 interface Entry<T> {
   readonly version: string;

@@ -1,6 +1,6 @@
-import { Generations } from "./_generations.ts";
 import { Held, HeldPut, HeldRecord, type Keeper } from "./_held.ts";
 import type { Partition, Put, ReadRecord, Stored, Version } from "./contract.ts";
+import { Generations } from "./generations.ts";
 
 /** Most trust that a memory has; it is relied on while it has at least half of it. */
 export const trustMax = 64;

@@ -12,6 +12,7 @@
 import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Partition, Store, Write } from "../../storage/mod.ts";
+import { KnownUser, KnownUsers } from "../known_users.ts";
 import {
   agendaKeys,
   agendaMember,
@@ -29,8 +30,6 @@ export const registrationMarginMs = 60_000;
 export const registrationBatchMax = 400;
 /** Attempts to register while it cannot be known whether the last one worked. */
 export const registrationAttemptsMax = 3;
-/** Number of registered users that a process remembers; the one registered for longest is forgotten first. */
-export const registrationsRemembered = 200_000;
 
 /** Registers users whose state is about to change. */
 export interface Agenda {
@@ -42,25 +41,23 @@ export interface Agenda {
 }
 
 interface Waiting {
-  readonly key: string;
-  readonly member: string;
+  readonly user: KnownUser;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
+/** What an agenda needs. */
+export interface AgendaOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** What the process knows of users. @default nothing yet */
+  readonly users?: KnownUsers;
+}
+
 /** Creates the agenda of a process over a store. */
-export function createAgenda({ store, clock }: { readonly store: Store; readonly clock: Clock }): Agenda {
-  const registeredUntil = new Map<string, number>();
+export function createAgenda({ store, clock, users = new KnownUsers() }: AgendaOptions): Agenda {
   const organisations = new Map<string, Promise<void>>();
   const lists = new Map<string, Waiting[]>();
-
-  function remember(key: string, until: number): void {
-    registeredUntil.delete(key);
-    registeredUntil.set(key, until);
-    if (registeredUntil.size <= registrationsRemembered) return;
-    const [oldest] = registeredUntil.keys();
-    if (oldest !== undefined) registeredUntil.delete(oldest);
-  }
 
   function listOrganisation(organisationId: string): Promise<void> {
     const known = organisations.get(organisationId);
@@ -80,7 +77,7 @@ export function createAgenda({ store, clock }: { readonly store: Store; readonly
 
   async function commit(partition: string, batch: readonly Waiting[]): Promise<void> {
     const now = clock();
-    const writes = batch.flatMap(({ member }) => registration(member, now));
+    const writes = batch.flatMap(({ user }) => registration(agendaMember(user), now));
     try {
       await store.commit(partition, {
         writes: [{ type: "put", key: agendaKeys.gate, value: "" }, ...writes],
@@ -89,8 +86,8 @@ export function createAgenda({ store, clock }: { readonly store: Store; readonly
       for (const { reject } of batch) reject(error);
       return;
     }
-    for (const { key, resolve } of batch) {
-      remember(key, now + registrationMs - registrationMarginMs);
+    for (const { user, resolve } of batch) {
+      user.registeredUntil = now + registrationMs - registrationMarginMs;
       resolve();
     }
   }
@@ -114,14 +111,12 @@ export function createAgenda({ store, clock }: { readonly store: Store; readonly
   }
 
   return {
-    register(user) {
-      const member = agendaMember(user);
-      const key = `${user.organisationId}/${member}`;
-      const until = registeredUntil.get(key);
-      if (until !== undefined && until > clock()) return undefined;
+    register(indexed) {
+      const user = indexed instanceof KnownUser ? indexed : users.of(indexed);
+      if (user.registeredUntil > clock()) return undefined;
       const partition = agendaPartition(user.organisationId, agendaShardOf(user.userId));
       return listOrganisation(user.organisationId).then(
-        () => new Promise((resolve, reject) => enqueue(partition, { key, member, resolve, reject })),
+        () => new Promise((resolve, reject) => enqueue(partition, { user, resolve, reject })),
       );
     },
   };
