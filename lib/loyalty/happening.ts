@@ -14,11 +14,12 @@ import { notificationsMax } from "./inbox.ts";
 import type { KnownUser } from "./known_users.ts";
 import type { Uses } from "./limits/uses.ts";
 import type { Member } from "./member.ts";
+import type { Redemption } from "./products/redemption.ts";
 import { addedTo, knownTotals, type SumTotal, sumTotals, updatesOf } from "./scores.ts";
 import { type OnceId, seenAfter, seenReads, seenWrites } from "./seen.ts";
 import { emptyState, type UserState, withBookkeeping } from "./state.ts";
-import { beginProgress, parseProgress, readProgress } from "./webhooks/progress.ts";
 import { printRecord } from "./stored_record.ts";
+import { beginProgress, parseProgress, readProgress } from "./webhooks/progress.ts";
 
 /** Most records of a user's history that are kept; the oldest is dropped first. */
 export const historyMax = 10_000;
@@ -40,12 +41,24 @@ export interface DecisionContext {
   readonly uses: Uses;
 }
 
+/** What a happening came to. */
+export interface Happened extends Outcome {
+  /** What it writes besides. @default nothing */
+  readonly writes?: readonly Write[];
+  /** The redemption that it is a step of. */
+  readonly redemption?: Redemption;
+}
+
 /** Something that happens to a user. */
 export interface Happening {
   /** Whether all that time alone does until then is one decision, and nothing else happens. @default false */
   readonly isTime?: boolean;
+  /** When it happened, Unix ms, which says in which seasons of boards it counts. @default now */
+  readonly at?: number;
   /** Under which id it happens once. */
   readonly once?: OnceId;
+  /** Whether deciding it again, once it took effect, changes nothing more. @default where it has an id */
+  readonly isIdempotent?: boolean;
   /** How boards see it. */
   readonly gain: Omit<Gain, "metrics">;
   /** What it reads besides. @default nothing */
@@ -53,9 +66,7 @@ export interface Happening {
   /** What it writes besides, or how that follows from the results of `reads`. @default nothing */
   readonly writes?: readonly Write[] | ((results: readonly unknown[]) => readonly Write[]);
   /** What it makes of a settled state; `results` are those of `reads`. Omitted: nothing but time passes. */
-  /** When it happened, Unix ms, which says in which seasons of boards it counts. @default now */
-  readonly at?: number;
-  readonly decide?: (settled: UserState, results: readonly unknown[], uses: Uses) => Outcome | null;
+  readonly decide?: (settled: UserState, results: readonly unknown[], uses: Uses) => Happened | null;
   /** Whether board scores that have arrived are struck off although nothing else happens. @default false */
   readonly tidies?: boolean;
   /** Throws what to say where a guard of `writes` refused. */
@@ -71,7 +82,7 @@ export interface Decided {
   /** The state that the user now has. */
   readonly state: UserState;
   /** What happened; null where nothing did, as when it was repeated. */
-  readonly outcome: Outcome | null;
+  readonly outcome: Happened | null;
   /** Id of the history record of the outcome. */
   readonly recordId: string | null;
   /** Rules of which uses must be claimed first; where there are any, nothing has happened yet. */
@@ -103,7 +114,7 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
   return {
     reads: [states.query, ...marks, ...own, ...progress],
     // A repeated id changes nothing, so what has one may be decided again when its outcome is unknown.
-    idempotent: once !== undefined,
+    idempotent: once !== undefined || happening.isIdempotent === true,
     apply(found) {
       const stored = found[0] as Stored | null;
       const before = stored === null ? emptyState(member.projectId) : states.of(partition, stored);
@@ -138,7 +149,7 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
         gained,
         totals,
         waiting,
-        besides: [...besides, ...begun],
+        besides: [...besides, ...(outcome?.writes ?? []), ...begun],
       };
       const { writes, answer } = batchOf(context, happening, applied);
       return refused === undefined ? { writes, answer } : { writes, answer, refused };
@@ -165,7 +176,7 @@ function nothing(
 interface Applied {
   readonly before: UserState;
   readonly settlement: Settlement;
-  readonly outcome: Outcome | null;
+  readonly outcome: Happened | null;
   readonly gained: Gain["metrics"];
   readonly totals: readonly SumTotal[];
   /** Board scores of earlier decisions that have not arrived. */

@@ -32,6 +32,7 @@ import { KnownUsers } from "./known_users.ts";
 import type { Reconciliation } from "./ledger/mod.ts";
 import { createGlobalLimits } from "./limits/global.ts";
 import { type Member, memberPartition } from "./member.ts";
+import { createProducts, type Products } from "./products/mod.ts";
 import { type RewardsProfile, rewardsProfile } from "./profile.ts";
 import { type Replayed, reconcileUser, replayUser, type UserSource } from "./proofs.ts";
 import { readTransactions } from "./records.ts";
@@ -106,6 +107,8 @@ export interface Loyalty {
    * @throws {AppError} `validation_failed` where the configuration does not name one of them.
    */
   adjust(member: Member, order: AdjustmentOrder): Promise<string | null>;
+  /** What users buy with what they have earned. */
+  readonly products: Products;
   /**
    * Takes a transaction back.
    *
@@ -185,6 +188,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     webhooks,
   });
   const { change, deliver } = changes;
+  const products = createProducts({ store, clock, logger, configOf, changes, states, pools });
   async function storedState(member: Member): Promise<UserState> {
     const partition = memberPartition(member);
     const [stored] = await store.read(partition, [states.query]);
@@ -246,11 +250,13 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       if (transaction === null) throw new TypeError("Expected a reversal to have a transaction");
       return transaction;
     },
-    settle: member => attend({ clock, changes, coupons, webhooks }, member),
+    products,
+    settle: member => attend({ clock, changes, coupons, redemptions: products, webhooks }, member),
     sweep: () =>
       sweepAgenda({
         ...options,
-        attend: user => attend({ clock, changes, coupons, webhooks }, { ...user, projectId: null }),
+        attend: user =>
+          attend({ clock, changes, coupons, redemptions: products, webhooks }, { ...user, projectId: null }),
         onFailed: (_, error) => logger.log("warn", "user_not_attended", { error: String(error) }),
       }),
     register: async member => await agenda.register(member),
