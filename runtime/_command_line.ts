@@ -103,7 +103,7 @@ export function helpText(): string {
     "  version     Print the version (also --version, -v)",
     "",
     ...remoteCommands.map(({ words, summary }) => `  ${words.join(" ").padEnd(18)}${summary}`),
-    "      More with grandstand loyalty --help.",
+    `      More with ${commandGroups.map(group => `grandstand ${group} --help`).join(" and ")}.`,
     "",
     "  --demo      Fill an empty store with demo data and print lines to paste",
     "  --env-file  Read variables from a file; those of the environment win",

@@ -30,6 +30,7 @@ export async function runCommand({ command, input, json }: CommandRun): Promise<
     files,
     clock: Date.now,
     loyaltyFaults,
+    bootstrapKey: async bootstrap => await (await import("./_bootstrap_key.ts")).bootstrapKey(bootstrap),
     secret: process.env.GRANDSTAND_API_SECRET,
   };
   const options = { json, isTerminal: process.stdout.isTTY === true };

@@ -1,6 +1,7 @@
 /**
- * Asking again where a server was out of reach or busy. Every request of the commands may be repeated: reads and trials
- * change nothing, a push names the version that it replaces, and a rollback that took effect makes no second version.
+ * Asking again where a server was out of reach or busy. Most requests of the commands may be repeated: reads and trials
+ * change nothing, a push names the version that it replaces, and a rollback that took effect makes no second version. What
+ * would take effect twice is asked once.
  *
  * @module
  */
@@ -22,6 +23,12 @@ export interface Answered {
   readonly text: string;
 }
 
+/** How often a request may be sent. */
+export interface Attempts {
+  /** @default {@linkcode attemptsMax} */
+  readonly attempts?: number;
+}
+
 /**
  * Sends a request until it is answered by more than "later", with full jitter between attempts and `Retry-After` as a floor.
  *
@@ -29,19 +36,19 @@ export interface Answered {
  */
 export async function answered(
   request: () => Request,
-  { fetch, pause, random }: Pick<CliContext, "fetch" | "pause" | "random">,
+  { fetch, pause, random, attempts = attemptsMax }: Pick<CliContext, "fetch" | "pause" | "random"> & Attempts,
 ): Promise<Answered> {
   for (let attempt = 1; ; attempt++) {
     const jitterMs = random() * Math.min(firstPauseMsMax * 2 ** (attempt - 1), pauseMsMax);
     try {
       const response = await fetch(request());
       const text = await response.text();
-      if (attempt === attemptsMax || !passing.has(response.status)) return { response, text };
+      if (attempt === attempts || !passing.has(response.status)) return { response, text };
       const seconds = Number(response.headers.get("retry-after") ?? 0);
       const floorMs = Number.isFinite(seconds) ? seconds * 1_000 : 0;
       await pause(Math.min(Math.max(jitterMs, floorMs), pauseMsMax));
     } catch (error) {
-      if (attempt === attemptsMax) throw error;
+      if (attempt === attempts) throw error;
       await pause(jitterMs);
     }
   }

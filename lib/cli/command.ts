@@ -80,6 +80,23 @@ export interface CliFiles {
   write(path: string, document: unknown): Promise<void>;
 }
 
+/** A first API key for a deployment, and where its store is. */
+export interface KeyBootstrap {
+  readonly organisationId: string;
+  readonly name: string;
+  /** Whether it is made although the organisation has keys. */
+  readonly isForced: boolean;
+  /** Values of the flags that name the store, as the server takes them. */
+  readonly store: Readonly<Record<string, string | undefined>>;
+}
+
+/** An API key whose secret has just been made. */
+export interface NewKey {
+  readonly key: string;
+  readonly secret: string;
+  readonly permissions: readonly string[];
+}
+
 /** What commands work with. */
 export interface CliContext {
   readonly fetch: (request: Request) => Promise<Response>;
@@ -94,6 +111,12 @@ export interface CliContext {
   readonly clock: () => number;
   /** Everything that is wrong with a loyalty configuration. */
   readonly loyaltyFaults: (document: unknown) => readonly FieldError[];
+  /**
+   * Makes an API key in the store of a deployment, past its server.
+   *
+   * @throws {CliError} The store cannot be opened, or the key should not be made.
+   */
+  readonly bootstrapKey: (bootstrap: KeyBootstrap) => Promise<NewKey>;
   /** The API secret, which is no flag because command lines are visible to others; undefined where it is not set. */
   readonly secret: string | undefined;
 }

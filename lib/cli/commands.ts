@@ -1,4 +1,6 @@
 import type { CommandSpec } from "./command.ts";
+import { bootstrapCommand } from "./keys/bootstrap.ts";
+import { createCommand, listCommand, revokeCommand, rotateCommand } from "./keys/manage.ts";
 import { pullCommand, pushCommand, validateCommand } from "./loyalty/files.ts";
 import { rollbackCommand, versionsCommand } from "./loyalty/history.ts";
 import { dryRunCommand, replayCommand } from "./loyalty/users.ts";
@@ -12,4 +14,9 @@ export const commands: readonly CommandSpec[] = [
   rollbackCommand,
   replayCommand,
   dryRunCommand,
+  bootstrapCommand,
+  createCommand,
+  listCommand,
+  rotateCommand,
+  revokeCommand,
 ];

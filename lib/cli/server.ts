@@ -4,7 +4,7 @@
  * @module
  */
 
-import { answered } from "./attempts.ts";
+import { type Attempts, answered } from "./attempts.ts";
 import { type CliContext, CliError, type CommandInput, type FlagSpec } from "./command.ts";
 import { exitOf, exits } from "./exits.ts";
 
@@ -37,6 +37,8 @@ export interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
   /** Statuses that are answers rather than failures, beside 2xx. @default [] */
   readonly expected?: readonly number[];
+  /** Whether it may be sent again where it may have arrived before. @default true */
+  readonly isRepeatable?: boolean;
 }
 
 /** An answer. */
@@ -77,7 +79,7 @@ export function serverOf({ flags }: CommandInput, context: CliContext): Server {
   return {
     url,
     space: space.toLowerCase(),
-    async ask(path, { method = "GET", body, headers = {}, expected = [] } = {}) {
+    async ask(path, { method = "GET", body, headers = {}, expected = [], isRepeatable = true } = {}) {
       const request = (): Request =>
         new Request(url + path, {
           method,
@@ -92,7 +94,7 @@ export function serverOf({ flags }: CommandInput, context: CliContext): Server {
           redirect: "manual",
           signal: timeLimit(requestMsMax),
         });
-      return await told(request, { context, expected, url });
+      return await told(request, { context, expected, url, ...(isRepeatable ? {} : { attempts: 1 }) });
     },
   };
 }
@@ -108,14 +110,17 @@ function checkedUrl(text: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
-interface Conversation {
+interface Conversation extends Attempts {
   readonly context: CliContext;
   readonly expected: readonly number[];
   readonly url: string;
 }
 
-async function told(request: () => Request, { context, expected, url }: Conversation): Promise<Told> {
-  const { response, text } = await answered(request, context).catch((cause: unknown) => {
+async function told(
+  request: () => Request,
+  { context, expected, url, ...more }: Conversation,
+): Promise<Told> {
+  const { response, text } = await answered(request, { ...context, ...more }).catch((cause: unknown) => {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new CliError(exits.unavailable, `Cannot reach ${url}: ${why}`, { code: "unreachable" });
   });

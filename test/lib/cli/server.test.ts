@@ -5,6 +5,7 @@ import {
   type CliContext,
   CliError,
   type CommandInput,
+  commands,
   exits,
   firstPauseMsMax,
   pauseMsMax,
@@ -30,6 +31,7 @@ function context(
     files: { read: () => Promise.resolve(null), write: () => Promise.resolve() },
     clock: () => 0,
     loyaltyFaults: () => [],
+    bootstrapKey: () => Promise.reject(new Error("not here")),
     secret: "gss_1",
   };
 }
@@ -119,6 +121,26 @@ describe("the server of commands", () => {
         serverOf(input(), context(later(status, after), waited)).ask("/a"),
       );
       assert.deepEqual([options.status, waited], [status, expected]);
+    }
+  });
+
+  it("is asked once for what would take effect twice", async () => {
+    for (const { words } of commands.filter(({ words }) => words[0] === "keys")) {
+      const [, name = ""] = words;
+      if (name === "bootstrap") continue;
+      let asked = 0;
+      const command = commands.find(one => one.words === words) ?? assert.fail();
+      const given = {
+        args: ["gsk_1"],
+        flags: { ...flags, organisation: "o", name: "x" },
+        lists: { permission: ["users:read"] },
+      };
+      const busy = context(() => {
+        asked += 1;
+        return new Response("{}", { status: 503 });
+      });
+      const error = await failure(() => command.run(given, busy));
+      assert.deepEqual([error.exit, asked], [exits.unavailable, name === "list" ? attemptsMax : 1], name);
     }
   });
 

@@ -1,0 +1,126 @@
+/** The commands of `grandstand keys`, as programs: a first key in the store itself, the others over a server. */
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { permissions } from "../../lib/auth/mod.ts";
+import { ids, seed } from "../support/platform.ts";
+import { type Program, start } from "./processes.ts";
+import { cliCommand, runtimes } from "./runtimes.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "grandstand-keys-"));
+const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
+const base = {
+  GRANDSTAND_DATA: join(folder, "data"),
+  GRANDSTAND_SECRET: "a secret that only this test knows, long enough",
+  GRANDSTAND_ORGANISATION: ids.organisation,
+};
+const shown = /^GRANDSTAND_API_KEY=(gsk_[a-z2-7]{26})\nGRANDSTAND_API_SECRET=(gss_[a-z2-7]{58})\n$/;
+
+interface Outcome {
+  readonly code: unknown;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function run(
+  args: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+  environment: Readonly<Record<string, string>> = base,
+): Promise<Outcome> {
+  assert.ok(built !== undefined);
+  const program = start([...(await cliCommand(built)), "keys", ...args], { ...environment, ...more });
+  const code = await program.ended;
+  return { code, stdout: program.stdout(), stderr: program.stderr() };
+}
+
+async function serve(args: readonly string[]): Promise<{ readonly server: Program; readonly url: string }> {
+  assert.ok(built !== undefined);
+  const server = start(
+    [...(await cliCommand(built)), "serve", "--port", "0", "--log", "error", ...args],
+    base,
+  );
+  const [, url = ""] = await server.match(/listens on (http:\S+)/);
+  return { server, url };
+}
+
+async function stop(server: Program): Promise<void> {
+  server.signal("SIGTERM");
+  assert.equal(await server.ended, 0);
+}
+
+after(() => rmSync(folder, { recursive: true }));
+
+describe("grandstand keys", () => {
+  let first: Readonly<Record<string, string>> = {};
+  let server: Program;
+
+  before(async () => {
+    const path = join(folder, "seed.json");
+    writeFileSync(path, JSON.stringify({ ...seed, loyalty: undefined }));
+    const { server: seeding } = await serve(["--seed", path]);
+    await stop(seeding);
+    const { code, stdout, stderr } = await run(["bootstrap"]);
+    assert.equal(code, 0, stderr);
+    const [, key = "", secret = ""] = shown.exec(stdout) ?? assert.fail(stdout);
+    assert.match(stderr, /shown this once/);
+    const again = await run(["bootstrap"]);
+    assert.deepEqual([again.code, again.stdout], [7, ""]);
+    assert.match(again.stderr, /has 1 API keys already/);
+    const forced = await run(["bootstrap", "--force", "--name", "Spare", "--json"]);
+    assert.equal(forced.code, 0);
+    assert.deepEqual(JSON.parse(forced.stdout).data.permissions, permissions);
+    const served = await serve([]);
+    server = served.server;
+    first = { GRANDSTAND_URL: served.url, GRANDSTAND_API_KEY: key, GRANDSTAND_API_SECRET: secret };
+  });
+  after(() => stop(server));
+
+  it("bootstrap refuses what it cannot do, and says why", async () => {
+    const { GRANDSTAND_DATA: _, ...without } = base;
+    const cases: [string[], Record<string, string>, number, RegExp][] = [
+      [["bootstrap"], {}, 2, /needs --redis or --data/],
+      [["bootstrap"], { GRANDSTAND_ORGANISATION: "" }, 2, /needs --organisation or GRANDSTAND_ORGANISATION/],
+      [["bootstrap"], { GRANDSTAND_SECRET: "short" }, 2, /GRANDSTAND_SECRET must be hard to guess/],
+      [["bootstrap", "--data", join(folder, "none")], {}, 6, /There is no organisation/],
+      [["create", "--name", "x"], first, 2, /needs --permission at least once/],
+      [["rotate", "gsk_x", "--grace", "soon"], first, 2, /--grace must be a number of seconds/],
+    ];
+    for (const [args, more, expected, message] of cases) {
+      const { code, stdout, stderr } = await run(args, more, without);
+      assert.deepEqual([code, stdout], [expected, ""], `${args.join(" ")}: ${stderr}`);
+      assert.match(stderr, message);
+    }
+  });
+
+  it("create, list, rotate and revoke keys of the organisation", async () => {
+    const asked = ["create", "--name", "CRM", "--permission", "users:read", "--permission", "keys:write"];
+    const created = await run(asked, first);
+    assert.equal(created.code, 0, created.stderr);
+    const [, key = "", secret = ""] = shown.exec(created.stdout) ?? assert.fail(created.stdout);
+    const second = { ...first, GRANDSTAND_API_KEY: key, GRANDSTAND_API_SECRET: secret };
+    const listed = await run(["list"], second);
+    const rows = listed.stdout.trimEnd().split("\n");
+    assert.equal(rows.length, 3, listed.stderr);
+    assert.deepEqual(rows[2]?.split("\t").slice(0, 3), [key, "CRM", "users:read,keys:write"]);
+    assert.ok(!listed.stdout.includes("gss_"));
+
+    const rotated = await run(["rotate", key, "--grace", "3600"], first);
+    const [, , fresh = ""] = shown.exec(rotated.stdout) ?? assert.fail(rotated.stderr);
+    assert.notEqual(fresh, secret);
+    for (const live of [secret, fresh]) {
+      assert.equal((await run(["list"], { ...second, GRANDSTAND_API_SECRET: live })).code, 0);
+    }
+    const more = await run(["create", "--name", "x", "--permission", "config:write"], second);
+    assert.deepEqual([more.code, more.stdout], [5, ""]);
+    assert.match(more.stderr, /that the own API key lacks: config:write/);
+
+    const revoked = await run(["revoke", key], first);
+    assert.deepEqual([revoked.code, revoked.stdout], [0, ""]);
+    const refused = await run(["list"], { ...second, GRANDSTAND_API_SECRET: fresh });
+    assert.deepEqual([refused.code, refused.stdout], [4, ""]);
+    assert.equal((await run(["revoke", key], first)).code, 6);
+  });
+});
