@@ -42,7 +42,7 @@ describe("over a store", () => {
       const clock = createTestClock();
       const store = createMemoryStore({ clock: clock.now });
       const queue = createStoreQueue({ store, clock: clock.now, depthMax: 100 });
-      return { queue, clock, depthMax: 100, dispose: () => store[Symbol.asyncDispose]() };
+      return { queue, clock, depthMax: 100, dispose: async () => await store[Symbol.asyncDispose]() };
     },
   });
 });
