@@ -7,6 +7,7 @@
 
 import type { Gain, ScoreTarget, ScoreUpdate } from "../ports/score_feed.ts";
 import type { Committed, Partition, Read, Remembered, Stored, Write } from "../storage/mod.ts";
+import { hasAny } from "./_own.ts";
 import type { CompiledConfig } from "./compile_types.ts";
 import { type Outcome, type Settlement, settle } from "./engine/mod.ts";
 import type { HistoryRecord, Notification } from "./history.ts";
@@ -194,8 +195,7 @@ function batchOf(
   const after = outcome?.state ?? settlement.state;
   const known = before.projectId === null && projectId !== null ? knownTotals(before, targets) : [];
   const current = updatesOf(after, targets, { totals, gained });
-  const isStillDue = ({ target }: ScoreUpdate): boolean => !current.some(update => update.target === target);
-  const updates = [...waiting.filter(isStillDue), ...known.filter(isStillDue), ...current];
+  const updates = [...stillDue(waiting, current), ...stillDue(known, current), ...current];
   const seen = once === undefined ? before.seen : seenAfter(before, now);
   const state = withBookkeeping(after, {
     projectId,
@@ -209,7 +209,7 @@ function batchOf(
   writes.push(states.put(state));
   if (once !== undefined) writes.push(...seenWrites(before, once, now));
   for (const { at, ...one } of settlement.notifications) writes.push(announced(one, at));
-  for (const one of outcome?.notifications ?? []) writes.push(announced(one, state.changedAt));
+  if (outcome !== null) for (const one of outcome.notifications) writes.push(announced(one, state.changedAt));
   writes.push(...besides);
   return {
     writes,
@@ -234,10 +234,15 @@ function undelivered({ user }: DecisionContext, state: UserState): readonly Scor
   return user.undelivered(state.undelivered);
 }
 
+/** The updates that no later one of the same board makes needless. */
+function stillDue(updates: readonly ScoreUpdate[], later: readonly ScoreUpdate[]): readonly ScoreUpdate[] {
+  if (updates.length === 0 || later.length === 0) return updates;
+  return updates.filter(({ target }) => !later.some(update => update.target === target));
+}
+
 function sum(a: Gain["metrics"], b: Gain["metrics"]): Gain["metrics"] {
-  const ids = Object.keys(a);
-  if (ids.length === 0) return b;
+  if (!hasAny(a)) return b;
   return Object.fromEntries(
-    [...new Set([...ids, ...Object.keys(b)])].map(id => [id, (a[id] ?? 0) + (b[id] ?? 0)]),
+    [...new Set([...Object.keys(a), ...Object.keys(b)])].map(id => [id, (a[id] ?? 0) + (b[id] ?? 0)]),
   );
 }

@@ -29,10 +29,9 @@ interface ShortRecord extends Omit<HistoryRecord, "transactions"> {
 
 /** The text of a record. */
 export function printRecord(record: HistoryRecord): string {
-  const { transactions, ...rest } = record;
-  const short: ShortRecord =
-    transactions.length === 0 ? rest : { ...rest, transactions: transactions.map(shortTransaction) };
-  return JSON.stringify(short);
+  const { transactions } = record;
+  const short = transactions.length === 0 ? undefined : transactions.map(shortTransaction);
+  return JSON.stringify({ ...record, transactions: short });
 }
 
 /** The record of a text. */
@@ -41,17 +40,31 @@ export function parseRecord(text: string): HistoryRecord {
   return { ...rest, transactions: transactions.map(transactionOf) };
 }
 
-function shortTransaction({ type, at, payload, entries }: Transaction): StoredTransaction {
-  const { metricChanges, inventoryChanges, milestoneChanges, ...about } = payload;
-  const short: { -readonly [K in keyof StoredTransaction]: StoredTransaction[K] } = { type };
-  if (at !== undefined) short.at = at;
-  if (hasAny(about)) short.about = about;
-  if (hasAny(metricChanges)) short.metrics = pairsOf(metricChanges);
-  if (inventoryChanges.received.length > 0) short.received = inventoryChanges.received;
-  if (inventoryChanges.lost.length > 0) short.lost = inventoryChanges.lost;
-  if (hasAny(milestoneChanges)) short.milestones = milestoneChanges;
-  if (entries.length > 0) short.entries = entries.map(shortEntry);
-  return short;
+function shortTransaction({ type, at, payload, entries }: Transaction): {
+  readonly [K in keyof Required<StoredTransaction>]: StoredTransaction[K] | undefined;
+} {
+  const { metricChanges, inventoryChanges, milestoneChanges } = payload;
+  const { received, lost } = inventoryChanges;
+  return {
+    type,
+    at,
+    about: subjectOf(payload),
+    metrics: hasAny(metricChanges) ? pairsOf(metricChanges) : undefined,
+    received: received.length === 0 ? undefined : received,
+    lost: lost.length === 0 ? undefined : lost,
+    milestones: hasAny(milestoneChanges) ? milestoneChanges : undefined,
+    entries: entries.length === 0 ? undefined : entries.map(shortEntry),
+  };
+}
+
+/** Undefined where a transaction is about nothing in particular, as most are: a copy would cost more than the look. */
+function subjectOf(payload: ChangePayload): Subject | undefined {
+  for (const name in payload) {
+    if (name === "metricChanges" || name === "inventoryChanges" || name === "milestoneChanges") continue;
+    const { metricChanges: _, inventoryChanges: __, milestoneChanges: ___, ...subject } = payload;
+    return subject;
+  }
+  return undefined;
 }
 
 function transactionOf(short: StoredTransaction): Transaction {

@@ -21,16 +21,32 @@ type StoredState = Partial<Omit<UserState, "undelivered">> & {
   readonly undelivered?: readonly (StoredUpdate | ScoreUpdate)[];
 };
 
-/** The text of a state. */
+/** The text of a state. Each member by its name: the text is made for every action. */
 export function printState(state: UserState): string {
-  const stored: Record<string, unknown> = {};
-  const members: Readonly<Record<string, unknown>> = { ...state };
-  for (const name in members) {
-    const member = members[name];
-    if (member === null || (typeof member === "object" && !hasAny(member))) continue;
-    stored[name] = name === "undelivered" ? storedUpdates(state) : member;
-  }
+  const stored: { readonly [K in keyof UserState]: unknown } = {
+    revision: state.revision,
+    changedAt: state.changedAt,
+    config: state.config === "" ? undefined : state.config,
+    projectId: state.projectId ?? undefined,
+    metrics: filled(state.metrics),
+    lots: filled(state.lots),
+    inventory: filled(state.inventory),
+    milestones: filled(state.milestones),
+    challenges: filled(state.challenges),
+    coupons: filled(state.coupons),
+    counters: filled(state.counters),
+    dueAt: state.dueAt ?? undefined,
+    records: state.records,
+    redemptions: filled(state.redemptions),
+    undelivered: state.undelivered.length === 0 ? undefined : storedUpdates(state),
+    sums: filled(state.sums),
+    seen: state.seen.generation === 0 && state.seen.count === 0 ? undefined : state.seen,
+  };
   return JSON.stringify(stored);
+}
+
+function filled(member: object): object | undefined {
+  return hasAny(member) ? member : undefined;
 }
 
 /** The state of a text. */
