@@ -10,7 +10,7 @@ import { type AnyRoute, chain, isNotModified, type Reply, route } from "../http/
 import type { AudienceContext } from "./context.ts";
 import { type CustomFields, customFieldsOf } from "./custom_fields.ts";
 import { profileDocument } from "./documents.ts";
-import type { JsonObject } from "./merge_patch.ts";
+import { isObject, type JsonObject } from "./merge_patch.ts";
 import { type PatchRules, patchFaults } from "./profile_patch.ts";
 import { profileTag, versionAdmission } from "./profile_tag.ts";
 import type { Profile } from "./profiles.ts";
@@ -19,11 +19,14 @@ import { ProfileSchema } from "./schema.ts";
 /** Media type of JSON Merge Patch. */
 export const mergePatchType = "application/merge-patch+json";
 
-const PatchSchema = v.strictObject({
-  displayName: v.optional(v.unknown()),
-  preferences: v.optional(v.unknown()),
-  customFields: v.optional(v.unknown()),
-});
+const PatchSchema = v.pipe(
+  v.custom<JsonObject>(isObject, "Expected an object"),
+  v.strictObject({
+    displayName: v.optional(v.unknown()),
+    preferences: v.optional(v.unknown()),
+    customFields: v.optional(v.unknown()),
+  }),
+);
 
 const described = v.object({
   displayName: v.optional(v.nullable(v.string())),

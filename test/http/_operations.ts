@@ -6,7 +6,9 @@ import { type Codes, createCredentials, createUsers, type Session } from "../../
 import { forge } from "../support/issuer.ts";
 import { quickKernels } from "../support/kernels.ts";
 import { type Answer, ids, loyalty, seed, type TestPlatform, testSecret } from "../support/platform.ts";
+import { audienceExamples } from "./_audience_examples.ts";
 import { BoardWriter } from "./_boards.ts";
+import { productExamples } from "./audience/_shop.ts";
 
 /** The error shape of an operation. */
 export type FamilyName = "identity" | "problem" | "jsonApi";
@@ -106,39 +108,6 @@ const configuration = {
   webhooks: [{ id: "crm", url: "https://crm.example/events", events: ["actionRewarded"] }],
 };
 const hosted = { ...managed, provider: "hostedIdp" };
-const bulkActions: readonly Pick<Example, "body">[] = [
-  {
-    body: [
-      { user_id: "somebody", data: { action: "prediction", data: { outcome: "exact" }, actionId: "b-1" } },
-    ],
-  },
-  { body: { actions: [{ userId: "somebody", action: "rest", timestamp: "2025-06-15T12:00:00.000Z" }] } },
-];
-const bulkRewards: readonly Pick<Example, "body">[] = [
-  {
-    body: [{ user_id: "somebody", data: { type: "metric", currency: "points", amount: 3, rewardId: "r-1" } }],
-  },
-  {
-    body: {
-      rewards: [
-        {
-          userId: "somebody",
-          type: "inventory",
-          inventorySetId: "badges",
-          inventoryItemId: "oracle",
-          reason: "Luck",
-        },
-        { userId: "somebody", type: "coupon", couponId: "drink" },
-      ],
-    },
-  },
-];
-const update = {
-  userId: "somebody",
-  displayName: "Some",
-  preferences: { language: "en" },
-  metrics: { points: { op: "incr", value: 1 }, energy: { op: "set", value: 2 } },
-};
 const deviceId = "0123abcd-0000-4000-8000-00000000000d";
 const password = "correct horse battery";
 
@@ -302,39 +271,8 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
     ["revokeApiKey", [{ params: { keyId: (await newKey(world)).key } }]],
     ["replayUser", [{ body: {} }, { body: { document: loyalty } }]],
     ["reverseTransaction", [{ body: { transactionId: granted } }]],
-    ["queueAction", [{ body: { userId: "somebody", action: "prediction", data: { outcome: "exact" } } }]],
-    ["queueActions", bulkActions],
-    ["putAudienceActions", bulkActions],
-    ["postAudienceActions", bulkActions],
-    ["listDeadActions", [{ query: { limit: "2", offset: "0" } }]],
-    ["replayDeadActions", [{ body: { ids: ["1"] } }]],
-    ["giveRewards", bulkRewards],
-    ["putAudienceRewards", bulkRewards],
-    ["postAudienceRewards", bulkRewards],
-    ["readAudienceNotification", [await unreadNotification(world)]],
-    [
-      "patchAudienceProfile",
-      [
-        { body: { displayName: "Sam", preferences: { sounds: { goal: true }, language: null } } },
-        { body: { customFields: { shirt: "M" } }, headers: { "if-match": "*" } },
-      ],
-    ],
-    ["listAudienceTransactions", [{ query: { limit: "5", type: "credit", currency: "points" } }]],
-    ["listAudienceChallenges", [{ query: { limit: "5", status: "completed" } }]],
-    ["listAudienceNotifications", [{ query: { limit: "5", unread: "true" } }]],
-    ["listAudienceProfiles", [{ query: { user_ids: "somebody,nobody" } }]],
-    ["updateAudienceProfiles", [{ body: { updates: [update] } }, { body: [update] }]],
-    ["getSpaceProfiles", [{}, { query: { user_ids: "somebody,nobody" }, headers: await backEnd(world) }]],
-    ["listSpaceTransactions", [{ query: { user_id: "somebody" }, headers: await backEnd(world) }]],
-    ["listSpaceChallenges", [{ query: { limit: "1" } }]],
-    ["listSpaceNotifications", [{ query: { user_ids: "somebody" }, headers: await backEnd(world) }]],
-    [
-      "putSpaceProfiles",
-      [
-        { body: { data: { displayName: "Sam" } } },
-        { body: [{ user_id: "somebody", data: { displayName: "Some" } }], headers: await backEnd(world) },
-      ],
-    ],
+    ...(await audienceExamples(world, await backEnd(world))),
+    ...(await productExamples(world)),
     ["getCoupon", [{ params: { couponId: "drink" }, headers: await couponOwner(world) }]],
     ["addCodes", [{ body: { codes: ["DRINK-1", "DRINK-2"] } }]],
     ["redeemCode", [{ body: { code: await handedOutCode(world) } }]],
@@ -379,17 +317,6 @@ async function backEnd(world: TestPlatform): Promise<Readonly<Record<string, str
     body: { type: "service", ...(await newKey(world)) },
   });
   return { authorization: `Bearer ${json.data.accessToken}` };
-}
-
-/** A notification that a user has not read. */
-async function unreadNotification(world: TestPlatform): Promise<Partial<Example>> {
-  const fan = await world.fan("Uma");
-  for (const outcome of ["exact", "right", "right"]) await fan.act("prediction", { outcome });
-  const { json } = await world.call("/api/loyalty/notifications", { token: fan.token });
-  return {
-    params: { notificationId: json.data[0].id },
-    headers: { authorization: `Bearer ${fan.token}` },
-  };
 }
 
 /** A code of a coupon that nobody has redeemed yet. */
