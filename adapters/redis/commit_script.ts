@@ -12,7 +12,7 @@ import { tallyFieldsMax } from "../../lib/storage/limits.ts";
 
 /**
  * A batch in signs, one for each check (`c` a version, `n` an absent record, `f` an absent field), then a bar, then one for each write: `p` put,
- * `P` put with a ttl, `d` delete, `D` delete a board, `a` add, `m` with a minimum, `x` with a maximum, `r` with both,
+ * `P` put with a ttl, `d` delete, `D` delete a board, `a` add, `A` add to a field that a check found absent, `m` with a minimum, `x` with a maximum, `r` with both,
  * `l` append. The keys and arguments are those of {@linkcode commitArguments}, in the same order.
  */
 export type CommitShape = string;
@@ -102,6 +102,8 @@ function write(sign: string, names: Names, number: number): Part {
       return { effect: `call('UNLINK', ${key}, ${names.key()})` };
     case "l":
       return append(key, names, number);
+    case "A":
+      return mark(key, names, number);
     default:
       return add(sign, key, { names, number });
   }
@@ -121,6 +123,16 @@ function add(sign: string, key: string, { names, number }: { names: Names; numbe
     ].join("\n"),
     effect: `call('HINCRBY', ${key}, ${field}, ${by})`,
     result: `format('%.0f', ${sum})`,
+  };
+}
+
+/** Adds to a field of which a check has told that it is not there. */
+function mark(key: string, names: Names, number: number): Part {
+  const [field, by] = [names.arg(), names.arg()];
+  return {
+    attempt: `if call('HLEN', ${key}) >= ${tallyFieldsMax} then return ${-1_000_000 - number} end`,
+    effect: `call('HSET', ${key}, ${field}, ${by})`,
+    result: by,
   };
 }
 

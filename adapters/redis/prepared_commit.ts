@@ -25,7 +25,7 @@ export function commitShape({ checks = [], writes }: Batch, now: number): Commit
   for (const check of checks) shape += checkSign(check);
   shape += "|";
   for (const [index, write] of writes.entries()) {
-    const sign = signOf(write, now);
+    const sign = isMark(write, checks) ? "A" : signOf(write, now);
     if (sign === undefined || (write.type === "add" && isTallyTouched(writes, index))) return undefined;
     shape += sign;
   }
@@ -72,6 +72,15 @@ export function commitArguments(batch: Batch, { root, now, version }: CommitCont
 /** Whether the put leaves nothing: a record that has expired already is an absent one. */
 export function isGone({ expireAt }: Put, now: number): boolean {
   return expireAt !== undefined && expireAt <= now;
+}
+
+/** Whether the write adds to a field that a check has just found absent, without bounds. */
+function isMark(write: Write, checks: readonly Check[]): boolean {
+  if (write.type !== "add" || write.min !== undefined || write.max !== undefined) return false;
+  for (const check of checks) {
+    if ("absent" in check && check.absent === write.field && check.key === write.key) return true;
+  }
+  return false;
 }
 
 function checkSign(check: Check): string {

@@ -223,8 +223,6 @@ async function sampleValues(): Promise<{ state: string; entry: string }> {
     writes.flatMap(write => ("value" in write && write.key === key ? [write.value] : [])).join("");
   // The script moves the boards itself, so that nothing is left to be delivered.
   const state = JSON.stringify({ ...JSON.parse(valueAt("loyalty")), metrics: {}, undelivered: [] });
-  const entry = valueAt("history")
-    .replace('"oldValue":0', '"oldValue":%d')
-    .replace('"newValue":3', '"newValue":%d');
+  const entry = valueAt("history").replace(`"points":[0,${pointsEach}]`, '"points":[%d,%d]');
   return { state, entry };
 }

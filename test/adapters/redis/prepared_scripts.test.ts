@@ -46,6 +46,10 @@ describe("the shape of a batch", () => {
     };
     const shape = commitShape(batch, 10);
     assert.equal(shape, "ncf|pPdamxrldD");
+    const mark: Add = { type: "add", key: "t", field: "secret", by: 1 };
+    assert.equal(commitShape({ ...batch, writes: [mark] }, 10), "ncf|A");
+    assert.equal(commitShape({ ...batch, writes: [{ ...mark, max: 1 }] }, 10), "ncf|x");
+    assert.equal(commitShape({ ...batch, writes: [{ ...mark, key: "u" }] }, 10), "ncf|a");
     assert.doesNotMatch(writeCommitScript(shape), /secret/);
   });
 
