@@ -47,10 +47,7 @@ export function compileConfig(document: unknown, { version = "" }: CompileOption
   const faults = [...referenceFaults(config), ...sizes, ...parts.faults];
   if (faults.length > 0) throw invalid(faults);
   const products = config.products.map((product, index) => compiledProduct(product, `/products/${index}`));
-  const limits = [
-    ...[...plans.values()].flatMap(({ rules }) => rules.flatMap(rule => rule.limits)),
-    ...products.flatMap(({ limit }) => (limit === null ? [] : [limit])),
-  ];
+  const limits = [...parts.limits, ...products.flatMap(({ limit }) => (limit === null ? [] : [limit]))];
   return {
     version,
     config,

@@ -45,6 +45,8 @@ export class PartsCompiler {
   readonly bundles: ReadonlyMap<string, readonly PlainReward[]>;
   readonly aggregates: Aggregates;
   readonly faults: FieldError[] = [];
+  /** The limits of all rules, also of disabled ones: who pauses a rule does not give everybody another use of it. */
+  readonly limits: CompiledLimit[] = [];
   readonly #actions: ReadonlyMap<string, ActionDefinition>;
   readonly #userVariable: FindVariable;
 
@@ -64,13 +66,15 @@ export class PartsCompiler {
 
   rule(rule: Rule, pointer: string): CompiledRule {
     const environment = this.#environment("action" in rule.trigger ? rule.trigger.action : null);
+    const limits = limitsOf(rule, pointer);
+    this.limits.push(...limits);
     return {
       rule,
       ...this.#conditional(rule.when, environment, { condition: `${pointer}/when`, part: pointer }),
       effects: rule.effects.flatMap((effect, index) =>
         this.#effect(effect, environment, `${pointer}/effects/${index}`),
       ),
-      limits: limitsOf(rule, pointer),
+      limits,
       hasGlobalLimit: rule.limits.some(({ per }) => per === "global"),
     };
   }

@@ -35,6 +35,12 @@ export interface Report {
  */
 export function requireReportable(config: CompiledConfig, report: Report): void {
   const plan = config.actions.get(report.action);
+  if (plan === undefined && !report.isClientReport) {
+    throw new AppError(
+      "forbidden",
+      "Cannot report the action as the configuration of the space does not name it",
+    );
+  }
   if (plan === undefined || (report.isClientReport && !plan.clientReportable)) {
     throw new AppError("forbidden", "Cannot report the action as it is not one that this caller may report");
   }

@@ -109,8 +109,14 @@ function requireReversible({ type, entries, payload }: PlacedTransaction): void 
   if (payload.redemptionId !== undefined) {
     throw new AppError("conflict", "Cannot take the transaction back by itself: refund its redemption");
   }
+  if (type === "reversed") {
+    throw new AppError(
+      "conflict",
+      "Cannot take a reversal back: give or take what the user is to have instead",
+    );
+  }
   const isChange = entries.some(isReversible) || received.length > 0 || lost.length > 0;
-  if (isChange && type !== "reversed") return;
+  if (isChange) return;
   throw new AppError(
     "conflict",
     "Cannot take the transaction back as it is not one that gave or took anything",

@@ -311,6 +311,28 @@ describe("taking back", () => {
   });
 });
 
+describe("limits for each user", () => {
+  it("go on counting where they did when a rule was paused", () => {
+    const welcome = (version: string, enabled: boolean): Player =>
+      new Player(
+        { rules: [rule("r", [points(1)], { limits: [{ per: "user", max: 1 }], enabled })] },
+        { version },
+      );
+    let player = welcome("1", true);
+    player.act("go");
+    for (const [version, enabled] of [
+      ["2", false],
+      ["3", true],
+    ] as const) {
+      const { state } = player;
+      player = welcome(version, enabled);
+      player.state = state;
+      player.act("go");
+    }
+    assert.equal(player.state.metrics.points, 1);
+  });
+});
+
 describe("limits for all users", () => {
   it("hold rules back, and are remembered so that a replay comes out the same", () => {
     const limits = [{ per: "global", max: 1 }];

@@ -1,0 +1,39 @@
+/** What callers are told of what they may not do. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { compileConfig, emptyState } from "../../../lib/loyalty/mod.ts";
+import { requireReportable } from "../../../lib/loyalty/report.ts";
+import { reversalHappening } from "../../../lib/loyalty/rewards.ts";
+import { base } from "./_engine.ts";
+
+const compiled = compileConfig(base);
+
+describe("a report that is refused", () => {
+  const report = (action: string, isClientReport: boolean): (() => void) => {
+    return () => requireReportable(compiled, { action, data: {}, isClientReport });
+  };
+
+  it("tells a back end that no such action is named, and a fan not even that", () => {
+    assert.throws(report("nope", false), { code: "forbidden", message: /does not name it/ });
+    assert.throws(report("nope", true), { code: "forbidden", message: /this caller may report/ });
+    assert.throws(report("go", true), { code: "forbidden", message: /this caller may report/ });
+    report("go", false)();
+  });
+});
+
+describe("a reversal that is refused", () => {
+  it("says what to do instead where it is of a reversal", () => {
+    const payload = { metricChanges: {}, inventoryChanges: { received: [], lost: [] }, milestoneChanges: {} };
+    const entry = { metricId: "points", type: "debit", amount: 1, balanceAfter: 0, status: "completed" };
+    const transactions = [{ type: "reversed", payload, entries: [entry] }];
+    const record = { kind: "reversal", at: 5, config: "1", reversalOf: "4-1", transactions };
+    const { decide } = reversalHappening(compiled, "5-1", 6);
+    const log = [{ id: "5-1", at: 5, value: JSON.stringify(record) }];
+    const noLimits = { isReached: () => false, missing: () => [] };
+    assert.throws(() => decide?.(emptyState(null), [log], noLimits), {
+      code: "conflict",
+      message: /give or take what the user is to have instead/,
+    });
+  });
+});
