@@ -139,14 +139,14 @@ describeOnStores("a season of rewards", (open, on) => {
   it("that was made up around leap day and both changes of the clocks ends as plain counting says", async () => {
     const timeline = createTimeline(Date.parse("2028-02-01T12:00:00Z"));
     await using store = await open(timeline.now);
-    const fans = on === "memory" ? 32 : 12;
+    const fans = on === "memory" ? 24 : 9;
     assertIsRich(await playAndCheck(store, timeline, { matches: madeUpMatches(), fans, seed: 29 }));
   });
 
   it("of the real league ends as plain counting says", { skip: data.skip }, async () => {
     const timeline = createTimeline(Date.parse("2024-08-01T12:00:00Z"));
     await using store = await open(timeline.now);
-    const fans = on === "memory" ? 32 : 12;
+    const fans = on === "memory" ? 24 : 9;
     assertIsRich(
       await playAndCheck(store, timeline, { matches: readSeason(data.path ?? ""), fans, seed: 2_024 }),
     );

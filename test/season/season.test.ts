@@ -18,7 +18,7 @@ import { createTimeline, type Timeline } from "./timeline.ts";
 
 const data = sharedData("football/en.1-2024-25.json");
 /** More than a list shows, so that tables are read in parts. */
-const fanCount = 120;
+const fanCount = 105;
 /** Fewer on Redis, which takes no more to show. */
 const redisFanCount = 60;
 const seed = 20_242_025;
