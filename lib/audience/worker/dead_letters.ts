@@ -112,13 +112,13 @@ export function createDeadLetters({ store, clock }: { store: Store; clock: Clock
     async list(organisationId, { offset, limit }) {
       const min = clock() - deadLetterMsMax + 1;
       const query = { type: "board", key: boardKey, min, offset, limit, reverse: true } as const;
-      const all = { type: "board", key: boardKey, min, limit: 0 } as const;
-      const [{ entries }, { size }] = await store.read(partitionOf(organisationId), [query, all]);
+      const over = { type: "before", key: boardKey, score: min } as const;
+      const [{ entries, size }, past] = await store.read(partitionOf(organisationId), [query, over]);
       const letters = await get(
         organisationId,
         entries.map(({ member }) => member),
       );
-      return { letters, size };
+      return { letters, size: size - past };
     },
     get,
     async remove(organisationId, ids) {

@@ -15,7 +15,7 @@ import { type ActionHandler, outagePauseMs, type Permit, type TakenAction } from
 import { Alarm, pause, type Timer } from "./pause.ts";
 
 /** Most messages of a shard that a worker has in hand. */
-export const inHandMax = 128;
+export const inHandMax = 32;
 /** Longest pause before an idle shard is looked at again, in ms. */
 export const idlePauseMsMax = 250;
 const idlePauseMsMin = 4;
@@ -89,6 +89,8 @@ export class ShardConsumer {
       const taken = await this.#exchange();
       if (taken > 0) {
         idleMs = idlePauseMsMin;
+        // A queue and a store in memory answer without a turn of the event loop, and requests wait for one.
+        await pause(this.#options.timer, 0);
         continue;
       }
       if (await this.#alarm.wait(idleMs)) idleMs = idlePauseMsMin;

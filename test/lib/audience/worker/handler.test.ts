@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
+import type { QueuedAction } from "../../../../lib/audience/actions/queued_action.ts";
+import {
+  createDeadLetters,
+  type DeadLetter,
+  type DeadLetters,
+  deadLetterMsMax,
+  deadLettersMax,
+} from "../../../../lib/audience/worker/dead_letters.ts";
+import { attemptsMax, createActionHandler } from "../../../../lib/audience/worker/handler.ts";
+import { AppError, type ErrorCode } from "../../../../lib/errors/mod.ts";
+import { silentLogger } from "../../../../lib/http/mod.ts";
+import { createTestClock } from "../../../support/clock.ts";
+
+const action: QueuedAction = {
+  organisationId: "club",
+  spaceId: "space",
+  userId: "fan",
+  action: "cheer",
+  data: {},
+  actionId: "1",
+  at: 1,
+};
+const taken = { id: "7-0", action, handOuts: 1 };
+
+interface World {
+  readonly pauses: number[];
+  readonly letters: DeadLetters;
+  /** Handles the action; each failure is thrown once, then it takes effect. */
+  handle(failures: readonly unknown[], handOuts?: number): Promise<{ reports: number; isEnded: boolean }>;
+}
+
+function openWorld(): World {
+  const clock = createTestClock();
+  const letters = createDeadLetters({ store: createMemoryStore({ clock: clock.now }), clock: clock.now });
+  const pauses: number[] = [];
+  return {
+    pauses,
+    letters,
+    async handle(failures, handOuts = 1) {
+      let reports = 0;
+      const handler = createActionHandler({
+        sink: {
+          async report() {
+            const failure = failures[reports];
+            reports += 1;
+            if (failure !== undefined) throw failure;
+          },
+        },
+        deadLetters: letters,
+        clock: clock.now,
+        timer(callback, delayMs) {
+          pauses.push(delayMs);
+          clock.advance(delayMs);
+          callback();
+          return () => {};
+        },
+        logger: silentLogger,
+      });
+      const isEnded = await handler({ ...taken, handOuts }, async () => reports < 1_000);
+      return { reports, isEnded };
+    },
+  };
+}
+
+const failure = (code: ErrorCode): AppError => new AppError(code, `Failed as ${code}`);
+const first = { offset: 0, limit: 10 };
+
+describe("an action in the hands of a worker", () => {
+  it("is tried again after growing pauses, and no letter is written once it takes effect", async () => {
+    const world = openWorld();
+    const failures = [failure("busy"), failure("outcome_unknown"), new Error("odd"), failure("conflict")];
+    assert.deepEqual(await world.handle(failures), { reports: 5, isEnded: true });
+    assert.deepEqual(world.pauses, [50, 100, 200, 400]);
+    assert.equal((await world.letters.list("club", first)).size, 0);
+  });
+
+  it(`is dead after ${attemptsMax} failures, with the reason of the last`, async () => {
+    const world = openWorld();
+    const failures = Array.from({ length: attemptsMax }, () => failure("conflict"));
+    assert.deepEqual(await world.handle(failures), { reports: attemptsMax, isEnded: true });
+    const { letters } = await world.letters.list("club", first);
+    assert.deepEqual(
+      letters.map(({ id, attempts, reason }) => [id, attempts, reason.code]),
+      [["7-0", attemptsMax, "conflict"]],
+    );
+  });
+
+  for (const code of ["forbidden", "validation_failed", "not_found", "rate_limited"] as const) {
+    it(`is dead at once where it is refused as ${code}`, async () => {
+      const world = openWorld();
+      assert.deepEqual(await world.handle([failure(code)]), { reports: 1, isEnded: true });
+      const [letter] = (await world.letters.list("club", first)).letters;
+      assert.deepEqual([letter?.reason.code, letter?.attempts], [code, 1]);
+    });
+  }
+
+  it("waits for a store that is out of reach, however long, without using up its tries", async () => {
+    const world = openWorld();
+    const failures = Array.from({ length: 50 }, () => failure("storage_unavailable"));
+    assert.deepEqual(await world.handle(failures), { reports: 51, isEnded: true });
+    assert.equal((await world.letters.list("club", first)).size, 0);
+  });
+
+  it("is another worker's where this one may not act any more", async () => {
+    const world = openWorld();
+    const failures = Array.from({ length: 2_000 }, () => failure("storage_unavailable"));
+    assert.equal((await world.handle(failures)).isEnded, false);
+  });
+
+  it("is not tried once more where it has ended its workers too often", async () => {
+    const world = openWorld();
+    assert.deepEqual(await world.handle([], attemptsMax + 1), { reports: 0, isEnded: true });
+    assert.equal((await world.letters.list("club", first)).size, 1);
+  });
+});
+
+describe("dead letters", () => {
+  const letter = (n: number, at: number): DeadLetter => {
+    const reason = { code: "forbidden", message: "No" } as const;
+    return { id: `${n}-0`, action, reason, attempts: 1, at };
+  };
+
+  it("go after 7 days, at the millisecond", async () => {
+    const clock = createTestClock();
+    const letters = createDeadLetters({ store: createMemoryStore({ clock: clock.now }), clock: clock.now });
+    await letters.keep(letter(1, clock.now()));
+    clock.advance(deadLetterMsMax - 1);
+    assert.equal((await letters.list("club", first)).letters.length, 1);
+    clock.advance(1);
+    assert.deepEqual(await letters.list("club", first), { letters: [], size: 0 });
+  });
+
+  it(`are at most ${deadLettersMax} of an organisation: the oldest goes, and whoever keeps the next is told`, async () => {
+    const clock = createTestClock();
+    const letters = createDeadLetters({ store: createMemoryStore({ clock: clock.now }), clock: clock.now });
+    for (let n = 0; n < deadLettersMax; n++)
+      assert.equal(await letters.keep(letter(n, clock.now() + n)), false);
+    assert.equal(await letters.keep(letter(deadLettersMax, clock.now() + deadLettersMax)), true);
+    assert.equal((await letters.list("club", first)).size, deadLettersMax);
+    assert.deepEqual(await letters.get("club", ["0-0"]), []);
+  });
+});
