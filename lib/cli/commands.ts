@@ -1,3 +1,4 @@
+import { deadLettersCommand } from "./actions/dead_letters.ts";
 import type { CommandSpec } from "./command.ts";
 import { bootstrapCommand } from "./keys/bootstrap.ts";
 import { createCommand, listCommand, revokeCommand, rotateCommand } from "./keys/manage.ts";
@@ -19,4 +20,5 @@ export const commands: readonly CommandSpec[] = [
   listCommand,
   rotateCommand,
   revokeCommand,
+  deadLettersCommand,
 ];
