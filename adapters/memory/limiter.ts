@@ -47,6 +47,8 @@ class MemoryLimiter implements Limiter {
   readonly #subjects: (string | undefined)[] = [];
   readonly #tableOf: (Table | undefined)[] = [];
   #size = 0;
+  #lastRule: LimitRule | undefined;
+  #lastTable: Table | undefined;
 
   constructor({ clock, subjectsMax = limiterSubjectsMax }: MemoryLimiterOptions) {
     this.#clock = clock;
@@ -60,10 +62,26 @@ class MemoryLimiter implements Limiter {
   ): Promise<readonly LimitVerdict[]> {
     validateTake(subject, rules, cost);
     const now = this.#clock();
-    const spends = rules.every(
-      rule => this.#owedNow(rule, subject, now) + cost * rule.windowMs <= owedMax(rule),
-    );
-    return rules.map(rule => this.#settle(rule, subject, { now, cost, spends }));
+    const [only] = rules;
+    if (rules.length === 1 && only !== undefined) return [this.#takeOne(only, subject, cost, now)];
+    const owed: number[] = [];
+    let spends = true;
+    for (const rule of rules) {
+      const before = this.#owedNow(rule, subject, now);
+      owed.push(before);
+      if (before + cost * rule.windowMs > owedMax(rule)) spends = false;
+    }
+    const verdicts: LimitVerdict[] = [];
+    for (let index = 0; index < rules.length; index++) {
+      const rule = rules[index];
+      if (rule === undefined) break;
+      const before = owed[index] ?? 0;
+      const after = spends ? before + cost * rule.windowMs : before;
+      // Keeping one rule may have forgotten the slot of another: each is looked up anew.
+      if (after > 0) this.#keep(rule, subject, { owed: after, now, slot: this.#slotOf(rule, subject) });
+      verdicts.push(verdictOf(rule, { cost, before, after }));
+    }
+    return verdicts;
   }
 
   async reset(subject: string, rules: readonly LimitRule[]): Promise<void> {
@@ -76,25 +94,22 @@ class MemoryLimiter implements Limiter {
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  #settle(
-    rule: LimitRule,
-    subject: string,
-    { now, cost, spends }: { now: number; cost: number; spends: boolean },
-  ): LimitVerdict {
-    let owed = this.#owedNow(rule, subject, now);
-    const excess = owed + cost * rule.windowMs - owedMax(rule);
-    if (spends) owed += cost * rule.windowMs;
-    if (owed > 0) this.#keep(rule, subject, { owed, now });
-    return {
-      allowed: excess <= 0,
-      remaining: Math.floor((owedMax(rule) - owed) / rule.windowMs),
-      resetMs: Math.ceil(owed / rule.limit),
-      retryAfterMs: excess <= 0 ? 0 : Math.ceil(excess / rule.limit),
-    };
+  /** Most calls have one rule, and look for its slot once. */
+  #takeOne(rule: LimitRule, subject: string, cost: number, now: number): LimitVerdict {
+    const slot = this.#slotOf(rule, subject);
+    const before = slot === undefined ? 0 : this.#owedBy(slot, rule, now);
+    const sum = before + cost * rule.windowMs;
+    const after = sum <= owedMax(rule) ? sum : before;
+    if (after > 0) this.#keep(rule, subject, { owed: after, now, slot });
+    return verdictOf(rule, { cost, before, after });
+  }
+
+  #slotOf(rule: LimitRule, subject: string): number | undefined {
+    return this.#find(rule)?.slots.get(subject);
   }
 
   #owedNow(rule: LimitRule, subject: string, now: number): number {
-    const slot = this.#find(rule)?.slots.get(subject);
+    const slot = this.#slotOf(rule, subject);
     return slot === undefined ? 0 : this.#owedBy(slot, rule, now);
   }
 
@@ -103,11 +118,14 @@ class MemoryLimiter implements Limiter {
     return Math.max(0, (this.#owed[slot] ?? 0) - elapsedMs * limit);
   }
 
-  #keep(rule: LimitRule, subject: string, { owed, now }: { owed: number; now: number }): void {
+  #keep(
+    rule: LimitRule,
+    subject: string,
+    { owed, now, slot: known }: { owed: number; now: number; slot: number | undefined },
+  ): void {
     const list = owed + rule.windowMs > owedMax(rule) ? blockedList : openList;
-    let slot = this.#find(rule)?.slots.get(subject);
-    if (slot === undefined) slot = this.#add(rule, subject, { list, now });
-    else this.#lists.move(slot, list);
+    const slot = known ?? this.#add(rule, subject, { list, now });
+    if (known !== undefined) this.#lists.move(slot, list);
     this.#owed[slot] = owed;
     // A clock that goes back must not give units back twice.
     this.#at[slot] = Math.max(now, this.#at[slot] ?? 0);
@@ -161,12 +179,20 @@ class MemoryLimiter implements Limiter {
     if (table.slots.size === 0) this.#drop(table);
   }
 
-  #find({ name, limit, windowMs }: LimitRule): Table | undefined {
-    return this.#tables.get(name)?.find(table => table.limit === limit && table.windowMs === windowMs);
+  #find(rule: LimitRule): Table | undefined {
+    // Rules are constants where they are used: most calls look for the same object as the one before.
+    if (rule === this.#lastRule) return this.#lastTable;
+    const { name, limit, windowMs } = rule;
+    this.#lastTable = this.#tables
+      .get(name)
+      ?.find(table => table.limit === limit && table.windowMs === windowMs);
+    this.#lastRule = rule;
+    return this.#lastTable;
   }
 
   #create({ name, limit, windowMs }: LimitRule): Table {
     const table: Table = { name, limit, windowMs, slots: new Map() };
+    this.#lastRule = undefined;
     const others = this.#tables.get(name);
     if (others === undefined) this.#tables.set(name, [table]);
     else others.push(table);
@@ -174,10 +200,24 @@ class MemoryLimiter implements Limiter {
   }
 
   #drop(table: Table): void {
+    this.#lastRule = undefined;
     const others = this.#tables.get(table.name)?.filter(other => other !== table) ?? [];
     if (others.length === 0) this.#tables.delete(table.name);
     else this.#tables.set(table.name, others);
   }
+}
+
+function verdictOf(
+  rule: LimitRule,
+  { cost, before, after }: { readonly cost: number; readonly before: number; readonly after: number },
+): LimitVerdict {
+  const excess = before + cost * rule.windowMs - owedMax(rule);
+  return {
+    allowed: excess <= 0,
+    remaining: Math.floor((owedMax(rule) - after) / rule.windowMs),
+    resetMs: Math.ceil(after / rule.limit),
+    retryAfterMs: excess <= 0 ? 0 : Math.ceil(excess / rule.limit),
+  };
 }
 
 /** What a subject may owe: the units of a whole window. */
