@@ -67,6 +67,13 @@ export function createChanges(options: ChangesOptions): Changes {
     }
   }
 
+  /** Whoever wrote the configuration did not mean that: effects were left out. */
+  function tellStopped({ spaceId }: Member, { version }: CompiledConfig, { outcome }: Decided): void {
+    for (const { type } of outcome?.diagnostics ?? []) {
+      logger.log("warn", "loyalty_stopped", { spaceId, version, because: type });
+    }
+  }
+
   function onLost(error: unknown): void {
     logger.log("warn", "rule_use_lost", { error: String(error) });
   }
@@ -104,6 +111,7 @@ export function createChanges(options: ChangesOptions): Changes {
               },
               attempt,
             );
+      tellStopped(member, config, decided);
       deliver(member, decided.updates);
       if (config.config.webhooks.length > 0) webhooks?.enqueue(member);
       if (hasCoupon(decided)) await giveCodes(member, decided);
