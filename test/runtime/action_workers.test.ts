@@ -1,0 +1,122 @@
+/** Queued actions on real processes: workers apart from the server, the command for dead letters, and files. */
+
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it, type TestContext } from "node:test";
+import type { Demo } from "../../lib/mod.ts";
+import { redisAvailable, startRedis, until } from "../support/redis.ts";
+import { type Program, start } from "./processes.ts";
+import { cliCommand, runtimes } from "./runtimes.ts";
+
+const secret = "Zm9yIHRlc3RzIG9ubHksIG5vdCBmb3IgYW55IGRlcGxveW1lbnQ";
+const folder = mkdtempSync(join(tmpdir(), "grandstand-actions-"));
+after(() => rmSync(folder, { recursive: true }));
+const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
+const userId = "somebody";
+
+async function command(args: readonly string[], environment: Record<string, string>): Promise<Program> {
+  assert.ok(built !== undefined);
+  return start([...(await cliCommand(built)), ...args], { GRANDSTAND_SECRET: secret, ...environment });
+}
+
+interface Demonstration {
+  readonly server: Program;
+  readonly demo: Demo;
+}
+
+async function serveDemo(context: TestContext, environment: Record<string, string>): Promise<Demonstration> {
+  const file = join(folder, `${context.name.length}.json`);
+  const args = ["serve", "--demo", "--port", "0", "--demo-file", file, "--log", "error"];
+  const server = await command(args, environment);
+  context.after(() => server.signal("SIGKILL"));
+  await server.match(/listens on/);
+  return { server, demo: JSON.parse(readFileSync(file, "utf8")) };
+}
+
+function fields(demo: Demo): Record<string, string> {
+  return {
+    "content-type": "application/json",
+    "x-api-key": demo.apiKey?.key ?? "",
+    "x-api-secret": demo.apiKey?.secret ?? "",
+    "x-platform-org-id": demo.organisationId,
+  };
+}
+
+async function queueAction(demo: Demo, action: object): Promise<void> {
+  const path = `${demo.baseUrl}/v1/api/audience/internal/actions`;
+  const body = JSON.stringify({ userId, ...action });
+  const response = await fetch(path, { method: "POST", headers: fields(demo), body });
+  assert.equal(response.status, 202, await response.text());
+}
+
+async function deadOnes(demo: Demo): Promise<readonly { readonly action: string }[]> {
+  const path = `${demo.baseUrl}/v1/api/audience/internal/actions/dead-letters`;
+  const answer = (await (await fetch(path, { headers: fields(demo) })).json()) as {
+    readonly data: readonly { readonly action: string }[];
+  };
+  return answer.data;
+}
+
+/** Ends a program as operators do, and expects it to end well. */
+async function end(program: Program): Promise<void> {
+  program.signal("SIGTERM");
+  assert.equal(await program.ended, 0, program.stderr());
+}
+
+describe("queued actions", { concurrency: true }, () => {
+  it("wait while the server leaves them to workers, and are applied by one that starts", {
+    skip: redisAvailable(),
+  }, async context => {
+    const redis = await startRedis();
+    context.after(() => redis.kill());
+    const environment = { GRANDSTAND_REDIS: redis.url };
+    const { server, demo } = await serveDemo(context, { ...environment, GRANDSTAND_WORKERS: "off" });
+    await queueAction(demo, { action: "nothing-knows-this" });
+    assert.deepEqual(await deadOnes(demo), []);
+    const worker = await command(["worker"], environment);
+    context.after(() => worker.signal("SIGKILL"));
+    await worker.match(/works on queued actions/);
+    await until("the worker has come to it", async () => (await deadOnes(demo)).length === 1);
+
+    const flags = ["--organisation", demo.organisationId, "--url", demo.baseUrl];
+    const credentials = {
+      GRANDSTAND_API_KEY: demo.apiKey?.key ?? "",
+      GRANDSTAND_API_SECRET: demo.apiKey?.secret ?? "",
+    };
+    const listing = await command(["actions", "dead-letters", "list", ...flags], credentials);
+    assert.equal(await listing.ended, 0, listing.stderr());
+    const [id = "", , user, action] = listing.stdout().trim().split("\t");
+    assert.deepEqual([user, action], [userId, "nothing-knows-this"]);
+    const replay = await command(["actions", "dead-letters", "replay", "--all", ...flags], credentials);
+    assert.equal(await replay.ended, 0, replay.stderr());
+    assert.match(replay.stderr(), /Queued 1 again/);
+    const gone = await command(["actions", "dead-letters", "replay", "--id", id, ...flags], credentials);
+    assert.equal(await gone.ended, 6, gone.stderr());
+    const wrong = await command(["actions", "dead-letters", "replay", ...flags], credentials);
+    assert.equal(await wrong.ended, 2, wrong.stderr());
+    await end(worker);
+    await end(server);
+  });
+
+  it("are applied after a restart where they were accepted into files before a kill", async context => {
+    const environment = { GRANDSTAND_DATA: join(folder, "data") };
+    const first = await serveDemo(context, { ...environment, GRANDSTAND_WORKERS: "off" });
+    await queueAction(first.demo, { action: "nothing-knows-this-either" });
+    first.server.signal("SIGKILL");
+    await first.server.ended;
+    const second = await serveDemo(context, environment);
+    const demo = { ...second.demo, apiKey: first.demo.apiKey };
+    await until("the action was worked off", async () => (await deadOnes(demo)).length === 1);
+    await end(second.server);
+  });
+
+  it("need a Redis that workers share with servers", async () => {
+    const worker = await command(["worker"], {});
+    assert.equal(await worker.ended, 1);
+    assert.match(worker.stderr(), /Cannot work: GRANDSTAND_REDIS must name/);
+    const demo = await command(["worker", "--demo"], {});
+    assert.equal(await demo.ended, 2);
+  });
+});
