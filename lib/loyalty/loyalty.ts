@@ -1,8 +1,8 @@
 /**
  * The loyalty of users: reading it, and applying what they do.
  *
- * All of a user's loyalty is in one partition, and an action is one read and one commit of it, so that actions of one
- * user, however many arrive at once, take effect one after the other and none is lost.
+ * All of a user's loyalty is in one partition, and an action is one commit of it, after a read where the process does not
+ * know the user. So actions of one user, however many arrive at once, take effect one after the other and none is lost.
  *
  * @module
  */
