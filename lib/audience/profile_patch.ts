@@ -13,6 +13,9 @@ import type { ProfileRecord } from "./profile_record.ts";
 /** Longest display name, in characters. */
 export const displayNameCharactersMax = 100;
 
+/** Longest name of a member in a pointer, in characters; a longer one is cut. */
+export const pointerCharsMax = 128;
+
 /** A change of a profile as a merge patch: null removes, and what is left out stays. */
 export interface ProfilePatch {
   readonly displayName?: string | null;
@@ -81,13 +84,17 @@ function customFaults(
   base: string,
 ): readonly FieldError[] {
   return Object.entries(customFields).flatMap(([name, value]): FieldError[] => {
-    const pointer = `${base}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`
-      .slice(0, 256)
-      .toWellFormed();
+    const pointer = `${base}${pointerOf(name)}`;
     const isReadOnly = !isBackEnd && (fields.get(name)?.readOnly ?? false);
     const detail = isReadOnly ? "Is set by back ends alone" : customValueFault(fields, name, value);
     return detail === null ? [] : [{ pointer, detail }];
   });
+}
+
+/** The JSON Pointer of a member, cut where its name is long. */
+export function pointerOf(name: string): string {
+  const token = name.slice(0, pointerCharsMax).toWellFormed();
+  return `/${token.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
 function isDisplayName(value: unknown): boolean {

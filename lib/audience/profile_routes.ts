@@ -6,12 +6,12 @@
 
 import * as v from "valibot";
 import { AppError } from "../errors/mod.ts";
-import { type AnyRoute, chain, isNotModified, type Reply, route } from "../http/mod.ts";
+import { type AnyRoute, chain, fieldErrorsMax, isNotModified, type Reply, route } from "../http/mod.ts";
 import type { AudienceContext } from "./context.ts";
 import { type CustomFields, customFieldsOf } from "./custom_fields.ts";
 import { profileDocument } from "./documents.ts";
 import { isObject, type JsonObject } from "./merge_patch.ts";
-import { type PatchRules, patchFaults } from "./profile_patch.ts";
+import { type PatchRules, patchFaults, patchMembers, pointerOf } from "./profile_patch.ts";
 import { profileTag, versionAdmission } from "./profile_tag.ts";
 import type { Profile } from "./profiles.ts";
 import { ProfileSchema } from "./schema.ts";
@@ -19,14 +19,7 @@ import { ProfileSchema } from "./schema.ts";
 /** Media type of JSON Merge Patch. */
 export const mergePatchType = "application/merge-patch+json";
 
-const PatchSchema = v.pipe(
-  v.custom<JsonObject>(isObject, "Expected an object"),
-  v.strictObject({
-    displayName: v.optional(v.unknown()),
-    preferences: v.optional(v.unknown()),
-    customFields: v.optional(v.unknown()),
-  }),
-);
+const PatchSchema = v.custom<JsonObject>(isObject, "Expected an object");
 
 const described = v.object({
   displayName: v.optional(v.nullable(v.string())),
@@ -84,10 +77,14 @@ export function fieldsOf(
 /**
  * A merge patch without faults.
  *
- * @throws {AppError} `validation_failed` with every fault.
+ * @throws {AppError} `validation_failed` with up to {@linkcode fieldErrorsMax} faults.
  */
 export function checkedPatch(patch: JsonObject, rules: PatchRules): JsonObject {
-  const faults = patchFaults(patch, rules);
+  const unknown = Object.keys(patch).filter(name => !patchMembers.some(member => member === name));
+  const faults = [
+    ...unknown.map(name => ({ pointer: pointerOf(name), detail: "Is not a known member" })),
+    ...patchFaults(patch, rules),
+  ].slice(0, fieldErrorsMax);
   if (faults.length === 0) return patch;
   throw new AppError("validation_failed", "Cannot change the profile as the patch is not valid", {
     fields: faults,

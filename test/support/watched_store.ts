@@ -1,4 +1,4 @@
-/** A store that counts what is committed, so that a test can prove that a request changed nothing. */
+/** A store that counts what is read and committed, so that a test can prove that a request changed nothing. */
 
 import type { Batch, Commit, Partition, Read, Results, Store, Traits } from "../../lib/storage/mod.ts";
 import type { OpenStore } from "./stores.ts";
@@ -9,9 +9,11 @@ export interface WatchedCommit {
   readonly batch: Batch;
 }
 
-/** Passes everything on to another store and notes every commit. */
+/** Passes everything on to another store and notes every read and commit. */
 export class WatchedStore implements Store {
   readonly commits: WatchedCommit[] = [];
+  /** The partition of every read. */
+  readonly reads: Partition[] = [];
   readonly #store: Store;
 
   constructor(store: Store) {
@@ -23,6 +25,7 @@ export class WatchedStore implements Store {
   }
 
   read<const Q extends readonly Read[]>(partition: Partition, queries: Q): Promise<Results<Q>> {
+    this.reads.push(partition);
     return this.#store.read(partition, queries);
   }
 
