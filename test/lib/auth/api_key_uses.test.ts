@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { addToIndex, indexedKeys } from "../../../lib/auth/api_key_index.ts";
 import { newApiKeyName } from "../../../lib/auth/api_key_text.ts";
-import { ApiKeyUses, apiKeyUseMs, apiKeyUsesMax } from "../../../lib/auth/api_key_uses.ts";
+import { ApiKeyUses, apiKeyUseLanesMax, apiKeyUseMs, apiKeyUsesMax } from "../../../lib/auth/api_key_uses.ts";
 import {
   type ApiKeys,
   apiKeysPerOrganisationMax,
   createApiKeys,
   systemRandom,
 } from "../../../lib/auth/mod.ts";
+import type { Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { createDyingStore } from "../../support/dying_store.ts";
 import { describeOnStores, type OpenStore } from "../../support/stores.ts";
@@ -66,6 +67,28 @@ describe("uses that are noted", () => {
     for (let n = 0; n <= apiKeyUsesMax; n++) uses.note(`key-${n}`, 1);
     await uses.flush();
     assert.equal(store.reads, apiKeyUsesMax);
+  });
+
+  it("are written side by side, and by no more lanes than the bound", async () => {
+    const { store } = createFixture();
+    let [running, most] = [0, 0];
+    const slow: Store = {
+      ...store,
+      traits: store.traits,
+      async read(partition, queries) {
+        most = Math.max(most, ++running);
+        await new Promise(resolve => setImmediate(resolve));
+        running -= 1;
+        return await store.read(partition, queries);
+      },
+      commit: (...args) => store.commit(...args),
+      ping: () => store.ping(),
+      [Symbol.asyncDispose]: async () => {},
+    };
+    const uses = new ApiKeyUses(slow);
+    for (let n = 0; n < 3 * apiKeyUseLanesMax; n++) uses.note(`key-${n}`, 1);
+    await Promise.all([uses.flush(), uses.flush()]);
+    assert.deepEqual([most, store.reads], [apiKeyUseLanesMax, 3 * apiKeyUseLanesMax]);
   });
 
   it("are written later where the store is down, and never commit what is not due", async () => {

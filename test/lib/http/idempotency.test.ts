@@ -4,6 +4,7 @@ import { object, optional, string } from "valibot";
 import { AppError, type ErrorCode } from "../../../lib/errors/mod.ts";
 import {
   canonicalJson,
+  claimAttemptsMax,
   claimLeaseMs,
   claimRenewalMs,
   type Guard,
@@ -11,8 +12,9 @@ import {
   idempotencyKeyCharsMax,
   idempotencyMs,
   type Reply,
+  twinRetryMs,
 } from "../../../lib/http/mod.ts";
-import type { Store } from "../../../lib/storage/mod.ts";
+import type { Read, Results, Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { createDyingStore } from "../../support/dying_store.ts";
 import { describeOnStores } from "../../support/stores.ts";
@@ -307,6 +309,26 @@ describeOnStores("requests with an idempotency key", open => {
     for (const key of [longest, `"${longest}"`, '"a b"', '"a\\"b"', "8e03978e-40d5-43e8-bc93-6894a57f9324"]) {
       assert.equal((await post(served.handler, { key })).status, 201, key);
     }
+  });
+});
+
+describe("a claim that ends whenever it is looked at", () => {
+  it("is tried for a few times, and then the request may come back", async () => {
+    let commits = 0;
+    const store: Store = {
+      traits: { durable: false, maxWrites: 1, maxValueBytes: 1 },
+      commit: async () => {
+        commits += 1;
+        return { ok: false, because: "check", key: "request" };
+      },
+      read: async <const Q extends readonly Read[]>() => [null] as unknown as Results<Q>,
+      ping: async () => {},
+      [Symbol.asyncDispose]: async () => {},
+    };
+    const served = serve({ store, clock: createTestClock() });
+    const answer = await post(served.handler);
+    assert.deepEqual([answer.status, commits, served.runs], [409, claimAttemptsMax, 0]);
+    assert.equal(answer.headers.get("retry-after"), String(twinRetryMs / 1_000));
   });
 });
 

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type AnyRoute, open, route } from "../../lib/http/mod.ts";
+import { failureLimitOf, governedAudience, payerCharsMax } from "../../lib/platform_quotas.ts";
+import { quotasOf } from "../../lib/rate_limit/mod.ts";
+import { testSecret } from "../support/platform.ts";
+
+function routeAt(path: `/${string}`): AnyRoute {
+  return route({
+    method: "POST",
+    path,
+    operation: "test",
+    summary: "A test",
+    auth: open,
+    responses: { 200: { description: "Done" } },
+    handle: () => ({ status: 200 }),
+  });
+}
+
+function limitAt(path: `/${string}`): NonNullable<AnyRoute["rateLimit"]> {
+  const [governed] = governedAudience([routeAt(path)], quotasOf());
+  assert.ok(governed?.rateLimit !== undefined);
+  return governed.rateLimit;
+}
+
+const space = { id: "s-1", organisationId: "o-1" };
+const callOf = (principal: unknown) => ({
+  request: new Request("http://club.example/"),
+  info: {},
+  requestId: "r-1",
+  principal,
+});
+const user = (userId: string): unknown => ({ kind: "user", space, member: { userId } });
+
+describe("who pays", () => {
+  it("is the user within the space, or the key wherever it is used", () => {
+    const { subject, rules } = limitAt("/things");
+    assert.ok(typeof rules === "function");
+    const cases: [unknown, string, number][] = [
+      [user("u-1"), "user:user:s-1:u-1", 100],
+      [{ kind: "backEnd", space, keyId: "k-1" }, "key:key:k-1", 10_000],
+      [{ space, caller: { kind: "user", userId: "u-1" } }, "user:user:s-1:u-1", 100],
+      [{ space, caller: { kind: "service", keyId: "k-1" } }, "key:key:k-1", 10_000],
+      [{ organisationId: "o-1", keyId: "k-1" }, "key:key:k-1", 10_000],
+    ];
+    for (const [principal, payer, limit] of cases) {
+      assert.equal(subject(callOf(principal)), payer);
+      assert.equal(rules(callOf(principal))[0]?.limit, limit);
+    }
+  });
+
+  it("is told by a digest where the name is long, and nobody shares it", () => {
+    const { subject } = limitAt("/things");
+    const nameOf = (userId: string): string => subject(callOf(user(userId)));
+    const fitting = "u".repeat(payerCharsMax - "user:s-1:".length);
+    assert.ok(nameOf(fitting).endsWith(fitting));
+    assert.match(nameOf(`${fitting}u`), /^user:[0-9a-f]{64}$/);
+    assert.notEqual(nameOf(`${fitting}u`), nameOf(`${fitting}v`));
+  });
+
+  it("is refused where nobody can count what spends the scarce", () => {
+    assert.equal(limitAt("/v1/api/audience/products/:productId/redeem").whenUncounted, "refuse");
+    assert.equal(limitAt("/v1/api/audience/internal/users/export").whenUncounted, "refuse");
+    assert.equal(limitAt("/v1/api/audience/profile").whenUncounted, undefined);
+  });
+
+  it("of wrong credentials is the network of the client, whose address nobody can read", () => {
+    const { subject } = failureLimitOf(quotasOf(), testSecret);
+    assert.equal(subject({ address: "2001:db8::1" }), subject({ address: "2001:db8::2" }));
+    assert.notEqual(subject({ address: "192.0.2.1" }), subject({ address: "192.0.2.2" }));
+    assert.ok(!subject({ address: "192.0.2.1" }).includes("192"));
+    assert.equal(subject({}), subject({ address: "" }));
+  });
+});
