@@ -258,7 +258,7 @@ function bodyTests(subject: Subject): void {
       for (const [at, body] of variants(example.body, otherTypes)) {
         // A scalar for a scalar is good input where names are free.
         if (
-          /^(reportAction|tryAction)$/.test(subject.operation.id) &&
+          /^(reportAction|tryAction|queueAction)$/.test(subject.operation.id) &&
           /^\/data\/\w/.test(at) &&
           isScalar(body, at)
         )
