@@ -108,6 +108,7 @@ class Worker implements ActionWorker {
     this.#hasStopped = true;
     this.#alarm.ring();
     await Promise.all([finished, this.#renewing, ...this.#leaving.values()]);
+    this.#consumers.clear();
     await this.#assignments.leave(this.#options.name).catch(error => this.#complain(error));
   }
 
