@@ -85,6 +85,7 @@ import {
   loyaltyOperatorRoutes,
   loyaltyRoutes,
   poolRoutes,
+  redemptionOperatorRoutes,
   type WebhookKeys,
 } from "./loyalty/mod.ts";
 import { audienceArea } from "./platform_audience.ts";
@@ -475,6 +476,12 @@ function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
         ...governedLoyalty(loyaltyRoutes({ directory, loyalty, ...guards }), parts.quotas),
         ...repeatable([
           ...loyaltyOperatorRoutes({ directory, loyalty, rewardsWriter, ...userGuards }),
+          ...redemptionOperatorRoutes({
+            directory,
+            products: loyalty.products,
+            rewardsWriter,
+            ...userGuards,
+          }),
           ...poolRoutes({ directory, rewardsWriter, pools: loyalty.codePools, configOf: loyalty.config }),
         ]),
       ],

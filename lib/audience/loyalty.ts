@@ -8,6 +8,7 @@
 import type { RewardCatalogue } from "./actions/check_rewards.ts";
 import type { RewardGiver } from "./actions/grant_rewards.ts";
 import type { AudienceMember } from "./member.ts";
+import type { ProductShop } from "./products.ts";
 import type { MetricBounds } from "./profile_updates.ts";
 import type { LoyaltySight } from "./sight.ts";
 import type { ActionSink } from "./worker/handler.ts";
@@ -43,6 +44,7 @@ export interface NotificationPage {
 export interface AudienceLoyalty extends ActionSink, RewardGiver, LoyaltySight {
   /** What a space has to give. */
   config(spaceId: string): SpaceCatalogue | Promise<SpaceCatalogue>;
+  readonly products: ProductShop;
   readonly inbox: {
     /** A page of the user's notifications, after a cursor. */
     list(

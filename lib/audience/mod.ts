@@ -40,6 +40,8 @@ export {
 } from "./lists.ts";
 export type { AudienceLoyalty, NotificationItem } from "./loyalty.ts";
 export type { AudienceMember } from "./member.ts";
+export { metadataEntriesMax, metadataTextMax, redeemedQuantityMax } from "./product_routes.ts";
+export type { BoughtProduct, OfferedProduct, ProductOrder, ProductShop } from "./products.ts";
 export { displayNameCharactersMax, type ProfilePatch } from "./profile_patch.ts";
 export type { ProfileRecord } from "./profile_record.ts";
 export { metricChangeMax, metricChangesMax } from "./profile_updates.ts";

@@ -5,6 +5,7 @@ import type { AudienceContext } from "./context.ts";
 import { internalProfileRoutes } from "./internal_profile_routes.ts";
 import { listRoutes } from "./list_routes.ts";
 import { notificationRoutes } from "./notification_routes.ts";
+import { productRoutes } from "./product_routes.ts";
 import { profileRoutes } from "./profile_routes.ts";
 
 /** Builds the routes of the audience API. */
@@ -13,6 +14,7 @@ export function audienceRoutes(context: AudienceContext): readonly AnyRoute[] {
     ...profileRoutes(context),
     ...listRoutes(context),
     ...notificationRoutes(context),
+    ...productRoutes(context),
     ...internalProfileRoutes(context),
     ...batchReadRoutes(context),
     ...batchWriteRoutes(context),

@@ -20,7 +20,7 @@ export { createHandler, type HandlerOptions } from "./handler.ts";
 export { hotTargetCharsMax, hotTargetsMax } from "./hot_targets.ts";
 export { claimAttemptsMax, type IdempotencyOptions, idempotencyMs, twinRetryMs } from "./idempotency.ts";
 export { claimLeaseMs, claimRenewalMs } from "./idempotency_claim.ts";
-export { idempotencyKeyCharsMax } from "./idempotency_key.ts";
+export { idempotencyKeyCharsMax, idempotencyKeyOf } from "./idempotency_key.ts";
 export { jsonDepthMax, parseJson } from "./json.ts";
 export {
   createJsonLogger,

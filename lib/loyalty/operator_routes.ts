@@ -8,12 +8,10 @@
 import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
-import { AppError } from "../errors/mod.ts";
-import { type AnyRoute, type Call, envelope, type Guard, route } from "../http/mod.ts";
-import { spaceOfRequest } from "../space_tokens/mod.ts";
+import { type AnyRoute, envelope, type Guard, route } from "../http/mod.ts";
 import type { DryRun } from "./engine/mod.ts";
 import type { Loyalty } from "./loyalty.ts";
-import type { Member } from "./member.ts";
+import { memberOf } from "./operator_member.ts";
 import { rewardsProfile } from "./profile.ts";
 import { DryRunBodySchema, EnvelopeSchema, UserIdSchema } from "./schema.ts";
 
@@ -122,19 +120,6 @@ function reversalRoute({ directory, loyalty, rewardsWriter }: LoyaltyOperatorCon
       return envelope(await loyalty.reverse(member, call.body.transactionId));
     },
   });
-}
-
-/** A user of the space that the request is addressed to; a key of another organisation finds no space there. */
-async function memberOf(
-  directory: Directory,
-  { request, principal }: Call<ApiKeyPrincipal, unknown, unknown, unknown>,
-  userId: string,
-): Promise<Member> {
-  const { id: spaceId, organisationId } = await spaceOfRequest(directory, request);
-  if (organisationId !== principal.organisationId) {
-    throw new AppError("not_found", "Cannot serve the request as no space has this host name");
-  }
-  return { organisationId, spaceId, userId, projectId: null };
 }
 
 function shownDryRun({ settled, effects, ...tried }: DryRun): Readonly<Record<string, unknown>> {

@@ -40,6 +40,7 @@ export interface LoyaltySample {
   readonly codePools: readonly Part[];
   readonly actions: readonly Part[];
   readonly rules: readonly Part[];
+  readonly products: readonly Part[];
   readonly challenges: readonly (Part & { readonly missions: readonly (Part & { readonly rule: Part })[] })[];
 }
 
@@ -60,6 +61,14 @@ export const loyalty: LoyaltySample = {
     },
   ],
   codePools: [{ id: "drinks", title: "Drinks" }],
+  products: [
+    {
+      id: "poster",
+      title: "A poster",
+      prices: [{ currency: "points", amount: 1 }],
+      fulfilment: { type: "manual" },
+    },
+  ],
   actions: [
     { name: "prediction", clientReportable: true },
     { name: "cheer", clientReportable: true },

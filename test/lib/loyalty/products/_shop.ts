@@ -1,7 +1,7 @@
 /** A platform whose space sells things. */
 
 import { seedDirectory } from "../../../../lib/directory/mod.ts";
-import type { Member, Reward } from "../../../../lib/loyalty/mod.ts";
+import type { Member, PoolAddress, Reward } from "../../../../lib/loyalty/mod.ts";
 import { createPlatform, type Platform } from "../../../../lib/mod.ts";
 import type { WebhookMessage } from "../../../../lib/ports/webhook_sender.ts";
 import type { Store } from "../../../../lib/storage/mod.ts";
@@ -74,7 +74,7 @@ export function buyer(n: number): Member {
 }
 
 /** The pool of the drinks. */
-export const drinks = { organisationId: ids.organisation, spaceId: ids.space, poolId: "drinks" } as const;
+export const drinks: PoolAddress = { organisationId: ids.organisation, spaceId: ids.space, poolId: "drinks" };
 
 /** A shop over a store that outlives its processes. */
 export interface Shop extends AsyncDisposable {
@@ -92,11 +92,11 @@ export async function openShop(open: OpenStore, document: Part = shopDocument())
   const store = await open(clock.now);
   const told = new Map<string, WebhookMessage>();
   await seedDirectory(store, { ...seed, loyalty: { [ids.space]: document } }, { clock: clock.now });
-  return {
+  const shop: Shop = {
     store,
     clock,
     told,
-    process: (of: Store = store): Promise<Platform> =>
+    process: (of = store) =>
       createPlatform({
         store: of,
         secret: testSecret,
@@ -110,6 +110,7 @@ export async function openShop(open: OpenStore, document: Part = shopDocument())
       }),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
+  return shop;
 }
 
 /** Gives a user points and coins to spend. */

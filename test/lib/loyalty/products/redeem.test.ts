@@ -257,7 +257,7 @@ describeOnStores("operators", open => {
     assert.deepEqual(others, []);
     const about = { redemptionId: id, productId: "poster", quantity: 2, metadata };
     assert.ok(told !== undefined);
-    const { payload } = told.data.transaction as { readonly payload: object };
+    const { payload } = (told.data as { readonly transaction: { readonly payload: object } }).transaction;
     assert.deepEqual({ ...payload, ...about }, payload);
     const done = await platform.loyalty.products.complete(fan, id);
     assert.equal(done.status, "completed");
