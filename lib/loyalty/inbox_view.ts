@@ -73,8 +73,10 @@ export function countUnread(entries: readonly LogEntry[], { marks, policy, now }
 
 /** How many of the entries, newest first, have not expired. Found by halving, because the calendar is slow to ask. */
 function aliveCount(entries: readonly LogEntry[], policy: InboxPolicy, now: number): number {
+  const surely = shortestMs(policy.keepFor);
   function isAlive(index: number): boolean {
     const entry = entries[index];
+    if (entry !== undefined && now - entry.at < surely) return true;
     return entry !== undefined && addDuration(entry.at, policy.keepFor, policy.timeZone) > now;
   }
   if (isAlive(entries.length - 1)) return entries.length;
@@ -85,6 +87,21 @@ function aliveCount(entries: readonly LogEntry[], policy: InboxPolicy, now: numb
     else expired = middle;
   }
   return alive;
+}
+
+const dayMs = 86_400_000;
+
+/** At least how long a duration is, in ms, whenever and wherever it begins: calendar days may be cut short by a day in all. */
+function shortestMs({
+  minutes = 0,
+  hours = 0,
+  days = 0,
+  weeks = 0,
+  months = 0,
+  years = 0,
+}: Duration): number {
+  const calendarDays = days + 7 * weeks + 28 * months + 365 * years;
+  return minutes * 60_000 + hours * 3_600_000 + Math.max(0, calendarDays - 1) * dayMs;
 }
 
 /** The notification with its end. */

@@ -1,5 +1,5 @@
 /**
- * Looking at users, without changing anything: each look is one read of the user's partition.
+ * Looking at users, without changing anything: each look is one round trip to the user's partition.
  *
  * @module
  */
@@ -54,10 +54,14 @@ export function createSight({ store, clock, configOf, states, policyOf }: SightO
   }
   return {
     async overview(member, beside) {
-      const [config, policy, [stored, other, marks, entries]] = await Promise.all([
+      const partition = memberPartition(member);
+      const [readMarks, readEntries] = inboxReads;
+      // Records alone are far cheaper to read than records and a log at one instant, and a count may be of another one.
+      const [config, policy, [stored, other, marks], [entries]] = await Promise.all([
         configOf(member.spaceId),
         policyOf(member.spaceId),
-        store.read(memberPartition(member), [states.query, beside, ...inboxReads]),
+        store.read(partition, [states.query, beside, readMarks]),
+        store.read(partition, [readEntries]),
       ]);
       const now = clock();
       const { state } = settle(config, stateIn(member, stored), now);
