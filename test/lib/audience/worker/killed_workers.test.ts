@@ -25,6 +25,7 @@ const space = { organisationId: ids.organisation, spaceId: ids.space };
 
 it("of three workers two are killed at random, and nothing is lost, doubled or out of order", {
   skip: redisAvailable(),
+  timeout: 60_000 + 2 * actionCount,
 }, async context => {
   const server = await startRedis();
   context.after(() => server.kill());
