@@ -16,7 +16,7 @@ export const batchUsersMax = 100;
 /** Longest id of a user, in characters. */
 export const userIdCharactersMax = 128;
 /** Number of users of one request who are read at a time. */
-export const batchReadLanes = 50;
+export const batchReadLanes = 100;
 
 /** A query parameter that may be left out. */
 export type OptionalText<T extends string> = v.ExactOptionalSchema<v.GenericSchema<T>, undefined>;
