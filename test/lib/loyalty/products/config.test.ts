@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { AppError } from "../../../../lib/errors/mod.ts";
+import { compileConfig, pricesMax, productsMax } from "../../../../lib/loyalty/mod.ts";
+import { products, shopDocument } from "./_shop.ts";
+
+function pointersOf(...parts: readonly object[]): readonly string[] {
+  try {
+    compileConfig({ ...shopDocument(), products: parts });
+    return [];
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return (error.fields ?? []).map(({ pointer }) => pointer);
+  }
+}
+
+const { scarf, badge } = products;
+
+describe("the products of a configuration", () => {
+  it("are unlimited, enabled and always available unless they say otherwise", () => {
+    const { products: compiled } = compileConfig(shopDocument());
+    const product = compiled.get("badge")?.product;
+    assert.deepEqual(
+      [product?.stock, product?.enabled, product?.availableFrom, product?.availableTo],
+      [{ type: "unlimited" }, true, 0, 0],
+    );
+  });
+
+  it("refer to nothing that the configuration does not have", () => {
+    const prices = [{ currency: "gold", amount: 1 }];
+    const item = { type: "inventory", inventorySetId: "badges", inventoryItemId: "sage" };
+    assert.deepEqual(pointersOf({ ...scarf, prices }), ["/products/0/prices/0/currency"]);
+    assert.deepEqual(pointersOf({ ...badge, fulfilment: item }), ["/products/0/fulfilment"]);
+    const coupon = { type: "coupon", couponId: "none" };
+    assert.deepEqual(pointersOf({ ...badge, fulfilment: coupon }), ["/products/0/fulfilment"]);
+    assert.deepEqual(pointersOf({ ...scarf }, { ...scarf }), ["/products/1"]);
+  });
+
+  it("are told to a webhook where one is to hand them over", () => {
+    const document = { ...shopDocument([products.poster ?? {}]), webhooks: [] };
+    assert.throws(() => compileConfig(document), AppError);
+  });
+
+  it("have bounds", () => {
+    const price = { currency: "points", amount: 1 };
+    assert.deepEqual(pointersOf({ ...scarf, prices: [] }), ["/products/0/prices"]);
+    assert.deepEqual(pointersOf({ ...scarf, prices: [price, price] }), ["/products/0/prices"]);
+    const many = Array.from({ length: pricesMax + 1 }, (_, n) => ({ currency: `c${n}`, amount: 1 }));
+    assert.deepEqual(pointersOf({ ...scarf, prices: many }), ["/products/0/prices"]);
+    assert.deepEqual(pointersOf({ ...scarf, availableFrom: 2, availableTo: 2 }), ["/products/0"]);
+    const shelf = (count: number): object[] =>
+      Array.from({ length: count }, (_, n) => ({ ...scarf, id: `p${n}` }));
+    assert.deepEqual(pointersOf(...shelf(productsMax)), []);
+    assert.deepEqual(pointersOf(...shelf(productsMax + 1)), ["/products"]);
+  });
+});
