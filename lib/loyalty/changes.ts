@@ -154,12 +154,13 @@ async function decideOnce(
   // Whatever is decided, a sweep will see to what this process does not get to.
   const ready = agenda.register(user);
   ready?.catch(() => {});
-  for (let { projectId } = member; ; ) {
+  for (let projectId = member.projectId ?? user.projectId; ; ) {
     const found = projectId === null ? [] : feed.targets(projectId, query);
     const targets = found instanceof Promise ? await found : found;
     const context = { config, member, partition, states, projectId, targets, now, user, uses };
     const rule = happeningRule(context, happening);
     const decided = await decide(store, partition, ready === undefined ? rule : { ...rule, ready });
+    user.projectId = decided.projectId;
     if (decided.needs.length > 0) return { needs: decided.needs };
     if (decided.projectId === projectId) return { answer: decided, fired: decided.outcome?.fired ?? null };
     projectId = decided.projectId;
