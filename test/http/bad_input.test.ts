@@ -258,8 +258,8 @@ function bodyTests(subject: Subject): void {
       for (const [at, body] of variants(example.body, otherTypes)) {
         // A scalar for a scalar is good input where names are free.
         if (
-          /^(reportAction|tryAction|queueAction)$/.test(subject.operation.id) &&
-          /^\/data\/\w/.test(at) &&
+          /^(reportAction|tryAction|queueAction|redeemAudienceProduct)$/.test(subject.operation.id) &&
+          /^\/(meta)?data\/\w/.test(at) &&
           isScalar(body, at)
         )
           continue;

@@ -126,10 +126,12 @@ export function createRedemptions(options: RedemptionsOptions): Redemptions {
       return { redemption, state, transactionId: await paymentOf(options, member, redemption) };
     },
     async complete(member, id) {
+      await findRedemption(options, member, id);
       const decided = await changes.change(member, (config, now) => completeHappening({ id, config, now }));
       return await changed(member, id, decided);
     },
     async refund(member, id, { restocks }) {
+      await findRedemption(options, member, id);
       const decided = await changes.change(member, (config, now) =>
         refundHappening({ id, config, now }, restocks),
       );
