@@ -57,7 +57,7 @@ export function shopDocument(sold: readonly Part[] = Object.values(products)): P
   return {
     ...loyalty,
     metrics: [
-      { id: "points", title: "Points", lots: { expires: { after: { days: 30 } } } },
+      { id: "points", title: "Points", lots: { expires: { after: { hours: 720 } } } },
       { id: "coins", title: "Coins", maximumValue: 20 },
     ],
     rules: [grantRule],
