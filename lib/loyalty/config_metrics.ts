@@ -33,7 +33,10 @@ export interface Metric {
   readonly allowNegative: boolean;
 }
 
-/** When an earned amount begins to count, and until when it does. */
+/**
+ * When an earned amount begins to count, and until when it does. Durations without hours and minutes are over at the end of
+ * their last day in the space's zone.
+ */
 export interface LotPolicy {
   readonly activatesAfter?: Duration;
   /** Counted from when it begins to count. */

@@ -1,4 +1,4 @@
-import { addDuration, endOfPeriod } from "../../calendar/mod.ts";
+import { addDuration, type Duration, endOfPeriod } from "../../calendar/mod.ts";
 import type { LotPolicy } from "../config.ts";
 import type { Lot } from "../ledger/mod.ts";
 
@@ -16,11 +16,14 @@ export interface LotContext {
   newId(): string;
 }
 
-/** Chooses by a metric's policy. Points with the same dates share a lot, so that who earns often has few of them. */
+/**
+ * Chooses by a metric's policy. Points with the same dates share a lot, and what is said in days or longer ends with a day,
+ * so that who earns often has few lots.
+ */
 export function lotFor(lots: readonly Lot[], policy: LotPolicy, context: LotContext): LotChoice {
   const { at, timeZone } = context;
   const { activatesAfter, expires } = policy;
-  const from = activatesAfter === undefined ? at : addDuration(at, activatesAfter, timeZone);
+  const from = activatesAfter === undefined ? at : after(at, activatesAfter, timeZone);
   const activatesAt = from > at ? from : 0;
   const expiresAt = expires === undefined ? null : expiryOf(expires, from, timeZone);
   const same = lots.find(lot => lot.activatesAt === activatesAt && lot.expiresAt === expiresAt);
@@ -30,5 +33,12 @@ export function lotFor(lots: readonly Lot[], policy: LotPolicy, context: LotCont
 function expiryOf(expires: NonNullable<LotPolicy["expires"]>, from: number, timeZone: string): number {
   return "endOf" in expires
     ? endOfPeriod(expires.endOf, timeZone, from)
-    : addDuration(from, expires.after, timeZone);
+    : after(from, expires.after, timeZone);
+}
+
+/** Where the duration has neither hours nor minutes: the end of the day in which it is over, unless that is a day's begin. */
+function after(from: number, duration: Duration, timeZone: string): number {
+  const over = addDuration(from, duration, timeZone);
+  const isOfDays = duration.hours === undefined && duration.minutes === undefined;
+  return isOfDays ? endOfPeriod("day", timeZone, over - 1) : over;
 }

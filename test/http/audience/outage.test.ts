@@ -106,10 +106,7 @@ it("loses no accepted action while Redis is away, refuses meanwhile, and goes on
   assert.deepEqual([...new Set(refusals.map(({ status }) => status))], [503]);
   assert.ok(refusals.every(({ retryAfter }) => Number(retryAfter) >= 1));
   const slowest = Math.max(...refusals.map(({ ms }) => ms));
-  const median = refusals.map(({ ms }) => ms).sort((a, b) => a - b)[refusals.length >> 1];
-  context.diagnostic(
-    `${refusals.length} refusals, median ${median?.toFixed(1)} ms, slowest ${slowest.toFixed(0)} ms`,
-  );
+  context.diagnostic(`${refusals.length} refusals, slowest ${slowest.toFixed(0)} ms`);
   assert.ok(slowest < refusedMsMax, `a refusal took ${slowest} ms`);
 
   const { organisation: organisationId, space: spaceId } = ids;

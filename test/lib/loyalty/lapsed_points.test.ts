@@ -19,7 +19,7 @@ const boards = [
 ];
 const document = {
   ...loyalty,
-  metrics: [...loyalty.metrics, { id: "coins", title: "", lots: { expires: { after: { days: 6 } } } }],
+  metrics: [...loyalty.metrics, { id: "coins", title: "", lots: { expires: { after: { hours: 144 } } } }],
   rules: [
     {
       id: "coins",
@@ -110,8 +110,9 @@ const expected = [
 
 describeOnStores("points that lapsed", open => {
   for (const isSwept of [false, true]) {
-    it(`count in the season in which they did, and for no event, ${isSwept ? "swept in time" : "noticed later"}`, async () => {
+    it(`count in the season in which they did, and for no event, ${isSwept ? "swept in time" : "noticed later"}`, async t => {
       const league = await openLeague(open);
+      t.after(() => league.dispose());
       assert.deepEqual(await play(league, { isSwept }), expected);
       async function* users(): AsyncIterable<string> {
         yield* [member.userId, other.userId];
@@ -123,12 +124,12 @@ describeOnStores("points that lapsed", open => {
       const round = { projectId: ids.project, eventId: ids.event, leaderboardId: "round_1" };
       await league.platform.rebuildBoard(round, users());
       assert.deepEqual(await scores(league), expected, "rebuilt");
-      await league.dispose();
     });
   }
 
-  it("of several instants are told apart, each with what rules make of it", async () => {
+  it("of several instants are told apart, each with what rules make of it", async t => {
     const league = await openLeague(open);
+    t.after(() => league.dispose());
     const { platform, clock } = league;
     for (let n = 0; n < 3; n++) {
       await report(league, { coins: 1 });
@@ -144,6 +145,5 @@ describeOnStores("points that lapsed", open => {
     assert.deepEqual([metrics.coins, metrics.energy], [2, 6]);
     const { ok } = await platform.loyalty.reconcile(member);
     assert.deepEqual([ok, (await platform.loyalty.replay(member)).differences], [true, []]);
-    await league.dispose();
   });
 });

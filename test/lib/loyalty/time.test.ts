@@ -273,7 +273,7 @@ describe("points with dates", () => {
     player.act("go", "2026-03-28T11:30:00Z");
     assert.deepEqual(
       [player.state.metrics.points, nextDue(player.state)],
-      [0, Date.parse("2026-03-29T10:30:00Z")],
+      [0, Date.parse("2026-03-29T22:00:00Z")],
     );
     const changes = player.pass("2026-05-01T00:00:00Z");
     assert.deepEqual(
@@ -281,10 +281,24 @@ describe("points with dates", () => {
       ["pointsActivated", "pointsExpired"],
     );
     const times = player.records.slice(-2).map(({ at }) => new Date(at).toISOString());
-    assert.deepEqual(times, ["2026-03-29T10:30:00.000Z", "2026-03-31T22:00:00.000Z"]);
+    assert.deepEqual(times, ["2026-03-29T22:00:00.000Z", "2026-03-31T22:00:00.000Z"]);
     assert.deepEqual(changes[0]?.payload.metricChanges, { points: { oldValue: 0, newValue: 5 } });
     assert.equal(nextDue(player.state), null);
     assert.deepEqual(replay(player.compiled, player.records), player.state);
+  });
+
+  it("end with a day where their duration is given in days or longer, and at once where it is not", () => {
+    const expiry = (after: object): string => {
+      const player = new Player({ ...berlin, ...metrics({ expires: { after } }) });
+      player.act("go", "2026-01-31T11:30:00Z");
+      player.act("go", "2026-01-31T11:31:00Z");
+      return (player.state.lots.points ?? [])
+        .map(({ expiresAt }) => new Date(expiresAt ?? 0).toISOString().slice(0, 16))
+        .join();
+    };
+    assert.equal(expiry({ days: 1 }), "2026-02-01T23:00");
+    assert.equal(expiry({ months: 2 }), "2026-03-31T22:00");
+    assert.equal(expiry({ days: 1, hours: 1 }), "2026-02-01T12:30,2026-02-01T12:31");
   });
 
   it("share a lot where their dates are the same", () => {

@@ -9,7 +9,7 @@ import { ids, seed } from "../../../support/platform.ts";
 const one = (metricId: string): readonly object[] => [{ type: "metric", metricId, metricQuantity: 1 }];
 
 /** The rules. */
-export const orderedLoyalty = {
+export const orderedLoyalty: object = {
   metrics: [
     { id: "count", title: "All" },
     { id: "ordered", title: "In order" },
@@ -24,7 +24,7 @@ export const orderedLoyalty = {
       effects: one("ordered"),
     },
   ],
-} as const;
+};
 
 /** A directory whose space has these rules. */
 export const orderedSeed: Seed = { ...seed, loyalty: { [ids.space]: orderedLoyalty } };

@@ -336,9 +336,10 @@ export class NaiveUser {
 
   #expiry(): number {
     const { expires } = this.#space;
-    return "after" in expires
-      ? this.#calendar.later(this.#at, expires.after)
-      : this.#calendar.endOf(expires.endOf, this.#at);
+    if ("endOf" in expires) return this.#calendar.endOf(expires.endOf, this.#at);
+    const over = this.#calendar.later(this.#at, expires.after);
+    const isExact = "hours" in expires.after || "minutes" in expires.after;
+    return isExact ? over : this.#calendar.endOf("day", over - 1);
   }
 
   /** The run in progress, or one that may begin now; that one is not listed before something counts in it. */
