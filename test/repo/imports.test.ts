@@ -27,7 +27,7 @@ const floors = [
   ["http"],
   ["auth"],
   ["directory"],
-  ["expressions", "space_tokens"],
+  ["expressions", "space_tokens", "export_file"],
 ];
 const shared = floors.flat();
 /** The files at the top of lib/ are the composition root. */

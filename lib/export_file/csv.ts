@@ -1,0 +1,41 @@
+/**
+ * CSV as RFC 4180 has it: commas, CRLF behind every row, quotes doubled within quotes.
+ *
+ * - Null is an empty cell; the empty text is `""`.
+ * - Numbers and booleans are bare; objects and arrays are their JSON, quoted.
+ * - Text that spreadsheets would take for a formula gets an apostrophe before it, which they do not show: text that begins
+ *   with `=`, `+`, `-`, `@`, one of their full-width forms, a tab, CR or LF, with or without apostrophes before that. So whoever
+ *   reads the file takes one apostrophe off text that begins with apostrophes and one of these, and has what was there.
+ *
+ * @module
+ */
+
+const needsQuotes = /[",\r\n]|^[\s\ufeff']|\s$|^$/;
+const isFormula = /^'*[=+\-@\t\r\n＝＋－＠]/;
+
+/** A row with its end. */
+export function csvRow(values: readonly unknown[]): string {
+  let row = "";
+  for (let index = 0; index < values.length; index++) {
+    row += index === 0 ? csvCell(values[index]) : `,${csvCell(values[index])}`;
+  }
+  return `${row}\r\n`;
+}
+
+/** A cell as it stands in a row. */
+export function csvCell(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "string") return textCell(value);
+  if (typeof value === "number") return Number.isFinite(value) ? String(value) : "";
+  if (typeof value === "boolean") return value ? "true" : "false";
+  return quoted(JSON.stringify(value) ?? "");
+}
+
+function textCell(text: string): string {
+  if (isFormula.test(text)) return quoted(`'${text}`);
+  return needsQuotes.test(text) ? quoted(text) : text;
+}
+
+function quoted(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`;
+}
