@@ -6,7 +6,15 @@
 
 import * as v from "valibot";
 import { AppError } from "../errors/mod.ts";
-import { type AnyRoute, chain, fieldErrorsMax, isNotModified, type Reply, route } from "../http/mod.ts";
+import {
+  type AnyRoute,
+  chain,
+  fieldErrorsMax,
+  isNotModified,
+  jsonText,
+  type Reply,
+  route,
+} from "../http/mod.ts";
 import type { AudienceContext } from "./context.ts";
 import { type CustomFields, customFieldsOf } from "./custom_fields.ts";
 import { profileDocument } from "./documents.ts";
@@ -96,5 +104,5 @@ export function profileReply(userId: string, profile: Profile, request?: Request
   const text = JSON.stringify({ message: "OK", data: profileDocument(userId, profile) });
   const etag = profileTag(profile.record.version, text);
   if (request !== undefined && isNotModified(request, etag)) return { status: 304, headers: { etag } };
-  return { status: 200, text, headers: { "content-type": "application/json", etag } };
+  return jsonText(text, { etag });
 }

@@ -34,7 +34,7 @@ export {
 export { jsonApiMediaType } from "./media_type.ts";
 export { type Json, jsonSchemaOf } from "./openapi_schema.ts";
 export type { FailureLimit } from "./rate_limit.ts";
-export { type EnvelopeOptions, empty, envelope, identityEnvelope, json, text } from "./replies.ts";
+export { type EnvelopeOptions, empty, envelope, identityEnvelope, json, jsonText, text } from "./replies.ts";
 export { requestIds } from "./request_id.ts";
 export * from "./route.ts";
 export { type ErrorFacts, errorFacts } from "./status.ts";

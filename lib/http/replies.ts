@@ -21,6 +21,17 @@ export function json(status: number, value: unknown): Reply {
   return { status, json: value };
 }
 
+const plainJson = { "content-type": "application/json" };
+
+/** A JSON reply whose body is text already. `headers` are sent beside its type; lower-case names. */
+export function jsonText(value: string, headers?: Readonly<Record<string, string>>): Reply {
+  return {
+    status: 200,
+    text: value,
+    headers: headers === undefined ? plainJson : { ...plainJson, ...headers },
+  };
+}
+
 /** A reply in plain text. */
 export function text(status: number, value: string): Reply {
   return { status, text: value };

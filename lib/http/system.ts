@@ -7,7 +7,7 @@
 import { object, picklist } from "valibot";
 import { AppError } from "../errors/mod.ts";
 import { type Meters, metricsMediaType } from "./metrics.ts";
-import { json } from "./replies.ts";
+import { json, jsonText } from "./replies.ts";
 import { type AnyRoute, type Area, open, type Reply, route } from "./route.ts";
 
 /** What the area tells of. */
@@ -72,8 +72,7 @@ function documentRoute(document: () => unknown): AnyRoute {
   let written: string | null = null;
   function handle(): Reply {
     written ??= JSON.stringify(document());
-    const headers = { "content-type": "application/json", "cache-control": "public, max-age=300" };
-    return { status: 200, text: written, headers };
+    return jsonText(written, { "cache-control": "public, max-age=300" });
   }
   return route({
     method: "GET",

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { type AnyRoute, chain, open, type Reply, route } from "../http/mod.ts";
+import { type AnyRoute, chain, jsonText, open, type Reply, route } from "../http/mod.ts";
 import { entryText, listAnswer, type ReadContext, readableBoard } from "./board_answers.ts";
 import type { Board } from "./find_board.ts";
 import { eventStreamType, liveReply, wantsEvents } from "./live_reply.ts";
@@ -22,9 +22,8 @@ import {
   type RoutePlace,
 } from "./schema.ts";
 
-const jsonHeaders = { "content-type": "application/json" };
-const shared = { ...jsonHeaders, "cache-control": "public, max-age=1" };
-const unshared = { ...jsonHeaders, "cache-control": "no-store" };
+const shared = { "cache-control": "public, max-age=1" };
+const unshared = { "cache-control": "no-store" };
 // The same address answers event streams as well, which a cache must not mix up with lists.
 const sharedList = { ...shared, vary: "accept" };
 const ListSchema = v.object({
@@ -81,7 +80,7 @@ function list(
 ): Promise<Reply> | Reply {
   return chain(readableBoard(context, params, { request, season: query.season }), board => {
     const headers = board.declaration.visibility === "public" ? sharedList : unshared;
-    return listAnswer(context, board, { query, answer: text => ({ status: 200, text, headers }) });
+    return listAnswer(context, board, { query, answer: text => jsonText(text, headers) });
   });
 }
 
@@ -90,7 +89,7 @@ async function show(
   { request, params, query }: Asked<EntryParams, EntryQuery>,
 ): Promise<Reply> {
   const board = await readableBoard(context, params, { request, season: query.season });
-  return { status: 200, text: await entryText(context, board, params.userId), headers: headersOf(board) };
+  return jsonText(await entryText(context, board, params.userId), headersOf(board));
 }
 
 function headersOf({ declaration }: Board): Readonly<Record<string, string>> {

@@ -7,7 +7,7 @@
 import type { ApiKeyPrincipal } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import { type AnyRoute, type Guard, type Reply, route } from "../http/mod.ts";
+import { type AnyRoute, type Guard, jsonText, type Reply, route } from "../http/mod.ts";
 import { tieMax } from "../storage/mod.ts";
 import { entryText, type ReadContext } from "./board_answers.ts";
 import { isRound } from "./declarations.ts";
@@ -36,8 +36,6 @@ export interface WriteContext extends ReadContext {
 
 /** How far a score may be dated into the future, in ms: the clocks of backends differ. */
 export const achievedAheadMsMax = 60_000;
-
-const jsonHeaders = { "content-type": "application/json" };
 
 /** Builds the routes that write to the boards of projects, or to those of events. */
 export function writeRoutes(context: WriteContext, { path, of, entry }: RoutePlace): AnyRoute[] {
@@ -91,7 +89,7 @@ async function write(context: WriteContext, writing: Writing & { readonly body: 
   await noted(context, board);
   const [done] = await scoreBatch(context.store, place, [{ userId: params.userId, score, at, operator }]);
   if (done == null) throw outOfBounds(board);
-  return { status: 200, text: await entryText(context, board, params.userId), headers: jsonHeaders };
+  return jsonText(await entryText(context, board, params.userId));
 }
 
 async function remove(

@@ -8,7 +8,7 @@ import * as v from "valibot";
 import type { Permission } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import { type AnyRoute, chain, envelope, type Guard, type Reply, route } from "../http/mod.ts";
+import { type AnyRoute, chain, envelope, type Guard, jsonText, type Reply, route } from "../http/mod.ts";
 import type { Caller, SpaceVisit } from "../space_tokens/mod.ts";
 import type { CompiledConfig } from "./compile_types.ts";
 import type { Challenge } from "./config.ts";
@@ -127,13 +127,12 @@ function couponRoute({ loyalty, member }: LoyaltyContext, memberOf: MemberFinder
 }
 
 const profileTexts = new WeakMap<RewardsProfile, string>();
-const jsonHeaders = { "content-type": "application/json" };
 
 /** The profile as text that is written once per state, because clients ask again and again while nothing has changed. */
 function profileReply(profile: RewardsProfile): Reply {
   const text = profileTexts.get(profile) ?? JSON.stringify({ message: "OK", data: profile });
   profileTexts.set(profile, text);
-  return { status: 200, text, headers: jsonHeaders };
+  return jsonText(text);
 }
 
 /** Finds the user that a call is about. */

@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { AppError } from "../../errors/mod.ts";
-import type { Reply } from "../../http/mod.ts";
+import { jsonText, type Reply } from "../../http/mod.ts";
 import type { IdentityContext } from "../context.ts";
 import { deviceItems } from "../device_items.ts";
 import { type Operation, type OperationCall, operation, UuidSchema } from "../operations.ts";
@@ -59,7 +59,7 @@ const texts = new WeakMap<User, string>();
 function profileReply(context: IdentityContext, { project }: OperationCall, caller: PoolUser): Reply {
   const text = texts.get(caller.user) ?? JSON.stringify(profileBody(context, project.id, caller));
   texts.set(caller.user, text);
-  return { status: 200, text, headers: { "content-type": "application/json" } };
+  return jsonText(text);
 }
 
 function profileBody(
