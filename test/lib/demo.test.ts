@@ -16,8 +16,8 @@ const dayMs = 86_400_000;
 it("The loyalty configuration of the demo is the example of the README, and it is valid", () => {
   assert.deepEqual(parse(example), demoLoyalty);
   assert.ok(compileConfig(demoLoyalty).actions.has("prediction"));
-  const shown = [...readme.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, text]) => text);
-  assert.deepEqual(shown, [example]);
+  const [, shown] = readme.match(/^```yaml\n(timeZone:[\s\S]*?)^```/m) ?? [];
+  assert.equal(shown, example);
 });
 
 it("The codes of the demo are different ones", () => {
