@@ -4,14 +4,11 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { seedDirectory } from "../../../lib/directory/mod.ts";
 import { registrationMs } from "../../../lib/loyalty/agenda/agenda.ts";
-import { createPlatform, type Platform } from "../../../lib/mod.ts";
-import type { WebhookMessage } from "../../../lib/ports/webhook_sender.ts";
-import type { Store } from "../../../lib/storage/mod.ts";
-import { createTestClock } from "../../support/clock.ts";
+import type { Platform } from "../../../lib/mod.ts";
 import { createDyingStore, type Death } from "../../support/dying_store.ts";
-import { ids, loyalty, seed, testSecret } from "../../support/platform.ts";
+import { ids, loyalty } from "../../support/platform.ts";
+import { openProcesses, type Processes } from "../../support/processes.ts";
 import { describeOnStores, type OpenStore } from "../../support/stores.ts";
 
 const member = {
@@ -38,45 +35,15 @@ const steps = [
   { action: "prediction", data: { outcome: "wrong", eventId: ids.event } },
 ].map((step, n) => ({ ...step, actionId: `step-${n}`, isClientReport: false }));
 
-interface World extends AsyncDisposable {
-  readonly store: Store;
-  readonly clock: ReturnType<typeof createTestClock>;
-  /** What the webhook has taken, by id: it may be told twice. */
-  readonly told: Map<string, WebhookMessage>;
-  process(store: Store): Promise<Platform>;
-}
-
-async function openWorld(open: OpenStore): Promise<World> {
-  const clock = createTestClock();
-  const store = await open(clock.now);
-  const told = new Map<string, WebhookMessage>();
-  const document = { ...loyalty, webhooks };
-  await seedDirectory(store, { ...seed, loyalty: { [ids.space]: document } }, { clock: clock.now });
-  const world: World = {
-    store,
-    clock,
-    told,
-    process: of =>
-      createPlatform({
-        store: of,
-        secret: testSecret,
-        clock: clock.now,
-        defaultSpaceId: ids.space,
-        webhooks: {
-          send: async message => {
-            told.set(message.id, message);
-          },
-        },
-      }),
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
-  };
-  const first = await world.process(store);
+async function openWorld(open: OpenStore): Promise<Processes> {
+  const world = await openProcesses(open, { ...loyalty, webhooks });
+  const first = await world.process();
   await first.loyalty.codePools.add(pool, codes);
   return world;
 }
 
 /** Everything that anybody can see of the fan. */
-async function seen({ told }: World, platform: Platform): Promise<unknown> {
+async function seen({ told }: Processes, platform: Platform): Promise<unknown> {
   const history = await platform.loyalty.history(member, {});
   const scores: unknown[] = [];
   for (const { eventId, leaderboardId } of boards) {
@@ -102,7 +69,7 @@ async function seen({ told }: World, platform: Platform): Promise<unknown> {
   };
 }
 
-async function sweep({ clock }: World, platform: Platform): Promise<void> {
+async function sweep({ clock }: Processes, platform: Platform): Promise<void> {
   clock.advance(registrationMs);
   await platform.work();
   await platform.idle();
@@ -112,7 +79,10 @@ async function sweep({ clock }: World, platform: Platform): Promise<void> {
 }
 
 /** Lets a process die during the steps; answers how many of them it completed, and how many operations there were. */
-async function live(world: World, death: Death | null): Promise<{ completed: number; operations: number }> {
+async function live(
+  world: Processes,
+  death: Death | null,
+): Promise<{ completed: number; operations: number }> {
   const store = createDyingStore(world.store);
   const platform = await world.process(store);
   store.dieAt(death ?? { at: Number.POSITIVE_INFINITY, when: "before" });

@@ -51,6 +51,24 @@ function look(memory: Remembered<Counter>): Rule<readonly [ReadRecord], number> 
   };
 }
 
+/** Throws the count. */
+function refusal(memory: Remembered<Counter>): Rule<readonly [ReadRecord], number> {
+  return {
+    reads: [memory.query],
+    apply([stored]) {
+      throw new RangeError(`${stored === null ? null : memory.of(home, stored).count}`);
+    },
+  };
+}
+
+/** Counts up without a check. */
+function countUpUnchecked(memory: Remembered<Counter>): Rule<readonly [ReadRecord], number> {
+  return {
+    reads: [memory.query],
+    apply: state => ({ ...countUp(memory).apply(state), unchecked: true }),
+  };
+}
+
 /** Decides, and lets the decisions of the partition come to rest. */
 async function decideAlone<A>(store: Store, rule: Rule<readonly [ReadRecord], A>): Promise<A> {
   const answer = await decide(store, home, rule);
@@ -119,16 +137,8 @@ describe("a decision on a remembered record", () => {
   it("answers without a commit, throws and commits unchecked only from what the store says", async () => {
     const store = new ProbeStore();
     const { memory } = counters();
-    const throwing: Rule<readonly [ReadRecord], never> = {
-      reads: [memory.query],
-      apply([stored]) {
-        throw new RangeError(`${stored === null ? null : memory.of(home, stored).count}`);
-      },
-    };
-    const unchecked: Rule<readonly [ReadRecord], number> = {
-      reads: [memory.query],
-      apply: state => ({ ...countUp(memory).apply(state), unchecked: true }),
-    };
+    const throwing = refusal(memory);
+    const unchecked = countUpUnchecked(memory);
     await decideAlone(store, countUp(memory));
     for (const [count, rule] of [
       [10, look(memory)],
@@ -233,16 +243,8 @@ describe("decisions on a remembered record that share a commit", () => {
   it("answer without a commit, throw and commit unchecked only from what the store says", async () => {
     const store = new ProbeStore();
     const { memory } = counters();
-    const throwing: Rule<readonly [ReadRecord], number> = {
-      reads: [memory.query],
-      apply([stored]) {
-        throw new RangeError(`${stored === null ? null : memory.of(home, stored).count}`);
-      },
-    };
-    const unchecked: Rule<readonly [ReadRecord], number> = {
-      reads: [memory.query],
-      apply: state => ({ ...countUp(memory).apply(state), unchecked: true }),
-    };
+    const throwing = refusal(memory);
+    const unchecked = countUpUnchecked(memory);
     for (const [rule, expected] of [
       [look(memory), [10, 10]],
       [throwing, ["RangeError: 10", "RangeError: 10"]],

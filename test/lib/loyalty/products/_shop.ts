@@ -1,12 +1,9 @@
 /** A platform whose space sells things. */
 
-import { seedDirectory } from "../../../../lib/directory/mod.ts";
 import type { Member, PoolAddress, Reward } from "../../../../lib/loyalty/mod.ts";
-import { createPlatform, type Platform } from "../../../../lib/mod.ts";
-import type { WebhookMessage } from "../../../../lib/ports/webhook_sender.ts";
-import type { Store } from "../../../../lib/storage/mod.ts";
-import { createTestClock } from "../../../support/clock.ts";
-import { ids, loyalty, seed, testSecret } from "../../../support/platform.ts";
+import type { Platform } from "../../../../lib/mod.ts";
+import { ids, loyalty } from "../../../support/platform.ts";
+import { openProcesses, type Processes } from "../../../support/processes.ts";
 import type { OpenStore } from "../../../support/stores.ts";
 
 type Part = Readonly<Record<string, unknown>>;
@@ -76,41 +73,9 @@ export function buyer(n: number): Member {
 /** The pool of the drinks. */
 export const drinks: PoolAddress = { organisationId: ids.organisation, spaceId: ids.space, poolId: "drinks" };
 
-/** A shop over a store that outlives its processes. */
-export interface Shop extends AsyncDisposable {
-  readonly store: Store;
-  readonly clock: ReturnType<typeof createTestClock>;
-  /** What webhooks were told, by id. */
-  readonly told: Map<string, WebhookMessage>;
-  /** Starts a process, over the store or one that stands before it. */
-  process(store?: Store): Promise<Platform>;
-}
-
-/** Opens a shop. */
-export async function openShop(open: OpenStore, document: Part = shopDocument()): Promise<Shop> {
-  const clock = createTestClock();
-  const store = await open(clock.now);
-  const told = new Map<string, WebhookMessage>();
-  await seedDirectory(store, { ...seed, loyalty: { [ids.space]: document } }, { clock: clock.now });
-  const shop: Shop = {
-    store,
-    clock,
-    told,
-    process: (of = store) =>
-      createPlatform({
-        store: of,
-        secret: testSecret,
-        clock: clock.now,
-        defaultSpaceId: ids.space,
-        webhooks: {
-          send: async message => {
-            told.set(message.id, message);
-          },
-        },
-      }),
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
-  };
-  return shop;
+/** Opens a shop over a store that outlives its processes. */
+export function openShop(open: OpenStore, document: Part = shopDocument()): Promise<Processes> {
+  return openProcesses(open, document);
 }
 
 /** Gives a user points and coins to spend. */

@@ -13,9 +13,10 @@ import { registrationMs } from "../../../../lib/loyalty/agenda/agenda.ts";
 import type { Platform } from "../../../../lib/mod.ts";
 import { createDyingStore, type DyingStore } from "../../../support/dying_store.ts";
 import { ids } from "../../../support/platform.ts";
+import type { Processes } from "../../../support/processes.ts";
 import { redisAvailable, sharedCluster } from "../../../support/redis.ts";
 import { describeOnStores, type OpenStore } from "../../../support/stores.ts";
-import { buyer, fund, openShop, type Shop, shopDocument } from "./_shop.ts";
+import { buyer, fund, openShop, shopDocument } from "./_shop.ts";
 
 const buyersCount = 500;
 const itemsCount = 50;
@@ -47,7 +48,7 @@ interface Process {
   readonly store: DyingStore;
 }
 
-async function startProcess(shop: Shop, random: Random): Promise<Process> {
+async function startProcess(shop: Processes, random: Random): Promise<Process> {
   const store = createDyingStore(shop.store);
   const platform = await shop.process(store);
   const when = random.integer(2) === 0 ? "before" : "after";
@@ -57,7 +58,7 @@ async function startProcess(shop: Shop, random: Random): Promise<Process> {
 
 /** Lets everybody buy at once. A buyer whose process died tries elsewhere, or gives up for good. */
 async function rush(
-  shop: Shop,
+  shop: Processes,
   random: Random,
 ): Promise<{ readonly sold: Set<number>; readonly deaths: number }> {
   const processes = Array.from({ length: processesCount }, () => startProcess(shop, random));
@@ -98,7 +99,7 @@ async function rush(
 }
 
 /** What the sweep of a process that lives leaves behind. */
-async function settleAll({ clock }: Shop, platform: Platform): Promise<void> {
+async function settleAll({ clock }: Processes, platform: Platform): Promise<void> {
   clock.advance(registrationMs);
   await platform.work();
   await platform.idle();

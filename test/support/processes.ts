@@ -1,0 +1,46 @@
+/** Several processes of one platform, one after the other or side by side, over a store that outlives them. */
+
+import { seedDirectory } from "../../lib/directory/mod.ts";
+import { createPlatform, type Platform } from "../../lib/mod.ts";
+import type { WebhookMessage } from "../../lib/ports/webhook_sender.ts";
+import type { Store } from "../../lib/storage/mod.ts";
+import { createTestClock } from "./clock.ts";
+import { ids, seed, testSecret } from "./platform.ts";
+import type { OpenStore } from "./stores.ts";
+
+/** A store and the processes that are started over it. */
+export interface Processes extends AsyncDisposable {
+  readonly store: Store;
+  readonly clock: ReturnType<typeof createTestClock>;
+  /** What webhooks have taken, by id: they may be told twice. */
+  readonly told: Map<string, WebhookMessage>;
+  /** Starts a process, over the store or one that stands before it. */
+  process(store?: Store): Promise<Platform>;
+}
+
+/** Opens a store whose space has the loyalty configuration. */
+export async function openProcesses(open: OpenStore, loyalty: object): Promise<Processes> {
+  const clock = createTestClock();
+  const store = await open(clock.now);
+  const told = new Map<string, WebhookMessage>();
+  await seedDirectory(store, { ...seed, loyalty: { [ids.space]: loyalty } }, { clock: clock.now });
+  const webhooks = {
+    send: async (message: WebhookMessage): Promise<void> => {
+      told.set(message.id, message);
+    },
+  };
+  return {
+    store,
+    clock,
+    told,
+    process: (of = store) =>
+      createPlatform({
+        store: of,
+        secret: testSecret,
+        clock: clock.now,
+        defaultSpaceId: ids.space,
+        webhooks,
+      }),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}
