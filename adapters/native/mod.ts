@@ -1,5 +1,6 @@
 /**
- * What the runtime does natively and portable code only slowly: password hashing by `node:crypto` on Node, Bun and Deno.
+ * What the runtime does natively and portable code only slowly: password hashing and the encryption of exports by `node:crypto`
+ * on Node, Bun and Deno.
  *
  * ```ts
  * const platform = await createPlatform({ store, secret, passwordKernels: nativeKernels() });
@@ -8,4 +9,5 @@
  * @module
  */
 
+export { nativeBase64, nativeExportKernels, nativeGcm } from "./export_kernels.ts";
 export { concurrentHashes, nativeKernels, uvThreadsDefault, uvThreadsMax } from "./kernels.ts";

@@ -10,6 +10,8 @@
  * @module
  */
 
+/** Most text there is: known to be bare by one look. */
+const isBare = /^[A-Za-z0-9](?:[^",\r\n]*[^",\r\n\s])?$/;
 const needsQuotes = /[",\r\n]|^[\s\ufeff']|\s$|^$/;
 const isFormula = /^'*[=+\-@\t\r\n＝＋－＠]/;
 
@@ -32,6 +34,7 @@ export function csvCell(value: unknown): string {
 }
 
 function textCell(text: string): string {
+  if (isBare.test(text)) return text;
   if (isFormula.test(text)) return quoted(`'${text}`);
   return needsQuotes.test(text) ? quoted(text) : text;
 }

@@ -9,15 +9,11 @@
 
 export { base64Bytes } from "./base64.ts";
 export { createExportCipher, type ExportCipherOptions } from "./cipher.ts";
+export type { ExportFileSource } from "./cipher_pieces.ts";
 export { plainBytesMax } from "./counter.ts";
+export { type DecryptOptions, decryptExport } from "./decrypt.ts";
 export { type ExportHeader, fileHeader, headerBytes, ivBytes, saltBytes, tagBytes } from "./header.ts";
 export { type PartDecipher, type PartDecipherOptions, partDecipher } from "./part_decipher.ts";
+export { keyBytes, keyIterations } from "./primitives.ts";
 export { type ExportFormat, exportFormats, type RowEncoder, rowEncoder } from "./row_encoder.ts";
-export {
-  type ExportSecret,
-  exportKey,
-  keyBytes,
-  keyIterations,
-  newExportSecret,
-  passwordCharacters,
-} from "./secret.ts";
+export { type ExportSecret, exportKey, newExportSecret, passwordCharacters } from "./secret.ts";

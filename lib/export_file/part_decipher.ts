@@ -1,11 +1,12 @@
-/** Decryption from any position, without the tag: for parts that the same process family has written, and for verified files. */
+/** Decryption from any position, without the tag. */
 
+import type { GcmSecret } from "../ports/export_kernels.ts";
+import { requireSecret } from "./cipher.ts";
 import { blockBytes, counterBlock } from "./counter.ts";
+import { primitives } from "./primitives.ts";
 
 /** What is decrypted, and from which byte of the data on. */
-export interface PartDecipherOptions {
-  readonly key: Uint8Array;
-  readonly iv: Uint8Array;
+export interface PartDecipherOptions extends GcmSecret {
   /** Bytes of the data before the first that is decrypted. @default 0 */
   readonly offset?: number;
 }
@@ -17,25 +18,24 @@ export interface PartDecipher {
 }
 
 /**
- * Begins to decrypt at a position. Nothing tells whether the bytes are genuine: whoever did not write them computes the tag
- * of all of them first.
+ * Begins to decrypt at a position. Nothing tells whether the bytes are genuine: whoever cannot know that computes the tag of
+ * all of them first.
+ *
+ * @throws {RangeError} Key or iv are not 32 and 12 bytes.
  */
 export function partDecipher({ key, iv, offset = 0 }: PartDecipherOptions): PartDecipher {
+  requireSecret({ key, iv });
+  const { ctr } = primitives();
   let position = offset;
-  const imported = crypto.subtle.importKey("raw", Uint8Array.from(key), "AES-CTR", false, ["decrypt"]);
   return {
     async update(cipher) {
       const skipped = position % blockBytes;
       const counter = counterBlock(iv, (position - skipped) / blockBytes);
       position += cipher.length;
+      if (skipped === 0) return await ctr(key, counter, cipher);
       const input = new Uint8Array(skipped + cipher.length);
       input.set(cipher, skipped);
-      const plain = await crypto.subtle.decrypt(
-        { name: "AES-CTR", counter, length: 32 },
-        await imported,
-        input,
-      );
-      return new Uint8Array(plain, skipped);
+      return (await ctr(key, counter, input)).subarray(skipped);
     },
   };
 }

@@ -2,13 +2,10 @@
 
 import type { RandomBytes } from "../auth/mod.ts";
 import { ivBytes, saltBytes } from "./header.ts";
+import { keyIterations, primitives } from "./primitives.ts";
 
 /** Characters of a password: 190 bits. */
 export const passwordCharacters = 32;
-/** Rounds of PBKDF2-HMAC-SHA-256. */
-export const keyIterations = 600_000;
-/** Bytes of a key. */
-export const keyBytes = 32;
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 /** The largest multiple of 62 in a byte. Bytes from there on are passed over, so that all characters are equally likely. */
@@ -33,16 +30,7 @@ export function newExportSecret(random: RandomBytes): ExportSecret {
   return { password, salt: random(saltBytes), iv: random(ivBytes) };
 }
 
-/** The key of a file, {@linkcode keyBytes} bytes, derived off the event loop by PBKDF2-HMAC-SHA-256 (RFC 8018). */
-export async function exportKey(password: string, salt: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
-  const material = await crypto.subtle.importKey("raw", new TextEncoder().encode(password), "PBKDF2", false, [
-    "deriveBits",
-  ]);
-  const algorithm = {
-    name: "PBKDF2",
-    hash: "SHA-256",
-    salt: Uint8Array.from(salt),
-    iterations: keyIterations,
-  };
-  return new Uint8Array(await crypto.subtle.deriveBits(algorithm, material, keyBytes * 8));
+/** The key of a file, {@linkcode keyBytes} bytes, derived by PBKDF2-HMAC-SHA-256 off the event loop, or in slices on it. */
+export async function exportKey(password: string, salt: Uint8Array): Promise<Uint8Array> {
+  return await primitives().pbkdf2(new TextEncoder().encode(password), salt, keyIterations);
 }
