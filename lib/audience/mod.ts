@@ -54,6 +54,15 @@ export {
   type ProfilesOptions,
 } from "./profiles.ts";
 export { audienceRoutes } from "./routes.ts";
+export type {
+  CompiledSearch,
+  FieldKind,
+  FieldSpec,
+  SearchCriteria,
+  UserPage,
+  UserRow,
+  UserSearch,
+} from "./search/types.ts";
 export {
   type ActionWorker,
   type DeadLetter,
