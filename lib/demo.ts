@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type RandomBytes, systemRandom, uuid } from "./auth/mod.ts";
+import { permissions as everyPermission, type RandomBytes, systemRandom, uuid } from "./auth/mod.ts";
 import { demoCodes, demoLoyalty } from "./demo_loyalty.ts";
 import type { Seed } from "./directory/mod.ts";
 import type { Platform } from "./platform.ts";
@@ -89,15 +89,7 @@ export async function describeDemo(
   const apiKey = await platform.apiKeys.create({
     organisationId,
     name: "Demo",
-    permissions: [
-      "actions:write",
-      "users:read",
-      "users:write",
-      "rewards:write",
-      "users:export",
-      "config:read",
-      "config:write",
-    ],
+    permissions: everyPermission.filter(permission => permission !== "keys:write"),
   });
   const space = await platform.directory.space(spaceId);
   const { key, secret, permissions } = apiKey;

@@ -11,10 +11,9 @@
  * @module
  */
 
-import { spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { redisAvailable, startRedis } from "../support/redis.ts";
 import { samples } from "./bulk_actions_samples.ts";
+import { sampleInFreshProcess } from "./fresh_process.ts";
 import { median } from "./harness.ts";
 
 /** Least that is asked for: actions a second, or a share of another sample's rate. */
@@ -37,7 +36,7 @@ async function main(rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     for (const row of round % 2 === 0 ? rows : rows.toReversed()) {
       await server.flush();
-      row.rates.push(await sampleInFreshProcess(row.name, server.socket));
+      row.rates.push(await sampleInFreshProcess<number>(import.meta.url, row.name, server.socket));
     }
   }
   await server.kill();
@@ -54,16 +53,4 @@ async function main(rounds: number): Promise<void> {
     const what = to === undefined ? of : `${of}, to ${to}`;
     console.log(`${what}: ${shown(reached)}, at least ${shown(least)}${reached < least ? " (missed)" : ""}`);
   }
-}
-
-async function sampleInFreshProcess(sample: string, path: string): Promise<number> {
-  const args = ["--import", "tsx", fileURLToPath(import.meta.url), "--sample", sample, path];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-  let printed = "";
-  child.stdout.on("data", chunk => {
-    printed += chunk;
-  });
-  const code = await new Promise(resolve => child.once("close", resolve));
-  if (code !== 0) throw new Error(`Cannot measure ${sample}: the process ended with ${code}`);
-  return Number(printed);
 }

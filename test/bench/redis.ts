@@ -10,9 +10,8 @@
  * reverse their order. Beside calls per second it prints the processor time of client and server per call, which
  * hardly depends on what else the machine does.
  */
-import { spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { startRedis } from "../support/redis.ts";
+import { sampleInFreshProcess } from "./fresh_process.ts";
 import { median } from "./harness.ts";
 import { fillBoards, groups, variants } from "./redis_variants.ts";
 
@@ -40,7 +39,7 @@ async function main(only: string): Promise<void> {
       const rows = group.variants.map(variant => ({ variant, samples: [] as Sample[] }));
       for (let round = 0; round < rounds; round++) {
         for (const row of round % 2 === 0 ? rows : rows.toReversed()) {
-          row.samples.push(await sampleInFreshProcess(row.variant, server.socket));
+          row.samples.push(await sampleInFreshProcess<Sample>(import.meta.url, row.variant, server.socket));
         }
       }
       print(group.title, rows);
@@ -80,18 +79,6 @@ function summarize(samples: readonly Sample[]): Sample & { readonly perCore: num
     median(samples.map(sample => sample[key])),
   ) as [number, number, number];
   return { perSecond, clientUs, serverUs, perCore: 1e6 / Math.max(clientUs, serverUs) };
-}
-
-async function sampleInFreshProcess(variant: string, socket: string): Promise<Sample> {
-  const args = ["--import", "tsx", fileURLToPath(import.meta.url), "--sample", variant, socket];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-  let printed = "";
-  child.stdout.on("data", chunk => {
-    printed += chunk;
-  });
-  const code = await new Promise(resolve => child.once("close", resolve));
-  if (code !== 0) throw new Error(`Cannot measure ${variant}: the process ended with ${code}`);
-  return JSON.parse(printed) as Sample;
 }
 
 async function sample(variant: string, socket: string): Promise<Sample> {

@@ -12,10 +12,9 @@
  * @module
  */
 
-import { spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { redisAvailable, startRedis } from "../support/redis.ts";
 import type { RedisProcess } from "../support/redis_process.ts";
+import { sampleInFreshProcess } from "./fresh_process.ts";
 import { median } from "./harness.ts";
 import { type Reporter, userCount, variants } from "./report_action_variants.ts";
 
@@ -61,7 +60,7 @@ async function main(rounds: number): Promise<void> {
 async function addSample({ name, samples, serverUs }: Row, server: RedisProcess | null): Promise<void> {
   await server?.flush();
   const before = await serverCpuUs(server);
-  samples.push(await sampleInFreshProcess(name, server?.socket ?? ""));
+  samples.push(await sampleInFreshProcess<Sample>(import.meta.url, name, server?.socket ?? ""));
   // The warm-up is as much work per report as what is measured.
   serverUs.push(((await serverCpuUs(server)) - before) / (reportsPerSample + warmUpReports));
 }
@@ -71,18 +70,6 @@ async function serverCpuUs(server: RedisProcess | null): Promise<number> {
   const info = `${await server.command("INFO", "cpu")}`;
   const seconds = [...info.matchAll(/used_cpu_(?:user|sys):([\d.]+)/g)].map(([, value]) => Number(value));
   return seconds.reduce((sum, value) => sum + value, 0) * 1e6;
-}
-
-async function sampleInFreshProcess(variant: string, path: string): Promise<Sample> {
-  const args = ["--import", "tsx", fileURLToPath(import.meta.url), "--sample", variant, path];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-  let printed = "";
-  child.stdout.on("data", chunk => {
-    printed += chunk;
-  });
-  const code = await new Promise(resolve => child.once("close", resolve));
-  if (code !== 0) throw new Error(`Cannot measure ${variant}: the process ended with ${code}`);
-  return JSON.parse(printed) as Sample;
 }
 
 async function sample(variant: string, path: string): Promise<Sample> {

@@ -1,0 +1,21 @@
+/** Samples taken in processes of their own, so that none inherits the heap or the optimised code of another. */
+
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+/**
+ * Runs a benchmark file again with `--sample` and the given words, and reads the JSON that it prints.
+ *
+ * @throws {Error} The process failed.
+ */
+export async function sampleInFreshProcess<T>(file: string, ...words: readonly string[]): Promise<T> {
+  const args = ["--import", "tsx", fileURLToPath(file), "--sample", ...words];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  let printed = "";
+  child.stdout.on("data", chunk => {
+    printed += chunk;
+  });
+  const code = await new Promise(resolve => child.once("close", resolve));
+  if (code !== 0) throw new Error(`Cannot measure ${words[0]}: the process ended with ${code}`);
+  return JSON.parse(printed);
+}
