@@ -68,8 +68,8 @@ export function createChanges(options: ChangesOptions): Changes {
   }
 
   /** Whoever wrote the configuration did not mean that: effects were left out. */
-  function tellStopped({ spaceId }: Member, { version }: CompiledConfig, { outcome }: Decided): void {
-    for (const { type } of outcome?.diagnostics ?? []) {
+  function tellStopped({ spaceId }: Member, { version }: CompiledConfig, { diagnostics }: Decided): void {
+    for (const { type } of diagnostics) {
       logger.log("warn", "loyalty_stopped", { spaceId, version, because: type });
     }
   }
@@ -95,7 +95,10 @@ export function createChanges(options: ChangesOptions): Changes {
       const config = known instanceof Promise ? await known : known;
       const now = clock();
       const happening = make(config, now);
-      const onPassed = ({ updates }: Decided): void => deliver(member, updates);
+      const onPassed = (decided: Decided): void => {
+        tellStopped(member, config, decided);
+        deliver(member, decided.updates);
+      };
       const attempt = (uses: Uses): Promise<Attempt<Decided>> =>
         attemptOnce(options, { config, member, now, happening, uses, onPassed });
       const rules = config.limitedRules;
@@ -130,15 +133,17 @@ interface AttemptOptions {
   readonly onPassed: (decided: Decided) => void;
 }
 
-const passing: Happening = { gain: { action: "", data: {} }, isTime: true };
+const nobodysGain: Happening["gain"] = { action: "", data: {} };
 
 /** Decides once, after a decision for each instant at which time alone has changed something. */
 async function attemptOnce(options: ChangesOptions, attempt: AttemptOptions): Promise<Attempt<Decided>> {
   for (let instants = 1; ; instants++) {
     const result = await decideOnce(options, attempt);
     if ("needs" in result || result.answer.passes === null) return result;
-    const now = instants < settledInstantsMax ? result.answer.passes : attempt.now;
-    const passed = await decideOnce(options, { ...attempt, happening: passing, now, uses: unlimited });
+    const passes = instants <= settledInstantsMax ? "instant" : "all";
+    const now = passes === "all" ? attempt.now : result.answer.passes;
+    const happening: Happening = { gain: nobodysGain, passes };
+    const passed = await decideOnce(options, { ...attempt, happening, now, uses: unlimited });
     if ("answer" in passed) attempt.onPassed(passed.answer);
   }
 }

@@ -9,7 +9,7 @@ import type { Gain, ScoreTarget, ScoreUpdate } from "../ports/score_feed.ts";
 import type { Committed, Partition, Read, Remembered, Stored, Write } from "../storage/mod.ts";
 import { hasAny } from "./_own.ts";
 import type { CompiledConfig } from "./compile_types.ts";
-import { type Outcome, type Settlement, settle } from "./engine/mod.ts";
+import { type Diagnostic, type Outcome, type Settlement, settle } from "./engine/mod.ts";
 import type { HistoryRecord, Notification } from "./history.ts";
 import { notificationsMax } from "./inbox.ts";
 import type { KnownUser } from "./known_users.ts";
@@ -52,8 +52,8 @@ export interface Happened extends Outcome {
 
 /** Something that happens to a user. */
 export interface Happening {
-  /** Whether all that time alone does until then is one decision, and nothing else happens. @default false */
-  readonly isTime?: boolean;
+  /** Nothing but time passes: over the one `instant` at which it next does something, or over `all` until now as one. */
+  readonly passes?: "instant" | "all";
   /** When it happened, Unix ms, which says in which seasons of boards it counts. @default now */
   readonly at?: number;
   /** Under which id it happens once. */
@@ -86,6 +86,8 @@ export interface Decided {
   readonly outcome: Happened | null;
   /** Id of the history record of the outcome. */
   readonly recordId: string | null;
+  /** What was left out because it went too far. */
+  readonly diagnostics: readonly Diagnostic[];
   /** Rules of which uses must be claimed first; where there are any, nothing has happened yet. */
   readonly needs: readonly string[];
   /** The instant (Unix ms) until which time must pass first, in a decision of its own; else null. Nothing has happened yet. */
@@ -124,9 +126,10 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
       // Whoever repeats it may do so because the answer was lost, and with it the delivery that would follow.
       if (isRepeated) return nothing(before, context.projectId, { updates: undelivered(context, before) });
       if (projectId !== context.projectId) return nothing(before, projectId);
-      const passes = happening.isTime === true ? null : instantBefore(before, now);
-      if (passes !== null) return nothing(before, projectId, { passes });
-      const settlement = settle(context.config, before, now);
+      const due = instantBefore(before, now);
+      const isPassing = happening.passes === "all" || (happening.passes === "instant" && due === now);
+      if (due !== null && !isPassing) return nothing(before, projectId, { passes: due });
+      const settlement = settle(context.config, before, now, { instantsMax: 0 });
       const results = own.length === 0 ? own : found.slice(ownFrom, ownFrom + own.length);
       const { writes: given = [] } = happening;
       const besides = typeof given === "function" ? given(results) : given;
@@ -171,7 +174,8 @@ function nothing(
   projectId: string | null,
   { updates = [], needs = [], passes = null }: Partial<Pick<Decided, "updates" | "needs" | "passes">> = {},
 ): ReturnType<HappeningRule["apply"]> {
-  return { writes: [], answer: { projectId, updates, state, outcome: null, recordId: null, needs, passes } };
+  const answer = { projectId, updates, state, outcome: null, recordId: null, diagnostics: [], needs, passes };
+  return { writes: [], answer };
 }
 
 interface Applied {
@@ -195,6 +199,7 @@ function batchOf(
   const after = outcome?.state ?? settlement.state;
   const known = before.projectId === null && projectId !== null ? knownTotals(before, targets) : [];
   const current = updatesOf(after, targets, { totals, gained });
+  const diagnostics = outcome?.diagnostics ?? settlement.diagnostics;
   const updates = [...stillDue(waiting, current), ...stillDue(known, current), ...current];
   const seen = once === undefined ? before.seen : seenAfter(before, now);
   const state = withBookkeeping(after, {
@@ -208,14 +213,17 @@ function batchOf(
   const recordCount = writes.length;
   writes.push(states.put(state));
   if (once !== undefined) writes.push(...seenWrites(before, once, now));
-  for (const { at, ...one } of settlement.notifications) writes.push(announced(one, at));
-  if (outcome !== null) for (const one of outcome.notifications) writes.push(announced(one, state.changedAt));
+  // More than a user has would push each other out of the log.
+  for (const { at, ...one } of settlement.notifications.slice(-notificationsMax))
+    writes.push(announced(one, at));
+  for (const one of outcome?.notifications.slice(-notificationsMax) ?? [])
+    writes.push(announced(one, state.changedAt));
   writes.push(...besides);
   return {
     writes,
     answer: ({ results }) => {
       const recordId = outcome === null ? null : String(results[recordCount - 1]);
-      return { projectId, updates, state, outcome, recordId, needs: [], passes: null };
+      return { projectId, updates, state, outcome, recordId, diagnostics, needs: [], passes: null };
     },
   };
 }

@@ -49,6 +49,8 @@ export interface HistoryRecord {
   /** The id of the transaction that was taken back. */
   readonly reversalOf?: string;
   readonly redemption?: RedemptionFact;
+  /** Of a settlement in which time passed over several instants at once: the first of them, Unix ms. */
+  readonly mergedFrom?: number;
   readonly transactions: readonly Transaction[];
 }
 

@@ -6,7 +6,7 @@
 
 import type { Partition, Remembered, Store } from "../storage/mod.ts";
 import type { CompiledConfig } from "./compile_types.ts";
-import { compareStates, type Difference, Replay, settle } from "./engine/mod.ts";
+import { compareStates, type Difference, Replay, replayedInstantsMax, settle } from "./engine/mod.ts";
 import type { StoredRecord } from "./history.ts";
 import { type Reconciliation, reconcile } from "./ledger/mod.ts";
 import { readWholeHistory } from "./records.ts";
@@ -58,7 +58,9 @@ export async function replayUser(
   };
   const stored = await readWholeHistory(source.store, source.partition, { states: source.states, take });
   const state = stored ?? emptyState(null);
-  const at = (one: UserState): UserState => settle(compiled, one, now).state;
+  // What happened without a record is still to come in a replay.
+  const at = (one: UserState): UserState =>
+    settle(compiled, one, now, { instantsMax: replayedInstantsMax }).state;
   return {
     records,
     isComplete: records === state.records,

@@ -84,6 +84,8 @@ export interface UserState {
   readonly counters: Readonly<Record<string, Counter>>;
   /** When time alone may next change something, in Unix ms; null: never. Never too late, but it may be too early. */
   readonly dueAt: number | null;
+  /** In how many settlements since anything else happened rules gave points that time changes again. */
+  readonly lapses: number;
   /** Number of history records ever written. */
   readonly records: number;
   /** Redemptions that somebody has to go on with: whose stock is to be taken, or given back. */
@@ -111,6 +113,7 @@ export function emptyState(projectId: string | null): UserState {
     coupons: [],
     counters: {},
     dueAt: null,
+    lapses: 0,
     records: 0,
     redemptions: [],
     undelivered: [],
@@ -140,6 +143,7 @@ export function withBookkeeping(
     coupons: state.coupons,
     counters: state.counters,
     dueAt: state.dueAt,
+    lapses: state.lapses,
     records: state.records,
     redemptions: state.redemptions,
     undelivered,

@@ -36,6 +36,7 @@ export function printState(state: UserState): string {
     coupons: filled(state.coupons),
     counters: filled(state.counters),
     dueAt: state.dueAt ?? undefined,
+    lapses: state.lapses === 0 ? undefined : state.lapses,
     records: state.records,
     redemptions: filled(state.redemptions),
     undelivered: state.undelivered.length === 0 ? undefined : storedUpdates(state),

@@ -202,6 +202,12 @@ export class Draft implements UserView {
     return false;
   }
 
+  /** Leaves out what the changes would trigger, and says so where there are any. */
+  stop(type: Diagnostic["type"]): void {
+    const triggers = this.takeTriggered();
+    if (triggers.length > 0) this.diagnostics.push({ type, triggers });
+  }
+
   /** Notes when time alone will change something. */
   due(at: number | null): void {
     if (at !== null && (this.#dueAt === null || at < this.#dueAt)) this.#dueAt = at;
@@ -222,13 +228,13 @@ export class Draft implements UserView {
     return keys;
   }
 
-  /** The state as it is now, without a record of its own. `dueAt` replaces what is noted. */
-  silently(dueAt: number | null = this.#dueAt): UserState {
-    return this.#state({ dueAt });
+  /** The state as it is now, without a record of its own. What happens later counts no earlier than this all the same. */
+  silently(): UserState {
+    return this.#state({ dueAt: this.#dueAt, changedAt: this.at });
   }
 
-  /** The outcome with the record of the happening. */
-  outcome(happening: Occurrence): Outcome {
+  /** The outcome with the record of the happening. `lapses` is what the state says of settlements in a row. */
+  outcome(happening: Occurrence, { lapses }: Pick<UserState, "lapses"> = noLapses): Outcome {
     const { at, compiled, diagnostics, fired } = this;
     const { revision, records } = this.#before;
     const state = this.#state({
@@ -237,6 +243,7 @@ export class Draft implements UserView {
       changedAt: at,
       config: compiled.version,
       dueAt: this.#dueAt,
+      lapses,
     });
     const record = recordOf(happening, { at, config: compiled.version, transactions: this.#transactions });
     return {
@@ -266,6 +273,7 @@ export class Draft implements UserView {
       coupons: this.coupons,
       counters: this.#counters.all,
       dueAt: changes.dueAt,
+      lapses: changes.lapses ?? this.#before.lapses,
       records: changes.records ?? records,
       redemptions,
       undelivered,
@@ -290,9 +298,11 @@ export class Draft implements UserView {
   }
 }
 
+const noLapses = { lapses: 0 };
+
 type Occurrence = Pick<
   HistoryRecord,
-  "kind" | "action" | "grant" | "adjustment" | "reversalOf" | "redemption"
+  "kind" | "action" | "grant" | "adjustment" | "reversalOf" | "redemption" | "mergedFrom"
 >;
 
 function recordOf(

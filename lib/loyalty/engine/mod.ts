@@ -21,7 +21,13 @@ export { couponsMax } from "./give.ts";
 export { type Grant, grant } from "./grant.ts";
 export type { Diagnostic, Outcome } from "./outcome.ts";
 export { type Redeemed, type Redeeming, redeem } from "./redeem.ts";
-export { Replay, replay } from "./replay.ts";
+export { Replay, replay, replayedInstantsMax } from "./replay.ts";
 export { type Reversal, reverse } from "./reverse.ts";
 export { type GlobalLimitReached, roundsMax } from "./rounds.ts";
-export { type Settlement, settle, settledInstantsMax } from "./settle.ts";
+export {
+  chainedLapsesMax,
+  type Settlement,
+  type SettleOptions,
+  settle,
+  settledInstantsMax,
+} from "./settle.ts";

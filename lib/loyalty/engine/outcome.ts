@@ -5,9 +5,9 @@ import type { UserState } from "../state.ts";
 export interface Diagnostic {
   /**
    * `roundsExhausted`: changes went on triggering further changes until they were stopped. `effectsExhausted`: there were so
-   * many of them that the rest was left out.
+   * many of them that the rest was left out. `lapsesExhausted`: what lapsed was made up for again and again by what lapses too.
    */
-  readonly type: "roundsExhausted" | "effectsExhausted";
+  readonly type: "roundsExhausted" | "effectsExhausted" | "lapsesExhausted";
   /** What would have been looked at next. */
   readonly triggers: readonly string[];
 }

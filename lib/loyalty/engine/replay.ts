@@ -16,6 +16,9 @@ import { ReplayedRedemptions } from "./redeem.ts";
 import { reverse } from "./reverse.ts";
 import { settle } from "./settle.ts";
 
+/** Most instants between two records that a replay tells apart: against another configuration there may be any number. */
+export const replayedInstantsMax = 10_000;
+
 /** Replays the whole history of a user, oldest record first. The same records and configuration give the same state. */
 export function replay(compiled: CompiledConfig, records: Iterable<StoredRecord>): UserState {
   const replayed = new Replay(compiled);
@@ -37,7 +40,12 @@ export class Replay {
 
   /** Takes the next record. */
   add(record: StoredRecord): void {
-    const { state, records } = settle(this.#compiled, this.state, record.at);
+    const { at, mergedFrom } = record;
+    // What was one settlement then is one now, and nothing else is: else rules would meet what lapsed in other steps.
+    if (mergedFrom !== undefined && mergedFrom > this.state.changedAt) this.pass(mergedFrom - 1);
+    const { state, records } = settle(this.#compiled, this.state, at, {
+      instantsMax: mergedFrom === undefined ? replayedInstantsMax : 0,
+    });
     this.state = state;
     const outcome = this.#decide(record);
     if (outcome !== null) this.state = outcome.state;
@@ -46,6 +54,11 @@ export class Replay {
       const now = transactions[index];
       if (now?.type === type) this.#became.set(id, now);
     });
+  }
+
+  /** Lets time pass until then (Unix ms), instant by instant. */
+  pass(at: number): void {
+    this.state = settle(this.#compiled, this.state, at, { instantsMax: replayedInstantsMax }).state;
   }
 
   #decide(record: StoredRecord): Outcome | null {

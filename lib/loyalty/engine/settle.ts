@@ -8,18 +8,23 @@
  */
 
 import type { CompiledConfig } from "../compile_types.ts";
-import type { HistoryRecord, Notification } from "../history.ts";
+import type { HistoryRecord, Notification, Transaction } from "../history.ts";
 import { nextSettlement, settle as settleAccount } from "../ledger/mod.ts";
 import type { ChallengeProgress, UserState } from "../state.ts";
 import { deadlineOf, failRun } from "./challenges.ts";
 import { Change } from "./change.ts";
 import { Draft } from "./draft.ts";
 import { everyLimit } from "./held_back.ts";
-import type { Diagnostic } from "./outcome.ts";
+import type { Diagnostic, Outcome } from "./outcome.ts";
 import { runTriggered } from "./rounds.ts";
 
-/** Most instants that one settlement tells apart; all later ones count as the time of settling. */
+/** Most instants that one settlement tells apart; all later ones are one, which counts as the time of settling. */
 export const settledInstantsMax = 64;
+/**
+ * Most settlements in a row that may give points which time changes again, while nothing else happens to the user. Beyond it
+ * time triggers no rules, missions or ladders any more: points that are given whenever points lapse would lapse for ever.
+ */
+export const chainedLapsesMax = 32;
 
 /** What settling made of a user. */
 export interface Settlement {
@@ -32,8 +37,19 @@ export interface Settlement {
   readonly diagnostics: readonly Diagnostic[];
 }
 
+/** How settling goes about it. */
+export interface SettleOptions {
+  /** How many instants are told apart. @default {@linkcode settledInstantsMax} */
+  readonly instantsMax?: number;
+}
+
 /** Lets time pass until `at` (Unix ms), inclusive. A state with nothing due is answered as it is. */
-export function settle(compiled: CompiledConfig, state: UserState, at: number): Settlement {
+export function settle(
+  compiled: CompiledConfig,
+  state: UserState,
+  at: number,
+  { instantsMax = settledInstantsMax }: SettleOptions = {},
+): Settlement {
   if (state.dueAt === null || state.dueAt > Math.max(at, state.changedAt)) {
     return { state, records: [], notifications: [], gained: {}, diagnostics: [] };
   }
@@ -44,15 +60,8 @@ export function settle(compiled: CompiledConfig, state: UserState, at: number): 
   const until = Math.max(at, state.changedAt);
   let now = state;
   for (let instants = 0; now.dueAt !== null && now.dueAt <= until; instants++) {
-    const instant = instants < settledInstantsMax ? Math.max(now.dueAt, now.changedAt) : until;
-    const draft = new Draft(compiled, now, instant);
-    settlePoints(draft, now);
-    settleChallenges(draft, now);
-    // Time passes for whoever reads, who cannot claim a use for all users: such rules do not fire by time alone.
-    runTriggered(draft, everyLimit);
-    const isTold = draft.transactions.length > 0;
-    const outcome = isTold ? draft.outcome({ kind: "settlement" }) : null;
-    const next = outcome?.state ?? draft.silently();
+    const from = Math.max(now.dueAt, now.changedAt);
+    const { next, outcome } = settleAt(compiled, now, { from, at: instants < instantsMax ? from : until });
     now = { ...next, dueAt: dueOf(compiled, next) };
     if (outcome === null) continue;
     records.push(outcome.record);
@@ -64,6 +73,32 @@ export function settle(compiled: CompiledConfig, state: UserState, at: number): 
   }
   const changed = [...gained].filter(([, gain]) => gain !== 0);
   return { state: now, records, notifications, gained: Object.fromEntries(changed), diagnostics };
+}
+
+/** What happens at an instant, or at all that there are between two. */
+function settleAt(
+  compiled: CompiledConfig,
+  before: UserState,
+  { from, at }: { readonly from: number; readonly at: number },
+): { readonly next: UserState; readonly outcome: Outcome | null } {
+  const draft = new Draft(compiled, before, at);
+  settlePoints(draft, before);
+  settleChallenges(draft, before);
+  const own = draft.transactions.length;
+  // Time passes for whoever reads, who cannot claim a use for all users: such rules do not fire by time alone.
+  if (before.lapses < chainedLapsesMax) runTriggered(draft, everyLimit);
+  else draft.stop("lapsesExhausted");
+  if (draft.transactions.length === 0) return { next: draft.silently(), outcome: null };
+  const isChained = draft.transactions.slice(own).some(givesDatedPoints);
+  const outcome = draft.outcome(
+    { kind: "settlement", ...(from === at ? {} : { mergedFrom: from }) },
+    { lapses: isChained ? before.lapses + 1 : before.lapses },
+  );
+  return { next: outcome.state, outcome };
+}
+
+function givesDatedPoints({ entries }: Transaction): boolean {
+  return entries.some(({ lot }) => lot !== undefined && (lot.expiresAt !== null || lot.activatesAt > 0));
 }
 
 function settlePoints(draft: Draft, { lots }: UserState): void {
