@@ -10,7 +10,14 @@ const KeptMailsSchema = object({
     object({
       at: number(),
       to: string(),
-      kind: picklist(["passwordCode", "alreadyRegistered", "passwordChanged", "emailChanged"]),
+      kind: picklist([
+        "passwordCode",
+        "alreadyRegistered",
+        "passwordChanged",
+        "emailChanged",
+        "exportCompleted",
+        "exportPassword",
+      ]),
       subject: string(),
       text: string(),
     }),

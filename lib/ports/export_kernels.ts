@@ -24,9 +24,19 @@ export interface GcmSecret {
   readonly iv: Uint8Array;
 }
 
+/** A digest that is fed piece by piece. */
+export interface Hashing {
+  update(bytes: Uint8Array): unknown;
+  digest(): Uint8Array;
+}
+
 /** What a runtime has natively for exports. All of it gives the same bytes as the portable code in its place. */
 export interface ExportKernels {
   readonly aes256Gcm?: (secret: GcmSecret) => GcmEncryption;
   /** Standard Base64 (RFC 4648, section 4) with padding, as ASCII bytes. */
   readonly base64?: (bytes: Uint8Array) => Uint8Array;
+  /** Begins a SHA-256. */
+  readonly sha256?: () => Hashing;
+  /** Resolves once everything else that waits for its turn has had it; cheaper than a timer. */
+  readonly nextTurn?: () => Promise<void>;
 }

@@ -9,7 +9,13 @@ export interface Mail {
   /** The address, as its owner wrote it. */
   readonly to: string;
   /** Why it is sent, so that an adapter may choose a template of its own. */
-  readonly kind: "passwordCode" | "alreadyRegistered" | "passwordChanged" | "emailChanged";
+  readonly kind:
+    | "passwordCode"
+    | "alreadyRegistered"
+    | "passwordChanged"
+    | "emailChanged"
+    | "exportCompleted"
+    | "exportPassword";
   readonly subject: string;
   /** Plain text. */
   readonly text: string;

@@ -1,0 +1,145 @@
+/**
+ * Writes a file in parts that survive their writer.
+ *
+ * Before a part is stored, the job says how far the walk will have come with it, and how far it had come before. So whoever takes
+ * the job over looks whether the part is there: then it counts, else the walk goes on from before. The next part confirms the one
+ * before it, which makes one commit for each. No two texts are ever encrypted by the same piece of the key stream and stored
+ * both, and no user is in the file twice.
+ *
+ * @module
+ */
+
+import { base64Bytes } from "../export_file/mod.ts";
+import type { ExportKernels, GcmEncryption } from "../ports/export_kernels.ts";
+import type { Blobs } from "../storage/mod.ts";
+import type { HeldJob } from "./held_job.ts";
+import type { ExportJob, Milestone, PartRef, Progress } from "./job.ts";
+import { isStored, partName, streamOf } from "./parts.ts";
+
+/** Bytes of a part, before Base64, from which it is stored when the next page of users ends. */
+export const partBytesMin: number = 4 * 1_024 * 1_024;
+
+/** What writing parts needs. */
+export interface PartWriterOptions {
+  readonly blobs: Blobs;
+  readonly kernels?: ExportKernels | undefined;
+  /** Null where the file is not encrypted. */
+  readonly cipher: GcmEncryption | null;
+}
+
+/** Where the walk over the users is. */
+export type Walked = Pick<Milestone, "cursor" | "rows" | "examined">;
+
+/** Decides whether the last part counts, which nobody has confirmed. */
+export async function settleLastPart(held: HeldJob, blobs: Blobs): Promise<void> {
+  const { job } = held;
+  const { before, parts } = job.progress;
+  const last = parts.at(-1);
+  if (before === null || last === undefined) return;
+  const name = partName(job, last, parts.length - 1);
+  if (await isStored(blobs, { name, bytes: last[1] })) {
+    await held.save({ progress: { ...job.progress, before: null } });
+    return;
+  }
+  const progress: Progress = { ...before, parts: parts.slice(0, -1), isWhole: false, before: null };
+  await held.save({ progress, strays: [...job.strays, name] });
+}
+
+/** The parts of one file. */
+export class PartWriter {
+  readonly #held: HeldJob;
+  readonly #options: PartWriterOptions;
+  #position: number;
+  #rest: Uint8Array;
+  #chunks: Uint8Array[] = [];
+  #bytes = 0;
+  /** The part on its way into the store. */
+  #stored: Promise<unknown> = Promise.resolve();
+
+  constructor(held: HeldJob, options: PartWriterOptions) {
+    this.#held = held;
+    this.#options = options;
+    const { position, rest } = held.job.progress;
+    this.#position = position;
+    this.#rest = Uint8Array.from(atob(rest), char => char.charCodeAt(0));
+  }
+
+  /** Whether the part is large enough to be stored. */
+  get isFull(): boolean {
+    return this.#bytes >= partBytesMin;
+  }
+
+  /** Adds text to the part. */
+  async write(plain: Uint8Array): Promise<void> {
+    if (plain.length === 0) return;
+    this.#position += plain.length;
+    const { cipher, kernels } = this.#options;
+    if (cipher === null) return this.#add(plain);
+    const encrypted = joined(this.#rest, await cipher.update(plain));
+    const whole = encrypted.length - (encrypted.length % 3);
+    this.#rest = encrypted.slice(whole);
+    this.#add(base64Bytes(encrypted.subarray(0, whole), kernels));
+  }
+
+  /** Stores the part, while the next one is made. The part before is stored when this resolves. */
+  async endPart(walked: Walked): Promise<void> {
+    await this.#store(walked, false);
+  }
+
+  /** Stores the last part, and resolves once all are stored. */
+  async end(walked: Walked): Promise<void> {
+    if (this.#rest.length > 0) this.#add(base64Bytes(this.#rest, this.#options.kernels));
+    this.#rest = new Uint8Array(0);
+    await this.#store(walked, true);
+    await this.#stored;
+  }
+
+  /** Resolves once nothing is on its way into the store. */
+  async settled(): Promise<void> {
+    await this.#stored.catch(() => {});
+  }
+
+  #add(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    this.#chunks.push(bytes);
+    this.#bytes += bytes.length;
+  }
+
+  async #store(walked: Walked, isWhole: boolean): Promise<void> {
+    await this.#stored;
+    const { job } = this.#held;
+    const { parts, before: _before, isWhole: _isWhole, ...before } = job.progress;
+    const ref: PartRef = [job.fence, this.#bytes];
+    const progress: Progress = {
+      ...walked,
+      position: this.#position,
+      rest: btoa(String.fromCharCode(...this.#rest)),
+      parts: [...parts, ref],
+      isWhole,
+      before,
+    };
+    const body = streamOf(this.#chunks);
+    this.#chunks = [];
+    this.#bytes = 0;
+    await this.#held.save({ progress, tries: 1 });
+    this.#stored = this.#put(job, ref, { index: parts.length, body });
+    // What fails here is thrown by whoever waits for the part next.
+    this.#stored.catch(() => {});
+  }
+
+  async #put(
+    job: ExportJob,
+    ref: PartRef,
+    { index, body }: { readonly index: number; readonly body: ReadableStream<Uint8Array> },
+  ): Promise<void> {
+    await this.#options.blobs.put(partName(job, ref, index), body);
+  }
+}
+
+function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
+  if (first.length === 0) return second;
+  const both = new Uint8Array(first.length + second.length);
+  both.set(first);
+  both.set(second, first.length);
+  return both;
+}
