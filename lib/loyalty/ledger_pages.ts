@@ -11,6 +11,7 @@ import type { LogEntry, Partition, ReadLog, Store } from "../storage/mod.ts";
 import { type PlacedTransaction, type StoredRecord, transactionsOf } from "./history.ts";
 import type { LedgerEntry } from "./ledger/mod.ts";
 import { storedRecord } from "./records.ts";
+import { readGenerations, readReversed } from "./reversed.ts";
 
 /** Most records that a page reads. */
 export const ledgerRecordsMax = 1_000;
@@ -65,10 +66,11 @@ export async function readLedger(
   for (let records = 0; records < ledgerRecordsMax; ) {
     const limit = records === 0 ? query.limit : Math.min(ledgerReadMax, ledgerRecordsMax - records);
     const read: ReadLog = { type: "log", key: "history", limit, reverse: true };
-    const [entries, reversed] = await store.read(partition, [
+    const [entries, generations] = await store.read(partition, [
       cursor === undefined ? read : { ...read, cursor },
-      { type: "tally", key: "reversed" },
+      readGenerations,
     ]);
+    const reversed = await readReversed(store, partition, { generations, entries });
     for (const entry of entries) if (!page.add(entry, reversed)) return { items: page.items, end: page.end };
     if (entries.length < limit) return { items: page.items, end: null };
     cursor = entries.at(-1)?.id;
@@ -87,7 +89,7 @@ class Page {
   }
 
   /** Takes the entries of the next record, and says whether all had room. */
-  add(stored: LogEntry, reversed: ReadonlyMap<string, number>): boolean {
+  add(stored: LogEntry, reversed: ReadonlySet<string>): boolean {
     const { limit, type, metricId, after } = this.#query;
     const items = itemsOf(storedRecord(stored), reversed);
     const taken = after?.recordId === stored.id ? after.taken : 0;
@@ -106,7 +108,7 @@ class Page {
 }
 
 /** The entries of a record, newest first. */
-function itemsOf(record: StoredRecord, reversed: ReadonlyMap<string, number>): readonly LedgerItem[] {
+function itemsOf(record: StoredRecord, reversed: ReadonlySet<string>): readonly LedgerItem[] {
   const items = transactionsOf(record).flatMap(transaction =>
     transaction.entries.map((entry, n): LedgerItem => {
       const { id, at } = transaction;

@@ -5,7 +5,7 @@
  */
 
 import { AppError, type FieldError } from "../errors/mod.ts";
-import type { LogEntry, ReadLog } from "../storage/mod.ts";
+import type { LogEntry, ReadLog, Stored } from "../storage/mod.ts";
 import { rewardCount } from "./compile_sizes.ts";
 import type { CompiledConfig } from "./compile_types.ts";
 import { type Reward, rewardsTotalMax } from "./config.ts";
@@ -14,6 +14,7 @@ import type { Happening } from "./happening.ts";
 import { type PlacedTransaction, transactionsOf } from "./history.ts";
 import { isReversible } from "./ledger/mod.ts";
 import { storedRecord } from "./records.ts";
+import { reversedReads, reversedWrites } from "./reversed.ts";
 
 /** What a back end gives a user. */
 export interface GrantOrder {
@@ -72,8 +73,12 @@ export function reversalHappening(config: CompiledConfig, transactionId: string,
   const read: ReadLog = { type: "log", key: "history", from: recordAt, to: recordAt, limit: sameInstantMax };
   return {
     gain: boards,
-    reads: [read],
-    writes: [{ type: "add", key: "reversed", field: transactionId, by: 1, max: 1 }],
+    reads: [read, ...reversedReads],
+    writes: ([_, stored, history]) =>
+      reversedWrites({ id: transactionId, recordAt }, [
+        stored as Stored | null,
+        history as readonly LogEntry[],
+      ]),
     decide: (settled, [entries]) => {
       const transaction = (entries as readonly LogEntry[])
         .flatMap(entry => transactionsOf(storedRecord(entry)))

@@ -82,6 +82,8 @@ export interface UserState {
   readonly coupons: readonly UserCoupon[];
   /** By the key that the configuration's aggregates and limits have. */
   readonly counters: Readonly<Record<string, Counter>>;
+  /** Since when (Unix ms) no configuration has named some of those keys. */
+  readonly unnamed: Readonly<Record<string, number>>;
   /** When time alone may next change something, in Unix ms; null: never. Never too late, but it may be too early. */
   readonly dueAt: number | null;
   /** In how many settlements since anything else happened rules gave points that time changes again. */
@@ -112,6 +114,7 @@ export function emptyState(projectId: string | null): UserState {
     challenges: {},
     coupons: [],
     counters: {},
+    unnamed: {},
     dueAt: null,
     lapses: 0,
     records: 0,
@@ -142,6 +145,7 @@ export function withBookkeeping(
     challenges: state.challenges,
     coupons: state.coupons,
     counters: state.counters,
+    unnamed: state.unnamed,
     dueAt: state.dueAt,
     lapses: state.lapses,
     records: state.records,

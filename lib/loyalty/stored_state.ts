@@ -35,6 +35,7 @@ export function printState(state: UserState): string {
     challenges: filled(state.challenges),
     coupons: filled(state.coupons),
     counters: filled(state.counters),
+    unnamed: filled(state.unnamed),
     dueAt: state.dueAt ?? undefined,
     lapses: state.lapses === 0 ? undefined : state.lapses,
     records: state.records,

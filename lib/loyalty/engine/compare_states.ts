@@ -15,7 +15,7 @@ export interface Difference {
 }
 
 /**
- * What of two states' loyalty is different: metrics, lots, inventory, milestones, challenges, coupons and what is counted. How
+ * What of two states' loyalty is different: metrics, lots, inventory, milestones, challenges, coupons and what is counted for the configuration. How
  * they came about, and codes that coupons have been given since, are not compared.
  */
 export function compareStates(a: UserState, b: UserState): readonly Difference[] {
@@ -32,9 +32,19 @@ function loyaltyOf({
   challenges,
   coupons,
   counters,
+  unnamed,
 }: UserState): unknown {
+  const named = Object.entries(counters).filter(([key]) => !Object.hasOwn(unnamed, key));
   const kept = coupons.map(({ code: _, ...coupon }) => coupon);
-  return { metrics, lots, inventory, milestones, challenges, coupons: kept, counters };
+  return {
+    metrics,
+    lots,
+    inventory,
+    milestones,
+    challenges,
+    coupons: kept,
+    counters: Object.fromEntries(named),
+  };
 }
 
 function compare(

@@ -18,6 +18,7 @@ import { counted, countOf, uncounted } from "./counters.ts";
 import { Entries } from "./entries.ts";
 import { lotFor } from "./lots.ts";
 import type { Diagnostic, Outcome } from "./outcome.ts";
+import { keptOf } from "./unnamed.ts";
 
 /**
  * Transactions, ledger entries and announcements of one happening after which nothing more is begun. A happening takes effect in
@@ -41,6 +42,7 @@ export class Draft implements UserView {
   readonly #lots: Entries<Account["lots"] & object>;
   readonly #inventory: Entries<readonly string[]>;
   readonly #counters: Entries<Counter>;
+  readonly #unnamed: UserState["unnamed"];
   readonly #transactions: Transaction[] = [];
   readonly #notifications: Notification[] = [];
   #triggered: Set<string> | null = null;
@@ -59,10 +61,12 @@ export class Draft implements UserView {
     this.#metrics = new Entries(before.metrics);
     this.#lots = new Entries(before.lots);
     this.#inventory = new Entries(before.inventory);
-    this.#counters = new Entries(before.counters);
     this.coupons = before.coupons;
     this.#dueAt = before.dueAt;
-    if (before.config !== compiled.version) this.#counters.keep(compiled.counterKeys);
+    const isOther = before.config !== compiled.version;
+    const { counters, unnamed } = isOther ? keptOf(before, { named: compiled.counterKeys, at }) : before;
+    this.#counters = new Entries(counters);
+    this.#unnamed = unnamed;
   }
 
   get transactions(): readonly Transaction[] {
@@ -272,6 +276,7 @@ export class Draft implements UserView {
       challenges: this.challenges.all,
       coupons: this.coupons,
       counters: this.#counters.all,
+      unnamed: this.#unnamed,
       dueAt: changes.dueAt,
       lapses: changes.lapses ?? this.#before.lapses,
       records: changes.records ?? records,

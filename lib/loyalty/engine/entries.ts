@@ -18,12 +18,6 @@ export class Entries<T> {
     this.#now[key] = value;
   }
 
-  /** Keeps only the entries of these keys. */
-  keep(keys: ReadonlySet<string>): void {
-    const kept = Object.entries(this.all).filter(([key]) => keys.has(key));
-    if (kept.length < Object.keys(this.all).length) this.#now = Object.fromEntries(kept);
-  }
-
   get all(): Readonly<Record<string, T>> {
     return this.#now ?? this.#before;
   }

@@ -31,3 +31,4 @@ export {
   settle,
   settledInstantsMax,
 } from "./settle.ts";
+export { unnamedKeptMs, unnamedStepsMax } from "./unnamed.ts";

@@ -3,7 +3,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { balancesOf, reconcile } from "../../../lib/loyalty/ledger/mod.ts";
-import { compareStates, nextDue, replay, settle, settledInstantsMax } from "../../../lib/loyalty/mod.ts";
+import {
+  compareStates,
+  nextDue,
+  replay,
+  settle,
+  settledInstantsMax,
+  unnamedKeptMs,
+  unnamedStepsMax,
+} from "../../../lib/loyalty/mod.ts";
 import { Player, points, rule, typesOf } from "./_engine.ts";
 
 const berlin = { timeZone: "Europe/Berlin" };
@@ -118,19 +126,65 @@ describe("limits of a user", () => {
 });
 
 describe("what is counted", () => {
-  it("is forgotten once a configuration no longer names it, and kept while it does", () => {
-    const counting = { rules: [rule("r", [points({ count: { action: "go" } })])] };
-    const before = new Player(counting, { version: "1" });
-    before.act("go");
-    for (const [parts, keys] of [
-      [counting, 1],
-      [{ rules: [] }, 0],
-    ] as const) {
-      const after = new Player(parts, { version: "2" });
-      after.state = before.state;
-      after.act("go");
-      assert.equal(Object.keys(after.state.counters).length, keys);
-    }
+  const once = rule("once", [points(1)], { limits: [{ per: "user", max: 1 }] });
+  const hourly = rule("hourly", [points({ count: { action: "go", window: { last: 900, unit: "hour" } } })]);
+  /** Plays one action under one configuration after the other. */
+  function play(versions: readonly (readonly [parts: object, at: number])[]): Player {
+    return versions.reduce((before: Player | null, [parts, at], index) => {
+      const player = new Player(parts, { version: String(index) });
+      if (before !== null) player.state = before.state;
+      player.act("go", at);
+      return player;
+    }, null) as Player;
+  }
+
+  it("stays where a rule is taken out and comes back, so that what was given once is not given again", () => {
+    const { state } = play([
+      [{ rules: [once] }, 0],
+      [{ rules: [] }, 1],
+      [{ rules: [] }, unnamedKeptMs - 1],
+      [{ rules: [once] }, unnamedKeptMs],
+    ]);
+    assert.deepEqual([state.metrics.points, Object.keys(state.counters).length, state.unnamed], [1, 1, {}]);
+  });
+
+  it("is forgotten when no configuration has named it for long", () => {
+    const { state } = play([
+      [{ rules: [once] }, 0],
+      [{ rules: [] }, 1],
+      [{ rules: [] }, 1 + unnamedKeptMs],
+    ]);
+    assert.deepEqual([state.counters, state.unnamed], [{}, {}]);
+  });
+
+  it("is forgotten where it would be too much, what has not been named for longest first", () => {
+    const busy = new Player({ rules: [hourly, once] }, { version: "busy" });
+    for (let hour = 0; hour < 900; hour++) busy.act("go", hour * 3_600_000);
+    const another = new Player(
+      { rules: [rule("x", [points({ count: { action: "stop", window: { last: 900, unit: "hour" } } })])] },
+      { version: "x" },
+    );
+    another.state = busy.state;
+    for (let hour = 900; hour < 1_200; hour++) another.act("stop", hour * 3_600_000);
+    const last = new Player({ rules: [] }, { version: "last" });
+    last.state = another.state;
+    last.act("go", 1_200 * 3_600_000);
+    const steps = Object.values(last.state.counters).map(counter =>
+      "buckets" in counter ? counter.buckets.length : 1,
+    );
+    assert.deepEqual(
+      steps.toSorted((a, b) => a - b),
+      [300],
+    );
+    assert.ok(300 + 900 > unnamedStepsMax);
+  });
+
+  it("for rules that are no more makes no difference to a replay", () => {
+    const player = play([
+      [{ rules: [once] }, 0],
+      [{ rules: [] }, 1],
+    ]);
+    assert.deepEqual(compareStates(player.state, { ...player.state, counters: {}, unnamed: {} }), []);
   });
 });
 
