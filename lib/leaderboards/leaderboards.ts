@@ -77,7 +77,7 @@ export function createLeaderboards(options: LeaderboardsOptions): Leaderboards {
   return {
     ...retention,
     feed: {
-      targets: (projectId, query) => scoreTargets(directory, projectId, query),
+      targets: (projectId, query) => (projectId === null ? [] : scoreTargets(directory, projectId, query)),
       deliver: feeder.deliver,
     },
     async rebuild({ season, ...path }, { users, earningsOf }) {

@@ -27,7 +27,7 @@ export interface MeetingOptions {
   readonly agenda: Agenda;
 }
 
-const everyTotal = { action: "", eventId: null, at: 0 };
+const everyTotal = { action: "", eventId: null, at: 0 } as const;
 
 /**
  * The state of a user; an empty one is created where there is none. A state that a back end created before the user's
@@ -45,7 +45,8 @@ export async function stateOf(
   if (state !== null && (state.projectId !== null || member.projectId === null)) {
     return { state, updates: user.undelivered(state.undelivered) };
   }
-  const targets = member.projectId === null ? [] : await feed.targets(member.projectId, everyTotal);
+  const { organisationId, projectId } = member;
+  const targets = projectId === null ? [] : await feed.targets(projectId, { organisationId, ...everyTotal });
   await agenda.register(user);
   return await decide(store, partition, adoption(member, targets, states));
 }

@@ -155,12 +155,12 @@ async function decideOnce(
 ): Promise<Attempt<Decided>> {
   const user = users.of(member);
   const { partition } = user;
-  const query = targetQuery(happening, happening.at ?? now);
+  const query = targetQuery(member, happening, happening.at ?? now);
   // Whatever is decided, a sweep will see to what this process does not get to.
-  const ready = agenda.register(user);
+  const ready = agenda.register(user, { isActivity: happening.decide !== undefined });
   ready?.catch(() => {});
   for (let projectId = member.projectId ?? user.projectId; ; ) {
-    const found = projectId === null ? [] : feed.targets(projectId, query);
+    const found = feed.targets(projectId, query);
     const targets = found instanceof Promise ? await found : found;
     const context = { config, member, partition, states, projectId, targets, now, user, uses };
     const rule = happeningRule(context, happening);
@@ -198,7 +198,12 @@ export function claimantOf(
   return { organisationId, spaceId, userId, at, timeZone, ...actionId };
 }
 
-function targetQuery({ gain }: Happening, at: number): Parameters<ScoreFeed["targets"]>[1] {
+function targetQuery(
+  { organisationId }: Member,
+  { gain }: Happening,
+  at: number,
+): Parameters<ScoreFeed["targets"]>[1] {
   const eventId = Object.hasOwn(gain.data, "eventId") ? gain.data.eventId : undefined;
-  return { action: gain.action, eventId: typeof eventId === "string" ? eventId : null, at };
+  const named = typeof eventId === "string" ? eventId : null;
+  return { organisationId, action: gain.action, eventId: named, at };
 }

@@ -24,6 +24,8 @@ export class KnownUser implements UserAddress {
   readonly partition: Partition;
   /** Until when the agenda is certain to look at the user, Unix ms. */
   registeredUntil = 0;
+  /** Until when the user need not be noted as active once more, Unix ms. */
+  activeUntil = 0;
   /** The project that the user's record named last; a decision that rests on another one is made again. */
   projectId: string | null = null;
   #arrived = -1;

@@ -38,12 +38,17 @@ export type ScoreTarget =
 /** Connects the loyalty of users to leaderboards. */
 export interface ScoreFeed {
   /**
-   * The targets that an action of a user of the project may move; `eventId` as the action's data names it, `at` (Unix ms)
-   * when it counts.
+   * The targets that an action of a user of the organisation and project (null while none is known) may move; `eventId` as the
+   * action's data names it, `at` (Unix ms) when it counts.
    */
   targets(
-    projectId: string,
-    action: { readonly action: string; readonly eventId: string | null; readonly at: number },
+    projectId: string | null,
+    action: {
+      readonly organisationId: string;
+      readonly action: string;
+      readonly eventId: string | null;
+      readonly at: number;
+    },
   ): readonly ScoreTarget[] | Promise<readonly ScoreTarget[]>;
   /**
    * Takes updates for delivery in the background. Then either `delivered` is called, when all of them have been applied, or

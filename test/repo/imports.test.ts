@@ -27,7 +27,7 @@ const floors = [
   ["http"],
   ["auth"],
   ["directory"],
-  ["expressions", "space_tokens", "export_file"],
+  ["expressions", "space_tokens", "export_file", "user_index"],
 ];
 const shared = floors.flat();
 /** The files at the top of lib/ are the composition root. */

@@ -12,6 +12,7 @@
 import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Partition, Store, Write } from "../../storage/mod.ts";
+import { activityMs, activityWrites, listingWrites } from "../../user_index/mod.ts";
 import { KnownUser, KnownUsers } from "../known_users.ts";
 import {
   agendaKeys,
@@ -27,7 +28,7 @@ export const registrationMs = 3_600_000;
 /** How much earlier processes renew it, in ms, because their clocks may differ. */
 export const registrationMarginMs = 60_000;
 /** Most registrations that one commit carries. */
-export const registrationBatchMax = 400;
+export const registrationBatchMax = 240;
 /** Attempts to register while it cannot be known whether the last one worked. */
 export const registrationAttemptsMax = 3;
 
@@ -35,13 +36,15 @@ export const registrationAttemptsMax = 3;
 export interface Agenda {
   /**
    * Sees to it that a sweep will look at the user. Undefined where that is certain already; else the change may be
-   * committed once the promise resolves.
+   * committed once the promise resolves. What is no activity, as when nothing but time passes, does not make the user active.
+   * @default an activity
    */
-  register(user: Indexed): Promise<void> | undefined;
+  register(user: Indexed, options?: { readonly isActivity?: boolean }): Promise<void> | undefined;
 }
 
 interface Waiting {
   readonly user: KnownUser;
+  readonly isActivity: boolean;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -77,7 +80,7 @@ export function createAgenda({ store, clock, users = new KnownUsers() }: AgendaO
 
   async function commit(partition: string, batch: readonly Waiting[]): Promise<void> {
     const now = clock();
-    const writes = batch.flatMap(({ user }) => registration(agendaMember(user), now));
+    const writes = batch.flatMap(waiting => registration(waiting, now));
     try {
       await store.commit(partition, {
         writes: [{ type: "put", key: agendaKeys.gate, value: "" }, ...writes],
@@ -86,8 +89,9 @@ export function createAgenda({ store, clock, users = new KnownUsers() }: AgendaO
       for (const { reject } of batch) reject(error);
       return;
     }
-    for (const { user, resolve } of batch) {
+    for (const { user, isActivity, resolve } of batch) {
       user.registeredUntil = now + registrationMs - registrationMarginMs;
+      if (isActivity) user.activeUntil = now + activityMs - registrationMarginMs;
       resolve();
     }
   }
@@ -111,12 +115,13 @@ export function createAgenda({ store, clock, users = new KnownUsers() }: AgendaO
   }
 
   return {
-    register(indexed) {
+    register(indexed, { isActivity = true } = {}) {
       const user = indexed instanceof KnownUser ? indexed : users.of(indexed);
-      if (user.registeredUntil > clock()) return undefined;
+      const now = clock();
+      if (user.registeredUntil > now && (!isActivity || user.activeUntil > now)) return undefined;
       const partition = agendaPartition(user.organisationId, agendaShardOf(user.userId));
       return listOrganisation(user.organisationId).then(
-        () => new Promise((resolve, reject) => enqueue(partition, { user, resolve, reject })),
+        () => new Promise((resolve, reject) => enqueue(partition, { user, isActivity, resolve, reject })),
       );
     },
   };
@@ -135,9 +140,12 @@ async function commitSurely(store: Store, partition: Partition, writes: readonly
   }
 }
 
-function registration(member: string, now: number): readonly Write[] {
+function registration({ user, isActivity }: Waiting, now: number): readonly Write[] {
+  const member = agendaMember(user);
   return [
     { type: "score", op: "max", key: agendaKeys.due, member, score: now + registrationMs },
     { type: "score", op: "min", key: agendaKeys.users, member, score: now },
+    ...listingWrites(user.userId, now),
+    ...(isActivity ? activityWrites(user.userId, now) : []),
   ];
 }

@@ -1,8 +1,9 @@
-import { type Partition, platformPartition, shardOf, tenantPartition } from "../../storage/mod.ts";
+import { type Partition, platformPartition } from "../../storage/mod.ts";
+import { userShardOf, userShardPartition, userShards } from "../../user_index/mod.ts";
 import type { Member } from "../member.ts";
 
 /** Over how many partitions the users of an organisation are spread. */
-export const agendaShards = 64;
+export const agendaShards: number = userShards;
 
 /** The keys of a shard, and of the list of organisations. */
 export const agendaKeys = {
@@ -21,9 +22,9 @@ export const agendaKeys = {
 /** A user as the agenda knows one. */
 export type Indexed = Pick<Member, "organisationId" | "spaceId" | "userId">;
 
-/** One shard of an organisation's agenda. */
+/** One shard of an organisation's agenda, which is the shard of the same users in the index. */
 export function agendaPartition(organisationId: string, shard: number): Partition {
-  return tenantPartition({ organisation: organisationId }, "agenda", String(shard));
+  return userShardPartition(organisationId, shard);
 }
 
 /** Where the organisations that have an agenda are listed. */
@@ -33,7 +34,7 @@ export function organisationsPartition(): Partition {
 
 /** The shard in which a user is found. */
 export function agendaShardOf(userId: string): number {
-  return shardOf(userId, agendaShards);
+  return userShardOf(userId);
 }
 
 /** A user's name on the boards of a shard. Ids of spaces have no slash. */

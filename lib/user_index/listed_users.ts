@@ -1,0 +1,75 @@
+/**
+ * The index of users as other areas write to it: who came by signing up, and who is gone.
+ *
+ * @module
+ */
+
+import type { Clock } from "../auth/mod.ts";
+import { keyName, type Partition, type ReadRecord, type Store, type Stored } from "../storage/mod.ts";
+import { activityWrites, listingWrites } from "./listing.ts";
+import { userBoards, userPlace } from "./places.ts";
+
+/** What is noted of a user who signed up: a record of the user's own partition. */
+export interface AccountNote {
+  readonly projectId: string;
+  /** How the user signed up. */
+  readonly provider: string;
+  /** Unix ms; null while the user is there. */
+  readonly removedAt: number | null;
+}
+
+/** A user who signs up. */
+export interface NewAccount extends Omit<AccountNote, "removedAt"> {
+  readonly organisationId: string;
+  readonly userId: string;
+}
+
+/** Reads the note. */
+export const readAccountNote: ReadRecord = { type: "record", key: keyName("account") };
+
+/** The note as it is stored. */
+export function parseAccountNote(stored: Stored | null): AccountNote | null {
+  return stored === null ? null : (JSON.parse(stored.value) as AccountNote);
+}
+
+/** Lists users who sign up, and strikes off those who are removed. Both may be repeated. */
+export interface ListedUsers {
+  /** To be called before the user is stored, so that none is stored who is not listed. */
+  add(account: NewAccount): Promise<void>;
+  /** To be called after the user is removed. */
+  remove(account: NewAccount): Promise<void>;
+}
+
+/** What listing needs. */
+export interface ListedUsersOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Where a user's own records are. */
+  readonly partitionOf: (user: Pick<NewAccount, "organisationId" | "userId">) => Partition;
+}
+
+/** Creates the list of users who signed up. */
+export function createListedUsers({ store, clock, partitionOf }: ListedUsersOptions): ListedUsers {
+  async function note(account: NewAccount, removedAt: number | null): Promise<void> {
+    const { projectId, provider } = account;
+    const value = JSON.stringify({ projectId, provider, removedAt } satisfies AccountNote);
+    await store.commit(partitionOf(account), { writes: [{ type: "put", key: readAccountNote.key, value }] });
+  }
+  return {
+    async add(account) {
+      const { organisationId, userId } = account;
+      const now = clock();
+      const writes = [...listingWrites(userId, now), ...activityWrites(userId, now)];
+      await Promise.all([store.commit(userPlace(organisationId, userId), { writes }), note(account, null)]);
+    },
+    async remove(account) {
+      const { organisationId, userId } = account;
+      await note(account, clock());
+      await store.commit(userPlace(organisationId, userId), {
+        writes: [userBoards.created, userBoards.active].map(
+          key => ({ type: "unscore", key, member: userId }) as const,
+        ),
+      });
+    },
+  };
+}

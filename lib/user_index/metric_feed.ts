@@ -1,0 +1,165 @@
+/**
+ * Brings the values of indexed metrics to the index, beside the boards that the same changes feed.
+ *
+ * A value is written "as of" a revision of the user's state, so that bringing it late or twice changes nothing. What cannot
+ * be brought stays in the user's own record and is brought when that is next touched.
+ *
+ * @module
+ */
+
+import type { Clock } from "../auth/mod.ts";
+import type { Directory } from "../directory/mod.ts";
+import { chain } from "../http/mod.ts";
+import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../ports/score_feed.ts";
+import type { Partition, Store, Write } from "../storage/mod.ts";
+import { indexesOf } from "./declared.ts";
+import { userBoards, userPlace } from "./places.ts";
+
+/** Most values that one commit carries. */
+export const metricBatchMax = 500;
+/** Attempts to write a batch before it is given up. */
+export const metricAttemptsMax = 3;
+/** Most values that wait in a process; beyond it new ones are left to the user's record. */
+export const metricsWaitingMax = 100_000;
+
+/** A feed of boards and of the index. */
+export interface MetricFeed extends ScoreFeed {
+  /** Resolves when nothing waits for the index any more. */
+  idle(): Promise<void>;
+}
+
+/** What feeding the index needs. */
+export interface MetricFeedOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly directory: Pick<Directory, "organisation">;
+  /** The feed of boards. */
+  readonly boards: ScoreFeed;
+  /** Told of what was given up. */
+  readonly onGivenUp: (error: unknown) => void;
+}
+
+interface Waiting {
+  readonly write: Write;
+  readonly done: (isDelivered: boolean) => void;
+}
+
+const prefix = "users/";
+
+/** Creates a feed that brings indexed metrics to the index, and everything else to the boards. */
+export function createMetricFeed(options: MetricFeedOptions): MetricFeed {
+  const { directory, clock, boards } = options;
+  const lists = new Map<Partition, Waiting[]>();
+  const running = new Set<Promise<void>>();
+  let waiting = 0;
+
+  async function run(partition: Partition, list: Waiting[]): Promise<void> {
+    // Whoever changes in the same turn shares the commit.
+    await Promise.resolve();
+    while (list.length > 0) {
+      const batch = list.splice(0, metricBatchMax);
+      const isDelivered = await commit(options, partition, batch);
+      waiting -= batch.length;
+      for (const { done } of batch) done(isDelivered);
+    }
+    lists.delete(partition);
+  }
+
+  function enqueue(partition: Partition, entry: Waiting): void {
+    const list = lists.get(partition);
+    if (list !== undefined) {
+      list.push(entry);
+      return;
+    }
+    const created = [entry];
+    lists.set(partition, created);
+    const started = run(partition, created).finally(() => running.delete(started));
+    running.add(started);
+  }
+
+  function index(
+    userId: string,
+    updates: readonly ScoreUpdate[],
+    done: (isDelivered: boolean) => void,
+  ): void {
+    if (waiting + updates.length > metricsWaitingMax) {
+      done(false);
+      return;
+    }
+    waiting += updates.length;
+    const each = whenAll(updates.length, done);
+    for (const { target, score, asOf } of updates) {
+      const { organisationId, metricId } = metricOf(target);
+      const key = userBoards.metric(metricId);
+      const write: Write = { type: "score", op: "set", key, member: userId, score, tie: clock(), asOf };
+      enqueue(userPlace(organisationId, userId), { write, done: each });
+    }
+  }
+
+  return {
+    targets(projectId, query) {
+      return chain(indexesOf(directory, query.organisationId), metricIds => {
+        const found = boards.targets(projectId, query);
+        if (metricIds.length === 0) return found;
+        const own = metricIds.map(metricId => targetOf(query.organisationId, metricId));
+        return chain(found, targets => [...targets, ...own]);
+      });
+    },
+    deliver(userId, updates, delivered, givenUp = () => {}) {
+      const own = updates.filter(({ target }) => target.startsWith(prefix));
+      if (own.length === 0) return boards.deliver(userId, updates, delivered, givenUp);
+      const both = whenAll(2, isDelivered => (isDelivered ? delivered() : givenUp()));
+      index(userId, own, both);
+      const others = updates.filter(({ target }) => !target.startsWith(prefix));
+      if (others.length === 0) return both(true);
+      boards.deliver(
+        userId,
+        others,
+        () => both(true),
+        () => both(false),
+      );
+    },
+    async idle() {
+      while (running.size > 0) await Promise.all(running);
+    },
+  };
+}
+
+function targetOf(organisationId: string, metricId: string): ScoreTarget {
+  return { id: `${prefix}${organisationId}/${metricId}`, kind: "total", metricId };
+}
+
+/** Ids of organisations have no slash. */
+function metricOf(target: string): { readonly organisationId: string; readonly metricId: string } {
+  const slash = target.indexOf("/", prefix.length);
+  return { organisationId: target.slice(prefix.length, slash), metricId: target.slice(slash + 1) };
+}
+
+/** Calls back once as many have answered, and says whether all were delivered. */
+function whenAll(count: number, done: (isDelivered: boolean) => void): (isDelivered: boolean) => void {
+  let open = count;
+  let isAll = true;
+  return isDelivered => {
+    isAll &&= isDelivered;
+    open -= 1;
+    if (open === 0) done(isAll);
+  };
+}
+
+async function commit(
+  { store, onGivenUp }: MetricFeedOptions,
+  partition: Partition,
+  batch: readonly Waiting[],
+): Promise<boolean> {
+  const writes = batch.map(({ write }) => write);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const { ok } = await store.commit(partition, { writes });
+      return ok;
+    } catch (error) {
+      if (attempt < metricAttemptsMax) continue;
+      onGivenUp(error);
+      return false;
+    }
+  }
+}
