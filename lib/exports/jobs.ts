@@ -9,7 +9,7 @@ import { AppError } from "../errors/mod.ts";
 import type { ExportSecret } from "../export_file/mod.ts";
 import { decide, type Read, type Store, type Stored } from "../storage/mod.ts";
 import { setDue } from "./held_job.ts";
-import { type ExportJob, parseJob } from "./job.ts";
+import { type ExportJob, nextLook, parseJob } from "./job.ts";
 import { type ExportAddress, exportKeys, exportsPartition, jobKey, secretKey } from "./places.ts";
 import { openSecret, type SecretSeal, sealSecret } from "./secret.ts";
 import { appendEntry, type TrailEntry } from "./trail.ts";
@@ -72,7 +72,7 @@ export function createExportJobs({ store, clock, seal }: ExportJobsOptions): Exp
     async add(added) {
       const { job } = added;
       // Before the job: an entry without a job is passed over, a job without an entry would never be begun.
-      await setDue(store, job, job.nextAt);
+      await setDue(store, job, nextLook(job));
       return await insert(store, added, seal);
     },
     async find({ organisationId, exportId }) {

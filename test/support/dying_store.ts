@@ -15,6 +15,8 @@ export interface DyingStore extends Store {
   /** Commits and reads that were begun since the store was made, or its death was decided. */
   readonly operations: number;
   readonly isDead: boolean;
+  /** Does something else that dies with the process, and counts it as an operation. */
+  step<T>(operation: () => Promise<T>): Promise<T>;
   /** Decides when the process dies. */
   dieAt(death: Death): void;
 }
@@ -41,6 +43,7 @@ export function createDyingStore(store: Store): DyingStore {
     read: (partition, queries) => run(() => store.read(partition, queries)),
     commit: (partition, batch) => run(() => store.commit(partition, batch)),
     ping: () => store.ping(),
+    step: run,
     [Symbol.asyncDispose]: async () => {},
     get operations() {
       return operations;

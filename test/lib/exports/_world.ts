@@ -1,0 +1,255 @@
+/** A store and blobs that outlive processes, users to export, and what was sent about it. */
+
+import assert from "node:assert/strict";
+import { createDecipheriv, pbkdf2Sync } from "node:crypto";
+import { parse } from "csv-parse/sync";
+import { createMemoryBlobs } from "../../../adapters/memory/mod.ts";
+import { nativeExportKernels } from "../../../adapters/native/mod.ts";
+import { systemRandom } from "../../../lib/auth/mod.ts";
+import { AppError } from "../../../lib/errors/mod.ts";
+import {
+  createExports,
+  downloadRoutes,
+  type ExportCaller,
+  type ExportOptions,
+  type ExportSource,
+  type Exports,
+  exportRoutes,
+} from "../../../lib/exports/mod.ts";
+import { createHandler, type Guard, type Handler, silentLogger } from "../../../lib/http/mod.ts";
+import type { Mail } from "../../../lib/ports/mailer.ts";
+import type { WebhookMessage } from "../../../lib/ports/webhook_sender.ts";
+import type { Blobs, Store } from "../../../lib/storage/mod.ts";
+import { createTestClock } from "../../support/clock.ts";
+import { WatchedBlobs } from "../../support/dying_blobs.ts";
+import { ids, testSecret } from "../../support/platform.ts";
+import type { OpenStore } from "../../support/stores.ts";
+
+/** A user to export. */
+export interface TestUser {
+  readonly userId: string;
+  name: string | null;
+  points: number;
+}
+
+/** A process and a way to call it. */
+export interface TestProcess {
+  readonly exports: Exports;
+  call(path: string, options?: TestCall): Promise<Response>;
+  /** Does what is due now. */
+  work(): Promise<void>;
+}
+
+/** A request. */
+export interface TestCall {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** @default that of {@linkcode ids} */
+  readonly organisationId?: string;
+}
+
+/** What a process is made of, where it is not the common one. */
+export interface ProcessOptions extends ExportOptions {
+  readonly store?: Store;
+  readonly blobs?: Blobs;
+  readonly source?: ExportSource;
+  readonly settings?: Readonly<Record<string, unknown>>;
+}
+
+/** The path of requests for exports. */
+export const exportPath = "/v1/api/audience/internal/users/export";
+
+/** The world. */
+export class ExportWorld implements AsyncDisposable {
+  readonly clock: ReturnType<typeof createTestClock> = createTestClock(1_750_000_000_000);
+  readonly store: Store;
+  readonly blobs: WatchedBlobs = new WatchedBlobs(createMemoryBlobs());
+  readonly mails: Mail[] = [];
+  readonly told: WebhookMessage[] = [];
+  users: TestUser[];
+  /** Called before each page is read. */
+  onPage: (page: number) => void = () => {};
+  /** Thrown in place of taking a mail. */
+  mailFault: Error | null = null;
+  #pages = 0;
+
+  private constructor(open: (clock: () => number) => Store, users: TestUser[]) {
+    this.store = open(this.clock.now);
+    this.users = users;
+  }
+
+  static async open(open: OpenStore, users: TestUser[]): Promise<ExportWorld> {
+    const clock = { now: (): number => 0 };
+    const store = await open(() => clock.now());
+    const world = new ExportWorld(() => store, users);
+    clock.now = world.clock.now;
+    return world;
+  }
+
+  /** Starts a process. */
+  process(options: ProcessOptions = {}): TestProcess {
+    const { store = this.store, blobs = this.blobs, settings } = options;
+    const exports = createExports({
+      kernels: nativeExportKernels(),
+      ...options,
+      store,
+      blobs,
+      source: options.source ?? this.#source(),
+      directory: {
+        organisation: id => ({
+          id,
+          name: "Club",
+          ...(settings === undefined ? {} : { settings: { exports: settings } }),
+        }),
+      },
+      secret: testSecret,
+      clock: this.clock.now,
+      random: systemRandom,
+      publicUrl: "https://club.example",
+      mailer: {
+        send: async mail => {
+          if (this.mailFault !== null) throw this.mailFault;
+          this.mails.push(mail);
+        },
+      },
+      webhooks: {
+        send: async message => {
+          this.told.push(message);
+        },
+      },
+      logger: silentLogger,
+    });
+    const handler = handlerOf(exports);
+    return {
+      exports,
+      call: (path, call = {}) => callHandler(handler, path, call),
+      async work() {
+        exports.start();
+        await exports.idle();
+      },
+    };
+  }
+
+  #source(): ExportSource {
+    return {
+      compile: async (_, { filter, fields = ["userId", "name", "points"] }) => {
+        if (filter === "wrong") {
+          throw new AppError("validation_failed", "Cannot search users", {
+            fields: [{ pointer: "/filter", detail: "Expected a condition" }],
+          });
+        }
+        return {
+          fields: fields.map(name => ({ name })),
+          estimate: async () => this.users.length,
+          page: async ({ cursor, limit }) => {
+            this.onPage(this.#pages++);
+            const sorted = this.users.toSorted((a, b) => (a.userId < b.userId ? -1 : 1));
+            const rest = sorted.filter(({ userId }) => cursor === null || userId > cursor);
+            const looked = rest.slice(0, limit);
+            const fit = looked.filter(({ points }) => typeof filter !== "number" || points >= filter);
+            const rows = fit.map(user => fields.map(name => user[name as keyof TestUser] ?? null));
+            const last = looked.at(-1);
+            return {
+              rows,
+              cursor: rest.length > limit && last !== undefined ? last.userId : null,
+              examined: looked.length,
+            };
+          },
+        };
+      },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.store[Symbol.asyncDispose]();
+  }
+}
+
+function handlerOf(exports: Exports): Handler {
+  const guard: Guard<ExportCaller> = {
+    scheme: null,
+    authenticate: ({ request }) => ({
+      space: {
+        id: ids.space,
+        organisationId: request.headers.get("x-test-organisation") ?? ids.organisation,
+      },
+      keyId: "gsk_test",
+    }),
+  };
+  const routes = [
+    ...exportRoutes({ exports, exporter: guard, reader: guard }),
+    ...downloadRoutes({ exports }),
+  ];
+  return createHandler([{ name: "audience", family: "problem", routes }], {});
+}
+
+function callHandler(handler: Handler, path: string, call: TestCall): Promise<Response> {
+  const { body, organisationId } = call;
+  const request = new Request(new URL(path, "https://club.example"), {
+    method: call.method ?? (body === undefined ? "GET" : "POST"),
+    headers: {
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(organisationId === undefined ? {} : { "x-test-organisation": organisationId }),
+      ...call.headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return handler(request, { address: "203.0.113.7" });
+}
+
+/** Users whose rows are long enough for a part each 500 of them. */
+export function manyUsers(count: number, charactersOfName = 10): TestUser[] {
+  return Array.from({ length: count }, (_, n) => ({
+    userId: `user-${String(n).padStart(6, "0")}`,
+    name: `N${n} `.repeat(Math.ceil(charactersOfName / 4)).slice(0, charactersOfName),
+    points: n,
+  }));
+}
+
+/** Asks for an export, and answers its id. */
+export async function ask(
+  process: TestProcess,
+  body: Readonly<Record<string, unknown>> = {},
+  headers: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const response = await process.call(exportPath, { body: { format: "json", ...body }, headers });
+  const { data, ...rest } = await response.json();
+  assert.equal(response.status, 202, JSON.stringify(rest));
+  return data.exportId;
+}
+
+/** What a process says of an export. */
+// biome-ignore lint/suspicious/noExplicitAny: assertions read members that only they know
+export async function look(process: TestProcess, exportId: string): Promise<any> {
+  const response = await process.call(`/v1/api/audience/internal/exports/${exportId}`);
+  assert.equal(response.status, 200);
+  return (await response.json()).data;
+}
+
+/** Downloads what a completed export leads to. */
+export async function fetchFile(process: TestProcess, exportId: string): Promise<Buffer> {
+  const { downloadUrl } = await look(process, exportId);
+  const response = await process.call(downloadUrl);
+  assert.equal(response.status, 200);
+  return Buffer.from(await response.arrayBuffer());
+}
+
+/** The plaintext of a file, by nothing but node:crypto and what the documentation says. */
+export function decrypt(file: Buffer, password: string): string {
+  const [salt, iv, tag, data, ...more] = file
+    .toString("latin1")
+    .split(":")
+    .map(part => Buffer.from(part, "base64"));
+  assert.ok(salt && iv && tag && data && more.length === 0);
+  assert.deepEqual([salt.length, iv.length, tag.length], [16, 12, 16]);
+  const key = pbkdf2Sync(password, salt, 600_000, 32, "sha256");
+  const decipher = createDecipheriv("aes-256-gcm", key, iv, { authTagLength: 16 });
+  decipher.setAuthTag(tag);
+  return Buffer.concat([decipher.update(data), decipher.final()]).toString();
+}
+
+/** The rows of a file in CSV, as another parser reads them. */
+export function csvRows(text: string): Record<string, string>[] {
+  return parse(text, { columns: true, record_delimiter: "\r\n" }) as Record<string, string>[];
+}
