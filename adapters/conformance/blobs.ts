@@ -7,6 +7,13 @@ import { type Cases, type Fixture, type Runner, register } from "./harness.ts";
 /** A blob store that no other test has touched. */
 export interface BlobsFixture extends Fixture {
   readonly blobs: Blobs;
+  /** Another handle on the same data, for example a second client. @default the blobs themselves */
+  readonly peer?: Blobs;
+}
+
+/** A fixture that always has a second handle. */
+interface BlobsCase extends BlobsFixture {
+  readonly peer: Blobs;
 }
 
 /** What to test and with which runner. */
@@ -17,11 +24,15 @@ export interface BlobsConformanceOptions extends Runner {
 
 /** Registers the whole suite for {@linkcode Blobs}. */
 export function blobsConformance(options: BlobsConformanceOptions): void {
-  const cases: Cases<BlobsFixture> = { ...contentCases, ...replaceCases, ...nameCases };
-  options.describe("blobs", () => register(options, cases, () => options.factory()));
+  const cases: Cases<BlobsCase> = { ...contentCases, ...replaceCases, ...nameCases };
+  async function factory(): Promise<BlobsCase> {
+    const fixture = await options.factory();
+    return { peer: fixture.blobs, ...fixture };
+  }
+  options.describe("blobs", () => register(options, cases, factory));
 }
 
-const contentCases: Cases<BlobsFixture> = {
+const contentCases: Cases<BlobsCase> = {
   async "an unknown name is null, and removing it changes nothing"({ blobs }) {
     equal(await blobs.get("a"), null);
     await blobs.remove("a");
@@ -83,6 +94,33 @@ const contentCases: Cases<BlobsFixture> = {
     }
   },
 
+  async "a range of a large blob is read across the pieces that it is kept in"({ blobs }) {
+    const size = 1_500_001;
+    await blobs.put("large", stream(...counted(0, size, 99_991)));
+    const bounds = [1, 3, 65_535, 65_536, 65_537, 262_143, 262_144, 262_145, 1_048_576, size - 1, size];
+    for (const start of bounds) {
+      for (const end of [start + 1, start + 2, start + 262_145]) {
+        const found = await blobs.get("large", { start, end });
+        ok(found !== null && found.size === size, "the large blob is missing");
+        const expected = Math.max(0, Math.min(end, size) - start);
+        equal(await countedFrom(found.body, start), expected, `${start} to ${end}`);
+      }
+    }
+  },
+
+  async "many bodies may be read side by side"({ blobs }) {
+    const size = 700_001;
+    await blobs.put("shared", stream(...counted(0, size, size)));
+    const starts = Array.from({ length: 8 }, (_, index) => index * 87_654);
+    const lengths = await Promise.all(
+      starts.map(async start => countedFrom((await blobs.get("shared", { start }))?.body ?? stream(), start)),
+    );
+    equal(
+      lengths,
+      starts.map(start => size - start),
+    );
+  },
+
   async "a body may be abandoned"({ blobs }) {
     await blobs.put("a", stream(new Uint8Array(300_000)));
     const first = await blobs.get("a");
@@ -107,7 +145,7 @@ const contentCases: Cases<BlobsFixture> = {
   },
 };
 
-const replaceCases: Cases<BlobsFixture> = {
+const replaceCases: Cases<BlobsCase> = {
   async "a blob is replaced only once the whole stream has arrived"({ blobs }) {
     await blobs.put("a", stream(new Uint8Array([1])));
     const gate = signal();
@@ -165,6 +203,33 @@ const replaceCases: Cases<BlobsFixture> = {
     equal(new Set(bytes).size, 1, "writers mixed");
   },
 
+  async "a body that was opened before its blob is replaced is never of both"({ blobs }) {
+    const size = 600_000;
+    await blobs.put("a", stream(new Uint8Array(size).fill(1)));
+    const found = await blobs.get("a");
+    const reader = (found?.body ?? stream()).getReader();
+    const first = await reader.read();
+    await blobs.put("a", stream(new Uint8Array(size).fill(2)));
+    const seen = new Set(first.value);
+    let length = first.value?.length ?? 0;
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      for (const byte of part.value) seen.add(byte);
+      length += part.value.length;
+    }
+    equal([...seen], [1]);
+    equal(length, size);
+  },
+
+  async "what one handle does another sees at once"({ blobs, peer }) {
+    equal(await peer.get("a"), null);
+    await blobs.put("a", stream(new Uint8Array([1, 2])));
+    equal((await read(peer, "a")).bytes, [1, 2]);
+    await peer.put("a", stream(new Uint8Array([3])));
+    equal((await read(blobs, "a")).bytes, [3]);
+    await peer.remove("a");
+    equal(await blobs.get("a"), null);
+  },
+
   async "a removed blob is gone and its name may be used again"({ blobs }) {
     await blobs.put("a", stream(new Uint8Array([1])));
     await blobs.remove("a");
@@ -194,7 +259,7 @@ const good = [
   "a/-/b",
 ];
 
-const nameCases: Cases<BlobsFixture> = {
+const nameCases: Cases<BlobsCase> = {
   async "names that differ are different blobs, however similar"({ blobs }) {
     for (const [index, name] of good.entries()) await blobs.put(name, stream(new Uint8Array([index])));
     for (const [index, name] of good.entries()) equal((await read(blobs, name)).bytes, [index], name);
@@ -261,6 +326,31 @@ function signal(): Signal {
     give = resolve;
   });
   return { given, give: () => give() };
+}
+
+/** The bytes from `start` to `end` of a sequence that tells each byte's place, in chunks. */
+function* counted(start: number, end: number, chunkBytes: number): Generator<Uint8Array> {
+  for (let from = start; from < end; from += chunkBytes) {
+    const length = Math.min(chunkBytes, end - from);
+    yield Uint8Array.from({ length }, (_, index) => countedByte(from + index));
+  }
+}
+
+/** Differs from its neighbours, and from the bytes at distances that are powers of two. */
+function countedByte(place: number): number {
+  return (place + (place >>> 8) * 7 + (place >>> 16) * 13) & 255;
+}
+
+/** The number of bytes of a body that is such a sequence from `start` on. */
+async function countedFrom(body: ReadableStream<Uint8Array>, start: number): Promise<number> {
+  let place = start;
+  for await (const chunk of chunksOf(body)) {
+    for (const byte of chunk) {
+      if (byte !== countedByte(place)) throw new RangeError(`the byte at ${place} is ${byte}`);
+      place += 1;
+    }
+  }
+  return place - start;
 }
 
 function stream(...chunks: Uint8Array[]): ReadableStream<Uint8Array> {

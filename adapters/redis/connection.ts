@@ -14,13 +14,18 @@ export interface Script {
 export interface CallOptions {
   /** When the call must have its answer, as `performance.now` counts. @default `answerMsMax` from now */
   readonly deadline?: number;
+  /** Whether arguments may be bytes and texts of the answer are. @default false */
+  readonly binary?: boolean;
 }
+
+type Argument = string | Buffer;
 
 interface Call {
   readonly name: string;
-  readonly args: string[];
+  readonly args: Argument[];
   readonly script?: Script;
   readonly isRead: boolean;
+  readonly binary?: boolean;
   readonly isRepeated?: boolean;
 }
 
@@ -45,8 +50,8 @@ export class RedisConnection implements AsyncDisposable {
   }
 
   /** Runs a command that changes nothing; one whose connection was lost is sent once more. */
-  ask(name: string, args: string[], { deadline }: CallOptions = {}): Promise<unknown> {
-    return this.#call({ name, args, isRead: true }, deadline);
+  ask(name: string, args: string[], { deadline, binary = false }: CallOptions = {}): Promise<unknown> {
+    return this.#call({ name, args, isRead: true, binary }, deadline);
   }
 
   /** Runs a script that changes nothing; one whose connection was lost is sent once more. */
@@ -66,11 +71,11 @@ export class RedisConnection implements AsyncDisposable {
    */
   run(
     script: Script,
-    [keys, args]: readonly [keys: readonly string[], args: readonly string[]],
-    { deadline }: CallOptions = {},
+    [keys, args]: readonly [keys: readonly string[], args: readonly Argument[]],
+    { deadline, binary = false }: CallOptions = {},
   ): Promise<unknown> {
     const all = scriptArguments(script.sha, keys, args);
-    return this.#call({ name: "evalsha", args: all, script, isRead: false }, deadline);
+    return this.#call({ name: "evalsha", args: all, script, isRead: false, binary }, deadline);
   }
 
   /** Lets calls that are under way finish, for at most {@linkcode answerMsMax}, and closes the connection. */
@@ -98,7 +103,7 @@ export class RedisConnection implements AsyncDisposable {
       if (this.#client.status !== "ready") await this.#open();
       // What is sent too late to be answered would only leave its outcome unknown.
       if (performance.now() >= deadline) throw unavailable(`there was no answer within ${answerMsMax} ms`);
-      command = new TrackedCommand(call.name, call.args);
+      command = new TrackedCommand(call.name, call.args, call);
       timer = setTimeout(expire, Math.max(1, Math.ceil(deadline - performance.now())), command);
       const answer = this.#client.sendCommand(command);
       command.noticeRefusals();
@@ -146,7 +151,7 @@ export class RedisConnection implements AsyncDisposable {
   }
 }
 
-function scriptArguments(head: string, keys: readonly string[], args: readonly string[]): string[] {
+function scriptArguments(head: string, keys: readonly string[], args: readonly Argument[]): Argument[] {
   return [head, String(keys.length), ...keys, ...args];
 }
 

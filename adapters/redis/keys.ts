@@ -20,7 +20,11 @@ export type KeyKind =
   /** STREAM of a queue. */
   | "q"
   /** ZSET of a queue's leases. */
-  | "w";
+  | "w"
+  /** STRING of a blob: which upload it is, and its size. */
+  | "a"
+  /** HASH of the chunks of one upload of a blob. */
+  | "d";
 
 const tagCharacter = /[%{}]/;
 const escapes: Readonly<Record<string, string>> = { "%": "%25", "{": "%7B", "}": "%7D" };

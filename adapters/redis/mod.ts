@@ -1,8 +1,9 @@
 /**
- * Storage, rate limits and queues on Redis 6.2 or later, standalone or Cluster, through ioredis.
+ * Storage, rate limits, queues and blobs on Redis 6.2 or later, standalone or Cluster, through ioredis.
  *
  * @module
  */
+export { createRedisBlobs } from "./blobs.ts";
 export * from "./bounds.ts";
 export type { RedisClient } from "./client.ts";
 export { defaultPrefix } from "./keys.ts";

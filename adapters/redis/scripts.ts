@@ -9,6 +9,32 @@ redis.call('ZREM', KEYS[2], unpack(ARGV))
 return redis.call('XDEL', KEYS[1], unpack(ARGV))`,
 };
 
+/** `blob_chunk.lua`: keeps one chunk of a blob that is arriving. */
+export const blobChunkScript: Script = {
+  sha: "9fd8b161d0937c2a0f57be6bcd2ac20b82370630",
+  lua: `redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+return redis.call('PEXPIRE', KEYS[1], ARGV[3])`,
+};
+
+/** `blob_complete.lua`: makes an upload the blob, in place of what was there. */
+export const blobCompleteScript: Script = {
+  sha: "f3ac085b2c049764a85fe2c67903615cb4a25ca3",
+  lua: `if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+if redis.call('HLEN', KEYS[2]) ~= tonumber(ARGV[3]) then return -1 end
+redis.call('PEXPIRE', KEYS[3], ARGV[4])
+redis.call('PERSIST', KEYS[2])
+redis.call('SET', KEYS[1], ARGV[2])
+return 1`,
+};
+
+/** `blob_remove.lua`: removes a blob without holding up the server for its bytes. */
+export const blobRemoveScript: Script = {
+  sha: "05395eb44277f19fef3716d43eef14215b850bdf",
+  lua: `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('UNLINK', KEYS[1], KEYS[2])
+return 1`,
+};
+
 /** `commit.lua`: applies one batch to one partition, or nothing of it. */
 export const commitScript: Script = {
   sha: "f906e83b484d556cfcb68603a7c7566b6df2f237",

@@ -12,10 +12,14 @@ const pingFrame = "*1\r\n$4\r\nPING\r\n";
 export class TrackedCommand extends Command {
   #sent = false;
 
-  /** @param args All strings; ioredis would copy them twice on its way to that conclusion. */
-  constructor(name: string, args: string[]) {
-    super(name, [], { replyEncoding: "utf8" });
-    this.args = args;
+  /** @param args All strings, unless the command is `binary`; ioredis would copy them twice on its way to that conclusion. */
+  constructor(
+    name: string,
+    args: (string | Buffer)[],
+    { binary = false }: { readonly binary?: boolean } = {},
+  ) {
+    super(name, binary ? args : [], { replyEncoding: binary ? null : "utf8" });
+    if (!binary) this.args = args;
   }
 
   /** Whether the command was written to a connection and the server has not refused it. */

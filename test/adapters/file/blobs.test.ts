@@ -26,7 +26,8 @@ describe("in files", () => {
     it,
     async factory() {
       const { directory, dispose } = await temporary();
-      return { blobs: createFileBlobs(join(directory, "made", "later")), dispose };
+      const folder = join(directory, "made", "later");
+      return { blobs: createFileBlobs(folder), peer: createFileBlobs(folder), dispose };
     },
   });
 

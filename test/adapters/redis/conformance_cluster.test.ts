@@ -1,11 +1,17 @@
 import { describe, it } from "node:test";
-import { conformance, limiterConformance, queueConformance } from "../../../adapters/conformance/mod.ts";
+import {
+  blobsConformance,
+  conformance,
+  limiterConformance,
+  queueConformance,
+} from "../../../adapters/conformance/mod.ts";
 import { redisAvailable, sharedCluster } from "../../support/redis.ts";
 import { factories } from "./fixture.ts";
 
 describe("the storage contracts on two clients of a Redis Cluster", { skip: redisAvailable() }, () => {
-  const { store, limiter, queue } = factories(sharedCluster, { clients: 2 });
+  const { store, limiter, queue, blobs } = factories(sharedCluster, { clients: 2 });
   conformance({ describe, it, factory: store });
   limiterConformance({ describe, it, factory: limiter });
   queueConformance({ describe, it, factory: queue });
+  blobsConformance({ describe, it, factory: blobs });
 });

@@ -1,11 +1,17 @@
 import { describe, it } from "node:test";
-import { conformance, limiterConformance, queueConformance } from "../../../adapters/conformance/mod.ts";
+import {
+  blobsConformance,
+  conformance,
+  limiterConformance,
+  queueConformance,
+} from "../../../adapters/conformance/mod.ts";
 import { redisAvailable, sharedRedis } from "../../support/redis.ts";
 import { factories } from "./fixture.ts";
 
 describe("the storage contracts on one Redis client", { skip: redisAvailable() }, () => {
-  const { store, limiter, queue } = factories(sharedRedis, { clients: 1 });
+  const { store, limiter, queue, blobs } = factories(sharedRedis, { clients: 1 });
   conformance({ describe, it, factory: store });
   limiterConformance({ describe, it, factory: limiter });
   queueConformance({ describe, it, factory: queue });
+  blobsConformance({ describe, it, factory: blobs });
 });

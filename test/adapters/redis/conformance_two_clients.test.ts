@@ -1,11 +1,17 @@
 import { describe, it } from "node:test";
-import { conformance, limiterConformance, queueConformance } from "../../../adapters/conformance/mod.ts";
+import {
+  blobsConformance,
+  conformance,
+  limiterConformance,
+  queueConformance,
+} from "../../../adapters/conformance/mod.ts";
 import { redisAvailable, sharedRedis } from "../../support/redis.ts";
 import { factories } from "./fixture.ts";
 
 describe("the storage contracts on two Redis clients", { skip: redisAvailable() }, () => {
-  const { store, limiter, queue } = factories(sharedRedis, { clients: 2 });
+  const { store, limiter, queue, blobs } = factories(sharedRedis, { clients: 2 });
   conformance({ describe, it, factory: store });
   limiterConformance({ describe, it, factory: limiter });
   queueConformance({ describe, it, factory: queue });
+  blobsConformance({ describe, it, factory: blobs });
 });

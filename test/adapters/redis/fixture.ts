@@ -1,11 +1,13 @@
 /** Stores, limiters and queues on real servers for the conformance suites, each test under a prefix of its own. */
 import type {
+  BlobsFixture,
   LimiterFixture,
   QueueFixture,
   StoreFixture,
   TestClock,
 } from "../../../adapters/conformance/mod.ts";
 import {
+  createRedisBlobs,
   createRedisLimiter,
   createRedisQueue,
   type RedisAdapterOptions,
@@ -47,6 +49,7 @@ export function factories(
   readonly store: () => Promise<StoreFixture>;
   readonly limiter: () => Promise<LimiterFixture>;
   readonly queue: () => Promise<QueueFixture>;
+  readonly blobs: () => Promise<BlobsFixture>;
 } {
   async function open<T extends AsyncDisposable>(
     create: (options: RedisAdapterOptions) => T,
@@ -70,6 +73,10 @@ export function factories(
       const depthMax = 100;
       const { first, second, ...rest } = await open(options => createRedisQueue({ ...options, depthMax }));
       return { ...rest, depthMax, queue: first, peer: second };
+    },
+    async blobs() {
+      const { first, second, dispose } = await open(createRedisBlobs);
+      return { blobs: first, peer: second, dispose };
     },
   };
 }

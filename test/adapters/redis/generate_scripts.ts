@@ -30,7 +30,7 @@ function declaration(file: string): string {
   const source = readFileSync(new URL(file, folder), "utf8");
   const lua = withoutComments(source);
   const sha = createHash("sha1").update(lua).digest("hex");
-  const name = file.replace(".lua", "");
+  const name = file.replace(".lua", "").replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
   const purpose = /^-- Purpose: (.+)$/m.exec(source)?.[1] ?? "";
   const literal = lua.replace(/[\\`]|\$\{/g, "\\$&");
   return `

@@ -1,0 +1,9 @@
+-- Purpose: removes a blob without holding up the server for its bytes.
+--
+-- KEYS: [1] the blob, [2] its chunks
+-- ARGV: [1] what stands under the blob
+-- Returns: 1, or 0 where something else stands there
+
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('UNLINK', KEYS[1], KEYS[2])
+return 1

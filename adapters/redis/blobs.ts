@@ -1,0 +1,159 @@
+/** Blobs in Redis. */
+import { randomUUID } from "node:crypto";
+import { AppError } from "../../lib/errors/mod.ts";
+import type { BlobInfo, Blobs } from "../../lib/storage/ports.ts";
+import { validateBlobName, validateBlobRange } from "../../lib/storage/validate_ports.ts";
+import {
+  blobAttemptsMax,
+  blobChunkBytes,
+  blobChunksInFlightMax,
+  blobReplacedMsMax,
+  blobUploadMsMax,
+  retryAfterMs,
+} from "./bounds.ts";
+import { chunksOf } from "./chunks.ts";
+import { createClient } from "./client.ts";
+import { RedisConnection } from "./connection.ts";
+import { KeySpace, keyOf } from "./keys.ts";
+import type { RedisAdapterOptions } from "./options.ts";
+import { blobChunkScript, blobCompleteScript, blobRemoveScript } from "./scripts.ts";
+
+/**
+ * Opens blobs on Redis 6.2 or later, standalone or Cluster, over a connection of their own, so that large bodies hold up
+ * nothing else.
+ *
+ * A blob is a text that names an upload, and a hash of the upload's chunks in the same slot. An upload that never
+ * completes expires by itself. A blob that is replaced can still be read for {@linkcode blobReplacedMsMax} by those who
+ * opened it before; one that is removed fails them.
+ *
+ * @throws {TypeError} The server's URL or the prefix cannot be used.
+ */
+export function createRedisBlobs(options: Omit<RedisAdapterOptions, "clock">): Blobs {
+  return new RedisBlobs(options);
+}
+
+/** What stands under a blob, and what that means. */
+interface Head {
+  readonly text: string;
+  readonly upload: string;
+  readonly size: number;
+}
+
+class RedisBlobs implements Blobs {
+  readonly #connection: RedisConnection;
+  readonly #keys: KeySpace;
+
+  constructor({ server, prefix }: Omit<RedisAdapterOptions, "clock">) {
+    this.#keys = new KeySpace(prefix);
+    this.#connection = new RedisConnection(createClient(server));
+  }
+
+  async put(name: string, body: ReadableStream<Uint8Array>): Promise<BlobInfo> {
+    validateBlobName(name);
+    const upload = randomUUID();
+    const { count, size } = await this.#send(this.#chunkKey(name, upload), body);
+    const text = `${upload} ${size}`;
+    for (let attempt = 0; attempt < blobAttemptsMax; attempt++) {
+      const before = await this.#head(name);
+      const keys = [upload, before?.upload ?? upload].map(one => this.#chunkKey(name, one));
+      const args = [before?.text ?? "", text, String(count), String(blobReplacedMsMax)];
+      const done = await this.#connection.run(blobCompleteScript, [[this.#headKey(name), ...keys], args]);
+      if (done === 1) return { size };
+      if (done === -1) throw failed(`the blob ${name} arrived too slowly, and its beginning has expired`);
+    }
+    throw contended(name);
+  }
+
+  async get(
+    name: string,
+    range: { readonly start?: number; readonly end?: number } = {},
+  ): Promise<(BlobInfo & { readonly body: ReadableStream<Uint8Array> }) | null> {
+    validateBlobName(name);
+    validateBlobRange(range);
+    const head = await this.#head(name);
+    if (head === null) return null;
+    const { size } = head;
+    return { size, body: this.#stream(name, head, range) };
+  }
+
+  async remove(name: string): Promise<void> {
+    validateBlobName(name);
+    for (let attempt = 0; attempt < blobAttemptsMax; attempt++) {
+      const head = await this.#head(name);
+      if (head === null) return;
+      const keys = [this.#headKey(name), this.#chunkKey(name, head.upload)];
+      if ((await this.#connection.run(blobRemoveScript, [keys, [head.text]])) === 1) return;
+    }
+    throw contended(name);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#connection[Symbol.asyncDispose]();
+  }
+
+  /** Stores the chunks of an upload, several at a time; where that fails, what has arrived expires by itself. */
+  async #send(key: string, body: ReadableStream<Uint8Array>): Promise<{ count: number; size: number }> {
+    const inFlight = new Set<Promise<unknown>>();
+    let [count, size] = [0, 0];
+    try {
+      for await (const chunk of chunksOf(body, blobChunkBytes)) {
+        if (inFlight.size >= blobChunksInFlightMax) await Promise.race(inFlight);
+        const args = [String(count), chunk, String(blobUploadMsMax)];
+        const sending = this.#connection.run(blobChunkScript, [[key], args], { binary: true });
+        inFlight.add(sending);
+        sending.then(() => inFlight.delete(sending)).catch(() => undefined);
+        count += 1;
+        size += chunk.length;
+      }
+      await Promise.all(inFlight);
+    } catch (error) {
+      await Promise.allSettled(inFlight);
+      throw error;
+    }
+    return { count, size };
+  }
+
+  #stream(
+    name: string,
+    { upload, size }: Head,
+    { start = 0, end = size }: { readonly start?: number; readonly end?: number },
+  ): ReadableStream<Uint8Array> {
+    const [key, last] = [this.#chunkKey(name, upload), Math.min(end, size)];
+    let position = start;
+    const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+      if (position >= last) return controller.close();
+      const number = Math.floor(position / blobChunkBytes);
+      const chunk = await this.#connection.ask("hget", [key, String(number)], { binary: true });
+      if (!(chunk instanceof Uint8Array)) throw failed(`the blob ${name} was removed while it was read`);
+      const before = number * blobChunkBytes;
+      const part = chunk.subarray(position - before, last - before);
+      position += part.length;
+      controller.enqueue(new Uint8Array(part));
+    };
+    return new ReadableStream({ pull }, { highWaterMark: 0 });
+  }
+
+  async #head(name: string): Promise<Head | null> {
+    const text = await this.#connection.ask("get", [this.#headKey(name)]);
+    if (typeof text !== "string") return null;
+    const [upload = "", size] = text.split(" ");
+    return { text, upload, size: Number(size) };
+  }
+
+  #headKey(name: string): string {
+    return keyOf(this.#keys.root(name), "a", "");
+  }
+
+  #chunkKey(name: string, upload: string): string {
+    return keyOf(this.#keys.root(name), "d", upload);
+  }
+}
+
+function failed(state: string): AppError {
+  return new AppError("storage_unavailable", `Cannot use Redis: ${state}`, { retryAfterMs });
+}
+
+function contended(name: string): AppError {
+  const message = `Cannot change the blob ${name}: others have changed it ${blobAttemptsMax} times meanwhile`;
+  return new AppError("busy", message, { retryAfterMs });
+}

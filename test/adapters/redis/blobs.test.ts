@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { describe, it } from "node:test";
+import {
+  blobChunkBytes,
+  blobReplacedMsMax,
+  blobUploadMsMax,
+  createRedisBlobs,
+} from "../../../adapters/redis/mod.ts";
+import { type RedisProcess, redisAvailable, sharedRedis, startRedis } from "../../support/redis.ts";
+import { freshPrefix } from "./fixture.ts";
+
+function streamOf(...chunks: Uint8Array[]): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(chunk);
+      controller.close();
+    },
+  });
+}
+
+async function keysOf(server: RedisProcess, prefix: string): Promise<readonly string[]> {
+  return ((await server.command("KEYS", `${prefix}*`)) as string[]).sort();
+}
+
+describe("Redis blobs", { skip: redisAvailable() }, () => {
+  it("keep a blob in chunks of one slot that stay, and nothing once it is removed", async () => {
+    const [server, prefix] = [await sharedRedis(), freshPrefix()];
+    await using blobs = createRedisBlobs({ server: server.url, prefix });
+    await blobs.put("a/b", streamOf(randomBytes(blobChunkBytes * 2 + 5)));
+    const keys = await keysOf(server, prefix);
+    assert.equal(keys.length, 2);
+    assert.ok(keys.every(key => key.startsWith(`${prefix}{a/b}`)));
+    const [head = "", chunks = ""] = keys;
+    assert.deepEqual(
+      [await server.command("HLEN", chunks), await server.command("HSTRLEN", chunks, "2")],
+      [3, 5],
+    );
+    assert.deepEqual([await server.command("PTTL", head), await server.command("PTTL", chunks)], [-1, -1]);
+    await blobs.remove("a/b");
+    assert.deepEqual(await keysOf(server, prefix), []);
+  });
+
+  it("let what arrives of a blob expire by itself until it is complete", async () => {
+    const [server, prefix] = [await sharedRedis(), freshPrefix()];
+    await using blobs = createRedisBlobs({ server: server.url, prefix });
+    let sent = 0;
+    const breaking = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        sent += 1;
+        if (sent <= 3) controller.enqueue(new Uint8Array(blobChunkBytes));
+        else controller.error(new Error("the source broke"));
+      },
+    });
+    await assert.rejects(blobs.put("a", breaking), /the source broke/);
+    assert.equal(await blobs.get("a"), null);
+    const [chunks = "", ...others] = await keysOf(server, prefix);
+    assert.deepEqual(others, []);
+    const left = Number(await server.command("PTTL", chunks));
+    assert.ok(left > 0 && left <= blobUploadMsMax, `${left}`);
+  });
+
+  it("keep replaced bytes for their readers, and for a bounded time", async () => {
+    const [server, prefix] = [await sharedRedis(), freshPrefix()];
+    await using blobs = createRedisBlobs({ server: server.url, prefix });
+    await blobs.put("a", streamOf(new Uint8Array(10)));
+    const [, before = ""] = await keysOf(server, prefix);
+    await blobs.put("a", streamOf(new Uint8Array(20)));
+    const left = Number(await server.command("PTTL", before));
+    assert.ok(left > 0 && left <= blobReplacedMsMax, `${left}`);
+  });
+
+  it("refuse a blob whose beginning expired while it arrived", async () => {
+    const [server, prefix] = [await sharedRedis(), freshPrefix()];
+    await using blobs = createRedisBlobs({ server: server.url, prefix });
+    await blobs.put("a", streamOf(Uint8Array.of(1)));
+    const before = await keysOf(server, prefix);
+    let pulls = 0;
+    const slow = new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          pulls += 1;
+          if (pulls <= 2) return controller.enqueue(new Uint8Array(blobChunkBytes));
+          const arriving = (await keysOf(server, prefix)).filter(key => !before.includes(key));
+          for (const key of arriving) await server.command("DEL", key);
+          controller.enqueue(Uint8Array.of(2));
+          controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    await assert.rejects(blobs.put("a", slow), { code: "storage_unavailable" });
+    const found = await blobs.get("a");
+    assert.deepEqual(found && new Uint8Array(await new Response(found.body).arrayBuffer()), Uint8Array.of(1));
+  });
+
+  it("fail whoever reads a blob that is removed, rather than end early", async () => {
+    const [server, prefix] = [await sharedRedis(), freshPrefix()];
+    await using blobs = createRedisBlobs({ server: server.url, prefix });
+    await blobs.put("a", streamOf(new Uint8Array(blobChunkBytes * 2)));
+    const reader = (await blobs.get("a"))?.body.getReader();
+    assert.equal((await reader?.read())?.value?.length, blobChunkBytes);
+    await blobs.remove("a");
+    await assert.rejects(async () => reader?.read(), { code: "storage_unavailable" });
+  });
+
+  it("report a server that is gone", async () => {
+    const server = await startRedis();
+    await using blobs = createRedisBlobs({ server: server.url });
+    await blobs.put("a", streamOf(new Uint8Array(10)));
+    await server.kill();
+    await assert.rejects(blobs.get("a"), { code: "storage_unavailable" });
+    await assert.rejects(blobs.put("b", streamOf(new Uint8Array(10))), { code: "storage_unavailable" });
+    await assert.rejects(blobs.remove("a"), { code: "storage_unavailable" });
+  });
+});
