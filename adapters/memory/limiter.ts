@@ -60,28 +60,13 @@ class MemoryLimiter implements Limiter {
     rules: readonly LimitRule[],
     cost: number = 1,
   ): Promise<readonly LimitVerdict[]> {
-    validateTake(subject, rules, cost);
     const now = this.#clock();
-    const [only] = rules;
-    if (rules.length === 1 && only !== undefined) return [this.#takeOne(only, subject, cost, now)];
-    const owed: number[] = [];
-    let spends = true;
-    for (const rule of rules) {
-      const before = this.#owedNow(rule, subject, now);
-      owed.push(before);
-      if (before + cost * rule.windowMs > owedMax(rule)) spends = false;
-    }
-    const verdicts: LimitVerdict[] = [];
-    for (let index = 0; index < rules.length; index++) {
-      const rule = rules[index];
-      if (rule === undefined) break;
-      const before = owed[index] ?? 0;
-      const after = spends ? before + cost * rule.windowMs : before;
-      // Keeping one rule may have forgotten the slot of another: each is looked up anew.
-      if (after > 0) this.#keep(rule, subject, { owed: after, now, slot: this.#slotOf(rule, subject) });
-      verdicts.push(verdictOf(rule, { cost, before, after }));
-    }
-    return verdicts;
+    const only = rules.length === 1 ? rules[0] : undefined;
+    const slot = only === undefined ? undefined : this.#slotOf(only, subject);
+    // Subject and rule of a slot were checked when it was made, and one unit is within every limit: most calls end here.
+    if (only !== undefined && slot !== undefined && cost === 1) return [this.#takeOne(slot, only, now)];
+    validateTake(subject, rules, cost);
+    return this.#takeAll(rules, subject, cost, now);
   }
 
   async reset(subject: string, rules: readonly LimitRule[]): Promise<void> {
@@ -94,14 +79,24 @@ class MemoryLimiter implements Limiter {
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  /** Most calls have one rule, and look for its slot once. */
-  #takeOne(rule: LimitRule, subject: string, cost: number, now: number): LimitVerdict {
-    const slot = this.#slotOf(rule, subject);
-    const before = slot === undefined ? 0 : this.#owedBy(slot, rule, now);
-    const sum = before + cost * rule.windowMs;
-    const after = sum <= owedMax(rule) ? sum : before;
-    if (after > 0) this.#keep(rule, subject, { owed: after, now, slot });
-    return verdictOf(rule, { cost, before, after });
+  #takeOne(slot: number, rule: LimitRule, now: number): LimitVerdict {
+    const before = this.#owedBy(slot, rule, now);
+    const excess = before + rule.windowMs - owedMax(rule);
+    const owed = excess <= 0 ? before + rule.windowMs : before;
+    this.#keep(slot, rule, owed, now);
+    return verdictOf(rule, owed, excess);
+  }
+
+  #takeAll(rules: readonly LimitRule[], subject: string, cost: number, now: number): LimitVerdict[] {
+    const before = rules.map(rule => this.#owedNow(rule, subject, now));
+    const excess = rules.map((rule, index) => (before[index] ?? 0) + cost * rule.windowMs - owedMax(rule));
+    const spends = excess.every(each => each <= 0);
+    return rules.map((rule, index) => {
+      const owed = (before[index] ?? 0) + (spends ? cost * rule.windowMs : 0);
+      // Keeping one rule may have forgotten the slot of another: each is looked up anew.
+      if (owed > 0) this.#keep(this.#slotOf(rule, subject) ?? this.#add(rule, subject, now), rule, owed, now);
+      return verdictOf(rule, owed, excess[index] ?? 0);
+    });
   }
 
   #slotOf(rule: LimitRule, subject: string): number | undefined {
@@ -118,22 +113,16 @@ class MemoryLimiter implements Limiter {
     return Math.max(0, (this.#owed[slot] ?? 0) - elapsedMs * limit);
   }
 
-  #keep(
-    rule: LimitRule,
-    subject: string,
-    { owed, now, slot: known }: { owed: number; now: number; slot: number | undefined },
-  ): void {
-    const list = owed + rule.windowMs > owedMax(rule) ? blockedList : openList;
-    const slot = known ?? this.#add(rule, subject, { list, now });
-    if (known !== undefined) this.#lists.move(slot, list);
+  #keep(slot: number, rule: LimitRule, owed: number, now: number): void {
+    this.#lists.move(slot, owed + rule.windowMs > owedMax(rule) ? blockedList : openList);
     this.#owed[slot] = owed;
     // A clock that goes back must not give units back twice.
     this.#at[slot] = Math.max(now, this.#at[slot] ?? 0);
   }
 
-  #add(rule: LimitRule, subject: string, { list, now }: { list: number; now: number }): number {
+  #add(rule: LimitRule, subject: string, now: number): number {
     if (this.#size >= this.#subjectsMax) this.#evict(now);
-    const slot = this.#lists.add(list);
+    const slot = this.#lists.add(openList);
     if (this.#owed.length < this.#lists.capacity) {
       this.#owed = grown(this.#owed, Float64Array);
       this.#at = grown(this.#at, Float64Array);
@@ -207,15 +196,12 @@ class MemoryLimiter implements Limiter {
   }
 }
 
-function verdictOf(
-  rule: LimitRule,
-  { cost, before, after }: { readonly cost: number; readonly before: number; readonly after: number },
-): LimitVerdict {
-  const excess = before + cost * rule.windowMs - owedMax(rule);
+/** The answer to a cost that is `excess` beyond what the rule allows, for a subject that now owes `owed`. */
+function verdictOf(rule: LimitRule, owed: number, excess: number): LimitVerdict {
   return {
     allowed: excess <= 0,
-    remaining: Math.floor((owedMax(rule) - after) / rule.windowMs),
-    resetMs: Math.ceil(after / rule.limit),
+    remaining: Math.floor((owedMax(rule) - owed) / rule.windowMs),
+    resetMs: Math.ceil(owed / rule.limit),
     retryAfterMs: excess <= 0 ? 0 : Math.ceil(excess / rule.limit),
   };
 }

@@ -23,7 +23,7 @@ export function validateTake(subject: string, rules: readonly LimitRule[], cost:
     name(rule.name, "the name of a rule");
     integer(rule.limit, "the limit of a rule", 1);
     integer(rule.windowMs, "the window of a rule", 1);
-    integer(cost, `the cost under the rule ${rule.name}`, 1, rule.limit);
+    integer(cost, "the cost under a rule", 1, rule.limit);
   }
 }
 

@@ -110,7 +110,8 @@ export const limiterVariants: Readonly<
 };
 
 const [place = "", name = "", milliseconds = "", socket = ""] = process.argv.slice(2);
-if (place === "memory" || place === "Redis") {
+// Whoever imports the table may have a place of its own on its command line, but no variant.
+if ((place === "memory" || place === "Redis") && name !== "") {
   const open = limiterVariants[place][name];
   if (open === undefined) throw new RangeError(`There is no variant ${name}`);
   const subject = open(socket);

@@ -77,4 +77,15 @@ describe("the memory limiter", () => {
       assert.equal(await allowed(limiter, "a", rule), false, `round ${round}, again`);
     }
   });
+
+  it("refuses misuse by a subject that it knows", async () => {
+    const limiter = createMemoryLimiter({ clock: createTestClock().now });
+    await limiter.take("a", [two]);
+    for (const cost of [0, -1, 0.5, 3, Number.NaN]) {
+      await assert.rejects(limiter.take("a", [two], cost), RangeError, `cost ${cost}`);
+    }
+    await assert.rejects(limiter.take("a", [{ ...two, limit: 0 }]), RangeError);
+    const [verdict] = await limiter.take("a", [two]);
+    assert.equal(verdict?.remaining, 0, "one unit was spent before, and one now");
+  });
 });
