@@ -124,22 +124,22 @@ export function demoWalk({ baseUrl, spaceId, projectId, eventId, apiKey }: Demo)
     `RECORD=$(echo "$FAN" | sed 's/.*"data":\\({[^}]*}\\).*/\\1/')`,
     `TOKEN=$(curl -s ${baseUrl}/api/auth/token -H 'content-type: application/json' -d "{\\"type\\":\\"sessionRecord\\",\\"projectId\\":\\"${projectId}\\",\\"record\\":$RECORD}" | sed 's/.*"accessToken":"\\([^"]*\\)".*/\\1/')`,
     "# 3. acts, and earns",
-    `curl -s ${baseUrl}/api/loyalty/action -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"action":"prediction","actionId":"match-1","data":{"eventId":"${eventId}","outcome":"exact"}}'`,
-    `curl -s ${baseUrl}/api/loyalty/profile -H "authorization: Bearer $TOKEN"`,
-    `curl -s ${baseUrl}/api/loyalty/notifications -H "authorization: Bearer $TOKEN"`,
-    `curl -s ${baseUrl}/api/loyalty/history -H "authorization: Bearer $TOKEN"`,
+    `curl -s -w '%{http_code}\\n' ${baseUrl}/api/loyalty/action -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"action":"prediction","actionId":"match-1","data":{"eventId":"${eventId}","outcome":"exact"}}'`,
+    `curl -s -w '\\n' ${baseUrl}/api/loyalty/profile -H "authorization: Bearer $TOKEN"`,
+    `curl -s -w '\\n' ${baseUrl}/api/loyalty/notifications -H "authorization: Bearer $TOKEN"`,
+    `curl -s -w '\\n' ${baseUrl}/api/loyalty/history -H "authorization: Bearer $TOKEN"`,
     "# 4. and ranks: in the project, this week, and in the running event",
-    `curl -s ${baseUrl}/projects/${projectId}/leaderboards/overall`,
-    `curl -s ${baseUrl}/projects/${projectId}/leaderboards/weekly`,
-    `curl -s ${baseUrl}/projects/${projectId}/events/current/leaderboards/round_1`,
+    `curl -s -w '\\n' ${baseUrl}/projects/${projectId}/leaderboards/overall`,
+    `curl -s -w '\\n' ${baseUrl}/projects/${projectId}/leaderboards/weekly`,
+    `curl -s -w '\\n' ${baseUrl}/projects/${projectId}/events/current/leaderboards/round_1`,
   ];
   const write =
     apiKey === null
       ? []
       : [
           "# 5. A back end writes a score, and reads the loyalty configuration",
-          `curl -s -X PUT ${baseUrl}/projects/${projectId}/leaderboards/speed/users/sam -H 'x-api-key: ${apiKey.key}' -H 'x-api-secret: ${apiKey.secret}' -H 'content-type: application/json' -d '{"score":41.5}'`,
-          `curl -s ${baseUrl}/api/v2/spaces/${spaceId}/loyalty -H 'x-api-key: ${apiKey.key}' -H 'x-api-secret: ${apiKey.secret}'`,
+          `curl -s -w '\\n' -X PUT ${baseUrl}/projects/${projectId}/leaderboards/speed/users/sam -H 'x-api-key: ${apiKey.key}' -H 'x-api-secret: ${apiKey.secret}' -H 'content-type: application/json' -d '{"score":41.5}'`,
+          `curl -s -w '\\n' ${baseUrl}/api/v2/spaces/${spaceId}/loyalty -H 'x-api-key: ${apiKey.key}' -H 'x-api-secret: ${apiKey.secret}'`,
         ];
   return [...lines, ...write].join("\n");
 }

@@ -28,7 +28,7 @@ class PlainResponse implements Response {
     const text = response.#text;
     if (text !== null) {
       headers["content-length"] = String(Buffer.byteLength(text));
-    } else if (status !== 204 && status !== 304) {
+    } else if (status !== 204 && status !== 304 && outgoing.req.method !== "HEAD") {
       headers["content-length"] ??= "0";
     }
     outgoing.writeHead(status, headers);

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { AppError } from "../errors/mod.ts";
 import type { Partition, Remembered, Store } from "../storage/mod.ts";
 import type { CompiledConfig } from "./compile_types.ts";
 import { compareStates, type Difference, Replay, replayedInstantsMax, settle } from "./engine/mod.ts";
@@ -44,7 +45,11 @@ export async function reconcileUser(source: UserSource, compiled: CompiledConfig
   });
 }
 
-/** Replays a user's history against a configuration, and tells what would be different at a time (Unix ms). */
+/**
+ * Replays a user's history against a configuration, and tells what would be different at a time (Unix ms).
+ *
+ * @throws {AppError} `not_found` where nothing is on record of the user.
+ */
 export async function replayUser(
   source: UserSource,
   compiled: CompiledConfig,
@@ -57,14 +62,19 @@ export async function replayUser(
     records += 1;
   };
   const stored = await readWholeHistory(source.store, source.partition, { states: source.states, take });
-  const state = stored ?? emptyState(null);
+  if (stored === null) {
+    throw new AppError(
+      "not_found",
+      "Cannot replay the history as nothing is on record of the user's loyalty",
+    );
+  }
   // What happened without a record is still to come in a replay.
   const at = (one: UserState): UserState =>
     settle(compiled, one, now, { instantsMax: replayedInstantsMax }).state;
   return {
     records,
-    isComplete: records === state.records,
+    isComplete: records === stored.records,
     version: compiled.version,
-    differences: compareStates(at(state), at(replay.state)),
+    differences: compareStates(at(stored), at(replay.state)),
   };
 }

@@ -107,6 +107,11 @@ describeOnStores("operators of loyalty", open => {
     assertProblem(wrong, 400, "validation_failed");
   });
 
+  it("learn that nothing is on record of a user, where there is nothing to replay", async () => {
+    const replayed = await world.call(`${of("nobody")}/replay`, { headers, body: {} });
+    assertProblem(replayed, 404, "not_found");
+  });
+
   it("take a transaction back, once, however many ask at the same time", async () => {
     const fan = await world.fan("Sam");
     for (const _ of "123") await fan.act("prediction", { outcome: "exact" });

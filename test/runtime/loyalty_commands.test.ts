@@ -307,6 +307,12 @@ describe("grandstand loyalty replay and dry-run", () => {
     assert.match(stderr, /^3 records replayed against the current configuration: 0 differences\n/);
   });
 
+  it("fail where nothing is on record of the user", async () => {
+    const { code, stdout, stderr } = await run(["replay", "--user", "nobody"]);
+    assert.deepEqual([code, stdout], [6, ""]);
+    assert.match(stderr, /nothing is on record of the user/);
+  });
+
   it("show what another configuration would have come to", async () => {
     const [rule] = game.rules;
     const effects = [{ type: "metric", metricId: "points", metricQuantity: 5 }];

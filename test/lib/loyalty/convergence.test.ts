@@ -52,11 +52,12 @@ async function seen({ told }: Processes, platform: Platform): Promise<unknown> {
     const { data } = await (await platform.fetch(new Request(url))).json();
     scores.push(data.map(({ rank, score, userId }: Record<string, unknown>) => ({ rank, score, userId })));
   }
+  const profile = await platform.loyalty.profile(member);
   const { ok } = await platform.loyalty.reconcile(member);
   const { differences } = await platform.loyalty.replay(member);
   assert.deepEqual([ok, differences], [true, []]);
   return {
-    profile: await platform.loyalty.profile(member),
+    profile,
     history: history.map(({ type, payload }) => ({ type, payload })),
     scores,
     pool: await platform.loyalty.codePools.stats(pool),

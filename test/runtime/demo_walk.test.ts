@@ -1,0 +1,66 @@
+/** The lines that the demo prints, run by a shell against a server. */
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { it, type TestContext } from "node:test";
+import { promisify } from "node:util";
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { MasterSecret, systemRandom } from "../../lib/auth/mod.ts";
+import { createPlatform, type Demo, demoWalk, describeDemo, seedDemo } from "../../lib/mod.ts";
+import { toNodeListener } from "../../runtime/node.ts";
+
+const run = promisify(execFile);
+const hasCurl = await run("curl", ["--version"]).then(
+  () => true,
+  () => false,
+);
+
+async function serveDemo(t: TestContext): Promise<Demo> {
+  const store = createMemoryStore();
+  const ids = await seedDemo({ store, random: systemRandom, clock: Date.now });
+  const secret = new MasterSecret("a master secret for tests, long enough to be accepted");
+  const platform = await createPlatform({ store, secret, defaultSpaceId: ids.spaceId });
+  const server = createServer(toNodeListener(platform.fetch));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(async () => {
+    server.close();
+    await platform.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return await describeDemo(platform, { ids, baseUrl: `http://127.0.0.1:${port}` });
+}
+
+it("the lines of the demo answer JSON, each on a line of its own", {
+  skip: hasCurl ? false : "curl is not installed",
+}, async t => {
+  const { stdout } = await run("sh", ["-c", demoWalk(await serveDemo(t))]);
+  assert.ok(stdout.endsWith("\n"));
+  const answers = stdout
+    .trimEnd()
+    .split("\n")
+    .map(line => JSON.parse(line));
+  // Sam, the status of the action, what it earned three times over, three boards, and two calls of the back end.
+  assert.equal(answers.length, 10);
+  assert.equal(answers[1], 200);
+  assert.equal(answers[2].data.metrics.points, 13);
+  assert.deepEqual(
+    answers.slice(5, 8).map(({ data }) => data.length),
+    [1, 1, 1],
+  );
+});
+
+it("HEAD tells the length of a board, and none of its events, which have no end", async t => {
+  const { baseUrl, projectId } = await serveDemo(t);
+  const lengthOf = async (accept: string): Promise<string | null> => {
+    const url = `${baseUrl}/projects/${projectId}/leaderboards/overall`;
+    const { status, headers } = await fetch(url, { method: "HEAD", headers: { accept } });
+    assert.deepEqual([status, headers.get("content-type")], [200, accept]);
+    return headers.get("content-length");
+  };
+  assert.ok(Number(await lengthOf("application/json")) > 10);
+  assert.equal(await lengthOf("text/event-stream"), null);
+});
