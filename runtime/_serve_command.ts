@@ -98,7 +98,10 @@ export function startWorkers(platform: Platform, { workers }: Config, logger: Lo
 /** Writes what the settings say should be there, and answers the ids of the demo. */
 async function fillStore(store: Store, config: Config, { demo }: ServeCommandOptions): Promise<Ids | null> {
   const clock = systemClock;
-  if (config.seed !== undefined) await seedFromFile(store, config.seed);
+  if (config.seed !== undefined) {
+    const configuredElsewhere = config.loyalty === undefined ? undefined : config.defaultSpaceId;
+    await seedFromFile(store, config.seed, { configuredElsewhere });
+  }
   const ids = demo ? await seedDemo({ store, random: systemRandom, clock }) : null;
   if (config.loyalty !== undefined) {
     const spaceId = config.defaultSpaceId ?? ids?.spaceId;

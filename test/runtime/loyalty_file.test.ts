@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
+import { openFileStore } from "../../adapters/file/mod.ts";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createLoyaltyVersions, seedDirectory } from "../../lib/directory/mod.ts";
 import {
@@ -121,6 +122,34 @@ describe("the loyalty file of a server", () => {
     await assert.rejects(loyaltyFromFile(store, { ...options, path: join(folder, "missing") }), /missing/);
     const current = await createLoyaltyVersions({ store, clock: clock.now }).current(ids.space);
     assert.equal(current?.number, 1);
+  });
+
+  it("makes one version beside a seed that says something else, however often a server starts", async () => {
+    const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
+    assert.ok(built !== undefined);
+    const data = join(folder, "data");
+    for (const title of ["Gems", "Gems", "Jewels"]) {
+      const program = start([...(await cliCommand(built)), "serve", "--port", "0", "--log", "silent"], {
+        GRANDSTAND_SECRET: "a master secret for tests, long enough to be accepted",
+        GRANDSTAND_DATA: data,
+        GRANDSTAND_SEED: file("seed.json", JSON.stringify(seed)),
+        GRANDSTAND_LOYALTY: file("beside.json", JSON.stringify({ metrics: [{ id: "gems", title }] })),
+        GRANDSTAND_DEFAULT_SPACE: ids.space.toUpperCase(),
+      });
+      await program.match(/listens on (\S+)/);
+      program.signal("SIGTERM");
+      assert.equal(await program.ended, 0, program.stderr());
+    }
+    const store = await openFileStore(data);
+    const listed = await createLoyaltyVersions({ store, clock: clock.now }).list(ids.space);
+    await store[Symbol.asyncDispose]();
+    assert.deepEqual(
+      listed.map(({ number, by }) => [number, by]),
+      [
+        [2, "file"],
+        [1, "file"],
+      ],
+    );
   });
 
   it("is served by the command, or ends it with exit code 1", async () => {
