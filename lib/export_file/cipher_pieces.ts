@@ -74,7 +74,8 @@ class PieceReader {
   }
 
   async close(): Promise<void> {
-    await this.#reader.cancel();
+    // A source that has failed fails this as well, and has been reported.
+    await this.#reader.cancel().catch(() => undefined);
   }
 
   async #next(): Promise<ReadableStreamReadResult<Uint8Array>> {

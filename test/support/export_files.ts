@@ -1,0 +1,26 @@
+/** Encrypted exports as the product makes them. */
+
+import { randomBytes } from "node:crypto";
+import {
+  base64Bytes,
+  createExportCipher,
+  exportKey,
+  fileHeader,
+  newExportSecret,
+} from "../../lib/export_file/mod.ts";
+
+/** A file with what is in it and what opens it. */
+export interface SealedExport {
+  readonly file: Uint8Array;
+  readonly plain: Uint8Array;
+  readonly password: string;
+}
+
+/** Encrypts bytes into a file. */
+export async function sealedExport(plain: Uint8Array): Promise<SealedExport> {
+  const { password, salt, iv } = newExportSecret(randomBytes);
+  const cipher = createExportCipher({ key: await exportKey(password, salt), iv });
+  const data = base64Bytes(await cipher.update(plain));
+  const header = fileHeader({ salt, iv, tag: await cipher.finish() });
+  return { file: Buffer.concat([header, data]), plain, password };
+}
