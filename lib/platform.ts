@@ -329,7 +329,7 @@ function createParts(
     feed: leaderboards.feed,
     logger: options.logger ?? silentLogger,
     holder: uuid(random),
-    webhooks: options.webhooks === undefined ? undefined : { sender: options.webhooks, keyOf },
+    webhooks: { sender: options.webhooks, keyOf },
   });
   const sessions = createSessions({
     store,
@@ -418,20 +418,15 @@ function abuseControls({ secret, identity, http, logger = silentLogger }: Platfo
   return createAbuse({ limiter: http.limiter, secret, logger, limits });
 }
 
-function controlContext({
-  directory,
-  apiKeys,
-  loyalty,
-  loyaltyVersions,
-  keyOf,
-}: Parts): LoyaltyControlContext {
+function controlContext({ directory, apiKeys, loyalty, ...parts }: Parts): LoyaltyControlContext {
   return {
     directory,
-    versions: loyaltyVersions,
+    versions: parts.loyaltyVersions,
+    webhooks: loyalty.webhooks,
     configReader: apiKeyGuard({ apiKeys, permission: "config:read" }),
     configWriter: apiKeyGuard({ apiKeys, permission: "config:write" }),
     config: spaceId => chain(loyalty.config(spaceId), ({ config }) => config),
-    keyOf,
+    keyOf: parts.keyOf,
   };
 }
 

@@ -126,6 +126,9 @@ export interface Surroundings {
   readonly ids: DemoIds | null;
 }
 
+/** Where the services of whoever tries a demo are. */
+const thisMachine: readonly string[] = ["127.0.0.0/8", "::1"];
+
 /** What a platform is made of, from the settings. */
 export async function platformOptions(
   config: Config,
@@ -146,7 +149,7 @@ export async function platformOptions(
     http,
     publicUrl: baseUrl,
     passwordKernels: nativeKernels(),
-    webhooks: createWebhookSender(),
+    webhooks: createWebhookSender({ networks: config.webhookNetworks ?? (ids === null ? [] : thisMachine) }),
     secret: new MasterSecret(config.secret ?? (await demoSecret(store))),
     ...(geo === null ? {} : { geo }),
     ...(mail.mailer === null ? {} : { mailer: mail.mailer }),

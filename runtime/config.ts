@@ -164,6 +164,14 @@ const definitions = {
     otherwise: "none",
     schema: pipe(commaList, check(areNetworks, "addresses or networks such as 10.0.0.0/8")),
   }),
+  webhookNetworks: variable({
+    name: "GRANDSTAND_WEBHOOK_NETWORKS",
+    flag: "webhook-networks",
+    value: "networks",
+    description: "Networks beside the public one in which webhooks may be, separated by commas (10.1.0.0/16)",
+    otherwise: "none, in a demo this machine",
+    schema: pipe(commaList, check(areNetworks, "addresses or networks such as 10.0.0.0/8")),
+  }),
   corsOrigins: variable({
     name: "GRANDSTAND_CORS_ORIGINS",
     flag: "cors-origins",
@@ -309,6 +317,7 @@ export interface Config {
   readonly signatureAlgorithm?: SignatureAlgorithm;
   readonly passwordHash?: PasswordAlgorithm;
   readonly trustedProxies?: readonly string[];
+  readonly webhookNetworks?: readonly string[];
   readonly corsOrigins?: "*" | readonly string[];
   readonly geoip?: string;
   readonly identityLimits?: "on" | "off";

@@ -8,11 +8,12 @@
  * @module
  */
 
-export type { WebhookMessage, WebhookSender } from "../../lib/ports/webhook_sender.ts";
+export { WebhookError, type WebhookMessage, type WebhookSender } from "../../lib/ports/webhook_sender.ts";
+export { retryAfterCharactersMax } from "./retry_after.ts";
 export {
   createWebhookSender,
-  WebhookError,
   type WebhookSenderOptions,
   webhookMsMax,
   webhooksUnderWayMax,
 } from "./sender.ts";
+export type { HostAddress, Resolve } from "./targets.ts";

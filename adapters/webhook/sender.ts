@@ -4,8 +4,11 @@
  * @module
  */
 
-import type { WebhookMessage, WebhookSender } from "../../lib/ports/webhook_sender.ts";
+import { WebhookError, type WebhookMessage, type WebhookSender } from "../../lib/ports/webhook_sender.ts";
 import { webhookHeaders } from "../../lib/ports/webhook_signature.ts";
+import { type Answered, post } from "./post.ts";
+import { retryAfterMsOf } from "./retry_after.ts";
+import { createTargets, networks, type Resolve, type Targets } from "./targets.ts";
 
 /** Longest time that a service may take to answer, in ms. */
 export const webhookMsMax = 10_000;
@@ -18,25 +21,25 @@ export interface WebhookSenderOptions {
   readonly clock?: () => number;
   /** Makes the signal that ends an attempt after so many ms. @default AbortSignal.timeout */
   readonly timeout?: (ms: number) => AbortSignal;
+  /**
+   * Networks that messages may be sent to although their addresses are not public, in CIDR notation: `127.0.0.0/8` for
+   * services on the machine itself. @default none
+   */
+  readonly networks?: readonly string[];
+  /** Finds the addresses of hosts. @default as the runtime does */
+  readonly resolve?: Resolve;
 }
 
 /**
- * A message that was not delivered. The message text holds neither the address nor the contents, so that it can be logged.
- */
-export class WebhookError extends Error {
-  override readonly name = "WebhookError";
-
-  constructor(reason: string) {
-    super(`Cannot deliver the webhook: ${reason}`);
-  }
-}
-
-/**
- * Creates a sender that posts `{type, timestamp, data}`, signed. Any 2xx takes the message, redirects are not followed. It
- * attempts each message once: whoever sends it tries again, with the same id.
+ * Creates a sender that posts `{type, timestamp, data}`, signed. Any 2xx takes the message, redirects are not followed, and only
+ * public addresses are connected to, or those of the given networks. It attempts each message once: whoever sends it tries
+ * again, with the same id.
+ *
+ * @throws {TypeError} One of the networks is none.
  */
 export function createWebhookSender(options: WebhookSenderOptions = {}): WebhookSender {
   const { clock = Date.now, timeout = ms => AbortSignal.timeout(ms) } = options;
+  const targets = createTargets(networks(options.networks ?? []), options.resolve);
   let underWay = 0;
   return {
     async send(message) {
@@ -45,7 +48,16 @@ export function createWebhookSender(options: WebhookSenderOptions = {}): Webhook
       }
       underWay += 1;
       try {
-        await post(message, { now: clock(), signal: timeout(webhookMsMax) });
+        const now = clock();
+        const { status, retryAfter } = await answerTo(message, {
+          now,
+          signal: timeout(webhookMsMax),
+          targets,
+        });
+        if (status >= 200 && status < 300) return;
+        const retryAfterMs = retryAfterMsOf(retryAfter, now);
+        const facts = retryAfterMs === null ? { status } : { status, retryAfterMs };
+        throw new WebhookError(`the service answered ${status}`, facts);
       } finally {
         underWay -= 1;
       }
@@ -53,23 +65,39 @@ export function createWebhookSender(options: WebhookSenderOptions = {}): Webhook
   };
 }
 
-async function post(
-  { url, key, id, type, at, data }: WebhookMessage,
-  { now, signal }: { readonly now: number; readonly signal: AbortSignal },
-): Promise<void> {
+interface Attempt {
+  readonly now: number;
+  readonly signal: AbortSignal;
+  readonly targets: Targets;
+}
+
+async function answerTo(
+  { url: text, key, id, type, at, data }: WebhookMessage,
+  { now, signal, targets }: Attempt,
+): Promise<Answered> {
+  const url = new URL(text);
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
   const headers = await webhookHeaders(key, { id, timestamp: Math.floor(now / 1_000), body });
-  const response = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal }).catch(
-    (error: unknown) => {
-      throw new WebhookError(signal.aborted ? `no answer within ${webhookMsMax} ms` : codeOf(error));
-    },
-  );
-  // The status decides; what becomes of the rest of the answer does not.
-  await response.body?.cancel().catch(() => {});
-  if (!response.ok) throw new WebhookError(`the service answered ${response.status}`);
+  const addresses = await withinTime(targets.addressesOf(url), signal);
+  try {
+    return await post({ url, headers, body, addresses, signal });
+  } catch (error) {
+    throw new WebhookError(signal.aborted ? noAnswer : codeOf(error));
+  }
+}
+
+const noAnswer = `no answer within ${webhookMsMax} ms`;
+
+/** Looking up a host cannot be called off, but it need not be waited for. */
+async function withinTime<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const over = new Promise<never>((_, reject) => {
+    const giveUp = (): void => reject(new WebhookError(noAnswer));
+    if (signal.aborted) giveUp();
+    else signal.addEventListener("abort", giveUp, { once: true });
+  });
+  return await Promise.race([work, over]);
 }
 
 function codeOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error && "code" in cause ? String(cause.code) : "no connection";
+  return error instanceof Error && "code" in error ? String(error.code) : "no connection";
 }

@@ -5,6 +5,7 @@ import { createCommand, listCommand, revokeCommand, rotateCommand } from "./keys
 import { pullCommand, pushCommand, validateCommand } from "./loyalty/files.ts";
 import { rollbackCommand, versionsCommand } from "./loyalty/history.ts";
 import { dryRunCommand, replayCommand } from "./loyalty/users.ts";
+import { enableCommand, webhookLettersCommand, webhooksCommand } from "./webhooks/manage.ts";
 
 /** Every command, in the order in which the help lists them. */
 export const commands: readonly CommandSpec[] = [
@@ -21,4 +22,7 @@ export const commands: readonly CommandSpec[] = [
   rotateCommand,
   revokeCommand,
   deadLettersCommand,
+  webhooksCommand,
+  enableCommand,
+  webhookLettersCommand,
 ];

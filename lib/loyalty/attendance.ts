@@ -12,7 +12,7 @@ import type { Happening } from "./happening.ts";
 import type { Member } from "./member.ts";
 import type { Products } from "./products/mod.ts";
 import { nextDue } from "./state.ts";
-import type { WebhookDispatch } from "./webhooks/dispatch.ts";
+import type { Webhooks } from "./webhooks/webhooks.ts";
 
 /** After how long what could not be delivered is delivered again, in ms. */
 export const deliveryRetryMs = 60_000;
@@ -23,7 +23,7 @@ export interface AttendanceOptions {
   readonly changes: Changes;
   readonly coupons: Pick<Coupons, "fill">;
   readonly redemptions: Pick<Products, "finish">;
-  readonly webhooks?: Pick<WebhookDispatch, "deliver"> | undefined;
+  readonly webhooks: Pick<Webhooks, "deliver">;
 }
 
 const passing: Happening = { gain: { action: "", data: {} } };
@@ -41,11 +41,12 @@ export async function attend(options: AttendanceOptions, member: Member): Promis
   const arrived = await changes.deliverNow(member, updates);
   if (arrived && updates.length > 0) await changes.change(member, () => ({ ...passing, tidies: true }));
   const withoutCode = await coupons.fill(member, state);
-  const isTold = (await webhooks?.deliver(member)) ?? true;
+  const untoldAt = await webhooks.deliver(member);
   const now = clock();
   const times = [
     nextDue(state),
-    arrived && isTold && stuck === 0 ? null : now + deliveryRetryMs,
+    untoldAt,
+    arrived && stuck === 0 ? null : now + deliveryRetryMs,
     withoutCode === 0 ? null : now + couponRetryMs,
   ].filter(time => time !== null);
   return times.length === 0 ? null : Math.min(...times);

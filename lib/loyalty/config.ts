@@ -45,7 +45,7 @@ export {
   RewardSchema,
 } from "./config_rewards.ts";
 export type { ActionDefinition, DataType, Effect, Rule, RuleLimit, Trigger } from "./config_rules.ts";
-export { type Webhook, webhookUrlCharactersMax } from "./config_webhooks.ts";
+export { type Webhook, webhookEvents, webhookUrlCharactersMax } from "./config_webhooks.ts";
 
 /** A whole loyalty configuration. */
 export interface LoyaltyConfig {

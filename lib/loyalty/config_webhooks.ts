@@ -10,12 +10,34 @@ import { idField, partsOf } from "./config_fields.ts";
 /** Longest address of a webhook, in characters. */
 export const webhookUrlCharactersMax = 1_024;
 
+/** The names of all events that a webhook can ask for: every type of transaction, and what areas announce. */
+export const webhookEvents = [
+  "actionRewarded",
+  "missionCompleted",
+  "challengeStarted",
+  "challengeCompleted",
+  "challengeFailed",
+  "milestoneReached",
+  "couponReceived",
+  "pointsExpired",
+  "pointsActivated",
+  "rewardGranted",
+  "adjusted",
+  "reversed",
+  "redeemed",
+  "redemptionConfirmed",
+  "redemptionRejected",
+  "redemptionCompleted",
+  "redemptionRefunded",
+  "exportCompleted",
+] as const;
+
 /** Where transactions are told to another system. What signs the messages is never part of a configuration. */
 export interface Webhook {
   readonly id: string;
   /** `https`, or `http` on the machine itself. */
   readonly url: string;
-  /** Types of transactions. */
+  /** Some of {@linkcode webhookEvents}. */
   readonly events: readonly string[];
 }
 
@@ -36,5 +58,5 @@ export const WebhookSchema: v.GenericSchema<unknown, Webhook> = v.strictObject({
     v.maxLength(webhookUrlCharactersMax),
     v.check(isAddress, "Expected an https address without credentials, or http on the machine itself"),
   ),
-  events: partsOf(v.pipe(v.string(), v.minLength(1), v.maxLength(64))),
+  events: partsOf(v.picklist(webhookEvents)),
 });

@@ -10,6 +10,7 @@
 import type { Clock } from "../auth/mod.ts";
 import type { Directory, LoyaltyVersions } from "../directory/mod.ts";
 import { chain, type Logger } from "../http/mod.ts";
+import type { Announcer } from "../ports/announcer.ts";
 import type { ScoreFeed } from "../ports/score_feed.ts";
 import type { UserEarnings } from "../ports/user_earnings.ts";
 import { Remembered, type Store } from "../storage/mod.ts";
@@ -42,10 +43,11 @@ import { createSight, type Sight } from "./sight.ts";
 import { emptyState, type UserState } from "./state.ts";
 import { parseState, printState } from "./stored_state.ts";
 import {
-  createWebhookDispatch,
-  type WebhookDispatch,
-  type WebhookDispatchOptions,
-} from "./webhooks/dispatch.ts";
+  createWebhooks,
+  type WebhookOffice,
+  type Webhooks,
+  type WebhooksOptions,
+} from "./webhooks/webhooks.ts";
 
 /** Number of users whose state a process keeps parsed. */
 export const parsedStatesMax = 10_000;
@@ -129,6 +131,8 @@ export interface Loyalty {
   register(member: Member): Promise<void>;
   /** Every user of an organisation who has ever done anything. */
   users(organisationId: string): AsyncIterable<Indexed>;
+  /** The webhooks of all spaces: what they are told beside this, and how they do. */
+  readonly webhooks: Announcer & WebhookOffice;
   /** Resolves when no webhook is told anything any more. */
   idle(): Promise<void>;
   /** Proves that the user's metrics are what the ledger entries add up to. */
@@ -136,7 +140,8 @@ export interface Loyalty {
   /**
    * Replays the user's history against a configuration document, by default the current one, and tells the difference.
    *
-   * @throws {AppError} `validation_failed` where the document is not a configuration.
+   * @throws {AppError} `validation_failed` where the document is not a configuration, `not_found` where nothing is on record
+   *   of the user.
    */
   replay(member: Member, document?: unknown): Promise<Replayed>;
   /** What is recorded of the user's gains, from which boards are rebuilt; null where there is no such user. */
@@ -154,8 +159,8 @@ export interface LoyaltyOptions {
   readonly logger: Logger;
   /** Names this process among those that sweep. */
   readonly holder: string;
-  /** Tells webhooks what happened. Omitted: they are not told anything. */
-  readonly webhooks?: Pick<WebhookDispatchOptions, "sender" | "keyOf"> | undefined;
+  /** Tells webhooks what happened. */
+  readonly webhooks: Pick<WebhooksOptions, "sender" | "keyOf">;
 }
 
 /** Creates the loyalty of all spaces. */
@@ -176,7 +181,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const coupons = createCoupons({ store, clock, pools, states, configOf });
   const limits = createGlobalLimits(store);
   const agenda = createAgenda({ store, clock, users });
-  const webhooks = webhookDispatch(options, configOf);
+  const webhooks = webhooksOf(options, configOf);
   const changes = createChanges({
     ...options,
     configOf,
@@ -252,16 +257,19 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     },
     products,
     settle: member => attend({ clock, changes, coupons, redemptions: products, webhooks }, member),
-    sweep: () =>
-      sweepAgenda({
+    async sweep() {
+      await webhooks.work();
+      return await sweepAgenda({
         ...options,
         attend: user =>
           attend({ clock, changes, coupons, redemptions: products, webhooks }, { ...user, projectId: null }),
         onFailed: (_, error) => logger.log("warn", "user_not_attended", { error: String(error) }),
-      }),
+      });
+    },
     register: async member => await agenda.register(member),
     users: organisationId => indexedUsers(store, organisationId),
-    idle: async () => await webhooks?.idle(),
+    webhooks,
+    idle: webhooks.idle,
     earnings: member => readEarnings(sourceOf(member)),
     reconcile: async member => reconcileUser(sourceOf(member), await configOf(member.spaceId)),
     async replay(member, document) {
@@ -271,14 +279,9 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   };
 }
 
-function webhookDispatch(
-  { store, clock, logger, webhooks }: LoyaltyOptions,
-  configOf: Configs,
-): WebhookDispatch | undefined {
-  if (webhooks === undefined) return undefined;
-  return createWebhookDispatch({
-    store,
-    clock,
+function webhooksOf({ logger, webhooks, ...options }: LoyaltyOptions, configOf: Configs): Webhooks {
+  return createWebhooks({
+    ...options,
     ...webhooks,
     config: spaceId => chain(configOf(spaceId), ({ config }) => config),
     onFailed: (webhookId, error) =>

@@ -60,4 +60,5 @@ export {
 export { clockSkewMsMax, seenGenerationMs } from "./seen.ts";
 export type { FullOverview, Seen, Sight } from "./sight.ts";
 export * from "./state.ts";
-export type { WebhookKeys } from "./webhooks/dispatch.ts";
+export type { WebhookKeys } from "./webhooks/attempts.ts";
+export * from "./webhooks/mod.ts";

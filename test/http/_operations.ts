@@ -8,6 +8,7 @@ import { quickKernels } from "../support/kernels.ts";
 import { type Answer, ids, loyalty, seed, type TestPlatform, testSecret } from "../support/platform.ts";
 import { audienceExamples } from "./_audience_examples.ts";
 import { BoardWriter } from "./_boards.ts";
+import { webhookExamples } from "./_webhook_examples.ts";
 import { productExamples } from "./audience/_shop.ts";
 
 /** The error shape of an operation. */
@@ -146,7 +147,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
   const operated = await operatedSession(world);
   const granted = await grantedTo(world, "somebody");
   const score = { score: 5, operator: "set", achievedAt: "2025-06-01T00:00:00Z" };
-  const entries: [string, readonly Partial<Example>[]][] = [
+  const entries: (readonly [string, readonly Partial<Example>[]])[] = [
     [
       "registerUser",
       [
@@ -250,7 +251,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
     ["hideUser", [{}]],
     ["showUser", [{}]],
     ["getLoyaltyVersion", [{ params: { version: "1" } }]],
-    ["getLoyaltyWebhook", [{ params: { webhookId: "crm" } }]],
+    ...webhookExamples,
     [
       "putLoyaltyConfiguration",
       [

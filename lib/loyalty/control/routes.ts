@@ -16,7 +16,6 @@ import { AppError } from "../../errors/mod.ts";
 import {
   type AnyRoute,
   admitChange,
-  type Guard,
   isNotModified,
   type Json,
   jsonApiMediaType,
@@ -42,13 +41,11 @@ import {
   VersionsSchema,
   versionResource,
 } from "./resources.ts";
-import { type WebhookControlContext, webhookRoute } from "./webhook_route.ts";
+import { type WebhookControlContext, webhookRoutes } from "./webhook_routes.ts";
 
 /** What the routes work with. */
 export interface LoyaltyControlContext extends WebhookControlContext {
   readonly versions: LoyaltyVersions;
-  /** Demands an API key that may read configurations. */
-  readonly configReader: Guard<ApiKeyPrincipal>;
 }
 
 const what = "the loyalty configuration";
@@ -62,7 +59,7 @@ export function loyaltyControlRoutes(context: LoyaltyControlContext): readonly A
     putRoute(context),
     ...versionRoutes(context),
     rollbackRoute(context),
-    webhookRoute(context),
+    ...webhookRoutes(context),
     schemaRoute(),
   ];
 }

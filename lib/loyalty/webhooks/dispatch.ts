@@ -4,18 +4,26 @@
  * @module
  */
 
-import { Breaker, type Clock } from "../../auth/mod.ts";
-import type { WebhookSender } from "../../ports/webhook_sender.ts";
+import type { Clock } from "../../auth/mod.ts";
 import { decide, type LogEntry, type ReadLog, type Store, type Stored } from "../../storage/mod.ts";
 import type { LoyaltyConfig, Webhook } from "../config.ts";
 import { type PlacedTransaction, transactionsOf } from "../history.ts";
 import { type Member, memberPartition } from "../member.ts";
 import type { UserState } from "../state.ts";
 import { parseRecord } from "../stored_record.ts";
-import { parseProgress, progressOf, putProgress, readProgress, type WebhookProgress } from "./progress.ts";
+import type { Attempts } from "./attempts.ts";
+import type { Letters } from "./letters.ts";
+import type { Letter } from "./places.ts";
+import {
+  type EntryFailure,
+  parseProgress,
+  progressOf,
+  putProgress,
+  readProgress,
+  type WebhookProgress,
+} from "./progress.ts";
+import { retryDelayMs, webhookTriedMsMax } from "./schedule.ts";
 
-/** How long a service that does not take its events is tried, in ms: 3 days. */
-export const webhookTriedMsMax: number = 3 * 24 * 3_600_000;
 /** Number of history records that are looked through at a time. */
 export const webhookPageMax = 100;
 /** Number of users whose events a process sends side by side. */
@@ -23,17 +31,14 @@ export const webhookLanes = 16;
 /** Most users who wait for that in a process; the sweep finds those beyond. */
 export const webhookWaitingMax = 100_000;
 
-/** Finds the bytes that a webhook's messages are signed with. */
-export type WebhookKeys = (spaceId: string, webhookId: string) => Uint8Array;
-
 /** What a dispatch needs. */
 export interface WebhookDispatchOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly sender: WebhookSender;
+  readonly attempts: Attempts;
+  readonly letters: Pick<Letters, "bury">;
   readonly config: (spaceId: string) => LoyaltyConfig | Promise<LoyaltyConfig>;
-  readonly keyOf: WebhookKeys;
-  /** Told of a message that was not taken; it is sent again later. */
+  /** Told of users who could not be dealt with; the sweep finds them. */
   readonly onFailed: (webhookId: string, error: unknown) => void;
 }
 
@@ -41,52 +46,82 @@ export interface WebhookDispatchOptions {
 export interface WebhookDispatch {
   /** Sends in the background. */
   enqueue(member: Member): void;
-  /** Sends now, and says whether nothing is left to send. */
-  deliver(member: Member): Promise<boolean>;
+  /** Sends now, and says when to try what was not taken again, in Unix ms; null: nothing is left. */
+  deliver(member: Member): Promise<number | null>;
+  /** Sends in the background what this process could not send before, as far as it is due again. */
+  retry(): void;
   /** Resolves when nothing is sent any more. */
   idle(): Promise<void>;
 }
 
-/** Creates the dispatch of a process. */
+/** Creates the dispatch of a process. It deals with a user once at a time, so that nothing is told twice for haste. */
 export function createWebhookDispatch(options: WebhookDispatchOptions): WebhookDispatch {
-  const breakers = new Map<string, Breaker>();
   const waiting = new Map<string, Member>();
+  const retries = new Map<string, { readonly member: Member; readonly at: number }>();
+  const turns = new Map<string, Promise<number | null>>();
   const running = new Set<Promise<void>>();
 
-  function breakerOf(url: string): Breaker {
-    const breaker = breakers.get(url) ?? new Breaker(options.clock);
-    breakers.set(url, breaker);
-    return breaker;
+  async function deliverAt(name: string, member: Member): Promise<number | null> {
+    const { webhooks } = await options.config(member.spaceId);
+    const due = await Promise.all(webhooks.map(webhook => deliverAll(options, member, webhook)));
+    const times = due.filter(at => at !== null);
+    const at = times.length === 0 ? null : Math.min(...times);
+    retries.delete(name);
+    // Whoever does not fit in is found by the sweep.
+    if (at !== null && retries.size < webhookWaitingMax) retries.set(name, { member, at });
+    return at;
   }
 
-  async function deliver(member: Member): Promise<boolean> {
-    const { webhooks } = await options.config(member.spaceId);
-    const done = await Promise.all(
-      webhooks.map(webhook => deliverAll({ ...options, breaker: breakerOf(webhook.url) }, member, webhook)),
-    );
-    return done.every(Boolean);
+  async function deliver(member: Member): Promise<number | null> {
+    const name = memberPartition(member);
+    const before = turns.get(name)?.catch(() => null) ?? Promise.resolve(null);
+    const turn = before.then(() => deliverAt(name, member));
+    turns.set(name, turn);
+    try {
+      return await turn;
+    } finally {
+      if (turns.get(name) === turn) turns.delete(name);
+      start();
+    }
+  }
+
+  /** The next one whose turn it is not already: that one comes after its turn. */
+  function nextWaiting(): Member | null {
+    for (const [name, member] of waiting) {
+      if (turns.has(name)) continue;
+      waiting.delete(name);
+      return member;
+    }
+    return null;
   }
 
   async function lane(): Promise<void> {
-    for (;;) {
-      const [next] = waiting;
-      if (next === undefined) return;
-      waiting.delete(next[0]);
+    for (let next = nextWaiting(); next !== null; next = nextWaiting()) {
       // What fails here stays in the user's history, where the sweep finds it.
-      await deliver(next[1]).catch(error => options.onFailed("", error));
+      await deliver(next).catch(error => options.onFailed("", error));
     }
+  }
+
+  function start(): void {
+    if (waiting.size === 0 || running.size >= webhookLanes) return;
+    const done = Promise.resolve()
+      .then(lane)
+      .finally(() => running.delete(done));
+    running.add(done);
+  }
+
+  function enqueue(member: Member): void {
+    if (waiting.size >= webhookWaitingMax) return;
+    waiting.set(memberPartition(member), member);
+    start();
   }
 
   return {
     deliver,
-    enqueue(member) {
-      if (waiting.size >= webhookWaitingMax) return;
-      waiting.set(memberPartition(member), member);
-      if (running.size >= webhookLanes) return;
-      const done = Promise.resolve()
-        .then(lane)
-        .finally(() => running.delete(done));
-      running.add(done);
+    enqueue,
+    retry() {
+      const now = options.clock();
+      for (const { member, at } of retries.values()) if (at <= now) enqueue(member);
     },
     async idle() {
       while (running.size > 0) await Promise.all(running);
@@ -94,23 +129,35 @@ export function createWebhookDispatch(options: WebhookDispatchOptions): WebhookD
   };
 }
 
-type Delivery = WebhookDispatchOptions & { readonly breaker: Breaker };
-
-async function deliverAll(delivery: Delivery, member: Member, webhook: Webhook): Promise<boolean> {
+/** Tells one webhook what it has not been told, and says when to go on; null: nothing is left. */
+async function deliverAll(
+  options: WebhookDispatchOptions,
+  member: Member,
+  webhook: Webhook,
+): Promise<number | null> {
   for (;;) {
-    const page = await readPage(delivery.store, member, webhook);
-    if (page === null) return true;
-    const told = await tell(delivery, { member, webhook, entries: page.entries });
-    const isOver = told === page.entries.length && page.entries.length < webhookPageMax;
-    const last = page.entries[told - 1];
-    await advance(delivery.store, member, {
+    const page = await readPage(options, member, webhook);
+    if (page === null) return null;
+    if ("retryAt" in page) return page.retryAt;
+    const { progress, entries } = page;
+    const { told, failure } = await tell(options, { member, webhook, entries, before: progress.failure });
+    const isOver = told === entries.length && entries.length < webhookPageMax;
+    const isUntried =
+      told === 0 && failure !== null && failure.attempts === (progress.failure?.attempts ?? 0);
+    if (isUntried) return failure.retryAt;
+    const { failure: _, ...place } = progress;
+    await advance(options.store, member, {
       id: webhook.id,
-      before: page.progress,
-      cursor: last?.id ?? page.progress.cursor,
-      records: isOver ? page.records : page.progress.records + told,
+      before: progress,
+      after: {
+        ...place,
+        cursor: entries[told - 1]?.id ?? progress.cursor,
+        records: isOver ? page.records : progress.records + told,
+        ...(failure === null ? {} : { failure }),
+      },
     });
-    if (told < page.entries.length) return false;
-    if (isOver) return true;
+    if (failure !== null) return failure.retryAt;
+    if (isOver) return null;
   }
 }
 
@@ -121,13 +168,18 @@ interface Page {
   readonly records: number;
 }
 
-/** What the webhook has not been told, or null where that is nothing. */
-async function readPage(store: Store, member: Member, { id }: Webhook): Promise<Page | null> {
+/** What the webhook has not been told, or when to look for it; null where that is nothing. */
+async function readPage(
+  { store, clock }: WebhookDispatchOptions,
+  member: Member,
+  { id }: Webhook,
+): Promise<Page | Pick<EntryFailure, "retryAt"> | null> {
   const partition = memberPartition(member);
   const [known] = await store.read(partition, [readProgress]);
   const progress = progressOf(parseProgress(known), id);
   if (progress === undefined) return null;
-  const { from, cursor } = progress;
+  const { from, cursor, failure } = progress;
+  if (failure !== undefined && clock() < failure.retryAt) return failure;
   const history: ReadLog = {
     type: "log",
     key: "history",
@@ -147,67 +199,83 @@ interface Telling {
   readonly member: Member;
   readonly webhook: Webhook;
   readonly entries: readonly LogEntry[];
+  /** How it went with the first entry before. */
+  readonly before: EntryFailure | undefined;
 }
 
-/** Sends entry by entry, and says how many of them are dealt with. */
-async function tell(delivery: Delivery, { member, webhook, entries }: Telling): Promise<number> {
-  for (const [index, { id, value }] of entries.entries()) {
-    const record = { ...parseRecord(value), id };
-    if (record.at + webhookTriedMsMax < delivery.clock()) continue;
-    for (const transaction of transactionsOf(record)) {
+interface Told {
+  /** How many entries are dealt with. */
+  readonly told: number;
+  /** How it went with the entry after those; null: that was all. */
+  readonly failure: EntryFailure | null;
+}
+
+/** Tells entry by entry, up to the first that is not taken. */
+async function tell(options: WebhookDispatchOptions, telling: Telling): Promise<Told> {
+  const { member, webhook, entries } = telling;
+  for (const [told, { id, value }] of entries.entries()) {
+    const before = told === 0 ? telling.before : undefined;
+    for (const transaction of transactionsOf({ ...parseRecord(value), id })) {
       if (!webhook.events.includes(transaction.type)) continue;
-      const isTaken = await send(delivery, { member, webhook, transaction });
-      if (!isTaken) return index;
+      const failure = await tellOne(options, { member, webhook, transaction, before });
+      if (failure !== null) return { told, failure };
     }
   }
-  return entries.length;
+  return { told: entries.length, failure: null };
 }
 
 interface Message {
   readonly member: Member;
   readonly webhook: Webhook;
   readonly transaction: PlacedTransaction;
+  readonly before: EntryFailure | undefined;
 }
 
-async function send(
-  { sender, breaker, keyOf, onFailed }: Delivery,
-  { member, webhook, transaction }: Message,
-): Promise<boolean> {
+/** Tells one thing. What is not to be tried any more becomes a dead letter, and is dealt with so. */
+async function tellOne(options: WebhookDispatchOptions, message: Message): Promise<EntryFailure | null> {
+  const { attempts, letters, clock } = options;
+  const { member, webhook, transaction, before } = message;
+  const { organisationId, spaceId } = member;
+  const place = { organisationId, spaceId, webhookId: webhook.id };
+  const letter = letterOf(message);
+  const tried = before?.attempts ?? 0;
+  const result = await attempts.send({ place, webhook, letter });
+  const now = clock();
+  if (result.outcome === "taken") return null;
+  if (result.outcome === "postponed") {
+    return { attempts: tried, retryAt: result.until, reason: before?.reason ?? null };
+  }
+  const { reason } = result;
+  const times = tried + (result.outcome === "failed" || result.isTried ? 1 : 0);
+  // What comes late is tried once all the same: it may have waited behind what the service did not take.
+  if (result.outcome === "failed" && now <= transaction.at + webhookTriedMsMax) {
+    const pause = retryDelayMs({ id: letter.id, attempts: times, retryAfterMs: result.retryAfterMs });
+    return { attempts: times, retryAt: now + pause, reason };
+  }
+  await letters.bury(place, { ...letter, since: transaction.at, attempts: times, reason });
+  return null;
+}
+
+function letterOf({ member, webhook, transaction }: Message): Letter {
   const { organisationId, spaceId, userId } = member;
   const { id, at, type, payload } = transaction;
   const timestamp = Math.floor(at / 1_000);
-  try {
-    await breaker.run(() =>
-      sender.send({
-        url: webhook.url,
-        key: keyOf(spaceId, webhook.id),
-        id: `${spaceId}:${webhook.id}:${userId}:${id}`,
-        type: `loyalty.${type}`,
-        at,
-        data: { organisationId, spaceId, userId, transaction: { id, timestamp, type, payload } },
-      }),
-    );
-    return true;
-  } catch (error) {
-    onFailed(webhook.id, error);
-    return false;
-  }
+  return {
+    id: `${spaceId}:${webhook.id}:${userId}:${id}`,
+    type: `loyalty.${type}`,
+    at,
+    data: { organisationId, spaceId, userId, transaction: { id, timestamp, type, payload } },
+  };
 }
 
 interface Advance {
   readonly id: string;
   readonly before: WebhookProgress;
-  readonly cursor: string | null;
-  readonly records: number;
+  readonly after: WebhookProgress;
 }
 
 /** Moves the cursor on, unless somebody else has moved it meanwhile. */
-async function advance(
-  store: Store,
-  member: Member,
-  { id, before, cursor, records }: Advance,
-): Promise<void> {
-  if (cursor === before.cursor && records === before.records) return;
+async function advance(store: Store, member: Member, { id, before, after }: Advance): Promise<void> {
   await decide(store, memberPartition(member), {
     reads: [readProgress],
     idempotent: true,
@@ -215,8 +283,8 @@ async function advance(
       const all = parseProgress(stored);
       const progress = progressOf(all, id);
       const isMine = progress?.cursor === before.cursor && progress.records === before.records;
-      if (progress === undefined || !isMine) return { writes: [], answer: null };
-      return { writes: [putProgress({ ...all, [id]: { ...progress, cursor, records } })], answer: null };
+      if (!isMine) return { writes: [], answer: null };
+      return { writes: [putProgress({ ...all, [id]: after })], answer: null };
     },
   });
 }

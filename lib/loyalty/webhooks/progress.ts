@@ -18,6 +18,17 @@ export interface WebhookProgress {
   readonly cursor: string | null;
   /** Number of history records, as the state counts them, that are dealt with. */
   readonly records: number;
+  /** How it went with the entry after the cursor. @default it was not tried yet */
+  readonly failure?: EntryFailure;
+}
+
+/** A history entry that a webhook has not taken. */
+export interface EntryFailure {
+  /** How often it was tried; 0: the service was left alone. */
+  readonly attempts: number;
+  /** Unix ms; before that nobody tries it. */
+  readonly retryAt: number;
+  readonly reason: string | null;
 }
 
 /** By the webhook's id. */

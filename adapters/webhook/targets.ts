@@ -1,0 +1,114 @@
+/**
+ * Which addresses webhooks may be sent to. Whoever configures a webhook names its host, so that without a check one could
+ * make the platform knock at the doors of the network that it runs in.
+ *
+ * @module
+ */
+
+import { lookup } from "node:dns/promises";
+import { BlockList, isIP, isIPv6 } from "node:net";
+import { WebhookError } from "../../lib/ports/webhook_sender.ts";
+
+/** An address of a host. */
+export interface HostAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
+/** Finds the addresses of a host name. */
+export type Resolve = (hostname: string) => Promise<readonly HostAddress[]>;
+
+/** Finds where a message may be sent. */
+export interface Targets {
+  /**
+   * The addresses of a URL's host, all of them allowed.
+   *
+   * @throws {WebhookError} It has none, or one that is not allowed. The message does not name it.
+   */
+  addressesOf(url: URL): Promise<readonly [HostAddress, ...HostAddress[]]>;
+}
+
+/** The IANA registries of special-purpose addresses: what is not reachable for everybody, or stands for something else. */
+const special = networks([
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "172.16.0.0/12",
+  "192.0.0.0/24",
+  "192.0.2.0/24",
+  "192.88.99.0/24",
+  "192.168.0.0/16",
+  "198.18.0.0/15",
+  "198.51.100.0/24",
+  "203.0.113.0/24",
+  "224.0.0.0/4",
+  "240.0.0.0/4",
+  "2001::/23",
+  "2001:db8::/32",
+  "2002::/16",
+  "3fff::/20",
+]);
+/** The part of the IPv6 addresses that are given out for use everywhere. */
+const globalUnicast = networks(["2000::/3"]);
+
+/**
+ * Networks from their texts; an address alone is a network of one.
+ *
+ * @throws {TypeError} One is no network in CIDR notation.
+ */
+export function networks(texts: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const text of texts) {
+    const [address = "", bits = isIPv6(text) ? "128" : "32", ...more] = text.split("/");
+    const isNetwork =
+      isIP(address) !== 0 &&
+      more.length === 0 &&
+      /^\d{1,3}$/.test(bits) &&
+      Number(bits) <= (isIPv6(address) ? 128 : 32);
+    if (!isNetwork) throw new TypeError(`Cannot use "${text}": expected a network like 10.0.0.0/8`);
+    list.addSubnet(address, Number(bits), familyOf(address));
+  }
+  return list;
+}
+
+/** Allows public addresses, and those of the given networks. */
+export function createTargets(allowed: BlockList, resolve: Resolve = resolveHost): Targets {
+  return {
+    async addressesOf({ hostname }) {
+      const bare = hostname.replace(/^\[|\]$/g, "");
+      const known = isIP(bare) === 0 ? await resolve(bare) : [{ address: bare, family: isIP(bare) }];
+      const [first, ...others] = known;
+      if (first === undefined) throw new WebhookError("its host has no address");
+      if (![first, ...others].every(({ address }) => isAllowed(address, allowed))) {
+        throw new WebhookError("its host is not at a public address, and no setting allows its network");
+      }
+      return [first, ...others];
+    },
+  };
+}
+
+async function resolveHost(hostname: string): Promise<readonly HostAddress[]> {
+  try {
+    return await lookup(hostname, { all: true });
+  } catch {
+    throw new WebhookError("its host has no address");
+  }
+}
+
+function isAllowed(text: string, allowed: BlockList): boolean {
+  const address = text.replace(/%.*$/, "");
+  return isIP(address) !== 0 && (isPublic(address) || allowed.check(address, familyOf(address)));
+}
+
+/** An IPv4 address in the notation of IPv6 is no global unicast address, so it is refused in any case. */
+function isPublic(address: string): boolean {
+  const family = familyOf(address);
+  const isGiven = family === "ipv4" || globalUnicast.check(address, family);
+  return isGiven && !special.check(address, family);
+}
+
+function familyOf(address: string): "ipv4" | "ipv6" {
+  return isIPv6(address) ? "ipv6" : "ipv4";
+}

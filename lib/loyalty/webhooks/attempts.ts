@@ -1,0 +1,124 @@
+/**
+ * One attempt to tell a service something.
+ *
+ * @module
+ */
+
+import { Breaker, type Clock, providerRetryMs } from "../../auth/mod.ts";
+import { WebhookError, type WebhookSender } from "../../ports/webhook_sender.ts";
+import type { Webhook } from "../config.ts";
+import type { EndpointState, Endpoints } from "./endpoints.ts";
+import type { Letter, WebhookPlace } from "./places.ts";
+import { webhookRetryMsMax } from "./schedule.ts";
+
+/** Finds the bytes that a webhook's messages are signed with. */
+export type WebhookKeys = (spaceId: string, webhookId: string) => Uint8Array;
+
+/** What came of an attempt. */
+export type Attempted =
+  | { readonly outcome: "taken" }
+  /** To be tried again later. */
+  | { readonly outcome: "failed"; readonly reason: string; readonly retryAfterMs: number | null }
+  /** Not tried, because the service is left alone until then, Unix ms. */
+  | { readonly outcome: "postponed"; readonly until: number }
+  /** Not to be tried again. */
+  | { readonly outcome: "refused"; readonly reason: string; readonly isTried: boolean };
+
+/** What is sent where. */
+export interface Delivery {
+  readonly place: WebhookPlace;
+  readonly webhook: Webhook;
+  readonly letter: Letter;
+}
+
+/** Tells services something, once each time. */
+export interface Attempts {
+  send(delivery: Delivery): Promise<Attempted>;
+}
+
+/** What attempts need. */
+export interface AttemptsOptions {
+  readonly clock: Clock;
+  readonly sender: WebhookSender;
+  readonly keyOf: WebhookKeys;
+  readonly endpoints: Endpoints;
+  /** Told of a message that was not taken. */
+  readonly onFailed: (webhookId: string, error: unknown) => void;
+}
+
+/**
+ * Creates the attempts of a process. A service that fails again and again is left alone for some seconds, one that asks for it
+ * as long as it says.
+ */
+export function createAttempts(options: AttemptsOptions): Attempts {
+  const { clock, endpoints, onFailed } = options;
+  const services = new Map<string, Service>();
+
+  function serviceAt(url: string): Service {
+    const service = services.get(url) ?? { breaker: new Breaker(clock), heldUntil: 0 };
+    services.set(url, service);
+    return service;
+  }
+
+  return {
+    async send(delivery) {
+      const { place, webhook } = delivery;
+      const { disabled } = await endpoints.state(place, webhook.url);
+      if (disabled !== null) return { outcome: "refused", reason: refusalOf(disabled), isTried: false };
+      const service = serviceAt(webhook.url);
+      if (clock() < service.heldUntil) return { outcome: "postponed", until: service.heldUntil };
+      let isAsked = false;
+      try {
+        await service.breaker.run(async () => {
+          isAsked = true;
+          await post(options, delivery);
+        });
+      } catch (error) {
+        if (!isAsked) return { outcome: "postponed", until: clock() + providerRetryMs };
+        onFailed(webhook.id, error);
+        return await failed(options, { delivery, service, error });
+      }
+      await endpoints.took(place, webhook.url).catch((error: unknown) => onFailed(webhook.id, error));
+      return { outcome: "taken" };
+    },
+  };
+}
+
+/** What a process remembers of a service. */
+interface Service {
+  readonly breaker: Breaker;
+  /** Unix ms. */
+  heldUntil: number;
+}
+
+async function post({ sender, keyOf }: AttemptsOptions, { place, webhook, letter }: Delivery): Promise<void> {
+  const { id, type, at, data } = letter;
+  await sender.send({ url: webhook.url, key: keyOf(place.spaceId, webhook.id), id, type, at, data });
+}
+
+const unexplained: Pick<WebhookError, "status" | "retryAfterMs" | "message"> = new WebhookError(
+  "the reason is in the log",
+);
+
+interface Failure {
+  readonly delivery: Delivery;
+  readonly service: Service;
+  readonly error: unknown;
+}
+
+async function failed(
+  { clock, endpoints }: AttemptsOptions,
+  { delivery: { place, webhook }, service, error }: Failure,
+): Promise<Attempted> {
+  // What others throw may hold addresses: it is for the log alone.
+  const { status, retryAfterMs, message: reason } = error instanceof WebhookError ? error : unexplained;
+  if (retryAfterMs !== null) service.heldUntil = clock() + Math.min(retryAfterMs, webhookRetryMsMax);
+  const { disabled } = await endpoints.failed(place, webhook.url, { reason, isGone: status === 410 });
+  if (disabled !== null) return { outcome: "refused", reason, isTried: true };
+  return { outcome: "failed", reason, retryAfterMs };
+}
+
+function refusalOf({ reason }: NonNullable<EndpointState["disabled"]>): string {
+  const why = reason === "gone" ? "it answered 410" : "it took nothing for days";
+  return `Cannot deliver the webhook: the service is disabled because ${why}`;
+}

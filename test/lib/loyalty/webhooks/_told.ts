@@ -1,0 +1,107 @@
+/** Services and users for the tests of webhooks. */
+
+import assert from "node:assert/strict";
+import type { LoyaltyConfig } from "../../../../lib/loyalty/config.ts";
+import type { ChangePayload, HistoryRecord } from "../../../../lib/loyalty/history.ts";
+import { type Member, memberPartition } from "../../../../lib/loyalty/member.ts";
+import { compileConfig } from "../../../../lib/loyalty/mod.ts";
+import { emptyState } from "../../../../lib/loyalty/state.ts";
+import { printRecord } from "../../../../lib/loyalty/stored_record.ts";
+import { printState } from "../../../../lib/loyalty/stored_state.ts";
+import { beginProgress, parseProgress, readProgress } from "../../../../lib/loyalty/webhooks/progress.ts";
+import { createWebhooks, type Webhooks } from "../../../../lib/loyalty/webhooks/webhooks.ts";
+import { WebhookError, type WebhookMessage } from "../../../../lib/ports/webhook_sender.ts";
+import type { Store, Write } from "../../../../lib/storage/mod.ts";
+
+export const member: Member = { organisationId: "o", spaceId: "s", userId: "u", projectId: null };
+export const nothing: ChangePayload = {
+  metricChanges: {},
+  inventoryChanges: { received: [], lost: [] },
+  milestoneChanges: {},
+};
+
+/** A configuration with webhooks of these ids. */
+export function configOf(...ids: string[]): LoyaltyConfig {
+  const webhooks = ids.map(id => ({
+    id,
+    url: `https://${id}.example.org/`,
+    events: ["challengeCompleted", "milestoneReached", "exportCompleted"],
+  }));
+  return compileConfig({ webhooks }).config;
+}
+
+/** Where the tests find what a webhook missed. */
+export function placeOf(webhookId: string): {
+  organisationId: string;
+  spaceId: string;
+  webhookId: string;
+} {
+  return { organisationId: "o", spaceId: "s", webhookId };
+}
+
+/** A process that tells services, and what they take. */
+export interface Telling {
+  readonly taken: WebhookMessage[];
+  readonly failures: string[];
+  readonly webhooks: Webhooks;
+  /** How often services were asked. */
+  asked: number;
+  /** What a service says; undefined: it takes the message. */
+  says: (message: WebhookMessage) => Error | undefined;
+  config: LoyaltyConfig;
+}
+
+export function tellingOf(store: Store, clock: () => number, config: LoyaltyConfig): Telling {
+  const taken: WebhookMessage[] = [];
+  const failures: string[] = [];
+  const made: Telling = {
+    taken,
+    failures,
+    asked: 0,
+    says: () => undefined,
+    config,
+    webhooks: createWebhooks({
+      store,
+      clock,
+      holder: "one",
+      config: () => made.config,
+      keyOf: (spaceId, id) => new TextEncoder().encode(`${spaceId}/${id}`),
+      onFailed: id => failures.push(id),
+      sender: {
+        async send(message) {
+          made.asked += 1;
+          const refusal = made.says(message);
+          if (refusal !== undefined) throw refusal;
+          taken.push(message);
+        },
+      },
+    }),
+  };
+  return made;
+}
+
+/** What a service says that is down, or that answered with a status. */
+export function answered(status?: number, retryAfterMs?: number): WebhookError {
+  return new WebhookError(status === undefined ? "down" : `the service answered ${status}`, {
+    ...(status === undefined ? {} : { status }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+}
+
+/** Writes what a decision of the engine writes of a history, one commit per record. */
+export async function happen(
+  store: Store,
+  { config, now, types }: { config: LoyaltyConfig; now: number; types: string[] },
+): Promise<void> {
+  const partition = memberPartition(member);
+  const [stored, state] = await store.read(partition, [readProgress, { type: "record", key: "loyalty" }]);
+  const records: number = state === null ? 0 : JSON.parse(state.value).records;
+  const transactions = types.map(type => ({ type, payload: nothing, entries: [] }));
+  const record: HistoryRecord = { kind: "action", at: now, config: "1", transactions };
+  const writes: Write[] = [
+    { type: "put", key: "loyalty", value: printState({ ...emptyState(null), records: records + 1 }) },
+    { type: "append", key: "history", value: printRecord(record), at: now, maxLength: 10_000 },
+    ...beginProgress(config.webhooks, parseProgress(stored), { now, records }),
+  ];
+  assert.ok((await store.commit(partition, { writes })).ok);
+}
