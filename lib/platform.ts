@@ -158,8 +158,8 @@ export interface Platform {
   ): Promise<Rebuilt>;
   /**
    * Does what no request waits for and is due now: finishes what ended processes have left behind, lets time pass for users
-   * who do not come by, removes seasons that are no longer kept, and writes when API keys were last used. Call it every
-   * few seconds, in one process or in all.
+   * who do not come by, removes seasons that are no longer kept and idle anonymous users, and writes when API keys were last
+   * used. Call it every few seconds, in one process or in all.
    */
   work(): Promise<void>;
   /**
@@ -235,6 +235,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     async work() {
       await parts.loyalty.sweep();
       await parts.leaderboards.prune();
+      await parts.idleUsers.sweepDue();
       await parts.apiKeys.flushUses();
     },
     rebuildBoard: (path, users) => rebuildBoard(parts, path, users),

@@ -10,6 +10,7 @@
 
 import type { Clock } from "../auth/mod.ts";
 import { type Partition, type Store, tenantPartition } from "../storage/mod.ts";
+import { createIdleProjects } from "./idle_projects.ts";
 import { type OnRemove, removeUser } from "./operator/remove_user.ts";
 import type { Sessions } from "./sessions/sessions.ts";
 import { isAnonymous, type User, type Users } from "./users.ts";
@@ -39,6 +40,11 @@ export interface IdleUsers {
   seen(projectId: string, userId: string): Promise<void>;
   /** Removes idle users of a project. Sweeps that overlap, in one process or several, do no harm. */
   sweep(projectId: string, options?: { readonly idleMs?: number }): Promise<IdleSweep>;
+  /**
+   * Removes idle users of the projects whose turn it is: each once in {@linkcode idleSweepEveryMs}, and sooner where there are more
+   * than one sweep looks at.
+   */
+  sweepDue(): Promise<void>;
 }
 
 /** What idle users need. */
@@ -56,7 +62,10 @@ export interface IdleUsersOptions {
 export function createIdleUsers(options: IdleUsersOptions): IdleUsers {
   const { store, users, clock, isKept } = options;
 
+  const projects = createIdleProjects({ store, clock, sweep });
+
   async function seen(projectId: string, userId: string): Promise<void> {
+    await projects.list(projectId);
     const score = clock();
     await store.commit(boardOf(projectId, userId), {
       writes: [{ type: "score", op: "max", key: boardKey, member: userId, score }],
@@ -97,24 +106,26 @@ export function createIdleUsers(options: IdleUsersOptions): IdleUsers {
     return "removed";
   }
 
-  return {
-    seen,
-    async sweep(projectId, { idleMs = idleMsDefault } = {}) {
-      const deadline = clock() - idleMs;
-      const idle = await idleIn(store, projectId, deadline);
-      const looked = idle.slice(0, idleSweepMax);
-      const outcomes: string[] = [];
-      for (let from = 0; from < looked.length; from += lanes) {
-        const some = looked.slice(from, from + lanes);
-        outcomes.push(...(await Promise.all(some.map(userId => judge(projectId, userId, deadline)))));
-      }
-      return {
-        removed: outcomes.filter(outcome => outcome === "removed").length,
-        kept: outcomes.filter(outcome => outcome === "kept").length,
-        isPartial: idle.length > idleSweepMax,
-      };
-    },
-  };
+  async function sweep(
+    projectId: string,
+    { idleMs = idleMsDefault }: { readonly idleMs?: number } = {},
+  ): Promise<IdleSweep> {
+    const deadline = clock() - idleMs;
+    const idle = await idleIn(store, projectId, deadline);
+    const looked = idle.slice(0, idleSweepMax);
+    const outcomes: string[] = [];
+    for (let from = 0; from < looked.length; from += lanes) {
+      const some = looked.slice(from, from + lanes);
+      outcomes.push(...(await Promise.all(some.map(userId => judge(projectId, userId, deadline)))));
+    }
+    return {
+      removed: outcomes.filter(outcome => outcome === "removed").length,
+      kept: outcomes.filter(outcome => outcome === "kept").length,
+      isPartial: idle.length > idleSweepMax,
+    };
+  }
+
+  return { seen, sweep, sweepDue: projects.sweepDue };
 }
 
 /** Users who were last seen at the deadline or before: at least one more than a sweep looks at, where there are so many. */

@@ -47,6 +47,7 @@ export {
 export * from "./codes/mod.ts";
 export type { IdentityContext } from "./context.ts";
 export { type Credentials, type CredentialsOptions, createCredentials } from "./credentials.ts";
+export { idleProjectsMax, idleSweepEveryMs } from "./idle_projects.ts";
 export {
   createIdleUsers,
   type IdleSweep,

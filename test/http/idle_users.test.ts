@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
+import { createIdleProjects, idleProjectsMax, idleSweepEveryMs } from "../../lib/identity/idle_projects.ts";
 import { createUsers, idleMsDefault, idleSweepMax, type User } from "../../lib/identity/mod.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
@@ -147,6 +148,54 @@ describeOnStores("idle anonymous users", open => {
     world.clock.advance(idleMsDefault);
     assert.deepEqual(await sweep(), { removed: 0, kept: 0, isPartial: true });
     assert.deepEqual(await sweep(), { removed: 0, kept: 0, isPartial: false });
+  });
+
+  it("are removed by the work of a server, each project once an hour, and at once where there are more", async () => {
+    const guest = await register();
+    world.clock.advance(idleMsDefault - idleSweepEveryMs);
+    await world.platform.work();
+    world.clock.advance(idleSweepEveryMs - 1);
+    const late = await register();
+    await world.platform.work();
+    assert.equal(await exists(guest), true, "not idle yet");
+    world.clock.advance(1);
+    await world.platform.work();
+    assert.deepEqual(await Promise.all([guest, late].map(exists)), [false, true]);
+
+    const many = Array.from({ length: idleSweepMax }, () => randomUUID());
+    await Promise.all(many.map(userId => world.platform.idleUsers.seen(ids.project, userId)));
+    world.clock.advance(idleMsDefault);
+    await world.platform.work();
+    await world.platform.work();
+    assert.equal(await exists(late), false);
+    assert.deepEqual(await sweep(), { removed: 0, kept: 0, isPartial: false });
+  });
+
+  it("wait for their turn where there are many projects, and none for one that fails", async () => {
+    const swept: string[] = [];
+    const { store, clock } = world;
+    const projects = createIdleProjects({
+      store,
+      clock: clock.now,
+      sweep: async projectId => {
+        swept.push(projectId);
+        if (projectId === "p0") throw new Error("out of reach");
+        return { isPartial: false };
+      },
+    });
+    const all = Array.from({ length: idleProjectsMax + 5 }, (_, n) => `p${n}`);
+    for (const projectId of all) {
+      await projects.list(projectId);
+      clock.advance(1);
+    }
+    await assert.rejects(projects.sweepDue(), /out of reach/);
+    await projects.sweepDue();
+    assert.deepEqual(swept, all.slice(0, 1 + idleProjectsMax));
+    await projects.sweepDue();
+    assert.deepEqual(swept, all);
+    clock.advance(idleSweepEveryMs);
+    await assert.rejects(projects.sweepDue(), /out of reach/);
+    assert.equal(swept.length, all.length + 1);
   });
 
   it("are those of the project that is swept", async () => {
