@@ -31,6 +31,7 @@ export async function runCommand({ command, input, json }: CommandRun): Promise<
     clock: Date.now,
     loyaltyFaults,
     bootstrapKey: async bootstrap => await (await import("./_bootstrap_key.ts")).bootstrapKey(bootstrap),
+    decryptExport: async decryption => await (await import("./_export_file.ts")).decryptFile(decryption),
     secret: process.env.GRANDSTAND_API_SECRET,
   };
   const options = { json, isTerminal: process.stdout.isTTY === true };

@@ -97,6 +97,14 @@ export interface NewKey {
   readonly permissions: readonly string[];
 }
 
+/** A file to decrypt, and where its plaintext goes. */
+export interface ExportDecryption {
+  readonly file: string;
+  readonly out: string;
+  /** Whether a file that exists is replaced. */
+  readonly isForced: boolean;
+}
+
 /** What commands work with. */
 export interface CliContext {
   readonly fetch: (request: Request) => Promise<Response>;
@@ -117,6 +125,13 @@ export interface CliContext {
    * @throws {CliError} The store cannot be opened, or the key should not be made.
    */
   readonly bootstrapKey: (bootstrap: KeyBootstrap) => Promise<NewKey>;
+  /**
+   * Decrypts an export into a file that is there only once all of it is, and gives the number of bytes. The password comes
+   * from wherever the user keeps it.
+   *
+   * @throws {CliError} The file is no export, or not what the password opens; or it cannot be read or written.
+   */
+  readonly decryptExport: (decryption: ExportDecryption) => Promise<number>;
   /** The API secret, which is no flag because command lines are visible to others; undefined where it is not set. */
   readonly secret: string | undefined;
 }

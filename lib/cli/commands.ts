@@ -1,5 +1,6 @@
 import { deadLettersCommand } from "./actions/dead_letters.ts";
 import type { CommandSpec } from "./command.ts";
+import { decryptCommand } from "./export/decrypt.ts";
 import { bootstrapCommand } from "./keys/bootstrap.ts";
 import { createCommand, listCommand, revokeCommand, rotateCommand } from "./keys/manage.ts";
 import { pullCommand, pushCommand, validateCommand } from "./loyalty/files.ts";
@@ -22,6 +23,7 @@ export const commands: readonly CommandSpec[] = [
   rotateCommand,
   revokeCommand,
   deadLettersCommand,
+  decryptCommand,
   webhooksCommand,
   enableCommand,
   webhookLettersCommand,

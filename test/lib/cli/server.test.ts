@@ -32,6 +32,7 @@ function context(
     clock: () => 0,
     loyaltyFaults: () => [],
     bootstrapKey: () => Promise.reject(new Error("not here")),
+    decryptExport: () => Promise.reject(new Error("not here")),
     secret: "gss_1",
   };
 }

@@ -1,0 +1,106 @@
+import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
+import process from "node:process";
+import { nativeExportKernels } from "../adapters/native/mod.ts";
+import { CliError, type ExportDecryption, exits } from "../lib/cli/mod.ts";
+import { AppError } from "../lib/errors/mod.ts";
+import { decryptExport } from "../lib/export_file/mod.ts";
+import { askSecret, firstLine } from "./_secret_input.ts";
+
+/** Bytes that are read of the file at a time. */
+const chunkBytes = 1_048_576;
+
+/**
+ * Decrypts an export into a file that appears under its name when it is complete, and gives the number of its bytes.
+ *
+ * @throws {CliError} See the codes below; then nothing of the plaintext is left anywhere.
+ */
+export async function decryptFile({ file, out, isForced }: ExportDecryption): Promise<number> {
+  if (!isForced && (await exists(out))) {
+    throw new CliError(exits.conflict, `There is a file ${out} already`, {
+      code: "conflict",
+      hint: "Name another one with --out, or replace it with --force",
+    });
+  }
+  const source = await opened(file);
+  try {
+    const options = { password: await passwordOf(file), kernels: nativeExportKernels() };
+    return await write(out, await decryptExport(() => streamOf(source), options));
+  } catch (error) {
+    throw error instanceof AppError ? refusal(file, error) : error;
+  } finally {
+    await source.close();
+  }
+}
+
+/** One open file for both readings, so that they cannot be of two files. */
+async function opened(file: string): Promise<FileHandle> {
+  try {
+    return await open(file, "r");
+  } catch (error) {
+    throw new CliError(exits.notFound, `Cannot read ${file}: ${String(error)}`, { code: "not_found" });
+  }
+}
+
+async function write(out: string, plaintext: ReadableStream<Uint8Array>): Promise<number> {
+  const temporary = `${out}.${process.pid}.part`;
+  const target = await open(temporary, "wx", 0o600);
+  let bytes = 0;
+  try {
+    try {
+      for await (const chunk of plaintext) {
+        await target.writeFile(chunk);
+        bytes += chunk.length;
+      }
+      await target.sync();
+    } finally {
+      await target.close();
+    }
+    await rename(temporary, out);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  return bytes;
+}
+
+function streamOf(source: FileHandle): ReadableStream<Uint8Array> {
+  let position = 0;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const buffer = new Uint8Array(chunkBytes);
+        const { bytesRead } = await source.read(buffer, 0, chunkBytes, position);
+        position += bytesRead;
+        if (bytesRead === 0) controller.close();
+        else controller.enqueue(buffer.subarray(0, bytesRead));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** From the environment, from what is piped in, or from whoever sits there; never from the command line, which others see. */
+async function passwordOf(file: string): Promise<string> {
+  const given = process.env.GRANDSTAND_EXPORT_PASSWORD;
+  if (given !== undefined && given !== "") return given;
+  const password = process.stdin.isTTY
+    ? await askSecret(`Password of ${file}: `)
+    : await firstLine(process.stdin);
+  if (password !== "") return password;
+  throw new CliError(exits.usage, "export decrypt needs a password", {
+    code: "wrong_usage",
+    hint: "Set GRANDSTAND_EXPORT_PASSWORD, or pass it as the first line of stdin",
+  });
+}
+
+function refusal(file: string, error: AppError): CliError {
+  const exit = error.code === "internal_error" ? exits.failed : exits.invalid;
+  return new CliError(exit, `${file}: ${error.message}`, { code: error.code });
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await stat(path).then(
+    () => true,
+    () => false,
+  );
+}

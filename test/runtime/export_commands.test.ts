@@ -1,0 +1,101 @@
+/** `grandstand export decrypt`, as a program on every runtime. */
+
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { type SealedExport, sealedExport } from "../support/export_files.ts";
+import { start } from "./processes.ts";
+import { cliCommand, type Runtime, runtimes } from "./runtimes.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "grandstand-decrypt-"));
+const rows = Buffer.from(`userId,name\r\n${"u1,Ünï\r\n".repeat(200_000)}`);
+const file = join(folder, "export-1.csv.enc");
+const out = join(folder, "export-1.csv");
+let sealed: SealedExport;
+
+interface Outcome {
+  readonly code: unknown;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function run(
+  runtime: Runtime,
+  args: readonly string[],
+  { password, input = "" }: { readonly password?: string; readonly input?: string },
+): Promise<Outcome> {
+  const environment = password === undefined ? {} : { GRANDSTAND_EXPORT_PASSWORD: password };
+  const program = start([...(await cliCommand(runtime)), "export", "decrypt", ...args], environment);
+  program.stdin.end(input);
+  const code = await program.ended;
+  return { code, stdout: program.stdout(), stderr: program.stderr() };
+}
+
+before(async () => {
+  sealed = await sealedExport(rows);
+  writeFileSync(file, sealed.file);
+});
+after(() => rmSync(folder, { recursive: true }));
+
+for (const runtime of runtimes) {
+  describe(`grandstand export decrypt (${runtime.name})`, { skip: runtime.skip }, () => {
+    it("writes what was encrypted, readable by its owner alone, with the password of the environment", async () => {
+      const { code, stdout, stderr } = await run(runtime, [file], { password: sealed.password });
+      assert.deepEqual([code, stdout], [0, ""], stderr);
+      assert.match(stderr, new RegExp(`wrote ${rows.length} bytes to`));
+      assert.ok(readFileSync(out).equals(rows));
+      assert.equal(statSync(out).mode & 0o777, 0o600);
+      rmSync(out);
+    });
+
+    it("leaves nothing behind where the password is another one", async () => {
+      const before = readdirSync(folder);
+      const { code, stderr } = await run(runtime, [file], { password: "another" });
+      assert.equal(code, 8);
+      assert.match(stderr, /the password is wrong, or the file was changed/);
+      assert.deepEqual(readdirSync(folder), before);
+    });
+  });
+}
+
+describe("grandstand export decrypt", () => {
+  const runtime = runtimes.find(({ form }) => form === "built") ?? assert.fail();
+
+  it("takes the password from the first line of stdin", async () => {
+    const target = join(folder, "elsewhere.csv");
+    const args = [file, "--out", target, "--json"];
+    const { code, stdout, stderr } = await run(runtime, args, { input: `${sealed.password}\n` });
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(JSON.parse(stdout).data, { file: target, bytes: rows.length });
+    assert.ok(readFileSync(target).equals(rows));
+  });
+
+  it("needs a password", async () => {
+    const { code, stderr } = await run(runtime, [file], {});
+    assert.equal(code, 2);
+    assert.match(stderr, /GRANDSTAND_EXPORT_PASSWORD/);
+  });
+
+  it("replaces a file only where it is told to", async () => {
+    writeFileSync(out, "mine");
+    const refused = await run(runtime, [file], { password: sealed.password });
+    assert.equal(refused.code, 7);
+    assert.equal(readFileSync(out, "utf8"), "mine");
+    const { code } = await run(runtime, [file, "--force"], { password: sealed.password });
+    assert.equal(code, 0);
+    assert.ok(readFileSync(out).equals(rows));
+  });
+
+  it("refuses what is no export, what is not there, and a name that tells no target", async () => {
+    const { password } = sealed;
+    const plain = join(folder, "plain.csv.enc");
+    writeFileSync(plain, rows);
+    assert.equal((await run(runtime, [plain], { password })).code, 8);
+    assert.equal(existsSync(join(folder, "plain.csv")), false);
+    assert.equal((await run(runtime, [join(folder, "none.enc")], { password })).code, 6);
+    assert.equal((await run(runtime, [out], { password })).code, 2);
+    assert.equal((await run(runtime, [join(folder, ".enc")], { password })).code, 2);
+  });
+});
