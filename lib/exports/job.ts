@@ -76,6 +76,8 @@ export interface Message {
   readonly kind: "mail" | "password" | "webhook";
   /** An address; empty for the webhook, which the settings name. */
   readonly to: string;
+  /** Whether it holds the password; of the webhook the settings say. */
+  readonly hasPassword: boolean;
   readonly tries: number;
 }
 

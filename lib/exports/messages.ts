@@ -73,8 +73,8 @@ export function createMessenger(options: MessengerOptions): Messenger {
     async messagesFor(organisationId, notice, isEncrypted) {
       const { notify, webhook } = await options.settings(organisationId);
       const mails = options.mailer === undefined ? [] : mailsFor(notice ?? notify, isEncrypted);
-      const events = webhook === null || options.webhooks === undefined ? [] : [message("webhook", "")];
-      return [...mails, ...events];
+      const event: Message = { kind: "webhook", to: "", hasPassword: false, tries: 0 };
+      return webhook === null || options.webhooks === undefined ? mails : [...mails, event];
     },
     async send(held, password) {
       for (const one of held.job.messages) {
@@ -93,14 +93,14 @@ export function createMessenger(options: MessengerOptions): Messenger {
 function mailsFor(notice: ExportNotice | null, isEncrypted: boolean): readonly Message[] {
   if (notice === null) return [];
   const { email, passwordEmail } = notice;
-  const link = message("mail", email);
-  return isEncrypted && typeof passwordEmail === "string"
-    ? [link, message("password", passwordEmail)]
-    : [link];
-}
-
-function message(kind: Message["kind"], to: string): Message {
-  return { kind, to, tries: 0 };
+  const link: Message = {
+    kind: "mail",
+    to: email,
+    hasPassword: isEncrypted && passwordEmail === undefined,
+    tries: 0,
+  };
+  if (!isEncrypted || typeof passwordEmail !== "string") return [link];
+  return [link, { kind: "password", to: passwordEmail, hasPassword: true, tries: 0 }];
 }
 
 interface Delivery {
@@ -116,7 +116,10 @@ async function deliver(options: MessengerOptions, delivery: Delivery): Promise<v
   const mail =
     message.kind === "password"
       ? passwordMail(message.to, job, password ?? "")
-      : linkMail(message.to, job, { link: options.linkOf(job), password });
+      : linkMail(message.to, job, {
+          link: options.linkOf(job),
+          password: message.hasPassword ? password : null,
+        });
   await options.mailer.send(mail);
 }
 
@@ -161,20 +164,15 @@ function linkMail(to: string, job: ExportJob, { link, password }: Link): Mail {
     text: lines([
       `The export ${exportId} is ready: ${result?.rowCount ?? 0} users, ${result?.fileSize ?? 0} bytes.`,
       `Download it until ${new Date(expiresAt).toISOString()}:\n${link}`,
-      ...passwordLines(request.encrypt, request.notify?.passwordEmail, password),
+      passwordLine(request.encrypt, password),
       "Whoever has this link can download the file: do not pass it on.",
     ]),
   };
 }
 
-function passwordLines(
-  isEncrypted: boolean,
-  passwordEmail: string | null | undefined,
-  password: string | null,
-): readonly string[] {
-  if (!isEncrypted) return ["The file is not encrypted."];
-  if (passwordEmail === undefined && password !== null) return [`Its password is ${password}`];
-  return ["Its password comes another way."];
+function passwordLine(isEncrypted: boolean, password: string | null): string {
+  if (!isEncrypted) return "The file is not encrypted.";
+  return password === null ? "Its password comes another way." : `Its password is ${password}`;
 }
 
 function passwordMail(to: string, { exportId }: ExportJob, password: string): Mail {

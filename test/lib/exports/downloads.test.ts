@@ -1,0 +1,204 @@
+/** Links to files, and what may be done with them. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createMemoryStore } from "../../../adapters/memory/mod.ts";
+import { downloadMs, exportTtlMsDefault } from "../../../lib/exports/mod.ts";
+import { ids } from "../../support/platform.ts";
+import { ask, ExportWorld, fetchFile, look, manyUsers, type TestProcess } from "./_world.ts";
+
+interface Ready extends AsyncDisposable {
+  readonly world: ExportWorld;
+  readonly process: TestProcess;
+  readonly exportId: string;
+  readonly url: string;
+  readonly file: Buffer;
+}
+
+/** A file of three parts behind a link. */
+async function ready(body: object = { encrypt: false }): Promise<Ready> {
+  const world = await ExportWorld.open(async clock => createMemoryStore({ clock }), manyUsers(1_100, 7_000));
+  const process = world.process({ intervalMs: 0 });
+  const exportId = await ask(process, body as Record<string, unknown>);
+  await process.exports.idle();
+  const file = await fetchFile(process, exportId);
+  const { downloadUrl } = await look(process, exportId);
+  return {
+    world,
+    process,
+    exportId,
+    url: downloadUrl,
+    file,
+    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+  };
+}
+
+describe("the link to a file", () => {
+  it("answers it as a download that nobody keeps or interprets", async () => {
+    await using it = await ready({ format: "csv" });
+    const { headers } = await it.process.call(it.url);
+    assert.equal(headers.get("content-type"), "application/octet-stream");
+    assert.equal(headers.get("content-length"), String(it.file.length));
+    assert.equal(headers.get("content-disposition"), `attachment; filename="export-${it.exportId}.csv.enc"`);
+    assert.equal(headers.get("cache-control"), "no-store");
+    assert.equal(headers.get("x-content-type-options"), "nosniff");
+    assert.equal(headers.get("referrer-policy"), "no-referrer");
+    assert.equal(headers.get("accept-ranges"), "bytes");
+    assert.equal(headers.get("etag"), `"${(await look(it.process, it.exportId)).sha256}"`);
+  });
+
+  it("gives exactly the bytes of every kind of range", async () => {
+    await using it = await ready();
+    const { file, process, url } = it;
+    const size = file.length;
+    const third = Math.floor(size / 3);
+    const ranges: readonly [string, number, number][] = [
+      ["bytes=0-0", 0, 0],
+      ["bytes=0-9", 0, 9],
+      [`bytes=${third}-${2 * third}`, third, 2 * third],
+      [`bytes=${size - 1}-`, size - 1, size - 1],
+      [`bytes=5-${size * 9}`, 5, size - 1],
+      ["bytes=-7", size - 7, size - 1],
+      [`bytes=-${size * 2}`, 0, size - 1],
+      ["BYTES= 3-4 ", 3, 4],
+    ];
+    for (const [range, first, last] of ranges) {
+      const response = await process.call(url, { headers: { range } });
+      assert.equal(response.status, 206, range);
+      assert.equal(response.headers.get("content-range"), `bytes ${first}-${last}/${size}`);
+      assert.equal(response.headers.get("content-length"), String(last - first + 1));
+      const got = Buffer.from(await response.arrayBuffer());
+      assert.ok(got.equals(file.subarray(first, last + 1)), range);
+    }
+    assert.equal(it.world.blobs.open, 0);
+  });
+
+  it("gives the whole file for ranges that it does not understand, and none for what is not there", async () => {
+    await using it = await ready();
+    const { file, process, url } = it;
+    for (const range of ["bytes=0-1,4-5", "bytes=9-3", "bytes=-", "bytes=a-b", "rows=0-1", "bytes 0-1", ""]) {
+      const response = await process.call(url, { headers: { range } });
+      assert.deepEqual(
+        [response.status, (await response.arrayBuffer()).byteLength],
+        [200, file.length],
+        range,
+      );
+    }
+    for (const range of [
+      `bytes=${file.length}-`,
+      `bytes=${file.length * 2}-${file.length * 3}`,
+      "bytes=-0",
+    ]) {
+      const response = await process.call(url, { headers: { range } });
+      assert.equal(response.status, 416, range);
+      assert.equal(response.headers.get("content-range"), `bytes */${file.length}`);
+      assert.equal((await response.arrayBuffer()).byteLength, 0);
+    }
+  });
+
+  it("gives a range only of the file that the client knows", async () => {
+    await using it = await ready();
+    const etag = (await it.process.call(it.url, { method: "HEAD" })).headers.get("etag") ?? "";
+    const cases: readonly [string, number][] = [
+      [etag, 206],
+      [`W/${etag}`, 200],
+      ['"another"', 200],
+      ["Sun, 15 Jun 2025 00:00:00 GMT", 200],
+    ];
+    for (const [ifRange, status] of cases) {
+      const headers = { range: "bytes=0-9", "if-range": ifRange };
+      const response = await it.process.call(it.url, { headers });
+      assert.equal(response.status, status, ifRange);
+      await response.body?.cancel();
+    }
+  });
+
+  it("tells of the file without sending or recording anything for HEAD", async () => {
+    await using it = await ready();
+    const response = await it.process.call(it.url, { method: "HEAD", headers: { range: "bytes=0-9" } });
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get("content-length"), String(it.file.length));
+    assert.equal(response.body, null);
+    assert.equal(it.world.blobs.open, 0);
+    const { entries } = await it.process.exports.trail(ids.organisation, {});
+    assert.equal(entries.filter(({ event }) => event === "downloaded").length, 1);
+  });
+
+  it("reads only as fast as the client, and closes what is open where the client goes", async () => {
+    await using it = await ready();
+    const response = await it.process.call(it.url);
+    const reader = response.body?.getReader();
+    await reader?.read();
+    assert.equal(it.world.blobs.open, 1);
+    await reader?.cancel();
+    assert.equal(it.world.blobs.open, 0);
+  });
+
+  it("is another one at each look, and ends after 15 minutes", async () => {
+    await using it = await ready();
+    const other = (await look(it.process, it.exportId)).downloadUrl;
+    assert.notEqual(other, it.url);
+    it.world.clock.advance(downloadMs - 1);
+    assert.equal((await it.process.call(it.url)).status, 200);
+    it.world.clock.advance(1);
+    assert.equal((await it.process.call(it.url)).status, 404);
+    assert.equal((await it.process.call((await look(it.process, it.exportId)).downloadUrl)).status, 200);
+  });
+
+  it("never outlives the export", async () => {
+    await using it = await ready();
+    it.world.clock.advance(exportTtlMsDefault - 60_000);
+    const { downloadUrl, downloadUrlExpiresAt, expiresAt } = await look(it.process, it.exportId);
+    assert.equal(downloadUrlExpiresAt, expiresAt);
+    it.world.clock.advance(60_000);
+    assert.equal((await it.process.call(downloadUrl)).status, 404);
+  });
+
+  it("says the same of every link that is none", async () => {
+    await using it = await ready();
+    const at = it.url.lastIndexOf("/") + 1;
+    const [base, capability] = [it.url.slice(0, at), it.url.slice(at)];
+    const [payload = "", tag = ""] = capability.split(".");
+    const forged = [ids.organisation, it.exportId, it.world.clock.now() + 1e9, "x"];
+    const made = Buffer.from(JSON.stringify(forged)).toString("base64url");
+    const wrong = [
+      `${payload}.${tag.slice(0, -1)}${tag.endsWith("A") ? "B" : "A"}`,
+      `${made}.${tag}`,
+      payload,
+      `${capability}.x`,
+      `.${tag}`,
+      "x".repeat(2_000),
+      "%F0%9F%98%80",
+    ];
+    // Each character of the payload is covered by the signature.
+    for (let index = 0; index < payload.length; index += 7) {
+      const changed = payload[index] === "A" ? "B" : "A";
+      wrong.push(`${payload.slice(0, index)}${changed}${payload.slice(index + 1)}.${tag}`);
+    }
+    const expired = it.url;
+    const bodies = new Set<string>();
+    for (const one of wrong) {
+      const response = await it.process.call(base + one);
+      assert.equal(response.status, 404, one);
+      const { requestId: _, instance: __, ...body } = await response.json();
+      bodies.add(JSON.stringify(body));
+    }
+    it.world.clock.advance(downloadMs);
+    const { requestId: _, instance: __, ...body } = await (await it.process.call(expired)).json();
+    bodies.add(JSON.stringify(body));
+    assert.equal(bodies.size, 1);
+  });
+
+  it("is stored nowhere", async () => {
+    await using it = await ready({ format: "json" });
+    const { password, downloadUrl } = await look(it.process, it.exportId);
+    await it.process.call(downloadUrl);
+    const [job, secret] = await it.world.store.read(`o:${ids.organisation}:exports`, [
+      { type: "record", key: `job:${it.exportId}` },
+      { type: "record", key: `secret:${it.exportId}` },
+    ]);
+    const stored = JSON.stringify([job, secret]);
+    assert.ok(secret !== null && !stored.includes(password));
+    assert.ok(!stored.includes(downloadUrl.split("/").at(-1)));
+  });
+});

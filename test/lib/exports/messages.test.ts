@@ -1,0 +1,177 @@
+/** What is told when a file is there. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createMemoryStore } from "../../../adapters/memory/mod.ts";
+import { exportTtlMsDefault, messagePauseMs, messageTriesMax } from "../../../lib/exports/mod.ts";
+import type { Store } from "../../../lib/storage/mod.ts";
+import { createDyingStore } from "../../support/dying_store.ts";
+import { ask, decrypt, ExportWorld, look, manyUsers } from "./_world.ts";
+
+const open = async (clock: () => number): Promise<Store> => createMemoryStore({ clock });
+const webhook = { url: "https://crm.example/exports" };
+
+describe("a finished export", () => {
+  it("is told to whom the request names, with a link that is good as long as the export", async () => {
+    await using world = await ExportWorld.open(open, manyUsers(3));
+    const process = world.process({ intervalMs: 0 });
+    const exportId = await ask(process, { notify: { email: "ann@club.example" } });
+    await process.exports.idle();
+    assert.equal(world.mails.length, 1);
+    const [mail] = world.mails;
+    assert.ok(mail !== undefined);
+    assert.deepEqual([mail.to, mail.kind], ["ann@club.example", "exportCompleted"]);
+    const { password } = await look(process, exportId);
+    assert.ok(mail.text.includes(password));
+    const link = /https:\/\/\S+/.exec(mail.text)?.[0] ?? "";
+    world.clock.advance(exportTtlMsDefault - 1);
+    const response = await process.call(link);
+    assert.equal(response.status, 200);
+    const text = decrypt(Buffer.from(await response.arrayBuffer()), password);
+    assert.equal(JSON.parse(text).length, 3);
+    world.clock.advance(1);
+    assert.equal((await process.call(link)).status, 404);
+  });
+
+  it("is told apart from its password where that is asked for", async () => {
+    await using world = await ExportWorld.open(open, manyUsers(3));
+    const process = world.process({ intervalMs: 0 });
+    const notify = { email: "ann@club.example", passwordEmail: "bob@club.example" };
+    const exportId = await ask(process, { notify });
+    await process.exports.idle();
+    const { password } = await look(process, exportId);
+    const [link, secret] = world.mails;
+    assert.deepEqual([link?.to, secret?.to], ["ann@club.example", "bob@club.example"]);
+    assert.ok(!link?.text.includes(password) && link?.text.includes("https://"));
+    assert.ok(secret?.text.includes(password) && !secret.text.includes("https://"));
+  });
+
+  it("is told without its password where nobody is to be mailed it", async () => {
+    await using world = await ExportWorld.open(open, manyUsers(3));
+    const process = world.process({ intervalMs: 0 });
+    const exportId = await ask(process, { notify: { email: "ann@club.example", passwordEmail: null } });
+    await process.exports.idle();
+    const { password } = await look(process, exportId);
+    assert.equal(world.mails.length, 1);
+    assert.ok(!world.mails[0]?.text.includes(password));
+  });
+
+  it("is told to whom the organisation's settings name, and to its service", async () => {
+    await using world = await ExportWorld.open(open, manyUsers(3));
+    const settings = { notify: { email: "ops@club.example", passwordEmail: null }, webhook };
+    const process = world.process({ intervalMs: 0, settings });
+    const exportId = await ask(process);
+    await process.exports.idle();
+    const found = await look(process, exportId);
+    assert.equal(world.mails[0]?.to, "ops@club.example");
+    assert.ok(!world.mails[0]?.text.includes(found.password), "the settings keep the password out of mail");
+    const [message] = world.told;
+    assert.ok(message !== undefined);
+    assert.deepEqual(
+      [message.url, message.type, message.id],
+      [webhook.url, "exportCompleted", `${exportId}:completed`],
+    );
+    const { downloadUrl, ...data } = message.data as Record<string, unknown>;
+    assert.deepEqual(
+      [data.exportId, data.rowCount, data.sha256, data.password],
+      [exportId, 3, found.sha256, found.password],
+    );
+    assert.equal((await process.call(String(downloadUrl))).status, 200);
+    const told = await process.call("/v1/api/audience/internal/export-webhook");
+    const { data: known } = await told.json();
+    assert.equal(known.secret, `whsec_${Buffer.from(message.key).toString("base64")}`);
+  });
+
+  it("is told to a service without its password where the settings say so", async () => {
+    await using world = await ExportWorld.open(open, manyUsers(3));
+    const settings = { webhook: { ...webhook, includePassword: false } };
+    const process = world.process({ intervalMs: 0, settings });
+    await ask(process);
+    await process.exports.idle();
+    const [message] = world.told;
+    assert.ok(message !== undefined);
+    assert.equal("password" in (message.data as object), false);
+  });
+
+  it("is told again after a pause where a message was not taken, and nothing else is told twice", async () => {
+    await using world = await ExportWorld.open(open, manyUsers(3));
+    const process = world.process({ intervalMs: 0, settings: { webhook } });
+    world.mailFault = new Error("no");
+    const exportId = await ask(process, { notify: { email: "ann@club.example" } });
+    await process.exports.idle();
+    assert.deepEqual([world.mails.length, world.told.length], [0, 1]);
+    assert.equal((await look(process, exportId)).status, "completed");
+    world.mailFault = null;
+    await process.work();
+    assert.equal(world.mails.length, 0, "before the pause is over");
+    world.clock.advance(messagePauseMs);
+    await process.work();
+    world.clock.advance(messagePauseMs * 4);
+    await process.work();
+    assert.deepEqual([world.mails.length, world.told.length], [1, 1]);
+  });
+
+  it("is told no more after the tries of a message are used up", async () => {
+    await using world = await ExportWorld.open(open, manyUsers(3));
+    const process = world.process({ intervalMs: 0, ttlMs: 30 * 24 * 3_600_000 });
+    world.mailFault = new Error("no");
+    await ask(process, { notify: { email: "ann@club.example" } });
+    await process.exports.idle();
+    for (let n = 1; n < messageTriesMax; n++) {
+      world.clock.advance(messagePauseMs * 2 ** n);
+      await process.work();
+    }
+    world.mailFault = null;
+    world.clock.advance(messagePauseMs * 2 ** messageTriesMax);
+    await process.work();
+    assert.equal(world.mails.length, 0);
+  });
+
+  it("is told at least once wherever the process dies, and once by the same process", async () => {
+    for (let at = 0; ; at++) {
+      await using world = await ExportWorld.open(open, manyUsers(3));
+      const asker = world.process();
+      await ask(asker, { notify: { email: "ann@club.example" }, encrypt: false });
+      world.clock.advance(300_000);
+      const store = createDyingStore(world.store);
+      const process = world.process({ store });
+      store.dieAt({ at, when: "after" });
+      await process.work();
+      const told = world.mails.length;
+      await process.work();
+      assert.equal(world.mails.length, told, "by a process that is dead");
+      if (!store.isDead) break;
+      world.clock.advance(3_600_000);
+      await world.process().work();
+      assert.ok(world.mails.length === 1 || world.mails.length === 2, `${world.mails.length} at ${at}`);
+    }
+  });
+
+  it("is told once by a process that could not note that it did", async () => {
+    await using world = await ExportWorld.open(open, manyUsers(3));
+    let isDown = false;
+    const flaky: Store = {
+      ...world.store,
+      traits: world.store.traits,
+      read: (partition, queries) => world.store.read(partition, queries),
+      commit: async (partition, batch) => {
+        if (isDown) throw new Error("down");
+        const done = await world.store.commit(partition, batch);
+        isDown = JSON.stringify(batch).includes('\\"status\\":\\"completed\\"') && world.mails.length === 0;
+        return done;
+      },
+      ping: () => world.store.ping(),
+      [Symbol.asyncDispose]: async () => {},
+    };
+    const process = world.process({ store: flaky });
+    await ask(process, { notify: { email: "ann@club.example" }, encrypt: false });
+    world.clock.advance(300_000);
+    await process.work();
+    assert.equal(world.mails.length, 1);
+    assert.equal(isDown, true);
+    isDown = false;
+    world.clock.advance(3_600_000);
+    await process.work();
+    assert.equal(world.mails.length, 1);
+  });
+});
