@@ -13,6 +13,7 @@ import type {
   RemoteJsonOptions,
   SignatureAlgorithm,
 } from "./auth/mod.ts";
+import type { ExportOptions } from "./exports/mod.ts";
 import type { Area, HandlerOptions, Logger } from "./http/mod.ts";
 import type { AbuseLimits, Merge } from "./identity/mod.ts";
 import type { GeoReader } from "./ports/geo_reader.ts";
@@ -20,7 +21,7 @@ import type { Mailer } from "./ports/mailer.ts";
 import type { PasswordKernels } from "./ports/password_kernels.ts";
 import type { WebhookSender } from "./ports/webhook_sender.ts";
 import type { RateLimits } from "./rate_limit/mod.ts";
-import type { Queue, Store } from "./storage/mod.ts";
+import type { Blobs, Queue, Store } from "./storage/mod.ts";
 
 /** What a platform is made of. Only `store` and `secret` have no default. */
 export interface PlatformOptions {
@@ -30,6 +31,8 @@ export interface PlatformOptions {
    * request is answered.
    */
   readonly queue?: Queue;
+  /** Where exported files are kept, the same place for every process of a deployment. Omitted: exports are refused. */
+  readonly blobs?: Blobs;
   /** What signs, seals and hashes; the same for every process of a deployment. */
   readonly secret: MasterSecret;
   /** Unix ms. @default Date.now */
@@ -67,6 +70,8 @@ export interface PlatformOptions {
    * need the limiter of `http`; without one there are none. @default those of `ratePolicies` that are on
    */
   readonly rateLimits?: RateLimits;
+  /** When exports are built and how long they are there. @default {} */
+  readonly exports?: ExportOptions;
   /** Areas of your own that `fetch` serves beside those of the platform. @default [] */
   readonly areas?: readonly Area[];
 }

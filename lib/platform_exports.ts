@@ -1,0 +1,33 @@
+/**
+ * The exports of a platform: the only place where they meet the search of users.
+ *
+ * @module
+ */
+
+import type { UserSearch } from "./audience/mod.ts";
+import { type Clock, systemRandom } from "./auth/mod.ts";
+import type { Directory } from "./directory/mod.ts";
+import { createExports, type Exports } from "./exports/mod.ts";
+import { silentLogger } from "./http/mod.ts";
+import type { PlatformOptions } from "./platform_options.ts";
+
+/** What exports are made of besides the options of the platform. */
+export interface ExportParts {
+  readonly directory: Directory;
+  readonly search: UserSearch;
+}
+
+/** Creates the exports of a process. */
+export function platformExports(
+  options: PlatformOptions & { readonly clock: Clock; readonly publicUrl: string },
+  { directory, search }: ExportParts,
+): Exports {
+  const { store, blobs, secret, clock, publicUrl, mailer, webhooks } = options;
+  const { random = systemRandom, logger = silentLogger } = options;
+  return createExports({
+    ...options.exports,
+    ...{ store, blobs, secret, clock, random, publicUrl, mailer, webhooks, logger },
+    source: search,
+    directory,
+  });
+}
