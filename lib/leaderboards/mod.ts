@@ -93,7 +93,7 @@ export {
 export { type LeaderboardContext, leaderboardRoutes } from "./routes.ts";
 export { includeMax, limitDefault, limitMax, userIdCharactersMax } from "./schema.ts";
 export { changesPerCommitMax, scoreBatch } from "./score_batch.ts";
-export { scoreTargets, sumMarginMs, type TargetQuery } from "./score_targets.ts";
+export { eventSumMs, scoreTargets, sumMarginMs, type TargetQuery } from "./score_targets.ts";
 export { type Season, type SeasonSchedule, seasonAliases, seasonsMax } from "./season_settings.ts";
 export {
   closesAt,

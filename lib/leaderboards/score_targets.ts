@@ -26,6 +26,11 @@ export interface TargetQuery {
 
 /** How long after a season's scores are no longer taken its running sums are kept, in ms. */
 export const sumMarginMs: number = 24 * 60 * 60 * 1_000;
+/**
+ * How long after a user's last move on an event's board without seasons the user's running sum is kept, in ms: 180 days. The board
+ * keeps the score; who moves it after that begins anew.
+ */
+export const eventSumMs: number = 180 * 24 * 60 * 60 * 1_000;
 
 interface FedBoard {
   /** The only action that can move it; null where any may. */
@@ -84,12 +89,32 @@ function ofEvent(project: Project, event: Event): readonly FedBoard[] {
   if (known?.project === project) return known.boards;
   const own = [...declaredEventBoards(project, event).values()].flatMap(declaration => {
     const id = `${declaration.order}/${project.id}/${event.id}/${declaration.id}`;
-    if (declaration.source.type !== "metric") return fedByAction(id, declaration);
-    return fedByGain(id, declaration, declaration.source.metricId);
+    const fed =
+      declaration.source.type === "metric"
+        ? fedByGain(id, declaration, declaration.source.metricId)
+        : fedByAction(id, declaration);
+    return declaration.seasons.type === "none" ? fed.map(forgotten) : fed;
   });
   const boards = [...ofProject(project), ...own];
   fedByEvent.set(event, { project, boards });
   return boards;
+}
+
+/** There is no end to events, so the sums of each user on their boards are kept for a time alone. */
+function forgotten({ action, target: whole }: FedBoard): FedBoard {
+  let last: { readonly day: number; readonly target: ScoreTarget } | null = null;
+  return {
+    action,
+    target: at => {
+      const day = Math.floor(at / sumMarginMs);
+      if (last?.day === day) return last.target;
+      const target = whole(at);
+      if (target?.kind !== "sum") return target;
+      const kept = { ...target, keepUntil: (day + 1) * sumMarginMs + eventSumMs };
+      last = { day, target: kept };
+      return kept;
+    },
+  };
 }
 
 function fedByGain(id: string, declaration: BoardDeclaration, metricId: string): FedBoard[] {

@@ -27,7 +27,7 @@ export interface Gain {
 export type ScoreTarget =
   /** Shows the value of a metric. */
   | { readonly id: string; readonly kind: "total"; readonly metricId: string }
-  /** Sums what single actions add; 0 adds nothing. Beyond `keepUntil` (Unix ms) no action adds to the sum any more. */
+  /** Sums what single actions add; 0 adds nothing. The sum is kept until `keepUntil` (Unix ms), and for good without it. */
   | {
       readonly id: string;
       readonly kind: "sum";
