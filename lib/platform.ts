@@ -28,7 +28,6 @@ import {
   createLoyaltyVersions,
   type Directory,
   type LoyaltyVersions,
-  type Project,
 } from "./directory/mod.ts";
 import {
   type Area,
@@ -57,7 +56,6 @@ import {
   createSessionRecords,
   createSessions,
   createSocialVerifiers,
-  createUsers,
   type ExchangeContext,
   type IdleUsers,
   type IdleUsersOptions,
@@ -89,8 +87,10 @@ import {
   type WebhookKeys,
 } from "./loyalty/mod.ts";
 import { audienceArea } from "./platform_audience.ts";
+import { rebuildBoard } from "./platform_boards.ts";
 import type { PlatformOptions } from "./platform_options.ts";
 import { failureLimitOf, governedLoyalty, repeatable } from "./platform_quotas.ts";
+import { type PlatformUsers, type UserDirectory, userDirectory, userListing } from "./platform_users.ts";
 import { type Quotas, quotasOf } from "./rate_limit/mod.ts";
 import {
   createSpaceTokens,
@@ -137,6 +137,8 @@ export interface Platform {
   readonly loyalty: Loyalty;
   /** The loyalty configurations of spaces with their history. */
   readonly loyaltyVersions: LoyaltyVersions;
+  /** The users of organisations: searching them, and building indexes of their metrics. */
+  readonly users: PlatformUsers;
   readonly sessions: Sessions;
   /** Tells services that verify users' tokens by themselves which sessions are over. */
   readonly sessionGuard: SessionGuard;
@@ -200,8 +202,8 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
   const parts = createParts({ ...options, clock, publicUrl }, keyRing);
   const areas = createAreas(parts);
   async function idle(): Promise<void> {
-    const { leaderboards, loyalty, background, audit } = parts;
-    await Promise.all([leaderboards.idle(), loyalty.idle(), background.idle(), audit.idle()]);
+    const { leaderboards, loyalty, background, audit, feed } = parts;
+    await Promise.all([leaderboards, feed, loyalty, background, audit].map(part => part.idle()));
   }
   const http: HandlerOptions = {
     ...options.http,
@@ -227,6 +229,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     location: parts.location,
     loyalty: parts.loyalty,
     loyaltyVersions: parts.loyaltyVersions,
+    users: parts.userDirectory,
     sessions: parts.sessions,
     sessionGuard: parts.sessionGuard,
     spaceTokens: parts.spaceTokens,
@@ -234,6 +237,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     audit: parts.audit,
     async work() {
       await parts.loyalty.sweep();
+      await parts.userDirectory.work();
       await parts.leaderboards.prune();
       await parts.idleUsers.sweepDue();
       await parts.apiKeys.flushUses();
@@ -249,29 +253,6 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
         .catch((error: unknown) => logger.log("warn", "key_uses_not_written", { reason: String(error) }));
     },
   };
-}
-
-async function rebuildBoard(
-  { directory, leaderboards, loyalty }: Parts,
-  path: Parameters<Platform["rebuildBoard"]>[0],
-  users?: AsyncIterable<string>,
-): Promise<Rebuilt> {
-  const project = await directory.project(path.projectId);
-  return await leaderboards.rebuild(path, {
-    users: users ?? usersOf(loyalty, project),
-    async earningsOf(userId) {
-      if (project === null) return null;
-      const { id: projectId, organisationId, spaceId } = project;
-      return await loyalty.earnings({ projectId, organisationId, spaceId, userId });
-    },
-  });
-}
-
-async function* usersOf(loyalty: Loyalty, project: Project | null): AsyncGenerator<string, void> {
-  if (project === null) return;
-  for await (const { spaceId, userId } of loyalty.users(project.organisationId)) {
-    if (spaceId === project.spaceId) yield userId;
-  }
 }
 
 async function openKeyRing(options: PlatformOptions): Promise<KeyRing> {
@@ -293,6 +274,8 @@ interface Parts extends ExchangeContext {
   readonly keyRing: KeyRing;
   readonly location: Location;
   readonly loyalty: Loyalty;
+  readonly userDirectory: UserDirectory;
+  readonly feed: { idle(): Promise<void> };
   readonly actions: ActionService;
   readonly loyaltyVersions: LoyaltyVersions;
   readonly keyOf: WebhookKeys;
@@ -319,7 +302,8 @@ function createParts(
     ...(options.http?.timer === undefined ? {} : { timer: options.http.timer }),
   });
   const tokens = createTokens({ ring: keyRing, clock, random });
-  const users = createUsers(store);
+  const logger = options.logger ?? silentLogger;
+  const { users, feed } = userListing({ store, directory, clock, logger, boards: leaderboards.feed });
   const loyaltyVersions = createLoyaltyVersions({ store, clock });
   const keyOf: WebhookKeys = (spaceId, id) => deriveKey(secret, "webhook", spaceId, id);
   const loyalty = createLoyalty({
@@ -327,8 +311,8 @@ function createParts(
     directory,
     versions: loyaltyVersions,
     clock,
-    feed: leaderboards.feed,
-    logger: options.logger ?? silentLogger,
+    feed,
+    logger,
     holder: uuid(random),
     webhooks: { sender: options.webhooks, keyOf },
   });
@@ -372,6 +356,8 @@ function createParts(
     leaderboards,
     location: createLocation({ directory, ...(geo === undefined ? {} : { geo }) }),
     loyalty,
+    feed,
+    userDirectory: userDirectory({ store, directory, clock, loyalty }),
     actions: createActionService({
       ...options,
       random,

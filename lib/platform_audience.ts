@@ -28,6 +28,7 @@ export interface AudienceParts {
   readonly apiKeys: ApiKeys;
   readonly loyalty: Loyalty;
   readonly actions: Pick<AudienceContext, "intake" | "deadLetters">;
+  readonly userDirectory: { readonly finder: AudienceContext["users"] };
   /** Signs the cursors of lists. */
   readonly cursorKey: Uint8Array;
   readonly quotas: Parameters<typeof governedAudience>[1];
@@ -42,6 +43,7 @@ export function audienceArea(parts: AudienceParts, spaces: SpaceGuardOptions): A
     directory,
     loyalty,
     profiles: createProfiles({ store, clock, loyalty, partitionOf: memberPartition }),
+    users: parts.userDirectory.finder,
     cursors: createCursors({ key: cursorKey, clock }),
     clock,
     random,

@@ -7,6 +7,7 @@ import type { Cursors } from "./cursors.ts";
 import type { AudienceGuards } from "./guards.ts";
 import type { AudienceLoyalty } from "./loyalty.ts";
 import type { Profiles } from "./profiles.ts";
+import type { UserFinder } from "./search/search.ts";
 import type { DeadLetters } from "./worker/dead_letters.ts";
 
 /** What the routes work with. */
@@ -16,6 +17,8 @@ export interface AudienceContext {
   readonly loyalty: AudienceLoyalty;
   readonly profiles: Profiles;
   readonly cursors: Cursors;
+  /** Searches the users of organisations. */
+  readonly users: UserFinder;
   /** Takes in the actions that back ends report. */
   readonly intake: ActionIntake;
   readonly deadLetters: DeadLetters;

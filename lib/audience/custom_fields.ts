@@ -11,6 +11,7 @@
 import * as v from "valibot";
 import type { Settings } from "../directory/mod.ts";
 import type { FieldError } from "../errors/mod.ts";
+import { MetricIndexesSchema } from "../user_index/mod.ts";
 
 /** Most custom fields of an organisation. */
 export const customFieldsMax = 64;
@@ -56,6 +57,8 @@ const SettingsSchema = v.object({
   customFields: v.optional(v.pipe(v.record(name, field), v.maxEntries(customFieldsMax)), {}),
 });
 
+const IndexesSchema = v.object({ indexes: v.optional(MetricIndexesSchema, []) });
+
 const none: CustomFields = new Map();
 const known = new WeakMap<Settings, CustomFields>();
 
@@ -70,10 +73,11 @@ export function customFieldsOf(settings: Settings | undefined): CustomFields {
   return fields;
 }
 
-/** What is wrong with the section of an organisation's settings that declares custom fields. */
+/** What is wrong with the section of an organisation's settings that declares custom fields and indexes. */
 export function audienceFaults(settings: Settings, pointer: string): readonly FieldError[] {
   const parsed = v.safeParse(SettingsSchema, settings.audience ?? {});
-  return (parsed.issues ?? []).map(issue => ({
+  const section = v.safeParse(IndexesSchema, settings.audience ?? {});
+  return [...(parsed.issues ?? []), ...(section.issues ?? [])].map(issue => ({
     pointer: [`${pointer}/audience`, ...(issue.path ?? []).map(({ key }) => String(key))].join("/"),
     detail: issue.message,
   }));

@@ -54,6 +54,16 @@ export {
   type ProfilesOptions,
 } from "./profiles.ts";
 export { audienceRoutes } from "./routes.ts";
+export {
+  createUserFinder,
+  examinedUsersMax,
+  searchFieldsMax,
+  searchMsMax,
+  type UserFinder,
+  type UserFinderOptions,
+} from "./search/search.ts";
+export { searchPageDefault, searchPageMax } from "./search/search_routes.ts";
+export { boundedMetricsMax, namedUsersMax, soughtNameCharactersMax } from "./search/short_form.ts";
 export type {
   CompiledSearch,
   FieldKind,

@@ -7,6 +7,7 @@ import { listRoutes } from "./list_routes.ts";
 import { notificationRoutes } from "./notification_routes.ts";
 import { productRoutes } from "./product_routes.ts";
 import { profileRoutes } from "./profile_routes.ts";
+import { searchRoutes } from "./search/search_routes.ts";
 
 /** Builds the routes of the audience API. */
 export function audienceRoutes(context: AudienceContext): readonly AnyRoute[] {
@@ -21,5 +22,6 @@ export function audienceRoutes(context: AudienceContext): readonly AnyRoute[] {
     ...actionRoutes(context),
     ...deadLetterRoutes(context),
     ...rewardRoutes(context),
+    ...searchRoutes(context),
   ];
 }

@@ -41,7 +41,7 @@ import { type Report, reportHappening, requireReportable } from "./report.ts";
 import { type GrantOrder, grantHappening, requireRewards, reversalHappening } from "./rewards.ts";
 import { createSight, type Sight } from "./sight.ts";
 import { emptyState, type UserState } from "./state.ts";
-import { parseState, printState } from "./stored_state.ts";
+import { parseState, printState, readState } from "./stored_state.ts";
 import {
   createWebhooks,
   type WebhookOffice,
@@ -172,7 +172,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     chain(configOf(spaceId), ({ config: { notifications, timeZone } }) => ({ ...notifications, timeZone }));
   const inbox = createInbox({ store, clock, policyOf });
   const states = new Remembered<UserState>({
-    key: "loyalty",
+    key: readState.key,
     parse: parseState,
     print: printState,
     entriesMax: parsedStatesMax,

@@ -57,6 +57,7 @@ export {
   dataTextCharactersMax,
   memberIdCharactersMax,
 } from "./schema.ts";
+export { createFacts, type Facts, type FactsReader, type LoyaltyFacts, readMetrics } from "./facts.ts";
 export { clockSkewMsMax, seenGenerationMs } from "./seen.ts";
 export type { FullOverview, Seen, Sight } from "./sight.ts";
 export * from "./state.ts";

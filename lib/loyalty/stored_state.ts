@@ -5,8 +5,12 @@
  */
 
 import type { ScoreUpdate } from "../ports/score_feed.ts";
+import type { ReadRecord } from "../storage/mod.ts";
 import { hasAny } from "./_own.ts";
 import { emptyState, type UserState } from "./state.ts";
+
+/** Reads the record. */
+export const readState: ReadRecord = { type: "record", key: "loyalty" };
 
 /** Stands for the user's project in the names of targets. */
 const projectMark = "*";

@@ -7,12 +7,12 @@
 import type { Clock } from "../auth/mod.ts";
 import { keyName, type Partition, type ReadRecord, type Store, type Stored } from "../storage/mod.ts";
 import { activityWrites, listingWrites } from "./listing.ts";
-import { userBoards, userPlace } from "./places.ts";
+import { organisationsKey, organisationsPartition, userBoards, userPlace } from "./places.ts";
 
 /** What is noted of a user who signed up: a record of the user's own partition. */
 export interface AccountNote {
   readonly projectId: string;
-  /** How the user signed up. */
+  /** How the user signed up; empty for one who is removed. */
   readonly provider: string;
   /** Unix ms; null while the user is there. */
   readonly removedAt: number | null;
@@ -36,8 +36,19 @@ export function parseAccountNote(stored: Stored | null): AccountNote | null {
 export interface ListedUsers {
   /** To be called before the user is stored, so that none is stored who is not listed. */
   add(account: NewAccount): Promise<void>;
-  /** To be called after the user is removed. */
-  remove(account: NewAccount): Promise<void>;
+  /** To be called before the user is removed, so that whoever is interrupted does it again. */
+  remove(account: Omit<NewAccount, "provider">): Promise<void>;
+}
+
+/** Most organisations that are answered. */
+export const listedOrganisationsMax = 1_000;
+
+/** The organisations that have users, oldest first. */
+export async function listedOrganisations(store: Store): Promise<readonly string[]> {
+  const [{ entries }] = await store.read(organisationsPartition(), [
+    { type: "board", key: organisationsKey, limit: listedOrganisationsMax },
+  ]);
+  return entries.map(({ member }) => member);
 }
 
 /** What listing needs. */
@@ -50,6 +61,13 @@ export interface ListedUsersOptions {
 
 /** Creates the list of users who signed up. */
 export function createListedUsers({ store, clock, partitionOf }: ListedUsersOptions): ListedUsers {
+  const organisations = new Set<string>();
+  async function listOrganisation(member: string, now: number): Promise<void> {
+    if (organisations.has(member)) return;
+    const write = { type: "score", op: "min", key: organisationsKey, member, score: now } as const;
+    await store.commit(organisationsPartition(), { writes: [write] });
+    organisations.add(member);
+  }
   async function note(account: NewAccount, removedAt: number | null): Promise<void> {
     const { projectId, provider } = account;
     const value = JSON.stringify({ projectId, provider, removedAt } satisfies AccountNote);
@@ -60,11 +78,15 @@ export function createListedUsers({ store, clock, partitionOf }: ListedUsersOpti
       const { organisationId, userId } = account;
       const now = clock();
       const writes = [...listingWrites(userId, now), ...activityWrites(userId, now)];
-      await Promise.all([store.commit(userPlace(organisationId, userId), { writes }), note(account, null)]);
+      await Promise.all([
+        listOrganisation(organisationId, now),
+        store.commit(userPlace(organisationId, userId), { writes }),
+        note(account, null),
+      ]);
     },
     async remove(account) {
       const { organisationId, userId } = account;
-      await note(account, clock());
+      await note({ ...account, provider: "" }, clock());
       await store.commit(userPlace(organisationId, userId), {
         writes: [userBoards.created, userBoards.active].map(
           key => ({ type: "unscore", key, member: userId }) as const,

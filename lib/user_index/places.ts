@@ -1,4 +1,4 @@
-import { keyName, type Partition, shardOf, tenantPartition } from "../storage/mod.ts";
+import { keyName, type Partition, platformPartition, shardOf, tenantPartition } from "../storage/mod.ts";
 
 /** Over how many partitions the users of an organisation are spread. */
 export const userShards = 64;
@@ -12,6 +12,14 @@ export const userBoards = {
   /** The values of a metric; ties are the times, in Unix ms, at which they were written. */
   metric: (metricId: string): string => keyName("metric", metricId),
 } as const;
+
+/** The board of organisations that have users. */
+export const organisationsKey = "organisations";
+
+/** Where the organisations that have users are listed. */
+export function organisationsPartition(): Partition {
+  return platformPartition("agenda");
+}
 
 /** One shard of an organisation's users. Its agenda is in the same partition, so that one commit feeds both. */
 export function userShardPartition(organisationId: string, shard: number): Partition {

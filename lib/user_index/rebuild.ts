@@ -35,10 +35,10 @@ export interface IndexSource {
   readonly store: Store;
   readonly clock: Clock;
   /** A user's metrics that have ever changed; null where nothing is on record. */
-  readonly metricsOf: (
-    organisationId: string,
-    userId: string,
-  ) => Promise<{ readonly revision: number; readonly metrics: Readonly<Record<string, number>> } | null>;
+  readonly metricsOf: (user: {
+    readonly organisationId: string;
+    readonly userId: string;
+  }) => Promise<{ readonly revision: number; readonly metrics: Readonly<Record<string, number>> } | null>;
 }
 
 /** Which index. */
@@ -63,7 +63,7 @@ export async function buildMetricIndex(
       const part = await partAfter(store, partition, query);
       const writes = await Promise.all(
         part.entries.map(async ({ member }): Promise<readonly Write[]> => {
-          const found = await metricsOf(organisationId, member);
+          const found = await metricsOf({ organisationId, userId: member });
           const score =
             found !== null && Object.hasOwn(found.metrics, metricId) ? found.metrics[metricId] : undefined;
           if (found === null || score === undefined) return [];

@@ -1,6 +1,7 @@
 /** Valid requests of the audience API, by operation. */
 
 import type { TestPlatform } from "../support/platform.ts";
+import { exportExamples } from "./_export_examples.ts";
 import type { Example } from "./_operations.ts";
 
 const bulkActions: readonly Pick<Example, "body">[] = [
@@ -65,6 +66,29 @@ export async function audienceExamples(
     ["listAudienceTransactions", [{ query: { limit: "5", type: "credit", currency: "points" } }]],
     ["listAudienceChallenges", [{ query: { limit: "5", status: "completed" } }]],
     ["listAudienceNotifications", [{ query: { limit: "5", unread: "true" } }]],
+    [
+      "searchAudienceUsers",
+      [
+        { body: {} },
+        {
+          body: {
+            filter: {
+              metrics: { points: { min: 0 } },
+              createdAfter: "2020-01-01",
+              any: [
+                { gte: [{ var: "lastActiveAt" }, "2020-01-01T00:00:00Z"] },
+                { in: [{ var: "customFields.shirt" }, ["S", "M"]] },
+              ],
+            },
+            fields: ["userId", "metrics.points", "inventory.badges"],
+            sort: [{ field: "createdAt", order: "desc" }],
+            limit: 5,
+          },
+        },
+        { body: { filter: { userIds: ["somebody", "nobody"] } } },
+      ],
+    ],
+    ...(await exportExamples(world)),
     ["listAudienceProfiles", [{ query: { user_ids: "somebody,nobody" } }]],
     ["updateAudienceProfiles", [{ body: { updates: [update] } }, { body: [update] }]],
     ["getSpaceProfiles", [{}, { query: { user_ids: "somebody,nobody" }, headers: service }]],

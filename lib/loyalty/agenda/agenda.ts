@@ -12,16 +12,15 @@
 import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Partition, Store, Write } from "../../storage/mod.ts";
-import { activityMs, activityWrites, listingWrites } from "../../user_index/mod.ts";
-import { KnownUser, KnownUsers } from "../known_users.ts";
 import {
-  agendaKeys,
-  agendaMember,
-  agendaPartition,
-  agendaShardOf,
-  type Indexed,
+  activityMs,
+  activityWrites,
+  listingWrites,
+  organisationsKey,
   organisationsPartition,
-} from "./places.ts";
+} from "../../user_index/mod.ts";
+import { KnownUser, KnownUsers } from "../known_users.ts";
+import { agendaKeys, agendaMember, agendaPartition, agendaShardOf, type Indexed } from "./places.ts";
 
 /** How long a registration lasts, in ms. */
 export const registrationMs = 3_600_000;
@@ -68,7 +67,7 @@ export function createAgenda({ store, clock, users = new KnownUsers() }: AgendaO
     const write: Write = {
       type: "score",
       op: "min",
-      key: agendaKeys.organisations,
+      key: organisationsKey,
       member: organisationId,
       score: clock(),
     };

@@ -1,11 +1,11 @@
-import { type Partition, platformPartition } from "../../storage/mod.ts";
+import type { Partition } from "../../storage/mod.ts";
 import { userShardOf, userShardPartition, userShards } from "../../user_index/mod.ts";
 import type { Member } from "../member.ts";
 
 /** Over how many partitions the users of an organisation are spread. */
 export const agendaShards: number = userShards;
 
-/** The keys of a shard, and of the list of organisations. */
+/** The keys of a shard. */
 export const agendaKeys = {
   /** Board: when a user is to be looked at next, in Unix ms. */
   due: "due",
@@ -15,8 +15,6 @@ export const agendaKeys = {
   gate: "gate",
   /** Record: which process sweeps the shard, for a while. */
   lease: "lease",
-  /** Board: organisations whose users have done anything. */
-  organisations: "organisations",
 } as const;
 
 /** A user as the agenda knows one. */
@@ -25,11 +23,6 @@ export type Indexed = Pick<Member, "organisationId" | "spaceId" | "userId">;
 /** One shard of an organisation's agenda, which is the shard of the same users in the index. */
 export function agendaPartition(organisationId: string, shard: number): Partition {
   return userShardPartition(organisationId, shard);
-}
-
-/** Where the organisations that have an agenda are listed. */
-export function organisationsPartition(): Partition {
-  return platformPartition("agenda");
 }
 
 /** The shard in which a user is found. */

@@ -6,14 +6,8 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import { decide, type Read, type Standing, type Store, type Stored, type Write } from "../../storage/mod.ts";
-import {
-  agendaKeys,
-  agendaPartition,
-  agendaShards,
-  type Indexed,
-  indexedUser,
-  organisationsPartition,
-} from "./places.ts";
+import { organisationsKey, organisationsPartition } from "../../user_index/mod.ts";
+import { agendaKeys, agendaPartition, agendaShards, type Indexed, indexedUser } from "./places.ts";
 
 /** Most users of one shard that are looked at before the shard's agenda is updated. */
 export const sweepBatchMax = 100;
@@ -47,7 +41,7 @@ export interface Sweep {
 /** Attends every user of every organisation who is due. Sweeps that overlap, in one process or several, do no harm. */
 export async function sweepAgenda(options: SweepOptions): Promise<Sweep> {
   const [{ entries }] = await options.store.read(organisationsPartition(), [
-    { type: "board", key: agendaKeys.organisations, limit: sweepOrganisationsMax },
+    { type: "board", key: organisationsKey, limit: sweepOrganisationsMax },
   ]);
   let attended = 0;
   let failed = 0;

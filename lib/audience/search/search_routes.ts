@@ -1,0 +1,116 @@
+/**
+ * The route by which back ends search users.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { type AnyRoute, canonicalJson, route } from "../../http/mod.ts";
+import type { AudienceContext } from "../context.ts";
+import type { CursorScope } from "../cursors.ts";
+import type { BackEnd } from "../guards.ts";
+import type { Column } from "./columns.ts";
+import { type FoundUsers, searchFieldsMax } from "./search.ts";
+import type { SearchedUser } from "./searched_user.ts";
+
+/** Most users of a page. */
+export const searchPageMax = 100;
+/** Users of a page where nobody says. */
+export const searchPageDefault = 50;
+
+const limitDetail = `Expected a whole number from 1 to ${searchPageMax}`;
+const sort = v.strictObject({
+  field: v.pipe(v.string(), v.minLength(1), v.maxLength(256)),
+  order: v.optional(v.picklist(["asc", "desc"]), "asc"),
+});
+
+const BodySchema = v.strictObject({
+  filter: v.exactOptional(v.unknown()),
+  fields: v.exactOptional(v.pipe(v.array(v.string()), v.maxLength(searchFieldsMax))),
+  sort: v.exactOptional(v.pipe(v.array(sort), v.minLength(1), v.maxLength(1, "Expected one order"))),
+  limit: v.optional(
+    v.pipe(
+      v.number(limitDetail),
+      v.integer(limitDetail),
+      v.minValue(1, limitDetail),
+      v.maxValue(searchPageMax, limitDetail),
+    ),
+    searchPageDefault,
+  ),
+  lastEvaluatedKey: v.exactOptional(v.string()),
+});
+
+const FoundSchema = v.object({
+  message: v.string(),
+  data: v.array(v.record(v.string(), v.unknown())),
+  lastEvaluatedKey: v.nullable(v.string()),
+  truncated: v.boolean(),
+});
+
+/** Builds the route. */
+export function searchRoutes({ guards, cursors, users }: AudienceContext): readonly AnyRoute[] {
+  return [
+    route({
+      method: "POST",
+      path: "/v1/api/audience/internal/users/search",
+      operation: "searchAudienceUsers",
+      summary:
+        "The users that a filter fits: a condition as in rules, or its short form. A page that has looked at too many users ends early and says `truncated`",
+      auth: guards.privateAudience("users:read"),
+      body: { schema: BodySchema },
+      responses: { 200: { description: "A page of the users", schema: FoundSchema } },
+      async handle({ principal, body }) {
+        const { filter, fields, limit, lastEvaluatedKey } = body;
+        const [order] = body.sort ?? [];
+        const { organisationId, id: spaceId } = principal.space;
+        const scope = scopeOf(principal, filter, order);
+        const found = await users.find(
+          { organisationId, spaceId, filter, fields, sort: order },
+          { limit, place: cursors.open(scope, lastEvaluatedKey) },
+        );
+        return {
+          status: 200,
+          json: {
+            message: "OK",
+            data: documentsOf(found),
+            lastEvaluatedKey: cursors.seal(scope, found.place),
+            truncated: found.isTruncated,
+          },
+        };
+      },
+    }),
+  ];
+}
+
+/** A cursor is good for the search that it came from; other fields may be asked for. */
+function scopeOf(
+  { space }: BackEnd,
+  filter: unknown,
+  order: v.InferOutput<typeof sort> | undefined,
+): CursorScope {
+  const { organisationId, id: spaceId } = space;
+  const filters = {
+    filter: filter === undefined ? undefined : canonicalJson(filter),
+    sort: order === undefined ? undefined : `${order.order} ${order.field}`,
+  };
+  return { organisationId, spaceId, userId: "", resource: "users", filters };
+}
+
+function documentsOf({ users, columns }: FoundUsers): readonly unknown[] {
+  return users.map(user => documentOf(user, columns));
+}
+
+/** `metrics.points` is the member `points` of `metrics`, whether the whole of it is asked for beside or not. */
+function documentOf(user: SearchedUser, columns: readonly Column[]): unknown {
+  const document: Record<string, unknown> = {};
+  for (const { name, show } of columns) {
+    const dot = name.indexOf(".");
+    if (dot === -1) {
+      document[name] = show(user);
+      continue;
+    }
+    const root = name.slice(0, dot);
+    document[root] = { ...(document[root] as object | undefined), [name.slice(dot + 1)]: show(user) };
+  }
+  return document;
+}

@@ -1,0 +1,58 @@
+import type { Stored } from "../../storage/mod.ts";
+import { type AccountNote, parseAccountNote } from "../../user_index/mod.ts";
+import { type ProfileRecord, parseProfileRecord } from "../profile_record.ts";
+import type { LoyaltyFacts, SpaceFacts } from "./facts.ts";
+
+/** What is on record of a user. */
+export interface FoundRecords {
+  readonly userId: string;
+  readonly space: SpaceFacts;
+  readonly profile: Stored | null;
+  readonly account: Stored | null;
+  readonly loyalty: Stored | null;
+  /** Unix ms; null where nobody asked or knows. */
+  readonly createdAt: number | null;
+  /** Unix ms, to the hour; null where nobody asked or knows. */
+  readonly lastActiveAt: number | null;
+}
+
+/** A user as conditions and rows see one. What nobody asks for is never parsed. */
+export class SearchedUser {
+  readonly userId: string;
+  readonly createdAt: number | null;
+  readonly lastActiveAt: number | null;
+  readonly #found: FoundRecords;
+  #profile: ProfileRecord | undefined;
+  #loyalty: LoyaltyFacts | undefined;
+  #account: AccountNote | null | undefined;
+
+  constructor(found: FoundRecords) {
+    this.userId = found.userId;
+    this.createdAt = found.createdAt;
+    this.lastActiveAt = found.lastActiveAt;
+    this.#found = found;
+  }
+
+  /** Whether there is such a user: the index may list one who was never stored, or is gone. */
+  get isThere(): boolean {
+    const { profile, loyalty, account } = this.#found;
+    if (account === null) return profile !== null || loyalty !== null;
+    return this.account?.removedAt === null;
+  }
+
+  get profile(): ProfileRecord {
+    this.#profile ??= parseProfileRecord(this.#found.profile);
+    return this.#profile;
+  }
+
+  get loyalty(): LoyaltyFacts {
+    this.#loyalty ??= this.#found.space.read(this.#found.loyalty);
+    return this.#loyalty;
+  }
+
+  /** Null for users who did not sign up here. */
+  get account(): AccountNote | null {
+    if (this.#account === undefined) this.#account = parseAccountNote(this.#found.account);
+    return this.#account;
+  }
+}

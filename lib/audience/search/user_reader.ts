@@ -1,0 +1,101 @@
+/**
+ * Reading what is on record of many users: one read of each user's partition, and one of a shard for what its index alone
+ * knows.
+ *
+ * @module
+ */
+
+import type { Partition, Read, Result, Standing, Store, Stored } from "../../storage/mod.ts";
+import { readAccountNote, userBoards, userPlace } from "../../user_index/mod.ts";
+import { readProfileRecord } from "../profile_record.ts";
+import { inGroups } from "../side_by_side.ts";
+import type { SearchFacts, SpaceFacts } from "./facts.ts";
+import { SearchedUser } from "./searched_user.ts";
+import type { Candidate } from "./walks.ts";
+
+/** What is read of candidates beside their records. */
+export interface ReadDemand {
+  readonly organisationId: string;
+  readonly space: SpaceFacts;
+  readonly createdAt: boolean;
+  readonly lastActiveAt: boolean;
+}
+
+/** What reading users needs. */
+export interface UserReaderOptions {
+  readonly store: Store;
+  readonly facts: SearchFacts;
+  /** Where a user's own records are. */
+  readonly partitionOf: (user: { readonly organisationId: string; readonly userId: string }) => Partition;
+}
+
+/** Reads candidates, in their order. At most half of the queries of a read are needed for each. */
+export async function readUsers(
+  options: UserReaderOptions,
+  demand: ReadDemand,
+  candidates: readonly Candidate[],
+): Promise<readonly SearchedUser[]> {
+  const times = await timesOf(options.store, demand, candidates);
+  const { store, facts, partitionOf } = options;
+  const { organisationId, space } = demand;
+  return await Promise.all(
+    candidates.map(async ({ userId, createdAt }) => {
+      const [profile, account, loyalty] = await store.read(partitionOf({ organisationId, userId }), [
+        readProfileRecord,
+        readAccountNote,
+        facts.record,
+      ]);
+      const known = times.get(userId);
+      const found: { profile: Stored | null; account: Stored | null; loyalty: Stored | null } = {
+        profile,
+        account,
+        loyalty,
+      };
+      return new SearchedUser({
+        ...found,
+        userId,
+        space,
+        createdAt: createdAt ?? known?.createdAt ?? null,
+        lastActiveAt: known?.lastActiveAt ?? null,
+      });
+    }),
+  );
+}
+
+interface Times {
+  readonly createdAt: number | null;
+  readonly lastActiveAt: number | null;
+}
+
+async function timesOf(
+  store: Store,
+  { organisationId, createdAt, lastActiveAt }: ReadDemand,
+  candidates: readonly Candidate[],
+): Promise<ReadonlyMap<string, Times>> {
+  const times = new Map<string, Times>();
+  const asksCreation = createdAt && candidates.some(candidate => candidate.createdAt === undefined);
+  const keys: readonly string[] = [
+    ...(asksCreation ? [userBoards.created] : []),
+    ...(lastActiveAt ? [userBoards.active] : []),
+  ];
+  if (keys.length === 0) return times;
+  const placed = candidates.map(({ userId }) => ({ userId, place: userPlace(organisationId, userId) }));
+  await Promise.all(
+    inGroups(placed, ({ place }) => place).map(async group => {
+      const queries = group.flatMap(({ userId: member }): Read[] =>
+        keys.map(key => ({ type: "standing", key, member })),
+      );
+      const found = (await store.read(group[0]?.place ?? "", queries)) as readonly Result<Read>[];
+      for (const [index, { userId }] of group.entries()) {
+        const at = (key: string): number | null => {
+          const column = keys.indexOf(key);
+          return column === -1
+            ? null
+            : ((found[index * keys.length + column] as Standing | null)?.score ?? null);
+        };
+        times.set(userId, { createdAt: at(userBoards.created), lastActiveAt: at(userBoards.active) });
+      }
+    }),
+  );
+  return times;
+}

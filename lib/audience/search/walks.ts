@@ -1,0 +1,197 @@
+/**
+ * Walks over users: who may fit, in an order, each with the place at which the walk goes on after them.
+ *
+ * Without a wish for an order each user who is there throughout is met exactly once, whatever changes meanwhile: users are met
+ * in the order of their creation, which stays, or, of a part of an index, by their ids among those that are in it at the
+ * moment. In an order whose values move, whoever moves after the walk began is left out from then on, so nobody comes twice.
+ *
+ * @module
+ */
+
+import type { BoardEntry, Store } from "../../storage/mod.ts";
+import { compareUtf8 } from "../../storage/mod.ts";
+import {
+  type Direction,
+  type OrderedUsers,
+  partAfter,
+  type UserOrder,
+  type UserRange,
+  userBoards,
+  userPlace,
+  userShardPartition,
+  userShards,
+  usersInRange,
+  walkNamedUsers,
+  walkUsers,
+} from "../../user_index/mod.ts";
+import type { Bounds } from "./bounds.ts";
+import { type Place, printPlace } from "./places.ts";
+
+/** Somebody who may fit. */
+export interface Candidate {
+  readonly userId: string;
+  /** When the user came, Unix ms, where the walk knows. */
+  readonly createdAt?: number;
+  /** Where the walk goes on after the user. */
+  readonly place: string;
+}
+
+/** A part of a walk. It may be empty although there are more. */
+export interface WalkPart {
+  readonly candidates: readonly Candidate[];
+  /** Where the walk goes on after the part; null: that was all. */
+  readonly place: string | null;
+}
+
+/** Candidates, part by part. */
+export interface Walk {
+  /** The next candidates, at most so many. */
+  next(count: number): Promise<WalkPart>;
+}
+
+/** Whose users are walked over. */
+export interface WalkOptions {
+  readonly store: Store;
+  readonly organisationId: string;
+}
+
+/** Users by their creation, shard by shard. */
+export function walkAll(
+  { store, organisationId }: WalkOptions,
+  from: Extract<Place, { walk: "all" | "rest" }>,
+  created: Bounds | undefined,
+): Walk {
+  let { shard, after } = from;
+  return {
+    async next(count) {
+      const part = await partAfter(store, userShardPartition(organisationId, shard), {
+        key: userBoards.created,
+        direction: "asc",
+        after,
+        min: created?.min,
+        max: created?.max,
+        limit: count,
+      });
+      const here = shard;
+      const candidates = part.entries.map(entry => ({
+        userId: entry.member,
+        createdAt: entry.score,
+        place: printPlace({ ...from, shard: here, after: entry }),
+      }));
+      after = part.isEnd ? null : (part.entries.at(-1) ?? after);
+      if (part.isEnd) shard += 1;
+      return { candidates, place: shard >= userShards ? null : printPlace({ ...from, shard, after }) };
+    },
+  };
+}
+
+/** Users in a range of an index, shard by shard and by their ids. */
+export function walkRange(
+  { store, organisationId }: WalkOptions,
+  from: Extract<Place, { walk: "range" }>,
+  range: UserRange,
+): Walk {
+  let { shard, after } = from;
+  let waiting: Candidate[] | null = null;
+  async function load(): Promise<Candidate[]> {
+    const entries = await usersInRange(store, userShardPartition(organisationId, shard), range);
+    return entries
+      .map(({ member }) => member)
+      .filter(member => compareUtf8(member, after) > 0)
+      .sort(compareUtf8)
+      .map(userId => ({ userId, place: printPlace({ ...from, shard, after: userId }) }));
+  }
+  return {
+    async next(count) {
+      waiting ??= await load();
+      const candidates = waiting.splice(0, count);
+      if (waiting.length === 0) {
+        waiting = null;
+        shard += 1;
+        after = "";
+      }
+      const last = candidates.at(-1)?.userId ?? after;
+      const place = printPlace({ ...from, shard, after: waiting === null ? "" : last });
+      return { candidates, place: shard >= userShards ? null : place };
+    },
+  };
+}
+
+/** Named users by their ids. */
+export function walkNamed(from: Extract<Place, { walk: "named" }>, userIds: readonly string[]): Walk {
+  const waiting = userIds
+    .filter(userId => compareUtf8(userId, from.after) > 0)
+    .sort(compareUtf8)
+    .map(userId => ({ userId, place: printPlace({ walk: "named", after: userId }) }));
+  return {
+    async next(count) {
+      const candidates = waiting.splice(0, count);
+      return { candidates, place: waiting.length === 0 ? null : (candidates.at(-1)?.place ?? null) };
+    },
+  };
+}
+
+/** An order that was asked for. */
+export interface SortOrder {
+  /** The board of its values. */
+  readonly key: string;
+  readonly direction: Direction;
+  /** Where the values of a user may change. */
+  readonly moves: "never" | "score" | "tie";
+  /** Values outside these are left out. */
+  readonly bounds: Bounds | undefined;
+  /** The only users that are asked for; null: all. */
+  readonly userIds: readonly string[] | null;
+}
+
+/** Users in an order. */
+export async function walkOrder(
+  options: WalkOptions,
+  from: Extract<Place, { walk: "order" }>,
+  { key, direction, moves, bounds, userIds }: SortOrder,
+): Promise<Walk> {
+  const order: UserOrder = { key, direction, min: bounds?.min, max: bounds?.max };
+  const walked = { ...options, after: from.after };
+  const users: OrderedUsers =
+    userIds === null ? walkUsers(walked, order) : await walkNamedUsers(walked, order, userIds);
+  const hasStayed = (entry: BoardEntry): boolean => moves === "never" || entry[moves] <= from.at;
+  return {
+    async next(count) {
+      const entries = await users.next(count);
+      const candidates = entries.filter(hasStayed).map(entry => ({
+        userId: entry.member,
+        ...(key === userBoards.created ? { createdAt: entry.score } : {}),
+        place: printPlace({ ...from, after: entry }),
+      }));
+      const last = entries.at(-1);
+      const isEnd = last === undefined || entries.length < count;
+      return { candidates, place: isEnd ? null : printPlace({ ...from, after: last }) };
+    },
+  };
+}
+
+/** Users whom an order does not have, by their creation. */
+export function walkRest(
+  options: WalkOptions,
+  from: Extract<Place, { walk: "rest" }>,
+  { key, userIds }: Pick<SortOrder, "key" | "userIds">,
+): Walk {
+  const { store, organisationId } = options;
+  const named = userIds === null ? null : new Set(userIds);
+  const all = walkAll(options, from, undefined);
+  return {
+    async next(count) {
+      const { candidates: found, place } = await all.next(count);
+      const candidates = found.filter(({ userId }) => named?.has(userId) ?? true);
+      const [first] = candidates;
+      if (first === undefined) return { candidates, place };
+      // The candidates of a part are of one shard.
+      const partition = userPlace(organisationId, first.userId);
+      const standings = await store.read(
+        partition,
+        candidates.map(({ userId: member }) => ({ type: "standing", key, member }) as const),
+      );
+      return { candidates: candidates.filter((_, index) => standings[index] === null), place };
+    },
+  };
+}

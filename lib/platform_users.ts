@@ -1,0 +1,123 @@
+/**
+ * The users of organisations on a platform: listed as they sign up, act and are removed, and searched. The only place where the
+ * index of users meets identity, loyalty and the audience API.
+ *
+ * @module
+ */
+
+import { createUserFinder, type UserFinder, type UserSearch } from "./audience/mod.ts";
+import type { Clock } from "./auth/mod.ts";
+import type { Directory } from "./directory/mod.ts";
+import type { Logger } from "./http/mod.ts";
+import { createUsers, type Users } from "./identity/mod.ts";
+import { createFacts, type Loyalty, memberPartition, readMetrics } from "./loyalty/mod.ts";
+import type { ScoreFeed } from "./ports/score_feed.ts";
+import type { Store } from "./storage/mod.ts";
+import {
+  buildDeclared,
+  buildMetricIndex,
+  createListedUsers,
+  createMetricFeed,
+  type IndexSource,
+  indexesOf,
+  listedOrganisations,
+  type MetricFeed,
+  type MetricIndex,
+} from "./user_index/mod.ts";
+
+/** The users of a platform's organisations. */
+export interface PlatformUsers {
+  /** Looks for users, for exports and programs. */
+  readonly search: UserSearch;
+  /**
+   * Builds the index of a metric from what is on record, and answers how many users were looked at. `platform.work()` does so by
+   * itself for metrics that settings declare; it is safe to do it again.
+   */
+  buildIndex(index: MetricIndex): Promise<number>;
+}
+
+/** What listing users needs. */
+export interface ListingParts {
+  readonly store: Store;
+  readonly directory: Pick<Directory, "organisation" | "project">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** What feeds boards. */
+  readonly boards: ScoreFeed;
+}
+
+/** The users of projects, and the feed of what they earn, that keep the index of users as they are used. */
+export interface UserListing {
+  readonly users: Users;
+  readonly feed: MetricFeed;
+}
+
+/** Makes users and feed keep the index of users. */
+export function userListing({ boards, ...parts }: ListingParts): UserListing {
+  const { store, directory, logger } = parts;
+  const users = createUsers(store);
+  const listed = createListedUsers({ ...parts, partitionOf: memberPartition });
+  return {
+    feed: createMetricFeed({
+      ...parts,
+      boards,
+      onGivenUp: error => logger.log("warn", "user_index_deferred", { error: String(error) }),
+    }),
+    users: {
+      ...users,
+      async create(projectId, user) {
+        const project = await directory.project(projectId);
+        if (project !== null) {
+          const { userId, provider } = user;
+          await listed.add({ organisationId: project.organisationId, projectId, userId, provider });
+        }
+        return await users.create(projectId, user);
+      },
+      async remove(projectId, userId) {
+        const project = await directory.project(projectId);
+        if (project !== null) {
+          await listed.remove({ organisationId: project.organisationId, projectId, userId });
+        }
+        await users.remove(projectId, userId);
+      },
+    },
+  };
+}
+
+/** What searching users needs. */
+export interface SearchParts {
+  readonly store: Store;
+  readonly directory: Pick<Directory, "organisation">;
+  readonly clock: Clock;
+  readonly loyalty: Pick<Loyalty, "config" | "earnings">;
+}
+
+/** The search of users over their index. */
+export interface UserDirectory extends PlatformUsers {
+  readonly finder: UserFinder;
+  /** Builds indexes that settings declare and that are not whole yet. */
+  work(): Promise<void>;
+}
+
+/** Creates the search of users. */
+export function userDirectory({ store, directory, clock, loyalty }: SearchParts): UserDirectory {
+  const finder = createUserFinder({
+    store,
+    directory,
+    clock,
+    facts: createFacts({ clock, configOf: loyalty.config }),
+    partitionOf: memberPartition,
+  });
+  const source: IndexSource = { store, clock, metricsOf: user => readMetrics(store, user) };
+  return {
+    finder,
+    search: finder,
+    buildIndex: index => buildMetricIndex(source, index),
+    async work() {
+      for (const organisationId of await listedOrganisations(store)) {
+        const metricIds = await indexesOf(directory, organisationId);
+        if (metricIds.length > 0) await buildDeclared(source, organisationId, metricIds);
+      }
+    },
+  };
+}
