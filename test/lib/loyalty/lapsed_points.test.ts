@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { graceMsDefault } from "../../../lib/leaderboards/board_settings.ts";
+import { registrationMs } from "../../../lib/loyalty/agenda/agenda.ts";
 import { ids, loyalty, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores, type OpenStore } from "../../support/stores.ts";
 
@@ -126,6 +128,33 @@ describeOnStores("points that lapsed", open => {
       assert.deepEqual(await scores(league), expected, "rebuilt");
     });
   }
+
+  it("are left out of a season that has closed before anybody notices: its board is final then", async t => {
+    const league = await openLeague(open);
+    t.after(() => league.dispose());
+    await report(league, { coins: 5 });
+    advanceTo(league, "2027-02-01T00:00:00Z");
+    league.clock.advance(graceMsDefault);
+    await league.platform.loyalty.settle(member);
+    const [total, january, february] = (await scores(league)) as readonly unknown[];
+    assert.deepEqual([total, january, february], [[[0, "1"]], [[5, "1"]], []]);
+    assert.equal((await league.platform.loyalty.reconcile(member)).ok, true);
+  });
+
+  it("are noticed by a server that works before a season closes, even where they lapse as it ends", async t => {
+    const league = await openLeague(open);
+    t.after(() => league.dispose());
+    advanceTo(league, "2027-01-25T23:59:59.999Z");
+    await report(league, { coins: 5 });
+    // Nobody looks at the user while a registration lasts, and a server comes round within a minute after that.
+    assert.ok(graceMsDefault > registrationMs + 60_000);
+    advanceTo(league, "2027-01-31T23:59:59.998Z");
+    await league.platform.work();
+    league.clock.advance(1 + registrationMs);
+    await league.platform.work();
+    const [total, january] = (await scores(league)) as readonly unknown[];
+    assert.deepEqual([total, january], [[[0, "1"]], [[0, "1"]]]);
+  });
 
   it("of several instants are told apart, each with what rules make of it", async t => {
     const league = await openLeague(open);
