@@ -29,6 +29,7 @@ import {
   type Directory,
   type LoyaltyVersions,
 } from "./directory/mod.ts";
+import type { Exports } from "./exports/mod.ts";
 import {
   type Area,
   chain,
@@ -88,6 +89,7 @@ import {
 } from "./loyalty/mod.ts";
 import { audienceArea } from "./platform_audience.ts";
 import { rebuildBoard } from "./platform_boards.ts";
+import { platformExports } from "./platform_exports.ts";
 import type { PlatformOptions } from "./platform_options.ts";
 import { failureLimitOf, governedLoyalty, repeatable } from "./platform_quotas.ts";
 import { type PlatformUsers, type UserDirectory, userDirectory, userListing } from "./platform_users.ts";
@@ -139,6 +141,8 @@ export interface Platform {
   readonly loyaltyVersions: LoyaltyVersions;
   /** The users of organisations: searching them, and building indexes of their metrics. */
   readonly users: PlatformUsers;
+  /** The exports of users. `work` begins what is due and does not wait for it; `idle` does. */
+  readonly exports: Exports;
   readonly sessions: Sessions;
   /** Tells services that verify users' tokens by themselves which sessions are over. */
   readonly sessionGuard: SessionGuard;
@@ -202,8 +206,8 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
   const parts = createParts({ ...options, clock, publicUrl }, keyRing);
   const areas = createAreas(parts);
   async function idle(): Promise<void> {
-    const { leaderboards, loyalty, background, audit, feed } = parts;
-    await Promise.all([leaderboards, feed, loyalty, background, audit].map(part => part.idle()));
+    const { leaderboards, loyalty, background, audit, feed, exports } = parts;
+    await Promise.all([leaderboards, feed, loyalty, background, audit, exports].map(part => part.idle()));
   }
   const http: HandlerOptions = {
     ...options.http,
@@ -230,12 +234,14 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     loyalty: parts.loyalty,
     loyaltyVersions: parts.loyaltyVersions,
     users: parts.userDirectory,
+    exports: parts.exports,
     sessions: parts.sessions,
     sessionGuard: parts.sessionGuard,
     spaceTokens: parts.spaceTokens,
     idleUsers: parts.idleUsers,
     audit: parts.audit,
     async work() {
+      parts.exports.start();
       await parts.loyalty.sweep();
       await parts.userDirectory.work();
       await parts.leaderboards.prune();
@@ -247,6 +253,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     idle,
     async close() {
       parts.leaderboards.live.close();
+      await parts.exports.close();
       await idle();
       await parts.apiKeys
         .flushUses()
@@ -275,6 +282,7 @@ interface Parts extends ExchangeContext {
   readonly location: Location;
   readonly loyalty: Loyalty;
   readonly userDirectory: UserDirectory;
+  readonly exports: Exports;
   readonly feed: { idle(): Promise<void> };
   readonly actions: ActionService;
   readonly loyaltyVersions: LoyaltyVersions;
@@ -325,6 +333,7 @@ function createParts(
     onReuse: (projectId, { userId, sid }) =>
       options.logger?.log("warn", "refresh_token_reused", { projectId, userId, sessionId: sid }),
   });
+  const found = userDirectory({ store, directory, clock, loyalty });
   const isKept = keepsPoints({ directory, loyalty });
   const remote = createRemoteJson(options.identity?.remote);
   const issuers = createRemoteIssuers({ remote, clock });
@@ -357,7 +366,8 @@ function createParts(
     location: createLocation({ directory, ...(geo === undefined ? {} : { geo }) }),
     loyalty,
     feed,
-    userDirectory: userDirectory({ store, directory, clock, loyalty }),
+    userDirectory: found,
+    exports: platformExports(options, { directory, search: found.search }),
     actions: createActionService({
       ...options,
       random,

@@ -1,5 +1,5 @@
 /**
- * The audience API of a platform: the only place where it meets loyalty.
+ * The audience API of a platform: the only place where it meets loyalty and exports.
  *
  * @module
  */
@@ -13,6 +13,7 @@ import {
 } from "./audience/mod.ts";
 import type { ApiKeys, Clock, RandomBytes } from "./auth/mod.ts";
 import type { Directory } from "./directory/mod.ts";
+import { downloadRoutes, type Exports, exportRoutes } from "./exports/mod.ts";
 import type { Area } from "./http/mod.ts";
 import { type Loyalty, memberPartition } from "./loyalty/mod.ts";
 import { governedAudience } from "./platform_quotas.ts";
@@ -29,6 +30,7 @@ export interface AudienceParts {
   readonly loyalty: Loyalty;
   readonly actions: Pick<AudienceContext, "intake" | "deadLetters">;
   readonly userDirectory: { readonly finder: AudienceContext["users"] };
+  readonly exports: Exports;
   /** Signs the cursors of lists. */
   readonly cursorKey: Uint8Array;
   readonly quotas: Parameters<typeof governedAudience>[1];
@@ -36,10 +38,11 @@ export interface AudienceParts {
 
 /** The area of the audience API. */
 export function audienceArea(parts: AudienceParts, spaces: SpaceGuardOptions): Area {
-  const { store, directory, clock, random, apiKeys, loyalty, actions, cursorKey, quotas } = parts;
+  const { store, directory, clock, random, apiKeys, loyalty, actions, exports, cursorKey, quotas } = parts;
+  const guards = audienceGuards({ ...spaces, apiKeys });
   const routes = audienceRoutes({
     ...actions,
-    guards: audienceGuards({ ...spaces, apiKeys }),
+    guards,
     directory,
     loyalty,
     profiles: createProfiles({ store, clock, loyalty, partitionOf: memberPartition }),
@@ -48,5 +51,15 @@ export function audienceArea(parts: AudienceParts, spaces: SpaceGuardOptions): A
     clock,
     random,
   });
-  return { name: "audience", family: "problem", routes: governedAudience(routes, quotas) };
+  const exporting = exportRoutes({
+    exports,
+    exporter: guards.privateAudience("users:export"),
+    reader: guards.privateAudience("users:read"),
+  });
+  return {
+    name: "audience",
+    family: "problem",
+    // Whoever downloads has no key that could pay: downloads have a limit of their own.
+    routes: [...governedAudience([...routes, ...exporting], quotas), ...downloadRoutes({ exports })],
+  };
 }

@@ -41,6 +41,8 @@ export interface ExportOptions {
   readonly ttlMs?: number;
   /** Most users of an export. @default exportUsersMax */
   readonly usersMax?: number;
+  /** Most exports of an organisation that are not finished. @default openExportsMaxDefault */
+  readonly openMax?: number;
   /** Native functions: `nativeExportKernels()` of `grandstand/native`. Omitted: portable ones take their place. */
   readonly kernels?: ExportKernels;
 }
@@ -111,7 +113,7 @@ export interface Exports extends Pick<ExportJobs, "find" | "list" | "record"> {
 export function createExports(options: ExportsOptions): Exports {
   const { store, secret, clock, random, publicUrl, directory, blobs } = options;
   const seal = { key: deriveKey(secret, "export_secret"), random };
-  const jobs = createExportJobs({ store, clock, seal });
+  const jobs = createExportJobs({ ...options, seal });
   const capabilities = createCapabilities({ key: deriveKey(secret, "export_download"), clock, random });
   const idKey = deriveKey(secret, "export_id");
   const settings = async (organisationId: string): Promise<ExportSettings> =>

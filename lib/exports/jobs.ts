@@ -14,8 +14,8 @@ import { type ExportAddress, exportKeys, exportsPartition, jobKey, secretKey } f
 import { openSecret, type SecretSeal, sealSecret } from "./secret.ts";
 import { appendEntry, type TrailEntry } from "./trail.ts";
 
-/** Most exports of an organisation that are not finished. */
-export const openExportsMax = 5;
+/** Most exports of an organisation that are not finished, where nothing else is said. */
+export const openExportsMaxDefault = 5;
 /** After which time a request that found no room may come back, in ms. */
 export const openExportsRetryMs = 60_000;
 /** Exports of a page that asks for no other number. */
@@ -45,7 +45,7 @@ export interface ExportJobs {
   /**
    * Stores a new job; one that is there under the same id is answered as it is.
    *
-   * @throws {AppError} `rate_limited`: the organisation has {@linkcode openExportsMax} that are not finished;
+   * @throws {AppError} `rate_limited`: the organisation has as many as it may that are not finished;
    *   `idempotency_mismatch`: the one that is there was another request.
    */
   add(added: NewExport): Promise<ExportJob>;
@@ -64,16 +64,19 @@ export interface ExportJobsOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly seal: SecretSeal;
+  /** Most exports of an organisation that are not finished. @default openExportsMaxDefault */
+  readonly openMax?: number;
 }
 
 /** Creates the exports of a platform. */
-export function createExportJobs({ store, clock, seal }: ExportJobsOptions): ExportJobs {
+export function createExportJobs(options: ExportJobsOptions): ExportJobs {
+  const { store, clock, seal } = options;
   return {
     async add(added) {
       const { job } = added;
       // Before the job: an entry without a job is passed over, a job without an entry would never be begun.
       await setDue(store, job, nextLook(job));
-      return await insert(store, added, seal);
+      return await insert(options, added);
     },
     async find({ organisationId, exportId }) {
       const [stored, sealed] = await store.read(exportsPartition(organisationId), [
@@ -93,7 +96,10 @@ export function createExportJobs({ store, clock, seal }: ExportJobsOptions): Exp
   };
 }
 
-async function insert(store: Store, { job, secret, entry }: NewExport, seal: SecretSeal): Promise<ExportJob> {
+async function insert(
+  { store, seal, openMax = openExportsMaxDefault }: ExportJobsOptions,
+  { job, secret, entry }: NewExport,
+): Promise<ExportJob> {
   const { organisationId, exportId, createdAt, expiresAt } = job;
   const sealed = secret === null ? null : sealSecret(seal, job, secret);
   return await decide(store, exportsPartition(organisationId), {
@@ -105,7 +111,7 @@ async function insert(store: Store, { job, secret, entry }: NewExport, seal: Sec
     apply([stored, open]) {
       if (stored !== null) return { writes: [], answer: sameRequest(parseJob(stored.value), job) };
       const ids = open === null ? [] : (JSON.parse(open.value) as readonly string[]);
-      if (ids.length >= openExportsMax) throw tooMany();
+      if (ids.length >= openMax) throw tooMany(openMax);
       const secrets =
         sealed === null
           ? []
@@ -129,10 +135,10 @@ function sameRequest(there: ExportJob, asked: ExportJob): ExportJob {
   throw new AppError("idempotency_mismatch", "Cannot use the idempotency key: another export had it");
 }
 
-function tooMany(): AppError {
+function tooMany(openMax: number): AppError {
   return new AppError(
     "rate_limited",
-    `Cannot begin another export: ${openExportsMax} of the organisation are not finished`,
+    `Cannot begin another export: ${openMax} of the organisation are not finished`,
     { retryAfterMs: openExportsRetryMs },
   );
 }

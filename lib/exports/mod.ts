@@ -21,7 +21,7 @@ export {
 } from "./exports.ts";
 export { exportLeaseMs } from "./held_job.ts";
 export type { ExportJob, ExportNotice, ExportRequest } from "./job.ts";
-export { openExportsMax } from "./jobs.ts";
+export { openExportsMaxDefault } from "./jobs.ts";
 export { messagePauseMs, messageTriesMax } from "./messages.ts";
 export { partBytesMin } from "./part_writer.ts";
 export { type ExportCaller, type ExportRoutesContext, exportRoutes } from "./routes.ts";

@@ -21,7 +21,7 @@ export const ExportBodySchema: v.GenericSchema<ExportBodyInput, ExportBody> = v.
   ),
   format: v.picklist(exportFormats),
   encrypt: v.optional(v.boolean(), true),
-  notify: v.exactOptional(v.nullable(NoticeSchema)),
+  notify: v.exactOptional(NoticeSchema),
 });
 
 /** A request for an export as it is sent. */
@@ -30,7 +30,7 @@ export interface ExportBodyInput {
   fields?: string[];
   format: (typeof exportFormats)[number];
   encrypt?: boolean | undefined;
-  notify?: v.InferOutput<typeof NoticeSchema> | null;
+  notify?: v.InferOutput<typeof NoticeSchema>;
 }
 
 /** A request for an export. */

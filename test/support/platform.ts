@@ -1,5 +1,6 @@
 /** A platform with one organisation, space, project and event, and short ways to call it. */
 
+import { createMemoryBlobs } from "../../adapters/memory/mod.ts";
 import { MasterSecret } from "../../lib/auth/mod.ts";
 import { type Seed, seedDirectory } from "../../lib/directory/mod.ts";
 import { createPlatform, type Platform, type PlatformOptions } from "../../lib/mod.ts";
@@ -26,6 +27,9 @@ export const otherHost = "other.example";
 export const testSecret: MasterSecret = new MasterSecret(
   "a master secret for tests, long enough to be accepted",
 );
+
+/** More exports than any test begins, because nobody finishes them while the clock stands still. */
+const openTestExportsMax = 10_000;
 
 const metricSource = { type: "metric", metricId: "points" };
 const outcome = { var: "data.outcome" };
@@ -143,6 +147,7 @@ export const seed: Seed = {
             goals: { type: "number" },
           },
         },
+        exports: { webhook: { url: "https://crm.example/exports" } },
       },
     },
     { id: ids.otherOrganisation, name: "Rival" },
@@ -251,7 +256,9 @@ export async function openPlatform(
     passwordKernels: quickKernels(),
     clock: clock.now,
     defaultSpaceId: ids.space,
+    blobs: createMemoryBlobs(),
     ...options,
+    exports: { openMax: openTestExportsMax, ...options.exports },
     identity: { remote: { fetch: login.fetch }, ...options.identity },
   });
   const call: TestPlatform["call"] = (path, request) => callHandler(platform.fetch, path, request);

@@ -7,7 +7,7 @@ import {
   exportFileMs,
   exportIntervalMsDefault,
   exportTtlMsDefault,
-  openExportsMax,
+  openExportsMaxDefault,
 } from "../../../lib/exports/mod.ts";
 import { ids } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
@@ -116,7 +116,7 @@ describeOnStores("an export", open => {
   it("is refused where too many are not finished, until one is", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process();
-    for (let n = 0; n < openExportsMax; n++) await ask(process);
+    for (let n = 0; n < openExportsMaxDefault; n++) await ask(process);
     const refused = await process.call(exportPath, { body: { format: "csv" } });
     assert.equal(refused.status, 429);
     const elsewhere = await process.call(exportPath, {
