@@ -99,17 +99,21 @@ function challengeSummary({ challenge, status, progress, endsAt }: SeenChallenge
 
 function balancesDocument(balances: SeenLoyalty["balances"]): unknown {
   return Object.fromEntries(
-    Object.entries(balances).map(([id, { available, pending, expiringSoon }]) => [
-      id,
-      {
-        available,
-        pending,
-        expiringSoon: expiringSoon.map(({ amount, expiresAt }) => ({
-          amount,
-          expiresAt: isoTime(expiresAt),
-        })),
-      },
-    ]),
+    Object.entries(balances).map(
+      ([id, { available, pending, expiringSoon, lifetimeEarned, lifetimeSpent }]) => [
+        id,
+        {
+          available,
+          pending,
+          expiringSoon: expiringSoon.map(({ amount, expiresAt }) => ({
+            amount,
+            expiresAt: isoTime(expiresAt),
+          })),
+          lifetimeEarned,
+          lifetimeSpent,
+        },
+      ],
+    ),
   );
 }
 
@@ -119,7 +123,7 @@ function sourceOf({ transaction, record }: Pick<SeenEntry, "transaction" | "reco
   readonly id: string | null;
 } {
   const { type, payload } = transaction;
-  if (type.startsWith("redem")) return { type: "redemption", id: payload.redemptionId ?? null };
+  if (payload.redemptionId !== undefined) return { type: "redemption", id: payload.redemptionId };
   switch (type) {
     case "actionRewarded":
       return { type: "action", id: record.action?.name ?? null };

@@ -48,6 +48,8 @@ export interface SeenLoyalty {
         readonly available: number;
         readonly pending: number;
         readonly expiringSoon: readonly { readonly amount: number; readonly expiresAt: number }[];
+        readonly lifetimeEarned: number;
+        readonly lifetimeSpent: number;
       }
     >
   >;

@@ -20,11 +20,19 @@ export interface Tier {
   readonly progress: Progress | null;
 }
 
+/** What a user has of a metric, and ever had. */
+export interface LifetimeBalances extends Balances {
+  /** All that was credited, pending points included, without what was taken back. */
+  readonly lifetimeEarned: number;
+  /** All that left otherwise than by expiring, without what was given back. */
+  readonly lifetimeSpent: number;
+}
+
 /** A user's loyalty at a glance. */
 export interface Overview {
   /** What can be used now, of every metric of the configuration. */
   readonly metrics: Readonly<Record<string, number>>;
-  readonly balances: Readonly<Record<string, Balances>>;
+  readonly balances: Readonly<Record<string, LifetimeBalances>>;
   readonly inventory: Readonly<Record<string, readonly string[]>>;
   /** Null where no ladder makes tiers, or the user is below its lowest rung. */
   readonly tier: Tier | null;
@@ -37,7 +45,7 @@ export function overviewOf(compiled: CompiledConfig, state: UserState, at: numbe
   return {
     metrics: Object.fromEntries(config.metrics.map(metric => [metric.id, shownValue(metric, state)])),
     balances: Object.fromEntries(
-      config.metrics.map(metric => [metric.id, balancesOf(accountOf(metric, state), at)]),
+      config.metrics.map(metric => [metric.id, lifetimeBalances(metric, state, at)]),
     ),
     inventory: Object.fromEntries(config.inventory.map(({ id }) => [id, own(state.inventory, id) ?? []])),
     tier: tierOf(compiled, state),
@@ -47,6 +55,11 @@ export function overviewOf(compiled: CompiledConfig, state: UserState, at: numbe
 
 function shownValue({ id, defaultValue }: Metric, state: UserState): number {
   return own(state.metrics, id) ?? defaultValue;
+}
+
+function lifetimeBalances(metric: Metric, state: UserState, at: number): LifetimeBalances {
+  const [lifetimeEarned, lifetimeSpent] = own(state.lifetime, metric.id) ?? [0, 0];
+  return { ...balancesOf(accountOf(metric, state), at), lifetimeEarned, lifetimeSpent };
 }
 
 function accountOf(metric: Metric, state: UserState): Parameters<typeof balancesOf>[0] {

@@ -55,6 +55,12 @@ export type Counter =
   /** Consecutive buckets with an action up to the last one. */
   | { readonly last: number; readonly length: number };
 
+/**
+ * All that was credited, and all that left otherwise than by expiring. What was taken back counts in neither, so that earned less
+ * spent less expired is what a metric has gained.
+ */
+export type Lifetime = readonly [earned: number, spent: number];
+
 /** What single actions have added up to for a board. */
 export type RunningSum =
   | readonly [total: number]
@@ -73,6 +79,8 @@ export interface UserState {
   readonly projectId: string | null;
   /** Values of the metrics that have ever changed: what can be used now. */
   readonly metrics: Readonly<Record<string, number>>;
+  /** What was ever earned and spent of the metrics that have changed by anything but time. */
+  readonly lifetime: Readonly<Record<string, Lifetime>>;
   /** The lots of metrics that keep them. */
   readonly lots: Readonly<Record<string, readonly Lot[]>>;
   readonly inventory: Readonly<Record<string, readonly string[]>>;
@@ -108,6 +116,7 @@ export function emptyState(projectId: string | null): UserState {
     config: "",
     projectId,
     metrics: {},
+    lifetime: {},
     lots: {},
     inventory: {},
     milestones: {},
@@ -139,6 +148,7 @@ export function withBookkeeping(
     config: state.config,
     projectId,
     metrics: state.metrics,
+    lifetime: state.lifetime,
     lots: state.lots,
     inventory: state.inventory,
     milestones: state.milestones,

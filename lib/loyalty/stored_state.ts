@@ -33,6 +33,7 @@ export function printState(state: UserState): string {
     config: state.config === "" ? undefined : state.config,
     projectId: state.projectId ?? undefined,
     metrics: filled(state.metrics),
+    lifetime: filled(state.lifetime),
     lots: filled(state.lots),
     inventory: filled(state.inventory),
     milestones: filled(state.milestones),

@@ -12,7 +12,14 @@ import type { CounterWindow } from "../counter_window.ts";
 import type { HistoryRecord, Notification, Transaction } from "../history.ts";
 import { type Account, credit, debit, type Moved, type Movement } from "../ledger/mod.ts";
 import type { Scope, UserView } from "../scope.ts";
-import type { ChallengeProgress, Counter, MilestoneProgress, UserCoupon, UserState } from "../state.ts";
+import type {
+  ChallengeProgress,
+  Counter,
+  Lifetime,
+  MilestoneProgress,
+  UserCoupon,
+  UserState,
+} from "../state.ts";
 import type { Change } from "./change.ts";
 import { counted, countOf, uncounted } from "./counters.ts";
 import { Entries } from "./entries.ts";
@@ -39,6 +46,7 @@ export class Draft implements UserView {
   readonly fired: string[] = [];
   readonly #before: UserState;
   readonly #metrics: Entries<number>;
+  readonly #lifetime: Entries<Lifetime>;
   readonly #lots: Entries<Account["lots"] & object>;
   readonly #inventory: Entries<readonly string[]>;
   readonly #counters: Entries<Counter>;
@@ -59,6 +67,7 @@ export class Draft implements UserView {
     this.milestones = new Entries(before.milestones);
     this.#before = before;
     this.#metrics = new Entries(before.metrics);
+    this.#lifetime = new Entries(before.lifetime);
     this.#lots = new Entries(before.lots);
     this.#inventory = new Entries(before.inventory);
     this.coupons = before.coupons;
@@ -143,7 +152,20 @@ export class Draft implements UserView {
 
   /** Takes over what the ledger made of a metric. */
   move(metricId: string, { account, entry }: Moved, change: Change): void {
-    if (entry !== null) this.settled(metricId, account, { entry, change });
+    if (entry === null) return;
+    const [earned, spent] = this.#lifetime.get(metricId) ?? nothingEver;
+    const { type, amount } = entry;
+    this.#lifetime.set(metricId, type === "credit" ? [earned + amount, spent] : [earned, spent + amount]);
+    this.settled(metricId, account, { entry, change });
+  }
+
+  /** Takes over that the ledger has taken back a movement of a metric. */
+  moveBack(metricId: string, { account, entry }: Moved, change: Change): void {
+    if (entry === null) return;
+    const [earned, spent] = this.#lifetime.get(metricId) ?? nothingEver;
+    const { type, amount } = entry;
+    this.#lifetime.set(metricId, type === "debit" ? [earned - amount, spent] : [earned, spent - amount]);
+    this.settled(metricId, account, { entry, change });
   }
 
   /** Takes over a movement of a metric, as settled at its own time. */
@@ -270,6 +292,7 @@ export class Draft implements UserView {
       config: changes.config ?? config,
       projectId,
       metrics: this.#metrics.all,
+      lifetime: this.#lifetime.all,
       lots: this.#lots.all,
       inventory: this.#inventory.all,
       milestones: this.milestones.all,
@@ -304,6 +327,7 @@ export class Draft implements UserView {
 }
 
 const noLapses = { lapses: 0 };
+const nothingEver: Lifetime = [0, 0];
 
 type Occurrence = Pick<
   HistoryRecord,

@@ -110,7 +110,7 @@ function takeBack(draft: Draft, { fact, paid = [], received = nothingReceived, r
     if (!isReversible(entry)) continue;
     const account = draft.account(entry.metricId);
     const [floor, ceiling] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
-    draft.move(entry.metricId, reverse(account, entry, { at: draft.at, floor, ceiling }), change);
+    draft.moveBack(entry.metricId, reverse(account, entry, { at: draft.at, floor, ceiling }), change);
   }
   for (const { setId, itemId } of received.items) draft.lose(setId, itemId, change);
   if (received.coupons.length > 0) {

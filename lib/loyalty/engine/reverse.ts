@@ -41,5 +41,5 @@ function takeBack(draft: Draft, entry: LedgerEntry, change: Change): void {
     ceiling: metric?.maximumValue ?? Number.POSITIVE_INFINITY,
     allowNegative: metric?.allowNegative ?? true,
   });
-  draft.move(entry.metricId, moved, change);
+  draft.moveBack(entry.metricId, moved, change);
 }

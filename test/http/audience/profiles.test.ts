@@ -43,7 +43,7 @@ describeOnStores("profiles", open => {
     const now = new Date(world.clock.now()).toISOString();
     assert.equal(status, 200);
     assert.equal(headers.get("cache-control"), "no-store");
-    const nothing = { pending: 0, expiringSoon: [] };
+    const nothing = { pending: 0, expiringSoon: [], lifetimeEarned: 0, lifetimeSpent: 0 };
     const [challenge] = json.data.activeChallenges;
     assert.deepEqual(json, {
       message: "OK",
@@ -54,7 +54,7 @@ describeOnStores("profiles", open => {
         customFields: {},
         loyalty: {
           metrics: { points: 4, energy: 5 },
-          balances: { points: { available: 4, ...nothing }, energy: { available: 5, ...nothing } },
+          balances: { points: { available: 4, ...nothing, lifetimeEarned: 4 }, energy: { available: 5, ...nothing } },
           inventory: { badges: [] },
           tier: null,
         },

@@ -56,6 +56,7 @@ function randomState(random: Random): UserState {
     milestones: record(random, () => ({ milestoneId: pick(names), threshold: integer(9) })),
     counters: record(random, () => (chance(0.5) ? { total: integer(9) } : { last: 1, length: 2 })),
     unnamed: record(random, () => integer(9)),
+    lifetime: record(random, () => [integer(9), integer(9)] as const),
     dueAt: chance(0.5) ? null : integer(9),
     lapses: integer(3),
     records: integer(9),
