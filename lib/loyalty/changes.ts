@@ -20,7 +20,7 @@ import type { Claimant, GlobalLimits } from "./limits/global.ts";
 import { type Attempt, decideWithin, type Uses, unlimited } from "./limits/uses.ts";
 import type { Member } from "./member.ts";
 import type { UserState } from "./state.ts";
-import type { WebhookDispatch } from "./webhooks/dispatch.ts";
+import type { Webhooks } from "./webhooks/webhooks.ts";
 
 /** What changes need. */
 export interface ChangesOptions {
@@ -34,8 +34,7 @@ export interface ChangesOptions {
   readonly limits: GlobalLimits;
   readonly coupons: Pick<Coupons, "fill">;
   readonly agenda: Agenda;
-  /** Omitted: webhooks are not told anything. */
-  readonly webhooks?: Pick<WebhookDispatch, "enqueue"> | undefined;
+  readonly webhooks: Pick<Webhooks, "enqueue" | "progress">;
 }
 
 /** Changes users. */
@@ -116,7 +115,7 @@ export function createChanges(options: ChangesOptions): Changes {
             );
       tellStopped(member, config, decided);
       deliver(member, decided.updates);
-      if (config.config.webhooks.length > 0) webhooks?.enqueue(member);
+      if (config.config.webhooks.length > 0) webhooks.enqueue(member);
       if (hasCoupon(decided)) await giveCodes(member, decided);
       return decided;
     },
@@ -150,7 +149,7 @@ async function attemptOnce(options: ChangesOptions, attempt: AttemptOptions): Pr
 
 /** Decides. The boards depend on the user's project, and which one that is only the user's record knows for certain. */
 async function decideOnce(
-  { store, feed, states, users, agenda }: ChangesOptions,
+  { store, feed, states, users, agenda, webhooks: { progress } }: ChangesOptions,
   { happening, member, config, now, uses }: AttemptOptions,
 ): Promise<Attempt<Decided>> {
   const user = users.of(member);
@@ -162,7 +161,7 @@ async function decideOnce(
   for (let projectId = member.projectId ?? user.projectId; ; ) {
     const found = feed.targets(projectId, query);
     const targets = found instanceof Promise ? await found : found;
-    const context = { config, member, partition, states, projectId, targets, now, user, uses };
+    const context = { config, member, partition, states, progress, projectId, targets, now, user, uses };
     const rule = happeningRule(context, happening);
     const decided = await decide(store, partition, ready === undefined ? rule : { ...rule, ready });
     user.projectId = decided.projectId;

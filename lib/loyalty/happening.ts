@@ -20,7 +20,7 @@ import { addedTo, knownTotals, type SumTotal, sumTotals, updatesOf } from "./sco
 import { type OnceId, seenAfter, seenReads, seenWrites } from "./seen.ts";
 import { emptyState, type UserState, withBookkeeping } from "./state.ts";
 import { printRecord } from "./stored_record.ts";
-import { beginProgress, parseProgress, readProgress } from "./webhooks/progress.ts";
+import { beginProgress, type ProgressMemory } from "./webhooks/progress.ts";
 
 /** Most records of a user's history that are kept; the oldest is dropped first. */
 export const historyMax = 10_000;
@@ -31,6 +31,7 @@ export interface DecisionContext {
   readonly member: Member;
   readonly partition: Partition;
   readonly states: Remembered<UserState>;
+  readonly progress: ProgressMemory;
   /** The project that `targets` belong to; null where none is known. */
   readonly projectId: string | null;
   readonly targets: readonly ScoreTarget[];
@@ -112,7 +113,7 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
   const marks = once === undefined ? [] : seenReads(once, now);
   const own = happening.reads ?? [];
   const { webhooks } = context.config.config;
-  const progress = webhooks.length === 0 ? [] : [readProgress];
+  const progress = webhooks.length === 0 ? [] : [context.progress.query];
   const ownFrom = 1 + marks.length;
   return {
     reads: [states.query, ...marks, ...own, ...progress],
@@ -144,7 +145,8 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
       const gained = sum(settlement.gained, outcome?.gained ?? {});
       const { action, data } = happening.gain;
       const totals = sumTotals(targets, before.sums, { action, data, metrics: gained });
-      const told = progress.length === 0 ? {} : parseProgress(found.at(-1) as Stored | null);
+      const toldOf = progress.length === 0 ? null : (found.at(-1) as Stored | null);
+      const told = toldOf === null ? {} : context.progress.of(partition, toldOf);
       const begun = beginProgress(webhooks, told, { now, records: before.records });
       const applied = {
         before,
@@ -153,7 +155,11 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
         gained,
         totals,
         waiting,
-        besides: [...besides, ...(outcome?.writes ?? []), ...begun],
+        besides: [
+          ...besides,
+          ...(outcome?.writes ?? []),
+          ...(begun === null ? [] : [context.progress.put(begun)]),
+        ],
       };
       const { writes, answer } = batchOf(context, happening, applied);
       return refused === undefined ? { writes, answer } : { writes, answer, refused };

@@ -5,7 +5,14 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { decide, type LogEntry, type ReadLog, type Store, type Stored } from "../../storage/mod.ts";
+import {
+  decide,
+  type LogEntry,
+  type Partition,
+  type ReadLog,
+  type Store,
+  type Stored,
+} from "../../storage/mod.ts";
 import type { LoyaltyConfig, Webhook } from "../config.ts";
 import { type PlacedTransaction, transactionsOf } from "../history.ts";
 import { type Member, memberPartition } from "../member.ts";
@@ -15,11 +22,10 @@ import type { Attempts } from "./attempts.ts";
 import type { Letters } from "./letters.ts";
 import type { Letter } from "./places.ts";
 import {
+  type AllProgress,
   type EntryFailure,
-  parseProgress,
+  type ProgressMemory,
   progressOf,
-  putProgress,
-  readProgress,
   type WebhookProgress,
 } from "./progress.ts";
 import { retryDelayMs, webhookTriedMsMax } from "./schedule.ts";
@@ -35,6 +41,7 @@ export const webhookWaitingMax = 100_000;
 export interface WebhookDispatchOptions {
   readonly store: Store;
   readonly clock: Clock;
+  readonly progress: ProgressMemory;
   readonly attempts: Attempts;
   readonly letters: Pick<Letters, "bury">;
   readonly config: (spaceId: string) => LoyaltyConfig | Promise<LoyaltyConfig>;
@@ -146,7 +153,7 @@ async function deliverAll(
       told === 0 && failure !== null && failure.attempts === (progress.failure?.attempts ?? 0);
     if (isUntried) return failure.retryAt;
     const { failure: _, ...place } = progress;
-    await advance(options.store, member, {
+    await advance(options, member, {
       id: webhook.id,
       before: progress,
       after: {
@@ -170,13 +177,13 @@ interface Page {
 
 /** What the webhook has not been told, or when to look for it; null where that is nothing. */
 async function readPage(
-  { store, clock }: WebhookDispatchOptions,
+  { store, clock, progress: memory }: WebhookDispatchOptions,
   member: Member,
   { id }: Webhook,
 ): Promise<Page | Pick<EntryFailure, "retryAt"> | null> {
   const partition = memberPartition(member);
-  const [known] = await store.read(partition, [readProgress]);
-  const progress = progressOf(parseProgress(known), id);
+  const [known] = await store.read(partition, [memory.query]);
+  const progress = progressOf(allOf(memory, partition, known), id);
   if (progress === undefined) return null;
   const { from, cursor, failure } = progress;
   if (failure !== undefined && clock() < failure.retryAt) return failure;
@@ -189,6 +196,10 @@ async function readPage(
   const [state, entries] = await store.read(partition, [{ type: "record", key: "loyalty" }, history]);
   const records = recordsOf(state);
   return records <= progress.records ? null : { progress, entries, records };
+}
+
+function allOf(memory: ProgressMemory, partition: Partition, stored: Stored | null): AllProgress {
+  return stored === null ? {} : memory.of(partition, stored);
 }
 
 function recordsOf(stored: Stored | null): number {
@@ -275,16 +286,21 @@ interface Advance {
 }
 
 /** Moves the cursor on, unless somebody else has moved it meanwhile. */
-async function advance(store: Store, member: Member, { id, before, after }: Advance): Promise<void> {
-  await decide(store, memberPartition(member), {
-    reads: [readProgress],
+async function advance(
+  { store, progress: memory }: WebhookDispatchOptions,
+  member: Member,
+  { id, before, after }: Advance,
+): Promise<void> {
+  const partition = memberPartition(member);
+  await decide(store, partition, {
+    reads: [memory.query],
     idempotent: true,
     apply([stored]) {
-      const all = parseProgress(stored);
+      const all = allOf(memory, partition, stored);
       const progress = progressOf(all, id);
       const isMine = progress?.cursor === before.cursor && progress.records === before.records;
       if (!isMine) return { writes: [], answer: null };
-      return { writes: [putProgress({ ...all, [id]: after })], answer: null };
+      return { writes: [memory.put({ ...all, [id]: after })], answer: null };
     },
   });
 }

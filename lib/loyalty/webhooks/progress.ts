@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { ReadRecord, Stored, Write } from "../../storage/mod.ts";
+import { Remembered } from "../../storage/mod.ts";
 import type { Webhook } from "../config.ts";
 
 /** How far one webhook is. */
@@ -34,19 +34,15 @@ export interface EntryFailure {
 /** By the webhook's id. */
 export type AllProgress = Readonly<Record<string, WebhookProgress>>;
 
-const key = "webhooks";
+/** Number of users whose progress a process remembers. */
+export const progressesMax = 10_000;
 
-/** Reads the progress of a user's webhooks. */
-export const readProgress: ReadRecord = { type: "record", key };
+/** What a process remembers of the progress of users' webhooks: decisions about users need not read it. */
+export type ProgressMemory = Remembered<AllProgress>;
 
-/** What is stored of it. */
-export function parseProgress(stored: Stored | null): AllProgress {
-  return stored === null ? {} : (JSON.parse(stored.value) as AllProgress);
-}
-
-/** Keeps the progress. */
-export function putProgress(progress: AllProgress): Write {
-  return { type: "put", key, value: JSON.stringify(progress) };
+/** Creates the memory of a process. */
+export function createProgressMemory(): ProgressMemory {
+  return new Remembered({ key: "webhooks", entriesMax: progressesMax });
 }
 
 /** Where a decision stands. */
@@ -58,20 +54,20 @@ export interface ProgressStart {
 }
 
 /**
- * What a decision has to write so that webhooks new to the user begin with it, and those that are configured no more are
- * forgotten: nothing where all are known already.
+ * The progress that a decision has to keep so that webhooks new to the user begin with it, and those that are configured no more
+ * are forgotten; null where all are known already.
  */
 export function beginProgress(
   webhooks: readonly Webhook[],
   stored: AllProgress,
   { now, records }: ProgressStart,
-): readonly Write[] {
+): AllProgress | null {
   const ids = webhooks.map(({ id }) => id);
   const isKnown =
     ids.every(id => Object.hasOwn(stored, id)) && Object.keys(stored).every(id => ids.includes(id));
-  if (isKnown) return [];
+  if (isKnown) return null;
   const fresh: WebhookProgress = { from: now, cursor: null, records };
-  return [putProgress(Object.fromEntries(ids.map(id => [id, progressOf(stored, id) ?? fresh])))];
+  return Object.fromEntries(ids.map(id => [id, progressOf(stored, id) ?? fresh]));
 }
 
 /** The progress of one webhook, if it has any. */

@@ -15,6 +15,7 @@ import { createEndpoints, type EndpointState } from "./endpoints.ts";
 import { createLetters, type LetterCounts, type Letters } from "./letters.ts";
 import { createOutbox, type Outbox } from "./outbox.ts";
 import type { WebhookPlace } from "./places.ts";
+import { createProgressMemory, type ProgressMemory } from "./progress.ts";
 
 /** How a webhook does. */
 export interface WebhookStatus extends EndpointState {
@@ -33,6 +34,8 @@ export interface WebhookOffice {
 
 /** Tells webhooks what happened. */
 export interface Webhooks extends Announcer, WebhookOffice, Pick<WebhookDispatch, "enqueue" | "deliver"> {
+  /** What is remembered of how much of a user's history each webhook has been told. */
+  readonly progress: ProgressMemory;
   /** Sends again what is due. To be called again and again. */
   work(): Promise<void>;
   /** Resolves when nothing is sent in the background any more. */
@@ -66,9 +69,11 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   const endpoints = createEndpoints(options);
   const letters = createLetters(options);
   const attempts = createAttempts({ ...options, sender, endpoints });
-  const dispatch = createWebhookDispatch({ ...options, attempts, letters });
+  const progress = createProgressMemory();
+  const dispatch = createWebhookDispatch({ ...options, progress, attempts, letters });
   const outbox = createOutbox({ ...options, attempts, letters });
   return {
+    progress,
     enqueue(member) {
       if (isTold) dispatch.enqueue(member);
     },

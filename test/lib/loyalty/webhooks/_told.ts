@@ -8,7 +8,7 @@ import { compileConfig } from "../../../../lib/loyalty/mod.ts";
 import { emptyState } from "../../../../lib/loyalty/state.ts";
 import { printRecord } from "../../../../lib/loyalty/stored_record.ts";
 import { printState } from "../../../../lib/loyalty/stored_state.ts";
-import { beginProgress, parseProgress, readProgress } from "../../../../lib/loyalty/webhooks/progress.ts";
+import { beginProgress, createProgressMemory } from "../../../../lib/loyalty/webhooks/progress.ts";
 import { createWebhooks, type Webhooks } from "../../../../lib/loyalty/webhooks/webhooks.ts";
 import { WebhookError, type WebhookMessage } from "../../../../lib/ports/webhook_sender.ts";
 import type { Store, Write } from "../../../../lib/storage/mod.ts";
@@ -94,14 +94,17 @@ export async function happen(
   { config, now, types }: { config: LoyaltyConfig; now: number; types: string[] },
 ): Promise<void> {
   const partition = memberPartition(member);
-  const [stored, state] = await store.read(partition, [readProgress, { type: "record", key: "loyalty" }]);
+  const progress = createProgressMemory();
+  const [stored, state] = await store.read(partition, [progress.query, { type: "record", key: "loyalty" }]);
   const records: number = state === null ? 0 : JSON.parse(state.value).records;
   const transactions = types.map(type => ({ type, payload: nothing, entries: [] }));
   const record: HistoryRecord = { kind: "action", at: now, config: "1", transactions };
   const writes: Write[] = [
     { type: "put", key: "loyalty", value: printState({ ...emptyState(null), records: records + 1 }) },
     { type: "append", key: "history", value: printRecord(record), at: now, maxLength: 10_000 },
-    ...beginProgress(config.webhooks, parseProgress(stored), { now, records }),
   ];
+  const told = stored === null ? {} : progress.of(partition, stored);
+  const begun = beginProgress(config.webhooks, told, { now, records });
+  if (begun !== null) writes.push({ type: "put", key: "webhooks", value: JSON.stringify(begun) });
   assert.ok((await store.commit(partition, { writes })).ok);
 }
