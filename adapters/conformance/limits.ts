@@ -153,6 +153,11 @@ const countCases: Cases<StoreCase> = {
       await must(store, ...Array.from({ length: count }, (_, index) => add("t", `f${start + index}`, 1)));
     }
     await refusedWrite(store, add("t", "one more", 1));
+    const mark: Batch = {
+      checks: [{ key: "t", absent: "one more" }],
+      writes: [put("effect", "1"), add("t", "one more", 1)],
+    };
+    await refused(store, mark);
     await must(store, add("t", "f0", 1));
     const [fields] = await store.read(home, [tally("t")]);
     equal([fields.size, fields.get("f0"), fields.get("f9999")], [tallyFieldsMax, 2, 1]);

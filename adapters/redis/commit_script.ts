@@ -11,14 +11,23 @@
 import { tallyFieldsMax } from "../../lib/storage/limits.ts";
 
 /**
- * A batch in signs, one for each check (`c` a version, `n` an absent record, `f` an absent field), then a bar, then one for each write: `p` put,
- * `P` put with a ttl, `d` delete, `D` delete a board, `a` add, `A` add to a field that a check found absent, `m` with a minimum, `x` with a maximum, `r` with both,
- * `l` append. The keys and arguments are those of {@linkcode commitArguments}, in the same order.
+ * A batch in signs, one for each check, then a bar, then one for each write. The keys and arguments are those of
+ * {@linkcode commitArguments}, in the same order; a key or field that the batch has named before is not named again.
+ *
+ * - Checks: `c` a version, `n` an absent record, `f` an absent field, `g` an absent field that has the name of the one in the
+ *   check before it.
+ * - Writes: `p` put, `P` put with a ttl, `q` put of the record that the first check is about, `d` delete, `D` delete a board,
+ *   `a` add, `m` with a minimum, `x` with a maximum, `r` with both, `l` append, and `M` add to the field that the last check has
+ *   found absent, where no other write can be refused.
  */
 export type CommitShape = string;
 
 /** Counts the keys and arguments that a script has named so far. */
 class Names {
+  /** The key of the first check. */
+  readonly firstKey = "keys[k + 1]";
+  /** What the last check for an absent field was about. */
+  absent = { key: "", field: "" };
   #keys = 0;
   #args = 0;
 
@@ -41,15 +50,15 @@ class Names {
 /** What a write does: first what may refuse it, then its effect, and the expression of its result. */
 interface Part {
   readonly attempt?: string;
-  readonly effect: string;
+  readonly effect?: string;
   readonly result?: string;
 }
 
 /**
  * Writes the script of a shape, which applies any number of batches, one after the other.
  *
- * KEYS: per batch one for each check and write, two where it deletes a board. ARGV: [1] the number of batches; per batch now
- * (Unix ms), per `c` the version, per `f` the field, per write its values. Returns: per batch the results of adds and appends as strings, 0
+ * KEYS: per batch one for each check and write that names one, two where it deletes a board. ARGV: [1] the number of batches;
+ * per batch now (Unix ms), per `c` the version, per `f` the field, per write its values. Returns: per batch the results of adds and appends as strings, 0
  * where there are none, or a refusal as `commit.lua` has it.
  */
 export function writeCommitScript(shape: CommitShape): string {
@@ -60,11 +69,14 @@ export function writeCommitScript(shape: CommitShape): string {
     "local call, sub, format, keys, args = redis.call, string.sub, string.format, KEYS, ARGV",
     "local function apply(k, a)",
   ];
-  for (const [index, sign] of [...checks].entries())
-    lines.push(check(sign, names, { now, number: index + 1 }));
-  const parts = [...writes].map((sign, index) => write(sign, names, index + 1));
+  const checked = [...checks].map((sign, index) => check(sign, names, { now, number: index + 1 }));
+  const parts = [...writes].map((sign, index) =>
+    write(sign, names, { number: index + 1, checks: checks.length }),
+  );
+  // Marking a field tells as well whether it was absent.
+  lines.push(...(writes.includes("M") ? checked.slice(0, -1) : checked));
   for (const { attempt } of parts) if (attempt !== undefined) lines.push(attempt);
-  for (const { effect } of parts) lines.push(effect);
+  for (const { effect } of parts) if (effect !== undefined) lines.push(effect);
   const results = parts.flatMap(({ result }) => (result === undefined ? [] : [result]));
   lines.push(results.length === 0 ? "return 0" : `return { ${results.join(", ")} }`);
   const { keys, args } = names.width;
@@ -78,8 +90,10 @@ export function writeCommitScript(shape: CommitShape): string {
 }
 
 function check(sign: string, names: Names, { now, number }: { now: string; number: number }): string {
-  if (sign === "f") {
-    return `if call('HEXISTS', ${names.key()}, ${names.arg()}) == 1 then return ${number} end`;
+  if (sign === "f" || sign === "g") {
+    const field = sign === "f" ? names.arg() : names.absent.field;
+    names.absent = { key: names.key(), field };
+    return `if call('HEXISTS', ${names.absent.key}, ${field}) == 1 then return ${number} end`;
   }
   const head = `h${number}`;
   const isOver = `(sub(${head}, 17, 32) ~= '0000000000000000' and tonumber(sub(${head}, 17, 32)) <= tonumber(${now}))`;
@@ -89,7 +103,15 @@ function check(sign: string, names: Names, { now, number }: { now: string; numbe
   return `${read}\nif ${fails} then return ${number} end`;
 }
 
-function write(sign: string, names: Names, number: number): Part {
+interface WritePlace {
+  readonly number: number;
+  /** How many checks there are. */
+  readonly checks: number;
+}
+
+function write(sign: string, names: Names, { number, checks }: WritePlace): Part {
+  if (sign === "q") return { effect: `call('SET', ${names.firstKey}, ${names.arg()})` };
+  if (sign === "M") return mark(names, { number, checks });
   const key = names.key();
   switch (sign) {
     case "p":
@@ -102,8 +124,6 @@ function write(sign: string, names: Names, number: number): Part {
       return { effect: `call('UNLINK', ${key}, ${names.key()})` };
     case "l":
       return append(key, names, number);
-    case "A":
-      return mark(key, names, number);
     default:
       return add(sign, key, { names, number });
   }
@@ -126,12 +146,18 @@ function add(sign: string, key: string, { names, number }: { names: Names; numbe
   };
 }
 
-/** Adds to a field of which a check has told that it is not there. */
-function mark(key: string, names: Names, number: number): Part {
-  const [field, by] = [names.arg(), names.arg()];
+/** Adds to the field that the last check is about, and is that check. */
+function mark(names: Names, { number, checks }: WritePlace): Part {
+  const { key, field } = names.absent;
+  const by = names.arg();
   return {
-    attempt: `if call('HLEN', ${key}) >= ${tallyFieldsMax} then return ${-1_000_000 - number} end`,
-    effect: `call('HSET', ${key}, ${field}, ${by})`,
+    attempt: [
+      `if call('HSETNX', ${key}, ${field}, ${by}) == 0 then return ${checks} end`,
+      `if call('HLEN', ${key}) > ${tallyFieldsMax} then`,
+      `call('HDEL', ${key}, ${field})`,
+      `return ${-1_000_000 - number}`,
+      "end",
+    ].join("\n"),
     result: by,
   };
 }

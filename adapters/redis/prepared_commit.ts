@@ -19,13 +19,19 @@ export interface CommitContext {
 }
 
 /** The shape of a batch, or undefined where it takes `commit.lua`: it is large, has scores, or guards on one tally twice. */
-export function commitShape({ checks = [], writes }: Batch, now: number): CommitShape | undefined {
+export function commitShape(batch: Batch, now: number): CommitShape | undefined {
+  const { checks = [], writes } = batch;
   if (writes.length > preparedWritesMax || checks.length > preparedWritesMax) return undefined;
   let shape = "";
-  for (const check of checks) shape += checkSign(check);
+  let before: Check | undefined;
+  for (const check of checks) {
+    shape += isSameField(check, before) ? "g" : checkSign(check);
+    before = check;
+  }
   shape += "|";
+  const mark = markOf(batch);
   for (const [index, write] of writes.entries()) {
-    const sign = isMark(write, checks) ? "A" : signOf(write, now);
+    const sign = write === mark ? "M" : isChecked(write, batch) ? "q" : signOf(write, now);
     if (sign === undefined || (write.type === "add" && isTallyTouched(writes, index))) return undefined;
     shape += sign;
   }
@@ -37,16 +43,26 @@ export function commitArguments(batch: Batch, { root, now, version }: CommitCont
   const { checks = [], writes } = batch;
   const keys: string[] = [];
   const args: string[] = [String(now)];
+  let before: Check | undefined;
   for (const check of checks) {
     const isField = "absent" in check;
     keys.push(keyOf(root, isField ? "t" : "r", check.key));
-    if (isField) args.push(check.absent);
-    else if (check.version !== null) args.push(encodeCheck(check.version));
+    if (!isField) {
+      if (check.version !== null) args.push(encodeCheck(check.version));
+    } else if (!isSameField(check, before)) {
+      args.push(check.absent);
+    }
+    before = check;
   }
+  const mark = markOf(batch);
   for (const write of writes) {
+    if (write === mark) {
+      args.push(String(mark.by));
+      continue;
+    }
     switch (write.type) {
       case "put":
-        keys.push(keyOf(root, "r", write.key));
+        if (!isChecked(write, batch)) keys.push(keyOf(root, "r", write.key));
         if (isGone(write, now)) break;
         args.push(encodeRecord(version, write.value, write.expireAt));
         if (write.expireAt !== undefined) args.push(msUntilCleared(write.expireAt, now));
@@ -74,13 +90,30 @@ export function isGone({ expireAt }: Put, now: number): boolean {
   return expireAt !== undefined && expireAt <= now;
 }
 
-/** Whether the write adds to a field that a check has just found absent, without bounds. */
-function isMark(write: Write, checks: readonly Check[]): boolean {
-  if (write.type !== "add" || write.min !== undefined || write.max !== undefined) return false;
-  for (const check of checks) {
-    if ("absent" in check && check.absent === write.field && check.key === write.key) return true;
+/** Whether the check looks for the field of the one before it, in another tally. */
+function isSameField(check: Check, before: Check | undefined): boolean {
+  return before !== undefined && "absent" in check && "absent" in before && check.absent === before.absent;
+}
+
+/** Whether the write puts, for good, the record that the first check is about. */
+function isChecked(write: Write, { checks }: Batch): boolean {
+  const first = checks?.[0];
+  if (first === undefined || "absent" in first) return false;
+  return write.type === "put" && write.expireAt === undefined && write.key === first.key;
+}
+
+/** The only write that can be refused, where it adds to the field that the last check finds absent, without bounds. */
+function markOf({ checks, writes }: Batch): Add | undefined {
+  const last = checks?.at(-1);
+  if (last === undefined || !("absent" in last)) return undefined;
+  let mark: Add | undefined;
+  for (const write of writes) {
+    if (write.type !== "add") continue;
+    if (mark !== undefined || write.min !== undefined || write.max !== undefined) return undefined;
+    if (write.field !== last.absent || write.key !== last.key) return undefined;
+    mark = write;
   }
-  return false;
+  return mark;
 }
 
 function checkSign(check: Check): string {

@@ -19,11 +19,12 @@ export interface OnceId {
   readonly id: string;
 }
 
-const keys = { action: "seen", grant: "granted" } as const;
+const names = { action: "seen", grant: "granted" } as const;
+const kinds = ["action", "grant"] as const;
 
 /** Reads the marks of an id: of each generation in which one may be. */
-export function seenReads(once: OnceId, now: number): readonly Read[] {
-  return seenGenerations(now).map(generation => unseen(`${keys[once.of]}:${generation}`, once.id));
+export function seenReads({ of, id }: OnceId, now: number): Read[] {
+  return seenKeys(of, now).map(key => unseen(key, id));
 }
 
 /**
@@ -44,23 +45,44 @@ export function seenAfter({ seen }: UserState, now: number): UserState["seen"] {
 /** Marks the id as seen. The first mark of a generation removes the generations that are over. */
 export function seenWrites({ seen }: UserState, { of, id }: OnceId, now: number): readonly Write[] {
   const generation = generationOf(now);
+  const mark: Write = { type: "add", key: keyOf(of, generation), field: id, by: 1 };
+  if (seen.generation === generation) return [mark];
   const over = [seen.generation - 1, seen.generation].filter(one => one < generation - 1);
-  const removals = (seen.generation === generation ? [] : over).flatMap(one =>
-    Object.values(keys).map((key): Write => ({ type: "delete", shape: "tally", key: `${key}:${one}` })),
+  const removals = over.flatMap(one =>
+    kinds.map((kind): Write => ({ type: "delete", shape: "tally", key: keyOf(kind, one) })),
   );
-  return [{ type: "add", key: `${keys[of]}:${generation}`, field: id, by: 1 }, ...removals];
+  return [mark, ...removals];
+}
+
+function keyOf(of: OnceId["of"], generation: number): string {
+  return `${names[of]}:${generation}`;
 }
 
 function generationOf(now: number): number {
   return Math.floor(now / seenGenerationMs);
 }
 
+interface SeenKeys {
+  readonly of: OnceId["of"];
+  readonly generation: number;
+  readonly next: number;
+  readonly keys: readonly string[];
+}
+
+/** The keys that were asked for last: nearly everybody in a week asks for the same. */
+let lastKeys: SeenKeys | undefined;
+
 /**
- * The generations in which a mark may be: this one and the one before, and the next one while a process whose clock is
- * ahead may already be in it.
+ * The keys of the generations in which a mark may be: this one and the one before, and the next one while a process whose
+ * clock is ahead may already be in it.
  */
-function seenGenerations(now: number): number[] {
+function seenKeys(of: OnceId["of"], now: number): readonly string[] {
   const generation = generationOf(now);
   const next = generationOf(now + clockSkewMsMax);
-  return next === generation ? [generation, generation - 1] : [generation, generation - 1, next];
+  if (lastKeys?.of === of && lastKeys.generation === generation && lastKeys.next === next)
+    return lastKeys.keys;
+  const keys = [keyOf(of, generation - 1), keyOf(of, generation)];
+  if (next !== generation) keys.unshift(keyOf(of, next));
+  lastKeys = { of, generation, next, keys };
+  return keys;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { writeCommitScript } from "../../../adapters/redis/commit_script.ts";
-import { commitShape, preparedWritesMax } from "../../../adapters/redis/prepared_commit.ts";
+import { commitArguments, commitShape, preparedWritesMax } from "../../../adapters/redis/prepared_commit.ts";
 import {
   preparedFieldsMax,
   preparedReadsMax,
@@ -47,10 +47,28 @@ describe("the shape of a batch", () => {
     const shape = commitShape(batch, 10);
     assert.equal(shape, "ncf|pPdamxrldD");
     const mark: Add = { type: "add", key: "t", field: "secret", by: 1 };
-    assert.equal(commitShape({ ...batch, writes: [mark] }, 10), "ncf|A");
+    assert.equal(commitShape({ ...batch, writes: [mark] }, 10), "ncf|M");
     assert.equal(commitShape({ ...batch, writes: [{ ...mark, max: 1 }] }, 10), "ncf|x");
     assert.equal(commitShape({ ...batch, writes: [{ ...mark, key: "u" }] }, 10), "ncf|a");
+    assert.equal(commitShape({ ...batch, writes: [mark, add] }, 10), undefined);
+    assert.equal(commitShape({ ...batch, writes: [mark, { ...add, key: "u" }] }, 10), "ncf|aa");
     assert.doesNotMatch(writeCommitScript(shape), /secret/);
+  });
+
+  it("names what was named before no more", () => {
+    const checks = [
+      { key: "r", version: "1" },
+      { key: "t", absent: "f" },
+      { key: "u", absent: "f" },
+    ];
+    const batch: Batch = { checks, writes: [put, { ...add, key: "u" }] };
+    assert.equal(commitShape(batch, 10), "cfg|qM");
+    assert.deepEqual(commitArguments(batch, { root: "", now: 10, version: "2" }), [
+      ["rr", "tt", "tu"],
+      ["10", "-", "f", `2${"0".repeat(16)}secret ]] value`, "1"],
+    ]);
+    assert.equal(commitShape({ checks, writes: [{ ...put, expireAt: 20 }] }, 10), "cfg|P");
+    assert.equal(commitShape({ checks: checks.slice(1), writes: [put] }, 10), "fg|p");
   });
 
   it("is not told where guards would have to see the writes before them, or the batch is large", () => {
@@ -137,5 +155,31 @@ describe("scripts made to measure", () => {
     assert.deepEqual([getrange, hget, hlen, set, hincrby, lindex, rpush], [1, 1, undefined, 1, 1, 1, 1]);
     assert.deepEqual((second as { results: unknown }).results, [null, 2, "1-2"]);
     assert.deepEqual(await store.commit("p", batch), { ok: false, because: "check", key: "r" });
+  });
+
+  it("mark a field and look for it at once", { skip: redisAvailable() }, async () => {
+    const server = await sharedRedis();
+    await using store = openRedisStore({ server: server.url, prefix: freshPrefix() }, { uses: 1 });
+    const mark = (field: string): Batch => ({
+      checks: [
+        { key: "old", absent: field },
+        { key: "t", absent: field },
+      ],
+      writes: [put, { ...add, field }],
+    });
+    assert.ok((await store.commit("p", mark("a"))).ok);
+    const { hexists, hsetnx, hset } = await calls(server, () => store.commit("p", mark("b")));
+    assert.deepEqual([hexists, hsetnx, hset], [1, 1, undefined]);
+    assert.deepEqual(await store.commit("p", mark("a")), { ok: false, because: "check", key: "t" });
+    await store.commit("p", { writes: [{ ...add, key: "old", field: "c" }] });
+    assert.deepEqual(await store.commit("p", mark("c")), { ok: false, because: "check", key: "old" });
+    const [marks] = await store.read("p", [{ type: "tally", key: "t" }]);
+    assert.deepEqual(
+      marks,
+      new Map([
+        ["a", 1],
+        ["b", 1],
+      ]),
+    );
   });
 });
