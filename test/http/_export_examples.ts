@@ -3,7 +3,7 @@
 import { systemRandom } from "../../lib/auth/mod.ts";
 import { createExports } from "../../lib/exports/mod.ts";
 import { silentLogger } from "../../lib/http/mod.ts";
-import { ids, type TestPlatform, testSecret } from "../support/platform.ts";
+import { ids, openTestExportsMax, type TestPlatform, testSecret } from "../support/platform.ts";
 import type { Example } from "./_operations.ts";
 
 /** The examples. */
@@ -51,13 +51,14 @@ async function finishedExport({
     publicUrl: "http://club.example",
     logger: silentLogger,
     intervalMs: 0,
+    openMax: openTestExportsMax,
   });
   const job = await exports.request({
     organisationId: ids.organisation,
     spaceId: ids.space,
     keyId: "gsk_examples",
     requestId: "examples",
-    format: "csv",
+    format: "json",
     encrypt: false,
     notify: null,
   });
