@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createRandom } from "../../adapters/conformance/random.ts";
+import { seedDirectory } from "../../lib/directory/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
 import { type BoardPath, type BoardPlace, findBoard } from "../../lib/leaderboards/mod.ts";
 import type { Write } from "../../lib/storage/mod.ts";
@@ -109,6 +110,59 @@ describeOnStores("rebuilding the boards of a platform", open => {
     // Whoever has ever done anything is known without being named.
     for (const path of paths) await world.platform.rebuildBoard(path);
     assert.deepEqual(await shown(world), fed);
+  });
+
+  it("repairs a board whose number of shards changed under load, whichever way", async t => {
+    for (const [from, to] of [
+      [1, 8],
+      [8, 2],
+    ] as const) {
+      const seedWith = (shards: number): typeof seed => ({
+        ...seed,
+        projects: rebuildSeed.projects.map(one =>
+          one.id === ids.project
+            ? {
+                ...one,
+                settings: { ...one.settings, leaderboards: [{ id: "overall", source: points, shards }] },
+              }
+            : one,
+        ),
+      });
+      const world = await openPlatform(open, { seed: seedWith(from) });
+      t.after(() => world.dispose());
+      const fans: Fan[] = [];
+      for (let fan = 0; fan < 12; fan++) fans.push(await world.fan(`Fan ${fan}`));
+      const act = (some: readonly Fan[]): Promise<unknown> =>
+        Promise.all(
+          some.flatMap(fan => ["exact", "right"].map(outcome => fan.act("prediction", { outcome }))),
+        );
+      await act(fans);
+      const load = act(fans);
+      await seedDirectory(world.store, seedWith(to), { clock: world.clock.now });
+      world.clock.advance(1_000);
+      await load;
+      // Some of the fans go on before the rebuild and while it is under way, and others do not come back.
+      await act(fans.slice(0, 6));
+      await world.platform.idle();
+      const path: Path = { projectId: ids.project, eventId: null, leaderboardId: "overall" };
+      const { place } = await findBoard(world.platform.directory, path, { now: world.clock.now() });
+      assert.equal(place.shards.length, to);
+      assert.notEqual((await world.call(targetOf(path))).json.totalCount, fans.length);
+      const during = act(fans.slice(0, 3));
+      await world.platform.rebuildBoard(path);
+      await during;
+      await world.platform.idle();
+      const { data, totalCount } = (await world.call(targetOf(path))).json;
+      const profiles = await Promise.all(fans.map(fan => fan.profile()));
+      const expected = new Map(fans.map(({ userId }, n) => [userId, profiles[n].metrics.points]));
+      assert.equal(totalCount, fans.length);
+      for (const { userId, score } of data) assert.equal(score, expected.get(userId), userId);
+      for (const { userId } of fans) {
+        const url = `/projects/${ids.project}/leaderboards/overall/users/${userId}`;
+        const listed = data.find((entry: { userId: string }) => entry.userId === userId);
+        assert.equal((await world.call(url)).json.data.rank, listed.rank);
+      }
+    }
   });
 
   it("is not needed where back ends write: dense ranks are brought to a board that had others", async t => {
