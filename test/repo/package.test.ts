@@ -102,7 +102,9 @@ describe("the documents", () => {
       ...variables.map(({ name }) => name),
       ...commands.flatMap(({ flags }) => Object.values(flags).map(({ variable = "" }) => variable)),
       "GRANDSTAND_API_SECRET",
+      "GRANDSTAND_EXPORT_PASSWORD",
       "GRANDSTAND_REQUIRE_REDIS",
+      "GRANDSTAND_REQUIRE_S3",
       "GRANDSTAND_REQUIRE_RUNTIMES",
     ];
     const named = documents.flatMap(file => textOf(file).match(/GRANDSTAND_[A-Z_]+/g) ?? []);
