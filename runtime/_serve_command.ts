@@ -1,7 +1,8 @@
 import type { GeoFile } from "../adapters/geo/mod.ts";
-import { nativeKernels } from "../adapters/native/mod.ts";
+import { nativeExportKernels, nativeKernels } from "../adapters/native/mod.ts";
 import { createWebhookSender } from "../adapters/webhook/mod.ts";
 import { createClientAddress, MasterSecret, systemClock, systemRandom } from "../lib/auth/mod.ts";
+import type { ExportOptions } from "../lib/exports/mod.ts";
 import type { Handler, HandlerOptions, Logger } from "../lib/http/mod.ts";
 import type { GeoReader } from "../lib/location/mod.ts";
 import {
@@ -132,7 +133,7 @@ const thisMachine: readonly string[] = ["127.0.0.0/8", "::1"];
 /** What a platform is made of, from the settings. */
 export async function platformOptions(
   config: Config,
-  { storage: { store, limiter, localLimiter, queue }, geo, mail, logger, baseUrl, ids }: Surroundings,
+  { storage: { store, limiter, localLimiter, queue, blobs }, geo, mail, logger, baseUrl, ids }: Surroundings,
 ): Promise<PlatformOptions> {
   const { signatureAlgorithm, corsOrigins, rateLimits, metrics = false } = config;
   const defaultSpaceId = config.defaultSpaceId ?? ids?.spaceId;
@@ -145,6 +146,8 @@ export async function platformOptions(
   return {
     store,
     queue,
+    blobs,
+    exports: exportOptions(config),
     logger,
     http,
     publicUrl: baseUrl,
@@ -158,6 +161,14 @@ export async function platformOptions(
     ...(signatureAlgorithm === undefined ? {} : { signatureAlgorithm }),
     ...(rateLimits === undefined ? {} : { rateLimits }),
     identity: identityOptions(config),
+  };
+}
+
+function exportOptions({ exportInterval, exportTtl }: Config): ExportOptions {
+  return {
+    kernels: nativeExportKernels(),
+    ...(exportInterval === undefined ? {} : { intervalMs: exportInterval * 1_000 }),
+    ...(exportTtl === undefined ? {} : { ttlMs: exportTtl * 1_000 }),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Logger } from "../lib/http/mod.ts";
 import { createPlatform, publicUrlDefault, version } from "../lib/mod.ts";
+import { openMail } from "./_mail.ts";
 import { platformOptions, type Running, startWorkers } from "./_serve_command.ts";
 import { closeStorage, openStorage } from "./_stores.ts";
 import type { Config } from "./config.ts";
@@ -12,7 +13,8 @@ export async function runWorker(config: Config, { logger }: { readonly logger: L
     );
   }
   const storage = await openStorage(config, logger);
-  const surroundings = { storage, logger, geo: null, mail: { mailer: null, outbox: null }, ids: null };
+  const mail = await openMail(config, { demo: false, logger });
+  const surroundings = { storage, logger, geo: null, mail, ids: null };
   try {
     const baseUrl = config.publicUrl ?? publicUrlDefault;
     const platform = await createPlatform(await platformOptions(config, { ...surroundings, baseUrl }));
@@ -22,11 +24,13 @@ export async function runWorker(config: Config, { logger }: { readonly logger: L
       async stop() {
         await Promise.all(workers.map(worker => worker.stop()));
         await platform.close();
+        await mail.close();
         await closeStorage(storage);
         return true;
       },
     };
   } catch (error) {
+    await mail.close();
     await closeStorage(storage);
     throw error;
   }

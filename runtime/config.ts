@@ -30,6 +30,7 @@ import {
   type SignatureAlgorithm,
   signatureAlgorithms,
 } from "../lib/auth/mod.ts";
+import { exportIntervalMsDefault, exportTtlMsDefault } from "../lib/exports/mod.ts";
 import { type LogLevel, logLevels } from "../lib/http/mod.ts";
 import { parseRateLimits, type RateLimits, ratePolicies, ratePolicyNames } from "../lib/rate_limit/mod.ts";
 import { hostDefault, portDefault } from "./_gate.ts";
@@ -50,6 +51,16 @@ export interface Variable<S extends GenericSchema<string, unknown>> {
 
 function variable<S extends GenericSchema<string, unknown>>(definition: Variable<S>): Variable<S> {
   return definition;
+}
+
+function wholeSeconds(min: number, max: number): GenericSchema<string, number> {
+  const expected = `a whole number of seconds from ${min} to ${max}`;
+  return pipe(
+    string(),
+    regex(/^\d{1,9}$/, expected),
+    transform(Number),
+    check(seconds => seconds >= min && seconds <= max, expected),
+  );
 }
 
 const commaList = pipe(
@@ -272,6 +283,22 @@ const definitions = {
     otherwise: "inline",
     schema: picklist(["inline", "off"], "inline or off"),
   }),
+  exportInterval: variable({
+    name: "GRANDSTAND_EXPORT_INTERVAL",
+    flag: "export-interval",
+    value: "seconds",
+    description: "Exports are begun at the multiples of so many seconds; 0: at once",
+    otherwise: String(exportIntervalMsDefault / 1_000),
+    schema: wholeSeconds(0, 86_400),
+  }),
+  exportTtl: variable({
+    name: "GRANDSTAND_EXPORT_TTL",
+    flag: "export-ttl",
+    value: "seconds",
+    description: "How long after its request an export has a link and a password",
+    otherwise: String(exportTtlMsDefault / 1_000),
+    schema: wholeSeconds(60, 2_592_000),
+  }),
   seed: variable({
     name: "GRANDSTAND_SEED",
     flag: "seed",
@@ -329,6 +356,10 @@ export interface Config {
   readonly log: LogLevel | "silent";
   readonly metrics?: boolean;
   readonly workers?: "inline" | "off";
+  /** Seconds. */
+  readonly exportInterval?: number;
+  /** Seconds. */
+  readonly exportTtl?: number;
   readonly seed?: string;
   readonly loyalty?: string;
   readonly demoFile?: string;

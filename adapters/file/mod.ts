@@ -3,4 +3,5 @@
  *
  * @module
  */
+export { createFileBlobs, fileChunkBytesMax } from "./blobs.ts";
 export * from "./journal/mod.ts";

@@ -45,7 +45,7 @@ export function exportDocument(job: ExportJob, now: number): Readonly<Record<str
 /** An export with a new link and its password, as long as it has them. */
 export function fullDocument(
   { job, password }: FoundExport,
-  { capabilities, linkOf, clock }: Pick<Exports, "capabilities" | "linkOf" | "clock">,
+  { linkOf, clock }: Pick<Exports, "linkOf" | "clock">,
 ): Readonly<Record<string, unknown>> {
   const now = clock();
   const document = exportDocument(job, now);
@@ -53,7 +53,7 @@ export function fullDocument(
   const until = Math.min(now + downloadMs, job.expiresAt);
   return {
     ...document,
-    downloadUrl: linkOf(capabilities.grant(job, until)),
+    downloadUrl: linkOf(job, until),
     downloadUrlExpiresAt: isoTime(until),
     ...(password === null ? {} : { password }),
   };

@@ -19,6 +19,7 @@ import { type Capabilities, createCapabilities } from "./capability.ts";
 import { type ExportJob, type ExportNotice, noProgress } from "./job.ts";
 import { createExportJobs, type ExportJobs } from "./jobs.ts";
 import { createMessenger, type Messenger } from "./messages.ts";
+import type { ExportAddress } from "./places.ts";
 import { runExports } from "./runner.ts";
 import { type ExportSettings, exportSettings } from "./settings.ts";
 import type { CompiledSource, ExportSource } from "./source.ts";
@@ -97,8 +98,8 @@ export interface Exports extends Pick<ExportJobs, "find" | "list" | "record"> {
   /** The bytes that an organisation's events are signed with. */
   webhookKey(organisationId: string): Uint8Array;
   readonly capabilities: Capabilities;
-  /** The link of a capability. */
-  linkOf(capability: string): string;
+  /** The link to a file until a time, Unix ms. `origin` is where it begins. @default the public URL */
+  linkOf(address: ExportAddress, until: number, origin?: string): string;
   readonly blobs: Blobs | undefined;
   readonly clock: Clock;
   /** Begins to do what is due, unless this process does already. */
@@ -120,12 +121,13 @@ export function createExports(options: ExportsOptions): Exports {
     exportSettings(await directory.organisation(organisationId));
   const webhookKey = (organisationId: string): Uint8Array =>
     deriveKey(secret, "export_webhook", organisationId);
-  const linkOf = (capability: string): string => `${publicUrl}${downloadPath}${capability}`;
+  const linkOf: Exports["linkOf"] = (address, until, origin = publicUrl) =>
+    `${origin}${downloadPath}${capabilities.grant(address, until)}`;
   const messenger = createMessenger({
     ...options,
     webhookKey,
     settings,
-    linkOf: job => linkOf(capabilities.grant(job, job.expiresAt)),
+    linkOf: job => linkOf(job, job.expiresAt, job.origin),
     onFailed: ({ exportId }, kind, error) =>
       options.logger.log("warn", "export_message_not_sent", { exportId, kind, error: String(error) }),
   });
@@ -208,6 +210,7 @@ function newJob(
     exportId,
     request: { spaceId, ...(filter === undefined ? {} : { filter }), fields, format, encrypt, notify },
     keyId,
+    origin: options.publicUrl,
     createdAt,
     expiresAt: createdAt + ttlMs,
     removeAt: createdAt + Math.max(exportFileMs, ttlMs),

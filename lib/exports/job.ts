@@ -86,6 +86,8 @@ export interface ExportJob extends ExportAddress {
   readonly request: ExportRequest;
   /** The API key that asked for it. */
   readonly keyId: string;
+  /** The address under which whoever asked reached the platform: links of messages begin with it. */
+  readonly origin: string;
   /** Unix ms, as are all times. */
   readonly createdAt: number;
   readonly expiresAt: number;

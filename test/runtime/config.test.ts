@@ -42,6 +42,8 @@ describe("the settings", () => {
       GRANDSTAND_METRICS: "on",
       GRANDSTAND_FSYNC: "interval",
       GRANDSTAND_DEMO_FILE: "demo.json",
+      GRANDSTAND_EXPORT_INTERVAL: "0",
+      GRANDSTAND_EXPORT_TTL: "3600",
     });
     assert.deepEqual(result, {
       ok: true,
@@ -63,6 +65,8 @@ describe("the settings", () => {
         metrics: true,
         fsync: "interval",
         demoFile: "demo.json",
+        exportInterval: 0,
+        exportTtl: 3_600,
       },
     });
   });
@@ -78,6 +82,9 @@ describe("the settings", () => {
       ["GRANDSTAND_HOST", "a b", /a host name or address/],
       ["GRANDSTAND_PORT", "65536", /a port from 0 to 65535/],
       ["GRANDSTAND_PORT", "1e3", /a port from 0 to 65535/],
+      ["GRANDSTAND_EXPORT_INTERVAL", "-1", /a whole number of seconds from 0 to 86400/],
+      ["GRANDSTAND_EXPORT_INTERVAL", "86401", /a whole number of seconds from 0 to 86400/],
+      ["GRANDSTAND_EXPORT_TTL", "59", /a whole number of seconds from 60 to 2592000/],
       ["GRANDSTAND_PUBLIC_URL", "https://x.example/", /without .* slash at its end/],
       ["GRANDSTAND_PUBLIC_URL", "ftp://x.example", /http or https URL/],
       ["GRANDSTAND_REDIS", "localhost:6379", /redis:\/\//],
