@@ -22,6 +22,7 @@ export const demoLoyalty: unknown = {
       id: "level",
       title: "Level",
       metricId: "points",
+      isTier: true,
       milestones: [
         {
           id: "bronze",
@@ -123,6 +124,23 @@ export const demoLoyalty: unknown = {
         },
       ],
       rewards: [{ type: "metric", metricId: "points", metricQuantity: 5 }],
+    },
+  ],
+  products: [
+    {
+      id: "mug",
+      title: "A mug of the club",
+      category: "merchandise",
+      prices: [{ currency: "points", amount: 12 }],
+      stock: { type: "limited", quantity: 20 },
+      limits: { perUser: 1, window: "day" },
+      fulfilment: { type: "manual" },
+    },
+    {
+      id: "half-price-scarf",
+      title: "A scarf at half price",
+      prices: [{ currency: "points", amount: 5 }],
+      fulfilment: { type: "coupon", couponId: "scarf" },
     },
   ],
 };

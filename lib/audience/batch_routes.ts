@@ -137,7 +137,7 @@ export function batchWriteRoutes(context: AudienceContext): readonly AnyRoute[] 
         if (!Array.isArray(body)) return await putOne(context, { caller: principal, body, rules });
         const updates = checkUpdates(body, rules);
         for (const { userId } of updates) memberOf(principal, userId);
-        const batchId = uuid(random);
+        const batchId = `bat_${uuid(random)}`;
         return envelope(
           await applyUpdates(profiles, userId => memberOf(principal, userId), { batchId, updates }),
         );

@@ -50,7 +50,7 @@ export function internalProfileRoutes(context: AudienceContext): readonly AnyRou
       responses: { 200: { description: "A result for each update", schema: BulkAnswerSchema } },
       handle: async ({ principal, body }) => {
         const updates = checkUpdates(body, await updateRules(context, principal));
-        const batchId = uuid(random);
+        const batchId = `bat_${uuid(random)}`;
         return envelope(
           await applyUpdates(profiles, userId => memberAt(principal, userId), { batchId, updates }),
         );

@@ -45,8 +45,10 @@ const RedeemObject = v.strictObject({
   ),
   metadata: v.exactOptional(v.lazy(metadataFor)),
 });
-const RedeemBody: v.GenericSchema<unknown, v.InferOutput<typeof RedeemObject>> = v.lazy(input =>
-  Array.isArray(input) ? v.never("Expected an object") : RedeemObject,
+type Redeem = v.InferOutput<typeof RedeemObject>;
+const RedeemBody: v.OptionalSchema<v.GenericSchema<unknown, Redeem>, { readonly quantity: 1 }> = v.optional(
+  v.lazy(input => (Array.isArray(input) ? v.never("Expected an object") : RedeemObject)),
+  { quantity: 1 },
 );
 const RedemptionSchema = v.object({
   message: v.string(),

@@ -31,8 +31,15 @@ export function apiKeyGuard(options: ApiKeyGuardOptions): Guard<ApiKeyPrincipal>
     },
     requires: permission === undefined ? [] : [permission],
     authenticate({ request }) {
-      const key = request.headers.get("x-api-key") ?? "";
-      const principal = apiKeys.verify(key, request.headers.get("x-api-secret") ?? "");
+      const key = request.headers.get("x-api-key");
+      const secret = request.headers.get("x-api-secret");
+      if (key === null || secret === null) {
+        throw new AppError(
+          "invalid_api_key",
+          "This request needs the header fields X-API-Key and X-API-Secret of a back end",
+        );
+      }
+      const principal = apiKeys.verify(key, secret);
       return chain(principal, known => permitted(known, permission));
     },
   };

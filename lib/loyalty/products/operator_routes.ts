@@ -28,8 +28,10 @@ const Params = v.object({
   redemptionId: v.pipe(v.string(), v.minLength(1), v.maxLength(64), v.regex(/^[\w-]+$/)),
 });
 const RefundObject = v.strictObject({ restock: v.optional(v.boolean(), true) });
-const RefundBody: v.GenericSchema<unknown, v.InferOutput<typeof RefundObject>> = v.lazy(input =>
-  Array.isArray(input) ? v.never("Expected an object") : RefundObject,
+type Refund = v.InferOutput<typeof RefundObject>;
+const RefundBody: v.OptionalSchema<v.GenericSchema<unknown, Refund>, { readonly restock: true }> = v.optional(
+  v.lazy(input => (Array.isArray(input) ? v.never("Expected an object") : RefundObject)),
+  { restock: true },
 );
 
 /** Builds the routes of redemptions. */

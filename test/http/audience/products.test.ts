@@ -201,6 +201,14 @@ describeOnStores("products", open => {
     assert.deepEqual(shown.json.data, coupon);
   });
 
+  it("need no body where they have one price", async () => {
+    const { call } = await newBuyer(10);
+    const { status, json } = await call(`${path}/drink/redeem`, { method: "POST" });
+    assert.deepEqual([status, json.data?.cost], [201, { currency: "points", amount: 3 }]);
+    const unpriced = await call(`${path}/badge/redeem`, { method: "POST" });
+    assert.equal(unpriced.json.errors[0].detail, "Expected one of points, coins");
+  });
+
   it("are sold as often as there are, and once for an idempotency key", async () => {
     const { redeem, call } = await newBuyer(100);
     const first = await redeem("scarf", {}, "order-1");
@@ -286,7 +294,7 @@ describeOnStores("products", open => {
       assert.equal((await office(`${at(one)}/complete`, { method: "POST" })).status, 200);
 
       const two = await bought("two");
-      const refunded = await office(`${at(two)}/refund`, { body: {} });
+      const refunded = await office(`${at(two)}/refund`, { method: "POST" });
       assert.equal(refunded.status, 200);
       assert.equal(refunded.json.data.status, "refunded");
       assert.equal(refunded.json.data.balances.points, 55);

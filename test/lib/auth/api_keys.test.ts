@@ -295,6 +295,14 @@ describe("apiKeyGuard", () => {
       );
     }
   });
+  it("says which header fields it needs where one is missing", () => {
+    const guard = apiKeyGuard({ apiKeys: createSubject().apiKeys });
+    const request = new Request("http://localhost/", { headers: { "x-api-key": "k" } });
+    assert.throws(
+      () => guard.authenticate({ request, info: {}, params: {}, query: {} }),
+      (error: unknown) => error instanceof Error && /X-API-Key and X-API-Secret/.test(error.message),
+    );
+  });
   it("documents what it demands", () => {
     const guard = apiKeyGuard({ apiKeys: createSubject().apiKeys, permission: "rewards:write" });
     assert.deepEqual(guard.requires, ["rewards:write"]);

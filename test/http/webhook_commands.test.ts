@@ -1,0 +1,125 @@
+/** The commands about webhooks, against a platform. */
+
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import {
+  type CliContext,
+  CliError,
+  type CommandInput,
+  type CommandSpec,
+  commands,
+  exits,
+} from "../../lib/cli/mod.ts";
+import { WebhookError, type WebhookSender } from "../../lib/ports/webhook_sender.ts";
+import { ids, loyalty, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
+import { describeOnStores, type OpenStore } from "../support/stores.ts";
+import { newKey } from "./_operations.ts";
+
+type Given = Partial<Pick<CommandInput, "args" | "lists">> & {
+  readonly flags?: Readonly<Record<string, string>>;
+};
+
+interface Terminal {
+  readonly world: TestPlatform;
+  /** Whether the service behind the webhook is there. */
+  isThere: boolean;
+  readonly run: (words: string, given?: Given) => ReturnType<CommandSpec["run"]>;
+}
+
+async function terminal(open: OpenStore): Promise<Terminal> {
+  const webhooks: WebhookSender = {
+    async send() {
+      if (!made.isThere) throw new WebhookError("the service answered 410", { status: 410 });
+    },
+  };
+  const told = [{ id: "crm", url: "https://crm.example/", events: ["actionRewarded"] }];
+  const world = await openPlatform(open, {
+    seed: { ...seed, loyalty: { [ids.space]: { ...loyalty, webhooks: told } } },
+    webhooks,
+  });
+  const { key, secret } = await newKey(world);
+  const context: CliContext = {
+    pause: () => Promise.resolve(),
+    random: () => 0.5,
+    fetch: request => world.platform.fetch(request),
+    timeLimit: () => new AbortController().signal,
+    files: { read: () => Promise.resolve(null), write: () => Promise.resolve() },
+    clock: world.clock.now,
+    loyaltyFaults: () => [],
+    bootstrapKey: () => Promise.reject(new Error("not here")),
+    decryptExport: () => Promise.reject(new Error("not here")),
+    secret,
+  };
+  const made: Terminal = {
+    world,
+    isThere: false,
+    async run(words, { args = [], flags = {}, lists = {} } = {}) {
+      const command = commands.find(one => one.words.join(" ") === words);
+      assert.ok(command !== undefined, words);
+      const common = { url: "http://127.0.0.1", space: ids.space, key };
+      return await command.run({ args, flags: { ...common, ...flags }, lists }, context);
+    },
+  };
+  return made;
+}
+
+describeOnStores("the commands about webhooks", open => {
+  it("show how they do, list what they missed, enable them and replay it", async t => {
+    const desk = await terminal(open);
+    t.after(() => desk.world.dispose());
+    const fan = await desk.world.fan("Sam");
+    for (const outcome of ["exact", "right"]) await fan.act("prediction", { outcome });
+    await desk.world.platform.idle();
+    const { shown } = await desk.run("webhooks list");
+    assert.ok(typeof shown === "object");
+    const [[id, status, since, waiting, dead, last, url] = []] = shown.rows;
+    const now = `${new Date(desk.world.clock.now()).toISOString().slice(0, 19)}.000Z`;
+    assert.deepEqual(
+      [id, status, since, waiting, dead, url],
+      ["crm", "disabled (gone)", now, "0", "2", "https://crm.example/"],
+    );
+    assert.match(last ?? "", /answered 410/);
+
+    const letters = await desk.run("webhooks dead-letters", { args: ["list"], flags: { webhook: "crm" } });
+    assert.ok(typeof letters.shown === "object");
+    assert.equal(letters.shown.rows.length, 2);
+    const all = { args: ["replay"], flags: { webhook: "crm", all: "" } };
+    await assert.rejects(desk.run("webhooks dead-letters", all), (error: unknown) => {
+      assert.ok(error instanceof CliError);
+      assert.match(error.message, /enable it first/);
+      return true;
+    });
+    desk.isThere = true;
+    const enabled = await desk.run("webhooks enable", { args: ["crm"] });
+    assert.deepEqual(enabled.notes, [
+      "crm is told again.",
+      "It missed 2: webhooks dead-letters replay --webhook crm --all",
+    ]);
+    assert.ok(!JSON.stringify(enabled.data).includes("whsec_"));
+    const replayed = await desk.run("webhooks dead-letters", all);
+    assert.deepEqual([replayed.notes, replayed.exit], [["2 are sent again."], exits.ok]);
+    await desk.world.platform.idle();
+    const gone = {
+      args: ["replay"],
+      flags: { webhook: "crm" },
+      lists: { id: [letters.shown.rows[0]?.[0] ?? ""] },
+    };
+    assert.equal((await desk.run("webhooks dead-letters", gone)).exit, exits.notFound);
+  });
+
+  it("say what is wrong with a call", async t => {
+    const desk = await terminal(open);
+    t.after(() => desk.world.dispose());
+    const failing = async (words: string, given: Given): Promise<number> => {
+      const error = await desk.run(words, given).catch((cause: unknown) => cause);
+      assert.ok(error instanceof CliError, String(error));
+      return error.exit;
+    };
+    const webhook = { webhook: "crm" };
+    assert.equal(await failing("webhooks dead-letters", { args: ["burn"], flags: webhook }), exits.usage);
+    assert.equal(await failing("webhooks dead-letters", { args: ["replay"], flags: webhook }), exits.usage);
+    const unknown = { args: ["list"], flags: { webhook: "other" } };
+    assert.equal(await failing("webhooks dead-letters", unknown), exits.notFound);
+    assert.equal(await failing("webhooks enable", { args: ["other"] }), exits.notFound);
+  });
+});
