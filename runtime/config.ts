@@ -22,6 +22,7 @@ import {
 import { parseMailbox } from "../adapters/mail/mailbox.ts";
 import { parseSmtpUrl } from "../adapters/mail/smtp_url.ts";
 import { parseWebhookSecret, parseWebhookUrl } from "../adapters/mail/webhook_target.ts";
+import { parseS3Url } from "../adapters/s3/s3_url.ts";
 import {
   createClientAddress,
   MasterSecret,
@@ -73,6 +74,7 @@ const publicUrlForm = "an http or https URL without query, fragment and slash at
 const smtpForm =
   "smtp://user:password@host, smtps://… or smtp://host?tls=off, with percent-encoded credentials";
 const webhookSecretForm = "whsec_ and 24 to 64 random bytes in Base64";
+const blobsForm = "a folder, or https://<key id>:<secret>@<host>/<bucket>, percent-encoded";
 const rateLimitsForm = "<name>, <name>=off and <name>=<requests>/<seconds>, separated by commas";
 const originForm = "*, none, or origins such as https://example.org";
 
@@ -134,6 +136,14 @@ const definitions = {
       "When the file of GRANDSTAND_DATA is forced to the disk: before each answer, each second, or never",
     otherwise: "always",
     schema: picklist(["always", "interval", "never"], "one of always, interval, never"),
+  }),
+  blobs: variable({
+    name: "GRANDSTAND_BLOBS",
+    value: "folder|url",
+    description:
+      "Where exported files are kept: a folder, or a bucket as https://<key id>:<secret>@<host>/<bucket>?region=<region>",
+    otherwise: "beside the state: in Redis, in the folder of GRANDSTAND_DATA, or in memory",
+    schema: pipe(string(), check(isBlobPlace, blobsForm)),
   }),
   secret: variable({
     name: "GRANDSTAND_SECRET",
@@ -339,6 +349,7 @@ export interface Config {
   readonly redis?: string;
   readonly data?: string;
   readonly fsync?: "always" | "interval" | "never";
+  readonly blobs?: string;
   readonly secret?: string;
   readonly defaultSpaceId?: string;
   readonly signatureAlgorithm?: SignatureAlgorithm;
@@ -426,6 +437,10 @@ function mailProblems(
     problems.push(`${mailWebhookSecret.name} must be set where ${mailWebhook.name} is`);
   }
   return problems;
+}
+
+function isBlobPlace(text: string): boolean {
+  return !text.includes("://") || succeeds(() => parseS3Url(text));
 }
 
 function isSecret(text: string): boolean {

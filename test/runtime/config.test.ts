@@ -42,6 +42,7 @@ describe("the settings", () => {
       GRANDSTAND_METRICS: "on",
       GRANDSTAND_FSYNC: "interval",
       GRANDSTAND_DEMO_FILE: "demo.json",
+      GRANDSTAND_BLOBS: "https://id:s%2Fcret@s3.example.org/exports?region=eu-1",
       GRANDSTAND_EXPORT_INTERVAL: "0",
       GRANDSTAND_EXPORT_TTL: "3600",
     });
@@ -65,6 +66,7 @@ describe("the settings", () => {
         metrics: true,
         fsync: "interval",
         demoFile: "demo.json",
+        blobs: "https://id:s%2Fcret@s3.example.org/exports?region=eu-1",
         exportInterval: 0,
         exportTtl: 3_600,
       },
@@ -82,6 +84,8 @@ describe("the settings", () => {
       ["GRANDSTAND_HOST", "a b", /a host name or address/],
       ["GRANDSTAND_PORT", "65536", /a port from 0 to 65535/],
       ["GRANDSTAND_PORT", "1e3", /a port from 0 to 65535/],
+      ["GRANDSTAND_BLOBS", "s3://id:hidden@bucket", /a folder, or https/],
+      ["GRANDSTAND_BLOBS", "https://s3.example.org/exports", /a folder, or https/],
       ["GRANDSTAND_EXPORT_INTERVAL", "-1", /a whole number of seconds from 0 to 86400/],
       ["GRANDSTAND_EXPORT_INTERVAL", "86401", /a whole number of seconds from 0 to 86400/],
       ["GRANDSTAND_EXPORT_TTL", "59", /a whole number of seconds from 60 to 2592000/],
@@ -169,7 +173,13 @@ describe("the settings", () => {
   });
 
   it("have no flag for what holds a secret", () => {
-    for (const secretName of ["GRANDSTAND_SECRET", "GRANDSTAND_SMTP", "GRANDSTAND_MAIL_WEBHOOK_SECRET"]) {
+    const secrets = [
+      "GRANDSTAND_SECRET",
+      "GRANDSTAND_BLOBS",
+      "GRANDSTAND_SMTP",
+      "GRANDSTAND_MAIL_WEBHOOK_SECRET",
+    ];
+    for (const secretName of secrets) {
       const definition = variables.find(({ name }) => name === secretName);
       assert.ok(definition !== undefined && definition.flag === undefined, secretName);
     }
