@@ -11,8 +11,9 @@ import type { Bounds } from "./bounds.ts";
 import type { SpaceFacts } from "./facts.ts";
 import type { Filter } from "./filter.ts";
 import { type Place, printPlace } from "./places.ts";
+import type { Walk } from "./shard_walk.ts";
 import type { Sort } from "./sort.ts";
-import { type SortOrder, type Walk, walkAll, walkNamed, walkOrder, walkRange, walkRest } from "./walks.ts";
+import { type SortOrder, walkAll, walkNamed, walkOrder, walkRange, walkRest } from "./walks.ts";
 
 /** Most users of one shard, on average, for whom a part of an index is walked instead of all users. */
 export const rangeUsersMax = 2_000;

@@ -15,10 +15,10 @@ import { compileFilter, type Filter } from "./filter.ts";
 import { parsePlace, printPlace } from "./places.ts";
 import { firstPlace, type PlanContext, walkAt } from "./plan.ts";
 import type { SearchedUser } from "./searched_user.ts";
+import type { Candidate } from "./shard_walk.ts";
 import { type Sort, sortFault } from "./sort.ts";
 import type { CompiledSearch, SearchCriteria, UserSearch } from "./types.ts";
 import { type ReadDemand, readUsers, type UserReaderOptions } from "./user_reader.ts";
-import type { Candidate } from "./walks.ts";
 
 /** Most fields that a search shows. */
 export const searchFieldsMax = 64;
@@ -93,7 +93,7 @@ export function createUserFinder(options: UserFinderOptions): UserFinder {
           users.push(user);
           if (users.length < limit) continue;
           const isLast = index === part.candidates.length - 1;
-          const end = isLast ? part.place : (part.candidates[index]?.place ?? null);
+          const end = isLast ? part.place : (part.candidates[index]?.place() ?? null);
           return { users, columns, place: end, isTruncated: false };
         }
         examined += part.candidates.length;

@@ -5,13 +5,13 @@
  * @module
  */
 
-import type { Partition, Read, Result, Standing, Store, Stored } from "../../storage/mod.ts";
+import type { Partition, Read, Result, Standing, Store } from "../../storage/mod.ts";
 import { readAccountNote, userBoards, userPlace } from "../../user_index/mod.ts";
 import { readProfileRecord } from "../profile_record.ts";
 import { inGroups } from "../side_by_side.ts";
 import type { SearchFacts, SpaceFacts } from "./facts.ts";
 import { SearchedUser } from "./searched_user.ts";
-import type { Candidate } from "./walks.ts";
+import type { Candidate } from "./shard_walk.ts";
 
 /** What is read of candidates beside their records. */
 export interface ReadDemand {
@@ -35,31 +35,26 @@ export async function readUsers(
   demand: ReadDemand,
   candidates: readonly Candidate[],
 ): Promise<readonly SearchedUser[]> {
-  const times = await timesOf(options.store, demand, candidates);
   const { store, facts, partitionOf } = options;
   const { organisationId, space } = demand;
-  return await Promise.all(
-    candidates.map(async ({ userId, createdAt }) => {
-      const [profile, account, loyalty] = await store.read(partitionOf({ organisationId, userId }), [
-        readProfileRecord,
-        readAccountNote,
-        facts.record,
-      ]);
-      const known = times.get(userId);
-      const found: { profile: Stored | null; account: Stored | null; loyalty: Stored | null } = {
-        profile,
-        account,
-        loyalty,
-      };
-      return new SearchedUser({
-        ...found,
-        userId,
-        space,
-        createdAt: createdAt ?? known?.createdAt ?? null,
-        lastActiveAt: known?.lastActiveAt ?? null,
-      });
-    }),
-  );
+  const queries = [readProfileRecord, readAccountNote, facts.record] as const;
+  const [times, records] = await Promise.all([
+    timesOf(store, demand, candidates),
+    Promise.all(candidates.map(({ userId }) => store.read(partitionOf({ organisationId, userId }), queries))),
+  ]);
+  return candidates.map(({ userId, createdAt }, index) => {
+    const [profile = null, account = null, loyalty = null] = records[index] ?? [];
+    const known = times.get(userId);
+    return new SearchedUser({
+      userId,
+      space,
+      profile,
+      account,
+      loyalty,
+      createdAt: createdAt ?? known?.createdAt ?? null,
+      lastActiveAt: known?.lastActiveAt ?? null,
+    });
+  });
 }
 
 interface Times {

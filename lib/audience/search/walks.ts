@@ -19,35 +19,14 @@ import {
   userBoards,
   userPlace,
   userShardPartition,
-  userShards,
   usersInRange,
   walkNamedUsers,
   walkUsers,
 } from "../../user_index/mod.ts";
+import { inGroups } from "../side_by_side.ts";
 import type { Bounds } from "./bounds.ts";
 import { type Place, printPlace } from "./places.ts";
-
-/** Somebody who may fit. */
-export interface Candidate {
-  readonly userId: string;
-  /** When the user came, Unix ms, where the walk knows. */
-  readonly createdAt?: number;
-  /** Where the walk goes on after the user. */
-  readonly place: string;
-}
-
-/** A part of a walk. It may be empty although there are more. */
-export interface WalkPart {
-  readonly candidates: readonly Candidate[];
-  /** Where the walk goes on after the part; null: that was all. */
-  readonly place: string | null;
-}
-
-/** Candidates, part by part. */
-export interface Walk {
-  /** The next candidates, at most so many. */
-  next(count: number): Promise<WalkPart>;
-}
+import { type Walk, walkShards } from "./shard_walk.ts";
 
 /** Whose users are walked over. */
 export interface WalkOptions {
@@ -61,28 +40,19 @@ export function walkAll(
   from: Extract<Place, { walk: "all" | "rest" }>,
   created: Bounds | undefined,
 ): Walk {
-  let { shard, after } = from;
-  return {
-    async next(count) {
-      const part = await partAfter(store, userShardPartition(organisationId, shard), {
+  return walkShards<BoardEntry>(from, {
+    load: (shard, after, limit) =>
+      partAfter(store, userShardPartition(organisationId, shard), {
         key: userBoards.created,
         direction: "asc",
         after,
         min: created?.min,
         max: created?.max,
-        limit: count,
-      });
-      const here = shard;
-      const candidates = part.entries.map(entry => ({
-        userId: entry.member,
-        createdAt: entry.score,
-        place: printPlace({ ...from, shard: here, after: entry }),
-      }));
-      after = part.isEnd ? null : (part.entries.at(-1) ?? after);
-      if (part.isEnd) shard += 1;
-      return { candidates, place: shard >= userShards ? null : printPlace({ ...from, shard, after }) };
-    },
-  };
+        limit,
+      }),
+    known: ({ member, score }) => ({ userId: member, createdAt: score }),
+    print: (shard, after) => printPlace({ ...from, shard, after }),
+  });
 }
 
 /** Users in a range of an index, shard by shard and by their ids. */
@@ -91,30 +61,25 @@ export function walkRange(
   from: Extract<Place, { walk: "range" }>,
   range: UserRange,
 ): Walk {
-  let { shard, after } = from;
-  let waiting: Candidate[] | null = null;
-  async function load(): Promise<Candidate[]> {
+  const loaded = new Map<number, readonly string[]>();
+  async function idsOf(shard: number): Promise<readonly string[]> {
+    const known = loaded.get(shard);
+    if (known !== undefined) return known;
     const entries = await usersInRange(store, userShardPartition(organisationId, shard), range);
-    return entries
-      .map(({ member }) => member)
-      .filter(member => compareUtf8(member, after) > 0)
-      .sort(compareUtf8)
-      .map(userId => ({ userId, place: printPlace({ ...from, shard, after: userId }) }));
+    const ids = entries.map(({ member }) => member).sort(compareUtf8);
+    loaded.set(shard, ids);
+    return ids;
   }
-  return {
-    async next(count) {
-      waiting ??= await load();
-      const candidates = waiting.splice(0, count);
-      if (waiting.length === 0) {
-        waiting = null;
-        shard += 1;
-        after = "";
-      }
-      const last = candidates.at(-1)?.userId ?? after;
-      const place = printPlace({ ...from, shard, after: waiting === null ? "" : last });
-      return { candidates, place: shard >= userShards ? null : place };
+  const begin = { shard: from.shard, after: from.after === "" ? null : from.after };
+  return walkShards<string>(begin, {
+    async load(shard, after, limit) {
+      const ids = await idsOf(shard);
+      const rest = after === null ? ids : ids.filter(id => compareUtf8(id, after) > 0);
+      return { entries: rest.slice(0, limit), isEnd: rest.length <= limit };
     },
-  };
+    known: userId => ({ userId }),
+    print: (shard, after) => printPlace({ ...from, shard, after: after ?? "" }),
+  });
 }
 
 /** Named users by their ids. */
@@ -122,11 +87,11 @@ export function walkNamed(from: Extract<Place, { walk: "named" }>, userIds: read
   const waiting = userIds
     .filter(userId => compareUtf8(userId, from.after) > 0)
     .sort(compareUtf8)
-    .map(userId => ({ userId, place: printPlace({ walk: "named", after: userId }) }));
+    .map(userId => ({ userId, place: () => printPlace({ walk: "named", after: userId }) }));
   return {
     async next(count) {
       const candidates = waiting.splice(0, count);
-      return { candidates, place: waiting.length === 0 ? null : (candidates.at(-1)?.place ?? null) };
+      return { candidates, place: waiting.length === 0 ? null : (candidates.at(-1)?.place() ?? null) };
     },
   };
 }
@@ -161,7 +126,7 @@ export async function walkOrder(
       const candidates = entries.filter(hasStayed).map(entry => ({
         userId: entry.member,
         ...(key === userBoards.created ? { createdAt: entry.score } : {}),
-        place: printPlace({ ...from, after: entry }),
+        place: () => printPlace({ ...from, after: entry }),
       }));
       const last = entries.at(-1);
       const isEnd = last === undefined || entries.length < count;
@@ -183,15 +148,15 @@ export function walkRest(
     async next(count) {
       const { candidates: found, place } = await all.next(count);
       const candidates = found.filter(({ userId }) => named?.has(userId) ?? true);
-      const [first] = candidates;
-      if (first === undefined) return { candidates, place };
-      // The candidates of a part are of one shard.
-      const partition = userPlace(organisationId, first.userId);
-      const standings = await store.read(
-        partition,
-        candidates.map(({ userId: member }) => ({ type: "standing", key, member }) as const),
+      const groups = inGroups(candidates, ({ userId }) => userPlace(organisationId, userId));
+      const absent = await Promise.all(
+        groups.map(async group => {
+          const queries = group.map(({ userId: member }) => ({ type: "standing", key, member }) as const);
+          const standings = await store.read(userPlace(organisationId, group[0]?.userId ?? ""), queries);
+          return group.filter((_, index) => standings[index] === null);
+        }),
       );
-      return { candidates: candidates.filter((_, index) => standings[index] === null), place };
+      return { candidates: absent.flat(), place };
     },
   };
 }

@@ -1,0 +1,187 @@
+/** Searches while users come, change and go, and what a page may cost. */
+
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import { examinedUsersMax, searchMsMax } from "../../../lib/audience/mod.ts";
+import { rangeUsersMax } from "../../../lib/audience/search/plan.ts";
+import { readUsersMax } from "../../../lib/audience/search/search.ts";
+import { ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
+import { describeOnStores } from "../../support/stores.ts";
+import { type WatchedStore, watching } from "../../support/watched_store.ts";
+import { type BackEndCall, backEnd } from "./_back_end.ts";
+import { buildPoints, foundIds, indexedSeed, makeUsers, pagesOf, plain, searchPath } from "./_searched.ts";
+
+const hourMs = 3_600_000;
+const counts = { users: 130, changed: 40 } as const;
+
+describeOnStores("a search of users who change", open => {
+  let world: TestPlatform;
+  let crm: BackEndCall;
+  let store: WatchedStore;
+  const isKept = (n: number): boolean => n % 3 !== 0;
+
+  before(async () => {
+    const watched = watching(open, opened => {
+      store = opened;
+    });
+    world = await openPlatform(watched, { seed: indexedSeed });
+    crm = await backEnd(world, ["users:read", "users:write", "rewards:write"]);
+    await buildPoints(world);
+    for (let n = 0; n < counts.users; n += 10) {
+      const at = world.clock.now();
+      const batch = Array.from({ length: 10 }, (_, m) => ({
+        ...plain(`u${n + m}`, at),
+        points: 10 * (n + m) + 1,
+      }));
+      await makeUsers(world, crm, batch);
+      world.clock.advance(60_000);
+    }
+    // What changes from now on is an activity of another hour.
+    world.clock.advance(hourMs);
+  });
+  after(() => world.dispose());
+
+  /** Gives some users other points and makes new ones, as a busy evening does between two pages. */
+  async function stir(page: number): Promise<void> {
+    world.clock.advance(hourMs);
+    const at = world.clock.now();
+    const changed = Array.from({ length: counts.changed }, (_, n) => (n + 7 * page) % counts.users)
+      .filter(n => !isKept(n))
+      .map(n => ({ ...plain(`u${n}`, at), points: 1 + ((n * 7_919 + page * 104_729) % 5_000) }));
+    await makeUsers(world, crm, [...changed, { ...plain(`new-${page}-${at}`, at), points: 17 }]);
+  }
+
+  it("looks only at users of a small part of an index, and gives those who stay in it exactly once", async () => {
+    const filter = { metrics: { points: { min: 1_001 } } };
+    store.reads.length = 0;
+    assert.equal((await foundIds(crm, { filter, limit: 100 })).length, 30);
+    assert.equal(store.reads.filter(partition => partition.includes(":member:")).length, 30);
+    const found = await foundIds(crm, { filter, limit: 3 }, stir);
+    assert.equal(new Set(found).size, found.length);
+    for (let n = 100; n < counts.users; n++) if (isKept(n)) assert.ok(found.includes(`u${n}`), `u${n}`);
+  });
+
+  it("gives whoever is there throughout exactly once, in no order and by creation", async () => {
+    const bodies = [
+      { limit: 13 },
+      { limit: 13, filter: { metrics: { points: { min: 1 } } } },
+      { limit: 13, sort: [{ field: "createdAt", order: "asc" }] },
+      { limit: 13, sort: [{ field: "createdAt", order: "desc" }] },
+    ];
+    for (const body of bodies) {
+      const found = await foundIds(crm, body, stir);
+      assert.equal(new Set(found).size, found.length, JSON.stringify(body));
+      const missing = Array.from({ length: counts.users }, (_, n) => `u${n}`).filter(
+        id => !found.includes(id),
+      );
+      assert.deepEqual(missing, [], JSON.stringify(body));
+    }
+  });
+
+  it("gives nobody twice, and all who stay where they are once, in orders whose values move", async () => {
+    for (const field of ["metrics.points", "lastActiveAt"]) {
+      for (const order of ["asc", "desc"]) {
+        const found = await foundIds(crm, { limit: 13, sort: [{ field, order }] }, stir);
+        assert.equal(new Set(found).size, found.length, `${field} ${order}`);
+        const stayed = Array.from({ length: counts.users }, (_, n) => n).filter(isKept);
+        const missing = stayed.map(n => `u${n}`).filter(id => !found.includes(id));
+        assert.deepEqual(missing, [], `${field} ${order}`);
+      }
+    }
+  });
+
+  it("does not give a user who has changed and fits no more", async () => {
+    const filter = { metrics: { points: { min: 100_000 } } };
+    await makeUsers(world, crm, [
+      { ...plain("rich-1", 0), points: 100_001 },
+      { ...plain("rich-2", 0), points: 100_002 },
+    ]);
+    assert.deepEqual((await foundIds(crm, { filter })).toSorted(), ["rich-1", "rich-2"]);
+    await makeUsers(world, crm, [{ ...plain("rich-1", 0), points: 5 }]);
+    assert.deepEqual(await foundIds(crm, { filter }), ["rich-2"]);
+    const byPoints = { filter, sort: [{ field: "metrics.points", order: "desc" }] };
+    assert.deepEqual(await foundIds(crm, byPoints), ["rich-2"]);
+  });
+
+  it("walks for exports over everybody exactly once, with a cursor that another process goes on with", async () => {
+    const criteria = { spaceId: ids.space, fields: ["userId", "metrics.points"] };
+    const found: unknown[] = [];
+    let cursor: string | null = null;
+    let examined = 0;
+    for (let page = 1; page === 1 || cursor !== null; page++) {
+      const search = await world.platform.users.search.compile(ids.organisation, criteria);
+      const part = await search.page({ cursor, limit: 20 });
+      assert.ok(part.examined <= 20);
+      found.push(...part.rows.map(([userId]) => userId));
+      examined += part.examined;
+      cursor = part.cursor;
+      await stir(page);
+    }
+    assert.equal(new Set(found).size, found.length);
+    assert.equal(examined, found.length);
+    for (let n = 0; n < counts.users; n++) assert.ok(found.includes(`u${n}`), `u${n}`);
+    const search = await world.platform.users.search.compile(ids.organisation, criteria);
+    assert.ok((await search.estimate()) >= found.length);
+    assert.deepEqual(search.fields, [
+      { name: "userId", kind: "string" },
+      { name: "metrics.points", kind: "number" },
+    ]);
+  });
+});
+
+describeOnStores("a page of a search", (open, on) => {
+  it("ends when it has looked at as many users as a page may, and says so", async t => {
+    if (on === "Redis") return t.skip("the bound is the same on every store, and making users takes long");
+    const world = await openPlatform(open, { seed: indexedSeed });
+    const crm = await backEnd(world, ["users:read", "users:write", "rewards:write"]);
+    const total = examinedUsersMax + 500;
+    for (let n = 0; n < total; n += 500) {
+      await makeUsers(
+        world,
+        crm,
+        Array.from({ length: 500 }, (_, m) => plain(`u${n + m}`, 0)),
+      );
+    }
+    const pages = await pagesOf(crm, { filter: { displayName: "nobody" } });
+    assert.deepEqual(
+      pages.map(({ data, truncated }) => [data.length, truncated]),
+      [
+        [0, true],
+        [0, false],
+      ],
+    );
+    assert.ok(rangeUsersMax > 0 && readUsersMax <= examinedUsersMax);
+    await world.dispose();
+  });
+
+  it("ends when it has looked for as long as a page may, and goes on from there", async () => {
+    const clocks: { advance?: (ms: number) => void } = {};
+    let isSlow = false;
+    const world = await openPlatform(
+      watching(open, store => {
+        const read = store.read.bind(store);
+        store.read = (partition, queries) => {
+          if (isSlow && partition.includes(":member:")) clocks.advance?.(searchMsMax);
+          return read(partition, queries);
+        };
+      }),
+      { seed: indexedSeed },
+    );
+    clocks.advance = world.clock.advance;
+    const crm = await backEnd(world, ["users:read", "users:write", "rewards:write"]);
+    await makeUsers(
+      world,
+      crm,
+      Array.from({ length: 200 }, (_, n) => plain(`u${n}`, 0)),
+    );
+    isSlow = true;
+    const { json } = await crm(searchPath, { body: { filter: { displayName: "nobody" } } });
+    assert.deepEqual([json.data, json.truncated, typeof json.lastEvaluatedKey], [[], true, "string"]);
+    isSlow = false;
+    const rest = await crm(searchPath, {
+      body: { filter: { displayName: "nobody" }, lastEvaluatedKey: json.lastEvaluatedKey },
+    });
+    assert.equal(rest.json.lastEvaluatedKey, null);
+    await world.dispose();
+  });
+});
