@@ -10,12 +10,18 @@ import type { QueuedAction } from "../actions/queued_action.ts";
 import type { AudienceMember } from "../member.ts";
 import type { DeadLetter, DeadLetters } from "./dead_letters.ts";
 import { pause, type Timer } from "./pause.ts";
+import { Slots } from "./slots.ts";
 import { reasonOf, verdictOf } from "./verdict.ts";
 
 /** How often an action is tried, and handed out to workers that end over it, before it becomes a dead letter. */
 export const attemptsMax = 5;
 /** Pause after the first failure of an action, in ms; each further one is twice as long. */
 export const retryPauseMsMin = 50;
+/**
+ * Most actions that a worker applies side by side. They keep a store busy; with more of them under way each would hold its
+ * memory for longer, and the collector of garbage would copy most of it.
+ */
+export const appliedAtOnceMax = 64;
 /** Pause between two tries while the store is out of reach, in ms. */
 export const outagePauseMs = 250;
 
@@ -69,6 +75,20 @@ export async function applyAction(sink: ActionSink, queued: QueuedAction): Promi
 /** Creates a handler. */
 export function createActionHandler(options: HandlerOptions): ActionHandler {
   const { sink, clock, timer } = options;
+  const slots = new Slots(appliedAtOnceMax);
+
+  /** Applies the action once there is a place; answers false where it is another worker's by then. */
+  async function applyInTurn(action: QueuedAction, permit: Permit): Promise<boolean> {
+    await slots.take();
+    try {
+      if (!(await permit())) return false;
+      await applyAction(sink, action);
+      return true;
+    } finally {
+      slots.release();
+    }
+  }
+
   return async (taken, permit) => {
     const { id, action, handOuts } = taken;
     const ended = (reason: DeadLetter["reason"], attempts: number): Promise<boolean> =>
@@ -78,10 +98,8 @@ export function createActionHandler(options: HandlerOptions): ActionHandler {
       return await ended({ code: "internal_error", message }, handOuts - 1);
     }
     for (let failures = 0; ; ) {
-      if (!(await permit())) return false;
       try {
-        await applyAction(sink, action);
-        return true;
+        return await applyInTurn(action, permit);
       } catch (error) {
         const verdict = verdictOf(error);
         if (verdict !== "outage") failures += 1;

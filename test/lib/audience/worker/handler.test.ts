@@ -9,7 +9,11 @@ import {
   deadLetterMsMax,
   deadLettersMax,
 } from "../../../../lib/audience/worker/dead_letters.ts";
-import { attemptsMax, createActionHandler } from "../../../../lib/audience/worker/handler.ts";
+import {
+  appliedAtOnceMax,
+  attemptsMax,
+  createActionHandler,
+} from "../../../../lib/audience/worker/handler.ts";
 import { AppError, type ErrorCode } from "../../../../lib/errors/mod.ts";
 import { silentLogger } from "../../../../lib/http/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
@@ -141,5 +145,52 @@ describe("dead letters", () => {
     assert.equal(await letters.keep(letter(deadLettersMax, clock.now() + deadLettersMax)), true);
     assert.equal((await letters.list("club", first)).size, deadLettersMax);
     assert.deepEqual(await letters.get("club", ["0-0"]), []);
+  });
+});
+
+describe("actions that are handled side by side", () => {
+  it(`are applied ${appliedAtOnceMax} at a time, the others in line, and one that pauses takes no place`, async () => {
+    const clock = createTestClock();
+    const reported: string[] = [];
+    const open = new Map<string, (error?: AppError) => void>();
+    const pauses: (() => void)[] = [];
+    const handler = createActionHandler({
+      sink: {
+        report: (_, { actionId }) =>
+          new Promise((resolve, reject) => {
+            reported.push(actionId);
+            open.set(actionId, error => (error === undefined ? resolve() : reject(error)));
+          }),
+      },
+      deadLetters: createDeadLetters({ store: createMemoryStore(), clock: clock.now }),
+      clock: clock.now,
+      timer(callback) {
+        pauses.push(callback);
+        return () => {};
+      },
+      logger: silentLogger,
+    });
+    const ids = Array.from({ length: appliedAtOnceMax + 3 }, (_, index) => `${index}`);
+    const ends = ids.map(actionId =>
+      handler({ id: actionId, action: { ...action, actionId }, handOuts: 1 }, async () => true),
+    );
+    const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
+    await turn();
+    assert.deepEqual(reported, ids.slice(0, appliedAtOnceMax));
+    open.get("1")?.(failure("storage_unavailable"));
+    open.get("0")?.();
+    await turn();
+    assert.deepEqual(reported, ids.slice(0, appliedAtOnceMax + 2));
+    assert.equal(pauses.length, 1);
+    pauses[0]?.();
+    open.get("2")?.();
+    await turn();
+    // Whoever was in line before goes first.
+    assert.deepEqual(reported.slice(appliedAtOnceMax + 2), [`${appliedAtOnceMax + 2}`]);
+    open.get("3")?.();
+    await turn();
+    assert.equal(reported.at(-1), "1");
+    for (const end of open.values()) end();
+    assert.deepEqual(new Set(await Promise.all(ends)), new Set([true]));
   });
 });
