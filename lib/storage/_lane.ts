@@ -20,38 +20,41 @@ import { isUnseenRead, unseenCheck } from "./unseen.ts";
 /** Most decisions of one round: bounds how long the first of them waits for the last. */
 export const foldMax = 256;
 
-/** Where a lane's decisions go. */
-export interface LaneOptions {
+/** Most decisions that may wait for one partition; one more is refused as `busy`. */
+export const decisionsWaitingMax = 4_096;
+
+/** Where decisions go, and the partitions that have any. */
+export interface Lanes {
   readonly store: Store;
-  readonly partition: Partition;
-  /** Most decisions that may wait. */
-  readonly waitingMax: number;
-  /** Runs when the last decision has its answer; the lane is not used afterwards. */
-  readonly onIdle: () => void;
+  readonly byPartition: Map<Partition, Lane>;
 }
 
-/** A queue of decisions that empties itself. */
+/** A queue of decisions that empties itself, and then is gone. */
 export class Lane {
-  readonly #options: LaneOptions;
-  readonly #queue: Ticket[] = [];
+  readonly #lanes: Lanes;
+  readonly #store: Store;
+  readonly #partition: Partition;
+  readonly #queue: Ticket[];
   #hasRecalled = false;
 
-  constructor(options: LaneOptions) {
-    this.#options = options;
+  /** Opens the lane of a partition that has none, with its first decision. */
+  constructor(lanes: Lanes, partition: Partition, first: Ticket) {
+    this.#lanes = lanes;
+    this.#store = lanes.store;
+    this.#partition = partition;
+    this.#queue = [first];
+    lanes.byPartition.set(partition, this);
+    void this.#drain();
   }
 
-  /** Takes a decision in, or rejects it as `busy`. */
+  /** Takes a further decision in, or rejects it as `busy`. */
   push(ticket: Ticket): void {
-    const { waitingMax } = this.#options;
-    if (this.#queue.length >= waitingMax) {
-      ticket.fail(
-        new AppError("busy", `Cannot take the decision: ${waitingMax} wait for its partition`, {
-          retryAfterMs: 1_000,
-        }),
-      );
+    if (this.#queue.length < decisionsWaitingMax) {
+      this.#queue.push(ticket);
       return;
     }
-    if (this.#queue.push(ticket) === 1) void this.#drain();
+    const message = `Cannot take the decision: ${decisionsWaitingMax} wait for its partition`;
+    ticket.fail(new AppError("busy", message, { retryAfterMs: 1_000 }));
   }
 
   async #drain(): Promise<void> {
@@ -68,12 +71,13 @@ export class Lane {
       if (plan !== null) this.#queue.splice(0, round.length, ...round.filter(({ done }) => !done));
       else if (first.done) this.#queue.shift();
     }
-    this.#options.onIdle();
+    this.#lanes.byPartition.delete(this.#partition);
   }
 
   /** A round of one decision: what {@linkcode Fold} would make of it, without anything that only several need. */
   async #alone(ticket: Ticket): Promise<void> {
-    const { store, partition } = this.#options;
+    const store = this.#store;
+    const partition = this.#partition;
     const { reads } = ticket.rule;
     const recalled = this.#recall(ticket.mustRead, reads);
     const state = recalled ?? (await this.#read(reads));
@@ -99,16 +103,15 @@ export class Lane {
    * would lose every race.
    */
   #recall(mustRead: boolean, queries: readonly Read[]): readonly unknown[] | null {
-    const recalled = mustRead || this.#hasRecalled ? null : recall(this.#options.partition, queries);
+    const recalled = mustRead || this.#hasRecalled ? null : recall(this.#partition, queries);
     this.#hasRecalled = recalled !== null;
     return recalled;
   }
 
   async #read(queries: readonly Read[]): Promise<readonly unknown[]> {
     if (queries.length === 0) return [];
-    const { store, partition } = this.#options;
-    const results = await store.read(partition, queries);
-    compareRead(partition, queries, results);
+    const results = await this.#store.read(this.#partition, queries);
+    compareRead(this.#partition, queries, results);
     return results;
   }
 
@@ -124,7 +127,8 @@ export class Lane {
   }
 
   async #together(round: readonly Ticket[], plan: ReadPlan): Promise<void> {
-    const { store, partition } = this.#options;
+    const store = this.#store;
+    const partition = this.#partition;
     const mustRead = round.some(ticket => ticket.mustRead);
     const recalled = this.#recall(mustRead, plan.queries);
     const results = recalled ?? (await this.#read(plan.queries));

@@ -8,15 +8,14 @@
  *
  * @module
  */
-import { Lane } from "./_lane.ts";
+import { Lane, type Lanes } from "./_lane.ts";
 import { type AnyRule, Ticket } from "./_ticket.ts";
 import type { Partition, Read, Store } from "./contract.ts";
 import type { Rule } from "./rule.ts";
 
-/** Most decisions that may wait for one partition; one more is refused as `busy`. */
-export const decisionsWaitingMax = 4_096;
+export { decisionsWaitingMax } from "./_lane.ts";
 
-const lanes = new WeakMap<Store, Map<Partition, Lane>>();
+const lanesOf = new WeakMap<Store, Lanes>();
 
 /**
  * Decides by the rule, atomically, and returns its answer once its writes are committed.
@@ -33,29 +32,18 @@ export function decide<const Q extends readonly Read[], A>(
   return new Promise<A>((resolve, reject) => {
     // Types end here: a lane holds decisions of many kinds, and each gets its own answer.
     const ticket = new Ticket(rule as unknown as AnyRule, resolve as (answer: unknown) => void, reject);
-    laneOf(store, partition).push(ticket);
+    let lanes = lanesOf.get(store);
+    if (lanes === undefined) {
+      lanes = { store, byPartition: new Map() };
+      lanesOf.set(store, lanes);
+    }
+    const lane = lanes.byPartition.get(partition);
+    if (lane === undefined) new Lane(lanes, partition, ticket);
+    else lane.push(ticket);
   });
 }
 
 /** The number of partitions of the store for which decisions wait or run in this process. */
 export function busyPartitions(store: Store): number {
-  return lanes.get(store)?.size ?? 0;
-}
-
-function laneOf(store: Store, partition: Partition): Lane {
-  let ofStore = lanes.get(store);
-  if (ofStore === undefined) {
-    ofStore = new Map();
-    lanes.set(store, ofStore);
-  }
-  const found = ofStore.get(partition);
-  if (found !== undefined) return found;
-  const lane = new Lane({
-    store,
-    partition,
-    waitingMax: decisionsWaitingMax,
-    onIdle: () => ofStore.delete(partition),
-  });
-  ofStore.set(partition, lane);
-  return lane;
+  return lanesOf.get(store)?.byPartition.size ?? 0;
 }
