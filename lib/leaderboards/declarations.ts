@@ -58,10 +58,16 @@ export function declaredEventBoards(project: Project, event: Event): ReadonlyMap
 
 /** Parsed once per settings object: the directory keeps that object for as long as the settings are unchanged. */
 function section(settings: Settings, name: string): ReadonlyMap<string, BoardDeclaration> {
-  const known = parsedSections.get(settings) ?? new Map<string, ReadonlyMap<string, BoardDeclaration>>();
-  parsedSections.set(settings, known);
-  const parsed = known.get(name) ?? parse(settings[name], name);
-  known.set(name, parsed);
+  let sections = parsedSections.get(settings);
+  if (sections === undefined) {
+    sections = new Map();
+    parsedSections.set(settings, sections);
+  }
+  let parsed = sections.get(name);
+  if (parsed === undefined) {
+    parsed = parse(settings[name], name);
+    sections.set(name, parsed);
+  }
   return parsed;
 }
 

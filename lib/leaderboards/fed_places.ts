@@ -11,7 +11,6 @@ import type { BoardDeclaration } from "./board_settings.ts";
 import { eventBoard, projectBoards } from "./declarations.ts";
 import { type BoardPlace, placeOf } from "./place.ts";
 import type { Retention, SeasonBoard } from "./retention.ts";
-import type { Season } from "./season_settings.ts";
 import { closesAt, seasonById } from "./seasons.ts";
 
 /** Number of places that a process keeps for each declared board; beyond it they are worked out anew. */
@@ -54,10 +53,7 @@ export function fedPlaces({ directory, clock, retention }: FedPlacesOptions): Fi
     const closes = season === null ? Number.POSITIVE_INFINITY : closesAt(declaration, season);
     if (clock() >= closes) return "closed";
     const place = placeOf(declaration, board.address);
-    if (season === null) return keep(declaration, target, { place, closesAt: closes });
-    return retention
-      .note({ ...board, season })
-      .then(() => keep(declaration, target, { place, closesAt: closes }));
+    return retention.note(board).then(() => keep(declaration, target, { place, closesAt: closes }));
   }
 
   function keep(declaration: BoardDeclaration, target: string, fed: Fed): BoardPlace {
@@ -104,10 +100,7 @@ function fed(declaration: Declared): Declared {
 }
 
 /** Null where the board has gained or lost its seasons, or no longer has this one. */
-function boardOf(
-  declaration: BoardDeclaration,
-  target: string,
-): (Omit<SeasonBoard, "season"> & { readonly season: Season | null }) | null {
+function boardOf(declaration: BoardDeclaration, target: string): SeasonBoard | null {
   const { projectId, eventId, leaderboardId, seasonId } = parts(target);
   const season = seasonId === "" ? null : seasonById(declaration, seasonId);
   if ((season === null) !== (declaration.seasons.type === "none")) return null;

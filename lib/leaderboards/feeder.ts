@@ -45,9 +45,9 @@ export interface Feeder {
   idle(): Promise<void>;
 }
 
-interface Waiting {
+/** A change of a board, with whom to tell of it. */
+interface Waiting extends ScoreEntry {
   readonly place: BoardPlace;
-  readonly change: ScoreEntry;
   readonly done: (isDelivered: boolean) => void;
 }
 
@@ -78,7 +78,7 @@ export function createFeeder(options: FeederOptions): Feeder {
   }
 
   function enqueue(entry: Waiting): void {
-    const partition = partitionOf(entry.place, entry.change.userId);
+    const partition = partitionOf(entry.place, entry.userId);
     const list = lists.get(partition);
     if (list !== undefined) {
       list.push(entry);
@@ -92,7 +92,7 @@ export function createFeeder(options: FeederOptions): Feeder {
   function take(found: BoardPlace | FeedRefusal, { userId, update, done }: Arrival): void {
     const { target, score, at, asOf } = update;
     if (typeof found !== "string") {
-      enqueue({ place: found, change: { userId, score, at, asOf, operator: "set" }, done });
+      enqueue({ place: found, userId, score, at, asOf, operator: "set", done });
       return;
     }
     refused(target, found);
@@ -152,10 +152,9 @@ async function commit(
   place: BoardPlace,
   batch: readonly Waiting[],
 ): Promise<boolean> {
-  const changes = batch.map(({ change }) => change);
   for (let attempt = 1; ; attempt++) {
     try {
-      await scoreBatch(store, place, changes);
+      await scoreBatch(store, place, batch);
       return true;
     } catch (error) {
       if (attempt < feedAttemptsMax) continue;

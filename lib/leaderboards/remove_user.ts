@@ -1,9 +1,8 @@
 /**
  * Taking a user off the boards of a project.
  *
- * What remains of the user is in places that cannot be found from here: boards that no settings declare any more, and
- * seasons that are no longer kept, until they are removed. Scores that the user earns or that are delivered afterwards
- * make new entries.
+ * What remains of the user is in seasons that are no longer kept or declared, until they are removed. Scores that the user earns
+ * or that are delivered afterwards make new entries.
  *
  * @module
  */
@@ -17,6 +16,7 @@ import { declaredEventBoards, eventBoard, projectBoards } from "./declarations.t
 import { type BoardPlace, placeOf } from "./place.ts";
 import { scoreBatch } from "./score_batch.ts";
 import { listSeasons } from "./seasons.ts";
+import { usedBoards, usedName } from "./used_boards.ts";
 import { usedRounds } from "./used_rounds.ts";
 
 /** Number of boards that are changed side by side. */
@@ -91,14 +91,18 @@ async function* placesOf(
 ): AsyncGenerator<BoardPlace, void, void> {
   const project = await directory.project(projectId);
   if (project === null) return;
-  for (const declaration of projectBoards(project).values()) {
-    yield* seasonPlaces(declaration, { projectId, eventId: null, now: clock() });
+  const declared = new Set<string>();
+  function places(declaration: BoardDeclaration, eventId: string | null): readonly BoardPlace[] {
+    const address = { projectId, eventId, leaderboardId: declaration.id };
+    if (declaration.seasons.type === "none") declared.add(usedName(address, declaration));
+    return seasonPlaces(declaration, { projectId, eventId, now: clock() });
   }
+  for (const declaration of projectBoards(project).values()) yield* places(declaration, null);
   for await (const event of projectEvents(store, projectId)) {
-    for (const declaration of await boardsOf(store, project, event)) {
-      yield* seasonPlaces(declaration, { projectId, eventId: event.id, now: clock() });
-    }
+    for (const declaration of await boardsOf(store, project, event)) yield* places(declaration, event.id);
   }
+  // Boards that are declared no more, have seasons now, or keep their scores elsewhere.
+  for await (const { name, place } of usedBoards(store, projectId)) if (!declared.has(name)) yield place;
 }
 
 async function boardsOf(store: Store, project: Project, event: Event): Promise<readonly BoardDeclaration[]> {

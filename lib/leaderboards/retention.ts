@@ -18,6 +18,7 @@ import { guardKey, versionsKey } from "./guarded_scores.ts";
 import { boardKey, distinctKey } from "./place.ts";
 import type { Season } from "./season_settings.ts";
 import { keptUntil, seasonById } from "./seasons.ts";
+import { UsedBoards } from "./used_boards.ts";
 
 /** Longest time after which it is looked again whether a season can go, in ms: settings may have changed. */
 export const lookAgainMsMax: number = 7 * 24 * 60 * 60 * 1_000;
@@ -26,16 +27,17 @@ export const notedSeasonsMax = 10_000;
 /** Number of seasons that are looked at together. */
 export const pruneBatchMax = 100;
 
-/** A season of a board that has scores. */
+/** A board, or a season of one, that has scores. */
 export interface SeasonBoard {
   readonly declaration: BoardDeclaration;
   readonly address: Omit<BoardAddress, "shard">;
-  readonly season: Season;
+  /** Null on a board without seasons. */
+  readonly season: Season | null;
 }
 
-/** Knows the seasons that have scores. */
+/** Knows the boards and seasons that have scores. */
 export interface Retention {
-  /** Notes a season before its first scores are written; once per process and season it costs a write. */
+  /** Notes a board or season before its first scores are written; once per process and season it costs a write. */
   note(board: SeasonBoard): Promise<void>;
   /**
    * Removes the scores of seasons that their boards no longer keep, and of boards that are no longer declared. Answers how
@@ -58,6 +60,7 @@ export function createRetention({
   readonly clock: Clock;
 }): Retention {
   const noted = new Set<string>();
+  const boards = new UsedBoards(store);
 
   async function reschedule(member: string, until: number): Promise<void> {
     const score = Math.min(until, clock() + lookAgainMsMax);
@@ -78,6 +81,7 @@ export function createRetention({
 
   return {
     async note({ declaration, address, season }) {
+      if (season === null) return await boards.note(address, declaration);
       const member = memberOf(address, declaration.shards);
       if (noted.has(member)) return;
       await reschedule(member, keptUntil(declaration, season));

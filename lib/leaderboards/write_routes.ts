@@ -103,13 +103,12 @@ async function remove(
   return { status: 204 };
 }
 
-/** Notes, before there are scores, what could not be found again by settings alone: rounds in use, seasons with scores. */
+/** Notes, before there are scores, what could not be found again by settings alone. */
 async function noted({ store, retention }: WriteContext, board: Board): Promise<void> {
   const { declaration, project, event, season } = board;
   if (event !== null && isRound(declaration.id)) await noteRound(store, event, declaration.id);
-  if (season === null) return;
   const address = { projectId: project.id, eventId: event?.id ?? null, leaderboardId: declaration.id };
-  await retention.note({ declaration, address: { ...address, season: season.id }, season });
+  await retention.note({ declaration, address: { ...address, season: season?.id ?? "" }, season });
 }
 
 /** A board of the key's own organisation that takes direct scores; another organisation's project is unknown here. */
