@@ -77,6 +77,19 @@ export function createChanges(options: ChangesOptions): Changes {
     logger.log("warn", "rule_use_lost", { error: String(error) });
   }
 
+  function onPassed({ member, config }: AttemptOptions, decided: Decided): void {
+    tellStopped(member, config, decided);
+    deliver(member, decided.updates);
+  }
+
+  function decideLimited(attempt: AttemptOptions): Promise<Decided> {
+    const { config, member, now, happening } = attempt;
+    const claimant = claimantOf(member, { at: now, config, once: happening.once });
+    return decideWithin({ limits, claimant, rules: config.limitedRules, onLost }, uses =>
+      attemptOnce(options, { ...attempt, uses }),
+    );
+  }
+
   return {
     deliver,
     async deliverNow(member, updates) {
@@ -94,25 +107,11 @@ export function createChanges(options: ChangesOptions): Changes {
       const config = known instanceof Promise ? await known : known;
       const now = clock();
       const happening = make(config, now);
-      const onPassed = (decided: Decided): void => {
-        tellStopped(member, config, decided);
-        deliver(member, decided.updates);
-      };
-      const attempt = (uses: Uses): Promise<Attempt<Decided>> =>
-        attemptOnce(options, { config, member, now, happening, uses, onPassed });
-      const rules = config.limitedRules;
+      const attempt = { config, member, now, happening, uses: unlimited, onPassed };
       const decided =
-        rules.size === 0
-          ? decidedOf(await attempt(unlimited))
-          : await decideWithin(
-              {
-                limits,
-                claimant: claimantOf(member, { at: now, config, once: happening.once }),
-                rules,
-                onLost,
-              },
-              attempt,
-            );
+        config.limitedRules.size === 0
+          ? decidedOf(await attemptOnce(options, attempt))
+          : await decideLimited(attempt);
       tellStopped(member, config, decided);
       deliver(member, decided.updates);
       if (config.config.webhooks.length > 0) webhooks.enqueue(member);
@@ -129,35 +128,26 @@ interface AttemptOptions {
   readonly happening: Happening;
   readonly uses: Uses;
   /** Told of each decision in which nothing but time passed. */
-  readonly onPassed: (decided: Decided) => void;
+  readonly onPassed: (attempt: AttemptOptions, decided: Decided) => void;
 }
 
 const nobodysGain: Happening["gain"] = { action: "", data: {} };
 
-/** Decides once, after a decision for each instant at which time alone has changed something. */
+/**
+ * Decides once, after a decision for each instant at which time alone has changed something. The boards depend on the user's
+ * project, and which one that is only the user's record knows for certain.
+ */
 async function attemptOnce(options: ChangesOptions, attempt: AttemptOptions): Promise<Attempt<Decided>> {
-  for (let instants = 1; ; instants++) {
-    const result = await decideOnce(options, attempt);
-    if ("needs" in result || result.answer.passes === null) return result;
-    const passes = instants <= settledInstantsMax ? "instant" : "all";
-    const now = passes === "all" ? attempt.now : result.answer.passes;
-    const happening: Happening = { gain: nobodysGain, passes };
-    const passed = await decideOnce(options, { ...attempt, happening, now, uses: unlimited });
-    if ("answer" in passed) attempt.onPassed(passed.answer);
-  }
-}
-
-/** Decides. The boards depend on the user's project, and which one that is only the user's record knows for certain. */
-async function decideOnce(
-  { store, feed, states, users, agenda, webhooks: { progress } }: ChangesOptions,
-  { happening, member, config, now, uses }: AttemptOptions,
-): Promise<Attempt<Decided>> {
+  const { store, feed, states, users, agenda } = options;
+  const { progress } = options.webhooks;
+  const { happening, member, config, now, uses } = attempt;
   const user = users.of(member);
   const { partition } = user;
   const query = targetQuery(member, happening, happening.at ?? now);
   // Whatever is decided, a sweep will see to what this process does not get to.
   const ready = agenda.register(user, { isActivity: happening.decide !== undefined });
   ready?.catch(() => {});
+  let instants = 0;
   for (let projectId = member.projectId ?? user.projectId; ; ) {
     const found = feed.targets(projectId, query);
     const targets = found instanceof Promise ? await found : found;
@@ -166,9 +156,27 @@ async function decideOnce(
     const decided = await decide(store, partition, ready === undefined ? rule : { ...rule, ready });
     user.projectId = decided.projectId;
     if (decided.needs.length > 0) return { needs: decided.needs };
-    if (decided.projectId === projectId) return { answer: decided, fired: decided.outcome?.fired ?? null };
-    projectId = decided.projectId;
+    if (decided.projectId !== projectId) {
+      projectId = decided.projectId;
+    } else if (decided.passes === null) {
+      return { answer: decided, fired: decided.outcome?.fired ?? null };
+    } else {
+      instants += 1;
+      await passTime(options, attempt, instants <= settledInstantsMax ? decided.passes : null);
+    }
   }
+}
+
+/** Decides what time alone does at its next instant, or at all until now where none is given. */
+async function passTime(
+  options: ChangesOptions,
+  attempt: AttemptOptions,
+  instant: number | null,
+): Promise<void> {
+  const happening: Happening = { gain: nobodysGain, passes: instant === null ? "all" : "instant" };
+  const now = instant ?? attempt.now;
+  const passed = await attemptOnce(options, { ...attempt, happening, now, uses: unlimited });
+  if ("answer" in passed) attempt.onPassed(attempt, passed.answer);
 }
 
 function hasCoupon({ outcome }: Decided): boolean {

@@ -116,14 +116,15 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
   const progress = webhooks.length === 0 ? [] : [context.progress.query];
   const ownFrom = 1 + marks.length;
   return {
-    reads: [states.query, ...marks, ...own, ...progress],
+    // Joined, not spread: an array that is spread is made much larger than it need be, and this is made for every action.
+    reads: [states.query as Read].concat(marks, own, progress),
     // A repeated id changes nothing, so what has one may be decided again when its outcome is unknown.
     idempotent: once !== undefined || happening.isIdempotent === true,
     apply(found) {
       const stored = found[0] as Stored | null;
       const before = stored === null ? emptyState(member.projectId) : states.of(partition, stored);
       const projectId = before.projectId ?? member.projectId;
-      const isRepeated = marks.some((_, index) => (found[1 + index] as ReadonlyMap<string, number>).size > 0);
+      const isRepeated = found.slice(1, ownFrom).some(mark => (mark as ReadonlyMap<string, number>).size > 0);
       // Whoever repeats it may do so because the answer was lost, and with it the delivery that would follow.
       if (isRepeated) return nothing(before, context.projectId, { updates: undelivered(context, before) });
       if (projectId !== context.projectId) return nothing(before, projectId);
@@ -155,11 +156,7 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
         gained,
         totals,
         waiting,
-        besides: [
-          ...besides,
-          ...(outcome?.writes ?? []),
-          ...(begun === null ? [] : [context.progress.put(begun)]),
-        ],
+        besides: besides.concat(outcome?.writes ?? [], begun === null ? [] : context.progress.put(begun)),
       };
       const { writes, answer } = batchOf(context, happening, applied);
       return refused === undefined ? { writes, answer } : { writes, answer, refused };
@@ -206,7 +203,7 @@ function batchOf(
   const known = before.projectId === null && projectId !== null ? knownTotals(before, targets) : [];
   const current = updatesOf(after, targets, { totals, gained });
   const diagnostics = outcome?.diagnostics ?? settlement.diagnostics;
-  const updates = [...stillDue(waiting, current), ...stillDue(known, current), ...current];
+  const updates = stillDue(waiting, current).concat(stillDue(known, current), current);
   const seen = once === undefined ? before.seen : seenAfter(before, now);
   const state = withBookkeeping(after, {
     projectId,
@@ -214,19 +211,18 @@ function batchOf(
     sums: addedTo(before.sums, totals, now),
     seen,
   });
-  const writes: Write[] = settlement.records.map(recorded);
-  if (outcome !== null) writes.push(recorded(outcome.record));
-  const recordCount = writes.length;
-  writes.push(states.put(state));
-  if (once !== undefined) writes.push(...seenWrites(before, once, now));
+  const records = settlement.records.concat(outcome === null ? [] : outcome.record).map(recorded);
+  const recordCount = records.length;
   // More than a user has would push each other out of the log.
-  for (const { at, ...one } of settlement.notifications.slice(-notificationsMax))
-    writes.push(announced(one, at));
-  for (const one of outcome?.notifications.slice(-notificationsMax) ?? [])
-    writes.push(announced(one, state.changedAt));
-  writes.push(...besides);
+  const notices = settlement.notifications
+    .slice(-notificationsMax)
+    .map(({ at, ...one }) => announced(one, at));
+  const told = (outcome?.notifications ?? [])
+    .slice(-notificationsMax)
+    .map(one => announced(one, state.changedAt));
+  const marks = once === undefined ? [] : seenWrites(before, once, now);
   return {
-    writes,
+    writes: records.concat(states.put(state), marks, notices, told, besides),
     answer: ({ results }) => {
       const recordId = outcome === null ? null : String(results[recordCount - 1]);
       return { projectId, updates, state, outcome, recordId, diagnostics, needs: [], passes: null };

@@ -70,11 +70,16 @@ export function reportHappening(config: CompiledConfig, report: Report, now: num
 }
 
 function dataFaults({ data: declared }: ActionDefinition, data: ActionData): readonly FieldError[] {
-  if (declared === undefined) return [];
-  return Object.entries(data).flatMap(([name, value]) => {
+  const faults: FieldError[] = [];
+  if (declared === undefined) return faults;
+  for (const name of Object.keys(data)) {
     const type = own(declared, name);
-    if (typeof value === type) return [];
+    if (typeof data[name] === type) continue;
     const pointer = `/data/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-    return [{ pointer, detail: type === undefined ? "Expected a declared property" : `Expected a ${type}` }];
-  });
+    faults.push({
+      pointer,
+      detail: type === undefined ? "Expected a declared property" : `Expected a ${type}`,
+    });
+  }
+  return faults;
 }

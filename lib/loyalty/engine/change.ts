@@ -46,8 +46,9 @@ export class Change {
 
   /** The transaction; a metric that is as it was before has not changed. */
   transaction(type: TransactionType, subject: ChangeSubject = {}): Transaction {
-    for (const [id, { oldValue, newValue }] of Object.entries(this.#metrics)) {
-      if (oldValue === newValue) delete this.#metrics[id];
+    for (const id in this.#metrics) {
+      const change = this.#metrics[id];
+      if (change !== undefined && change.oldValue === change.newValue) delete this.#metrics[id];
     }
     return {
       type,

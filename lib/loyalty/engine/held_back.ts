@@ -8,12 +8,14 @@ export type Limited = Readonly<Record<string, number>>;
 /** Asks whether rules have reached their limits for all users, and keeps account of those that have. */
 export class HeldBack {
   readonly isLimited: GlobalLimitReached;
-  readonly #limited = new Map<string, number>();
+  /** Null where none was held back, as for most actions. */
+  #limited: Map<string, number> | null = null;
 
   constructor(draft: Draft, globalLimitReached: GlobalLimitReached) {
     this.isLimited = ruleId => {
-      if (this.#limited.has(ruleId)) return true;
+      if (this.#limited?.has(ruleId) === true) return true;
       if (!globalLimitReached(ruleId)) return false;
+      this.#limited ??= new Map();
       this.#limited.set(ruleId, draft.fired.filter(fired => fired === ruleId).length);
       return true;
     };
@@ -21,7 +23,7 @@ export class HeldBack {
 
   /** What the record of the happening tells of it. */
   get told(): { readonly limited?: Limited } {
-    return this.#limited.size === 0 ? {} : { limited: Object.fromEntries(this.#limited) };
+    return this.#limited === null ? {} : { limited: Object.fromEntries(this.#limited) };
   }
 }
 

@@ -63,16 +63,17 @@ export function firingRules(
   rules: readonly CompiledRule[],
   { scope, isLimited }: RoundContext,
 ): readonly CompiledRule[] {
-  const groups = new Set<string>();
-  return rules.filter(compiled => {
+  const firing: CompiledRule[] = [];
+  for (const compiled of rules) {
     const { rule, when, limits, hasGlobalLimit } = compiled;
-    if (rule.group !== undefined && groups.has(rule.group)) return false;
-    if (!when(scope)) return false;
-    if (limits.some(({ key, window, max }) => draft.counted(key, window) >= max)) return false;
-    if (hasGlobalLimit && isLimited(rule.id)) return false;
-    if (rule.group !== undefined) groups.add(rule.group);
-    return true;
-  });
+    const { group } = rule;
+    if (group !== undefined && firing.some(other => other.rule.group === group)) continue;
+    if (!when(scope)) continue;
+    if (limits.some(({ key, window, max }) => draft.counted(key, window) >= max)) continue;
+    if (hasGlobalLimit && isLimited(rule.id)) continue;
+    firing.push(compiled);
+  }
+  return firing;
 }
 
 function runRound(draft: Draft, plan: Plan, context: RoundContext): void {
