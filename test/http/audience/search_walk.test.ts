@@ -5,6 +5,7 @@ import { after, before, it } from "node:test";
 import { examinedUsersMax, searchMsMax } from "../../../lib/audience/mod.ts";
 import { rangeUsersMax } from "../../../lib/audience/search/plan.ts";
 import { readUsersMax } from "../../../lib/audience/search/search.ts";
+import { userBoards } from "../../../lib/user_index/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { type WatchedStore, watching } from "../../support/watched_store.ts";
@@ -126,6 +127,60 @@ describeOnStores("a search of users who change", open => {
       { name: "userId", kind: "string" },
       { name: "metrics.points", kind: "number" },
     ]);
+  });
+});
+
+describeOnStores("the index of users", open => {
+  it("learns later what it could not be told at once, by the sweep, which makes nobody active", async () => {
+    let isDown = false;
+    const failing = watching(open, store => {
+      const commit = store.commit.bind(store);
+      store.commit = (partition, batch) => {
+        const feeds = batch.writes.some(({ key }) => key === userBoards.metric("points"));
+        return isDown && feeds ? Promise.reject(new Error("down")) : commit(partition, batch);
+      };
+    });
+    const world = await openPlatform(failing, { seed: indexedSeed });
+    const crm = await backEnd(world, ["users:read", "users:write", "rewards:write"]);
+    await buildPoints(world);
+    const at = world.clock.now();
+    isDown = true;
+    await makeUsers(world, crm, [{ ...plain("late", at), points: 50 }]);
+    isDown = false;
+    const filter = { metrics: { points: { min: 50 } } };
+    const byPoints = { filter, sort: [{ field: "metrics.points" }] };
+    assert.deepEqual(await foundIds(crm, byPoints), []);
+    for (let hour = 1; hour <= 3; hour++) {
+      world.clock.advance(hourMs);
+      await world.platform.work();
+      await world.platform.idle();
+    }
+    assert.deepEqual(await foundIds(crm, byPoints), ["late"]);
+    const [user] = (await pagesOf(crm, { filter })).flatMap(({ data }) => data);
+    assert.deepEqual([user.createdAt, user.lastActiveAt], Array(2).fill(new Date(at).toISOString()));
+    await world.dispose();
+  });
+
+  it("lists users before they are stored, and whoever was not stored after that is not found", async () => {
+    let isDown = false;
+    const failing = watching(open, store => {
+      const commit = store.commit.bind(store);
+      store.commit = (partition, batch) =>
+        isDown && !partition.includes(":agenda:") && partition !== "g:agenda"
+          ? Promise.reject(new Error("down"))
+          : commit(partition, batch);
+    });
+    const world = await openPlatform(failing, { seed: indexedSeed });
+    const crm = await backEnd(world, ["users:read"]);
+    isDown = true;
+    const selector = { projectId: ids.project, strategy: "simplified", provider: "noLogin" };
+    const failed = await world.call("/v1/user", { body: { ...selector, data: { username: "Sam" } } });
+    assert.equal(failed.status, 500);
+    isDown = false;
+    const search = await world.platform.users.search.compile(ids.organisation, { spaceId: ids.space });
+    assert.equal(await search.estimate(), 1);
+    assert.deepEqual(await foundIds(crm, {}), []);
+    await world.dispose();
   });
 });
 
