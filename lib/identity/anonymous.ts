@@ -18,14 +18,7 @@ import { isAnonymous, loggedIn, type User, unixSeconds } from "./users.ts";
 /** Longest `additionalId`, in characters. */
 export const additionalIdCharactersMax = 128;
 
-const selector = {
-  projectId: UuidSchema,
-  strategy: v.literal("simplified"),
-  provider: v.literal("anonymous"),
-};
-
 const RegisterSchema = v.object({
-  ...selector,
   data: v.object({
     deviceId: UuidSchema,
     additionalId: v.optional(
@@ -40,7 +33,6 @@ const RegisterSchema = v.object({
 });
 
 const LoginSchema = v.object({
-  ...selector,
   data: v.object({
     externalId: v.pipe(v.string(), v.minLength(1), v.maxLength(externalIdCharactersMax)),
     deviceId: UuidSchema,
@@ -59,7 +51,8 @@ export function registerAnonymous(context: IdentityContext): Operation {
   const { records, abuse, clock } = context;
   return operation({
     schema: RegisterSchema,
-    async run({ projectId, data: { deviceId, additionalId } }, call): Promise<Reply> {
+    async run({ data: { deviceId, additionalId } }, call): Promise<Reply> {
+      const { id: projectId } = call.project;
       call.note({ deviceId });
       await abuse.attempt("anonymousRegister", { projectId, address: call.info.address });
       const { user, isNew } = await userOfDevice(context, projectId, { deviceId, additionalId });
@@ -112,7 +105,8 @@ export function loginAnonymous(context: IdentityContext): Operation {
   const { users, records, abuse, clock } = context;
   return operation({
     schema: LoginSchema,
-    async run({ projectId, data }, call): Promise<Reply> {
+    async run({ data }, call): Promise<Reply> {
+      const { id: projectId } = call.project;
       const { externalId, deviceId } = data;
       call.note({ deviceId });
       assertPresented(call.project, data, "/data/");

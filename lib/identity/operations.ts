@@ -14,7 +14,7 @@ import { type AuditedContext, audited } from "./audit/audited.ts";
 
 /** What one provider does for one operation. */
 export interface Operation<S extends v.GenericSchema = v.GenericSchema> {
-  /** Checks the whole body or query of the request. */
+  /** Checks the body or query; of the {@linkcode Selector}, which was checked before, only what `run` is to be given. */
   readonly schema: S;
   /** Whether it only looks something up: then the trail tells its failures alone. @default false */
   readonly isLookup?: boolean;

@@ -21,11 +21,9 @@ import type { User } from "../users.ts";
 import { issuerUser } from "./issuer_user.ts";
 import { hostedIssuer } from "./settings.ts";
 
-const selector = { projectId: UuidSchema, strategy: v.literal("email"), provider: v.literal("hostedIdp") };
-const FetchSchema = v.object(selector);
-const CheckSchema = v.object({ ...selector, deviceId: UuidSchema });
+const FetchSchema = v.object({});
+const CheckSchema = v.object({ deviceId: UuidSchema });
 const UpdateSchema = v.object({
-  ...selector,
   data: v.pipe(
     v.unknown(),
     // An array is an object without any of these members.

@@ -11,13 +11,12 @@ import type { Reply } from "../../http/mod.ts";
 import type { IdentityContext } from "../context.ts";
 import { type Operation, type OperationCall, operation } from "../operations.ts";
 import { type User, unixSeconds } from "../users.ts";
-import { NewPasswordSchema, PasswordSchema, selector } from "./fields.ts";
+import { NewPasswordSchema, PasswordSchema } from "./fields.ts";
 import { passwordChangedMail } from "./mails.ts";
 import { type PoolUser, poolUser } from "./pool_user.ts";
 import { sessionReply } from "./session_reply.ts";
 
 const ChangeSchema = v.object({
-  ...selector,
   data: v.object({ password: NewPasswordSchema, previousPassword: PasswordSchema }),
 });
 

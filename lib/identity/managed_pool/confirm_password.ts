@@ -12,12 +12,11 @@ import type { IdentityContext } from "../context.ts";
 import { type Operation, operation } from "../operations.ts";
 import { type User, unixSeconds } from "../users.ts";
 import { emailWay, isSameEmail } from "./email_way.ts";
-import { CodeSchema, EmailSchema, NewPasswordSchema, selector } from "./fields.ts";
+import { CodeSchema, EmailSchema, NewPasswordSchema } from "./fields.ts";
 import { passwordChangedMail } from "./mails.ts";
 import { checkRecovery } from "./recovery.ts";
 
 const ConfirmSchema = v.object({
-  ...selector,
   data: v.object({ email: EmailSchema, confirmationCode: CodeSchema, password: NewPasswordSchema }),
 });
 

@@ -24,17 +24,6 @@ export const codeCharactersMax = 32;
 
 type OptionalText = v.ExactOptionalSchema<v.GenericSchema<string, string>, undefined>;
 
-/** What selects the managed pool. */
-export const selector: {
-  readonly projectId: v.GenericSchema<string, string>;
-  readonly strategy: v.LiteralSchema<"email", undefined>;
-  readonly provider: v.LiteralSchema<"managedPool", undefined>;
-} = {
-  projectId: UuidSchema,
-  strategy: v.literal("email"),
-  provider: v.literal("managedPool"),
-};
-
 /** An e-mail address as its owner writes it. Whether mail reaches it is not a question of its form. */
 export const EmailSchema: v.GenericSchema<string, string> = v.pipe(
   v.string(),

@@ -10,11 +10,11 @@ import { codeAgeMsMax } from "../codes/mod.ts";
 import type { IdentityContext } from "../context.ts";
 import { type Operation, operation } from "../operations.ts";
 import { emailWay, isSameEmail } from "./email_way.ts";
-import { EmailSchema, selector } from "./fields.ts";
+import { EmailSchema } from "./fields.ts";
 import { passwordCodeMail } from "./mails.ts";
 import { checkRecovery } from "./recovery.ts";
 
-const ForgotSchema = v.object({ ...selector, data: v.object({ email: EmailSchema }) });
+const ForgotSchema = v.object({ data: v.object({ email: EmailSchema }) });
 
 const codeMinutes = codeAgeMsMax / 60_000;
 

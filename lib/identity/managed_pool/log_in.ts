@@ -18,7 +18,7 @@ import type { OpenedSession, SessionDevice } from "../sessions/sessions.ts";
 import { loggedIn, type User, unixSeconds } from "../users.ts";
 import { mergeAnonymous } from "./anonymous_pair.ts";
 import { emailWay, isSameEmail, settleEmail } from "./email_way.ts";
-import { anonymousPair, EmailSchema, PasswordSchema, selector } from "./fields.ts";
+import { anonymousPair, EmailSchema, PasswordSchema } from "./fields.ts";
 import { rehashLater } from "./rehash.ts";
 import { sessionReply } from "./session_reply.ts";
 
@@ -26,7 +26,6 @@ import { sessionReply } from "./session_reply.ts";
 export const loginAttemptsMax = 3;
 
 const LoginSchema = v.object({
-  ...selector,
   data: v.object({ email: EmailSchema, password: PasswordSchema, ...anonymousPair }),
 });
 

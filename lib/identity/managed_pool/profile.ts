@@ -11,12 +11,11 @@ import type { IdentityContext } from "../context.ts";
 import { deviceItems } from "../device_items.ts";
 import { type Operation, type OperationCall, operation, UuidSchema } from "../operations.ts";
 import type { User } from "../users.ts";
-import { selector } from "./fields.ts";
 import { type PoolUser, poolUser } from "./pool_user.ts";
 import { poolSettings } from "./settings.ts";
 
-const FetchSchema = v.object(selector);
-const CheckSchema = v.object({ ...selector, deviceId: UuidSchema });
+const FetchSchema = v.object({});
+const CheckSchema = v.object({ deviceId: UuidSchema });
 
 /** Fetches the profile of the bearer. */
 export function fetchPoolUser(context: IdentityContext): Operation {

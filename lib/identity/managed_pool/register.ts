@@ -16,12 +16,11 @@ import { type Operation, type OperationCall, operation } from "../operations.ts"
 import { type Account, type User, type UserIds, unixSeconds } from "../users.ts";
 import { promote, provenAnonymous } from "./anonymous_pair.ts";
 import { claimEmail, emailWay } from "./email_way.ts";
-import { anonymousPair, EmailSchema, NewPasswordSchema, selector, traits } from "./fields.ts";
+import { anonymousPair, EmailSchema, NewPasswordSchema, traits } from "./fields.ts";
 import { alreadyRegisteredMail } from "./mails.ts";
 import { poolSettings } from "./settings.ts";
 
 const RegisterSchema = v.object({
-  ...selector,
   data: v.object({ email: EmailSchema, password: NewPasswordSchema, ...traits, ...anonymousPair }),
 });
 

@@ -12,7 +12,7 @@ import type { IdentityContext } from "../context.ts";
 import { type Operation, type OperationCall, operation } from "../operations.ts";
 import { type Account, type User, unixSeconds } from "../users.ts";
 import { claimEmail, settleEmail } from "./email_way.ts";
-import { EmailSchema, selector, traits } from "./fields.ts";
+import { EmailSchema, traits } from "./fields.ts";
 import { emailChangedMail } from "./mails.ts";
 import { type PoolUser, poolUser } from "./pool_user.ts";
 
@@ -20,7 +20,6 @@ import { type PoolUser, poolUser } from "./pool_user.ts";
 export const reauthenticationMsMax = 900_000;
 
 const UpdateSchema = v.object({
-  ...selector,
   data: v.pipe(
     v.unknown(),
     // An array is an object without any of these members.
