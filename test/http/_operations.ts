@@ -27,6 +27,7 @@ export interface Operation {
   /** Whether it is served without credentials too. */
   readonly isOptional: boolean;
   readonly hasBody: boolean;
+  readonly needsBody: boolean;
   readonly queryNames: readonly string[];
   /** Header fields that every request carries beside its credentials. */
   readonly headers: Readonly<Record<string, string>>;
@@ -45,7 +46,7 @@ interface DescribedOperation {
   readonly operationId: string;
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters: readonly { readonly name: string; readonly in: string }[];
-  readonly requestBody?: unknown;
+  readonly requestBody?: { readonly required: boolean };
   readonly responses: Readonly<Record<string, { readonly content?: unknown }>>;
 }
 
@@ -70,6 +71,7 @@ function operation(path: string, method: string, described: DescribedOperation):
     requires: described.security.flatMap(entry => Object.values(entry)).flat(),
     isOptional: described.security.some(entry => Object.keys(entry).length === 0),
     hasBody: described.requestBody !== undefined,
+    needsBody: described.requestBody?.required === true,
     queryNames: described.parameters.filter(parameter => parameter.in === "query").map(({ name }) => name),
     headers: described.parameters.some(({ name }) => name === "X-Platform-Org-ID")
       ? { "x-platform-org-id": ids.organisation }
