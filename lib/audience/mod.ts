@@ -57,6 +57,9 @@ export { audienceRoutes } from "./routes.ts";
 export {
   createUserFinder,
   examinedUsersMax,
+  type FindOptions,
+  type FoundUsers,
+  type SearchRequest,
   searchFieldsMax,
   searchMsMax,
   type UserFinder,
