@@ -1,6 +1,7 @@
 import { deadLettersCommand } from "./actions/dead_letters.ts";
 import type { CommandSpec } from "./command.ts";
 import { decryptCommand } from "./export/decrypt.ts";
+import { createExportCommand, listExportsCommand, showExportCommand } from "./export/jobs.ts";
 import { bootstrapCommand } from "./keys/bootstrap.ts";
 import { createCommand, listCommand, revokeCommand, rotateCommand } from "./keys/manage.ts";
 import { pullCommand, pushCommand, validateCommand } from "./loyalty/files.ts";
@@ -23,6 +24,9 @@ export const commands: readonly CommandSpec[] = [
   rotateCommand,
   revokeCommand,
   deadLettersCommand,
+  createExportCommand,
+  listExportsCommand,
+  showExportCommand,
   decryptCommand,
   webhooksCommand,
   enableCommand,

@@ -20,7 +20,7 @@ import { createPause } from "./turns.ts";
 /** Most users of an export. */
 export const exportUsersMax = 1_000_000;
 /** Users that are read at a time. */
-export const exportPageUsers = 512;
+export const exportPageUsers = 256;
 
 /** What building needs. */
 export interface BuildOptions {
