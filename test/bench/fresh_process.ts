@@ -2,14 +2,20 @@
 
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { bundleForBench } from "./harness.ts";
+
+const bundles = new Map<string, Promise<string>>();
 
 /**
- * Runs a benchmark file again with `--sample` and the given words, and reads the JSON that it prints.
+ * Runs a benchmark file again, bundled as the package is, with `--sample` and the given words, and reads the JSON that it
+ * prints.
  *
  * @throws {Error} The process failed.
  */
 export async function sampleInFreshProcess<T>(file: string, ...words: readonly string[]): Promise<T> {
-  const args = ["--import", "tsx", fileURLToPath(file), "--sample", ...words];
+  const bundle = bundles.get(file) ?? bundleForBench(fileURLToPath(file));
+  bundles.set(file, bundle);
+  const args = [await bundle, "--sample", ...words];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   let printed = "";
   child.stdout.on("data", chunk => {

@@ -7,11 +7,14 @@
  * each time, and at the end every point is counted. An action moves two boards, in the
  * background; that work falls into the measured time and is counted apart. "Dedicated script" is one script per report
  * that reads the state, checks the action id and writes state, mark, history and both boards. Each sample is a fresh process and each round reverses the order; medians, with all
- * samples in thousands a second. Round trips are calls of the store, each of which is one exchange with Redis.
+ * samples in thousands a second. Round trips are calls of the store, each of which is one exchange with Redis. Users report
+ * twice before anything is measured: what is done once for a user, and once an hour, is not part of it. The last line
+ * compares processor time, of client and server together, with that of the dedicated script.
  *
  * @module
  */
 
+import { Redis } from "ioredis";
 import { redisAvailable, startRedis } from "../support/redis.ts";
 import type { RedisProcess } from "../support/redis_process.ts";
 import { sampleInFreshProcess } from "./fresh_process.ts";
@@ -27,6 +30,8 @@ const requestTripsMax = 1.01;
 interface Sample {
   readonly perSecond: number;
   readonly processorUs: number;
+  /** Of the Redis server, per report; null without one. */
+  readonly serverUs: number | null;
   /** Per report; null where nothing is counted. */
   readonly trips: { readonly member: number; readonly board: number; readonly other: number } | null;
 }
@@ -34,7 +39,6 @@ interface Sample {
 interface Row {
   readonly name: string;
   readonly samples: Sample[];
-  readonly serverUs: number[];
 }
 
 const [mode = "3", name = "", socket = ""] = process.argv.slice(2);
@@ -45,7 +49,7 @@ async function main(rounds: number): Promise<void> {
   const skipped = redisAvailable();
   const server = skipped === false ? await startRedis() : null;
   const names = [...variants.keys()].filter(each => server !== null || each.startsWith("memory"));
-  const rows = names.map((each): Row => ({ name: each, samples: [], serverUs: [] }));
+  const rows = names.map((each): Row => ({ name: each, samples: [] }));
   try {
     for (let round = 0; round < rounds; round++) {
       for (const row of round % 2 === 0 ? rows : rows.toReversed()) await addSample(row, server);
@@ -57,17 +61,13 @@ async function main(rounds: number): Promise<void> {
   if (skipped !== false) console.log(`\nWithout Redis: ${skipped}`);
 }
 
-async function addSample({ name, samples, serverUs }: Row, server: RedisProcess | null): Promise<void> {
+async function addSample({ name, samples }: Row, server: RedisProcess | null): Promise<void> {
   await server?.flush();
-  const before = await serverCpuUs(server);
   samples.push(await sampleInFreshProcess<Sample>(import.meta.url, name, server?.socket ?? ""));
-  // The warm-up is as much work per report as what is measured.
-  serverUs.push(((await serverCpuUs(server)) - before) / (reportsPerSample + warmUpReports));
 }
 
-async function serverCpuUs(server: RedisProcess | null): Promise<number> {
-  if (server === null) return Number.NaN;
-  const info = `${await server.command("INFO", "cpu")}`;
+async function serverCpuUs(server: Redis): Promise<number> {
+  const info = await server.info("cpu");
   const seconds = [...info.matchAll(/used_cpu_(?:user|sys):([\d.]+)/g)].map(([, value]) => Number(value));
   return seconds.reduce((sum, value) => sum + value, 0) * 1e6;
 }
@@ -76,8 +76,10 @@ async function sample(variant: string, path: string): Promise<Sample> {
   const open = variants.get(variant);
   if (open === undefined) throw new RangeError(`Cannot measure ${variant}: it is unknown`);
   const reporter = await open(path);
+  const server = variant.startsWith("memory") ? null : new Redis({ path });
   await run(reporter, 0, warmUpReports);
   await reporter.idle();
+  const serverBefore = server === null ? 0 : await serverCpuUs(server);
   const tripsBefore = reporter.trips === null ? null : { ...reporter.trips };
   const cpuBefore = process.cpuUsage();
   const startedAt = performance.now();
@@ -85,6 +87,8 @@ async function sample(variant: string, path: string): Promise<Sample> {
   const seconds = (performance.now() - startedAt) / 1_000;
   await reporter.idle();
   const { user, system } = process.cpuUsage(cpuBefore);
+  const serverUs = server === null ? null : ((await serverCpuUs(server)) - serverBefore) / reportsPerSample;
+  server?.disconnect();
   const trips =
     reporter.trips === null || tripsBefore === null
       ? null
@@ -97,7 +101,8 @@ async function sample(variant: string, path: string): Promise<Sample> {
   if (trips !== null && trips.member > requestTripsMax) {
     throw new Error(`A report waited for ${trips.member} round trips, ${requestTripsMax} are promised`);
   }
-  return { perSecond: reportsPerSample / seconds, processorUs: (user + system) / reportsPerSample, trips };
+  const processorUs = (user + system) / reportsPerSample;
+  return { perSecond: reportsPerSample / seconds, processorUs, serverUs, trips };
 }
 
 async function run({ report }: Reporter, start: number, count: number): Promise<void> {
@@ -116,7 +121,7 @@ function print(rows: readonly Row[]): void {
     "| way | reports/s | reports per core second | processor us | server us | trips of the request | of the board feed | other | raw, thousands/s |",
   );
   console.log("|---|---|---|---|---|---|---|---|---|");
-  for (const { name: way, samples, serverUs } of rows) {
+  for (const { name: way, samples } of rows) {
     const processorUs = median(samples.map(each => each.processorUs));
     const trips = (of: "member" | "board" | "other"): string =>
       samples[0]?.trips == null ? "-" : median(samples.map(each => each.trips?.[of] ?? 0)).toFixed(4);
@@ -125,7 +130,7 @@ function print(rows: readonly Row[]): void {
       Math.round(median(samples.map(each => each.perSecond))),
       Math.round(1e6 / processorUs),
       processorUs.toFixed(1),
-      way.startsWith("memory") ? "-" : median(serverUs).toFixed(1),
+      way.startsWith("memory") ? "-" : serverUsOf(samples).toFixed(1),
       trips("member"),
       trips("board"),
       trips("other"),
@@ -133,4 +138,15 @@ function print(rows: readonly Row[]): void {
     ];
     console.log(`| ${cells.join(" | ")} |`);
   }
+  const totalOf = (way: string): number => {
+    const samples = rows.find(({ name }) => name === way)?.samples ?? [];
+    return median(samples.map(each => each.processorUs)) + serverUsOf(samples);
+  };
+  const ratio = totalOf("Redis, dedicated script") / totalOf("Redis, library");
+  if (!Number.isNaN(ratio))
+    console.log(`\nRedis, library, to dedicated script by processor time: ${ratio.toFixed(2)}`);
+}
+
+function serverUsOf(samples: readonly Sample[]): number {
+  return median(samples.map(each => each.serverUs ?? Number.NaN));
 }
