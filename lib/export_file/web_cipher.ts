@@ -16,13 +16,13 @@ import type { GcmEncryption, GcmSecret } from "../ports/export_kernels.ts";
 import { lengthBlock, xor } from "./block.ts";
 import { type BlockCipher, blockStream } from "./block_stream.ts";
 import { blockBytes, counterBlock } from "./counter.ts";
-import { blockOf, type Element, elementOf, inverse, one, power, times } from "./gf128.ts";
+import { blockOf, type Element, elementOf, inverse, one, plus, power, times, zero } from "./gf128.ts";
 
 /** Most bytes of one message. */
 export const webPieceBytesMax = 1_048_576;
 
 /** Bits of a vector of 16 bytes, as the block that its hash ends with. */
-const vectorBits: Element = 128n;
+const vectorBits: Element = [0, 0, 0, 128];
 
 /** Begins an encryption by WebCrypto. */
 export function webGcm(subtle: SubtleCrypto, secret: GcmSecret): GcmEncryption {
@@ -57,7 +57,7 @@ class WebBlocks implements BlockCipher {
   readonly #iv: Uint8Array;
   readonly #setup: Promise<Setup>;
   /** The hash of all ciphertext blocks so far. */
-  #hash: Element = 0n;
+  #hash: Element = zero;
   /** The key stream of the last block so far. */
   #lastMask: Uint8Array | null = null;
   /** The power of H for pieces of so many blocks; one size is the rule. */
@@ -90,16 +90,16 @@ class WebBlocks implements BlockCipher {
     if (rest.length > 0) {
       const padded = new Uint8Array(blockBytes);
       padded.set(rest);
-      hash = times(hash ^ elementOf(padded), h);
+      hash = times(plus(hash, elementOf(padded)), h);
     }
-    return xor(blockOf(times(hash ^ elementOf(lengthBlock(length)), h)), tagMask);
+    return xor(blockOf(times(plus(hash, elementOf(lengthBlock(length))), h)), tagMask);
   }
 
   /** One message. */
   async #piece(plain: Uint8Array, block: number): Promise<Uint8Array> {
     const { gcm, h, hInverse, hInverseSquared, lengthInVector, tagMask } = await this.#setup;
     const start = elementOf(counterBlock(this.#iv, block - 1));
-    const iv = blockOf(times(start, hInverseSquared) ^ lengthInVector);
+    const iv = blockOf(plus(times(start, hInverseSquared), lengthInVector));
     const sealed = new Uint8Array(
       await this.#subtle.encrypt({ name: "AES-GCM", iv, tagLength: 128 }, gcm, plain as BufferSource),
     );
@@ -107,8 +107,8 @@ class WebBlocks implements BlockCipher {
     const startMask = block === 0 ? tagMask : this.#lastMask;
     if (startMask === null) throw new RangeError("Cannot encrypt a block before those that come first");
     const hashed = elementOf(xor(sealed.subarray(plain.length), startMask));
-    const alone = times(hashed, hInverse) ^ elementOf(lengthBlock(plain.length));
-    this.#hash = times(this.#hash, this.#powerOf(h, plain.length / blockBytes)) ^ alone;
+    const alone = plus(times(hashed, hInverse), elementOf(lengthBlock(plain.length)));
+    this.#hash = plus(times(this.#hash, this.#powerOf(h, plain.length / blockBytes)), alone);
     this.#lastMask = xor(plain.subarray(-blockBytes), cipher.subarray(-blockBytes));
     return cipher;
   }

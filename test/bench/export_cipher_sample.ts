@@ -1,0 +1,137 @@
+/** One sample of `export_cipher.ts`, in a runtime of its own: prints what each way of encryption takes, as JSON. */
+
+import { Buffer } from "node:buffer";
+import { createCipheriv, randomBytes } from "node:crypto";
+import process from "node:process";
+import { nativeBase64, nativeExportKernels, nativeGcm } from "../../adapters/native/mod.ts";
+import { portableBase64 } from "../../lib/export_file/base64.ts";
+import { base64Bytes, createExportCipher } from "../../lib/export_file/mod.ts";
+import { noblePrimitives } from "../../lib/export_file/noble_primitives.ts";
+import { primitives } from "../../lib/export_file/primitives.ts";
+import type { GcmEncryption, GcmSecret } from "../../lib/ports/export_kernels.ts";
+
+/** What one way took, in ms per MiB: by the clock on the wall, and of the processor over all threads. */
+export interface Cost {
+  readonly wallMs: number;
+  readonly cpuMs: number;
+}
+
+/** What one process measured. */
+export interface CipherSample {
+  readonly costs: Readonly<Record<string, readonly Cost[]>>;
+  /** The longest time between two turns of the event loop while the product's way ran, in ms. */
+  readonly gapMs: number;
+}
+
+/** About a page of a thousand users, which is what an export job encrypts at a time. */
+const partBytes = 262_128;
+/** What the pipeline written inline handles at a time; larger pieces leave the cache. */
+const pieceBytes = 49_152;
+const parts = 256;
+const rounds = 6;
+const mib = 1_048_576;
+
+const part = new Uint8Array(partBytes);
+for (let at = 0; at < partBytes; at += 65_536) crypto.getRandomValues(part.subarray(at, at + 65_536));
+const kernels = nativeExportKernels();
+let written = 0;
+
+function newSecret(): GcmSecret {
+  return { key: new Uint8Array(randomBytes(32)), iv: new Uint8Array(randomBytes(12)) };
+}
+
+/** What anybody would write: node:crypto, Base64, and the bytes of that for whoever stores them. */
+async function inline(count: number): Promise<void> {
+  const { key, iv } = newSecret();
+  const cipher = createCipheriv("aes-256-gcm", key, iv);
+  for (let index = 0; index < count; index++) {
+    for (let from = 0; from < partBytes; from += pieceBytes) {
+      const text = cipher.update(part.subarray(from, from + pieceBytes)).toString("base64");
+      written += Buffer.from(text, "latin1").length;
+    }
+    await turn();
+  }
+  cipher.final();
+  written += cipher.getAuthTag().length;
+}
+
+/** Encrypts and encodes as an export job does. */
+function through(
+  cipherOf: (secret: GcmSecret) => GcmEncryption,
+  encode: (bytes: Uint8Array) => Uint8Array,
+): (count: number) => Promise<void> {
+  return async count => {
+    const cipher = cipherOf(newSecret());
+    for (let index = 0; index < count; index++) {
+      written += encode(await cipher.update(part)).length;
+      await turn();
+    }
+    written += (await cipher.finish()).length;
+  };
+}
+
+function turn(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve));
+}
+
+const none = (bytes: Uint8Array): Uint8Array => bytes;
+const product = through(
+  secret => createExportCipher({ ...secret, kernels }),
+  bytes => base64Bytes(bytes, kernels),
+);
+const ways: Readonly<
+  Record<string, { readonly run: (count: number) => Promise<void>; readonly parts: number }>
+> = {
+  inline: { run: inline, parts },
+  product: { run: product, parts },
+  "cipher: node:crypto": { run: through(nativeGcm, none), parts },
+  "cipher: WebCrypto": { run: through(primitives().gcm, none), parts },
+  "cipher: noble": { run: through(noblePrimitives.gcm, none), parts: 16 },
+  "Base64: node:buffer": { run: through(() => unchanged, nativeBase64), parts },
+  "Base64: standard": {
+    run: through(
+      () => unchanged,
+      bytes => base64Bytes(bytes),
+    ),
+    parts,
+  },
+  "Base64: portable": { run: through(() => unchanged, portableBase64), parts },
+};
+const unchanged: GcmEncryption = { update: plain => plain, finish: () => new Uint8Array(16) };
+
+async function costOf(run: (count: number) => Promise<void>, count: number): Promise<Cost> {
+  const [before, start] = [process.cpuUsage(), performance.now()];
+  await run(count);
+  const wall = performance.now() - start;
+  const { user, system } = process.cpuUsage(before);
+  const amount = (count * partBytes) / mib;
+  return { wallMs: wall / amount, cpuMs: (user + system) / 1_000 / amount };
+}
+
+/** The longest lateness of a turn while the product's way runs. */
+async function longestGap(): Promise<number> {
+  let [last, longest, isOver] = [performance.now(), 0, false];
+  function look(): void {
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
+    if (!isOver) setImmediate(look);
+  }
+  look();
+  await product(parts);
+  isOver = true;
+  return longest;
+}
+
+const costs: Record<string, Cost[]> = Object.fromEntries(Object.keys(ways).map(name => [name, []]));
+for (const { run } of Object.values(ways)) await run(1);
+for (let round = 0; round < rounds; round++) {
+  const order = Object.entries(ways);
+  for (const [name, way] of round % 2 === 0 ? order : order.toReversed()) {
+    costs[name]?.push(await costOf(way.run, way.parts));
+  }
+}
+const gaps: number[] = [];
+for (let round = 0; round < rounds; round++) gaps.push(await longestGap());
+const sample: CipherSample = { costs, gapMs: gaps.toSorted((a, b) => a - b)[rounds >> 1] ?? Number.NaN };
+if (written > 0) console.log(JSON.stringify(sample));
