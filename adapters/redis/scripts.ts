@@ -445,7 +445,7 @@ return answer`,
 
 /** `take.lua`: hands out messages under a lease, first those whose lease ended, then new ones. */
 export const takeScript: Script = {
-  sha: "3e8353d49c6dcbe898e4b3665100fd00f8b53773",
+  sha: "231a45050268a10518d4297f34be638b4cfeb146",
   lua: `local stream, leases, limit, consumer = KEYS[1], KEYS[2], tonumber(ARGV[3]), ARGV[4]
 local call, group = redis.call, 'w'
 local taken, former = {}, {}
@@ -456,10 +456,12 @@ if aMs ~= bMs then return tonumber(aMs) < tonumber(bMs) end
 return tonumber(aSeq) < tonumber(bSeq)
 end
 local function hand(entries, attempts)
+local ends = {}
 for _, entry in ipairs(entries) do
-call('ZADD', leases, ARGV[2], entry[1])
+ends[#ends + 1], ends[#ends + 2] = ARGV[2], entry[1]
 taken[#taken + 1] = { entry[1], entry[2][2], attempts }
 end
+if #ends > 0 then call('ZADD', leases, unpack(ends)) end
 end
 local expired = call('ZRANGE', leases, '-inf', ARGV[1], 'BYSCORE', 'LIMIT', 0, limit)
 table.sort(expired, earlier)

@@ -4,7 +4,7 @@
 -- clock of the clients, because the group counts idle time by the server's clock and alike for every lease.
 --
 -- KEYS: [1] the stream of the topic; [2] ZSET of the ids handed out, by the end of their lease, Unix ms
--- ARGV: [1] now, Unix ms; [2] end of the new lease, Unix ms; [3] most messages; [4] consumer
+-- ARGV: [1] now, Unix ms; [2] end of the new lease, Unix ms; [3] most messages, at most 1,000; [4] consumer
 -- Returns: per message {id, body, times handed out}, in order of arrival, the expired before the new
 
 local stream, leases, limit, consumer = KEYS[1], KEYS[2], tonumber(ARGV[3]), ARGV[4]
@@ -19,10 +19,12 @@ local function earlier(a, b)
 end
 
 local function hand(entries, attempts)
+  local ends = {}
   for _, entry in ipairs(entries) do
-    call('ZADD', leases, ARGV[2], entry[1])
+    ends[#ends + 1], ends[#ends + 2] = ARGV[2], entry[1]
     taken[#taken + 1] = { entry[1], entry[2][2], attempts }
   end
+  if #ends > 0 then call('ZADD', leases, unpack(ends)) end
 end
 
 local expired = call('ZRANGE', leases, '-inf', ARGV[1], 'BYSCORE', 'LIMIT', 0, limit)
