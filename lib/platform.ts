@@ -367,7 +367,7 @@ function createParts(
     loyalty,
     feed,
     userDirectory: found,
-    exports: platformExports(options, { directory, search: found.search }),
+    exports: platformExports(options, { directory, search: found.search, announcer: loyalty.webhooks }),
     actions: createActionService({
       ...options,
       random,

@@ -1,5 +1,5 @@
 /**
- * The exports of a platform: the only place where they meet the search of users.
+ * The exports of a platform: the only place where they meet the search of users and the webhooks of spaces.
  *
  * @module
  */
@@ -10,17 +10,20 @@ import type { Directory } from "./directory/mod.ts";
 import { createExports, type Exports } from "./exports/mod.ts";
 import { silentLogger } from "./http/mod.ts";
 import type { PlatformOptions } from "./platform_options.ts";
+import type { Announcer } from "./ports/announcer.ts";
 
 /** What exports are made of besides the options of the platform. */
 export interface ExportParts {
   readonly directory: Directory;
   readonly search: UserSearch;
+  /** Tells the webhooks of spaces. */
+  readonly announcer: Announcer;
 }
 
 /** Creates the exports of a process. */
 export function platformExports(
   options: PlatformOptions & { readonly clock: Clock; readonly publicUrl: string },
-  { directory, search }: ExportParts,
+  { directory, search, announcer }: ExportParts,
 ): Exports {
   const { store, blobs, secret, clock, publicUrl, mailer, webhooks } = options;
   const { random = systemRandom, logger = silentLogger } = options;
@@ -29,5 +32,6 @@ export function platformExports(
     ...{ store, blobs, secret, clock, random, publicUrl, mailer, webhooks, logger },
     source: search,
     directory,
+    announcer,
   });
 }

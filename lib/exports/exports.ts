@@ -10,6 +10,7 @@ import type { Directory } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type ExportFormat, newExportSecret } from "../export_file/mod.ts";
 import type { Logger } from "../http/mod.ts";
+import type { Announcer } from "../ports/announcer.ts";
 import type { ExportKernels } from "../ports/export_kernels.ts";
 import type { Mailer } from "../ports/mailer.ts";
 import type { WebhookSender } from "../ports/webhook_sender.ts";
@@ -61,6 +62,7 @@ export interface ExportsOptions extends ExportOptions {
   readonly publicUrl: string;
   readonly mailer?: Mailer | undefined;
   readonly webhooks?: WebhookSender | undefined;
+  readonly announcer?: Announcer | undefined;
   readonly logger: Logger;
 }
 

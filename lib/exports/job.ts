@@ -73,8 +73,8 @@ export interface ExportFault {
 
 /** Somebody who is to be told that the file is there. */
 export interface Message {
-  readonly kind: "mail" | "password" | "webhook";
-  /** An address; empty for the webhook, which the settings name. */
+  readonly kind: "mail" | "password" | "webhook" | "announcement";
+  /** An address; empty for services, which settings name. */
   readonly to: string;
   /** Whether it holds the password; of the webhook the settings say. */
   readonly hasPassword: boolean;

@@ -1,5 +1,6 @@
 /**
- * What is told when a file is there: mails to people, and an event to the organisation's service.
+ * What is told when a file is there: mails to people, an event with the link to the service of the organisation's settings, and an
+ * announcement without it to the webhooks of the space.
  *
  * A message is marked as sent after it was sent, so it comes at least once; a process remembers what it has sent in case that
  * mark could not be written.
@@ -9,6 +10,7 @@
 
 import type { Clock } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
+import type { Announcer } from "../ports/announcer.ts";
 import type { Mail, Mailer } from "../ports/mailer.ts";
 import type { WebhookSender } from "../ports/webhook_sender.ts";
 import type { HeldJob } from "./held_job.ts";
@@ -29,6 +31,8 @@ export interface MessengerOptions {
   /** Undefined: mail goes nowhere, and nobody is promised any. */
   readonly mailer?: Mailer | undefined;
   readonly webhooks?: WebhookSender | undefined;
+  /** Tells the webhooks of spaces. Undefined: they are told nothing. */
+  readonly announcer?: Announcer | undefined;
   /** The bytes that an organisation's messages are signed with. */
   readonly webhookKey: (organisationId: string) => Uint8Array;
   readonly settings: (organisationId: string) => Promise<ExportSettings>;
@@ -73,8 +77,13 @@ export function createMessenger(options: MessengerOptions): Messenger {
     async messagesFor(organisationId, notice, isEncrypted) {
       const { notify, webhook } = await options.settings(organisationId);
       const mails = options.mailer === undefined ? [] : mailsFor(notice ?? notify, isEncrypted);
-      const event: Message = { kind: "webhook", to: "", hasPassword: false, tries: 0 };
-      return webhook === null || options.webhooks === undefined ? mails : [...mails, event];
+      const event = { to: "", hasPassword: false, tries: 0 } as const;
+      const isToldService = webhook !== null && options.webhooks !== undefined;
+      return [
+        ...mails,
+        ...(isToldService ? [{ kind: "webhook", ...event } as const] : []),
+        ...(options.announcer === undefined ? [] : [{ kind: "announcement", ...event } as const]),
+      ];
     },
     async send(held, password) {
       for (const one of held.job.messages) {
@@ -112,6 +121,7 @@ interface Delivery {
 async function deliver(options: MessengerOptions, delivery: Delivery): Promise<void> {
   const { job, message, password } = delivery;
   if (message.kind === "webhook") return await sendEvent(options, delivery);
+  if (message.kind === "announcement") return await announce(options, job);
   if (options.mailer === undefined) throw new AppError("not_available", "Cannot send mail without a mailer");
   const mail =
     message.kind === "password"
@@ -123,31 +133,57 @@ async function deliver(options: MessengerOptions, delivery: Delivery): Promise<v
   await options.mailer.send(mail);
 }
 
+/** The name of the event. */
+const completedEvent = "exportCompleted";
+
 /** The event, which the organisation's settings of now decide about. */
 async function sendEvent(options: MessengerOptions, { job, password }: Delivery): Promise<void> {
-  const { organisationId, exportId, result, request } = job;
+  const { organisationId, result } = job;
   const { webhook } = await options.settings(organisationId);
   if (webhook === null || options.webhooks === undefined || result === null) return;
-  const { rowCount, fileSize, sha256, completedAt } = result;
   await options.webhooks.send({
     url: webhook.url,
     key: options.webhookKey(organisationId),
-    id: `${exportId}:completed`,
-    type: "exportCompleted",
-    at: completedAt,
+    id: eventId(job),
+    type: `audience.${completedEvent}`,
+    at: result.completedAt,
     data: {
       organisationId,
-      exportId,
-      format: request.format,
-      encrypted: request.encrypt,
-      rowCount,
-      fileSize,
-      sha256,
-      expiresAt: new Date(job.expiresAt).toISOString(),
+      ...factsOf(job),
       downloadUrl: options.linkOf(job),
       ...(webhook.includePassword && password !== null ? { password } : {}),
     },
   });
+}
+
+/** What is announced may be kept by others for weeks: neither link nor password is a part of it. */
+async function announce({ announcer }: MessengerOptions, job: ExportJob): Promise<void> {
+  const { organisationId, request, result } = job;
+  if (result === null) return;
+  await announcer?.announce({
+    organisationId,
+    spaceId: request.spaceId,
+    id: eventId(job),
+    event: completedEvent,
+    at: result.completedAt,
+    data: factsOf(job),
+  });
+}
+
+function eventId({ exportId }: ExportJob): string {
+  return `${exportId}:completed`;
+}
+
+function factsOf({ exportId, request, result, expiresAt }: ExportJob): Readonly<Record<string, unknown>> {
+  const { completedAt = 0, ...file } = result ?? {};
+  return {
+    exportId,
+    format: request.format,
+    encrypted: request.encrypt,
+    ...file,
+    completedAt: new Date(completedAt).toISOString(),
+    expiresAt: new Date(expiresAt).toISOString(),
+  };
 }
 
 interface Link {

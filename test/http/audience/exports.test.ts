@@ -134,7 +134,7 @@ describeOnStores("an export of users", open => {
     const signature = `v1,${createHmac("sha256", key).update(signed).digest("base64")}`;
     assert.equal(event.headers["webhook-signature"], signature);
     const message = JSON.parse(event.body);
-    assert.deepEqual([message.type, message.data.exportId], ["exportCompleted", exportId]);
+    assert.deepEqual([message.type, message.data.exportId], ["audience.exportCompleted", exportId]);
     assert.equal(message.data.password, data.password);
 
     for (const url of [data.downloadUrl, link, message.data.downloadUrl]) {

@@ -17,6 +17,7 @@ import {
   exportRoutes,
 } from "../../../lib/exports/mod.ts";
 import { createHandler, type Guard, type Handler, silentLogger } from "../../../lib/http/mod.ts";
+import type { Announcement } from "../../../lib/ports/announcer.ts";
 import type { Mail } from "../../../lib/ports/mailer.ts";
 import type { WebhookMessage } from "../../../lib/ports/webhook_sender.ts";
 import type { Blobs, Store } from "../../../lib/storage/mod.ts";
@@ -67,6 +68,7 @@ export class ExportWorld implements AsyncDisposable {
   readonly blobs: WatchedBlobs = new WatchedBlobs(createMemoryBlobs());
   readonly mails: Mail[] = [];
   readonly told: WebhookMessage[] = [];
+  readonly announced: Announcement[] = [];
   users: TestUser[];
   /** Called before each page is read. */
   onPage: (page: number) => void = () => {};
@@ -116,6 +118,11 @@ export class ExportWorld implements AsyncDisposable {
       webhooks: {
         send: async message => {
           this.told.push(message);
+        },
+      },
+      announcer: {
+        announce: async announcement => {
+          this.announced.push(announcement);
         },
       },
       logger: silentLogger,

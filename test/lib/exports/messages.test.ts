@@ -6,6 +6,7 @@ import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { exportTtlMsDefault, messagePauseMs, messageTriesMax } from "../../../lib/exports/mod.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
 import { createDyingStore } from "../../support/dying_store.ts";
+import { ids } from "../../support/platform.ts";
 import { ask, decrypt, ExportWorld, look, manyUsers } from "./_world.ts";
 
 const open = async (clock: () => number): Promise<Store> => createMemoryStore({ clock });
@@ -69,7 +70,7 @@ describe("a finished export", () => {
     assert.ok(message !== undefined);
     assert.deepEqual(
       [message.url, message.type, message.id],
-      [webhook.url, "exportCompleted", `${exportId}:completed`],
+      [webhook.url, "audience.exportCompleted", `${exportId}:completed`],
     );
     const { downloadUrl, ...data } = message.data as Record<string, unknown>;
     assert.deepEqual(
@@ -80,6 +81,33 @@ describe("a finished export", () => {
     const told = await process.call("/v1/api/audience/internal/export-webhook");
     const { data: known } = await told.json();
     assert.equal(known.secret, `whsec_${Buffer.from(message.key).toString("base64")}`);
+  });
+
+  it("is announced to the webhooks of the space, without link and password", async () => {
+    await using world = await ExportWorld.open(open, manyUsers(3));
+    const process = world.process({ intervalMs: 0 });
+    const exportId = await ask(process);
+    await process.exports.idle();
+    const { sha256, fileSize, completedAt, expiresAt } = await look(process, exportId);
+    assert.deepEqual(world.announced, [
+      {
+        organisationId: ids.organisation,
+        spaceId: ids.space,
+        id: `${exportId}:completed`,
+        event: "exportCompleted",
+        at: Date.parse(completedAt),
+        data: {
+          exportId,
+          format: "json",
+          encrypted: true,
+          rowCount: 3,
+          fileSize,
+          sha256,
+          completedAt,
+          expiresAt,
+        },
+      },
+    ]);
   });
 
   it("is told to a service without its password where the settings say so", async () => {
