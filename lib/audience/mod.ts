@@ -10,7 +10,13 @@ export {
   createActionService,
   type StartOptions,
 } from "./action_service.ts";
-export { type ActionIntake, actionShards, type QueuedAction } from "./actions/mod.ts";
+export {
+  type ActionIntake,
+  actionShards,
+  batchKnownMs,
+  createActionBatches,
+  type QueuedAction,
+} from "./actions/mod.ts";
 export * from "./batch.ts";
 export type { AudienceContext } from "./context.ts";
 export {
@@ -54,13 +60,12 @@ export {
   type ProfilesOptions,
 } from "./profiles.ts";
 export { audienceRoutes } from "./routes.ts";
+export { type SearchRequest, searchFieldsMax } from "./search/criteria.ts";
 export {
   createUserFinder,
   examinedUsersMax,
   type FindOptions,
   type FoundUsers,
-  type SearchRequest,
-  searchFieldsMax,
   searchMsMax,
   type UserFinder,
   type UserFinderOptions,

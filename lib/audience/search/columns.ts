@@ -49,6 +49,13 @@ export function environmentOf(find: FindColumn): Environment<SearchedUser> {
   };
 }
 
+const loyaltyRoots: ReadonlySet<string> = new Set(["metrics", "inventory", "challenges"]);
+
+/** Whether a column is of a user's loyalty. */
+export function isLoyalty(name: string): boolean {
+  return loyaltyRoots.has(name.split(".", 1)[0] ?? "");
+}
+
 /** The name of the column that a variable of a condition stands for. */
 export function variableName(path: string): string {
   return path.startsWith("user.") ? path.slice("user.".length) : path;

@@ -10,7 +10,8 @@ import type { AudienceContext } from "../context.ts";
 import type { CursorScope } from "../cursors.ts";
 import type { BackEnd } from "../guards.ts";
 import type { Column } from "./columns.ts";
-import { type FoundUsers, searchFieldsMax } from "./search.ts";
+import { searchFieldsMax } from "./criteria.ts";
+import type { FoundUsers } from "./search.ts";
 import type { SearchedUser } from "./searched_user.ts";
 
 /** Most users of a page. */

@@ -9,7 +9,8 @@ export interface FoundRecords {
   readonly space: SpaceFacts;
   readonly profile: Stored | null;
   readonly account: Stored | null;
-  readonly loyalty: Stored | null;
+  /** Undefined where nobody asked for it. */
+  readonly loyalty: Stored | null | undefined;
   /** Unix ms; null where nobody asked or knows. */
   readonly createdAt: number | null;
   /** Unix ms, to the hour; null where nobody asked or knows. */
@@ -33,7 +34,10 @@ export class SearchedUser {
     this.#found = found;
   }
 
-  /** Whether there is such a user: the index may list one who was never stored, or is gone. */
+  /**
+   * Whether there is such a user: the index may list one who was never stored, or is gone. It may be said too early of one whose
+   * loyalty nobody has asked for.
+   */
   get isThere(): boolean {
     const { profile, loyalty, account } = this.#found;
     if (account === null) return profile !== null || loyalty !== null;
@@ -46,7 +50,7 @@ export class SearchedUser {
   }
 
   get loyalty(): LoyaltyFacts {
-    this.#loyalty ??= this.#found.space.read(this.#found.loyalty);
+    this.#loyalty ??= this.#found.space.read(this.#found.loyalty ?? null);
     return this.#loyalty;
   }
 

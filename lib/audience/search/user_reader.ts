@@ -17,6 +17,7 @@ import type { Candidate } from "./shard_walk.ts";
 export interface ReadDemand {
   readonly organisationId: string;
   readonly space: SpaceFacts;
+  readonly loyalty: boolean;
   readonly createdAt: boolean;
   readonly lastActiveAt: boolean;
 }
@@ -37,13 +38,13 @@ export async function readUsers(
 ): Promise<readonly SearchedUser[]> {
   const { store, facts, partitionOf } = options;
   const { organisationId, space } = demand;
-  const queries = [readProfileRecord, readAccountNote, facts.record] as const;
+  const queries = [readProfileRecord, readAccountNote, ...(demand.loyalty ? [facts.record] : [])];
   const [times, records] = await Promise.all([
     timesOf(store, demand, candidates),
     Promise.all(candidates.map(({ userId }) => store.read(partitionOf({ organisationId, userId }), queries))),
   ]);
   return candidates.map(({ userId, createdAt }, index) => {
-    const [profile = null, account = null, loyalty = null] = records[index] ?? [];
+    const [profile = null, account = null, loyalty] = records[index] ?? [];
     const known = times.get(userId);
     return new SearchedUser({
       userId,
