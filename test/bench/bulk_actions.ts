@@ -4,8 +4,8 @@
  *     node --import tsx test/bench/bulk_actions.ts [rounds]
  *
  * Requests of 1,000 actions, four at a time, of 5,000 users in turns. Client and server share a process, so that the accept
- * rates include the client's work. A worker applies 20,000 actions that wait, boards included; so do direct reports and the
- * script, by 64 callers. Each sample is a fresh process
+ * rates include the client's work. A worker applies 20,000 actions that wait, boards included, after as many others to warm up;
+ * so do direct reports and the script, by 64 callers. Each sample is a fresh process
  * on an empty server, and each round reverses the order; medians, with all samples in thousands a second.
  *
  * @module
