@@ -7,7 +7,7 @@
  */
 
 import * as v from "valibot";
-import { bearerToken, invalidToken } from "../../auth/mod.ts";
+import { foreignBearerToken, invalidToken } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { identityEnvelope, type Reply } from "../../http/mod.ts";
 import { AppProfileSchema, assertAppProfileFits } from "../app_profile.ts";
@@ -125,7 +125,7 @@ async function bearer(
 }
 
 function tokenOf({ request }: OperationCall): string {
-  return bearerToken(request.headers.get("authorization"));
+  return foreignBearerToken(request.headers.get("authorization"));
 }
 
 function profileOf({ username, appProfile, loginHistory }: User): Record<string, unknown> {

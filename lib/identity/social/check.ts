@@ -15,7 +15,7 @@
  */
 
 import * as v from "valibot";
-import { bearerToken, invalidToken, tokenCharsMax } from "../../auth/mod.ts";
+import { foreignBearerToken, invalidToken, tokenCharsMax } from "../../auth/mod.ts";
 import { identityEnvelope, type Reply } from "../../http/mod.ts";
 import { accountBanned, isBanned } from "../ban.ts";
 import type { IdentityContext } from "../context.ts";
@@ -74,7 +74,7 @@ function checkSocialUser(context: IdentityContext, provider: SocialProvider): Op
       const { project, info } = call;
       const verifier = context.socialVerifiers.of(project, provider);
       await context.abuse.attempt("socialCheck", { projectId: project.id, address: info.address });
-      const bearer = bearerToken(call.request.headers.get("authorization"));
+      const bearer = foreignBearerToken(call.request.headers.get("authorization"));
       if (context.tokens.namesOwnKey(bearer)) {
         const user = await checkOwn(context, call, { input, verifier });
         return reply(context, project.id, { user });
