@@ -2,7 +2,8 @@
 
 import type { ExportKernels, GcmEncryption, GcmSecret } from "../ports/export_kernels.ts";
 import { ivBytes } from "./header.ts";
-import { keyBytes, primitives } from "./primitives.ts";
+import { primitives } from "./portable_primitives.ts";
+import { keyBytes } from "./primitives.ts";
 
 /** What an export is encrypted with, and by which means. */
 export interface ExportCipherOptions extends GcmSecret {

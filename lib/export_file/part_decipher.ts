@@ -3,7 +3,7 @@
 import type { GcmSecret } from "../ports/export_kernels.ts";
 import { requireSecret } from "./cipher.ts";
 import { blockBytes, counterBlock } from "./counter.ts";
-import { primitives } from "./primitives.ts";
+import { primitives } from "./portable_primitives.ts";
 
 /** What is decrypted, and from which byte of the data on. */
 export interface PartDecipherOptions extends GcmSecret {

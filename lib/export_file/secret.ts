@@ -2,7 +2,8 @@
 
 import type { RandomBytes } from "../auth/mod.ts";
 import { ivBytes, saltBytes } from "./header.ts";
-import { keyIterations, primitives } from "./primitives.ts";
+import { primitives } from "./portable_primitives.ts";
+import { keyIterations } from "./primitives.ts";
 
 /** Characters of a password: 190 bits. */
 export const passwordCharacters = 32;

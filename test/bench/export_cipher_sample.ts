@@ -7,7 +7,7 @@ import { nativeBase64, nativeExportKernels, nativeGcm } from "../../adapters/nat
 import { portableBase64 } from "../../lib/export_file/base64.ts";
 import { base64Bytes, createExportCipher } from "../../lib/export_file/mod.ts";
 import { noblePrimitives } from "../../lib/export_file/noble_primitives.ts";
-import { primitives } from "../../lib/export_file/primitives.ts";
+import { primitives } from "../../lib/export_file/portable_primitives.ts";
 import type { GcmEncryption, GcmSecret } from "../../lib/ports/export_kernels.ts";
 
 /** What one way took, in ms per MiB: by the clock on the wall, and of the processor over all threads. */

@@ -8,6 +8,7 @@ import {
   fileHeader,
   newExportSecret,
 } from "../../lib/export_file/mod.ts";
+import type { ExportKernels } from "../../lib/ports/export_kernels.ts";
 
 /** A file with what is in it and what opens it. */
 export interface SealedExport {
@@ -17,10 +18,10 @@ export interface SealedExport {
 }
 
 /** Encrypts bytes into a file. */
-export async function sealedExport(plain: Uint8Array): Promise<SealedExport> {
+export async function sealedExport(plain: Uint8Array, kernels: ExportKernels = {}): Promise<SealedExport> {
   const { password, salt, iv } = newExportSecret(randomBytes);
-  const cipher = createExportCipher({ key: await exportKey(password, salt), iv });
-  const data = base64Bytes(await cipher.update(plain));
+  const cipher = createExportCipher({ key: await exportKey(password, salt), iv, kernels });
+  const data = base64Bytes(await cipher.update(plain), kernels);
   const header = fileHeader({ salt, iv, tag: await cipher.finish() });
   return { file: Buffer.concat([header, data]), plain, password };
 }
