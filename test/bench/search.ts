@@ -15,6 +15,7 @@ import { randomUUID } from "node:crypto";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { createUserFinder, type SearchRequest, type UserFinder } from "../../lib/audience/mod.ts";
+import { AppError } from "../../lib/errors/mod.ts";
 import { createFacts, emptyState, memberPartition } from "../../lib/loyalty/mod.ts";
 import { printState, readState } from "../../lib/loyalty/stored_state.ts";
 import type { Store, Write } from "../../lib/storage/mod.ts";
@@ -37,6 +38,9 @@ const fitting = 1_000;
 const rounds = 60;
 const warmupRounds = 20;
 const scanPage = 1_000;
+/** Commits at a time while filling. */
+const fillLanes = 200;
+const fillAttemptsMax = 20;
 
 const [where = "memory", size = "1000000"] = process.argv.slice(2);
 const many = Number(size);
@@ -162,28 +166,45 @@ async function fill(store: Store, { organisationId, count }: Audience, now: numb
       version: 1,
     };
     commits.push(
-      store.commit(memberPartition({ organisationId, userId }), {
-        writes: [
-          { type: "put", key: readState.key, value: printState(state) },
-          { type: "put", key: "profile", value: JSON.stringify(profile) },
-        ],
-      }),
+      surely(() =>
+        store.commit(memberPartition({ organisationId, userId }), {
+          writes: [
+            { type: "put", key: readState.key, value: printState(state) },
+            { type: "put", key: "profile", value: JSON.stringify(profile) },
+          ],
+        }),
+      ),
     );
-    if (shard !== undefined && shard.writes.length >= 900) {
-      commits.push(store.commit(shard.partition, { writes: shard.writes.splice(0) }));
+    if (shard !== undefined && shard.writes.length >= 300) {
+      const writes = shard.writes.splice(0);
+      commits.push(surely(() => store.commit(shard.partition, { writes })));
     }
-    if (commits.length >= 500) {
+    if (commits.length >= fillLanes) {
       await Promise.all(commits);
       commits = [];
     }
   }
-  for (const { partition, writes } of shards.values()) commits.push(store.commit(partition, { writes }));
   await Promise.all(commits);
+  for (const { partition, writes } of shards.values())
+    await surely(() => store.commit(partition, { writes }));
   // Notes that the index is whole, which it is by what was written above.
   await buildMetricIndex(
     { store, clock: () => now, metricsOf: async () => null },
     { organisationId, metricId: "points" },
   );
+}
+
+/** Filling may be too much for a busy machine; whatever was written is written again. */
+async function surely(task: () => Promise<unknown>): Promise<void> {
+  for (let attempt = 1; attempt < fillAttemptsMax; attempt++) {
+    try {
+      await task();
+      return;
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+    }
+  }
+  await task();
 }
 
 if (where === "redis") {
