@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
+import { seedDirectory } from "../../lib/directory/mod.ts";
 import { hiddenUsersAgeMsMax, hiddenUsersMax } from "../../lib/leaderboards/mod.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
@@ -297,6 +298,42 @@ describeOnStores("a removed user", open => {
     });
     assert.equal(status, 200);
     for (const path of [...direct, `${board("cup")}?season=july`, board("fed"), `${event}/round_1`]) {
+      assert.deepEqual(users(await world.call(path)), [kim.userId], path);
+    }
+    assert.equal((await world.call(entryPath(board("dense"), kim.userId))).json.data.rank, 1);
+  });
+
+  it("is not on boards either that are declared no more, have seasons now, or another number of shards", async t => {
+    const world = await openPlatform(open, { seed: extraSeed, startAt: Date.parse("2025-07-31T12:00:00Z") });
+    t.after(() => world.dispose());
+    const writer = await BoardWriter.create(world);
+    const [sam, kim] = [await world.fan("Sam"), await world.fan("Kim")];
+    const direct = ["plain", "asc", "dense", "spread"].map(board);
+    for (const { userId, act } of [sam, kim]) {
+      for (const path of direct) await writer.put(path, userId, { score: 5 });
+      await act("prediction", { outcome: "exact", eventId: ids.event });
+    }
+    await world.platform.idle();
+    const leaderboards = [
+      { id: "asc", seasons: { type: "monthly" } },
+      { id: "spread", shards: 2 },
+    ];
+    await seedDirectory(
+      world.store,
+      {
+        ...extraSeed,
+        projects: extraSeed.projects.map(one =>
+          one.id === ids.project ? { ...one, settings: { leaderboards } } : one,
+        ),
+      },
+      { clock: world.clock.now },
+    );
+    world.clock.advance(1_000);
+    assert.equal((await world.call(board("plain"))).status, 400);
+    await world.platform.leaderboards.removeUser(ids.project, sam.userId);
+    await seedDirectory(world.store, extraSeed, { clock: world.clock.now });
+    world.clock.advance(1_000);
+    for (const path of [...direct, board("fed"), `${event}/round_1`]) {
       assert.deepEqual(users(await world.call(path)), [kim.userId], path);
     }
     assert.equal((await world.call(entryPath(board("dense"), kim.userId))).json.data.rank, 1);
