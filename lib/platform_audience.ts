@@ -8,6 +8,7 @@ import {
   type AudienceContext,
   audienceGuards,
   audienceRoutes,
+  createActionBatches,
   createCursors,
   createProfiles,
 } from "./audience/mod.ts";
@@ -42,6 +43,7 @@ export function audienceArea(parts: AudienceParts, spaces: SpaceGuardOptions): A
   const guards = audienceGuards({ ...spaces, apiKeys });
   const routes = audienceRoutes({
     ...actions,
+    batches: createActionBatches({ store, clock, marks: loyalty.sight, deadLetters: actions.deadLetters }),
     guards,
     directory,
     loyalty,

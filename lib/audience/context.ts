@@ -2,6 +2,7 @@
 
 import type { Clock, RandomBytes } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
+import type { ActionBatches } from "./actions/batches.ts";
 import type { ActionIntake } from "./actions/intake.ts";
 import type { Cursors } from "./cursors.ts";
 import type { AudienceGuards } from "./guards.ts";
@@ -22,6 +23,8 @@ export interface AudienceContext {
   /** Takes in the actions that back ends report. */
   readonly intake: ActionIntake;
   readonly deadLetters: DeadLetters;
+  /** Remembers bulk requests for whoever asks what has become of them. */
+  readonly batches: ActionBatches;
   readonly clock: Clock;
   readonly random: RandomBytes;
 }

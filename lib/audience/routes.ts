@@ -1,5 +1,5 @@
 import type { AnyRoute } from "../http/mod.ts";
-import { actionRoutes, deadLetterRoutes, rewardRoutes } from "./actions/mod.ts";
+import { actionRoutes, batchStatusRoute, deadLetterRoutes, rewardRoutes } from "./actions/mod.ts";
 import { batchReadRoutes, batchWriteRoutes } from "./batch_routes.ts";
 import type { AudienceContext } from "./context.ts";
 import { internalProfileRoutes } from "./internal_profile_routes.ts";
@@ -20,6 +20,7 @@ export function audienceRoutes(context: AudienceContext): readonly AnyRoute[] {
     ...batchReadRoutes(context),
     ...batchWriteRoutes(context),
     ...actionRoutes(context),
+    batchStatusRoute(context),
     ...deadLetterRoutes(context),
     ...rewardRoutes(context),
     ...searchRoutes(context),

@@ -112,6 +112,8 @@ export interface MetricChange {
 /** Looks at users and corrects their metrics. */
 export interface LoyaltySight {
   readonly sight: {
+    /** For each id whether an action has taken effect under it within the last week. */
+    applied(member: AudienceMember, actionIds: readonly string[]): Promise<readonly boolean[]>;
     /** The user's loyalty at a glance. */
     overview(member: AudienceMember, beside: ReadRecord): Promise<Seen<SeenLoyalty>>;
     /** The challenges that the user has to do with. */

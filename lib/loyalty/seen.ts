@@ -5,7 +5,7 @@
  */
 
 import { AppError } from "../errors/mod.ts";
-import { type Read, tallyFieldsMax, unseen, type Write } from "../storage/mod.ts";
+import { type Read, type ReadTally, tallyFieldsMax, unseen, type Write } from "../storage/mod.ts";
 import type { UserState } from "./state.ts";
 
 /** Ids are remembered by generations of this length: for one to two of them, 7 to 14 days. */
@@ -25,6 +25,11 @@ const kinds = ["action", "grant"] as const;
 /** Reads the marks of an id: of each generation in which one may be. */
 export function seenReads({ of, id }: OnceId, now: number): Read[] {
   return seenKeys(of, now).map(key => unseen(key, id));
+}
+
+/** Reads the marks of actions: of each generation in which they may be. */
+export function seenActions(ids: readonly string[], now: number): readonly ReadTally[] {
+  return seenKeys("action", now).map(key => ({ type: "tally", key, fields: ids }));
 }
 
 /**

@@ -14,6 +14,7 @@ import { countUnread, type InboxPolicy, marksOf } from "./inbox_view.ts";
 import { type LedgerPage, type LedgerQuery, readLedger } from "./ledger_pages.ts";
 import { type Member, memberPartition } from "./member.ts";
 import { type Overview, overviewOf } from "./overview.ts";
+import { seenActions } from "./seen.ts";
 import { emptyState, type UserState } from "./state.ts";
 
 /** What was seen of a user, and a record of the same instant. */
@@ -34,6 +35,8 @@ export interface Sight {
   overview(member: Member, beside: ReadRecord): Promise<Seen<FullOverview>>;
   /** The challenges that a user has to do with. */
   challenges(member: Member, beside: ReadRecord): Promise<Seen<readonly ChallengeView[]>>;
+  /** For each id whether an action has taken effect under it, for 7 to 14 days. */
+  applied(member: Member, actionIds: readonly string[]): Promise<readonly boolean[]>;
   /** A page of a user's ledger, newest entry first. */
   ledger(member: Member, query: LedgerQuery): Promise<LedgerPage>;
 }
@@ -77,6 +80,11 @@ export function createSight({ store, clock, configOf, states, policyOf }: SightO
       const now = clock();
       const { state } = settle(config, stateIn(member, stored), now);
       return { view: challengeViews(config, state, now), isKnown: stored !== null, beside: other };
+    },
+    async applied(member, actionIds) {
+      const reads = seenActions(actionIds, clock());
+      const marks = await store.read(memberPartition(member), reads);
+      return actionIds.map(id => marks.some(mark => mark.has(id)));
     },
     ledger: (member, query) => readLedger(store, memberPartition(member), query),
   };

@@ -3,6 +3,7 @@
 import type { TestPlatform } from "../support/platform.ts";
 import { exportExamples } from "./_export_examples.ts";
 import type { Example } from "./_operations.ts";
+import { backEnd } from "./audience/_back_end.ts";
 
 const bulkActions: readonly Pick<Example, "body">[] = [
   {
@@ -50,6 +51,7 @@ export async function audienceExamples(
     ["queueActions", bulkActions],
     ["putAudienceActions", byService(bulkActions)],
     ["postAudienceActions", byService(bulkActions)],
+    ["getActionBatch", [{ params: { batchId: await acceptedBatch(world) } }]],
     ["listDeadActions", [{ query: { limit: "2", offset: "0" } }]],
     ["replayDeadActions", [{ body: { ids: ["1"] } }]],
     ["giveRewards", bulkRewards],
@@ -103,6 +105,13 @@ export async function audienceExamples(
       ],
     ],
   ];
+}
+
+/** A bulk request that was accepted. */
+async function acceptedBatch(world: TestPlatform): Promise<string> {
+  const call = await backEnd(world);
+  const { json } = await call("/v1/api/audience/internal/actions/bulk", { body: bulkActions[1]?.body });
+  return json.data.batchId;
 }
 
 /** A notification that a user has not read. */

@@ -10,6 +10,7 @@ import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, envelope, type Reply, route } from "../../http/mod.ts";
 import type { AudienceContext } from "../context.ts";
 import type { AudienceUser, BackEnd } from "../guards.ts";
+import { type AcceptedBatch, batchPrefix, madeActionId } from "./batches.ts";
 import { BulkAnswerSchema, bulkAnswer, type ItemResult, itemError } from "./bulk_answer.ts";
 import { checkAction, checkActions, type ReportedAction } from "./check_actions.ts";
 import type { QueuedAction } from "./queued_action.ts";
@@ -117,9 +118,11 @@ async function queueMany(context: AudienceContext, { space }: BackEnd, body: unk
   const { batchId, actions, results } = named(random, space, reported);
   const places = results.flatMap(({ status }, index) => (status === "queued" ? [index] : []));
   const isWhole = places.length === actions.length;
-  const refusals = await intake.accept(
-    isWhole ? actions : actions.filter((_, index) => results[index]?.status === "queued"),
-  );
+  const accepted = { organisationId: space.organisationId, spaceId: space.id, batchId, results };
+  const [refusals] = await Promise.all([
+    intake.accept(isWhole ? actions : actions.filter((_, index) => results[index]?.status === "queued")),
+    remembered(context, accepted),
+  ]);
   let refused = 0;
   for (const [at, refusal] of refusals.entries()) {
     const index = places[at];
@@ -130,7 +133,13 @@ async function queueMany(context: AudienceContext, { space }: BackEnd, body: unk
   }
   // Nothing was accepted: the request as a whole may come again.
   if (refused === places.length) throw refusals[0];
+  if (refused > 0) await remembered(context, accepted);
   return envelope(bulkAnswer(batchId, results, "queued"), { status: 202 });
+}
+
+/** That actions are accepted counts for more than that one can ask for them. */
+async function remembered({ batches }: AudienceContext, batch: AcceptedBatch): Promise<void> {
+  await batches.keep(batch).catch(() => {});
 }
 
 interface Named {
@@ -142,7 +151,7 @@ interface Named {
 /** Gives ids to actions that have none, and finds those that the request names twice. */
 function named(random: RandomBytes, space: BackEnd["space"], reported: readonly ReportedAction[]): Named {
   const { organisationId, id: spaceId } = space;
-  const batch = uuid(random);
+  const batchId = batchPrefix + uuid(random);
   const seen = new Set<string>();
   const actions: QueuedAction[] = [];
   const results: ItemResult[] = [];
@@ -150,7 +159,7 @@ function named(random: RandomBytes, space: BackEnd["space"], reported: readonly 
     const one = reported[index];
     if (one === undefined) continue;
     const { userId, action, data, at, metadata } = one;
-    const actionId = one.actionId ?? `act_${batch}.${index}`;
+    const actionId = one.actionId ?? madeActionId(batchId, index);
     const place = `${actionId} ${userId}`;
     const isRepeated = one.actionId !== null && seen.has(place);
     if (one.actionId !== null) seen.add(place);
@@ -158,7 +167,7 @@ function named(random: RandomBytes, space: BackEnd["space"], reported: readonly 
     actions.push(metadata === undefined ? queued : { ...queued, metadata });
     results.push({ index, id: actionId, userId, status: isRepeated ? "duplicate" : "queued" });
   }
-  return { batchId: `bat_${batch}`, actions, results };
+  return { batchId, actions, results };
 }
 
 /** What a user reports of itself takes effect at once, as with the loyalty API, and only what the space lets users report. */
@@ -168,10 +177,10 @@ async function reportOwn(context: AudienceContext, { member }: AudienceUser, bod
   if (reported.some(({ userId }) => userId !== member.userId)) {
     throw new AppError("forbidden", "Cannot act for another user with a user's token");
   }
-  const batch = uuid(random);
+  const batchId = batchPrefix + uuid(random);
   const results: ItemResult[] = [];
   for (const [index, { action, data, at, actionId, userId }] of reported.entries()) {
-    const id = actionId ?? `act_${batch}.${index}`;
+    const id = actionId ?? madeActionId(batchId, index);
     try {
       await loyalty.report(member, { action, data, at, actionId: id, isClientReport: true });
       results.push({ index, id, userId, status: "succeeded" });
@@ -180,5 +189,5 @@ async function reportOwn(context: AudienceContext, { member }: AudienceUser, bod
       results.push({ index, id, userId, status: "failed", error: itemError(error) });
     }
   }
-  return envelope(bulkAnswer(`bat_${batch}`, results, "succeeded"));
+  return envelope(bulkAnswer(batchId, results, "succeeded"));
 }

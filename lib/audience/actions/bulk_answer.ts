@@ -64,6 +64,24 @@ export function bulkAnswer<R extends ItemResult>(
   return { batchId, summary: { total: results.length, ...count }, errors: count.failed > 0, results };
 }
 
+/** Sums up what has become of the items of an earlier request. */
+export function batchSummary(batchId: string, results: readonly ItemResult[]): BulkAnswer {
+  const count = { queued: 0, succeeded: 0, duplicate: 0, failed: 0 };
+  for (const { status } of results) count[status] += 1;
+  return { batchId, summary: { total: results.length, ...count }, errors: count.failed > 0, results };
+}
+
+/** The error of an item that was given up. */
+export function itemErrorOf({
+  code,
+  message,
+}: {
+  readonly code: ErrorCode;
+  readonly message: string;
+}): ItemError {
+  return { code, message, pointer: "", retryable: errorFacts[code].retryable };
+}
+
 /** An error as an item shows it. What is unexpected tells nothing of the inside. */
 export function itemError(error: unknown): ItemError {
   if (!(error instanceof AppError)) {

@@ -5,6 +5,13 @@
  */
 
 export { actionRoutes, bulkBytesMax } from "./action_routes.ts";
+export { batchStatusRoute } from "./batch_status_route.ts";
+export {
+  type ActionBatches,
+  type ActionMarks,
+  batchKnownMs,
+  createActionBatches,
+} from "./batches.ts";
 export { type BulkAnswer, BulkAnswerSchema, bulkAnswer, type ItemResult, itemError } from "./bulk_answer.ts";
 export type { PlainReward, RewardCatalogue } from "./check_rewards.ts";
 export { deadLetterRoutes } from "./dead_letter_routes.ts";

@@ -9,12 +9,15 @@
  * @module
  */
 
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Clock } from "../../auth/mod.ts";
 import type { ErrorCode } from "../../errors/mod.ts";
 import {
   decide,
   keyName,
   type Partition,
+  readsMax,
   type Store,
   tenantPartition,
   type Write,
@@ -60,6 +63,11 @@ export interface DeadLetters {
   ): Promise<DeadLetterPage>;
   /** The letters of these ids that there are. */
   get(organisationId: string, ids: readonly string[]): Promise<readonly DeadLetter[]>;
+  /** The letters of these actions, in their order; null where there is none. */
+  ofActions(
+    organisationId: string,
+    actions: readonly Pick<QueuedAction, "userId" | "actionId">[],
+  ): Promise<readonly (DeadLetter | null)[]>;
   /** Forgets letters; unknown ids are ignored. */
   remove(organisationId: string, ids: readonly string[]): Promise<void>;
 }
@@ -102,6 +110,7 @@ export function createDeadLetters({ store, clock }: { store: Store; clock: Clock
           const isCrowded = over.some(({ score }) => score > now - deadLetterMsMax);
           const writes: Write[] = [
             { type: "put", key: letterKey(id), value, expireAt: at + deadLetterMsMax },
+            { type: "put", key: actionKey(action), value: id, expireAt: at + deadLetterMsMax },
             { type: "score", op: "set", key: boardKey, member: id, score: at },
             ...over.flatMap(({ member }) => removal(member)),
           ];
@@ -121,6 +130,21 @@ export function createDeadLetters({ store, clock }: { store: Store; clock: Clock
       return { letters, size: size - past };
     },
     get,
+    async ofActions(organisationId, actions) {
+      const partition = partitionOf(organisationId);
+      const letters: (DeadLetter | null)[] = [];
+      for (let from = 0; from < actions.length; from += readsMax) {
+        const some = actions.slice(from, from + readsMax);
+        const names = await store.read(
+          partition,
+          some.map(action => ({ type: "record", key: actionKey(action) }) as const),
+        );
+        const known = names.flatMap(name => (name === null ? [] : [name.value]));
+        const byId = new Map((await get(organisationId, known)).map(letter => [letter.id, letter]));
+        letters.push(...names.map(name => (name === null ? null : (byId.get(name.value) ?? null))));
+      }
+      return letters;
+    },
     async remove(organisationId, ids) {
       if (ids.length === 0) return;
       await store.commit(partitionOf(organisationId), { writes: ids.flatMap(removal) });
@@ -134,6 +158,11 @@ function partitionOf(organisationId: string): Partition {
 
 function letterKey(id: string): string {
   return keyName("letter", id);
+}
+
+/** Where it is noted which letter an action has: it goes by itself, and names a letter that may be gone. */
+function actionKey({ userId, actionId }: Pick<QueuedAction, "userId" | "actionId">): string {
+  return keyName("action", bytesToHex(sha256(utf8ToBytes(JSON.stringify([userId, actionId])))));
 }
 
 function removal(id: string): Write[] {

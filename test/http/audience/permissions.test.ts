@@ -36,6 +36,7 @@ const rows: Readonly<Record<string, Demand>> = {
   updateAudienceProfiles: { permission: "users:write" },
   queueAction: { permission: "actions:write" },
   queueActions: { permission: "actions:write" },
+  getActionBatch: { permission: "actions:write" },
   listDeadActions: { permission: "actions:write" },
   replayDeadActions: { permission: "actions:write" },
   giveRewards: { permission: "rewards:write" },
