@@ -110,15 +110,14 @@ async function walk(
   { held, source, writer, encoder }: Walk,
   { between, usersMax = exportUsersMax }: WriteOptions,
 ): Promise<void> {
-  const encode = new TextEncoder();
   let { cursor, rows, examined, position } = held.job.progress;
-  if (position === 0) await writer.write(encode.encode(encoder.head()));
+  if (position === 0) await writer.write(encoder.head());
   let next: Promise<SourcePage> = ahead(source, cursor);
   for (;;) {
     const page = await next;
     // Reading goes on while this page is written.
     if (page.cursor !== null) next = ahead(source, page.cursor);
-    await writer.write(encode.encode(textOf(page, encoder, rows === 0)));
+    await writer.write(textOf(page, encoder, rows === 0));
     ({ cursor } = page);
     rows += page.rows.length;
     examined += page.examined;
@@ -127,7 +126,7 @@ async function walk(
     if (writer.isFull) await writer.endPart({ cursor, rows, examined });
     await between();
   }
-  await writer.write(encode.encode(encoder.tail()));
+  await writer.write(encoder.tail());
   await writer.end({ cursor, rows, examined });
 }
 

@@ -19,6 +19,9 @@ import { isStored, partName, streamOf } from "./parts.ts";
 /** Bytes of a part, before Base64, from which it is stored when the next page of users ends. */
 export const partBytesMin: number = 4 * 1_024 * 1_024;
 
+/** Most bytes of UTF-8 for a unit of UTF-16. */
+const bytesPerUnitMax = 3;
+
 /** What writing parts needs. */
 export interface PartWriterOptions {
   readonly blobs: Blobs;
@@ -53,6 +56,8 @@ export class PartWriter {
   #rest: Uint8Array;
   #chunks: Uint8Array[] = [];
   #bytes = 0;
+  readonly #encoder = new TextEncoder();
+  #scratch: Uint8Array<ArrayBuffer> = new Uint8Array(0);
   /** The part on its way into the store. */
   #stored: Promise<unknown> = Promise.resolve();
 
@@ -70,15 +75,12 @@ export class PartWriter {
   }
 
   /** Adds text to the part. */
-  async write(plain: Uint8Array): Promise<void> {
-    if (plain.length === 0) return;
+  async write(text: string): Promise<void> {
+    const { cipher } = this.#options;
+    const plain = this.#encoded(text);
     this.#position += plain.length;
-    const { cipher, kernels } = this.#options;
-    if (cipher === null) return this.#add(plain);
-    const encrypted = joined(this.#rest, await cipher.update(plain));
-    const whole = encrypted.length - (encrypted.length % 3);
-    this.#rest = encrypted.slice(whole);
-    this.#add(base64Bytes(encrypted.subarray(0, whole), kernels));
+    if (cipher === null) this.#add(plain.slice());
+    else this.#addEncrypted(await cipher.update(plain));
   }
 
   /** Stores the part, while the next one is made. The part before is stored when this resolves. */
@@ -97,6 +99,30 @@ export class PartWriter {
   /** Resolves once nothing is on its way into the store. */
   async settled(): Promise<void> {
     await this.#stored.catch(() => {});
+  }
+
+  /** The text in bytes, which the next call overwrites: made anew for each page they would be most of what is thrown away. */
+  #encoded(text: string): Uint8Array {
+    const longest = text.length * bytesPerUnitMax;
+    if (this.#scratch.length < longest) this.#scratch = new Uint8Array(longest);
+    const { written } = this.#encoder.encodeInto(text, this.#scratch);
+    return this.#scratch.subarray(0, written);
+  }
+
+  /** Base64 of whole groups of three bytes; the rest waits for the next ones. */
+  #addEncrypted(bytes: Uint8Array): void {
+    const { kernels } = this.#options;
+    const missing = this.#rest.length === 0 ? 0 : Math.min(3 - this.#rest.length, bytes.length);
+    const first = joined(this.#rest, bytes.subarray(0, missing));
+    const behind = bytes.subarray(missing);
+    if (first.length % 3 !== 0) {
+      this.#rest = first;
+      return;
+    }
+    const whole = behind.length - (behind.length % 3);
+    this.#add(base64Bytes(first, kernels));
+    this.#add(base64Bytes(behind.subarray(0, whole), kernels));
+    this.#rest = behind.slice(whole);
   }
 
   #add(bytes: Uint8Array): void {
@@ -137,7 +163,6 @@ export class PartWriter {
 }
 
 function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
-  if (first.length === 0) return second;
   const both = new Uint8Array(first.length + second.length);
   both.set(first);
   both.set(second, first.length);
