@@ -13,6 +13,7 @@ export { configurationType, documentErrorsMax } from "./control/document.ts";
 export { type LoyaltyControlContext, loyaltyControlRoutes } from "./control/routes.ts";
 export * from "./coupons/mod.ts";
 export * from "./engine/mod.ts";
+export { createFacts, type Facts, type FactsReader, type LoyaltyFacts, readMetrics } from "./facts.ts";
 export { historyMax } from "./happening.ts";
 export * from "./history.ts";
 export {
@@ -57,7 +58,6 @@ export {
   dataTextCharactersMax,
   memberIdCharactersMax,
 } from "./schema.ts";
-export { createFacts, type Facts, type FactsReader, type LoyaltyFacts, readMetrics } from "./facts.ts";
 export { clockSkewMsMax, seenGenerationMs } from "./seen.ts";
 export type { FullOverview, Seen, Sight } from "./sight.ts";
 export * from "./state.ts";

@@ -54,7 +54,10 @@ describeOnStores("profiles", open => {
         customFields: {},
         loyalty: {
           metrics: { points: 4, energy: 5 },
-          balances: { points: { available: 4, ...nothing, lifetimeEarned: 4 }, energy: { available: 5, ...nothing } },
+          balances: {
+            points: { available: 4, ...nothing, lifetimeEarned: 4 },
+            energy: { available: 5, ...nothing },
+          },
           inventory: { badges: [] },
           tier: null,
         },
