@@ -13,6 +13,7 @@ import type { Column } from "./columns.ts";
 import { searchFieldsMax } from "./criteria.ts";
 import type { FoundUsers } from "./search.ts";
 import type { SearchedUser } from "./searched_user.ts";
+import { DescribedFilterSchema } from "./short_form.ts";
 
 /** Most users of a page. */
 export const searchPageMax = 100;
@@ -25,10 +26,25 @@ const sort = v.strictObject({
   order: v.optional(v.picklist(["asc", "desc"]), "asc"),
 });
 
-const BodySchema = v.strictObject({
+const entries = {
   filter: v.exactOptional(v.unknown()),
-  fields: v.exactOptional(v.pipe(v.array(v.string()), v.maxLength(searchFieldsMax))),
-  sort: v.exactOptional(v.pipe(v.array(sort), v.minLength(1), v.maxLength(1, "Expected one order"))),
+  fields: v.exactOptional(
+    v.pipe(
+      v.array(v.string()),
+      v.maxLength(searchFieldsMax),
+      v.description(
+        "Names as in filters, and preferences, customFields, metrics, inventory and challenges as a whole",
+      ),
+    ),
+  ),
+  sort: v.exactOptional(
+    v.pipe(
+      v.array(sort),
+      v.minLength(1),
+      v.maxLength(1, "Expected one order"),
+      v.description("One order: by createdAt, lastActiveAt, or a metric that the organisation has indexed"),
+    ),
+  ),
   limit: v.optional(
     v.pipe(
       v.number(limitDetail),
@@ -38,14 +54,26 @@ const BodySchema = v.strictObject({
     ),
     searchPageDefault,
   ),
-  lastEvaluatedKey: v.exactOptional(v.string()),
+  lastEvaluatedKey: v.exactOptional(
+    v.pipe(v.string(), v.description("That of the page before, with the same filter and sort")),
+  ),
+};
+const BodySchema = v.strictObject(entries);
+const DescribedBodySchema = v.strictObject({
+  ...entries,
+  filter: v.exactOptional(DescribedFilterSchema),
 });
 
 const FoundSchema = v.object({
   message: v.string(),
   data: v.array(v.record(v.string(), v.unknown())),
   lastEvaluatedKey: v.nullable(v.string()),
-  truncated: v.boolean(),
+  truncated: v.pipe(
+    v.boolean(),
+    v.description(
+      "Whether the page is short because as many users were looked at as a page may: go on with lastEvaluatedKey",
+    ),
+  ),
 });
 
 /** Builds the route. */
@@ -55,10 +83,9 @@ export function searchRoutes({ guards, cursors, users }: AudienceContext): reado
       method: "POST",
       path: "/v1/api/audience/internal/users/search",
       operation: "searchAudienceUsers",
-      summary:
-        "The users that a filter fits: a condition as in rules, or its short form. A page that has looked at too many users ends early and says `truncated`",
+      summary: "The users of the organisation whom a filter fits, in pages",
       auth: guards.privateAudience("users:read"),
-      body: { schema: BodySchema },
+      body: { schema: BodySchema, described: DescribedBodySchema },
       responses: { 200: { description: "A page of the users", schema: FoundSchema } },
       async handle({ principal, body }) {
         const { filter, fields, limit, lastEvaluatedKey } = body;

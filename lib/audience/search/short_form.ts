@@ -59,6 +59,14 @@ const entries = {
 /** The short form of a filter. */
 export const ShortFormSchema: v.GenericSchema<ShortForm> = v.strictObject(entries);
 
+/** A filter as the document of the API describes it: its short form, and any one operator beside. */
+export const DescribedFilterSchema: v.GenericSchema = v.pipe(
+  v.looseObject(entries),
+  v.description(
+    "A condition of the language of rules over userId, displayName, provider, projectId, version, createdAt, updatedAt, lastActiveAt, customFields.<name>, metrics.<id>, inventory.<setId> and challenges.<id>; or these members, all of which must hold; or both. Times are ISO 8601. `createdAfter` and `activeAfter` include the time, `createdBefore` and `activeBefore` do not; `displayName` is a part of the name",
+  ),
+);
+
 /** A condition with the place of what it comes from, as a JSON Pointer into the filter. */
 export interface PlacedCondition {
   readonly pointer: string;
