@@ -1,19 +1,18 @@
 /** Bodies of answers. */
 
-import { silenceMsMax } from "./bounds.ts";
 import { lost } from "./failure.ts";
 import type { S3Answer } from "./requests.ts";
 
 /**
  * The body of an answer, which fails where the service falls silent or ends early. Nobody is waited for who does not read.
  */
-export function guardedBody({ response, abort }: S3Answer): ReadableStream<Uint8Array> {
+export function guardedBody({ response, abort, watch }: S3Answer): ReadableStream<Uint8Array> {
   const reader = (response.body ?? new Blob([]).stream()).getReader();
   let missing = Number(response.headers.get("content-length"));
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const timer = setTimeout(abort, silenceMsMax);
+        const callOff = watch();
         try {
           const { done, value } = await reader.read();
           if (!done) {
@@ -24,7 +23,7 @@ export function guardedBody({ response, abort }: S3Answer): ReadableStream<Uint8
         } catch (error) {
           throw lost(error, { isWrite: false });
         } finally {
-          clearTimeout(timer);
+          callOff();
         }
       },
       async cancel() {

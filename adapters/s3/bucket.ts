@@ -17,14 +17,17 @@ export interface S3Bucket {
   readonly sessionToken?: string;
 }
 
+/** Calls a function after a time in ms, and answers how to call that off. */
+export type After = (ms: number, act: () => void) => () => void;
+
 /** A bucket, and what of the runtime is used for it. */
 export interface S3BlobsOptions extends S3Bucket {
   /** Unix ms; services refuse requests that are minutes off. @default Date.now */
   readonly clock?: () => number;
   /** Sends a request. @default the `fetch` of the runtime */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
-  /** Resolves after a time in ms. @default by setTimeout */
-  readonly pause?: (ms: number) => Promise<void>;
+  /** @default the timer of the process */
+  readonly after?: After;
   /** A number from 0 to 1, to spread what many do at once. @default Math.random */
   readonly random?: () => number;
 }

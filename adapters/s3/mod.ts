@@ -10,5 +10,5 @@
 
 export { createS3Blobs } from "./blobs.ts";
 export * from "./bounds.ts";
-export type { S3BlobsOptions, S3Bucket } from "./bucket.ts";
+export type { After, S3BlobsOptions, S3Bucket } from "./bucket.ts";
 export { parseS3Url } from "./s3_url.ts";

@@ -2,7 +2,7 @@
 
 import { AwsV4Signer } from "aws4fetch";
 import { attemptsMax, firstPauseMsMax, silenceMsMax } from "./bounds.ts";
-import { type S3BlobsOptions, urlOf } from "./bucket.ts";
+import { type After, type S3BlobsOptions, urlOf } from "./bucket.ts";
 import { isBusy, lost } from "./failure.ts";
 
 /** One request. */
@@ -22,20 +22,22 @@ export interface S3Answer {
   readonly text: string;
   /** Lets go of the connection. */
   abort(): void;
+  /** Does so after the longest silence, unless it is called off. */
+  watch(): () => void;
 }
 
 /** Sends requests to one bucket. */
 export class S3Requests {
   readonly #options: S3BlobsOptions;
   readonly #fetch: (url: string, init: RequestInit) => Promise<Response>;
-  readonly #pause: (ms: number) => Promise<void>;
+  readonly #after: After;
   readonly #random: () => number;
   readonly #clock: () => number;
 
   constructor(options: S3BlobsOptions) {
     this.#options = options;
     this.#fetch = options.fetch ?? ((url, init) => fetch(url, init));
-    this.#pause = options.pause ?? (ms => new Promise(resolve => setTimeout(resolve, ms)));
+    this.#after = options.after ?? processTimer;
     this.#random = options.random ?? Math.random;
     this.#clock = options.clock ?? Date.now;
   }
@@ -55,7 +57,8 @@ export class S3Requests {
       } catch (error) {
         if (isLast) throw lost(error, { isWrite: request.method !== "GET" && request.method !== "HEAD" });
       }
-      await this.#pause(firstPauseMsMax * 2 ** (attempt - 1) * this.#random());
+      const pauseMs = firstPauseMsMax * 2 ** (attempt - 1) * this.#random();
+      await new Promise<void>(resolve => this.#after(pauseMs, resolve));
     }
   }
 
@@ -63,14 +66,16 @@ export class S3Requests {
   async #attempt(request: S3Request): Promise<S3Answer> {
     const { url, method, headers } = await this.#signed(request);
     const controller = new AbortController();
-    const timer = setTimeout(() => controller.abort(new Error("the service is silent")), silenceMsMax);
+    const abort = (): void => controller.abort(new Error("the service is silent"));
+    const callOff = this.#after(silenceMsMax, abort);
     try {
       const init: RequestInit = { method, headers, redirect: "manual", signal: controller.signal };
       const response = await this.#fetch(url.href, request.body ? { ...init, body: request.body } : init);
       const isContent = method === "GET" && response.ok;
-      return { response, text: isContent ? "" : await response.text(), abort: () => controller.abort() };
+      const text = isContent ? "" : await response.text();
+      return { response, text, abort, watch: () => this.#after(silenceMsMax, abort) };
     } finally {
-      clearTimeout(timer);
+      callOff();
     }
   }
 
@@ -103,4 +108,9 @@ export class S3Requests {
 async function digestOf(body: Uint8Array<ArrayBuffer> = new Uint8Array(0)): Promise<string> {
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", body));
   return Array.from(digest, byte => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function processTimer(ms: number, act: () => void): () => void {
+  const timer = setTimeout(act, ms);
+  return () => clearTimeout(timer);
 }

@@ -78,11 +78,20 @@ describe("the packed package", { skip: install() }, () => {
   });
 
   it("keeps Node out of what its standards-only entries load", () => {
-    const entriesOfLib = ["mod", "http/mod", "auth/mod", "storage/mod", "leaderboards/mod", "loyalty/mod"];
+    const entriesOfLib = [
+      "mod",
+      "http/mod",
+      "auth/mod",
+      "storage/mod",
+      "leaderboards/mod",
+      "loyalty/mod",
+      "export_file/mod",
+    ];
     const dist = join(folder, "node_modules/grandstand/dist");
     const starts = [
       ...entriesOfLib.map(entry => `${dist}/lib/${entry}.js`),
       `${dist}/adapters/memory/mod.js`,
+      `${dist}/adapters/s3/mod.js`,
     ];
     for (const file of reachable(starts)) {
       assert.doesNotMatch(readFileSync(file, "utf8"), /from "node:|import\("node:|require\(/, file);

@@ -8,15 +8,22 @@ import {
   firstPauseMsMax,
   partBytes,
   type S3BlobsOptions,
+  silenceMsMax,
 } from "../../../adapters/s3/mod.ts";
 import type { Blobs } from "../../../lib/storage/ports.ts";
 import { bucketNames, s3Available, sharedS3, stopS3 } from "../../support/s3.ts";
 
 let prefixes = 0;
 
+/** Pauses that end at once, and a service that is never thought to be silent. */
+function atOnce(ms: number, act: () => void): () => void {
+  if (ms !== silenceMsMax) act();
+  return () => {};
+}
+
 async function bucket(): Promise<S3BlobsOptions> {
   prefixes += 1;
-  return { ...(await sharedS3()), prefix: `t${prefixes}/`, pause: async () => {} };
+  return { ...(await sharedS3()), prefix: `t${prefixes}/`, after: atOnce };
 }
 
 function streamOf(...chunks: Uint8Array[]): ReadableStream<Uint8Array> {
@@ -41,6 +48,13 @@ function intercepted(
   answer: (url: URL, init: RequestInit, send: () => Promise<Response>) => Promise<Response>,
 ): S3BlobsOptions {
   return { ...options, fetch: (url, init) => answer(new URL(url), init, () => fetch(url, init)) };
+}
+
+/** What never comes, until it is given up. */
+function forever(signal: AbortSignal | null | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    signal?.addEventListener("abort", () => reject(new Error("aborted")));
+  });
 }
 
 function attempts(blobs: Blobs): (() => Promise<unknown>)[] {
@@ -138,7 +152,10 @@ describe("blobs on S3", { skip: s3Available() }, () => {
       const blobs = createS3Blobs({
         ...options,
         random: () => 1,
-        pause: async ms => void pauses.push(ms),
+        after(ms, act) {
+          if (ms !== silenceMsMax) pauses.push(ms);
+          return atOnce(ms, act);
+        },
       });
       await blobs.put("a", streamOf(Uint8Array.of(1)));
       assert.deepEqual(pauses, [firstPauseMsMax, firstPauseMsMax * 2, firstPauseMsMax * 4]);
@@ -213,6 +230,32 @@ describe("blobs on S3", { skip: s3Available() }, () => {
       const found = await createS3Blobs(cut).get("a");
       await assert.rejects(bytesOf(found), { code: "storage_unavailable" }, how);
     }
+  });
+
+  it("give up a service that neither answers nor goes on", async () => {
+    const options = await bucket();
+    await createS3Blobs(options).put("a", streamOf(new Uint8Array(10)));
+    const waits: number[] = [];
+    /** Every wait is over at once. */
+    function after(ms: number, act: () => void): () => void {
+      waits.push(ms);
+      queueMicrotask(act);
+      return () => {};
+    }
+    const silent = intercepted({ ...options, random: () => 0, after }, (_url, { signal }) => forever(signal));
+    await assert.rejects(createS3Blobs(silent).get("a"), { code: "storage_unavailable" });
+    assert.equal(waits.filter(ms => ms === silenceMsMax).length, attemptsMax);
+    await assert.rejects(createS3Blobs(silent).remove("a"), { code: "outcome_unknown" });
+    let isAnswered = false;
+    const stuck = intercepted(
+      { ...options, after: (ms, act) => (isAnswered ? after(ms, act) : () => {}) },
+      async (_url, { signal }) => {
+        isAnswered = true;
+        const body = new ReadableStream({ pull: () => forever(signal) });
+        return new Response(body, { headers: { "content-length": "10" } });
+      },
+    );
+    await assert.rejects(bytesOf(await createS3Blobs(stuck).get("a")), { code: "storage_unavailable" });
   });
 
   it("never say that an upload is complete when the service only began to say so", async () => {

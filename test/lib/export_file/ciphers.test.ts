@@ -119,6 +119,23 @@ for (const [name, { ctr, pbkdf2 }] of Object.entries(portable)) {
   });
 }
 
+describe("noble's cipher", () => {
+  it("lets others have their turn between its slices", async () => {
+    let turns = 0;
+    let isOver = false;
+    function count(): void {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    }
+    const cipher = noblePrimitives.gcm(newSecret());
+    await cipher.update(new Uint8Array(1));
+    setImmediate(count);
+    await cipher.update(new Uint8Array(sliceBytes * 5));
+    isOver = true;
+    assert.ok(turns >= 4, `${turns} turns`);
+  });
+});
+
 describe("the decipher of parts", () => {
   it("decrypts from any position on, in pieces of any size", async () => {
     const [secret, plain] = [newSecret(), randomBytes(5_000)];
