@@ -1,34 +1,48 @@
 /** Blobs as files of one directory. */
 import { createHash, randomUUID } from "node:crypto";
-import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { BlobInfo, Blobs } from "../../lib/storage/ports.ts";
 import { validateBlobName, validateBlobRange } from "../../lib/storage/validate_ports.ts";
 
 /** Most bytes that a body reads from its file at a time. */
 export const fileChunkBytesMax = 65_536;
+/** Age, in ms, from which what arrived of a blob is taken for left behind by a process that ended. */
+export const fileLeftoverMsMin = 86_400_000;
+
+const partPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.part$/;
+
+/** How blobs in files are kept. */
+export interface FileBlobsOptions {
+  /** Unix ms. @default Date.now */
+  readonly clock?: () => number;
+}
 
 /**
  * Creates blobs that are kept in a directory, which is made on the first `put`.
  *
  * A blob is the file `<hash>.blob`, the hash being the SHA-256 of its name in hex: so that any two names are two files
  * on every file system, whatever it thinks of letter case, length or `a` beside `a/b`. A blob that is arriving is
- * `<uuid>.part`, renamed once it is complete and on disk.
+ * `<uuid>.part`, renamed once it is complete and on disk; the first `put` removes what ended processes have left of such.
  */
-export function createFileBlobs(directory: string): Blobs {
-  return new FileBlobs(directory);
+export function createFileBlobs(directory: string, { clock = Date.now }: FileBlobsOptions = {}): Blobs {
+  return new FileBlobs(directory, clock);
 }
 
 class FileBlobs implements Blobs {
   readonly #directory: string;
+  readonly #clock: () => number;
+  #isSwept = false;
 
-  constructor(directory: string) {
+  constructor(directory: string, clock: () => number) {
     this.#directory = directory;
+    this.#clock = clock;
   }
 
   async put(name: string, body: ReadableStream<Uint8Array>): Promise<BlobInfo> {
     const path = this.#path(name);
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    if (!this.#isSwept) await this.#sweep();
     const part = join(this.#directory, `${randomUUID()}.part`);
     try {
       const size = await writeAll(part, body);
@@ -62,6 +76,20 @@ class FileBlobs implements Blobs {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
+
+  async #sweep(): Promise<void> {
+    this.#isSwept = true;
+    for (const file of await readdir(this.#directory)) {
+      if (!partPattern.test(file)) continue;
+      const path = join(this.#directory, file);
+      // Another process may be sweeping too.
+      const modifiedAt = await stat(path).then(
+        ({ mtimeMs }) => mtimeMs,
+        () => Number.POSITIVE_INFINITY,
+      );
+      if (this.#clock() - modifiedAt >= fileLeftoverMsMin) await rm(path, { force: true });
+    }
+  }
 
   #path(name: string): string {
     validateBlobName(name);

@@ -3,5 +3,5 @@
  *
  * @module
  */
-export { createFileBlobs, fileChunkBytesMax } from "./blobs.ts";
+export { createFileBlobs, type FileBlobsOptions, fileChunkBytesMax, fileLeftoverMsMin } from "./blobs.ts";
 export * from "./journal/mod.ts";

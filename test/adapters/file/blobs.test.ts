@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { blobsConformance } from "../../../adapters/conformance/mod.ts";
-import { createFileBlobs, fileChunkBytesMax } from "../../../adapters/file/blobs.ts";
+import { createFileBlobs, fileChunkBytesMax, fileLeftoverMsMin } from "../../../adapters/file/blobs.ts";
 
 async function temporary(): Promise<{ directory: string; dispose(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), "grandstand-blobs-"));
@@ -56,6 +56,24 @@ describe("in files", () => {
       });
       await assert.rejects(blobs.put("a", failing), /gone/);
       assert.deepEqual(await readdir(directory), []);
+    } finally {
+      await dispose();
+    }
+  });
+
+  it("removes what an ended process left of a blob a day ago, and nothing else", async () => {
+    const { directory, dispose } = await temporary();
+    try {
+      const now = Date.now();
+      const [old, young] = [`${crypto.randomUUID()}.part`, `${crypto.randomUUID()}.part`];
+      for (const file of [old, young, "mine.part", "notes.txt"]) {
+        await writeFile(join(directory, file), "x");
+        const at = new Date(file === young ? now - fileLeftoverMsMin + 60_000 : now - fileLeftoverMsMin);
+        await utimes(join(directory, file), at, at);
+      }
+      await createFileBlobs(directory, { clock: () => now }).put("a", streamOf(new Uint8Array([1])));
+      const left = (await readdir(directory)).filter(file => !file.endsWith(".blob"));
+      assert.deepEqual(left.sort(), ["mine.part", "notes.txt", young].sort());
     } finally {
       await dispose();
     }
