@@ -169,7 +169,32 @@ describeOnStores("a search of users", open => {
     });
     assert.ok(removed.status < 300, removed.text);
     assert.deepEqual(await foundIds(crm, { filter }), []);
+    // Whatever a back end still does to the user, it is not one to be found.
+    world.clock.advance(hourMs);
+    await makeUsers(world, crm, [plain(fan.userId, 0)]);
     assert.ok(!(await foundIds(crm, { limit: 100 })).includes(fan.userId));
+  });
+
+  it("takes what a user never had for what it is by default, in filters and in orders", async () => {
+    const updates = ["bare-1", "bare-2"].map(userId => ({ userId, displayName: "Bare" }));
+    await crm("/v1/api/audience/internal/profiles/update-batch", { body: { updates } });
+    const named = { displayName: "Bare" };
+    assert.deepEqual(sorted(await foundIds(crm, { filter: named })), ["bare-1", "bare-2"]);
+    for (const bounds of [{ max: 0 }, { min: 0, max: 0 }, { min: -5 }]) {
+      const filter = { ...named, metrics: { points: bounds } };
+      assert.deepEqual(sorted(await foundIds(crm, { filter })), ["bare-1", "bare-2"]);
+      for (const order of ["asc", "desc"]) {
+        const body = {
+          filter: { metrics: { points: bounds } },
+          sort: [{ field: "metrics.points", order }],
+          limit: 100,
+        };
+        const found = await foundIds(crm, body);
+        assert.ok(found.includes("bare-1") && found.includes("bare-2"));
+        assert.equal(new Set(found).size, found.length);
+      }
+    }
+    assert.deepEqual(await foundIds(crm, { filter: { ...named, metrics: { points: { min: 1 } } } }), []);
   });
 
   it("finds users by the state of a challenge", async () => {
