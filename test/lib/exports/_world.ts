@@ -20,7 +20,7 @@ import { createHandler, type Guard, type Handler, silentLogger } from "../../../
 import type { Announcement } from "../../../lib/ports/announcer.ts";
 import type { Mail } from "../../../lib/ports/mailer.ts";
 import type { WebhookMessage } from "../../../lib/ports/webhook_sender.ts";
-import type { Blobs, Store } from "../../../lib/storage/mod.ts";
+import type { Blobs, Limiter, Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { WatchedBlobs } from "../../support/dying_blobs.ts";
 import { ids, testSecret } from "../../support/platform.ts";
@@ -53,8 +53,9 @@ export interface TestCall {
 /** What a process is made of, where it is not the common one. */
 export interface ProcessOptions extends ExportOptions {
   readonly store?: Store;
-  readonly blobs?: Blobs;
+  readonly blobs?: Blobs | undefined;
   readonly source?: ExportSource;
+  readonly limiter?: Limiter;
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
@@ -91,7 +92,8 @@ export class ExportWorld implements AsyncDisposable {
 
   /** Starts a process. */
   process(options: ProcessOptions = {}): TestProcess {
-    const { store = this.store, blobs = this.blobs, settings } = options;
+    const { store = this.store, settings } = options;
+    const blobs = "blobs" in options ? options.blobs : this.blobs;
     const exports = createExports({
       kernels: nativeExportKernels(),
       ...options,
@@ -127,7 +129,7 @@ export class ExportWorld implements AsyncDisposable {
       },
       logger: silentLogger,
     });
-    const handler = handlerOf(exports);
+    const handler = handlerOf(exports, options.limiter);
     return {
       exports,
       call: (path, call = {}) => callHandler(handler, path, call),
@@ -173,7 +175,7 @@ export class ExportWorld implements AsyncDisposable {
   }
 }
 
-function handlerOf(exports: Exports): Handler {
+function handlerOf(exports: Exports, limiter: Limiter | undefined): Handler {
   const guard: Guard<ExportCaller> = {
     scheme: null,
     authenticate: ({ request }) => ({
@@ -188,7 +190,10 @@ function handlerOf(exports: Exports): Handler {
     ...exportRoutes({ exports, exporter: guard, reader: guard }),
     ...downloadRoutes({ exports }),
   ];
-  return createHandler([{ name: "audience", family: "problem", routes }], {});
+  return createHandler(
+    [{ name: "audience", family: "problem", routes }],
+    limiter === undefined ? {} : { limiter },
+  );
 }
 
 function callHandler(handler: Handler, path: string, call: TestCall): Promise<Response> {

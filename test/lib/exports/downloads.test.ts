@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import { downloadMs, exportTtlMsDefault } from "../../../lib/exports/mod.ts";
+import { createMemoryLimiter, createMemoryStore } from "../../../adapters/memory/mod.ts";
+import { downloadLimit, downloadMs, exportTtlMsDefault } from "../../../lib/exports/mod.ts";
+import { createTestClock } from "../../support/clock.ts";
 import { ids } from "../../support/platform.ts";
 import { ask, ExportWorld, fetchFile, look, manyUsers, type TestProcess } from "./_world.ts";
 
@@ -187,6 +188,25 @@ describe("the link to a file", () => {
     const { requestId: _, instance: __, ...body } = await (await it.process.call(expired)).json();
     bodies.add(JSON.stringify(body));
     assert.equal(bodies.size, 1);
+  });
+
+  it("may be used so often a minute, whichever link it is", async () => {
+    const clock = createTestClock();
+    const limiter = createMemoryLimiter({ clock: clock.now });
+    await using it = await ready();
+    const process = it.world.process({ limiter });
+    const first = await process.call(it.url);
+    await first.body?.cancel();
+    for (let n = 1; n < downloadLimit.limit; n++) {
+      const url = n % 2 === 0 ? it.url : (await look(process, it.exportId)).downloadUrl;
+      const response = await process.call(url, { headers: { range: "bytes=0-0" } });
+      assert.equal(response.status, 206);
+    }
+    const refused = await process.call(it.url);
+    assert.equal(refused.status, 429);
+    clock.advance(downloadLimit.windowMs);
+    const again = await process.call(it.url, { method: "HEAD" });
+    assert.equal(again.status, 200);
   });
 
   it("is stored nowhere", async () => {

@@ -9,6 +9,8 @@ import {
   exportTtlMsDefault,
   openExportsMaxDefault,
 } from "../../../lib/exports/mod.ts";
+import { exportFieldCharactersMax, exportFieldsMax } from "../../../lib/exports/schema.ts";
+import type { ReadBoard } from "../../../lib/storage/mod.ts";
 import { ids } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { ask, csvRows, decrypt, ExportWorld, exportPath, fetchFile, look, manyUsers } from "./_world.ts";
@@ -151,6 +153,8 @@ describeOnStores("an export", open => {
       [{ format: "csv", filter: "wrong" }, "/filter"],
       [{ format: "xml" }, "/format"],
       [{ format: "csv", fields: [] }, "/fields"],
+      [{ format: "csv", fields: Array(exportFieldsMax + 1).fill("userId") }, "/fields"],
+      [{ format: "csv", fields: ["x".repeat(exportFieldCharactersMax + 1)] }, "/fields/0"],
       [{ format: "csv", notify: { email: "a@b.example, c@d.example" } }, "/notify/email"],
       [{ format: "csv", more: 1 }, "/more"],
     ];
@@ -261,5 +265,65 @@ describeOnStores("an export", open => {
       `/v1/api/audience/internal/export-trail?lastEvaluatedKey=${lastEvaluatedKey}`,
     );
     assert.equal((await rest.json()).data.length, 3);
+  });
+});
+
+describeOnStores("what is due for exports", open => {
+  const due: ReadBoard = { type: "board", key: "due", limit: 10 };
+
+  it("drops an entry whose job was never stored, once it may be sure of that", async () => {
+    await using world = await ExportWorld.open(open, manyUsers(1));
+    const member = `${ids.organisation}/0f000000-0000-4000-8000-000000000001`;
+    const score = world.clock.now();
+    await world.store.commit("g:exports", {
+      writes: [{ type: "score", op: "set", key: "due", member, score }],
+    });
+    const process = world.process();
+    await process.work();
+    world.clock.advance(600_000);
+    await process.work();
+    assert.equal((await world.store.read("g:exports", [due]))[0].size, 1);
+    world.clock.advance(1);
+    await process.work();
+    assert.equal((await world.store.read("g:exports", [due]))[0].size, 0);
+  });
+
+  it("is nothing any more after the last export is removed", async () => {
+    await using world = await ExportWorld.open(open, manyUsers(1));
+    const process = world.process({ intervalMs: 0 });
+    await ask(process);
+    await process.exports.idle();
+    assert.equal((await world.store.read("g:exports", [due]))[0].size, 1);
+    world.clock.advance(exportFileMs);
+    await process.work();
+    assert.equal((await world.store.read("g:exports", [due]))[0].size, 0);
+    const partition = `o:${ids.organisation}:exports`;
+    const jobs: ReadBoard = { type: "board", key: "jobs", limit: 10 };
+    const [{ size }, unfinished] = await world.store.read(partition, [jobs, { type: "record", key: "open" }]);
+    assert.deepEqual([size, unfinished?.value], [0, "[]"]);
+  });
+
+  it("is left to others by a process that holds no place for files", async () => {
+    await using world = await ExportWorld.open(open, manyUsers(1));
+    const process = world.process();
+    const exportId = await ask(process);
+    world.clock.advance(exportIntervalMsDefault);
+    const bare = world.process({ blobs: undefined });
+    await bare.work();
+    assert.equal((await look(process, exportId)).status, "processing");
+    assert.equal((await bare.call(exportPath, { body: { format: "csv" } })).status, 400);
+  });
+
+  it("fails an export whose password cannot be read any more", async () => {
+    await using world = await ExportWorld.open(open, manyUsers(1));
+    const process = world.process();
+    const exportId = await ask(process);
+    await world.store.commit(`o:${ids.organisation}:exports`, {
+      writes: [{ type: "put", key: `secret:${exportId}`, value: "v1.AAAA" }],
+    });
+    world.clock.advance(exportIntervalMsDefault);
+    await process.work();
+    const { status, error } = await look(process, exportId);
+    assert.deepEqual([status, error.code], ["failed", "internal_error"]);
   });
 });
