@@ -86,11 +86,11 @@ export class HeldPut implements Put {
 
 /** The writes as stores know them. */
 export function plainWrites(writes: readonly Write[]): readonly Write[] {
-  const plain: Write[] = [];
-  for (const write of writes) {
-    plain.push(write instanceof HeldPut ? { type: "put", key: write.key, value: write.value } : write);
-  }
-  return plain;
+  return writes.map(plainWrite);
+}
+
+function plainWrite(write: Write): Write {
+  return write instanceof HeldPut ? { type: "put", key: write.key, value: write.value } : write;
 }
 
 /** Tells the keepers what a commit has put. */
@@ -104,13 +104,8 @@ export function keepWritten(partition: Partition, writes: readonly Write[], vers
 export function recall(partition: Partition, queries: readonly Read[]): readonly unknown[] | null {
   // Most decisions read something else too.
   if (queries.length === 0 || !queries.every(isRecallable)) return null;
-  const known: unknown[] = [];
-  for (const query of queries) {
-    const found = isHeldRead(query) ? query.keeper.recall(partition) : nothingSeen;
-    if (found === undefined) return null;
-    known.push(found);
-  }
-  return known;
+  const known = queries.map(query => (isHeldRead(query) ? query.keeper.recall(partition) : nothingSeen));
+  return known.includes(undefined) ? null : known;
 }
 
 /** Tells the keepers what the store answered. */

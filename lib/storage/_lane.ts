@@ -193,24 +193,26 @@ function isCurrent(reads: readonly Read[], commit: Commit): boolean {
 
 /** The versions of the records that were read, each once, and the fields that were absent. */
 function checksOf(reads: readonly Read[], state: readonly unknown[]): Check[] {
-  const checks: Check[] = [];
-  let index = 0;
-  for (const query of reads) {
-    const read = state[index++];
-    if (isUnseenRead(query)) {
-      const check = unseenCheck(query, read);
-      if (check !== null) checks.push(check);
-    }
-    if (query.type !== "record" || hasCheck(checks, query.key)) continue;
-    const stored = read as Stored | null;
-    checks.push({ key: query.key, version: stored === null ? null : stored.version });
-  }
-  return checks;
+  const checks = reads.map((query, index) => checkOf(query, state[index]));
+  return checks.every(isFirst) ? checks : checks.filter(isFirst);
 }
 
-function hasCheck(checks: readonly Check[], key: string): boolean {
-  for (const check of checks) if (check.key === key && !("absent" in check)) return true;
-  return false;
+/** What a commit must check of a query's result; null where that is nothing. */
+function checkOf(query: Read, read: unknown): Check | null {
+  if (isUnseenRead(query)) return unseenCheck(query, read);
+  if (query.type !== "record") return null;
+  const stored = read as Stored | null;
+  return { key: query.key, version: stored === null ? null : stored.version };
+}
+
+/** Whether it is a check, and none before it is about the same record. */
+function isFirst(check: Check | null, index: number, all: readonly (Check | null)[]): check is Check {
+  if (check === null || "absent" in check) return check !== null;
+  for (let before = 0; before < index; before++) {
+    const other = all[before];
+    if (other?.key === check.key && !("absent" in other)) return false;
+  }
+  return true;
 }
 
 /** Settles what an error of the store means for those whose round it ended. */
