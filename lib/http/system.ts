@@ -4,11 +4,12 @@
  * @module
  */
 
-import { object, picklist } from "valibot";
-import { AppError } from "../errors/mod.ts";
+import { boolean, number, object, picklist, string } from "valibot";
+import { AppError, type ErrorCode } from "../errors/mod.ts";
 import { type Meters, metricsMediaType } from "./metrics.ts";
 import { json, jsonText } from "./replies.ts";
 import { type AnyRoute, type Area, open, type Reply, route } from "./route.ts";
+import { errorFacts } from "./status.ts";
 
 /** What the area tells of. */
 export interface SystemOptions {
@@ -24,7 +25,7 @@ const statusSchema = object({ status: picklist(["ok"]) });
 
 /** Builds the area. */
 export function systemArea(options: SystemOptions): Area {
-  const routes = [healthRoute(), readyRoute(options.ready), documentRoute(options.document)];
+  const routes = [healthRoute(), readyRoute(options.ready), documentRoute(options.document), problemRoute()];
   const { meters } = options;
   return {
     name: "system",
@@ -84,6 +85,37 @@ function documentRoute(document: () => unknown): AnyRoute {
     cache: "public",
     handle,
   });
+}
+
+/** The addresses that problems have as their type lead here. */
+function problemRoute(): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/problems/:code",
+    operation: "getProblem",
+    summary: "Tell what a code of an error means",
+    auth: open,
+    params: object({ code: string() }),
+    responses: {
+      200: {
+        description: "Its status, its title, and whether the same request may succeed later",
+        schema: object({ code: string(), status: number(), title: string(), retryable: boolean() }),
+      },
+    },
+    errors: ["not_found"],
+    cache: "public",
+    handle: ({ params: { code } }) => {
+      if (!isErrorCode(code)) throw new AppError("not_found", "Cannot find an error of this code");
+      const { status, title, retryable } = errorFacts[code];
+      return jsonText(JSON.stringify({ code, status, title, retryable }), {
+        "cache-control": "public, max-age=300",
+      });
+    },
+  });
+}
+
+function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(errorFacts, text);
 }
 
 function metricsRoute(meters: Meters): AnyRoute {

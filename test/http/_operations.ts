@@ -254,6 +254,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
     ["showUser", [{}]],
     ["getLoyaltyVersion", [{ params: { version: "1" } }]],
     ...webhookExamples,
+    ["getProblem", [{ params: { code: "not_found" } }]],
     [
       "putLoyaltyConfiguration",
       [

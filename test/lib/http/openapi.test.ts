@@ -94,6 +94,7 @@ describe("the OpenAPI document", () => {
       "system getHealth",
       "system getMetrics",
       "system getOpenapi",
+      "system getProblem",
       "system getReadiness",
       "things getBoard",
       "things putOdd",

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { AppError } from "../../../lib/errors/mod.ts";
 import { durationBucketsMs } from "../../../lib/http/metrics.ts";
 import { createHandler, createJsonLogger, type LogLevel, type Reply } from "../../../lib/http/mod.ts";
 import { bodyOf, call, handlerOf, keptLog, throwing, withJson } from "./kit.ts";
@@ -30,6 +31,26 @@ describe("health", () => {
     assert.equal(body.code, "storage_unavailable");
     assert.doesNotMatch(JSON.stringify(body), /10\.0\.0\.7/);
     assert.match(String(logger.lines[0]?.fields.error), /10\.0\.0\.7/);
+  });
+});
+
+describe("the type of a problem", () => {
+  it("is an address that tells what its code means", async () => {
+    const handler = handlerOf([{ handle: throwing(new AppError("out_of_stock", "Gone")) }]);
+    const { type } = await bodyOf(await call(handler, "/things"));
+    assert.equal(type, "/problems/out_of_stock");
+    const answer = await call(handler, String(type));
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get("cache-control"), "public, max-age=300");
+    assert.deepEqual(await bodyOf(answer), {
+      code: "out_of_stock",
+      status: 400,
+      title: "Out of stock",
+      retryable: false,
+    });
+    for (const code of ["unknown", "constructor", "__proto__"]) {
+      assert.equal((await call(handler, `/problems/${code}`)).status, 404);
+    }
   });
 });
 
