@@ -10,6 +10,7 @@ export { MasterSecret } from "./auth/mod.ts";
 export { type Demo, type DemoIds, type DemoOptions, demoWalk, describeDemo, seedDemo } from "./demo.ts";
 export type { Seed } from "./directory/mod.ts";
 export { AppError, type AppErrorOptions, type ErrorCode, type FieldError } from "./errors/mod.ts";
+export type { ExportOptions } from "./exports/mod.ts";
 export { type ClientInfo, createJsonLogger, type Handler, type Logger, silentLogger } from "./http/mod.ts";
 export {
   type AreaName,

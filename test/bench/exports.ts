@@ -17,7 +17,7 @@ import { createMemoryBlobs, createMemoryStore } from "../../adapters/memory/mod.
 import { nativeExportKernels } from "../../adapters/native/mod.ts";
 import { createRedisBlobs, createRedisStore } from "../../adapters/redis/mod.ts";
 import { memberPartition } from "../../lib/loyalty/mod.ts";
-import type { Store, Write } from "../../lib/storage/mod.ts";
+import type { Batch, Store, Write } from "../../lib/storage/mod.ts";
 import { listingWrites, userPlace } from "../../lib/user_index/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { startRedis } from "../support/redis.ts";
@@ -30,6 +30,7 @@ const requestEveryMs = 10;
 const loopResolutionMs = 10;
 const listingBatch = 500;
 const fillLanes = 256;
+const fillAttemptsMax = 5;
 
 /** What one export measured. */
 interface Sample {
@@ -241,7 +242,7 @@ async function fill(world: TestPlatform, users: number): Promise<void> {
         updatedAt: clock.now(),
         version: 1,
       };
-      await store.commit(memberPartition({ ...template, userId: `user-${n}` }), {
+      await surely(store, memberPartition({ ...template, userId: `user-${n}` }), {
         writes: [
           { type: "put", key: "loyalty", value: loyalty?.value ?? "" },
           { type: "put", key: "profile", value: JSON.stringify(profile) },
@@ -260,7 +261,19 @@ async function fill(world: TestPlatform, users: number): Promise<void> {
   }
   for (const [place, writes] of byShard) {
     for (let from = 0; from < writes.length; from += listingBatch) {
-      await store.commit(place, { writes: writes.slice(from, from + listingBatch) });
+      await surely(store, place, { writes: writes.slice(from, from + listingBatch) });
+    }
+  }
+}
+
+/** A busy machine may keep an answer for longer than the store waits; these writes may be repeated. */
+async function surely(store: Store, partition: string, batch: Batch): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await store.commit(partition, batch);
+      return;
+    } catch (error) {
+      if (attempt === fillAttemptsMax) throw error;
     }
   }
 }

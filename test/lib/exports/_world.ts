@@ -36,6 +36,7 @@ export interface TestUser {
 /** A process and a way to call it. */
 export interface TestProcess {
   readonly exports: Exports;
+  readonly handler: Handler;
   call(path: string, options?: TestCall): Promise<Response>;
   /** Does what is due now. */
   work(): Promise<void>;
@@ -132,6 +133,7 @@ export class ExportWorld implements AsyncDisposable {
     const handler = handlerOf(exports, options.limiter);
     return {
       exports,
+      handler,
       call: (path, call = {}) => callHandler(handler, path, call),
       async work() {
         exports.start();
@@ -210,7 +212,7 @@ function callHandler(handler: Handler, path: string, call: TestCall): Promise<Re
   return handler(request, { address: "203.0.113.7" });
 }
 
-/** Users whose rows are long enough for a part each 500 of them. */
+/** Users in the order of their ids. */
 export function manyUsers(count: number, charactersOfName = 10): TestUser[] {
   return Array.from({ length: count }, (_, n) => ({
     userId: `user-${String(n).padStart(6, "0")}`,

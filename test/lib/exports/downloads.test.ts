@@ -1,11 +1,16 @@
 /** Links to files, and what may be done with them. */
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, get } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
 import { createMemoryLimiter, createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { downloadLimit, downloadMs, exportTtlMsDefault } from "../../../lib/exports/mod.ts";
+import { toNodeListener } from "../../../runtime/node.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { ids } from "../../support/platform.ts";
+import { until } from "../../support/redis.ts";
 import { ask, ExportWorld, fetchFile, look, manyUsers, type TestProcess } from "./_world.ts";
 
 interface Ready extends AsyncDisposable {
@@ -133,6 +138,20 @@ describe("the link to a file", () => {
     assert.equal(it.world.blobs.open, 1);
     await reader?.cancel();
     assert.equal(it.world.blobs.open, 0);
+  });
+
+  it("closes what is open where the connection breaks", async () => {
+    await using it = await ready();
+    const server = createServer(toNodeListener(it.process.handler)).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const request = get({ host: "127.0.0.1", port, path: new URL(it.url).pathname });
+    const [response] = await once(request, "response");
+    response.pause();
+    await until("the file is open", () => it.world.blobs.open === 1);
+    response.destroy();
+    await until("nothing is open", () => it.world.blobs.open === 0);
+    server.close();
   });
 
   it("is another one at each look, and ends after 15 minutes", async () => {
