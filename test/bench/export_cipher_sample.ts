@@ -2,6 +2,7 @@
 
 import { Buffer } from "node:buffer";
 import { createCipheriv, randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import process from "node:process";
 import { nativeBase64, nativeExportKernels, nativeGcm } from "../../adapters/native/mod.ts";
 import { portableBase64 } from "../../lib/export_file/base64.ts";
@@ -19,8 +20,15 @@ export interface Cost {
 /** What one process measured. */
 export interface CipherSample {
   readonly costs: Readonly<Record<string, readonly Cost[]>>;
-  /** The longest time between two turns of the event loop while the product's way ran, in ms. */
+  /** Of each run of the product's way. */
+  readonly gaps: readonly Gap[];
+}
+
+/** The longest time between two turns of the event loop, in ms. */
+export interface Gap {
   readonly gapMs: number;
+  /** Without the time in which the event loop was ready to run and had no core: the load of the machine. */
+  readonly ownGapMs: number;
 }
 
 /** About a page of a thousand users, which is what an export job encrypts at a time. */
@@ -108,19 +116,28 @@ async function costOf(run: (count: number) => Promise<void>, count: number): Pro
   return { wallMs: wall / amount, cpuMs: (user + system) / 1_000 / amount };
 }
 
-/** The longest lateness of a turn while the product's way runs. */
-async function longestGap(): Promise<number> {
-  let [last, longest, isOver] = [performance.now(), 0, false];
+/** How long this thread, which runs the event loop, has been ready to run without a core, in ms. */
+function waitedMs(): number {
+  if (process.platform !== "linux") return 0;
+  return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "latin1").split(" ")[1]) / 1e6;
+}
+
+/** The longest time between two turns while the product's way runs: by the clock, and without waiting for a core. */
+async function longestGap(): Promise<Gap> {
+  let last = { at: performance.now(), waited: waitedMs() };
+  let [gapMs, ownGapMs, isOver] = [0, 0, false];
   function look(): void {
-    const now = performance.now();
-    longest = Math.max(longest, now - last);
+    const now = { at: performance.now(), waited: waitedMs() };
+    const gap = now.at - last.at;
+    gapMs = Math.max(gapMs, gap);
+    ownGapMs = Math.max(ownGapMs, gap - (now.waited - last.waited));
     last = now;
     if (!isOver) setImmediate(look);
   }
   look();
   await product(parts);
   isOver = true;
-  return longest;
+  return { gapMs, ownGapMs };
 }
 
 const costs: Record<string, Cost[]> = Object.fromEntries(Object.keys(ways).map(name => [name, []]));
@@ -131,7 +148,7 @@ for (let round = 0; round < rounds; round++) {
     costs[name]?.push(await costOf(way.run, way.parts));
   }
 }
-const gaps: number[] = [];
+const gaps: Gap[] = [];
 for (let round = 0; round < rounds; round++) gaps.push(await longestGap());
-const sample: CipherSample = { costs, gapMs: gaps.toSorted((a, b) => a - b)[rounds >> 1] ?? Number.NaN };
+const sample: CipherSample = { costs, gaps };
 if (written > 0) console.log(JSON.stringify(sample));
