@@ -94,12 +94,12 @@ export function createUserFinder(options: UserFinderOptions): UserFinder {
 function compiled(options: UserFinderOptions, search: CheckedSearch): CompiledSearch {
   const { context, columns } = search;
   const { store, clock } = options;
+  const judge = new Judge(options, search);
   return {
     fields: columns.map(({ name, kind }) => ({ name, kind })),
     async page({ cursor, limit }) {
       const begins = cursor === null ? printPlace(await firstPlace(context, clock())) : cursor;
       const walk = await walkAt(context, parsePlace(begins));
-      const judge = new Judge(options, search);
       const rows: unknown[][] = [];
       let place: string | null = begins;
       let examined = 0;
