@@ -21,6 +21,7 @@ export {
   publicUrlDefault,
   version,
 } from "./platform.ts";
+export type { PlatformUsers } from "./platform_users.ts";
 export type { Rate, RateLimits, RatePolicyName } from "./rate_limit/mod.ts";
 export { seedPlatform } from "./seed.ts";
 export type { Store } from "./storage/mod.ts";
