@@ -70,7 +70,7 @@ interface Visit {
 }
 
 async function download(exports: Service, address: ExportAddress, visit: Visit): Promise<Reply> {
-  const { find, record, blobs, clock } = exports;
+  const { find, blobs, clock } = exports;
   const found = await find(address);
   const result = found?.job.result ?? null;
   if (found === null || result === null || blobs === undefined) throw noSuchFile();
@@ -84,20 +84,33 @@ async function download(exports: Service, address: ExportAddress, visit: Visit):
   const { first, last } = range ?? { first: 0, last: result.fileSize - 1 };
   const body = await fileStream(blobs, piecesOf(found.job), { start: first, end: last + 1 });
   if (!isHead) {
-    const addressTag = networkTag(visit.client, trailNetworkBits);
-    await record(address.organisationId, {
-      at: clock(),
-      event: "downloaded",
-      exportId: address.exportId,
-      requestId: visit.requestId,
-      ...(addressTag === undefined ? {} : { addressTag }),
-      ...(range === null ? {} : { range: `${first}-${last}` }),
+    const noted = note(exports, address, { ...visit, range: range === null ? null : `${first}-${last}` });
+    await noted.catch(async (error: unknown) => {
+      await body.cancel();
+      throw error;
     });
   }
   const length = { "content-length": String(last - first + 1) };
   if (range === null) return { status: 200, body, headers: { ...headers, ...length } };
   const place = { "content-range": `bytes ${first}-${last}/${result.fileSize}` };
   return { status: 206, body, headers: { ...headers, ...length, ...place } };
+}
+
+/** Nobody downloads what the trail does not tell of. */
+async function note(
+  { record, clock }: Service,
+  { organisationId, exportId }: ExportAddress,
+  { client, requestId, range }: Visit & { readonly range: string | null },
+): Promise<void> {
+  const addressTag = networkTag(client, trailNetworkBits);
+  await record(organisationId, {
+    at: clock(),
+    event: "downloaded",
+    exportId,
+    requestId,
+    ...(addressTag === undefined ? {} : { addressTag }),
+    ...(range === null ? {} : { range }),
+  });
 }
 
 function rangeOf({ headers }: Request, result: ExportResult): ReturnType<typeof byteRange> {

@@ -244,9 +244,9 @@ function createRuns(
   let isAskedAgain = false;
 
   async function run(): Promise<void> {
+    isAskedAgain = false;
     if (blobs === undefined) return;
-    do {
-      isAskedAgain = false;
+    try {
       await runExports({
         ...options,
         ...parts,
@@ -254,21 +254,25 @@ function createRuns(
         holder,
         stopping: end.signal,
         onFailed: ({ exportId }, error) =>
-          logger.log("error", "export_failed", { exportId, error: String(error) }),
+          logger.log("error", "export_attempt_failed", { exportId, error: String(error) }),
       });
-    } while (isAskedAgain && !end.signal.aborted);
+    } catch (error) {
+      logger.log("warn", "exports_not_run", { error: String(error) });
+    }
+  }
+
+  function start(): void {
+    isAskedAgain = true;
+    if (end.signal.aborted || running !== null) return;
+    running = run().finally(() => {
+      running = null;
+      // What was asked for while the last look was over would wait for the next round.
+      if (isAskedAgain) start();
+    });
   }
 
   return {
-    start() {
-      isAskedAgain = true;
-      if (end.signal.aborted) return;
-      running ??= run()
-        .catch(error => logger.log("warn", "exports_not_run", { error: String(error) }))
-        .finally(() => {
-          running = null;
-        });
-    },
+    start,
     async idle() {
       while (running !== null) await running;
     },

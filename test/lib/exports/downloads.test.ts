@@ -6,7 +6,9 @@ import { createServer, get } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
 import { createMemoryLimiter, createMemoryStore } from "../../../adapters/memory/mod.ts";
+import { AppError } from "../../../lib/errors/mod.ts";
 import { downloadLimit, downloadMs, exportTtlMsDefault } from "../../../lib/exports/mod.ts";
+import type { Store } from "../../../lib/storage/mod.ts";
 import { toNodeListener } from "../../../runtime/node.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { ids } from "../../support/platform.ts";
@@ -152,6 +154,23 @@ describe("the link to a file", () => {
     response.destroy();
     await until("nothing is open", () => it.world.blobs.open === 0);
     server.close();
+  });
+
+  it("gives nothing that the trail cannot tell of", async () => {
+    await using it = await ready();
+    const down: Store = {
+      ...it.world.store,
+      traits: it.world.store.traits,
+      read: (partition, queries) => it.world.store.read(partition, queries),
+      commit: async () => {
+        throw new AppError("storage_unavailable", "Cannot reach the store");
+      },
+      ping: () => it.world.store.ping(),
+      [Symbol.asyncDispose]: async () => {},
+    };
+    const response = await it.world.process({ store: down }).call(it.url);
+    assert.equal(response.status, 503);
+    assert.equal(it.world.blobs.open, 0);
   });
 
   it("is another one at each look, and ends after 15 minutes", async () => {
