@@ -45,6 +45,13 @@ const contentCases: Cases<BlobsCase> = {
     equal(await read(blobs, "a"), { size: 256, bytes: [...all] });
   },
 
+  async "the memory of chunks may be used again once they are stored"({ blobs }) {
+    const chunk = Uint8Array.of(1, 2, 3);
+    await blobs.put("a", stream(chunk));
+    chunk.fill(9);
+    equal(await read(blobs, "a"), { size: 3, bytes: [1, 2, 3] });
+  },
+
   async "an empty blob is a blob"({ blobs }) {
     equal(await blobs.put("none", stream()), { size: 0 });
     equal(await blobs.put("empty", stream(new Uint8Array(0))), { size: 0 });

@@ -14,6 +14,7 @@ import type { ExportKernels, GcmEncryption } from "../ports/export_kernels.ts";
 import type { Blobs } from "../storage/mod.ts";
 import type { HeldJob } from "./held_job.ts";
 import type { ExportJob, Milestone, PartRef, Progress } from "./job.ts";
+import { PartBuffer } from "./part_buffer.ts";
 import { isStored, partName, streamOf } from "./parts.ts";
 
 /** Bytes of a part, before Base64, from which it is stored when the next page of users ends. */
@@ -54,8 +55,9 @@ export class PartWriter {
   readonly #options: PartWriterOptions;
   #position: number;
   #rest: Uint8Array;
-  #chunks: Uint8Array[] = [];
-  #bytes = 0;
+  #filling = new PartBuffer();
+  /** That of the part on its way; it is free once that part is stored. */
+  #leaving = new PartBuffer();
   readonly #encoder = new TextEncoder();
   #scratch: Uint8Array<ArrayBuffer> = new Uint8Array(0);
   /** The part on its way into the store. */
@@ -71,7 +73,7 @@ export class PartWriter {
 
   /** Whether the part is large enough to be stored. */
   get isFull(): boolean {
-    return this.#bytes >= partBytesMin;
+    return this.#filling.length >= partBytesMin;
   }
 
   /** Adds text to the part. */
@@ -79,7 +81,7 @@ export class PartWriter {
     const { cipher } = this.#options;
     const plain = this.#encoded(text);
     this.#position += plain.length;
-    if (cipher === null) this.#add(plain.slice());
+    if (cipher === null) this.#filling.add(plain);
     else this.#addEncrypted(await cipher.update(plain));
   }
 
@@ -90,7 +92,7 @@ export class PartWriter {
 
   /** Stores the last part, and resolves once all are stored. */
   async end(walked: Walked): Promise<void> {
-    if (this.#rest.length > 0) this.#add(base64Bytes(this.#rest, this.#options.kernels));
+    this.#filling.add(base64Bytes(this.#rest, this.#options.kernels));
     this.#rest = new Uint8Array(0);
     await this.#store(walked, true);
     await this.#stored;
@@ -120,22 +122,16 @@ export class PartWriter {
       return;
     }
     const whole = behind.length - (behind.length % 3);
-    this.#add(base64Bytes(first, kernels));
-    this.#add(base64Bytes(behind.subarray(0, whole), kernels));
+    this.#filling.add(base64Bytes(first, kernels));
+    this.#filling.add(base64Bytes(behind.subarray(0, whole), kernels));
     this.#rest = behind.slice(whole);
-  }
-
-  #add(bytes: Uint8Array): void {
-    if (bytes.length === 0) return;
-    this.#chunks.push(bytes);
-    this.#bytes += bytes.length;
   }
 
   async #store(walked: Walked, isWhole: boolean): Promise<void> {
     await this.#stored;
     const { job } = this.#held;
     const { parts, before: _before, isWhole: _isWhole, ...before } = job.progress;
-    const ref: PartRef = [job.fence, this.#bytes];
+    const ref: PartRef = [job.fence, this.#filling.length];
     const progress: Progress = {
       ...walked,
       position: this.#position,
@@ -144,9 +140,9 @@ export class PartWriter {
       isWhole,
       before,
     };
-    const body = streamOf(this.#chunks);
-    this.#chunks = [];
-    this.#bytes = 0;
+    const body = streamOf(this.#filling.slices());
+    this.#leaving.empty();
+    [this.#filling, this.#leaving] = [this.#leaving, this.#filling];
     await this.#held.save({ progress, tries: 1 });
     this.#stored = this.#put(job, ref, { index: parts.length, body });
     // What fails here is thrown by whoever waits for the part next.

@@ -46,7 +46,10 @@ export interface BlobInfo {
 
 /** Large immutable byte sequences under names of `[A-Za-z0-9._/-]`, 1 to 256 characters, without empty or dot segments. */
 export interface Blobs extends AsyncDisposable {
-  /** Stores the stream under the name, replacing what was there only once the whole stream has arrived. */
+  /**
+   * Stores the stream under the name, replacing what was there only once the whole stream has arrived. Memory of its chunks may
+   * be used for something else once this resolves.
+   */
   put(name: string, body: ReadableStream<Uint8Array>): Promise<BlobInfo>;
   /**
    * Opens bytes `start` (default 0) to `end` exclusive (default the size), or answers null where the name is unknown.
