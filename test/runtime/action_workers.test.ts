@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import type { Demo } from "../../lib/mod.ts";
-import { redisAvailable, startRedis, until } from "../support/redis.ts";
+import { redisAvailable, startRedis } from "../support/redis.ts";
+import { until } from "../support/until.ts";
 import { type Program, start } from "./processes.ts";
 import { cliCommand, runtimes } from "./runtimes.ts";
 

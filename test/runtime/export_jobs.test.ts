@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { Demo } from "../../lib/mod.ts";
-import { until } from "../support/redis.ts";
+import { until } from "../support/until.ts";
 import { type Program, start } from "./processes.ts";
 import { cliCommand, runtimes } from "./runtimes.ts";
 

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { Demo } from "../../lib/mod.ts";
 import { EventReader } from "../support/event_stream.ts";
+import { until } from "../support/until.ts";
 
 /** Where the server is and what its demo holds; read when a test runs. */
 export interface Target {
@@ -129,6 +130,7 @@ function addMainPathTests(target: () => Target): void {
     const profile = await data<{ metrics: object }>(send("/api/loyalty/profile", { token: fan.token }));
     assert.deepEqual(profile.metrics, { points: 13 });
     const board = `/projects/${projectId}/leaderboards/overall/users/${fan.userId}`;
+    await until("the board shows the score", async () => (await send(board)).status === 200);
     const entry = await data<{ score: number; rank: number }>(send(board));
     assert.equal(entry.score, 13);
     assert.ok(entry.rank >= 1);

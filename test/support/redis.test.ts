@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { RedisProcess, redisAvailable, sharedCluster, sharedRedis, startRedis, until } from "./redis.ts";
+import { RedisProcess, redisAvailable, sharedCluster, sharedRedis, startRedis } from "./redis.ts";
+import { until } from "./until.ts";
 
 describe("the skip reason of tests on Redis", () => {
   it("is given where Redis is missing, except where Redis is required", t => {

@@ -11,9 +11,10 @@
  * });
  * ```
  */
-import { RedisProcess, until } from "./redis_process.ts";
+import { RedisProcess } from "./redis_process.ts";
+import { until } from "./until.ts";
 
-export { RedisProcess, redisAvailable, until } from "./redis_process.ts";
+export { RedisProcess, redisAvailable } from "./redis_process.ts";
 
 const slotCount = 16_384;
 const masterCount = 3;

@@ -5,11 +5,9 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
+import { until } from "./until.ts";
 
-/** Longest time that a server may take to start or to reach a state, in ms. */
-export const readyWaitMsMax = 20_000;
 const startAttemptsMax = 5;
-const pollMs = 10;
 /** Below the usual ephemeral range (32768 and up), so that no outgoing connection takes a port first. */
 const portRange = { min: 11_000, max: 21_000 } as const;
 /** A Cluster node also listens on its port plus this. */
@@ -34,15 +32,6 @@ export function redisAvailable(): string | false {
   if (process.env.GRANDSTAND_REQUIRE_REDIS === "1") return false;
   const found = spawnSync("redis-server", ["--version"], { stdio: "ignore" });
   return found.status === 0 ? false : "redis-server is not installed";
-}
-
-/** Polls a real condition until it holds, for at most {@linkcode readyWaitMsMax}. */
-export async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
-  const deadline = Date.now() + readyWaitMsMax;
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`Cannot wait longer than ${readyWaitMsMax} ms until ${what}`);
-    await new Promise(resolve => setTimeout(resolve, pollMs));
-  }
 }
 
 function isFree(port: number): Promise<boolean> {

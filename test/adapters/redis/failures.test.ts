@@ -4,7 +4,8 @@ import { Redis } from "ioredis";
 import { answerMsMax, createRedisStore, pendingCallsMax } from "../../../adapters/redis/mod.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
 import type { Store } from "../../../lib/storage/contract.ts";
-import { type RedisProcess, redisAvailable, sharedRedis, startRedis, until } from "../../support/redis.ts";
+import { type RedisProcess, redisAvailable, sharedRedis, startRedis } from "../../support/redis.ts";
+import { until } from "../../support/until.ts";
 import { freshPrefix } from "./fixture.ts";
 import { Load } from "./load.ts";
 

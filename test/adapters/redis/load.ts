@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { AppError } from "../../../lib/errors/mod.ts";
 import type { Store } from "../../../lib/storage/contract.ts";
-import { until } from "../../support/redis.ts";
+import { until } from "../../support/until.ts";
 
 const workers = 64;
 const partitions = 32;

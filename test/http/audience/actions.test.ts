@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createMemoryQueue } from "../../../adapters/memory/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
-import { until } from "../../support/redis_process.ts";
 import { describeOnStores, type OpenStore } from "../../support/stores.ts";
+import { until } from "../../support/until.ts";
 import { backEnd, pointsOf } from "./_back_end.ts";
 
 const single = "/v1/api/audience/internal/actions";

@@ -5,8 +5,8 @@ import { it } from "node:test";
 import { createMemoryQueue } from "../../../adapters/memory/mod.ts";
 import { batchKnownMs } from "../../../lib/audience/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
-import { until } from "../../support/redis_process.ts";
 import { describeOnStores, type OpenStore } from "../../support/stores.ts";
+import { until } from "../../support/until.ts";
 import { backEnd } from "./_back_end.ts";
 
 const path = "/v1/api/audience/internal/actions";

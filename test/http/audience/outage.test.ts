@@ -6,7 +6,8 @@ import { createRedisLimiter, createRedisQueue, createRedisStore } from "../../..
 import { serve } from "../../../runtime/node.ts";
 import { orderedSeed } from "../../lib/audience/worker/_ordered.ts";
 import { ids, openPlatform } from "../../support/platform.ts";
-import { redisAvailable, startRedis, until } from "../../support/redis.ts";
+import { redisAvailable, startRedis } from "../../support/redis.ts";
+import { until } from "../../support/until.ts";
 
 /** How long Redis is away, in ms. */
 const outageMs = Number(process.env.GRANDSTAND_OUTAGE_MS ?? 3_000);

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { until } from "../../support/redis.ts";
 import { describeOnStores } from "../../support/stores.ts";
+import { until } from "../../support/until.ts";
 import { Pool } from "./_pool.ts";
 
 const atOnce = 2;

@@ -12,7 +12,7 @@ import type { Store } from "../../../lib/storage/mod.ts";
 import { toNodeListener } from "../../../runtime/node.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { ids } from "../../support/platform.ts";
-import { until } from "../../support/redis.ts";
+import { until } from "../../support/until.ts";
 import { ask, ExportWorld, fetchFile, look, manyUsers, type TestProcess } from "./_world.ts";
 
 interface Ready extends AsyncDisposable {

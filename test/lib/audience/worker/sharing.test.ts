@@ -5,7 +5,7 @@ import { createActionIntake } from "../../../../lib/audience/actions/intake.ts";
 import { actionShards, topicOf } from "../../../../lib/audience/actions/queued_action.ts";
 import { type ActionWorker, startActionWorker } from "../../../../lib/audience/worker/mod.ts";
 import { silentLogger, systemTimer } from "../../../../lib/http/mod.ts";
-import { until } from "../../../support/redis_process.ts";
+import { until } from "../../../support/until.ts";
 
 describe("workers of one queue", () => {
   it("share the shards while they are there, keep each user's order, and leave nothing when they stop", async () => {
