@@ -26,11 +26,12 @@ export interface AttendanceOptions {
   readonly webhooks: Pick<Webhooks, "deliver">;
 }
 
-const passing: Happening = { gain: { action: "", data: {} } };
+const passing: Happening = { gain: { action: "", data: {} }, isAttended: true };
 
 /**
  * Settles a user, brings redemptions to their end, delivers what waits for boards and webhooks, gives codes to coupons that are
- * without, and says when to look again, in Unix ms; null: never. It may be interrupted anywhere and repeated.
+ * without, and says when to look again, in Unix ms; null: never. It may be interrupted anywhere and repeated, by whoever finds
+ * the user on the agenda.
  */
 export async function attend(options: AttendanceOptions, member: Member): Promise<number | null> {
   const { clock, changes, coupons, redemptions, webhooks } = options;

@@ -144,8 +144,11 @@ async function attemptOnce(options: ChangesOptions, attempt: AttemptOptions): Pr
   const user = users.of(member);
   const { partition } = user;
   const query = targetQuery(member, happening, happening.at ?? now);
-  // Whatever is decided, a sweep will see to what this process does not get to.
-  const ready = agenda.register(user, { isActivity: happening.decide !== undefined });
+  // Whatever is decided, a sweep will see to what this process does not get to. The sweep itself must not register whom it
+  // looks at: it would look at everybody once an hour for good.
+  const ready = happening.isAttended
+    ? undefined
+    : agenda.register(user, { isActivity: happening.decide !== undefined });
   ready?.catch(() => {});
   let instants = 0;
   for (let projectId = member.projectId ?? user.projectId; ; ) {
@@ -173,7 +176,12 @@ async function passTime(
   attempt: AttemptOptions,
   instant: number | null,
 ): Promise<void> {
-  const happening: Happening = { gain: nobodysGain, passes: instant === null ? "all" : "instant" };
+  const { isAttended = false } = attempt.happening;
+  const happening: Happening = {
+    gain: nobodysGain,
+    passes: instant === null ? "all" : "instant",
+    isAttended,
+  };
   const now = instant ?? attempt.now;
   const passed = await attemptOnce(options, { ...attempt, happening, now, uses: unlimited });
   if ("answer" in passed) attempt.onPassed(attempt, passed.answer);

@@ -71,6 +71,8 @@ export interface Happening {
   readonly decide?: (settled: UserState, results: readonly unknown[], uses: Uses) => Happened | null;
   /** Whether board scores that have arrived are struck off although nothing else happens. @default false */
   readonly tidies?: boolean;
+  /** Whether the user is on the agenda until all that this causes is done, as in a sweep. @default false */
+  readonly isAttended?: boolean;
   /** Throws what to say where a guard of `writes` refused. */
   readonly refused?: (key: string) => never;
 }

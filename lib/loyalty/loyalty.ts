@@ -194,6 +194,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   });
   const { change, deliver } = changes;
   const products = createProducts({ store, clock, logger, configOf, changes, states, pools });
+  const attendance = { clock, changes, coupons, redemptions: products, webhooks };
   async function storedState(member: Member): Promise<UserState> {
     const partition = memberPartition(member);
     const [stored] = await store.read(partition, [states.query]);
@@ -256,13 +257,15 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       return transaction;
     },
     products,
-    settle: member => attend({ clock, changes, coupons, redemptions: products, webhooks }, member),
+    async settle(member) {
+      await agenda.register(member, { isActivity: false });
+      return await attend(attendance, member);
+    },
     async sweep() {
       await webhooks.work();
       return await sweepAgenda({
         ...options,
-        attend: user =>
-          attend({ clock, changes, coupons, redemptions: products, webhooks }, { ...user, projectId: null }),
+        attend: user => attend(attendance, { ...user, projectId: null }),
         onFailed: (_, error) => logger.log("warn", "user_not_attended", { error: String(error) }),
       });
     },

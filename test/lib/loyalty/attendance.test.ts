@@ -1,0 +1,38 @@
+/** Sweeps look at users whom something may still happen to, and at nobody else. */
+
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { registrationMs } from "../../../lib/loyalty/agenda/agenda.ts";
+import { ids, loyalty } from "../../support/platform.ts";
+import { openProcesses } from "../../support/processes.ts";
+import { describeOnStores } from "../../support/stores.ts";
+
+const member = {
+  organisationId: ids.organisation,
+  spaceId: ids.space,
+  projectId: ids.project,
+  userId: "11111111-1111-4111-8111-111111111111",
+};
+const action = { action: "prediction", data: { outcome: "exact" }, isClientReport: false };
+
+describeOnStores("users who do nothing", open => {
+  it("are looked at once after what they did, and not every hour from then on", async () => {
+    await using world = await openProcesses(open, loyalty);
+    const platform = await world.process();
+    await platform.loyalty.report(member, action);
+    await platform.idle();
+    const attended: number[] = [];
+    for (let hour = 0; hour < 4; hour++) {
+      world.clock.advance(registrationMs);
+      attended.push((await platform.loyalty.sweep()).attended);
+    }
+    assert.deepEqual(attended, [1, 0, 0, 0]);
+  });
+
+  it("are found again where an operator settles them and the process ends in between", async () => {
+    await using world = await openProcesses(open, loyalty);
+    await (await world.process()).loyalty.settle(member);
+    world.clock.advance(registrationMs);
+    assert.deepEqual(await (await world.process()).loyalty.sweep(), { attended: 1, failed: 0 });
+  });
+});
