@@ -142,7 +142,8 @@ async function commitSurely(store: Store, partition: Partition, writes: readonly
 function registration({ user, isActivity }: Waiting, now: number): readonly Write[] {
   const member = agendaMember(user);
   return [
-    { type: "score", op: "max", key: agendaKeys.due, member, score: now + registrationMs },
+    // Whatever was planned: sooner, the change may come after the look; later, what it leaves behind would wait as long.
+    { type: "score", op: "set", key: agendaKeys.due, member, score: now + registrationMs },
     { type: "score", op: "min", key: agendaKeys.users, member, score: now },
     ...listingWrites(user.userId, now),
     ...(isActivity ? activityWrites(user.userId, now) : []),

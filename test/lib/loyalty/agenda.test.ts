@@ -124,6 +124,23 @@ describeOnStores("the agenda", open => {
     assert.equal(attended.length, 2);
   });
 
+  it("looks at a user who registers within the hour, however far ahead the next look was planned", async () => {
+    const clock = createTestClock();
+    await using store = await open(clock.now);
+    const agenda = createAgenda({ store, clock: clock.now });
+    const { attended, sweep } = sweeper(store, clock.now);
+    await agenda.register(user("a"));
+    clock.advance(registrationMs);
+    await sweep(() => clock.now() + 100 * registrationMs);
+    await agenda.register(user("a"));
+    clock.advance(registrationMs - 1);
+    await sweep();
+    assert.deepEqual(attended, ["a"]);
+    clock.advance(1);
+    await sweep();
+    assert.deepEqual(attended, ["a", "a"]);
+  });
+
   it("keeps a user who registers while being attended, whatever attending asks for", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
