@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import process from "node:process";
 import { nativeExportKernels } from "../adapters/native/mod.ts";
@@ -5,12 +6,14 @@ import { CliError, type ExportDecryption, exits } from "../lib/cli/mod.ts";
 import { AppError } from "../lib/errors/mod.ts";
 import { decryptExport } from "../lib/export_file/mod.ts";
 import { askSecret, firstLine } from "./_secret_input.ts";
+import { onEndingSignal } from "./_signals.ts";
 
 /** Bytes that are read of the file at a time. */
 const chunkBytes = 1_048_576;
 
 /**
- * Decrypts an export into a file that appears under its name when it is complete, and gives the number of its bytes.
+ * Decrypts an export into a file that appears under its name when it is complete, and gives the number of its bytes. A signal
+ * that ends the program leaves nothing of it either.
  *
  * @throws {CliError} See the codes below; then nothing of the plaintext is left anywhere.
  */
@@ -43,22 +46,29 @@ async function opened(file: string): Promise<FileHandle> {
 
 async function write(out: string, plaintext: ReadableStream<Uint8Array>): Promise<number> {
   const temporary = `${out}.${process.pid}.part`;
-  const target = await open(temporary, "wx", 0o600);
-  let bytes = 0;
+  const leaveAlone = onEndingSignal(() => rmSync(temporary, { force: true }));
   try {
-    try {
-      for await (const chunk of plaintext) {
-        await target.writeFile(chunk);
-        bytes += chunk.length;
-      }
-      await target.sync();
-    } finally {
-      await target.close();
-    }
+    const bytes = await writeTo(await open(temporary, "wx", 0o600), plaintext);
     await rename(temporary, out);
+    return bytes;
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
+  } finally {
+    leaveAlone();
+  }
+}
+
+async function writeTo(target: FileHandle, plaintext: ReadableStream<Uint8Array>): Promise<number> {
+  let bytes = 0;
+  try {
+    for await (const chunk of plaintext) {
+      await target.writeFile(chunk);
+      bytes += chunk.length;
+    }
+    await target.sync();
+  } finally {
+    await target.close();
   }
   return bytes;
 }

@@ -12,6 +12,7 @@ import { createJsonLogger, type Logger, silentLogger } from "../lib/http/mod.ts"
 import { version } from "../lib/mod.ts";
 import { helpText, type Invocation, parseCommandLine } from "./_command_line.ts";
 import { type Running, runServe } from "./_serve_command.ts";
+import { signalExit } from "./_signals.ts";
 import { runWorker } from "./_worker_command.ts";
 import { type Config, readConfig } from "./config.ts";
 import { createLogSink, type LogSink } from "./log_sink.ts";
@@ -19,9 +20,7 @@ import { createLogSink, type LogSink } from "./log_sink.ts";
 /** Exit codes. */
 const failed = 1;
 const wrongUsage = 2;
-/** What shells add to a signal's number. */
-const signalled = 128;
-const signals = { SIGINT: 2, SIGTERM: 15 } as const;
+const stoppingSignals = ["SIGINT", "SIGTERM"] as const;
 
 async function main(args: readonly string[]): Promise<void> {
   const invocation = parseCommandLine(args, process.env);
@@ -92,9 +91,9 @@ function stopOnSignals(running: Running, sink: LogSink): void {
     await sink.flush();
     process.exit(finished ? 0 : failed);
   }
-  for (const [signal, number] of Object.entries(signals)) {
+  for (const signal of stoppingSignals) {
     process.on(signal, () => {
-      if (stopping) process.exit(signalled + number);
+      if (stopping) process.exit(signalExit(signal));
       stopping = true;
       stop().catch(error => {
         complain(`Cannot stop cleanly: ${String(error)}`, failed);

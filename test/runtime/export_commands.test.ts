@@ -5,7 +5,9 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { nativeExportKernels } from "../../adapters/native/mod.ts";
 import { type SealedExport, sealedExport } from "../support/export_files.ts";
+import { until } from "../support/until.ts";
 import { start } from "./processes.ts";
 import { cliCommand, type Runtime, runtimes } from "./runtimes.ts";
 
@@ -14,6 +16,10 @@ const rows = Buffer.from(`userId,name\r\n${"u1,Ünï\r\n".repeat(200_000)}`);
 const file = join(folder, "export-1.csv.enc");
 const out = join(folder, "export-1.csv");
 let sealed: SealedExport;
+/** So much that writing it takes a while. */
+const largeBytes = 64 * 1_048_576;
+const large = join(folder, "large.json.enc");
+let sealedLarge: SealedExport;
 
 interface Outcome {
   readonly code: unknown;
@@ -36,6 +42,8 @@ async function run(
 before(async () => {
   sealed = await sealedExport(rows);
   writeFileSync(file, sealed.file);
+  sealedLarge = await sealedExport(Buffer.alloc(largeBytes), nativeExportKernels());
+  writeFileSync(large, sealedLarge.file);
 });
 after(() => rmSync(folder, { recursive: true }));
 
@@ -62,6 +70,22 @@ for (const runtime of runtimes) {
 
 describe("grandstand export decrypt", () => {
   const runtime = runtimes.find(({ form }) => form === "built") ?? assert.fail();
+
+  for (const [signal, code] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+    ["SIGHUP", 129],
+  ] as const) {
+    it(`leaves nothing behind where it is ended by ${signal} while it writes`, async () => {
+      const before = readdirSync(folder);
+      const environment = { GRANDSTAND_EXPORT_PASSWORD: sealedLarge.password };
+      const program = start([...(await cliCommand(runtime)), "export", "decrypt", large], environment);
+      await until("it writes", () => readdirSync(folder).some(name => name.endsWith(".part")));
+      program.signal(signal);
+      assert.equal(await program.ended, code, program.stderr());
+      assert.deepEqual(readdirSync(folder), before);
+    });
+  }
 
   it("takes the password from the first line of stdin", async () => {
     const target = join(folder, "elsewhere.csv");
