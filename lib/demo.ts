@@ -115,9 +115,12 @@ export async function describeDemo(
 }
 
 /** The lines that walk the main job with curl, ready to paste into a POSIX shell. */
-export function demoWalk({ baseUrl, spaceId, projectId, eventId, apiKey }: Demo): string {
+export function demoWalk(demo: Demo): string {
+  const { baseUrl, spaceId, projectId, eventId, apiKey } = demo;
   const selector = `"projectId":"${projectId}","strategy":"simplified","provider":"noLogin"`;
   const lines = [
+    "# 0. Names that the commands and the examples of the README use",
+    `export ${demoVariables(demo)}`,
     "# 1. A fan arrives",
     `FAN=$(curl -s ${baseUrl}/v1/user -H 'content-type: application/json' -d '{${selector},"data":{"username":"Sam"}}'); echo "$FAN"`,
     "# 2. and enters the space with the signed session record",
@@ -142,6 +145,20 @@ export function demoWalk({ baseUrl, spaceId, projectId, eventId, apiKey }: Demo)
           `curl -s -w '\\n' ${baseUrl}/api/v2/spaces/${spaceId}/loyalty -H 'x-api-key: ${apiKey.key}' -H 'x-api-secret: ${apiKey.secret}'`,
         ];
   return [...lines, ...write].join("\n");
+}
+
+function demoVariables({ baseUrl, organisationId, spaceId, projectId, eventId, apiKey }: Demo): string {
+  const values = {
+    GRANDSTAND_URL: baseUrl,
+    GRANDSTAND_ORGANISATION: organisationId,
+    GRANDSTAND_SPACE: spaceId,
+    ...(apiKey === null ? {} : { GRANDSTAND_API_KEY: apiKey.key, GRANDSTAND_API_SECRET: apiKey.secret }),
+    PROJECT: projectId,
+    EVENT: eventId,
+  };
+  return Object.entries(values)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(" ");
 }
 
 function demoSeed(ids: DemoIds, startAt: number): Seed {

@@ -80,6 +80,14 @@ describe("the documents", () => {
     );
   });
 
+  it("name every entry in the README", () => {
+    const named = new Set(textOf("README.md").match(/`grandstand(\/[\w-]+)?`/g) ?? []);
+    assert.deepEqual(
+      entries.filter(({ name }) => !named.has(`\`${name}\``)),
+      [],
+    );
+  });
+
   it("show code that is run: every TypeScript block is an example file of the tests", () => {
     const examples = files.filter(file => file.startsWith("test/runtime/examples/")).map(textOf);
     const shown = blocks.filter(({ file, language }) => file === "README.md" && language === "ts");

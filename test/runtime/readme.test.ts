@@ -1,0 +1,135 @@
+/** What the README shows is run: its lines of the shell against a demo, its commands by the command line, its settings by who reads them. */
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { parse } from "yaml";
+import { commands } from "../../lib/cli/mod.ts";
+import { demoLoyalty } from "../../lib/demo_loyalty.ts";
+import { exportSettings } from "../../lib/exports/settings.ts";
+import { parseBoards } from "../../lib/leaderboards/mod.ts";
+import { compileConfig } from "../../lib/loyalty/mod.ts";
+import { declaredIndexes } from "../../lib/user_index/mod.ts";
+import { parseCommandLine } from "../../runtime/_command_line.ts";
+import { ids } from "../support/platform.ts";
+import { start } from "./processes.ts";
+
+const run = promisify(execFile);
+const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+const cli = fileURLToPath(new URL("../../runtime/cli.ts", import.meta.url));
+const hasCurl = await run("curl", ["--version"]).then(
+  () => true,
+  () => false,
+);
+
+const blocksOf = (language: string): string[] =>
+  [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, "gm"))].map(
+    ([, code = ""]) => code,
+  );
+
+/** An error status ends the shell, and says which line it was. */
+const strict = `set -eu
+curl() { command curl --fail-with-body --show-error "$@"; }`;
+
+describe("the README", () => {
+  it("shows requests that a demo answers, in the order in which they are shown", {
+    skip: hasCurl ? false : "curl is not installed",
+  }, async t => {
+    const server = start([process.execPath, "--import", "tsx", cli, "serve", "--demo", "--port", "0"]);
+    t.after(async () => {
+      server.signal("SIGTERM");
+      await server.ended;
+    });
+    const [walk] = await server.match(/^# 0\.[\s\S]*^# 5\..*\n.*\n.*\n/m);
+    const requests = blocksOf("sh").filter(code => /\bcurl\b|\$GRANDSTAND_URL|: \$GRANDSTAND/.test(code));
+    const [streams, others] = [
+      requests.filter(code => code.includes("text/event-stream")),
+      requests.filter(code => !code.includes("text/event-stream")),
+    ];
+    assert.equal(streams.length, 1);
+    assert.equal(others.length, 7);
+
+    const { stdout } = await run("sh", ["-c", [strict, walk, ...others].join("\n")]);
+    for (const answer of [
+      /"username":"Sam"/,
+      /"productId":"mug",.*"status":"pending"/,
+      /"status":"refunded"/,
+      /"productId":"half-price-scarf",.*"status":"completed".*"coupon_code":"/,
+      /"type":"debit"/,
+      /"displayName":null,"metrics":\{"points":8\}/,
+      /"exportId":".*"format":"csv"/,
+    ]) {
+      assert.match(stdout, answer);
+    }
+
+    const [names] = /^export .*$/m.exec(walk) ?? assert.fail("the demo tells no names");
+    const stream = start(["sh", "-c", `${names}\nexec ${streams[0]}`]);
+    await stream.match(/^data: \{.*"data":\[/m);
+    stream.signal("SIGTERM");
+    await stream.ended;
+  });
+
+  it("shows commands that the command line takes", () => {
+    const lines = blocksOf("sh").flatMap(code =>
+      code.split("\n").filter(line => line.startsWith("grandstand ")),
+    );
+    assert.ok(lines.length > 15);
+    const environment = {
+      GRANDSTAND_URL: "http://127.0.0.1",
+      GRANDSTAND_ORGANISATION: ids.organisation,
+      GRANDSTAND_SPACE: ids.space,
+      GRANDSTAND_API_KEY: "gsk_1",
+    };
+    const wrong = lines.flatMap(line => {
+      const words = line
+        .replace(/\s#.*$/, "")
+        .trim()
+        .split(/\s+/)
+        .slice(1);
+      const invocation = parseCommandLine(words, environment);
+      return invocation.kind === "command" ? [] : [{ line, invocation }];
+    });
+    assert.deepEqual(wrong, []);
+    assert.ok(commands.length > 0);
+  });
+
+  it("shows settings that are valid", () => {
+    const settings = Object.assign({}, ...blocksOf("json").map(code => JSON.parse(code)));
+    assert.deepEqual(
+      parseBoards(settings.leaderboards, "").map(({ id }) => id),
+      ["overall", "monthly", "sprint"],
+    );
+    assert.deepEqual(declaredIndexes(settings), ["points"]);
+    const { notify, webhook } = exportSettings({ id: ids.organisation, name: "Ours", settings });
+    assert.deepEqual([notify, webhook?.url], [settings.exports.notify, settings.exports.webhook.url]);
+    const { webhooks } = parse(blocksOf("yaml").find(code => code.startsWith("webhooks:")) ?? "");
+    const { config } = compileConfig(Object.assign({}, demoLoyalty, { webhooks }));
+    assert.deepEqual(
+      config.webhooks.map(({ id }) => id),
+      ["crm"],
+    );
+  });
+
+  it("links from its contents to every section and every part of one", () => {
+    const anchors = [...readme.matchAll(/^#{2,3} (.+)$/gm)].map(([, title = ""]) =>
+      title
+        .toLowerCase()
+        .replace(/[^a-z0-9 -]/g, "")
+        .replaceAll(" ", "-"),
+    );
+    const [contents = ""] = /^## Contents\n[\s\S]*?(?=^## )/m.exec(readme) ?? [];
+    const linked = [...contents.matchAll(/\]\(#([^)]+)\)/g)].map(([, anchor = ""]) => anchor);
+    assert.deepEqual(
+      linked,
+      anchors.filter(anchor => !["quick-start", "contents"].includes(anchor)),
+    );
+    const everywhere = [...readme.matchAll(/\]\(#([^)]+)\)/g)].map(([, anchor = ""]) => anchor);
+    assert.deepEqual(
+      everywhere.filter(anchor => !anchors.includes(anchor)),
+      [],
+    );
+  });
+});
