@@ -1,6 +1,7 @@
 import { AppError } from "../../lib/errors/mod.ts";
 import type { Batch, Commit, Partition, Read, Results, Store, Traits } from "../../lib/storage/contract.ts";
 import { valueBytesMax, writesMax } from "../../lib/storage/limits.ts";
+import type { PartitionLister, PartitionQuery } from "../../lib/storage/ports.ts";
 import { validateBatch, validateReads } from "../../lib/storage/validate.ts";
 import { answer, liveRecord } from "./answer.ts";
 import { replayFrame, writeFrame } from "./effect.ts";
@@ -35,11 +36,14 @@ const commitsPerMs = 1_000;
  * const [stock] = await store.read("shop", [{ type: "tally", key: "stock" }]);
  * ```
  */
-export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
+export function createMemoryStore(options: MemoryStoreOptions = {}): Store & PartitionLister {
   return new MemoryStore(options);
 }
 
-class MemoryStore implements Store {
+/** Number of partitions that are listed in one go. */
+export const listedPartitionsMax = 1_000;
+
+class MemoryStore implements Store, PartitionLister {
   readonly traits: Traits;
   readonly #clock: () => number;
   readonly #state: State;
@@ -92,6 +96,21 @@ class MemoryStore implements Store {
     this.#state.sweep(now, batch.writes.length);
     if (settlement !== undefined) await settlement;
     return { ok: true, version: change.version, results: change.results };
+  }
+
+  async *partitions({ prefix, record }: PartitionQuery): AsyncGenerator<readonly Partition[], void> {
+    await this.#opening;
+    this.#requireOpen();
+    const now = this.#clock();
+    let group: Partition[] = [];
+    for (const [partition, space] of this.#state.partitions()) {
+      if (!partition.startsWith(prefix) || liveRecord(space, record, now) === undefined) continue;
+      group.push(partition);
+      if (group.length < listedPartitionsMax) continue;
+      yield group;
+      group = [];
+    }
+    if (group.length > 0) yield group;
   }
 
   async ping(): Promise<void> {

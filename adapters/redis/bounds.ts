@@ -22,3 +22,5 @@ export const blobUploadMsMax = 3_600_000;
 export const blobReplacedMsMax = 600_000;
 /** Most attempts to put a blob in place, or to remove it, while others do. */
 export const blobAttemptsMax = 64;
+/** About how many keys the server visits at a time where partitions are listed. */
+export const scanKeysMax = 1_000;

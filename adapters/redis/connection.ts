@@ -49,6 +49,14 @@ export class RedisConnection implements AsyncDisposable {
     return isCluster(this.#client);
   }
 
+  /** A connection to each server that holds keys of its own. They live as long as this one does. */
+  async primaries(): Promise<readonly RedisConnection[]> {
+    const client = this.#client;
+    if (!isCluster(client)) return [this];
+    await this.ask("ping", []);
+    return client.nodes("master").map(node => new RedisConnection(node));
+  }
+
   /** Runs a command that changes nothing; one whose connection was lost is sent once more. */
   ask(name: string, args: string[], { deadline, binary = false }: CallOptions = {}): Promise<unknown> {
     return this.#call({ name, args, isRead: true, binary }, deadline);

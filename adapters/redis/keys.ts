@@ -26,6 +26,10 @@ export type KeyKind =
   /** HASH of the chunks of one upload of a blob. */
   | "d";
 
+/** What a glob-style pattern gives a meaning. */
+const globCharacter = /[\\*?[\]]/g;
+const escapedCharacter = /%(25|7B|7D)/g;
+
 const tagCharacter = /[%{}]/;
 const escapes: Readonly<Record<string, string>> = { "%": "%25", "{": "%7B", "}": "%7D" };
 
@@ -41,11 +45,30 @@ export class KeySpace {
 
   /** What all keys of a partition begin with: the braces make it their hash tag, hence one Cluster slot. */
   root(partition: string): string {
-    const tag = tagCharacter.test(partition)
-      ? partition.replace(/[%{}]/g, found => escapes[found] ?? found)
-      : partition;
-    return `${this.#prefix}{${tag}}`;
+    return `${this.#prefix}{${tagOf(partition)}}`;
   }
+
+  /** A glob-style pattern for the keys of one name in partitions whose names begin so. */
+  pattern(partitionPrefix: string, kind: KeyKind, name: string): string {
+    return `${literal(`${this.#prefix}{${tagOf(partitionPrefix)}`)}*}${literal(kind + name)}`;
+  }
+
+  /** The partition of a key. */
+  partitionOf(key: string): string {
+    const begin = this.#prefix.length + 1;
+    const tag = key.slice(begin, key.indexOf("}", begin));
+    return tag.replace(escapedCharacter, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+  }
+}
+
+function tagOf(partition: string): string {
+  return tagCharacter.test(partition)
+    ? partition.replace(/[%{}]/g, found => escapes[found] ?? found)
+    : partition;
+}
+
+function literal(text: string): string {
+  return text.replace(globCharacter, "\\$&");
 }
 
 /** The Redis key of one name below a root. */

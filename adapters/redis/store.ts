@@ -1,5 +1,6 @@
-import type { Batch, Commit, Read, Results, Store, Traits } from "../../lib/storage/contract.ts";
+import type { Batch, Commit, Partition, Read, Results, Store, Traits } from "../../lib/storage/contract.ts";
 import { valueBytesMax, writesMax } from "../../lib/storage/limits.ts";
+import type { PartitionLister, PartitionQuery } from "../../lib/storage/ports.ts";
 import { validateBatch, validateReads } from "../../lib/storage/validate.ts";
 import { CallGroups } from "./call_groups.ts";
 import { createClient } from "./client.ts";
@@ -9,6 +10,7 @@ import { RedisConnection } from "./connection.ts";
 import { KeySpace, keyOf } from "./keys.ts";
 import { listRange } from "./log_range.ts";
 import type { RedisAdapterOptions } from "./options.ts";
+import { scanPartitions } from "./partitions.ts";
 import { type CommitContext, commitArguments, commitShape } from "./prepared_commit.ts";
 import { bound, decodeRead, pushRead } from "./read_plan.ts";
 import { readArguments, readShape, writeReadScript } from "./read_script.ts";
@@ -25,16 +27,19 @@ import { VersionSource } from "./stored.ts";
  *
  * @throws {TypeError} The server's URL or the prefix cannot be used.
  */
-export function createRedisStore(options: RedisAdapterOptions): Store {
+export function createRedisStore(options: RedisAdapterOptions): Store & PartitionLister {
   return openRedisStore(options, {});
 }
 
 /** Opens a store with other bounds for its scripts made to measure. */
-export function openRedisStore(options: RedisAdapterOptions, scripts: ScriptCacheOptions): Store {
+export function openRedisStore(
+  options: RedisAdapterOptions,
+  scripts: ScriptCacheOptions,
+): Store & PartitionLister {
   return new RedisStore(options, scripts);
 }
 
-class RedisStore implements Store {
+class RedisStore implements Store, PartitionLister {
   readonly traits: Traits = { durable: true, maxWrites: writesMax, maxValueBytes: valueBytesMax };
   readonly #connection: RedisConnection;
   readonly #keys: KeySpace;
@@ -79,6 +84,10 @@ class RedisStore implements Store {
     validateBatch(partition, batch, this.traits);
     const context = { root: this.#keys.root(partition), now: this.#clock(), version: this.#versions.next() };
     return decodeCommit(batch, context.version, await this.#run(batch, context));
+  }
+
+  partitions(query: PartitionQuery): AsyncIterable<readonly Partition[]> {
+    return scanPartitions(this.#connection, this.#keys, query);
   }
 
   async ping(): Promise<void> {

@@ -8,7 +8,14 @@ export { busyPartitions, decide, decisionsWaitingMax } from "./decide.ts";
 export { Generations } from "./generations.ts";
 export * from "./limits.ts";
 
-export { keyName, platformPartition, type Tenant, tenantPartition } from "./names.ts";
+export {
+  keyName,
+  type PartitionParts,
+  partitionParts,
+  platformPartition,
+  type Tenant,
+  tenantPartition,
+} from "./names.ts";
 export { Parsed } from "./parsed.ts";
 export * from "./ports.ts";
 export { Remembered, type RememberedOptions } from "./remembered.ts";

@@ -71,6 +71,26 @@ function prefixOf({ organisation, space, project }: Tenant): string {
   return `${scope}:${escapeId(id)}`;
 }
 
+/** What the name of a tenant's partition is made of. */
+export interface PartitionParts {
+  readonly tenant: Tenant;
+  readonly kind: string;
+  readonly ids: readonly string[];
+}
+
+/** What {@linkcode tenantPartition} made a name of; null where that did not make it. */
+export function partitionParts(partition: Partition): PartitionParts | null {
+  const [scope = "", id = "", kind = "", ...ids] = partition.split(":").map(unescapeId);
+  const tenant = tenantOf(scope, id);
+  return tenant === null || id === "" || !kindPattern.test(kind) ? null : { tenant, kind, ids };
+}
+
+function tenantOf(scope: string, id: string): Tenant | null {
+  if (scope === "o") return { organisation: id };
+  if (scope === "s") return { space: id };
+  return scope === "p" ? { project: id } : null;
+}
+
 function checkKind(kind: string): string {
   if (kindPattern.test(kind)) return kind;
   throw new TypeError(`Cannot name a partition or key: the kind must match ${kindPattern}, is ${kind}`);
@@ -81,6 +101,10 @@ function escapeId(id: string): string {
   // Most ids have nothing to escape.
   if (!separators.test(id)) return id;
   return id.replaceAll("%", "%25").replaceAll(":", "%3A").replaceAll("{", "%7B").replaceAll("}", "%7D");
+}
+
+function unescapeId(text: string): string {
+  return text.replace(/%(25|3A|7B|7D)/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
 function join(start: string, ids: readonly string[], bytesMax: number): string {

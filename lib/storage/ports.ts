@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { Partition } from "./contract.ts";
+
 /** One rate: `limit` units per `windowMs`, spent and regained continuously (GCRA, ITU-T I.371). */
 export interface LimitRule {
   /** Short policy name, sent to clients in `RateLimit-Policy`. */
@@ -36,6 +38,26 @@ export interface Limiter extends AsyncDisposable {
   take(subject: string, rules: readonly LimitRule[], cost?: number): Promise<readonly LimitVerdict[]>;
   /** Forgets what the subject spent under the rules. */
   reset(subject: string, rules: readonly LimitRule[]): Promise<void>;
+}
+
+/** Which partitions are asked for. */
+export interface PartitionQuery {
+  /** What their names begin with. */
+  readonly prefix: string;
+  /** The key of a record that they hold. */
+  readonly record: string;
+}
+
+/**
+ * Lists partitions, for what operators do once in a while. No part of the store: it costs a look at everything that is kept,
+ * which no request may ask for.
+ */
+export interface PartitionLister {
+  /**
+   * Every partition that is there throughout, group by group and in no order. Some may come more than once, and some whose record has
+   * just expired.
+   */
+  partitions(query: PartitionQuery): AsyncIterable<readonly Partition[]>;
 }
 
 /** Facts of a stored blob. */

@@ -1,4 +1,5 @@
 import type { Store } from "../../../lib/storage/contract.ts";
+import type { PartitionLister } from "../../../lib/storage/ports.ts";
 import { createMemoryStore, type MemoryStoreOptions } from "../../memory/mod.ts";
 import { createFileJournal } from "./file_journal.ts";
 import type { FileJournalOptions } from "./options.ts";
@@ -15,7 +16,7 @@ import type { FileJournalOptions } from "./options.ts";
 export async function openFileStore(
   directory: string,
   options: FileJournalOptions & Omit<MemoryStoreOptions, "journal"> = {},
-): Promise<Store> {
+): Promise<Store & PartitionLister> {
   const store = createMemoryStore({ ...options, journal: createFileJournal(directory, options) });
   await store.ping();
   return store;

@@ -7,6 +7,7 @@ import {
   keyName,
   nameBytesMax,
   partitionBytesMax,
+  partitionParts,
   platformPartition,
   type Tenant,
   tenantPartition,
@@ -44,9 +45,20 @@ describe("names of partitions and keys", () => {
       const owner = JSON.stringify([tenant, kind, ids]);
       assert.equal(owners.get(name) ?? owner, owner, name);
       owners.set(name, owner);
+      const parts = partitionParts(name);
+      assert.deepEqual(parts, tenant === null ? null : { tenant, kind, ids });
       assert.doesNotMatch(name, /[{}]/);
     }
     assert.ok(owners.size > 10_000, `${owners.size} names`);
+  });
+
+  it("tell what they were made of, and nothing of what was not made so", () => {
+    const tenant = { project: "{1}:%7B" };
+    const name = tenantPartition(tenant, "user", "a:b", "%25", "");
+    assert.deepEqual(partitionParts(name), { tenant, kind: "user", ids: ["a:b", "%25", ""] });
+    for (const other of ["", "p", "p:1", "p::user", "x:1:user", "p:1:User", "p:1:a b:c"]) {
+      assert.equal(partitionParts(other), null, other);
+    }
   });
 
   it("keep every awkward id apart", () => {
