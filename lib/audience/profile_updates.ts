@@ -162,9 +162,10 @@ function checkedMetrics(
       op === "incr" || bounds === undefined
         ? [-metricChangeMax, metricChangeMax]
         : [bounds.minimumValue, bounds.maximumValue];
-    if (!Number.isSafeInteger(value) || Number(value) < least || Number(value) > most) {
+    if (typeof value !== "number" || !Number.isSafeInteger(value) || value < least || value > most) {
       faults.add(`Expected a whole number from ${least} to ${most}`, ...base, metricId, "value");
+      return [];
     }
-    return [{ metricId, op, value: Number(value) }];
+    return [{ metricId, op, value }];
   });
 }

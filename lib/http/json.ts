@@ -14,7 +14,7 @@ export const jsonDepthMax = 64;
  *
  * Refused beside malformed JSON: nesting beyond {@linkcode jsonDepthMax}; a member `__proto__`, and a `constructor` that
  * holds a `prototype`, because merging such an object into another would change a prototype; lone surrogates, because
- * they cannot be stored as UTF-8.
+ * they cannot be stored as UTF-8; numbers beyond the range of doubles, because they would be stored as null.
  *
  * @throws `bad_json`.
  */
@@ -28,7 +28,7 @@ export function parseJson(text: string): unknown {
   }
   // Decoded text is well-formed, so a lone surrogate can only come from an escape.
   if (typeof value === "object" && value !== null) inspect(value, 1, text.includes("\\u"));
-  else if (typeof value === "string") inspectText(value);
+  else inspectScalar(value, true);
   return value;
 }
 
@@ -57,7 +57,15 @@ function inspect(value: object, depth: number, escaped: boolean): void {
 function inspectValue(value: unknown, depth: number, escaped: boolean): void {
   if (typeof value === "object") {
     if (value !== null) inspect(value, depth + 1, escaped);
-  } else if (escaped && typeof value === "string") inspectText(value);
+  } else inspectScalar(value, escaped);
+}
+
+function inspectScalar(value: unknown, escaped: boolean): void {
+  if (typeof value === "string") {
+    if (escaped) inspectText(value);
+  } else if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) {
+    throw badJson("it holds a number beyond the range of doubles");
+  }
 }
 
 function inspectText(text: string): void {

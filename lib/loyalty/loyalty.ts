@@ -38,7 +38,13 @@ import { type RewardsProfile, rewardsProfile } from "./profile.ts";
 import { type Replayed, reconcileUser, replayUser, type UserSource } from "./proofs.ts";
 import { readTransactions } from "./records.ts";
 import { type Report, reportHappening, requireReportable } from "./report.ts";
-import { type GrantOrder, grantHappening, requireRewards, reversalHappening } from "./rewards.ts";
+import {
+  type GrantOrder,
+  grantHappening,
+  requireRewards,
+  requireTransaction,
+  reversalHappening,
+} from "./rewards.ts";
 import { createSight, type Sight } from "./sight.ts";
 import { emptyState, type UserState } from "./state.ts";
 import { parseState, printState, readState } from "./stored_state.ts";
@@ -251,6 +257,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       return decided.outcome === null ? null : decided.recordId;
     },
     async reverse(member, transactionId) {
+      await requireTransaction(store, { member, transactionId });
       const decided = await change(member, (config, now) => reversalHappening(config, transactionId, now));
       const transaction = firstTransaction(decided);
       if (transaction === null) throw new TypeError("Expected a reversal to have a transaction");

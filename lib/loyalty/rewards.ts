@@ -5,7 +5,7 @@
  */
 
 import { AppError, type FieldError } from "../errors/mod.ts";
-import type { LogEntry, ReadLog, Stored } from "../storage/mod.ts";
+import type { LogEntry, ReadLog, Store, Stored } from "../storage/mod.ts";
 import { rewardCount } from "./compile_sizes.ts";
 import type { CompiledConfig } from "./compile_types.ts";
 import { type Reward, rewardsTotalMax } from "./config.ts";
@@ -13,6 +13,7 @@ import { grant, reverse } from "./engine/mod.ts";
 import type { Happening } from "./happening.ts";
 import { type PlacedTransaction, transactionsOf } from "./history.ts";
 import { isReversible } from "./ledger/mod.ts";
+import { type Member, memberPartition } from "./member.ts";
 import { storedRecord } from "./records.ts";
 import { reversedReads, reversedWrites } from "./reversed.ts";
 
@@ -62,28 +63,39 @@ export function grantHappening(config: CompiledConfig, order: GrantOrder, now: n
 }
 
 /**
+ * Asks whether a user has a transaction, before anything is written of somebody who may not exist.
+ *
+ * @throws {AppError} `not_found`: the user has none of this id, or not any more.
+ */
+export async function requireTransaction(
+  store: Store,
+  {
+    member,
+    transactionId,
+  }: { readonly member: Pick<Member, "organisationId" | "userId">; readonly transactionId: string },
+): Promise<void> {
+  const [entries] = await store.read(memberPartition(member), [instantOf(instantNamed(transactionId))]);
+  transactionIn(entries, transactionId);
+}
+
+/**
  * The happening that a reversal is: exactly one for each transaction.
  *
  * Its decision throws `not_found` where the user has no such transaction, or not any more, and `conflict` where it was taken
  * back already or cannot be.
  */
 export function reversalHappening(config: CompiledConfig, transactionId: string, now: number): Happening {
-  const recordAt = Number(/^(\d{1,15})-\d+(\.\d+)?$/.exec(transactionId)?.[1] ?? Number.NaN);
-  if (!Number.isSafeInteger(recordAt)) throw unknown();
-  const read: ReadLog = { type: "log", key: "history", from: recordAt, to: recordAt, limit: sameInstantMax };
+  const recordAt = instantNamed(transactionId);
   return {
     gain: boards,
-    reads: [read, ...reversedReads],
+    reads: [instantOf(recordAt), ...reversedReads],
     writes: ([_, stored, history]) =>
       reversedWrites({ id: transactionId, recordAt }, [
         stored as Stored | null,
         history as readonly LogEntry[],
       ]),
     decide: (settled, [entries]) => {
-      const transaction = (entries as readonly LogEntry[])
-        .flatMap(entry => transactionsOf(storedRecord(entry)))
-        .find(({ id }) => id === transactionId);
-      if (transaction === undefined) throw unknown();
+      const transaction = transactionIn(entries as readonly LogEntry[], transactionId);
       requireReversible(transaction);
       return reverse(config, settled, { transaction, at: now });
     },
@@ -91,6 +103,25 @@ export function reversalHappening(config: CompiledConfig, transactionId: string,
       throw new AppError("conflict", "Cannot take the transaction back as that was done already");
     },
   };
+}
+
+/** The instant, Unix ms, of the record that the id of a transaction names. */
+function instantNamed(transactionId: string): number {
+  const recordAt = Number(/^(\d{1,15})-\d+(\.\d+)?$/.exec(transactionId)?.[1] ?? Number.NaN);
+  if (!Number.isSafeInteger(recordAt)) throw unknown();
+  return recordAt;
+}
+
+function instantOf(recordAt: number): ReadLog {
+  return { type: "log", key: "history", from: recordAt, to: recordAt, limit: sameInstantMax };
+}
+
+function transactionIn(entries: readonly LogEntry[], transactionId: string): PlacedTransaction {
+  const transaction = entries
+    .flatMap(entry => transactionsOf(storedRecord(entry)))
+    .find(({ id }) => id === transactionId);
+  if (transaction === undefined) throw unknown();
+  return transaction;
 }
 
 function isKnown({ metrics, coupons, bundles, config }: CompiledConfig, reward: Reward): boolean {

@@ -12,6 +12,7 @@ import {
   type TestPlatform,
 } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
+import { type WatchedStore, watching } from "../support/watched_store.ts";
 import { newKey } from "./_operations.ts";
 import { assertProblem } from "./_problem.ts";
 
@@ -128,6 +129,20 @@ describeOnStores("operators of loyalty", open => {
     assert.deepEqual(replayed.json.data.differences, []);
     const proven = await world.call(`${of(fan.userId)}/reconciliation`, { headers });
     assert.equal(proven.json.data.ok, true);
+  });
+
+  it("leave no trace of a user whom nobody knows by taking something back from it", async t => {
+    const stores: WatchedStore[] = [];
+    const watched = await openPlatform(watching(open, store => stores.push(store)));
+    t.after(() => watched.dispose());
+    const { key, secret } = await newKey(watched);
+    const credentials = { "x-api-key": key, "x-api-secret": secret };
+    const made = stores[0]?.changes.length;
+    const body = { transactionId: "1750000000000-0" };
+    const answer = await watched.call(`${of("stranger")}/reversals`, { headers: credentials, body });
+    assertProblem(answer, 404, "not_found");
+    await watched.platform.idle();
+    assert.deepEqual(stores[0]?.changes.slice(made), []);
   });
 
   it("find no transaction that the user does not have, and none that changed nothing", async () => {

@@ -105,7 +105,7 @@ describeOnStores("writing a score", open => {
     ]) {
       assertProblem(await writer.try(goals, "u", body), 400, "validation_failed");
     }
-    assertProblem(await writer.try(goals, "u", '{"score":1e400}'), 400, "validation_failed");
+    assertProblem(await writer.try(goals, "u", '{"score":1e400}'), 400, "bad_json");
     assert.equal((await world.call(entryPath(goals, "u"))).json.data.score, 0.1);
   });
 

@@ -11,7 +11,10 @@ export interface WatchedCommit {
 
 /** Passes everything on to another store and notes every read and commit. */
 export class WatchedStore implements Store {
+  /** Every commit that was asked for. */
   readonly commits: WatchedCommit[] = [];
+  /** Those that took effect. */
+  readonly changes: WatchedCommit[] = [];
   /** The partition of every read. */
   readonly reads: Partition[] = [];
   readonly #store: Store;
@@ -29,9 +32,12 @@ export class WatchedStore implements Store {
     return this.#store.read(partition, queries);
   }
 
-  commit(partition: Partition, batch: Batch): Promise<Commit> {
-    this.commits.push({ partition, batch });
-    return this.#store.commit(partition, batch);
+  async commit(partition: Partition, batch: Batch): Promise<Commit> {
+    const asked = { partition, batch };
+    this.commits.push(asked);
+    const commit = await this.#store.commit(partition, batch);
+    if (commit.ok) this.changes.push(asked);
+    return commit;
   }
 
   ping(): Promise<void> {

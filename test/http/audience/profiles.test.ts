@@ -288,6 +288,8 @@ describeOnStores("profiles", open => {
       { user_id: fan.userId, data: { expectedVersion: -1, colour: 1 } },
       { displayName: "Nobody" },
       7,
+      // What no conversion makes a number of.
+      { userId: fan.userId, metrics: { points: { op: "set", value: { toString: null, valueOf: [] } } } },
     ]);
     assertProblem(answer, 400, "validation_failed");
     assert.deepEqual(answer.json.errors.map(({ pointer }: { pointer: string }) => pointer).sort(), [
@@ -298,6 +300,7 @@ describeOnStores("profiles", open => {
       "/2/data/expectedVersion",
       "/3/userId",
       "/4",
+      "/5/metrics/points/value",
     ]);
     assert.equal((await get(fan)).json.data.displayName, null);
     const many = Array.from({ length: 1_001 }, (_, n) => ({ userId: `m${n}`, displayName: "x" }));

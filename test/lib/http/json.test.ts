@@ -48,4 +48,10 @@ describe("JSON from strangers", () => {
     refuses('{"\\ud83c":1}', /lone surrogate/);
     assert.equal(parseJson('"\\ud83c\\udfc6"'), "🏆");
   });
+
+  it("holds no number that only an infinity could stand for", () => {
+    refuses("1e400", /number beyond/);
+    refuses('{"a":[0,-1e309]}', /number beyond/);
+    assert.deepEqual(parseJson("[1e308,-1e308,1e-400]"), [1e308, -1e308, 0]);
+  });
 });

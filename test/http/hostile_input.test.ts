@@ -1,0 +1,178 @@
+/**
+ * Hostile requests of every operation: each is answered soon and in the shape of its family, and whoever is refused has
+ * changed nothing.
+ *
+ * There are some 40,000 of them, of which a run sends a part. `GRANDSTAND_HOSTILE_SHARE=1` sends all, and
+ * `GRANDSTAND_HOSTILE_SEED` picks others.
+ */
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { createRandom } from "../../adapters/conformance/random.ts";
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { errorFacts } from "../../lib/http/status.ts";
+import { openPlatform, type TestPlatform } from "../support/platform.ts";
+import { type WatchedCommit, type WatchedStore, watching } from "../support/watched_store.ts";
+import { type HostileRequest, hostileRequests } from "./_hostile.ts";
+import {
+  credentialsFor,
+  type Example,
+  examplesFor,
+  type Operation,
+  operationsOf,
+  validExamples,
+} from "./_operations.ts";
+
+const seed = Number(process.env.GRANDSTAND_HOSTILE_SEED ?? 20_250_615);
+const share = Number(process.env.GRANDSTAND_HOSTILE_SHARE ?? 0.25);
+/** Longest time that an answer may take, in ms: far more than any needs, and less than a hang. */
+const answerMsMax = 5_000;
+/** Operations that share a platform, because an organisation has only so many API keys. */
+const perPlatform = 24;
+
+/** A platform whose successful commits and failures are seen. */
+interface Watched {
+  readonly world: TestPlatform;
+  readonly store: WatchedStore;
+  readonly failures: unknown[];
+}
+
+async function openWatched(): Promise<Watched> {
+  const failures: unknown[] = [];
+  let store: WatchedStore | undefined;
+  const world = await openPlatform(
+    watching(
+      async clock => createMemoryStore({ clock }),
+      opened => {
+        store = opened;
+      },
+    ),
+    {
+      logger: {
+        enabled: () => true,
+        log: (level, event, fields) => {
+          if (level === "error" || event === "request_failed") failures.push({ event, ...fields });
+        },
+      },
+    },
+  );
+  assert.ok(store !== undefined);
+  return { world, store, failures };
+}
+
+interface Answered {
+  readonly status: number;
+  readonly text: string;
+}
+
+async function answerTo(
+  { world }: Watched,
+  { method, target, headers, body }: HostileRequest,
+  base: Readonly<Record<string, string>>,
+): Promise<Answered> {
+  const isBare = method === "GET" || method === "HEAD";
+  const request = new Request(`http://club.example${target}`, {
+    method,
+    headers: {
+      ...(isBare || body === null ? {} : { "content-type": "application/json" }),
+      ...base,
+      ...headers,
+    },
+    body: isBare ? null : body,
+  });
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("no answer came")), answerMsMax);
+  });
+  try {
+    // What `Request` would tidy up, servers hand on as it came.
+    const response = await Promise.race([world.platform.fetch(request, { target }), late]);
+    const isStream = response.headers.get("content-type")?.includes("event-stream") ?? false;
+    if (isStream) await response.body?.cancel();
+    return { status: response.status, text: isStream ? "" : await Promise.race([response.text(), late]) };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Asserts that an error has a code of the closed set and a message for people, and tells nothing of the inside. */
+function assertRefusal({ status, text }: Answered, { method }: HostileRequest): void {
+  assert.doesNotMatch(text, /\bat .+\.ts:\d|node_modules|Cannot read propert|is not a function/);
+  // A range that cannot be sent is told by header fields alone.
+  if (method === "HEAD" || (status === 416 && text === "")) return;
+  const json = JSON.parse(text);
+  const [first = {}] = json.errors ?? [];
+  const code: string = json.code ?? json.data?.code ?? first.code;
+  assert.ok(Object.hasOwn(errorFacts, code), `no code: ${text}`);
+  const message: unknown = json.message ?? first.detail;
+  assert.ok(typeof message === "string" && message.length > 10, `no message: ${text}`);
+}
+
+/**
+ * Whether a refused request may make this commit: the trail of attempts; a claim of an idempotency key, which the refusal is
+ * kept under; the list of a bulk request's actions, which is written before they are tried one by one; the
+ * tries of a one-time code; and that the session of valid credentials was used.
+ */
+function isAllowed({ partition, batch }: WatchedCommit): boolean {
+  if (/:(audit|code|idempotency|action_batch)(:|$)/.test(partition)) return true;
+  return batch.writes.every(({ key }) => /^(audit|sessions|session:.+)$/.test(key));
+}
+
+async function attack(watched: Watched, operation: Operation, example: Example): Promise<number> {
+  const { world, store, failures } = watched;
+  const credentials = await credentialsFor(operation.scheme, world);
+  const base = { ...operation.headers, ...credentials, ...example.headers };
+  const random = createRandom(seed);
+  let sent = 0;
+  for (const request of hostileRequests(operation, example)) {
+    if (!random.chance(share)) continue;
+    // What an earlier request left to be done is not this one's.
+    await world.platform.idle();
+    const changes = store.changes.length;
+    const answer = await answerTo(watched, request, base).catch(cause => {
+      throw new Error(`${operation.id} with ${request.what}: ${cause}`, { cause });
+    });
+    sent++;
+    const where = `${operation.id} with ${request.what}: ${answer.status} ${answer.text.slice(0, 400)}`;
+    assert.ok(answer.status < 500, `${where} ${JSON.stringify(failures)}`);
+    if (request.method === operation.method && request.isOnPath)
+      assert.ok(operation.statuses.has(answer.status), `${where} is not documented`);
+    if (answer.status < 400) continue;
+    assertRefusal(answer, request);
+    await world.platform.idle();
+    const made = store.changes.slice(changes).filter(change => !isAllowed(change));
+    assert.deepEqual(made, [], `${where} changed something`);
+  }
+  assert.deepEqual(failures, [], operation.id);
+  return sent;
+}
+
+describe("hostile input", () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown): void => void unhandled.push(reason);
+  let watched: Watched | undefined;
+  before(() => process.on("unhandledRejection", note));
+  after(async () => {
+    process.off("unhandledRejection", note);
+    await watched?.world.dispose();
+  });
+
+  it("is refused by every operation without a failure, and changes nothing", async t => {
+    let sent = 0;
+    watched = await openWatched();
+    const operations = await operationsOf(watched.world);
+    for (const [index, operation] of operations.entries()) {
+      if (index > 0 && index % perPlatform === 0) {
+        await watched.world.dispose();
+        watched = await openWatched();
+      }
+      const examples = examplesFor(operation, await validExamples(watched.world));
+      for (const example of examples) sent += await attack(watched, operation, example);
+      // Credentials and one-time ids of the next operation are new ones.
+      watched.world.clock.advance(1_000);
+    }
+    await new Promise(resolve => setImmediate(resolve));
+    assert.deepEqual(unhandled, [], `with the seed ${seed}`);
+    t.diagnostic(`${sent} requests with the seed ${seed}`);
+  });
+});
