@@ -163,7 +163,10 @@ describeOnStores("the exchange for a space token", open => {
   it("takes the record of a noLogin user, who has no login to renew it, at any age", async () => {
     const record = await recordOf("noLogin");
     world.clock.advance(2 * sessionRecordAgeSecondsMax * 1_000);
-    assert.equal((await exchange(record)).status, 200);
+    const { status, json } = await exchange(record);
+    assert.equal(status, 200);
+    const { status: used } = await world.call("/api/loyalty/profile", { token: json.data.accessToken });
+    assert.equal(used, 200);
   });
 
   it("names the members of a proof that are missing or wrong", async () => {

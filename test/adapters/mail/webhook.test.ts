@@ -165,6 +165,8 @@ describe("a mailer to a webhook", { timeout: 30_000 }, () => {
   it("does not wait for what the receiver has to say", async () => {
     answer = response => response.writeHead(200).write("and so on");
     await mailer.send(mail);
+    assert.equal(received.length, 1);
+    assert.equal(timer.size, 0);
   });
 
   it("tries a lost connection once more, and tells that nobody is there", async () => {

@@ -207,7 +207,8 @@ describeOnStores("login with a password", open => {
 
   it("is of its project alone", async () => {
     const body = { ...selector, projectId: ids.otherProject, data: { email, password } };
-    assert.equal((await pool.world.call("/v1/user/login", { method: "PUT", body })).status, 401);
+    const { status, json } = await pool.world.call("/v1/user/login", { method: "PUT", body });
+    assert.deepEqual([status, json.data.code], [401, "invalid_credentials"]);
   });
 
   it("forgets the failures of the pair once it succeeds", async () => {

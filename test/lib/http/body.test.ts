@@ -85,6 +85,8 @@ describe("the bound of a body", () => {
   it("accepts a chunked body of exactly the bound", async () => {
     const source = new Source(['"01234567', "89012345", '67"']);
     assert.equal((await handler(streamed("/small", source.stream))).status, 200);
+    assert.equal(source.pulled, 3);
+    assert.equal(source.cancelled, false);
   });
 
   it("does not believe a Content-Length that is too small, unless the runtime vouches for it", async () => {
@@ -181,8 +183,8 @@ describe("the media type of a body", () => {
 
   it("is demanded of a body that has bytes", async () => {
     const body = new TextEncoder().encode("{}");
-    const init = { method: "POST", body };
-    assert.equal((await call(handler, "/any", init)).status, 415);
+    const answer = call(handler, "/any", { method: "POST", body });
+    assert.deepEqual(await codeOf(answer), [415, "unsupported_media_type"]);
   });
 
   it("may be one that the route lists", async () => {

@@ -35,6 +35,7 @@ describe("finding a route", () => {
 
   it("lets a parameter answer the method that the literal path lacks", async () => {
     assert.equal((await call(handler, "/things/mine", { method: "DELETE" })).status, 204);
+    assert.equal((await call(handler, "/things/mine", { method: "PUT" })).status, 405);
   });
 
   it("knows no path with a slash at its end, an empty segment, another case or a suffix", async () => {

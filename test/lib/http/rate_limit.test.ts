@@ -73,7 +73,13 @@ describe("rate limits", () => {
   });
 
   it("refuse when any rule does", async () => {
-    assert.equal((await call(limited(limiterOf([plenty, spent])), "/things", asFan)).status, 429);
+    for (const decisions of [
+      [plenty, spent],
+      [spent, plenty],
+    ]) {
+      const answer = await call(limited(limiterOf(decisions)), "/things", asFan);
+      assert.deepEqual([answer.status, (await bodyOf(answer)).code], [429, "rate_limited"]);
+    }
   });
 
   it("are not counted for a caller without credentials", async () => {

@@ -45,11 +45,19 @@ describeOnPairs("the session guard", open => {
   });
 
   it("lets the session pass that goes on when the others end", async () => {
-    const kept = { projectId, ...(await opened()) };
+    const user = await world.user();
+    const [kept, ended] = await Promise.all(
+      [1, 2].map(async () => {
+        const { session } = await world.first.sessions.open(project, user, { deviceId });
+        return { projectId, userId: user.userId, sessionId: session.sid };
+      }),
+    );
+    assert.ok(kept !== undefined && ended !== undefined);
     await guard.check(kept);
-    await world.first.sessions.revokeAll(projectId, kept.userId, { except: kept.sessionId });
+    await world.first.sessions.revokeAll(projectId, user.userId, { except: kept.sessionId });
     world.clock.advance(sessionStalenessMsMax);
     await guard.check(kept);
+    await assert.rejects(async () => await guard.check(ended), hasCode("session_revoked"));
   });
 
   it("holds proofs without a session to the cut-off of their user", async () => {
