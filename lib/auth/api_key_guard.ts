@@ -16,8 +16,8 @@ export interface ApiKeyGuardOptions {
 /**
  * Lets back ends in that send a valid `X-API-Key` and `X-API-Secret`.
  *
- * Its `authenticate` throws `invalid_api_key`, also where a header is missing, and `insufficient_scope` where the key
- * lacks the permission.
+ * Its `authenticate` throws `missing_api_key` where a header field is missing or empty, `invalid_api_key`, and
+ * `insufficient_scope` where the key lacks the permission.
  */
 export function apiKeyGuard(options: ApiKeyGuardOptions): Guard<ApiKeyPrincipal> {
   const { apiKeys, permission } = options;
@@ -31,11 +31,11 @@ export function apiKeyGuard(options: ApiKeyGuardOptions): Guard<ApiKeyPrincipal>
     },
     requires: permission === undefined ? [] : [permission],
     authenticate({ request }) {
-      const key = request.headers.get("x-api-key");
-      const secret = request.headers.get("x-api-secret");
-      if (key === null || secret === null) {
+      const key = request.headers.get("x-api-key") ?? "";
+      const secret = request.headers.get("x-api-secret") ?? "";
+      if (key === "" || secret === "") {
         throw new AppError(
-          "invalid_api_key",
+          "missing_api_key",
           "This request needs the header fields X-API-Key and X-API-Secret of a back end",
         );
       }

@@ -26,6 +26,7 @@ export type ErrorCode =
   | "refresh_token_reused"
   | "invalid_credentials"
   | "social_token_rejected"
+  | "missing_api_key"
   | "invalid_api_key"
   | "forbidden"
   | "org_mismatch"

@@ -83,7 +83,8 @@ const tokenFaults: ReadonlySet<AppError["code"]> = new Set([
 
 /** RFC 6750 section 3: `error` names what is wrong with a token that was sent, and is absent where none was. */
 function challengeOf(code: AppError["code"], endpoint: Endpoint | null): string | null {
-  const scheme = code === "invalid_api_key" ? "ApiKey" : (endpoint?.challenge ?? "Bearer");
+  const isOfKey = code === "invalid_api_key" || code === "missing_api_key";
+  const scheme = isOfKey ? "ApiKey" : (endpoint?.challenge ?? "Bearer");
   if (code === "insufficient_scope" && scheme === "Bearer") {
     const scopes = (endpoint?.route.auth.requires ?? []).join(" ");
     return `Bearer error="insufficient_scope"${scopes === "" ? "" : `, scope="${scopes}"`}`;

@@ -7,6 +7,7 @@ const headerOf: Partial<Readonly<Record<ErrorCode, string>>> = {
   unsupported_media_type: "Content-Type",
   precondition_failed: "If-Match",
   precondition_required: "If-Match",
+  missing_api_key: "X-API-Key",
   invalid_api_key: "X-API-Key",
 };
 

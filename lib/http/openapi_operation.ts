@@ -114,10 +114,11 @@ function codesOf({ route, challenge, limit }: Endpoint): Set<ErrorCode> {
   if (route.params !== undefined || route.query !== undefined) codes.add("validation_failed");
   if (route.auth.scheme !== null) {
     const tokenCodes: ErrorCode[] = ["missing_token", "token_expired", "invalid_token"];
-    for (const code of challenge === "ApiKey" ? (["invalid_api_key"] as const) : tokenCodes) codes.add(code);
+    const keyCodes: ErrorCode[] = ["missing_api_key", "invalid_api_key"];
+    for (const code of challenge === "ApiKey" ? keyCodes : tokenCodes) codes.add(code);
     const { requires = [], alternative, errors = [] } = route.auth;
     if (requires.length > 0) codes.add("insufficient_scope");
-    if (alternative?.openapi.type === "apiKey") codes.add("invalid_api_key");
+    if (alternative?.openapi.type === "apiKey") for (const code of keyCodes) codes.add(code);
     for (const code of errors) codes.add(code);
   }
   if (route.body !== undefined) {

@@ -34,6 +34,7 @@ export const errorFacts: Readonly<Record<ErrorCode, ErrorFacts>> = {
   refresh_token_reused: { status: 401, title: "Refresh token used before", retryable: false },
   invalid_credentials: { status: 401, title: "Invalid credentials", retryable: false },
   social_token_rejected: { status: 401, title: "Social token rejected", retryable: false },
+  missing_api_key: { status: 401, title: "Authentication required", retryable: false },
   invalid_api_key: { status: 401, title: "Invalid API key", retryable: false },
   forbidden: { status: 403, title: "Forbidden", retryable: false },
   org_mismatch: { status: 403, title: "Organisation does not match", retryable: false },

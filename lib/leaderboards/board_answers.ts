@@ -38,7 +38,7 @@ export interface ReadContext {
  * The board that a request asks for, if whoever sent it may see it.
  *
  * @throws {AppError} those of `findBoard`; `not_found` also for a hidden board and no API key of its organisation;
- *   `invalid_api_key` where a key is given and it is not valid.
+ *   `missing_api_key` where a key is given without its secret, `invalid_api_key` where it is not valid.
  */
 export function readableBoard(
   context: ReadContext,

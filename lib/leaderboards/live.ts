@@ -58,7 +58,12 @@ export interface LiveOptions {
 }
 
 /** What ends the streams of those who named a board that way: asked again, it would be refused. */
-const endings: readonly ErrorCode[] = ["not_found", "validation_failed", "invalid_api_key"];
+const endings: readonly ErrorCode[] = [
+  "not_found",
+  "validation_failed",
+  "missing_api_key",
+  "invalid_api_key",
+];
 
 /** Creates the live boards of a process. */
 export function createLive(options: LiveOptions): LiveBoards {

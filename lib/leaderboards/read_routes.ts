@@ -39,7 +39,7 @@ export function readRoutes(context: ReadContext, { path, of, board, entry }: Rou
     method: "GET",
     auth: open,
     cache: "public",
-    errors: ["not_found", "validation_failed", "invalid_api_key", "busy"],
+    errors: ["not_found", "validation_failed", "missing_api_key", "invalid_api_key", "busy"],
   } as const;
   return [
     route({

@@ -454,8 +454,9 @@ function apiKeyTests(subject: Subject): void {
       "x-platform-org-id" in operation.headers ? { "x-platform-org-id": ids.otherOrganisation } : {};
     await world.platform.apiKeys.revoke({ organisationId: ids.organisation, keyId: revoked["x-api-key"] });
     const cases: [string, Readonly<Record<string, string>>, [number, string]][] = [
-      ["no key", {}, [401, "invalid_api_key"]],
-      ["no secret", { "x-api-key": weak["x-api-key"] }, [401, "invalid_api_key"]],
+      ["no key", {}, [401, "missing_api_key"]],
+      ["no secret", { "x-api-key": weak["x-api-key"] }, [401, "missing_api_key"]],
+      ["an empty secret", { ...weak, "x-api-secret": "" }, [401, "missing_api_key"]],
       ["garbage", { "x-api-key": "a", "x-api-secret": "b" }, [401, "invalid_api_key"]],
       ["another's secret", { ...weak, "x-api-secret": foreign["x-api-secret"] }, [401, "invalid_api_key"]],
       ["a revoked key", revoked, [401, "invalid_api_key"]],

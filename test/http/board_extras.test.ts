@@ -262,7 +262,7 @@ describeOnStores("hidden users", open => {
       ["PUT", `${path}/u`],
       ["DELETE", `${path}/u`],
     ] as const) {
-      assertProblem(await world.call(target, { method }), 401, "invalid_api_key");
+      assertProblem(await world.call(target, { method }), 401, "missing_api_key");
       assertProblem(await world.call(target, { method, headers: writer.headers }), 403, "insufficient_scope");
       assertProblem(await world.call(target, { method, headers: theirs }), 404, "not_found");
     }

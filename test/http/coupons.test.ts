@@ -312,7 +312,7 @@ describeOnStores("the pools of operators", open => {
       assertProblem(await world.call(path, { headers: foreign, ...body }), 404, "not_found");
       const weak = await keyHeaders("users:read");
       assertProblem(await world.call(path, { headers: weak, ...body }), 403, "insufficient_scope");
-      assertProblem(await world.call(path, { ...body }), 401, "invalid_api_key");
+      assertProblem(await world.call(path, { ...body }), 401, "missing_api_key");
       const unknown = path.replace("drinks", "cakes");
       assertProblem(await world.call(unknown, { headers: await keyHeaders(), ...body }), 404, "not_found");
     }

@@ -404,7 +404,7 @@ describeOnStores("the loyalty configuration in the control API", open => {
       assert.equal(weak.status, isChange ? 403 : 200, at);
     }
     const nobody = await world.call(path);
-    assert.deepEqual([nobody.status, errorCode(nobody, "jsonApi")], [401, "invalid_api_key"]);
+    assert.deepEqual([nobody.status, errorCode(nobody, "jsonApi")], [401, "missing_api_key"]);
   });
 });
 

@@ -168,7 +168,7 @@ describeOnStores("writing a score", open => {
         world.call(path, { method, headers, ...(body === undefined ? {} : { body }) });
       const refused = await send(reader);
       assertProblem(refused, 403, "insufficient_scope");
-      assertProblem(await send({}), 401, "invalid_api_key");
+      assertProblem(await send({}), 401, "missing_api_key");
       assertProblem(await send({ ...writer.headers, "x-api-secret": secret }), 401, "invalid_api_key");
       const theirs = await send(foreign.headers);
       const unknown = await send(writer.headers, `/projects/${randomUUID()}/leaderboards/goals/users/u`);

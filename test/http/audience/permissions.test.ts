@@ -164,9 +164,9 @@ async function casesOf(desk: Desk, { scope, permission }: Demand): Promise<reado
   }
   if (scope === undefined) {
     return [
-      ["no credentials", named, 401, "invalid_api_key"],
-      ["a user's token", { ...anyone, ...named }, 401, "invalid_api_key"],
-      ["a service token", { ...service, ...named }, 401, "invalid_api_key"],
+      ["no credentials", named, 401, "missing_api_key"],
+      ["a user's token", { ...anyone, ...named }, 401, "missing_api_key"],
+      ["a service token", { ...service, ...named }, 401, "missing_api_key"],
       ...(await keyCases(desk, permission)),
     ];
   }

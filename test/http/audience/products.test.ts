@@ -320,7 +320,7 @@ describeOnStores("products", open => {
       const request = { method: "POST", body: step === "refund" ? {} : undefined } as const;
       await refused(reader(`${at}/${step}`, request), 403, "insufficient_scope");
       await refused(stranger(`${at}/${step}`, request), 404, "not_found");
-      await refused(world.call(`${at}/${step}`, request), 401, "invalid_api_key");
+      await refused(world.call(`${at}/${step}`, request), 401, "missing_api_key");
     }
     await refused(stranger(at), 404, "not_found");
     assert.equal((await crm(at)).json.data.status, "completed");

@@ -189,6 +189,7 @@ describe("header fields of errors", () => {
       session_revoked: 'Bearer error="invalid_token"',
       refresh_token_reused: 'Bearer error="invalid_token"',
       insufficient_scope: 'Bearer error="insufficient_scope", scope="audience:read"',
+      missing_api_key: 'ApiKey realm="api"',
       invalid_api_key: 'ApiKey realm="api"',
     };
     for (const code of Object.keys(errorFacts) as ErrorCode[]) {
@@ -203,7 +204,7 @@ describe("header fields of errors", () => {
   });
 
   it("challenge for the key where the route is guarded by one", async () => {
-    for (const code of ["missing_token", "invalid_api_key"] as const) {
+    for (const code of ["missing_token", "missing_api_key", "invalid_api_key"] as const) {
       const answer = await call(failing(code, {}, { auth: apiKey }), "/things");
       assert.equal(answer.headers.get("www-authenticate"), 'ApiKey realm="api"');
     }

@@ -46,6 +46,7 @@ describe("errors of the JSON:API family", () => {
       ["precondition_failed", 412, "If-Match"],
       ["precondition_required", 428, "If-Match"],
       ["unsupported_media_type", 415, "Content-Type"],
+      ["missing_api_key", 401, "X-API-Key"],
       ["invalid_api_key", 401, "X-API-Key"],
     ];
     for (const [code, status, header] of cases) {
