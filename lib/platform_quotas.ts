@@ -7,9 +7,9 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import type { AudienceUser, BackEnd } from "./audience/mod.ts";
+import { type AudienceUser, actionsIn, type BackEnd } from "./audience/mod.ts";
 import { type ApiKeyPrincipal, deriveKey, keyedTag, type MasterSecret, networkTag } from "./auth/mod.ts";
-import type { Admitted, AnyRoute, FailureLimit, IdempotencySubject } from "./http/mod.ts";
+import type { Admitted, AnyRoute, ContentLimit, FailureLimit, IdempotencySubject } from "./http/mod.ts";
 import { clientNetworkBits } from "./identity/mod.ts";
 import type { QuotaName, Quotas } from "./rate_limit/mod.ts";
 import type { SpaceVisit } from "./space_tokens/mod.ts";
@@ -19,6 +19,8 @@ export const payerCharsMax = 150;
 
 /** Operations that are refused while their limit cannot be counted for all processes: they spend what is scarce. */
 const failingClosed = /\/(redeem|export)$/;
+/** Where users report actions of their own among those of back ends. */
+const ownReports = /^\/api\/audience\/actions$/;
 
 type Principal = AudienceUser | BackEnd | SpaceVisit | ApiKeyPrincipal;
 
@@ -34,8 +36,18 @@ export function governedAudience(routes: readonly AnyRoute[], quotas: Quotas): r
       rules: call => quotas[callerOf(call).quota],
       subject: call => payerOf(callerOf(call)),
       ...(failingClosed.test(route.path) ? { whenUncounted: "refuse" } : {}),
+      ...(ownReports.test(route.path) ? { content: reportedContent(quotas) } : {}),
     },
   }));
+}
+
+/** What users report of themselves is paid from one quota, however many they report at once and on whichever path. */
+function reportedContent({ loyaltyAction: rules }: Quotas): ContentLimit<unknown> {
+  return {
+    rules,
+    subject: call => payerOf({ ...callerOf(call), quota: "loyaltyAction" }),
+    units: call => (callerOf(call).quota === "user" ? actionsIn(call.body) : 0),
+  };
 }
 
 /** Limits the actions that users report. */

@@ -42,6 +42,8 @@ export interface NotificationPage {
 
 /** What the audience API asks of loyalty. */
 export interface AudienceLoyalty extends ActionSink, RewardGiver, LoyaltySight {
+  /** Applies an action. Answers false where one with the same id took effect before. */
+  report(...args: Parameters<ActionSink["report"]>): Promise<boolean>;
   /** What a space has to give. */
   config(spaceId: string): SpaceCatalogue | Promise<SpaceCatalogue>;
   readonly products: ProductShop;

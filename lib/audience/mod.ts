@@ -13,6 +13,7 @@ export {
 export {
   type ActionIntake,
   actionShards,
+  actionsIn,
   batchKnownMs,
   createActionBatches,
   type QueuedAction,

@@ -16,7 +16,7 @@ import { idempotencyKeyOf } from "./idempotency_key.ts";
 import { badJson, parseJson } from "./json.ts";
 import type { Logger } from "./logger.ts";
 import { noParameters, parseQuery } from "./query.ts";
-import { count, countRefusal, type FailureLimit } from "./rate_limit.ts";
+import { count, countContent, countRefusal, type FailureLimit } from "./rate_limit.ts";
 import { type Call, open, type Reply } from "./route.ts";
 import { validate } from "./validate.ts";
 
@@ -67,6 +67,9 @@ export async function run(endpoint: Endpoint, exchange: Exchange, services: Serv
   const call: OpenCall = { request, info, requestId, principal, params, query, body: undefined };
   const sent = endpoint.body === null ? null : await readBody(endpoint.body, exchange, services);
   if (sent !== null) call.body = sent.value;
+  if (limit?.content !== undefined && counter !== null) {
+    await countContent(limit.content, call, { exchange, counter });
+  }
   if (route.idempotent !== undefined && services.idempotency !== null) {
     const key = idempotencyKeyOf(request);
     if (key !== null) return await once({ endpoint, exchange, call, services }, { key, body: sent?.json });

@@ -8,7 +8,7 @@ import { AppError } from "../errors/mod.ts";
 import { type Failover, rateLimitPolicy, rateLimitState, type Spending } from "../rate_limit/mod.ts";
 import type { LimitRule } from "../storage/ports.ts";
 import type { Exchange } from "./exchange.ts";
-import type { Admitted, ClientInfo, RateLimit } from "./route.ts";
+import type { Admitted, ClientInfo, ContentLimit, RateLimit } from "./route.ts";
 
 /** How wrong credentials are counted on routes that have a limit. */
 export interface FailureLimit {
@@ -34,6 +34,31 @@ export async function count(
   if (rules.length === 0) return;
   const { whenUncounted = "count here" } = limit;
   await spend({ subject: limit.subject(call), rules, whenUncounted }, to);
+}
+
+/**
+ * Spends what the content of a request costs. Its fields are told only where they refuse: what is left of the limit of the route
+ * is of use to more callers.
+ *
+ * @throws `rate_limited`; `payload_too_large` where one request asks for more than the limit ever allows.
+ */
+export async function countContent(
+  { rules, subject, units }: ContentLimit<unknown>,
+  call: Admitted<unknown> & { readonly body: unknown },
+  to: { readonly exchange: Exchange; readonly counter: Failover },
+): Promise<void> {
+  const cost = rules.length === 0 ? 0 : units(call);
+  if (cost === 0) return;
+  const most = Math.min(...rules.map(({ limit }) => limit));
+  if (cost > most) {
+    throw new AppError(
+      "payload_too_large",
+      `Cannot accept ${cost} at once: send at most ${most} in a request`,
+    );
+  }
+  const { extra } = to.exchange;
+  await spend({ subject: subject(call), rules, whenUncounted: "count here", cost }, to);
+  to.exchange.extra = extra;
 }
 
 /**

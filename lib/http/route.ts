@@ -141,6 +141,18 @@ export interface RateLimit<A> {
   readonly subject: (call: Admitted<A>) => string;
   /** What happens while requests cannot be counted for all processes. @default "count here" */
   readonly whenUncounted?: WhenUncounted;
+  /** What the content of a request costs beside that, once its body is read. @default nothing */
+  readonly content?: ContentLimit<A>;
+}
+
+/** What the content of requests costs. */
+export interface ContentLimit<A> {
+  /** What may be spent; an empty list limits nothing. */
+  readonly rules: readonly LimitRule[];
+  /** Names who pays. */
+  readonly subject: (call: Admitted<A>) => string;
+  /** How much a request is to pay: a whole number; 0: nothing. */
+  readonly units: (call: Admitted<A> & { readonly body: unknown }) => number;
 }
 
 /** How repeated requests are told from new ones. */

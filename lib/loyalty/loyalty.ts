@@ -91,12 +91,13 @@ export interface Loyalty {
     range: { readonly from?: number; readonly to?: number },
   ): Promise<readonly ShownTransaction[]>;
   /**
-   * Applies an action; it has taken effect when the promise resolves. Boards follow in the background.
+   * Applies an action; it has taken effect when the promise resolves. Boards follow in the background. Answers false where an
+   * action with the same id took effect before.
    *
    * @throws {AppError} `forbidden` where the action is not one that this caller may report, `validation_failed` where its
    *   data are not as declared.
    */
-  report(member: Member, report: Report): Promise<void>;
+  report(member: Member, report: Report): Promise<boolean>;
   /**
    * What an action would do now, and why it would not do more. Nothing changes.
    *
@@ -228,10 +229,11 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       return transactions.map(shownTransaction);
     },
     async report(member, report) {
-      await change(member, (config, now) => {
+      const { outcome } = await change(member, (config, now) => {
         requireReportable(config, report);
         return reportHappening(config, report, now);
       });
+      return outcome !== null;
     },
     async dryRun(member, report) {
       const config = await configOf(member.spaceId);

@@ -44,6 +44,8 @@ export interface Spending {
   readonly subject: string;
   readonly rules: readonly LimitRule[];
   readonly whenUncounted: WhenUncounted;
+  /** Units of every rule, no more than the limit of any. @default 1 */
+  readonly cost?: number;
 }
 
 /** Counts with the shared limiter, and without it as each spending demands. */
@@ -59,7 +61,7 @@ export class Failover {
   }
 
   /**
-   * Spends one unit of every rule, or of none where one refuses. Null: nobody counted, and the request may pass.
+   * Spends the cost of every rule, or of none where one refuses. Null: nobody counted, and the request may pass.
    *
    * @throws {AppError} `storage_unavailable`: nobody can count, and the spending demands to be refused then.
    * @throws {TypeError | RangeError} The limiter refuses the subject or the rules.
@@ -73,7 +75,7 @@ export class Failover {
       this.#retryAt = clock() + limiterRetryMs;
     }
     try {
-      const answer = limiter.take(spending.subject, spending.rules);
+      const answer = limiter.take(spending.subject, spending.rules, spending.cost);
       const verdicts = await (local === null ? answer : this.#deadlines.within(answer));
       if (isTrial) this.#recover();
       return verdicts;
@@ -84,7 +86,7 @@ export class Failover {
     }
   }
 
-  async #without({ subject, rules, whenUncounted }: Spending): Promise<readonly LimitVerdict[] | null> {
+  async #without({ subject, rules, whenUncounted, cost }: Spending): Promise<readonly LimitVerdict[] | null> {
     this.#options.onUncounted();
     if (whenUncounted === "refuse") {
       throw new AppError(
@@ -95,7 +97,7 @@ export class Failover {
         },
       );
     }
-    return (await this.#options.local?.take(subject, rules)) ?? null;
+    return (await this.#options.local?.take(subject, rules, cost)) ?? null;
   }
 
   #fail(error: unknown): void {

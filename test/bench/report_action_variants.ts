@@ -21,7 +21,7 @@ const pointsEach = 3;
 /** One way of reporting, ready. */
 export interface Reporter {
   /** Reports the `n`th action; user `n % userCount` does it, and it has taken effect when the promise resolves. */
-  report(n: number): Promise<void>;
+  report(n: number): Promise<unknown>;
   /** Resolves when the background work is done. */
   idle(): Promise<void>;
   /** Null where nothing is counted. */

@@ -9,6 +9,7 @@ import { createTestClock } from "../support/clock.ts";
 import { describeOnLimiters, type OpenLimiter } from "../support/limiters.ts";
 import { type Answer, type Fan, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { newKey, operationsOf } from "./_operations.ts";
+import { assertProblem } from "./_problem.ts";
 
 const noRead = "/v1/api/audience/notifications/none/read";
 const organisation = { "x-platform-org-id": ids.organisation };
@@ -132,12 +133,47 @@ describeOnLimiters("the limits of the audience API", open => {
     assert.deepEqual([right.status, right.headers.get("ratelimit")], [404, '"minute";r=99;t=1']);
   });
 
+  it("are not paid by a network for requests that bring no credentials, or half of an API key", async t => {
+    const world = await opened(t, open);
+    const { key, secret } = await newKey(world);
+    const at = "/v1/api/audience/internal/profiles?user_ids=a";
+    const from = (headers: Readonly<Record<string, string>>): Promise<Answer> =>
+      world.call(at, { headers: { ...organisation, ...headers }, address: "192.0.2.9" });
+    for (const headers of [{}, { "x-api-key": key }, { "x-api-secret": secret }] as const) {
+      assert.deepEqual(await statuses(times(70, () => from(headers))), { 401: 70 });
+      assertProblem(await from(headers), 401, "missing_api_key");
+    }
+    const wrong = times(70, () => from({ "x-api-key": key, "x-api-secret": "guess" }));
+    assert.deepEqual(await statuses(wrong), { 401: 60, 429: 10 });
+  });
+
   it("let a user report 120 actions a minute, apart from other requests", async t => {
     const world = await opened(t, open, { rateLimits: { public: { limit: 120, windowMs: 60_000 } } });
     const fan = await world.fan("Sam");
     assert.deepEqual(await statuses(times(130, () => fan.act("rest"))), { 200: 120, 429: 10 });
     assert.equal((await markRead(world, fan)).headers.get("ratelimit"), '"minute";r=119;t=1');
     assert.equal((await world.call("/api/loyalty/profile", { token: fan.token })).status, 200);
+  });
+
+  it("count the actions that a user reports at once on the path for batches one by one, and not those of back ends", async t => {
+    const world = await opened(t, open);
+    const fan = await world.fan("Sam");
+    const report = (count: number, headers = {}): Promise<Answer> =>
+      world.call("/api/audience/actions", {
+        ...("x-api-key" in headers ? {} : { token: fan.token }),
+        headers: { ...organisation, ...headers },
+        body: Array.from({ length: count }, () => ({ user_id: fan.userId, data: { action: "rest" } })),
+      });
+    assertProblem(await report(121), 413, "payload_too_large");
+    const taken = await report(100);
+    assert.deepEqual([taken.status, taken.headers.get("ratelimit")], [200, '"minute";r=98;t=2']);
+    const refused = await report(21);
+    assertProblem(refused, 429, "rate_limited");
+    assert.equal(refused.headers.get("retry-after"), "1");
+    assert.deepEqual(await statuses(times(30, () => fan.act("rest"))), { 200: 20, 429: 10 });
+    const { key, secret } = await newKey(world);
+    const many = await report(1_000, { "x-api-key": key, "x-api-secret": secret });
+    assert.equal(many.status, 202, many.text);
   });
 
   it("cost one call of the limiter for each request", async t => {

@@ -182,8 +182,8 @@ async function reportOwn(context: AudienceContext, { member }: AudienceUser, bod
   for (const [index, { action, data, at, actionId, userId }] of reported.entries()) {
     const id = actionId ?? madeActionId(batchId, index);
     try {
-      await loyalty.report(member, { action, data, at, actionId: id, isClientReport: true });
-      results.push({ index, id, userId, status: "succeeded" });
+      const isNew = await loyalty.report(member, { action, data, at, actionId: id, isClientReport: true });
+      results.push({ index, id, userId, status: isNew ? "succeeded" : "duplicate" });
     } catch (error) {
       if (reported.length === 1) throw error;
       results.push({ index, id, userId, status: "failed", error: itemError(error) });

@@ -32,13 +32,22 @@ export type ReportedAction = Pick<QueuedAction, "userId" | "action" | "data" | "
 export interface ActionCheck {
   /** Unix ms. */
   readonly now: number;
-  /** The user of items that name none; null where each must name one. */
+  /**
+   * The user who reports; null where a back end does, which names the user of each action, and may say when it happened: a user
+   * who did could make up for days that were missed, and pass by limits.
+   */
   readonly userId: string | null;
 }
 
 const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/;
 const refusedNames: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 const noData: ActionData = {};
+
+/** How many actions a body reports, as far as that shows before it is checked. */
+export function actionsIn(body: unknown): number {
+  const list = isObject(body) ? body.actions : body;
+  return Array.isArray(list) ? list.length : 1;
+}
 
 /**
  * The actions of a body: one, a list, or an object with the list as `actions`.
@@ -86,7 +95,7 @@ function checkedAction(placed: PlacedItem, { now, userId }: ActionCheck, faults:
     userId: isOwn ? userId : userOf(placed, faults),
     action: typeof action === "string" ? action : "",
     data: dataOf(placed, faults),
-    at: timeOf(placed, now, faults),
+    at: userId === null ? timeOf(placed, now, faults) : ownTime(placed, now, faults),
     actionId: optionalId(placed, "actionId", faults),
     ...(metadata === undefined ? {} : { metadata: metadataOf(placed, faults) }),
   };
@@ -133,6 +142,11 @@ function timeOf({ content, contentBase }: PlacedItem, now: number, faults: Fault
     ? "Expected a time in ISO 8601 with its offset"
     : "Expected a time of the last 7 days";
   faults.add(detail, ...contentBase, "timestamp");
+  return now;
+}
+
+function ownTime({ content, contentBase }: PlacedItem, now: number, faults: Faults): number {
+  if (content.timestamp !== undefined) faults.add("Is said by back ends alone", ...contentBase, "timestamp");
   return now;
 }
 

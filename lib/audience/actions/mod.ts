@@ -13,6 +13,7 @@ export {
   createActionBatches,
 } from "./batches.ts";
 export { type BulkAnswer, BulkAnswerSchema, bulkAnswer, type ItemResult, itemError } from "./bulk_answer.ts";
+export { actionsIn } from "./check_actions.ts";
 export type { PlainReward, RewardCatalogue } from "./check_rewards.ts";
 export { deadLetterRoutes } from "./dead_letter_routes.ts";
 export { bulkItemsMax, Faults, isObject, itemsOf, type PlacedItem } from "./faults.ts";

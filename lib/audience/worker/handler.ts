@@ -38,7 +38,7 @@ export interface ActionSink {
       /** When it happened, Unix ms. */
       readonly at: number;
     },
-  ): Promise<void>;
+  ): Promise<unknown>;
 }
 
 /** What handling needs. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createMemoryQueue } from "../../../adapters/memory/mod.ts";
-import { ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
+import { type Answer, ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores, type OpenStore } from "../../support/stores.ts";
 import { until } from "../../support/until.ts";
 import { backEnd, pointsOf } from "./_back_end.ts";
@@ -253,6 +253,37 @@ describeOnStores("actions of back ends", open => {
         body: [{ user_id: "else", data: exact }],
       });
       assert.equal(foreign.status, 403);
+    }));
+
+  it("of a user's own token are told apart from those that took effect before", () =>
+    withWorld(open, async world => {
+      const fan = await world.fan("Sam");
+      const headers = { "x-platform-org-id": ids.organisation };
+      const report = (actions: readonly unknown[]): Promise<Answer> =>
+        world.call("/api/audience/actions", { token: fan.token, headers, body: { actions } });
+      const first = { ...exact, actionId: "1" };
+      const { json } = await report([first, first, { ...exact, actionId: "2" }]);
+      assert.deepEqual(json.data.summary, { total: 3, succeeded: 2, duplicate: 1, failed: 0 });
+      const again = await report([first]);
+      assert.equal(again.json.data.results[0].status, "duplicate");
+      assert.equal(await pointsOf(world, fan.userId), 6);
+    }));
+
+  it("of a user's own token happen now, whatever the user's clock says", () =>
+    withWorld(open, async world => {
+      const fan = await world.fan("Sam");
+      const headers = { "x-platform-org-id": ids.organisation };
+      const timestamp = new Date(world.clock.now() - 86_400_000).toISOString();
+      for (const [body, pointer] of [
+        [{ ...exact, timestamp }, "/timestamp"],
+        [{ actions: [exact, { ...exact, timestamp }] }, "/actions/1/timestamp"],
+        [[{ user_id: fan.userId, data: { ...exact, timestamp } }], "/0/data/timestamp"],
+      ] as const) {
+        const answer = await world.call("/api/audience/actions", { token: fan.token, headers, body });
+        assert.equal(answer.status, 400);
+        assert.deepEqual(answer.json.errors, [{ pointer, detail: "Is said by back ends alone" }]);
+      }
+      assert.equal(await pointsOf(world, fan.userId), 0);
     }));
 
   it("take effect before the answer where the platform has no queue", async () => {

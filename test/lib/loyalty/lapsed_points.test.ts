@@ -61,7 +61,7 @@ function advanceTo(league: TestPlatform, time: string): void {
 function report(
   { platform }: TestPlatform,
   { coins, of = member }: { coins: number; of?: typeof member },
-): Promise<void> {
+): Promise<unknown> {
   const data = { coins, eventId: ids.event };
   return platform.loyalty.report(of, { action: "prediction", data, isClientReport: false });
 }

@@ -159,7 +159,7 @@ describe("actions that are handled side by side", () => {
         report: (_, { actionId }) =>
           new Promise((resolve, reject) => {
             reported.push(actionId);
-            open.set(actionId, error => (error === undefined ? resolve() : reject(error)));
+            open.set(actionId, error => (error === undefined ? resolve(null) : reject(error)));
           }),
       },
       deadLetters: createDeadLetters({ store: createMemoryStore(), clock: clock.now }),
