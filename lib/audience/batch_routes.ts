@@ -31,39 +31,13 @@ import { applyUpdates, checkUpdate, checkUpdates, type UpdateRules } from "./pro
 import { NotificationsPageSchema, PageSchema, ProfileSchema, UsersSchema } from "./schema.ts";
 
 const errors = ["forbidden"] as const;
+const reading = { permission: "users:read", scope: "audience:read" } as const;
 
 /** Builds the routes of the batch convention that read. */
 export function batchReadRoutes(context: AudienceContext): readonly AnyRoute[] {
-  const { guards, profiles } = context;
-  const auth = guards.batchAudience({ permission: "users:read", scope: "audience:read" });
+  const auth = context.guards.batchAudience(reading);
   return [
-    route({
-      method: "GET",
-      path: "/api/audience/profile",
-      operation: "getSpaceProfiles",
-      summary: "The profile of one user, or with user_ids those of up to 100",
-      auth,
-      query: v.object(usersQuery),
-      responses: {
-        200: {
-          description: "The profile, or one for each user",
-          schema: v.union([ProfileSchema, UsersSchema]),
-        },
-      },
-      errors,
-      handle: async ({ principal, query }) => {
-        const batch = batchOf(principal, query);
-        if (batch.kind === "one") {
-          const profile = batch.isOwn ? await profiles.own(batch.member) : await profiles.see(batch.member);
-          if (profile !== null) return profileReply(batch.member.userId, profile);
-          throw unknownUser();
-        }
-        return await answerMany(batch.members, async member => {
-          const profile = await profiles.see(member);
-          return profile === null ? null : { data: profileDocument(member.userId, profile) };
-        });
-      },
-    }),
+    profilesRoute(context),
     route({
       method: "GET",
       path: "/api/audience/transactions",
@@ -112,6 +86,36 @@ export function batchReadRoutes(context: AudienceContext): readonly AnyRoute[] {
         }),
     }),
   ];
+}
+
+function profilesRoute({ guards, profiles }: AudienceContext): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/api/audience/profile",
+    operation: "getSpaceProfiles",
+    summary: "The profile of one user, or with user_ids those of up to 100",
+    auth: guards.batchAudience(reading),
+    query: v.object(usersQuery),
+    responses: {
+      200: {
+        description: "The profile, or one for each user",
+        schema: v.union([ProfileSchema, UsersSchema]),
+      },
+    },
+    errors,
+    handle: async ({ principal, query }) => {
+      const batch = batchOf(principal, query);
+      if (batch.kind === "one") {
+        const profile = batch.isOwn ? await profiles.own(batch.member) : await profiles.see(batch.member);
+        if (profile !== null) return profileReply(batch.member.userId, profile);
+        throw unknownUser();
+      }
+      return await answerMany(batch.members, async member => {
+        const profile = await profiles.see(member);
+        return profile === null ? null : { data: profileDocument(member.userId, profile) };
+      });
+    },
+  });
 }
 
 /** Builds the route of the batch convention that changes profiles. */

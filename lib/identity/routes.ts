@@ -23,38 +23,31 @@ import { optionalUserTokenGuard, userTokenGuard } from "./user_guard.ts";
 /** Builds the identity routes. */
 export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
   return [
-    ...userRoutes(context),
+    ...accountRoutes(context),
+    ...profileRoutes(context),
     ...sessionRoutes(context),
     ...passwordRoutes(context),
     ...socialRoutes(context),
   ];
 }
 
-function userRoutes(context: IdentityContext): readonly AnyRoute[] {
-  const { body, query } = serving(context);
+const commonErrors = ["unsupported_provider", "account_banned", "rate_limited"] as const;
+
+function accountRoutes(context: IdentityContext): readonly AnyRoute[] {
+  const { body } = serving(context);
   const register: Operations = {
     "simplified/noLogin": createNoLoginUser(context),
     "simplified/anonymous": registerAnonymous(context),
     "email/managedPool": registerPoolUser(context),
-  };
-  const profile: Operations = {
-    "simplified/noLogin": fetchNoLoginUser(context),
-    "email/managedPool": fetchPoolUser(context),
-    "email/hostedIdp": fetchHostedUser(context),
-  };
-  const check: Operations = {
-    "email/managedPool": checkPoolUser(context),
-    "email/hostedIdp": checkHostedUser(context),
   };
   const update: Operations = {
     "simplified/noLogin": updateNoLoginUser(context),
     "email/managedPool": updatePoolUser(context),
     "email/hostedIdp": updateHostedUser(context),
   };
-  const common = { auth: open, errors: ["unsupported_provider", "account_banned", "rate_limited"] as const };
   return [
     route({
-      ...common,
+      auth: open,
       method: "POST",
       path: "/v1/user",
       operation: "registerUser",
@@ -64,17 +57,50 @@ function userRoutes(context: IdentityContext): readonly AnyRoute[] {
         200: { description: "The user was created (noLogin)", schema: EnvelopeSchema },
         201: { description: "The user is registered (anonymous, managedPool)", schema: EnvelopeSchema },
       },
-      errors: [...common.errors, "invalid_credentials", "weak_password", "registration_disabled"],
+      errors: [...commonErrors, "invalid_credentials", "weak_password", "registration_disabled"],
       handle: body(register, "register"),
     }),
     route({
-      ...common,
+      auth: optionalUserTokenGuard,
+      method: "PUT",
+      path: "/v1/user",
+      operation: "updateUser",
+      summary: "Change what a user may change",
+      errors: [
+        ...commonErrors,
+        ...sessionErrors,
+        "missing_token",
+        "token_expired",
+        "not_found",
+        "reauth_required",
+        "email_unavailable",
+      ],
+      body: { schema: SelectorSchema },
+      responses: { 200: { description: "The user as changed", schema: EnvelopeSchema } },
+      handle: body(update, "update"),
+    }),
+  ];
+}
+
+function profileRoutes(context: IdentityContext): readonly AnyRoute[] {
+  const { query } = serving(context);
+  const profile: Operations = {
+    "simplified/noLogin": fetchNoLoginUser(context),
+    "email/managedPool": fetchPoolUser(context),
+    "email/hostedIdp": fetchHostedUser(context),
+  };
+  const check: Operations = {
+    "email/managedPool": checkPoolUser(context),
+    "email/hostedIdp": checkHostedUser(context),
+  };
+  return [
+    route({
+      auth: optionalUserTokenGuard,
       method: "GET",
       path: "/v1/user",
       operation: "getUser",
       summary: "Fetch the profile of a user",
-      auth: optionalUserTokenGuard,
-      errors: [...common.errors, ...sessionErrors, "missing_token", "token_expired", "not_found"],
+      errors: [...commonErrors, ...sessionErrors, "missing_token", "token_expired", "not_found"],
       query: SelectorSchema,
       responses: { 200: { description: "The profile", schema: EnvelopeSchema } },
       handle: query(profile, "profile"),
@@ -86,7 +112,7 @@ function userRoutes(context: IdentityContext): readonly AnyRoute[] {
       operation: "checkUser",
       summary: "Check the access token of a user on a device, and fetch the profile",
       errors: [
-        ...common.errors,
+        ...commonErrors,
         ...sessionErrors,
         "device_mismatch",
         "provider_error",
@@ -95,26 +121,6 @@ function userRoutes(context: IdentityContext): readonly AnyRoute[] {
       query: DeviceSelectorSchema,
       responses: { 200: { description: "The profile", schema: EnvelopeSchema } },
       handle: query(check, "check"),
-    }),
-    route({
-      ...common,
-      method: "PUT",
-      path: "/v1/user",
-      operation: "updateUser",
-      summary: "Change what a user may change",
-      auth: optionalUserTokenGuard,
-      errors: [
-        ...common.errors,
-        ...sessionErrors,
-        "missing_token",
-        "token_expired",
-        "not_found",
-        "reauth_required",
-        "email_unavailable",
-      ],
-      body: { schema: SelectorSchema },
-      responses: { 200: { description: "The user as changed", schema: EnvelopeSchema } },
-      handle: body(update, "update"),
     }),
   ];
 }

@@ -87,27 +87,31 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       handle: async ({ principal, query }) =>
         envelope(await loyalty.history(await memberOf(principal, query, "users:read"), query)),
     }),
-    route({
-      method: "POST",
-      path: "/api/loyalty/action",
-      operation: "reportAction",
-      summary: "Report an action of the user; its effects are visible to the next read",
-      auth: member,
-      query: MemberQuerySchema,
-      body: { schema: ActionBodySchema },
-      responses: {
-        200: { description: "The action has taken effect, now or when its id was first reported" },
-      },
-      errors: ["not_found", "forbidden", "insufficient_scope", "rate_limited"],
-      handle: async ({ principal, query, body }): Promise<Reply> => {
-        const isClientReport = principal.caller.kind === "user";
-        const about = await memberOf(principal, query, "actions:write");
-        await loyalty.report(about, { ...body, isClientReport });
-        return { status: 200 };
-      },
-    }),
+    reportRoute(context, memberOf),
     couponRoute(context, memberOf),
   ];
+}
+
+function reportRoute({ loyalty, member }: LoyaltyContext, memberOf: MemberFinder): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/api/loyalty/action",
+    operation: "reportAction",
+    summary: "Report an action of the user; its effects are visible to the next read",
+    auth: member,
+    query: MemberQuerySchema,
+    body: { schema: ActionBodySchema },
+    responses: {
+      200: { description: "The action has taken effect, now or when its id was first reported" },
+    },
+    errors: ["not_found", "forbidden", "insufficient_scope", "rate_limited"],
+    handle: async ({ principal, query, body }): Promise<Reply> => {
+      const isClientReport = principal.caller.kind === "user";
+      const about = await memberOf(principal, query, "actions:write");
+      await loyalty.report(about, { ...body, isClientReport });
+      return { status: 200 };
+    },
+  });
 }
 
 function couponRoute({ loyalty, member }: LoyaltyContext, memberOf: MemberFinder): AnyRoute {

@@ -78,18 +78,71 @@ export interface Letters {
 
 const { waiting, dead } = webhookKeys;
 
-/** Creates the stored messages of all webhooks. */
-export function createLetters({ store, clock }: { readonly store: Store; readonly clock: Clock }): Letters {
-  async function lettersOf(
-    place: WebhookPlace,
-    ids: readonly string[],
-  ): Promise<readonly (StoredLetter | null)[]> {
-    if (ids.length === 0) return [];
-    const reads = ids.map(id => ({ type: "record", key: letterKey(id) }) as const);
-    const found = await store.read(webhookPartition(place), reads);
-    return found.map(stored => (stored === null ? null : (JSON.parse(stored.value) as StoredLetter)));
-  }
+/** What the stored messages are made over. */
+export interface LettersOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+}
 
+/** Creates the stored messages of all webhooks. */
+export function createLetters(options: LettersOptions): Letters {
+  return { ...lettersReader(options), ...lettersWriter(options) };
+}
+
+function lettersReader({
+  store,
+  clock,
+}: LettersOptions): Pick<Letters, "due" | "nextAt" | "list" | "counts"> {
+  return {
+    async due(place) {
+      const [{ entries }] = await store.read(webhookPartition(place), [
+        { type: "board", key: waiting, max: clock(), limit: webhookLettersPageMax },
+      ]);
+      const letters = await lettersOf(
+        store,
+        place,
+        entries.map(({ member }) => member),
+      );
+      return letters.filter(letter => letter !== null);
+    },
+    async nextAt(place) {
+      const [{ entries }] = await store.read(webhookPartition(place), [
+        { type: "board", key: waiting, limit: 1 },
+      ]);
+      return entries[0]?.score ?? null;
+    },
+    async list(place, { offset, limit }) {
+      const min = clock() - webhookDeadMsMax + 1;
+      const [{ entries, size }, past] = await store.read(webhookPartition(place), [
+        { type: "board", key: dead, min, offset, limit, reverse: true },
+        { type: "before", key: dead, score: min },
+      ]);
+      const found = await lettersOf(
+        store,
+        place,
+        entries.map(({ member }) => member),
+      );
+      const letters = entries.flatMap(({ member, score }, index) => {
+        const letter = found[index] ?? null;
+        return letter === null ? [] : [{ ...letter, letterId: member, deadAt: score }];
+      });
+      return { letters, size: size - past };
+    },
+    async counts(place) {
+      const [{ size: waitingNow }, { size }, past] = await store.read(webhookPartition(place), [
+        { type: "board", key: waiting, limit: 0 },
+        { type: "board", key: dead, limit: 0 },
+        { type: "before", key: dead, score: clock() - webhookDeadMsMax + 1 },
+      ]);
+      return { waiting: waitingNow, dead: size - past };
+    },
+  };
+}
+
+function lettersWriter({
+  store,
+  clock,
+}: LettersOptions): Pick<Letters, "queue" | "defer" | "remove" | "bury" | "replay"> {
   return {
     async queue(place, letter) {
       const id = letterIdOf(letter.id);
@@ -115,22 +168,6 @@ export function createLetters({ store, clock }: { readonly store: Store; readonl
         },
       });
     },
-    async due(place) {
-      const [{ entries }] = await store.read(webhookPartition(place), [
-        { type: "board", key: waiting, max: clock(), limit: webhookLettersPageMax },
-      ]);
-      const letters = await lettersOf(
-        place,
-        entries.map(({ member }) => member),
-      );
-      return letters.filter(letter => letter !== null);
-    },
-    async nextAt(place) {
-      const [{ entries }] = await store.read(webhookPartition(place), [
-        { type: "board", key: waiting, limit: 1 },
-      ]);
-      return entries[0]?.score ?? null;
-    },
     async defer(place, letter, at) {
       await store.commit(webhookPartition(place), { writes: waits(letter, at) });
     },
@@ -151,32 +188,8 @@ export function createLetters({ store, clock }: { readonly store: Store; readonl
         },
       });
     },
-    async list(place, { offset, limit }) {
-      const min = clock() - webhookDeadMsMax + 1;
-      const [{ entries, size }, past] = await store.read(webhookPartition(place), [
-        { type: "board", key: dead, min, offset, limit, reverse: true },
-        { type: "before", key: dead, score: min },
-      ]);
-      const found = await lettersOf(
-        place,
-        entries.map(({ member }) => member),
-      );
-      const letters = entries.flatMap(({ member, score }, index) => {
-        const letter = found[index] ?? null;
-        return letter === null ? [] : [{ ...letter, letterId: member, deadAt: score }];
-      });
-      return { letters, size: size - past };
-    },
-    async counts(place) {
-      const [{ size: waitingNow }, { size }, past] = await store.read(webhookPartition(place), [
-        { type: "board", key: waiting, limit: 0 },
-        { type: "board", key: dead, limit: 0 },
-        { type: "before", key: dead, score: clock() - webhookDeadMsMax + 1 },
-      ]);
-      return { waiting: waitingNow, dead: size - past };
-    },
     async replay(place, letterIds) {
-      const found = await lettersOf(place, letterIds);
+      const found = await lettersOf(store, place, letterIds);
       const now = clock();
       const writes = letterIds.flatMap((id, index): readonly Write[] => {
         const letter = found[index] ?? null;
@@ -190,6 +203,17 @@ export function createLetters({ store, clock }: { readonly store: Store; readonl
       return letterIds.filter((_, index) => (found[index] ?? null) !== null);
     },
   };
+}
+
+async function lettersOf(
+  store: Store,
+  place: WebhookPlace,
+  ids: readonly string[],
+): Promise<readonly (StoredLetter | null)[]> {
+  if (ids.length === 0) return [];
+  const reads = ids.map(id => ({ type: "record", key: letterKey(id) }) as const);
+  const found = await store.read(webhookPartition(place), reads);
+  return found.map(stored => (stored === null ? null : (JSON.parse(stored.value) as StoredLetter)));
 }
 
 function waits(letter: StoredLetter, at: number): readonly Write[] {
