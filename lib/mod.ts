@@ -21,6 +21,7 @@ export {
   publicUrlDefault,
   version,
 } from "./platform.ts";
+export { buildUserIndex, type UserIndexOptions, type UserIndexProgress } from "./platform_user_index.ts";
 export type { PlatformUsers } from "./platform_users.ts";
 export type { Rate, RateLimits, RatePolicyName } from "./rate_limit/mod.ts";
 export { seedPlatform } from "./seed.ts";

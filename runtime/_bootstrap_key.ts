@@ -1,4 +1,3 @@
-import process from "node:process";
 import {
   createApiKeys,
   type IssuedApiKey,
@@ -9,10 +8,8 @@ import {
 } from "../lib/auth/mod.ts";
 import { CliError, exits, type KeyBootstrap } from "../lib/cli/mod.ts";
 import { createDirectory } from "../lib/directory/mod.ts";
-import { silentLogger } from "../lib/http/mod.ts";
 import type { Store } from "../lib/storage/mod.ts";
-import { openStorage } from "./_stores.ts";
-import { type Config, readConfig } from "./config.ts";
+import { inStore } from "./_direct_store.ts";
 
 /**
  * Makes an API key with every permission in the store that the settings name.
@@ -20,30 +17,12 @@ import { type Config, readConfig } from "./config.ts";
  * @throws {CliError} The settings name no store that lasts, the organisation is unknown, or it has keys already.
  */
 export async function bootstrapKey(bootstrap: KeyBootstrap): Promise<IssuedApiKey> {
-  const config = settings(bootstrap);
-  const storage = await openStorage(config, silentLogger);
-  try {
-    return await create(storage.store, { ...bootstrap, secret: config.secret ?? "" });
-  } finally {
-    await storage.limiter[Symbol.asyncDispose]();
-    await storage.store[Symbol.asyncDispose]();
-  }
-}
-
-function settings({ store: flags }: KeyBootstrap): Config {
-  const result = readConfig({ environment: process.env, flags, demo: false });
-  if (!result.ok) {
-    throw new CliError(exits.usage, "The settings cannot be used", {
-      code: "wrong_settings",
-      details: result.problems,
-    });
-  }
-  if (result.config.redis === undefined && result.config.data === undefined) {
-    throw new CliError(exits.usage, "keys bootstrap needs --redis or --data: nothing else outlives it", {
-      code: "wrong_usage",
-    });
-  }
-  return result.config;
+  return await inStore({
+    command: "keys bootstrap",
+    flags: bootstrap.store,
+    needsSecret: true,
+    work: ({ store }, { secret = "" }) => create(store, { ...bootstrap, secret }),
+  });
 }
 
 async function create(

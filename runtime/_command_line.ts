@@ -87,6 +87,9 @@ function commandOf([command, extra]: readonly string[], given: ReadonlyMap<strin
   return { kind: "worker", envFile, flags };
 }
 
+/** The longest words of a command, and two spaces. */
+const wordsWidth = Math.max(...remoteCommands.map(({ words }) => words.join(" ").length)) + 2;
+
 /** The text of `--help`. */
 export function helpText(): string {
   const rows = variables.map(({ name, flag, value, description, otherwise }) => {
@@ -102,7 +105,7 @@ export function helpText(): string {
     "  help        Print this help (also --help, -h)",
     "  version     Print the version (also --version, -v)",
     "",
-    ...remoteCommands.map(({ words, summary }) => `  ${words.join(" ").padEnd(18)}${summary}`),
+    ...remoteCommands.map(({ words, summary }) => `  ${words.join(" ").padEnd(wordsWidth)}${summary}`),
     `      More with ${commandGroups.map(group => `grandstand ${group} --help`).join(" and ")}.`,
     "",
     "  --demo      Fill an empty store with demo data and print lines to paste",

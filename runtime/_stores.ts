@@ -1,11 +1,11 @@
 import type { Logger } from "../lib/http/mod.ts";
-import type { Blobs, Limiter, Queue, Store } from "../lib/storage/mod.ts";
+import type { Blobs, Limiter, PartitionLister, Queue, Store } from "../lib/storage/mod.ts";
 import { openBlobs } from "./_blobs.ts";
 import type { Config } from "./config.ts";
 
 /** What state lives in. */
 export interface Storage {
-  readonly store: Store;
+  readonly store: Store & PartitionLister;
   readonly limiter: Limiter;
   /** Counts in this process while `limiter` does not answer; null where that one is in this process as well. */
   readonly localLimiter: Limiter | null;
@@ -61,7 +61,7 @@ async function openRedis(server: string): Promise<Omit<Storage, "blobs">> {
   };
 }
 
-async function openFiles(folder: string, { fsync }: Config, logger: Logger): Promise<Store> {
+async function openFiles(folder: string, { fsync }: Config, logger: Logger): Promise<Storage["store"]> {
   const { openFileStore } = await import("../adapters/file/mod.ts");
   return await openFileStore(folder, {
     ...(fsync === undefined ? {} : { fsync }),

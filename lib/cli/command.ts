@@ -97,6 +97,23 @@ export interface NewKey {
   readonly permissions: readonly string[];
 }
 
+/** How far building the index of users is. */
+export interface IndexingProgress {
+  /** Records that were looked at. */
+  readonly examined: number;
+  /** Users who were not listed before. */
+  readonly listed: number;
+  /** Indexes of metrics that are whole now. */
+  readonly metrics: number;
+}
+
+/** Building the index of users in the store of a deployment. */
+export interface UserIndexing {
+  /** Values of the flags that name the store, as the server takes them. */
+  readonly store: Readonly<Record<string, string | undefined>>;
+  readonly onProgress: (progress: IndexingProgress) => void;
+}
+
 /** A file to decrypt, and where its plaintext goes. */
 export interface ExportDecryption {
   readonly file: string;
@@ -125,6 +142,14 @@ export interface CliContext {
    * @throws {CliError} The store cannot be opened, or the key should not be made.
    */
   readonly bootstrapKey: (bootstrap: KeyBootstrap) => Promise<NewKey>;
+  /**
+   * Lists users who are on record and not in the index of users, past the servers of a deployment.
+   *
+   * @throws {CliError} The store cannot be opened.
+   */
+  readonly indexUsers: (indexing: UserIndexing) => Promise<IndexingProgress>;
+  /** Tells people at the terminal how far a long command is. */
+  readonly tell: (progress: string) => void;
   /**
    * Decrypts an export into a file that is there only once all of it is, and gives the number of bytes. The password comes
    * from wherever the user keeps it.

@@ -7,6 +7,7 @@ import { createCommand, listCommand, revokeCommand, rotateCommand } from "./keys
 import { pullCommand, pushCommand, validateCommand } from "./loyalty/files.ts";
 import { rollbackCommand, versionsCommand } from "./loyalty/history.ts";
 import { dryRunCommand, replayCommand } from "./loyalty/users.ts";
+import { indexUsersCommand } from "./users/index_users.ts";
 import { enableCommand, webhookLettersCommand, webhooksCommand } from "./webhooks/manage.ts";
 
 /** Every command, in the order in which the help lists them. */
@@ -28,6 +29,7 @@ export const commands: readonly CommandSpec[] = [
   listExportsCommand,
   showExportCommand,
   decryptCommand,
+  indexUsersCommand,
   webhooksCommand,
   enableCommand,
   webhookLettersCommand,

@@ -5,6 +5,7 @@
  */
 
 export type { AdjustmentOrder, BesideRecord } from "./adjustments.ts";
+export { indexedUsers, type MetUser } from "./agenda/mod.ts";
 export type { ChallengeStatus, ChallengeView, MissionView, Progress } from "./challenge_views.ts";
 export { type CompileOptions, compileConfig } from "./compile.ts";
 export type { CompiledConfig } from "./compile_types.ts";

@@ -15,6 +15,7 @@ export {
   platformPartition,
   type Tenant,
   tenantPartition,
+  tenantPrefixes,
 } from "./names.ts";
 export { Parsed } from "./parsed.ts";
 export * from "./ports.ts";

@@ -17,6 +17,9 @@ export type Tenant =
   | { readonly space: string; readonly organisation?: never; readonly project?: never }
   | { readonly project: string; readonly organisation?: never; readonly space?: never };
 
+/** What the names of all partitions of tenants of a kind begin with. */
+export const tenantPrefixes = { organisation: "o:", space: "s:", project: "p:" } as const;
+
 const kindPattern = /^[a-z][a-z0-9_]{0,31}$/;
 const separators = /[%:{}]/;
 
@@ -67,8 +70,8 @@ function prefixOf({ organisation, space, project }: Tenant): string {
     );
   }
   if (id === "") throw invalid("a tenant's id must not be empty");
-  const scope = organisation !== undefined ? "o" : space !== undefined ? "s" : "p";
-  return `${scope}:${escapeId(id)}`;
+  const kind = organisation !== undefined ? "organisation" : space !== undefined ? "space" : "project";
+  return tenantPrefixes[kind] + escapeId(id);
 }
 
 /** What the name of a tenant's partition is made of. */
@@ -81,14 +84,15 @@ export interface PartitionParts {
 /** What {@linkcode tenantPartition} made a name of; null where that did not make it. */
 export function partitionParts(partition: Partition): PartitionParts | null {
   const [scope = "", id = "", kind = "", ...ids] = partition.split(":").map(unescapeId);
-  const tenant = tenantOf(scope, id);
+  const tenant = tenantOf(`${scope}:`, id);
   return tenant === null || id === "" || !kindPattern.test(kind) ? null : { tenant, kind, ids };
 }
 
-function tenantOf(scope: string, id: string): Tenant | null {
-  if (scope === "o") return { organisation: id };
-  if (scope === "s") return { space: id };
-  return scope === "p" ? { project: id } : null;
+function tenantOf(prefix: string, id: string): Tenant | null {
+  const { organisation, space, project } = tenantPrefixes;
+  if (prefix === organisation) return { organisation: id };
+  if (prefix === space) return { space: id };
+  return prefix === project ? { project: id } : null;
 }
 
 function checkKind(kind: string): string {

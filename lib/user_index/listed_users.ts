@@ -6,7 +6,7 @@
 
 import type { Clock } from "../auth/mod.ts";
 import { keyName, type Partition, type ReadRecord, type Store, type Stored } from "../storage/mod.ts";
-import { activityWrites, listingWrites } from "./listing.ts";
+import { activityWrites, listingWrites, organisationWrites } from "./listing.ts";
 import { organisationsKey, organisationsPartition, userBoards, userPlace } from "./places.ts";
 
 /** What is noted of a user who signed up: a record of the user's own partition. */
@@ -64,8 +64,7 @@ export function createListedUsers({ store, clock, partitionOf }: ListedUsersOpti
   const organisations = new Set<string>();
   async function listOrganisation(member: string, now: number): Promise<void> {
     if (organisations.has(member)) return;
-    const write = { type: "score", op: "min", key: organisationsKey, member, score: now } as const;
-    await store.commit(organisationsPartition(), { writes: [write] });
+    await store.commit(organisationsPartition(), { writes: organisationWrites(member, now) });
     organisations.add(member);
   }
   async function note(account: NewAccount, removedAt: number | null): Promise<void> {

@@ -19,4 +19,5 @@ export * from "./places.ts";
 export * from "./points.ts";
 export * from "./ranges.ts";
 export * from "./rebuild.ts";
+export * from "./recorded_users.ts";
 export * from "./walk.ts";

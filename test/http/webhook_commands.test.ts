@@ -47,6 +47,8 @@ async function terminal(open: OpenStore): Promise<Terminal> {
     clock: world.clock.now,
     loyaltyFaults: () => [],
     bootstrapKey: () => Promise.reject(new Error("not here")),
+    indexUsers: () => Promise.reject(new Error("not here")),
+    tell: () => {},
     decryptExport: () => Promise.reject(new Error("not here")),
     secret,
   };

@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
+import { commands } from "../../lib/cli/mod.ts";
 import { version } from "../../lib/mod.ts";
 import { variables } from "../../runtime/config.ts";
 import { start } from "./processes.ts";
@@ -35,12 +36,16 @@ describe("the command", { concurrency: true }, () => {
     }
   });
 
-  it("prints help that names every variable and flag", async () => {
+  it("prints help that names every variable, flag and command", async () => {
     for (const args of [[], ["help"], ["--help"], ["serve", "-h"]]) {
       const { code, stdout } = await run(args);
       assert.equal(code, 0);
       for (const { name, flag } of variables) {
         assert.ok(stdout.includes(flag === undefined ? name : `${name}, --${flag} <`), name);
+      }
+      for (const { words, summary } of commands) {
+        const line = stdout.split("\n").find(text => text.startsWith(`  ${words.join(" ")}  `));
+        assert.equal(line?.trimEnd().endsWith(`  ${summary}`), true, words.join(" "));
       }
     }
   });

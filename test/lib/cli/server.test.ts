@@ -32,6 +32,8 @@ function context(
     clock: () => 0,
     loyaltyFaults: () => [],
     bootstrapKey: () => Promise.reject(new Error("not here")),
+    indexUsers: () => Promise.reject(new Error("not here")),
+    tell: () => {},
     decryptExport: () => Promise.reject(new Error("not here")),
     secret: "gss_1",
   };

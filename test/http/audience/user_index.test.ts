@@ -1,0 +1,146 @@
+/** Building the index of users for those who were there before it. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { memberPartition } from "../../../lib/loyalty/mod.ts";
+import { buildUserIndex, type UserIndexProgress } from "../../../lib/mod.ts";
+import type { PartitionLister, Store } from "../../../lib/storage/mod.ts";
+import { recordedUsersMax, userPartitions } from "../../../lib/user_index/mod.ts";
+import { ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
+import { describeOnStores, type OpenListingStore } from "../../support/stores.ts";
+import { type BackEndCall, backEnd } from "./_back_end.ts";
+import { foundIds, indexedSeed, pagesOf } from "./_searched.ts";
+
+const hourMs = 3_600_000;
+
+interface World extends TestPlatform, AsyncDisposable {
+  readonly store: Store & PartitionLister;
+  readonly crm: BackEndCall;
+}
+
+async function openWorld(open: OpenListingStore): Promise<World> {
+  const opened: (Store & PartitionLister)[] = [];
+  const world = await openPlatform(
+    async clock => {
+      const store = await open(clock);
+      opened.push(store);
+      return store;
+    },
+    { seed: indexedSeed },
+  );
+  const [store] = opened;
+  assert.ok(store !== undefined);
+  const crm = await backEnd(world, ["users:read", "users:write"]);
+  return { ...world, store, crm, [Symbol.asyncDispose]: world.dispose };
+}
+
+/** Takes away what lists users, as if it had never been there. */
+async function forgetIndex({ store, platform }: World): Promise<void> {
+  await platform.idle();
+  for (const partition of userPartitions(ids.organisation)) {
+    for (const key of ["created", "active", "metric:points"]) {
+      const [{ entries }] = await store.read(partition, [{ type: "board", key, limit: 1_000 }]);
+      for (const { member } of entries) {
+        await store.commit(partition, { writes: [{ type: "unscore", key, member }] });
+        const own = memberPartition({ organisationId: ids.organisation, userId: member });
+        await store.commit(own, { writes: [{ type: "delete", shape: "record", key: "account" }] });
+      }
+    }
+  }
+}
+
+async function build(world: World): Promise<readonly UserIndexProgress[]> {
+  const told: UserIndexProgress[] = [];
+  const { store, clock } = world;
+  const { directory } = world.platform;
+  const onProgress = (progress: UserIndexProgress): void => void told.push(progress);
+  const done = await buildUserIndex({ store, directory, clock: clock.now, onProgress });
+  assert.deepEqual(told.at(-1), done);
+  return told;
+}
+
+describeOnStores("an index of users that is built later", open => {
+  it("lists whoever signed up, as of when that was, and whoever acted", async () => {
+    await using world = await openWorld(open);
+    const signedUpAt = world.clock.now();
+    const [quiet, busy] = [await world.fan("Quiet"), await world.fan("Busy")];
+    world.clock.advance(hourMs / 2);
+    await busy.act("prediction", { outcome: "exact" });
+    await world.crm("/v1/api/audience/internal/profiles/update-batch", {
+      body: { updates: [{ userId: "crm:1", displayName: "Only known to a back end" }] },
+    });
+    const changedAt = world.clock.now();
+    await forgetIndex(world);
+    world.clock.advance(hourMs);
+    assert.deepEqual(await foundIds(world.crm, {}), []);
+    const told = await build(world);
+    assert.equal(told.at(-1)?.listed, 3);
+    assert.equal(told.at(-1)?.metrics, 1);
+    const fields = ["userId", "createdAt", "provider", "projectId"];
+    const [page] = await pagesOf(world.crm, { fields, sort: [{ field: "createdAt" }] });
+    const iso = (at: number): string => new Date(at).toISOString();
+    const project = { provider: "noLogin", projectId: ids.project };
+    const signedUp = { createdAt: iso(Math.floor(signedUpAt / 1_000) * 1_000), ...project };
+    const byId = (left: { userId: string }, right: { userId: string }): number =>
+      left.userId < right.userId ? -1 : 1;
+    assert.deepEqual(
+      page.data.toSorted(byId),
+      [
+        { userId: quiet.userId, ...signedUp },
+        { userId: busy.userId, ...signedUp },
+        { userId: "crm:1", createdAt: iso(changedAt), provider: null, projectId: null },
+      ].toSorted(byId),
+    );
+    const few = { filter: { metrics: { points: { min: 3 } } }, sort: [{ field: "metrics.points" }] };
+    assert.deepEqual(await foundIds(world.crm, few), [busy.userId]);
+  });
+
+  it("moves nobody who is listed when it is built again, and lists whom it missed", async () => {
+    await using world = await openWorld(open);
+    const first = await world.fan("First");
+    await forgetIndex(world);
+    await build(world);
+    world.clock.advance(hourMs);
+    const second = await world.fan("Second");
+    await second.act("prediction", { outcome: "right" });
+    const body = { fields: ["userId", "createdAt", "lastActiveAt"], sort: [{ field: "createdAt" }] };
+    const [before] = await pagesOf(world.crm, body);
+    assert.deepEqual(
+      before.data.map(({ userId }: { userId: string }) => userId),
+      [first.userId, second.userId],
+    );
+    world.clock.advance(hourMs);
+    assert.equal((await build(world)).at(-1)?.listed, 0);
+    assert.deepEqual((await pagesOf(world.crm, body))[0], before);
+  });
+
+  it("leaves out who is removed, also where the removal was interrupted", async () => {
+    await using world = await openWorld(open);
+    const [gone, leaving] = [await world.fan("Gone"), await world.fan("Leaving")];
+    const operator = await backEnd(world, ["users:write"]);
+    const path = `/internal/identity/projects/${ids.project}/users`;
+    const removed = await operator(`${path}/${gone.userId}`, { method: "DELETE" });
+    assert.ok(removed.status < 300, removed.text);
+    const note = JSON.stringify({ projectId: ids.project, provider: "", removedAt: world.clock.now() });
+    await world.store.commit(memberPartition({ organisationId: ids.organisation, userId: leaving.userId }), {
+      writes: [{ type: "put", key: "account", value: note }],
+    });
+    await build(world);
+    assert.deepEqual(await foundIds(world.crm, {}), []);
+  });
+});
+
+describe("an index of users that is built later", () => {
+  it("tells how far it is, group by group", async () => {
+    const { createMemoryStore } = await import("../../../adapters/memory/mod.ts");
+    await using world = await openWorld(async clock => createMemoryStore({ clock }));
+    const users = recordedUsersMax + 1;
+    for (let n = 0; n < users; n++) await world.fan(`Fan ${n}`);
+    await forgetIndex(world);
+    const told = await build(world);
+    assert.deepEqual(told.map(({ examined, listed }) => [examined, listed]).slice(0, 2), [
+      [recordedUsersMax, recordedUsersMax],
+      [users, users],
+    ]);
+  });
+});

@@ -1,0 +1,94 @@
+/** `grandstand users`, as a program over the store of a deployment. */
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { openFileStore } from "../../adapters/file/mod.ts";
+import { createRedisStore } from "../../adapters/redis/mod.ts";
+import { seedDirectory } from "../../lib/directory/mod.ts";
+import { createUsers } from "../../lib/identity/mod.ts";
+import type { Store } from "../../lib/storage/mod.ts";
+import { userBoards, userPlace } from "../../lib/user_index/mod.ts";
+import { ids, seed } from "../support/platform.ts";
+import { redisAvailable, sharedRedis } from "../support/redis.ts";
+import { start } from "./processes.ts";
+import { cliCommand, runtimes } from "./runtimes.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "grandstand-users-"));
+after(() => rmSync(folder, { recursive: true }));
+const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
+const signUp = 1_790_000_000;
+const userId = "0e000000-0000-4000-8000-00000000000e";
+
+interface Outcome {
+  readonly code: unknown;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function run(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Outcome> {
+  assert.ok(built !== undefined);
+  const program = start([...(await cliCommand(built)), "users", ...args], environment);
+  const code = await program.ended;
+  return { code, stdout: program.stdout(), stderr: program.stderr() };
+}
+
+/** A store with somebody who signed up before there was an index. */
+async function fill(store: Store): Promise<void> {
+  await seedDirectory(store, seed, { clock: Date.now });
+  const user = { userId, externalId: "ext-1", username: "Robin", provider: "noLogin", signUp } as const;
+  const nothing = { loginHistory: [signUp + 60], devices: [], appProfile: {} };
+  await createUsers(store).create(ids.project, { ...user, ...nothing });
+}
+
+async function listedAt(store: Store, key: string): Promise<number | undefined> {
+  const place = userPlace(ids.organisation, userId);
+  const [standing] = await store.read(place, [{ type: "standing", key, member: userId }]);
+  return standing?.score;
+}
+
+describe("grandstand users index", { skip: built === undefined && "nothing is built" }, () => {
+  it("lists the users of a data folder, needs no secret, and may be repeated", async () => {
+    const data = join(folder, "data");
+    const before = await openFileStore(data);
+    await fill(before);
+    await before[Symbol.asyncDispose]();
+    const { code, stderr } = await run(["index", "--data", data]);
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /listed 1 users, and built 0 indexes/);
+    const again = await run(["index", "--json"], { GRANDSTAND_DATA: data });
+    assert.deepEqual(JSON.parse(again.stdout).data, { examined: 1, listed: 0, metrics: 0 });
+    const store = await openFileStore(data);
+    assert.equal(await listedAt(store, userBoards.created), signUp * 1_000);
+    assert.equal(await listedAt(store, userBoards.active), (signUp + 60) * 1_000);
+    await store[Symbol.asyncDispose]();
+  });
+
+  it("lists the users of a Redis", { skip: redisAvailable() }, async () => {
+    const { url } = await sharedRedis();
+    await using store = createRedisStore({ server: url });
+    await fill(store);
+    const { code, stderr } = await run(["index", "--redis", url]);
+    assert.equal(code, 0, stderr);
+    assert.equal(await listedAt(store, userBoards.created), signUp * 1_000);
+  });
+
+  it("says that it needs a store that lasts, and who else has it", async () => {
+    const nowhere = await run(["index"]);
+    assert.equal(nowhere.code, 2);
+    assert.match(nowhere.stderr, /users index needs --redis or --data/);
+    const data = join(folder, "held");
+    await using _holder = await openFileStore(data);
+    const held = await run(["index", "--data", data]);
+    assert.equal(held.code, 1);
+    assert.match(held.stderr, /is in use by .* Stop that process first/);
+    const file = join(folder, "file");
+    writeFileSync(file, "");
+    assert.notEqual((await run(["index", "--data", file])).code, 0);
+  });
+});
