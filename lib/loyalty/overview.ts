@@ -22,7 +22,7 @@ export interface Tier {
 
 /** What a user has of a metric, and ever had. */
 export interface LifetimeBalances extends Balances {
-  /** All that was credited, pending points included, without what was taken back. */
+  /** All that was credited, pending points included, without what was taken back; at least 0. */
   readonly lifetimeEarned: number;
   /** All that left otherwise than by expiring, without what was given back. */
   readonly lifetimeSpent: number;
@@ -59,7 +59,8 @@ function shownValue({ id, defaultValue }: Metric, state: UserState): number {
 
 function lifetimeBalances(metric: Metric, state: UserState, at: number): LifetimeBalances {
   const [lifetimeEarned, lifetimeSpent] = own(state.lifetime, metric.id) ?? [0, 0];
-  return { ...balancesOf(accountOf(metric, state), at), lifetimeEarned, lifetimeSpent };
+  const balances = balancesOf(accountOf(metric, state), at);
+  return { ...balances, lifetimeEarned: Math.max(0, lifetimeEarned), lifetimeSpent };
 }
 
 function accountOf(metric: Metric, state: UserState): Parameters<typeof balancesOf>[0] {

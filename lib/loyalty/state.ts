@@ -56,8 +56,8 @@ export type Counter =
   | { readonly last: number; readonly length: number };
 
 /**
- * All that was credited, and all that left otherwise than by expiring. What was taken back counts in neither, so that earned less
- * spent less expired is what a metric has gained.
+ * All that was credited, and all that left otherwise than by expiring. What was taken back, by a reversal or a correction, counts in
+ * neither, so that earned less spent less expired is what a metric has gained. So more may have been taken back than was earned.
  */
 export type Lifetime = readonly [earned: number, spent: number];
 

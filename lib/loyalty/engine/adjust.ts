@@ -35,7 +35,7 @@ export function adjust(
   for (const { metricId, op, value } of changes) {
     const metric = compiled.metrics.get(metricId);
     if (metric === undefined) continue;
-    draft.addToMetric(metric, op === "set" ? value - draft.metric(metricId) : value, change);
+    draft.correctMetric(metric, op === "set" ? value - draft.metric(metricId) : value, change);
   }
   if (change.entries.length === 0) return null;
   draft.record(change.transaction("adjusted", { reason }));

@@ -150,6 +150,16 @@ export class Draft implements UserView {
     );
   }
 
+  /** Corrects a metric, within its bounds. What a correction takes was not spent: it was never earned. */
+  correctMetric(metric: Metric, quantity: number, change: Change): void {
+    if (quantity >= 0) {
+      this.addToMetric(metric, quantity, change);
+      return;
+    }
+    const order = { amount: -quantity, at: this.at, floor: metric.minimumValue };
+    this.moveBack(metric.id, debit(this.account(metric.id), order), change);
+  }
+
   /** Takes over what the ledger made of a metric. */
   move(metricId: string, { account, entry }: Moved, change: Change): void {
     if (entry === null) return;
@@ -159,7 +169,7 @@ export class Draft implements UserView {
     this.settled(metricId, account, { entry, change });
   }
 
-  /** Takes over that the ledger has taken back a movement of a metric. */
+  /** Takes over what the ledger has taken back of a metric, or given back. */
   moveBack(metricId: string, { account, entry }: Moved, change: Change): void {
     if (entry === null) return;
     const [earned, spent] = this.#lifetime.get(metricId) ?? nothingEver;

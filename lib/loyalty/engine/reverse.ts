@@ -8,7 +8,7 @@ import type { Outcome } from "./outcome.ts";
 
 /** What is taken back. */
 export interface Reversal {
-  readonly transaction: Pick<PlacedTransaction, "id" | "entries" | "payload">;
+  readonly transaction: Pick<PlacedTransaction, "id" | "type" | "entries" | "payload">;
   /** Unix ms. */
   readonly at: number;
 }
@@ -21,10 +21,12 @@ export interface Reversal {
  * @throws {RangeError} The state is not settled: see `settle`.
  */
 export function reverse(compiled: CompiledConfig, state: UserState, reversal: Reversal): Outcome {
-  const { id, entries, payload } = reversal.transaction;
+  const { id, type, entries, payload } = reversal.transaction;
   const draft = new Draft(compiled, state, Math.max(reversal.at, state.changedAt));
   const change = new Change();
-  for (const entry of entries.toReversed()) if (isReversible(entry)) takeBack(draft, entry, change);
+  for (const entry of entries.toReversed()) {
+    if (isReversible(entry)) takeBack(draft, entry, { change, isCorrection: type === "adjusted" });
+  }
   for (const { setId, itemId } of payload.inventoryChanges.received) draft.lose(setId, itemId, change);
   for (const { setId, itemId } of payload.inventoryChanges.lost) draft.receive(setId, itemId, change);
   draft.record(change.transaction("reversed"));
@@ -32,7 +34,11 @@ export function reverse(compiled: CompiledConfig, state: UserState, reversal: Re
 }
 
 /** A metric that the configuration no longer names has no bounds. */
-function takeBack(draft: Draft, entry: LedgerEntry, change: Change): void {
+function takeBack(
+  draft: Draft,
+  entry: LedgerEntry,
+  { change, isCorrection }: { readonly change: Change; readonly isCorrection: boolean },
+): void {
   const { at, compiled } = draft;
   const metric = compiled.metrics.get(entry.metricId);
   const moved = reverseEntry(draft.account(entry.metricId), entry, {
@@ -41,5 +47,7 @@ function takeBack(draft: Draft, entry: LedgerEntry, change: Change): void {
     ceiling: metric?.maximumValue ?? Number.POSITIVE_INFINITY,
     allowNegative: metric?.allowNegative ?? true,
   });
-  draft.moveBack(entry.metricId, moved, change);
+  // What a correction took counts as never earned, so it is earned again.
+  if (isCorrection && entry.type === "debit") draft.move(entry.metricId, moved, change);
+  else draft.moveBack(entry.metricId, moved, change);
 }

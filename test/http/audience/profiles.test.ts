@@ -273,6 +273,39 @@ describeOnStores("profiles", open => {
     assert.equal((await world.platform.loyalty.history(member, {})).at(-1)?.type, "adjusted");
   });
 
+  it("count what a correction takes as never earned, and not as spent", async () => {
+    const fan = await newFan();
+    const lifetime = async (metricId: string): Promise<unknown[]> => {
+      const { available, lifetimeEarned, lifetimeSpent } = (await get(fan)).json.data.loyalty.balances[
+        metricId
+      ];
+      return [available, lifetimeEarned, lifetimeSpent];
+    };
+    const adjust = async (metricId: string, change: unknown): Promise<string> => {
+      const { json } = await update({ updates: [{ userId: fan.userId, metrics: { [metricId]: change } }] });
+      return json.data.results[0].transactionId;
+    };
+    await adjust("points", { op: "set", value: 40 });
+    const correction = await adjust("points", { op: "set", value: 15 });
+    assert.deepEqual(await lifetime("points"), [15, 15, 0]);
+    await adjust("points", { op: "incr", value: -5 });
+    assert.deepEqual(await lifetime("points"), [10, 10, 0]);
+    const member = {
+      organisationId: ids.organisation,
+      spaceId: ids.space,
+      userId: fan.userId,
+      projectId: null,
+    };
+    await world.platform.loyalty.reverse(member, correction);
+    assert.deepEqual(await lifetime("points"), [35, 35, 0]);
+    // Nobody has earned what a metric begins with.
+    const before = await lifetime("energy");
+    await adjust("energy", { op: "incr", value: -1 });
+    assert.deepEqual(await lifetime("energy"), [Number(before[0]) - 1, 0, 0]);
+    assert.equal((await world.platform.loyalty.reconcile(member)).ok, true);
+    assert.deepEqual((await world.platform.loyalty.replay(member)).differences, []);
+  });
+
   it("are changed by none of many updates where one is not valid", async () => {
     const fan = await newFan();
     const answer = await update([
