@@ -73,10 +73,6 @@ export function createChanges(options: ChangesOptions): Changes {
     }
   }
 
-  function onLost(error: unknown): void {
-    logger.log("warn", "rule_use_lost", { error: String(error) });
-  }
-
   function onPassed({ member, config }: AttemptOptions, decided: Decided): void {
     tellStopped(member, config, decided);
     deliver(member, decided.updates);
@@ -85,6 +81,7 @@ export function createChanges(options: ChangesOptions): Changes {
   function decideLimited(attempt: AttemptOptions): Promise<Decided> {
     const { config, member, now, happening } = attempt;
     const claimant = claimantOf(member, { at: now, config, once: happening.once });
+    const onLost = (error: unknown): void => logger.log("warn", "rule_use_lost", { error: String(error) });
     return decideWithin({ limits, claimant, rules: config.limitedRules, onLost }, uses =>
       attemptOnce(options, { ...attempt, uses }),
     );

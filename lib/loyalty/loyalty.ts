@@ -18,7 +18,7 @@ import { type AdjustmentOrder, adjustmentHappening } from "./adjustments.ts";
 import { stateOf } from "./adoption.ts";
 import { createAgenda, type Indexed, indexedUsers, type Sweep, sweepAgenda } from "./agenda/mod.ts";
 import { attend } from "./attendance.ts";
-import { claimantOf, createChanges } from "./changes.ts";
+import { type Changes, claimantOf, createChanges } from "./changes.ts";
 import { compileConfig } from "./compile.ts";
 import type { CompiledConfig } from "./compile_types.ts";
 import { type Configs, createConfigs } from "./configs.ts";
@@ -31,7 +31,7 @@ import { createInbox, type Inbox, type InboxOptions } from "./inbox.ts";
 import type { InboxNotification } from "./inbox_view.ts";
 import { KnownUsers } from "./known_users.ts";
 import type { Reconciliation } from "./ledger/mod.ts";
-import { createGlobalLimits } from "./limits/global.ts";
+import { createGlobalLimits, type GlobalLimits } from "./limits/global.ts";
 import { type Member, memberPartition } from "./member.ts";
 import { createProducts, type Products } from "./products/mod.ts";
 import { type RewardsProfile, rewardsProfile } from "./profile.ts";
@@ -189,31 +189,15 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const limits = createGlobalLimits(store);
   const agenda = createAgenda({ store, clock, users });
   const webhooks = webhooksOf(options, configOf);
-  const changes = createChanges({
-    ...options,
-    configOf,
-    states,
-    users,
-    limits,
-    coupons,
-    agenda,
-    webhooks,
-  });
-  const { change, deliver } = changes;
+  const changes = createChanges({ ...options, configOf, states, users, limits, coupons, agenda, webhooks });
   const products = createProducts({ store, clock, logger, configOf, changes, states, pools });
   const attendance = { clock, changes, coupons, redemptions: products, webhooks };
-  async function storedState(member: Member): Promise<UserState> {
-    const partition = memberPartition(member);
-    const [stored] = await store.read(partition, [states.query]);
-    return stored === null ? emptyState(member.projectId) : states.of(partition, stored);
-  }
-  const sourceOf = (member: Member): UserSource => ({ store, partition: memberPartition(member), states });
   return {
     config: configOf,
     async profile(member) {
       const config = await configOf(member.spaceId);
       const { state, updates } = await stateOf(store, member, { users, feed, states, agenda });
-      deliver(member, updates);
+      changes.deliver(member, updates);
       return rewardsProfile(config, settle(config, state, clock()).state);
     },
     sight: createSight({ store, clock, configOf, states, policyOf }),
@@ -228,24 +212,40 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       });
       return transactions.map(shownTransaction);
     },
+    ...createOrders(store, changes),
+    ...createChecks({ store, clock, states, limits, configOf }),
+    products,
+    async settle(member) {
+      await agenda.register(member, { isActivity: false });
+      return await attend(attendance, member);
+    },
+    async sweep() {
+      await webhooks.work();
+      return await sweepAgenda({
+        ...options,
+        attend: user => attend(attendance, { ...user, projectId: null }),
+        onFailed: (_, error) => logger.log("warn", "user_not_attended", { error: String(error) }),
+      });
+    },
+    register: async member => await agenda.register(member),
+    users: organisationId => indexedUsers(store, organisationId),
+    webhooks,
+    idle: webhooks.idle,
+  };
+}
+
+/** What is asked to happen to users. */
+function createOrders(
+  store: Store,
+  { change }: Changes,
+): Pick<Loyalty, "report" | "grant" | "adjust" | "reverse"> {
+  return {
     async report(member, report) {
       const { outcome } = await change(member, (config, now) => {
         requireReportable(config, report);
         return reportHappening(config, report, now);
       });
       return outcome !== null;
-    },
-    async dryRun(member, report) {
-      const config = await configOf(member.spaceId);
-      requireReportable(config, report);
-      const { action: name, data } = report;
-      const at = clock();
-      const [state, reached] = await Promise.all([
-        storedState(member),
-        limits.reached(claimantOf(member, { at, config }), config.limitedRules.values()),
-      ]);
-      const globalLimitReached = (ruleId: string): boolean => reached.has(ruleId);
-      return dryRun(config, state, { name, data, at }, { globalLimitReached });
     },
     async grant(member, order) {
       const decided = await change(member, (config, now) => {
@@ -265,23 +265,44 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       if (transaction === null) throw new TypeError("Expected a reversal to have a transaction");
       return transaction;
     },
-    products,
-    async settle(member) {
-      await agenda.register(member, { isActivity: false });
-      return await attend(attendance, member);
+  };
+}
+
+interface CheckParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly states: Remembered<UserState>;
+  readonly limits: GlobalLimits;
+  readonly configOf: Configs;
+}
+
+/** What would happen to a user, and whether what is on record of one adds up; nothing of it changes anything. */
+function createChecks({
+  store,
+  clock,
+  states,
+  limits,
+  configOf,
+}: CheckParts): Pick<Loyalty, "dryRun" | "earnings" | "reconcile" | "replay"> {
+  async function storedState(member: Member): Promise<UserState> {
+    const partition = memberPartition(member);
+    const [stored] = await store.read(partition, [states.query]);
+    return stored === null ? emptyState(member.projectId) : states.of(partition, stored);
+  }
+  const sourceOf = (member: Member): UserSource => ({ store, partition: memberPartition(member), states });
+  return {
+    async dryRun(member, report) {
+      const config = await configOf(member.spaceId);
+      requireReportable(config, report);
+      const { action: name, data } = report;
+      const at = clock();
+      const [state, reached] = await Promise.all([
+        storedState(member),
+        limits.reached(claimantOf(member, { at, config }), config.limitedRules.values()),
+      ]);
+      const globalLimitReached = (ruleId: string): boolean => reached.has(ruleId);
+      return dryRun(config, state, { name, data, at }, { globalLimitReached });
     },
-    async sweep() {
-      await webhooks.work();
-      return await sweepAgenda({
-        ...options,
-        attend: user => attend(attendance, { ...user, projectId: null }),
-        onFailed: (_, error) => logger.log("warn", "user_not_attended", { error: String(error) }),
-      });
-    },
-    register: async member => await agenda.register(member),
-    users: organisationId => indexedUsers(store, organisationId),
-    webhooks,
-    idle: webhooks.idle,
     earnings: member => readEarnings(sourceOf(member)),
     reconcile: async member => reconcileUser(sourceOf(member), await configOf(member.spaceId)),
     async replay(member, document) {

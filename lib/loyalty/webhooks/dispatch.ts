@@ -92,18 +92,8 @@ export function createWebhookDispatch(options: WebhookDispatchOptions): WebhookD
     }
   }
 
-  /** The next one whose turn it is not already: that one comes after its turn. */
-  function nextWaiting(): Member | null {
-    for (const [name, member] of waiting) {
-      if (turns.has(name)) continue;
-      waiting.delete(name);
-      return member;
-    }
-    return null;
-  }
-
   async function lane(): Promise<void> {
-    for (let next = nextWaiting(); next !== null; next = nextWaiting()) {
+    for (let next = takeNext(waiting, turns); next !== null; next = takeNext(waiting, turns)) {
       // What fails here stays in the user's history, where the sweep finds it.
       await deliver(next).catch(error => options.onFailed("", error));
     }
@@ -134,6 +124,16 @@ export function createWebhookDispatch(options: WebhookDispatchOptions): WebhookD
       while (running.size > 0) await Promise.all(running);
     },
   };
+}
+
+/** The next one whose turn it is not already: that one comes after its turn. */
+function takeNext(waiting: Map<string, Member>, turns: ReadonlyMap<string, unknown>): Member | null {
+  for (const [name, member] of waiting) {
+    if (turns.has(name)) continue;
+    waiting.delete(name);
+    return member;
+  }
+  return null;
 }
 
 /** Tells one webhook what it has not been told, and says when to go on; null: nothing is left. */
