@@ -9,11 +9,11 @@ import type { Clock } from "../auth/mod.ts";
 import type { ReadRecord, Store, Stored } from "../storage/mod.ts";
 import { own } from "./_own.ts";
 import type { Configs } from "./configs.ts";
-import { settle } from "./engine/mod.ts";
+import { isDue, settle } from "./engine/mod.ts";
 import { type Member, memberPartition } from "./member.ts";
 import type { ChallengeProgress, UserState } from "./state.ts";
 import { emptyState } from "./state.ts";
-import { parseState, readState } from "./stored_state.ts";
+import { parseState, readState, StateText } from "./stored_state.ts";
 
 /** What a user has, as of now. */
 export interface LoyaltyFacts {
@@ -62,8 +62,12 @@ export function createFacts({ clock, configOf }: FactsOptions): Facts {
         inventory: new Set(inventory.map(({ id }) => id)),
         challenges: new Set(challenges.map(({ id }) => id)),
         read(stored) {
-          const state = stored === null ? emptyState(null) : parseState(stored.value);
-          return factsOf(settle(compiled, state, clock()).state, defaults);
+          if (stored === null) return factsOf(nothing, defaults);
+          const state = new StateText(stored.value);
+          const now = clock();
+          // Nothing is due with most users, and then a text tells what is asked for without being parsed as a whole.
+          if (!isDue(state, now)) return factsOf(state, defaults);
+          return factsOf(settle(compiled, parseState(stored.value), now).state, defaults);
         },
       };
     },
@@ -79,7 +83,12 @@ export async function readMetrics(
   return stored === null ? null : parseState(stored.value);
 }
 
-function factsOf(state: UserState, defaults: ReadonlyMap<string, number>): LoyaltyFacts {
+const nothing = emptyState(null);
+
+function factsOf(
+  state: Pick<UserState, "metrics" | "inventory" | "challenges">,
+  defaults: ReadonlyMap<string, number>,
+): LoyaltyFacts {
   return {
     metric: id => own(state.metrics, id) ?? defaults.get(id) ?? 0,
     items: setId => own(state.inventory, setId) ?? [],

@@ -5,7 +5,7 @@
  */
 
 import type { ScoreUpdate } from "../ports/score_feed.ts";
-import type { ReadRecord } from "../storage/mod.ts";
+import { memberText, memberValue, type ReadRecord } from "../storage/mod.ts";
 import { hasAny } from "./_own.ts";
 import { emptyState, type UserState } from "./state.ts";
 
@@ -25,11 +25,13 @@ type StoredState = Partial<Omit<UserState, "undelivered">> & {
   readonly undelivered?: readonly (StoredUpdate | ScoreUpdate)[];
 };
 
-/** The text of a state. Each member by its name: the text is made for every action. */
+/** The text of a state. Each member by its name: the text is made for every action. First comes what lists of users ask for. */
 export function printState(state: UserState): string {
   const stored: { readonly [K in keyof UserState]: unknown } = {
     revision: state.revision,
     changedAt: state.changedAt,
+    // Also where it is null, because whoever looks for it would have to read all the text to know that it is not there.
+    dueAt: state.dueAt,
     config: state.config === "" ? undefined : state.config,
     projectId: state.projectId ?? undefined,
     metrics: filled(state.metrics),
@@ -41,7 +43,6 @@ export function printState(state: UserState): string {
     coupons: filled(state.coupons),
     counters: filled(state.counters),
     unnamed: filled(state.unnamed),
-    dueAt: state.dueAt ?? undefined,
     lapses: state.lapses === 0 ? undefined : state.lapses,
     records: state.records,
     redemptions: filled(state.redemptions),
@@ -63,6 +64,48 @@ export function parseState(text: string): UserState {
   const { undelivered } = stored;
   if (undelivered === undefined) return state;
   return { ...state, undelivered: undelivered.map(update => updateOf(update, state)) };
+}
+
+/** What lists of users ask of a state, read off its text when it is first asked for. */
+export class StateText
+  implements Pick<UserState, "dueAt" | "changedAt" | "metrics" | "inventory" | "challenges">
+{
+  readonly #text: string;
+  #metrics: UserState["metrics"] | undefined;
+  #inventory: UserState["inventory"] | undefined;
+  #challenges: UserState["challenges"] | undefined;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  get dueAt(): number | null {
+    const text = memberText(this.#text, "dueAt");
+    return text === undefined || text === "null" ? null : Number(text);
+  }
+
+  get changedAt(): number {
+    return Number(memberText(this.#text, "changedAt") ?? 0);
+  }
+
+  get metrics(): UserState["metrics"] {
+    this.#metrics ??= this.#member("metrics") as UserState["metrics"];
+    return this.#metrics;
+  }
+
+  get inventory(): UserState["inventory"] {
+    this.#inventory ??= this.#member("inventory") as UserState["inventory"];
+    return this.#inventory;
+  }
+
+  get challenges(): UserState["challenges"] {
+    this.#challenges ??= this.#member("challenges") as UserState["challenges"];
+    return this.#challenges;
+  }
+
+  #member(name: keyof UserState): object {
+    return (memberValue(this.#text, name) as object | undefined) ?? {};
+  }
 }
 
 function storedUpdates({

@@ -6,6 +6,7 @@
 export * from "./contract.ts";
 export { busyPartitions, decide, decisionsWaitingMax } from "./decide.ts";
 export { Generations } from "./generations.ts";
+export { memberText, memberValue } from "./json_members.ts";
 export * from "./limits.ts";
 
 export {
@@ -15,7 +16,6 @@ export {
   platformPartition,
   type Tenant,
   tenantPartition,
-  tenantPrefixes,
 } from "./names.ts";
 export { Parsed } from "./parsed.ts";
 export * from "./ports.ts";

@@ -26,6 +26,7 @@ export { type Reversal, reverse } from "./reverse.ts";
 export { type GlobalLimitReached, roundsMax } from "./rounds.ts";
 export {
   chainedLapsesMax,
+  isDue,
   type Settlement,
   type SettleOptions,
   settle,

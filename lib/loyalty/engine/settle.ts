@@ -50,7 +50,7 @@ export function settle(
   at: number,
   { instantsMax = settledInstantsMax }: SettleOptions = {},
 ): Settlement {
-  if (state.dueAt === null || state.dueAt > Math.max(at, state.changedAt)) {
+  if (!isDue(state, at)) {
     return { state, records: [], notifications: [], gained: {}, diagnostics: [] };
   }
   const records: HistoryRecord[] = [];
@@ -73,6 +73,12 @@ export function settle(
   }
   const changed = [...gained].filter(([, gain]) => gain !== 0);
   return { state: now, records, notifications, gained: Object.fromEntries(changed), diagnostics };
+}
+
+/** Whether settling a state at that time (Unix ms) may change it. */
+export function isDue(state: Pick<UserState, "dueAt" | "changedAt">, at: number): boolean {
+  const { dueAt } = state;
+  return dueAt !== null && dueAt <= Math.max(at, state.changedAt);
 }
 
 /** What happens at an instant, or at all that there are between two. */

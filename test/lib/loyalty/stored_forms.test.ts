@@ -5,7 +5,7 @@ import type { HistoryRecord, Transaction } from "../../../lib/loyalty/history.ts
 import type { LedgerEntry, Lot } from "../../../lib/loyalty/ledger/mod.ts";
 import { emptyState, type UserState } from "../../../lib/loyalty/state.ts";
 import { parseRecord, printRecord } from "../../../lib/loyalty/stored_record.ts";
-import { parseState, printState } from "../../../lib/loyalty/stored_state.ts";
+import { parseState, printState, StateText } from "../../../lib/loyalty/stored_state.ts";
 import type { ScoreUpdate } from "../../../lib/ports/score_feed.ts";
 
 const runs = 2_000;
@@ -122,6 +122,21 @@ describe("what is stored of a user", () => {
     }
   });
 
+  it("tells its members without being parsed, also where it was written in another order", () => {
+    const random = createRandom(3);
+    for (let run = 0; run < runs; run++) {
+      const state = randomState(random);
+      const text = printState(state);
+      const { dueAt, ...others } = JSON.parse(text);
+      const later = JSON.stringify({ ...others, ...(dueAt === null ? {} : { dueAt }) });
+      const { dueAt: due, changedAt, metrics, inventory, challenges } = state;
+      for (const seen of [new StateText(text), new StateText(later)]) {
+        assert.deepEqual([seen.dueAt, seen.changedAt], [due, changedAt]);
+        assert.deepEqual([seen.metrics, seen.inventory, seen.challenges], [metrics, inventory, challenges]);
+      }
+    }
+  });
+
   it("is read as the history record that was written", () => {
     const random = createRandom(2);
     for (let run = 0; run < runs; run++) {
@@ -132,7 +147,7 @@ describe("what is stored of a user", () => {
 
   it("leaves out what is empty, and says what is usual in few words", () => {
     const empty = emptyState(null);
-    assert.equal(printState(empty), '{"revision":0,"changedAt":0,"records":0}');
+    assert.equal(printState(empty), '{"revision":0,"changedAt":0,"dueAt":null,"records":0}');
     const target = "desc/my-project//overall";
     const undelivered = [{ target, score: 3, at: 7, asOf: 1 }];
     const state = { ...empty, projectId: "my-project", revision: 1, changedAt: 7, undelivered };

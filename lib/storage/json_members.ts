@@ -1,0 +1,90 @@
+/**
+ * Single members of objects that are stored as JSON, found without parsing the rest: records of users are long, and who
+ * looks through many users asks for little of each.
+ *
+ * What is behind a member is never looked at, so members that are asked for often are best printed first.
+ *
+ * @module
+ */
+
+const quote = 0x22;
+const comma = 0x2c;
+const colon = 0x3a;
+const backslash = 0x5c;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+/**
+ * The text of the value of a member; undefined where the object has none of this name. A text that is not printed as
+ * `JSON.stringify` prints it, without white space, is parsed.
+ *
+ * @throws {SyntaxError} The text is cut off.
+ */
+export function memberText(text: string, name: string): string | undefined {
+  if (text.charCodeAt(0) !== openBrace) return parsedMember(text, name);
+  for (let at = 1; text.charCodeAt(at) === quote; ) {
+    const begin = endOfString(text, at) + 1;
+    const end = text.charCodeAt(begin - 1) === colon ? endOfValue(text, begin) : -1;
+    const behind = text.charCodeAt(end);
+    if (end === -1 || (behind !== comma && behind !== closeBrace)) break;
+    if (begin - at === name.length + 3 && text.startsWith(name, at + 1)) return text.slice(begin, end);
+    if (behind === closeBrace) return undefined;
+    at = end + 1;
+  }
+  return parsedMember(text, name);
+}
+
+/** The value of a member; undefined where the object has none of this name. As {@linkcode memberText} finds it. */
+export function memberValue(text: string, name: string): unknown {
+  const value = memberText(text, name);
+  return value === undefined ? undefined : JSON.parse(value);
+}
+
+function parsedMember(text: string, name: string): string | undefined {
+  const parsed: Readonly<Record<string, unknown>> = JSON.parse(text);
+  return Object.hasOwn(parsed, name) ? JSON.stringify(parsed[name]) : undefined;
+}
+
+/** The index behind a string that begins at a quote; 0 where it does not end. */
+function endOfString(text: string, from: number): number {
+  let end = text.indexOf('"', from + 1);
+  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end + 1;
+}
+
+function isEscaped(text: string, index: number): boolean {
+  let from = index;
+  while (text.charCodeAt(from - 1) === backslash) from -= 1;
+  return (index - from) % 2 === 1;
+}
+
+/** The index behind a value; -1 where none begins there, or it does not end. */
+function endOfValue(text: string, from: number): number {
+  const first = text.charCodeAt(from);
+  if (first === quote) return endOfString(text, from) || -1;
+  if (first === openBrace || first === openBracket) return endOfNested(text, from);
+  for (let at = from; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === comma || code === closeBrace) return at;
+    if (code <= 0x20) return -1;
+  }
+  return -1;
+}
+
+function endOfNested(text: string, from: number): number {
+  let depth = 0;
+  for (let at = from; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) {
+      at = endOfString(text, at) - 1;
+      if (at === -1) return -1;
+    } else if (code === openBrace || code === openBracket) depth += 1;
+    else if (code === closeBrace || code === closeBracket) {
+      depth -= 1;
+      if (depth === 0) return at + 1;
+    }
+  }
+  return -1;
+}
