@@ -77,6 +77,8 @@ export type {
   CompiledSearch,
   FieldKind,
   FieldSpec,
+  PageOptions,
+  PrintedPage,
   SearchCriteria,
   UserPage,
   UserRow,

@@ -23,7 +23,8 @@ export interface ProfileRecord {
 /** Reads the record. */
 export const readProfileRecord: ReadRecord = { type: "record", key: "profile" };
 
-const none: ProfileRecord = {
+/** What stands for a record that is not there. */
+export const emptyProfileRecord: ProfileRecord = {
   displayName: null,
   preferences: {},
   customFields: {},
@@ -34,7 +35,7 @@ const none: ProfileRecord = {
 
 /** The record as it is stored. */
 export function parseProfileRecord(stored: Stored | null): ProfileRecord {
-  return stored === null ? none : (JSON.parse(stored.value) as ProfileRecord);
+  return stored === null ? emptyProfileRecord : (JSON.parse(stored.value) as ProfileRecord);
 }
 
 /** Writes the record with another content, one version later. */

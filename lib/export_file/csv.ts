@@ -15,22 +15,23 @@ const isBare = /^[A-Za-z0-9](?:[^",\r\n]*[^",\r\n\s])?$/;
 const needsQuotes = /[",\r\n]|^[\s\ufeff']|\s$|^$/;
 const isFormula = /^'*[=+\-@\t\r\n＝＋－＠]/;
 
-/** A row with its end. */
-export function csvRow(values: readonly unknown[]): string {
+/** A row with its end, from the JSON of its values. */
+export function csvRow(values: readonly string[]): string {
   let row = "";
   for (let index = 0; index < values.length; index++) {
-    row += index === 0 ? csvCell(values[index]) : `,${csvCell(values[index])}`;
+    const cell = csvCell(values[index] ?? "null");
+    row += index === 0 ? cell : `,${cell}`;
   }
   return `${row}\r\n`;
 }
 
-/** A cell as it stands in a row. */
-export function csvCell(value: unknown): string {
-  if (value === null || value === undefined) return "";
-  if (typeof value === "string") return textCell(value);
-  if (typeof value === "number") return Number.isFinite(value) ? String(value) : "";
-  if (typeof value === "boolean") return value ? "true" : "false";
-  return quoted(JSON.stringify(value) ?? "");
+/** A cell as it stands in a row, from the JSON of its value. */
+export function csvCell(json: string): string {
+  if (json === "null") return "";
+  const first = json[0];
+  if (first === '"') return textCell(json.includes("\\") ? JSON.parse(json) : json.slice(1, -1));
+  // What is neither text nor nested is written as in JSON.
+  return first === "{" || first === "[" ? quoted(json) : json;
 }
 
 function textCell(text: string): string {

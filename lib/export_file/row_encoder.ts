@@ -2,9 +2,6 @@
 
 import { csvRow } from "./csv.ts";
 
-/** Text that JSON writes as it is; the rest costs more. */
-const isPlain = /^[ !#-[\]-~]*$/;
-
 /** Formats of an export. */
 export const exportFormats = ["csv", "json"] as const;
 
@@ -14,8 +11,8 @@ export type ExportFormat = (typeof exportFormats)[number];
 /** Turns rows into the text of a file: `head`, every row in turn, `tail`. */
 export interface RowEncoder {
   head(): string;
-  /** The text of a row, whose values are in the order of the fields. */
-  row(values: readonly unknown[], isFirst: boolean): string;
+  /** The text of a row, from the JSON of its values in the order of the fields. What has none is `null`. */
+  row(values: readonly string[], isFirst: boolean): string;
   tail(): string;
 }
 
@@ -26,25 +23,20 @@ export function rowEncoder(format: ExportFormat, fields: readonly { readonly nam
 }
 
 function csvEncoder(names: readonly string[]): RowEncoder {
-  return { head: () => csvRow(names), row: values => csvRow(values), tail: () => "" };
+  return { head: () => csvRow(names.map(name => JSON.stringify(name))), row: csvRow, tail: () => "" };
 }
 
-/** One array, with an object on every line. A lone surrogate is escaped, so that readers have what was there. */
+/** One array, with an object on every line. */
 function jsonEncoder(names: readonly string[]): RowEncoder {
   const keys = names.map((name, index) => `${index === 0 ? "" : ","}${JSON.stringify(name)}:`);
   return {
     head: () => "[",
     row(values, isFirst) {
       let text = isFirst ? "\n{" : ",\n{";
-      for (let index = 0; index < keys.length; index++) text += keys[index] + jsonValue(values[index]);
+      for (let index = 0; index < keys.length; index++)
+        text += (keys[index] ?? "") + (values[index] ?? "null");
       return `${text}}`;
     },
     tail: () => "\n]\n",
   };
-}
-
-function jsonValue(value: unknown): string {
-  if (typeof value === "string") return isPlain.test(value) ? `"${value}"` : JSON.stringify(value);
-  if (typeof value === "number" && Number.isFinite(value)) return String(value);
-  return JSON.stringify(value) ?? "null";
 }

@@ -131,7 +131,7 @@ async function walk(
 }
 
 function ahead(source: CompiledSource, cursor: string | null): Promise<SourcePage> {
-  const page = source.page({ cursor, limit: exportPageUsers });
+  const page = source.printedPage({ cursor, limit: exportPageUsers });
   // Where writing fails first, nobody waits for it any more.
   page.catch(() => {});
   return page;

@@ -16,8 +16,8 @@ export interface ExportCriteria {
 
 /** A part of the users in the order of the walk. */
 export interface SourcePage {
-  /** The values of each user that the criteria fit, in the order of the fields; null where one is absent. */
-  readonly rows: readonly (readonly unknown[])[];
+  /** The JSON of the values of each user that the criteria fit, in the order of the fields; `null` where one is absent. */
+  readonly rows: readonly (readonly string[])[];
   /** Where the next page begins, good for another process too; null where nothing is left. */
   readonly cursor: string | null;
   /** How many users were looked at. */
@@ -28,7 +28,7 @@ export interface SourcePage {
 export interface CompiledSource {
   readonly fields: readonly { readonly name: string }[];
   /** Looks at up to `limit` users. Gives every user who is there throughout the walk exactly once. */
-  page(options: { readonly cursor: string | null; readonly limit: number }): Promise<SourcePage>;
+  printedPage(options: { readonly cursor: string | null; readonly limit: number }): Promise<SourcePage>;
   /** How many users the organisation has: an upper bound of those that fit. */
   estimate(): Promise<number>;
 }

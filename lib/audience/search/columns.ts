@@ -7,6 +7,8 @@
 import type { Environment, Value, ValueType } from "../../expressions/mod.ts";
 import { isoTimeOrNull } from "../_times.ts";
 import type { CustomFields } from "../custom_fields.ts";
+import type { ProfileRecord } from "../profile_record.ts";
+import { jsonOf } from "./_json.ts";
 import type { SpaceFacts } from "./facts.ts";
 import type { SearchedUser } from "./searched_user.ts";
 import type { FieldKind, FieldSpec } from "./types.ts";
@@ -17,6 +19,8 @@ export interface Column extends FieldSpec {
   readonly type: ValueType | null;
   readonly read: (user: SearchedUser) => Value;
   readonly show: (user: SearchedUser) => unknown;
+  /** The JSON of what rows show. */
+  readonly print: (user: SearchedUser) => string;
 }
 
 /** The fields of a search where nobody names any. */
@@ -64,15 +68,15 @@ export function variableName(path: string): string {
 function fixedColumns(space: SpaceFacts): readonly Column[] {
   return [
     scalar("userId", "string", ({ userId }) => userId),
-    scalar("displayName", "string", ({ profile }) => profile.displayName),
+    scalar("displayName", "string", ({ profile }) => profile.displayName, stored("displayName")),
     scalar("provider", "string", ({ account }) => account?.provider ?? null),
     scalar("projectId", "string", ({ account }) => account?.projectId ?? null),
-    scalar("version", "number", ({ profile }) => profile.version),
+    scalar("version", "number", ({ profile }) => profile.version, stored("version")),
     time("createdAt", ({ createdAt }) => createdAt),
     time("updatedAt", ({ profile }) => profile.updatedAt),
     time("lastActiveAt", ({ lastActiveAt }) => lastActiveAt),
-    whole("preferences", ({ profile }) => profile.preferences),
-    whole("customFields", ({ profile }) => profile.customFields),
+    whole("preferences", ({ profile }) => profile.preferences, stored("preferences")),
+    whole("customFields", ({ profile }) => profile.customFields, stored("customFields")),
     whole("metrics", ({ loyalty }) => byId(space.metrics.keys(), loyalty.metric)),
     whole("inventory", ({ loyalty }) => byId(space.inventory, loyalty.items)),
     whole("challenges", ({ loyalty }) => byId(space.challenges, loyalty.challenge)),
@@ -91,7 +95,7 @@ function namedColumn(name: string, customFields: CustomFields, space: SpaceFacts
   }
   if (root === "inventory" && space.inventory.has(id)) {
     const read = ({ loyalty }: SearchedUser): readonly string[] => loyalty.items(id);
-    return { name, kind: "json", type: "list", read, show: read };
+    return { ...whole(name, read), type: "list", read };
   }
   const field = root === "customFields" ? customFields.get(id) : undefined;
   if (field === undefined) return null;
@@ -106,22 +110,38 @@ function scalar(
   name: string,
   kind: Extract<FieldKind & ValueType, string>,
   show: (user: SearchedUser) => Scalar | null,
+  print: Column["print"] = printed(show),
 ): Column {
-  return { name, kind, type: kind, read: user => show(user) ?? undefined, show };
+  return { name, kind, type: kind, read: user => show(user) ?? undefined, show, print };
 }
 
 function time(name: string, read: (user: SearchedUser) => number | null): Column {
+  const show = (user: SearchedUser): string | null => isoTimeOrNull(read(user));
   return {
     name,
     kind: "time",
     type: "number",
     read: user => read(user) ?? undefined,
-    show: user => isoTimeOrNull(read(user)),
+    show,
+    print: printed(show),
   };
 }
 
-function whole(name: string, show: (user: SearchedUser) => unknown): Column {
-  return { name, kind: "json", type: null, read: () => undefined, show };
+function whole(
+  name: string,
+  show: (user: SearchedUser) => unknown,
+  print: Column["print"] = printed(show),
+): Column {
+  return { name, kind: "json", type: null, read: () => undefined, show, print };
+}
+
+function printed(show: (user: SearchedUser) => unknown): Column["print"] {
+  return user => jsonOf(show(user));
+}
+
+/** Prints a member of the profile as it is stored, without parsing it first. */
+function stored(name: keyof ProfileRecord): Column["print"] {
+  return user => user.profileText(name);
 }
 
 function byId<T>(ids: Iterable<string>, read: (id: string) => T): Readonly<Record<string, T>> {

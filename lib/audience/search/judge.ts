@@ -6,12 +6,6 @@ import { readUsers, type UserReaderOptions } from "./user_reader.ts";
 /** How many times more candidates than users who fit make it worth while to read in two steps. */
 export const sparseRatioMin = 4;
 
-/** A user who fits, and which of the candidates it is. */
-export interface FittingUser {
-  readonly user: SearchedUser;
-  readonly index: number;
-}
-
 /**
  * Says which candidates fit. At first everything that is shown is read at once; where few turn out to fit, only what the filter
  * compares, and the rest of those who fit.
@@ -27,29 +21,21 @@ export class Judge {
   }
 
   /** The candidates who fit, in their order. */
-  async fitting(candidates: readonly Candidate[]): Promise<readonly FittingUser[]> {
-    if (candidates.length === 0) return [];
-    const all = candidates.map((candidate, index) => ({ candidate, index }));
-    const likely = this.#isSparse ? await this.#judge(all, this.#search.judged) : all;
-    const fitting = await this.#judge(likely, this.#search.shown);
-    this.#isSparse = fitting.length * sparseRatioMin < candidates.length;
+  async fitting(candidates: readonly Candidate[]): Promise<readonly SearchedUser[]> {
+    const likely = this.#isSparse ? await this.#judge(candidates, this.#search.judged) : null;
+    const asked = likely === null ? candidates : likely.map(({ candidate }) => candidate);
+    const fitting = await this.#judge(asked, this.#search.shown);
+    if (candidates.length > 0) this.#isSparse = fitting.length * sparseRatioMin < candidates.length;
     return fitting;
   }
 
   async #judge(
-    placed: readonly { readonly candidate: Candidate; readonly index: number }[],
+    candidates: readonly Candidate[],
     demand: CheckedSearch["judged"],
-  ): Promise<readonly (FittingUser & { readonly candidate: Candidate })[]> {
-    if (placed.length === 0) return [];
-    const users = await readUsers(
-      this.#options,
-      demand,
-      placed.map(({ candidate }) => candidate),
-    );
+  ): Promise<readonly SearchedUser[]> {
+    if (candidates.length === 0) return [];
     const { fits } = this.#search.context.filter;
-    return users.flatMap((user, at) => {
-      const found = placed[at];
-      return found !== undefined && user.isThere && fits(user) ? [{ ...found, user }] : [];
-    });
+    const users = await readUsers(this.#options, demand, candidates);
+    return users.filter(user => user.isThere && fits(user));
   }
 }

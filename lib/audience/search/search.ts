@@ -13,7 +13,7 @@ import { Judge } from "./judge.ts";
 import { parsePlace, printPlace } from "./places.ts";
 import { firstPlace, walkAt } from "./plan.ts";
 import type { SearchedUser } from "./searched_user.ts";
-import type { CompiledSearch, UserSearch } from "./types.ts";
+import type { CompiledSearch, PageOptions, UserPage, UserSearch } from "./types.ts";
 
 /** Most users that one page looks at. */
 export const examinedUsersMax = 2_000;
@@ -75,11 +75,11 @@ export function createUserFinder(options: UserFinderOptions): UserFinder {
       for (let size = Math.min(limit + 1, readUsersMax); ; size = Math.min(2 * size, readUsersMax)) {
         const part = await walk.next(Math.min(size, examinedUsersMax - examined));
         const fitting = await judge.fitting(part.candidates);
-        for (const { user, index } of fitting) {
+        for (const user of fitting) {
           users.push(user);
           if (users.length < limit) continue;
-          const isLast = index === part.candidates.length - 1;
-          const end = isLast ? part.place : (part.candidates[index]?.place() ?? null);
+          const isLast = user.candidate === part.candidates.at(-1);
+          const end = isLast ? part.place : part.placeAfter(user.candidate);
           return { users, columns, place: end, isTruncated: false };
         }
         examined += part.candidates.length;
@@ -95,24 +95,27 @@ function compiled(options: UserFinderOptions, search: CheckedSearch): CompiledSe
   const { context, columns } = search;
   const { store, clock } = options;
   const judge = new Judge(options, search);
+  async function pageOf<R>(
+    { cursor, limit }: PageOptions,
+    rowOf: (user: SearchedUser) => R,
+  ): Promise<Omit<UserPage, "rows"> & { readonly rows: readonly R[] }> {
+    const begins = cursor === null ? printPlace(await firstPlace(context, clock())) : cursor;
+    const walk = await walkAt(context, parsePlace(begins));
+    const rows: R[] = [];
+    let place: string | null = begins;
+    let examined = 0;
+    while (place !== null && examined < limit) {
+      const part = await walk.next(Math.min(readUsersMax, limit - examined));
+      for (const user of await judge.fitting(part.candidates)) rows.push(rowOf(user));
+      examined += part.candidates.length;
+      place = part.place;
+    }
+    return { rows, cursor: place, examined };
+  }
   return {
     fields: columns.map(({ name, kind }) => ({ name, kind })),
-    async page({ cursor, limit }) {
-      const begins = cursor === null ? printPlace(await firstPlace(context, clock())) : cursor;
-      const walk = await walkAt(context, parsePlace(begins));
-      const rows: unknown[][] = [];
-      let place: string | null = begins;
-      let examined = 0;
-      while (place !== null && examined < limit) {
-        const part = await walk.next(Math.min(readUsersMax, limit - examined));
-        for (const { user } of await judge.fitting(part.candidates)) {
-          rows.push(columns.map(column => column.show(user)));
-        }
-        examined += part.candidates.length;
-        place = part.place;
-      }
-      return { rows, cursor: place, examined };
-    },
+    page: page => pageOf(page, user => columns.map(column => column.show(user))),
+    printedPage: page => pageOf(page, user => columns.map(column => column.print(user))),
     async estimate() {
       const sizes = await Promise.all(
         userPartitions(context.organisationId).map(async partition => {

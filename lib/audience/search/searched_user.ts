@@ -1,11 +1,12 @@
-import type { Stored } from "../../storage/mod.ts";
+import { memberText, type Stored } from "../../storage/mod.ts";
 import { type AccountNote, parseAccountNote } from "../../user_index/mod.ts";
-import { type ProfileRecord, parseProfileRecord } from "../profile_record.ts";
+import { emptyProfileRecord, type ProfileRecord, parseProfileRecord } from "../profile_record.ts";
 import type { LoyaltyFacts, SpaceFacts } from "./facts.ts";
+import type { Candidate } from "./shard_walk.ts";
 
 /** What is on record of a user. */
 export interface FoundRecords {
-  readonly userId: string;
+  readonly candidate: Candidate;
   readonly space: SpaceFacts;
   readonly profile: Stored | null;
   readonly account: Stored | null;
@@ -19,7 +20,7 @@ export interface FoundRecords {
 
 /** A user as conditions and rows see one. What nobody asks for is never parsed. */
 export class SearchedUser {
-  readonly userId: string;
+  readonly candidate: Candidate;
   readonly createdAt: number | null;
   readonly lastActiveAt: number | null;
   readonly #found: FoundRecords;
@@ -28,10 +29,14 @@ export class SearchedUser {
   #account: AccountNote | null | undefined;
 
   constructor(found: FoundRecords) {
-    this.userId = found.userId;
+    this.candidate = found.candidate;
     this.createdAt = found.createdAt;
     this.lastActiveAt = found.lastActiveAt;
     this.#found = found;
+  }
+
+  get userId(): string {
+    return this.candidate.userId;
   }
 
   /**
@@ -47,6 +52,13 @@ export class SearchedUser {
   get profile(): ProfileRecord {
     this.#profile ??= parseProfileRecord(this.#found.profile);
     return this.#profile;
+  }
+
+  /** The JSON of a member of the profile. */
+  profileText(name: keyof ProfileRecord): string {
+    const { profile } = this.#found;
+    const text = profile === null ? undefined : memberText(profile.value, name);
+    return text ?? JSON.stringify(emptyProfileRecord[name]);
   }
 
   get loyalty(): LoyaltyFacts {

@@ -12,10 +12,10 @@ export const shardLanesMax = 16;
 /** Somebody who may fit. */
 export interface Candidate {
   readonly userId: string;
-  /** When the user came, Unix ms, where the walk knows. */
-  readonly createdAt?: number;
-  /** Where the walk goes on after the user. */
-  readonly place: () => string;
+  /** When the user came, Unix ms; null where the walk does not know. */
+  readonly createdAt: number | null;
+  /** Which one it is of those whom the walk met in this part. */
+  readonly nth: number;
 }
 
 /** A part of a walk. It may be empty although there are more. */
@@ -23,6 +23,8 @@ export interface WalkPart {
   readonly candidates: readonly Candidate[];
   /** Where the walk goes on after the part; null: that was all. */
   readonly place: string | null;
+  /** Where the walk goes on after one of the candidates. */
+  placeAfter(candidate: Candidate): string;
 }
 
 /** Candidates, part by part. */
@@ -40,7 +42,7 @@ export interface ShardWalk<E> {
     limit: number,
   ): Promise<{ readonly entries: readonly E[]; readonly isEnd: boolean }>;
   /** What an entry tells of its user. */
-  known(entry: E): Omit<Candidate, "place">;
+  candidate(entry: E, nth: number): Candidate;
   /** The text of a place. */
   print(shard: number, after: E | null): string;
 }
@@ -48,7 +50,7 @@ export interface ShardWalk<E> {
 /** Walks on from an entry of a shard to the end of the last one. */
 export function walkShards<E>(
   from: { readonly shard: number; readonly after: E | null },
-  { load, known, print }: ShardWalk<E>,
+  { load, candidate, print }: ShardWalk<E>,
 ): Walk {
   let { shard, after } = from;
   let lanes = 1;
@@ -60,18 +62,27 @@ export function walkShards<E>(
         Array.from({ length: width }, (_, lane) => load(first + lane, lane === 0 ? after : null, count)),
       );
       const candidates: Candidate[] = [];
+      const met: { readonly shard: number; readonly entries: readonly E[]; readonly from: number }[] = [];
       let isFull = false;
       for (const [lane, { entries, isEnd }] of parts.entries()) {
         const here = first + lane;
         const taken = entries.slice(0, count - candidates.length);
-        for (const entry of taken) candidates.push({ ...known(entry), place: () => print(here, entry) });
+        met.push({ shard: here, entries: taken, from: candidates.length });
+        for (const entry of taken) candidates.push(candidate(entry, candidates.length));
         isFull = !isEnd || taken.length < entries.length;
         shard = isFull ? here : here + 1;
         after = isFull ? (taken.at(-1) ?? (lane === 0 ? after : null)) : null;
         if (isFull) break;
       }
       lanes = isFull ? Math.max(1, Math.floor(lanes / 2)) : Math.min(shardLanesMax, 2 * lanes);
-      return { candidates, place: shard >= userShards ? null : print(shard, after) };
+      return {
+        candidates,
+        place: shard >= userShards ? null : print(shard, after),
+        placeAfter({ nth }) {
+          const lane = met.findLast(({ from }) => from <= nth);
+          return print(lane?.shard ?? first, lane?.entries[nth - lane.from] ?? null);
+        },
+      };
     },
   };
 }

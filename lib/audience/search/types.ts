@@ -36,6 +36,20 @@ export interface UserPage {
   readonly examined: number;
 }
 
+/** A part of a walk over users, as text. */
+export interface PrintedPage extends Omit<UserPage, "rows"> {
+  /** The JSON of each value. */
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** Which part of a walk is asked for. */
+export interface PageOptions {
+  /** Where the part before ended; null: the beginning. */
+  readonly cursor: string | null;
+  /** Most users to look at. */
+  readonly limit: number;
+}
+
 /** A search that was checked. */
 export interface CompiledSearch {
   /** The fields of rows, in their order. */
@@ -44,7 +58,9 @@ export interface CompiledSearch {
    * Walks on from a cursor and looks at up to `limit` users, in an order that gives every user who is there, and fits,
    * throughout the walk exactly once. A page may have no rows although there are more.
    */
-  page(options: { readonly cursor: string | null; readonly limit: number }): Promise<UserPage>;
+  page(options: PageOptions): Promise<UserPage>;
+  /** As `page`, with the JSON of each value: what is stored as JSON is not parsed to be printed again. */
+  printedPage(options: PageOptions): Promise<PrintedPage>;
   /** How many users the organisation has: at least as many as fit. One small read for each shard. */
   estimate(): Promise<number>;
 }

@@ -43,16 +43,16 @@ export async function readUsers(
     timesOf(store, demand, candidates),
     Promise.all(candidates.map(({ userId }) => store.read(partitionOf({ organisationId, userId }), queries))),
   ]);
-  return candidates.map(({ userId, createdAt }, index) => {
+  return candidates.map((candidate, index) => {
     const [profile = null, account = null, loyalty] = records[index] ?? [];
-    const known = times.get(userId);
+    const known = times?.get(candidate.userId);
     return new SearchedUser({
-      userId,
+      candidate,
       space,
       profile,
       account,
       loyalty,
-      createdAt: createdAt ?? known?.createdAt ?? null,
+      createdAt: candidate.createdAt ?? known?.createdAt ?? null,
       lastActiveAt: known?.lastActiveAt ?? null,
     });
   });
@@ -63,18 +63,19 @@ interface Times {
   readonly lastActiveAt: number | null;
 }
 
+/** Null where nobody asks for what the index alone knows. */
 async function timesOf(
   store: Store,
   { organisationId, createdAt, lastActiveAt }: ReadDemand,
   candidates: readonly Candidate[],
-): Promise<ReadonlyMap<string, Times>> {
-  const times = new Map<string, Times>();
-  const asksCreation = createdAt && candidates.some(candidate => candidate.createdAt === undefined);
+): Promise<ReadonlyMap<string, Times> | null> {
+  const asksCreation = createdAt && candidates.some(candidate => candidate.createdAt === null);
   const keys: readonly string[] = [
     ...(asksCreation ? [userBoards.created] : []),
     ...(lastActiveAt ? [userBoards.active] : []),
   ];
-  if (keys.length === 0) return times;
+  if (keys.length === 0) return null;
+  const times = new Map<string, Times>();
   const placed = candidates.map(({ userId }) => ({ userId, place: userPlace(organisationId, userId) }));
   await Promise.all(
     inGroups(placed, ({ place }) => place).map(async group => {

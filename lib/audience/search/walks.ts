@@ -26,7 +26,7 @@ import {
 import { inGroups } from "../side_by_side.ts";
 import type { Bounds } from "./bounds.ts";
 import { type Place, printPlace } from "./places.ts";
-import { type Walk, walkShards } from "./shard_walk.ts";
+import { type Candidate, type Walk, walkShards } from "./shard_walk.ts";
 
 /** Whose users are walked over. */
 export interface WalkOptions {
@@ -50,7 +50,7 @@ export function walkAll(
         max: created?.max,
         limit,
       }),
-    known: ({ member, score }) => ({ userId: member, createdAt: score }),
+    candidate: ({ member, score }, nth) => ({ userId: member, createdAt: score, nth }),
     print: (shard, after) => printPlace({ ...from, shard, after }),
   });
 }
@@ -77,21 +77,22 @@ export function walkRange(
       const rest = after === null ? ids : ids.filter(id => compareUtf8(id, after) > 0);
       return { entries: rest.slice(0, limit), isEnd: rest.length <= limit };
     },
-    known: userId => ({ userId }),
+    candidate: (userId, nth) => ({ userId, createdAt: null, nth }),
     print: (shard, after) => printPlace({ ...from, shard, after: after ?? "" }),
   });
 }
 
 /** Named users by their ids. */
 export function walkNamed(from: Extract<Place, { walk: "named" }>, userIds: readonly string[]): Walk {
-  const waiting = userIds
-    .filter(userId => compareUtf8(userId, from.after) > 0)
-    .sort(compareUtf8)
-    .map(userId => ({ userId, place: () => printPlace({ walk: "named", after: userId }) }));
+  const waiting = userIds.filter(userId => compareUtf8(userId, from.after) > 0).sort(compareUtf8);
+  const placeAfter = ({ userId }: Pick<Candidate, "userId">): string =>
+    printPlace({ walk: "named", after: userId });
   return {
     async next(count) {
-      const candidates = waiting.splice(0, count);
-      return { candidates, place: waiting.length === 0 ? null : (candidates.at(-1)?.place() ?? null) };
+      const candidates = waiting.splice(0, count).map((userId, nth) => ({ userId, createdAt: null, nth }));
+      const last = candidates.at(-1);
+      const isEnd = waiting.length === 0 || last === undefined;
+      return { candidates, place: isEnd ? null : placeAfter(last), placeAfter };
     },
   };
 }
@@ -123,14 +124,20 @@ export async function walkOrder(
   return {
     async next(count) {
       const entries = await users.next(count);
-      const candidates = entries.filter(hasStayed).map(entry => ({
-        userId: entry.member,
-        ...(key === userBoards.created ? { createdAt: entry.score } : {}),
-        place: () => printPlace({ ...from, after: entry }),
+      const stayed = entries.filter(hasStayed);
+      const candidates = stayed.map(({ member, score }, nth) => ({
+        userId: member,
+        createdAt: key === userBoards.created ? score : null,
+        nth,
       }));
       const last = entries.at(-1);
       const isEnd = last === undefined || entries.length < count;
-      return { candidates, place: isEnd ? null : printPlace({ ...from, after: last }) };
+      const place = isEnd ? null : printPlace({ ...from, after: last });
+      return {
+        candidates,
+        place,
+        placeAfter: ({ nth }) => printPlace({ ...from, after: stayed[nth] ?? null }),
+      };
     },
   };
 }
@@ -146,7 +153,7 @@ export function walkRest(
   const all = walkAll(options, from, undefined);
   return {
     async next(count) {
-      const { candidates: found, place } = await all.next(count);
+      const { candidates: found, ...part } = await all.next(count);
       const candidates = found.filter(({ userId }) => named?.has(userId) ?? true);
       const groups = inGroups(candidates, ({ userId }) => userPlace(organisationId, userId));
       const absent = await Promise.all(
@@ -156,7 +163,7 @@ export function walkRest(
           return group.filter((_, index) => standings[index] === null);
         }),
       );
-      return { candidates: absent.flat(), place };
+      return { ...part, candidates: absent.flat() };
     },
   };
 }

@@ -153,13 +153,15 @@ export class ExportWorld implements AsyncDisposable {
         return {
           fields: fields.map(name => ({ name })),
           estimate: async () => this.users.length,
-          page: async ({ cursor, limit }) => {
+          printedPage: async ({ cursor, limit }) => {
             this.onPage(this.#pages++);
             const sorted = this.users.toSorted((a, b) => (a.userId < b.userId ? -1 : 1));
             const rest = sorted.filter(({ userId }) => cursor === null || userId > cursor);
             const looked = rest.slice(0, limit);
             const fit = looked.filter(({ points }) => typeof filter !== "number" || points >= filter);
-            const rows = fit.map(user => fields.map(name => user[name as keyof TestUser] ?? null));
+            const rows = fit.map(user =>
+              fields.map(name => JSON.stringify(user[name as keyof TestUser] ?? null)),
+            );
             const last = looked.at(-1);
             return {
               rows,
