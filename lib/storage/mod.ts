@@ -16,6 +16,7 @@ export {
   platformPartition,
   type Tenant,
   tenantPartition,
+  tenantPrefixes,
 } from "./names.ts";
 export { Parsed } from "./parsed.ts";
 export * from "./ports.ts";
