@@ -1,0 +1,159 @@
+/**
+ * What the ids of one organisation tell another one: nothing. Every operation that takes credentials is asked for things
+ * that somebody else has, and for things that nobody has, and gives the same answer to both, with whatever is found of the
+ * caller's own.
+ */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import type { Seed } from "../../lib/directory/mod.ts";
+import { ids, loyalty, openPlatform, otherHost, seed, type TestPlatform } from "../support/platform.ts";
+import { type WatchedStore, watching } from "../support/watched_store.ts";
+import {
+  type Example,
+  examplesFor,
+  newKey,
+  type Operation,
+  operationsOf,
+  targetOf,
+  validExamples,
+} from "./_operations.ts";
+
+/** Both organisations with the same settings and configuration, so that no name is known to one of them alone. */
+const twins: Seed = {
+  ...seed,
+  spaces: seed.spaces.map(space => ({ ...space, settings: seed.spaces[0]?.settings ?? {} })),
+  projects: seed.projects.map(project => ({ ...project, settings: seed.projects[0]?.settings ?? {} })),
+  loyalty: { [ids.space]: loyalty, [ids.otherSpace]: loyalty },
+};
+
+type Fields = Readonly<Record<string, string>>;
+
+/** Credentials of every kind that somebody of the other organisation has, by scheme. */
+async function outsiders(world: TestPlatform): Promise<Readonly<Record<string, readonly Fields[]>>> {
+  const { key, secret } = await newKey(world, ids.otherOrganisation);
+  const selector = { projectId: ids.otherProject, strategy: "email", provider: "managedPool" };
+  const [email, password, deviceId] = ["eve@example.com", "correct horse battery", crypto.randomUUID()];
+  await world.call("/v1/user", { body: { ...selector, data: { email, password } } });
+  const login = { method: "PUT", body: { ...selector, data: { email, password, deviceId } } };
+  const { accessToken } = (await world.call("/v1/user/login", login)).json.data;
+  const token = async (body: Fields): Promise<Fields> => {
+    const { json } = await world.call("/api/auth/token", { host: otherHost, body });
+    return { authorization: `Bearer ${json.data.accessToken}` };
+  };
+  const user = await token({ type: "accessToken", token: accessToken });
+  return {
+    apiKey: [{ "x-api-key": key, "x-api-secret": secret }],
+    spaceToken: [user, await token({ type: "service", key, secret })],
+    userToken: [{ authorization: `Bearer ${accessToken}` }],
+  };
+}
+
+const known =
+  /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b(?:bat|red)_[0-9a-f]{32}|gsk_[a-z2-7]{26}|\b\d{13}-\d+\b|\bsomebody\b|\bkept\b/g;
+const outsidersOwn: readonly string[] = [ids.otherOrganisation, ids.otherSpace, ids.otherProject];
+
+/** The text with every id replaced by one of the same form that nobody has. */
+function unknownIds(text: string): string {
+  return text.replace(known, id => {
+    if (outsidersOwn.includes(id)) return id;
+    const digit = id.search(/[0-9a-f](?=[0-9a-f-]{20})|[a-z2-7](?=[a-z2-7]{10}$)|\d(?=\d*-)/);
+    if (digit === -1) return `${id}-x`;
+    return `${id.slice(0, digit)}${id[digit] === "5" ? "6" : "5"}${id.slice(digit + 1)}`;
+  });
+}
+
+/** An answer without what differs from one request to the next: ids, times and tokens. */
+function normalised(status: number, headers: Headers, text: string): string {
+  const fields = [...headers].filter(([name]) => !/^(x-request-id|etag|content-length)$/.test(name));
+  return `${status} ${JSON.stringify(fields)} ${text}`
+    .replace(known, "<id>")
+    .replace(/<id>-x\b/g, "<id>")
+    .replace(/"(requestId|id)":"[0-9a-f]{16}-[0-9a-z]+"/g, "<request>")
+    .replace(/"\w+At":("[^"]*"|\d+)/g, "<time>")
+    .replace(/(act|rew|evt)_[0-9a-f-]+/g, "<id>");
+}
+
+interface Visit {
+  readonly operation: Operation;
+  readonly example: Example;
+  readonly credentials: Fields;
+  readonly host: string;
+  /** Makes of target and body what is sent. */
+  readonly change: (text: string) => string;
+}
+
+async function visit(world: TestPlatform, one: Visit): Promise<string> {
+  const { operation, example, credentials, host, change } = one;
+  const { "if-match": condition } = example.headers ?? {};
+  const headers: Record<string, string> = { ...operation.headers, ...credentials };
+  if (condition !== undefined) headers["if-match"] = condition;
+  if ("x-platform-org-id" in headers) headers["x-platform-org-id"] = ids.otherOrganisation;
+  if (example.body !== undefined) headers["content-type"] = "application/json";
+  const request = new Request(`http://${host}${change(targetOf(operation, example))}`, {
+    method: operation.method,
+    headers,
+    ...(example.body === undefined ? {} : { body: change(JSON.stringify(example.body)) }),
+  });
+  const response = await world.platform.fetch(request);
+  const answer = normalised(response.status, response.headers, await response.text());
+  await world.platform.idle();
+  return answer;
+}
+
+/** Projects are named in public by every app, so whether one exists is no secret; what is in it is asked for here. */
+function isPublic({ family }: Operation, { query, body }: Example): boolean {
+  return family === "identity" && JSON.stringify([query, body]).includes("externalId");
+}
+
+describe("an organisation that knows the ids of another one", () => {
+  it("is answered as if nobody had them, and writes nothing there", async t => {
+    let store: WatchedStore | undefined;
+    const opened = watching(
+      async clock => createMemoryStore({ clock }),
+      watched => {
+        store = watched;
+      },
+    );
+    const world = await openPlatform(opened, { seed: twins });
+    t.after(() => world.dispose());
+    const credentials = await outsiders(world);
+    let visits = 0;
+    for (const operation of await operationsOf(world)) {
+      if (operation.scheme === null) continue;
+      const examples = examplesFor(operation, await validExamples(world));
+      await world.platform.idle();
+      const isIdentity = operation.family === "identity";
+      const asked = (text: string): string => text;
+      const unknown = (text: string): string => {
+        const changed = unknownIds(text);
+        return isIdentity ? changed.replaceAll(unknownIds(ids.project), ids.project) : changed;
+      };
+      for (const example of examples.filter(one => !isPublic(operation, one))) {
+        for (const who of credentials[operation.scheme] ?? []) {
+          for (const host of isIdentity ? [otherHost] : [otherHost, "club.example"]) {
+            const changes = store?.changes.length ?? 0;
+            const one = { operation, example, credentials: who, host };
+            const theirs = await visit(world, { ...one, change: asked });
+            const named = targetOf(operation, example) + JSON.stringify(example.body ?? null);
+            // What names nobody's things is about the caller's own, and the same request is another one the second time.
+            if (unknown(named) !== named) {
+              const nobodys = await visit(world, { ...one, change: unknown });
+              assert.equal(theirs, nobodys, `${operation.id} at ${host}`);
+            }
+            const written = store?.changes.slice(changes).map(({ partition }) => partition) ?? [];
+            const owned = [ids.organisation, ids.space, ids.project].join("|");
+            const trespasses = written.filter(
+              name => new RegExp(`:(${owned}):`).test(name) && !name.includes(":audit:"),
+            );
+            assert.deepEqual(trespasses, [], operation.id);
+            visits++;
+          }
+        }
+      }
+      world.clock.advance(1_000);
+    }
+    t.diagnostic(`${visits} pairs of requests`);
+  });
+});
