@@ -15,6 +15,9 @@ export const remoteBytesMax = 262_144;
 /** After how long whoever met a broken or unreachable provider may try again, in ms. */
 export const providerRetryMs = 5_000;
 
+/** Most causes of a failed request that are told. */
+const reasonsMax = 4;
+
 /** Sends a request, as the global `fetch` does. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 /** A signal that aborts after this many ms, as `AbortSignal.timeout` does. */
@@ -69,7 +72,7 @@ export function createRemoteJson({
       try {
         return await request(url, headers);
       } catch (error) {
-        throw error instanceof AppError ? error : providerUnavailable(error);
+        throw error instanceof AppError ? error : providerUnavailable(reasonOf(error));
       }
     },
   };
@@ -88,6 +91,17 @@ export function providerError(cause: unknown): AppError {
   return new AppError("provider_error", "Cannot use the answer of the identity provider: try again later", {
     cause,
   });
+}
+
+/** An address, of which the origin is no secret. */
+const addresses = /\b(https?:\/\/[^\s/?#)]+)[^\s)]*/g;
+
+/** Why a request failed. Some runtimes repeat its address, and a query may be a user's token, so only origins stay. */
+function reasonOf(error: unknown): Error {
+  const reasons: string[] = [];
+  for (let at = error; at instanceof Error && reasons.length < reasonsMax; at = at.cause)
+    reasons.push(`${at.name}: ${at.message}`);
+  return new Error(reasons.join("; caused by ").replace(addresses, "$1"));
 }
 
 function globalFetch(url: string, init: RequestInit): Promise<Response> {
