@@ -11,7 +11,7 @@
  */
 
 import type { ScoreFeed, ScoreUpdate } from "../ports/score_feed.ts";
-import type { Partition, Store } from "../storage/mod.ts";
+import { Batches, type Store, whenAll } from "../storage/mod.ts";
 import type { ScoreEntry } from "./board_change.ts";
 import type { FeedRefusal, FindFedPlace } from "./fed_places.ts";
 import { type BoardPlace, partitionOf } from "./place.ts";
@@ -53,46 +53,21 @@ interface Waiting extends ScoreEntry {
 
 /** Creates a feeder over a store. */
 export function createFeeder(options: FeederOptions): Feeder {
-  const lists = new Map<Partition, Waiting[]>();
-  const running = new Set<Promise<void>>();
+  const batches = new Batches<Waiting>({
+    countOf: countOfBoard,
+    carryOut: async (_, batch) => {
+      const isDelivered = await commit(options, batch);
+      for (const { done } of batch) done(isDelivered);
+    },
+  });
   const refused = createRefusals(options.onRefused);
   let waiting = 0;
-
-  function start(work: () => Promise<void>): void {
-    // Started in a microtask, so that whoever acts in the same turn shares the first commit too.
-    const started = Promise.resolve()
-      .then(work)
-      .finally(() => running.delete(started));
-    running.add(started);
-  }
-
-  async function run(partition: Partition, list: Waiting[]): Promise<void> {
-    while (list.length > 0) {
-      const [{ place } = list[0] as Waiting] = list;
-      const other = list.slice(0, feedBatchMax).findIndex(entry => entry.place !== place);
-      const batch = list.splice(0, other === -1 ? feedBatchMax : other);
-      const isDelivered = await commit(options, place, batch);
-      for (const { done } of batch) done(isDelivered);
-    }
-    lists.delete(partition);
-  }
-
-  function enqueue(entry: Waiting): void {
-    const partition = partitionOf(entry.place, entry.userId);
-    const list = lists.get(partition);
-    if (list !== undefined) {
-      list.push(entry);
-      return;
-    }
-    const created = [entry];
-    lists.set(partition, created);
-    start(() => run(partition, created));
-  }
 
   function take(found: BoardPlace | FeedRefusal, { userId, update, done }: Arrival): void {
     const { target, score, at, asOf } = update;
     if (typeof found !== "string") {
-      enqueue({ place: found, userId, score, at, asOf, operator: "set", done });
+      const entry: Waiting = { place: found, userId, score, at, asOf, operator: "set", done };
+      batches.add(partitionOf(found, userId), entry);
       return;
     }
     refused(target, found);
@@ -113,24 +88,26 @@ export function createFeeder(options: FeederOptions): Feeder {
       if (updates.length === 0) return;
       if (waiting + updates.length > feedWaitingMax) return givenUp();
       waiting += updates.length;
-      let open = updates.length;
-      let isAllDelivered = true;
+      const all = whenAll(updates.length, isDelivered => (isDelivered ? delivered() : givenUp()));
       function done(isDelivered: boolean): void {
         waiting -= 1;
-        open -= 1;
-        isAllDelivered &&= isDelivered;
-        if (open === 0) isAllDelivered ? delivered() : givenUp();
+        all(isDelivered);
       }
       for (const update of updates) {
         const found = find(options.findPlace, update.target);
-        if (found instanceof Promise) start(() => takeLater(found, { userId, update, done }));
+        if (found instanceof Promise) batches.start(() => takeLater(found, { userId, update, done }));
         else take(found, { userId, update, done });
       }
     },
-    async idle() {
-      while (running.size > 0) await Promise.all(running);
-    },
+    idle: () => batches.idle(),
   };
+}
+
+/** A partition may hold more than one board in turn, as settings change: a batch is for one of them. */
+function countOfBoard(waiting: readonly Waiting[]): number {
+  const first = waiting.slice(0, feedBatchMax);
+  const other = first.findIndex(({ place }) => place !== first[0]?.place);
+  return other === -1 ? feedBatchMax : other;
 }
 
 interface Arrival extends Pick<Waiting, "done"> {
@@ -147,11 +124,8 @@ function find(findPlace: FindFedPlace, target: string): ReturnType<FindFedPlace>
   }
 }
 
-async function commit(
-  { store, onGivenUp }: FeederOptions,
-  place: BoardPlace,
-  batch: readonly Waiting[],
-): Promise<boolean> {
+async function commit({ store, onGivenUp }: FeederOptions, batch: readonly Waiting[]): Promise<boolean> {
+  const [{ place }] = batch as readonly [Waiting, ...Waiting[]];
   for (let attempt = 1; ; attempt++) {
     try {
       await scoreBatch(store, place, batch);

@@ -3,6 +3,7 @@
  *
  * @module
  */
+export { Batches, type BatchesOptions, whenAll } from "./batches.ts";
 export * from "./contract.ts";
 export { busyPartitions, decide, decisionsWaitingMax } from "./decide.ts";
 export { Generations } from "./generations.ts";

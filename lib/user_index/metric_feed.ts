@@ -11,7 +11,7 @@ import type { Clock } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import { chain } from "../http/mod.ts";
 import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../ports/score_feed.ts";
-import type { Partition, Store, Write } from "../storage/mod.ts";
+import { Batches, type Partition, type Store, type Write, whenAll } from "../storage/mod.ts";
 import { indexesOf } from "./declared.ts";
 import { userBoards, userPlace } from "./places.ts";
 
@@ -49,33 +49,15 @@ const prefix = "users/";
 /** Creates a feed that brings indexed metrics to the index, and everything else to the boards. */
 export function createMetricFeed(options: MetricFeedOptions): MetricFeed {
   const { directory, clock, boards } = options;
-  const lists = new Map<Partition, Waiting[]>();
-  const running = new Set<Promise<void>>();
   let waiting = 0;
-
-  async function run(partition: Partition, list: Waiting[]): Promise<void> {
-    // Whoever changes in the same turn shares the commit.
-    await Promise.resolve();
-    while (list.length > 0) {
-      const batch = list.splice(0, metricBatchMax);
+  const batches = new Batches<Waiting>({
+    countOf: () => metricBatchMax,
+    carryOut: async (partition, batch) => {
       const isDelivered = await commit(options, partition, batch);
       waiting -= batch.length;
       for (const { done } of batch) done(isDelivered);
-    }
-    lists.delete(partition);
-  }
-
-  function enqueue(partition: Partition, entry: Waiting): void {
-    const list = lists.get(partition);
-    if (list !== undefined) {
-      list.push(entry);
-      return;
-    }
-    const created = [entry];
-    lists.set(partition, created);
-    const started = run(partition, created).finally(() => running.delete(started));
-    running.add(started);
-  }
+    },
+  });
 
   function index(
     userId: string,
@@ -92,7 +74,7 @@ export function createMetricFeed(options: MetricFeedOptions): MetricFeed {
       const { organisationId, metricId } = metricOf(target);
       const key = userBoards.metric(metricId);
       const write: Write = { type: "score", op: "set", key, member: userId, score, tie: clock(), asOf };
-      enqueue(userPlace(organisationId, userId), { write, done: each });
+      batches.add(userPlace(organisationId, userId), { write, done: each });
     }
   }
 
@@ -119,9 +101,7 @@ export function createMetricFeed(options: MetricFeedOptions): MetricFeed {
         () => both(false),
       );
     },
-    async idle() {
-      while (running.size > 0) await Promise.all(running);
-    },
+    idle: () => batches.idle(),
   };
 }
 
@@ -133,17 +113,6 @@ function targetOf(organisationId: string, metricId: string): ScoreTarget {
 function metricOf(target: string): { readonly organisationId: string; readonly metricId: string } {
   const slash = target.indexOf("/", prefix.length);
   return { organisationId: target.slice(prefix.length, slash), metricId: target.slice(slash + 1) };
-}
-
-/** Calls back once as many have answered, and says whether all were delivered. */
-function whenAll(count: number, done: (isDelivered: boolean) => void): (isDelivered: boolean) => void {
-  let open = count;
-  let isAll = true;
-  return isDelivered => {
-    isAll &&= isDelivered;
-    open -= 1;
-    if (open === 0) done(isAll);
-  };
 }
 
 async function commit(
