@@ -7,6 +7,7 @@
 import * as v from "valibot";
 import { AppError } from "../errors/mod.ts";
 import type { Reply } from "../http/mod.ts";
+import { idCharactersMax, isId } from "./actions/faults.ts";
 import type { AudienceUser, BackEnd } from "./guards.ts";
 import type { AudienceMember } from "./member.ts";
 import { sideBySide } from "./side_by_side.ts";
@@ -14,7 +15,7 @@ import { sideBySide } from "./side_by_side.ts";
 /** Most users that one reading request names. */
 export const batchUsersMax = 100;
 /** Longest id of a user, in characters. */
-export const userIdCharactersMax = 128;
+export const userIdCharactersMax: number = idCharactersMax;
 /** Number of users of one request who are read at a time. */
 export const batchReadLanes = 100;
 
@@ -42,11 +43,11 @@ export type Batch =
  *
  * @throws {AppError} `validation_failed` where there are none or too many, or one is no id.
  */
-export function namedUsers(list: string, pointer = "user_ids"): readonly string[] {
+export function namedUsers(list: string): readonly string[] {
   const ids = [...new Set(list.split(",").map(id => id.trim()))];
-  if (ids.length > batchUsersMax) throw invalid(pointer, `Expected at most ${batchUsersMax} users`);
-  if (ids.some(id => id === "" || id.length > userIdCharactersMax)) {
-    throw invalid(pointer, `Expected ids of 1 to ${userIdCharactersMax} characters, separated by commas`);
+  if (ids.length > batchUsersMax) throw invalid("user_ids", `Expected at most ${batchUsersMax} users`);
+  if (!ids.every(isId)) {
+    throw invalid("user_ids", `Expected ids of 1 to ${userIdCharactersMax} characters, separated by commas`);
   }
   return ids;
 }
@@ -67,12 +68,12 @@ export function batchOf(
 ): Batch {
   if (several !== undefined && one !== undefined)
     throw invalid("user_id", "Expected either user_ids or user_id");
-  const named = namedUsers(several ?? one ?? ownId(caller), several === undefined ? "user_id" : "user_ids");
-  const members = named.map(userId => memberOf(caller, userId));
-  const [member] = members;
-  if (several !== undefined || member === undefined) return { kind: "many", members };
-  if (members.length > 1) throw invalid("user_id", "Expected one user; several are named by user_ids");
-  return { kind: "one", member, isOwn: caller.kind === "user" };
+  if (several !== undefined) {
+    return { kind: "many", members: namedUsers(several).map(userId => memberOf(caller, userId)) };
+  }
+  const userId = one ?? ownId(caller);
+  if (!isId(userId)) throw invalid("user_id", `Expected an id of 1 to ${userIdCharactersMax} characters`);
+  return { kind: "one", member: memberOf(caller, userId), isOwn: caller.kind === "user" };
 }
 
 /**

@@ -9,8 +9,8 @@ import { uuid } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type AnyRoute, envelope, type Reply, route } from "../http/mod.ts";
 import { BulkAnswerSchema } from "./actions/bulk_answer.ts";
-import { isObject, type JsonObject } from "./actions/faults.ts";
-import { answerMany, type Batch, batchOf, memberOf, usersQuery } from "./batch.ts";
+import { isId, isObject, type JsonObject } from "./actions/faults.ts";
+import { answerMany, type Batch, batchOf, memberOf, userIdCharactersMax, usersQuery } from "./batch.ts";
 import type { AudienceContext } from "./context.ts";
 import { profileDocument } from "./documents.ts";
 import type { AudienceUser, BackEnd } from "./guards.ts";
@@ -160,14 +160,12 @@ interface OnePut {
 async function putOne({ profiles }: AudienceContext, { caller, body, rules }: OnePut): Promise<Reply> {
   const { user_id: named, data, ...more } = isObject(body) ? body : {};
   const own = caller.kind === "user" ? caller.member.userId : undefined;
-  const userId = named ?? own;
-  if (typeof userId !== "string" || userId === "") throw invalid("/user_id", "Expected the id of a user");
+  const userId = named === undefined ? own : named;
+  if (!isId(userId)) throw invalid("/user_id", `Expected an id of 1 to ${userIdCharactersMax} characters`);
   if (!isObject(data) || Object.keys(more).length > 0) {
     throw invalid("", "Expected an object with user_id and data, or a list of such");
   }
-  const batch = batchOf(caller, { user_id: userId });
-  if (batch.kind === "many") throw invalid("/user_id", "Expected the id of a user");
-  const { member } = batch;
+  const member = memberOf(caller, userId);
   await profiles.change(member, checkUpdate(data satisfies JsonObject, rules));
   return profileReply(member.userId, await profiles.own(member));
 }

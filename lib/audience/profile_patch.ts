@@ -38,7 +38,7 @@ export function patchFaults(patch: JsonObject, rules: PatchRules, base = ""): re
   const { displayName, preferences, customFields } = patch;
   const faults: FieldError[] = [];
   if (displayName !== undefined && displayName !== null && !isDisplayName(displayName)) {
-    const detail = `Expected 1 to ${displayNameCharactersMax} characters without control characters, or null`;
+    const detail = `Expected 1 to ${displayNameCharactersMax} characters, some of them visible and none a control character, or null`;
     faults.push({ pointer: `${base}/displayName`, detail });
   }
   for (const [name, value] of [
@@ -97,11 +97,16 @@ export function pointerOf(name: string): string {
   return `/${token.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
+/** Control characters, and those that turn the direction of the text around them: such a name would disguise itself or others. */
+const refusedInNames = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
+/** Anything that can be seen: neither space nor format character. */
+const visible = /[^\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
 function isDisplayName(value: unknown): boolean {
   return (
     typeof value === "string" &&
-    value.trim() !== "" &&
     value.length <= displayNameCharactersMax &&
-    !/\p{Cc}/u.test(value)
+    visible.test(value) &&
+    !refusedInNames.test(value)
   );
 }

@@ -126,7 +126,8 @@ export function optionalId(
 
 const idDetail = `Expected 1 to ${idCharactersMax} characters`;
 
-function isId(value: unknown): value is string {
+/** Whether a value may be the id of a user, action or reward. */
+export function isId(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value.length <= idCharactersMax && value.isWellFormed();
 }
 

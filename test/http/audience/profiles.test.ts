@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { batchUsersMax } from "../../../lib/audience/mod.ts";
+import { batchUsersMax, userIdCharactersMax } from "../../../lib/audience/mod.ts";
 import { type Answer, type Fan, ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { type WatchedStore, watching } from "../../support/watched_store.ts";
@@ -131,6 +131,9 @@ describeOnStores("profiles", open => {
       [{ userId: "x", version: 2 }, ["/userId", "/version"]],
       [{ displayName: "" }, ["/displayName"]],
       [{ displayName: "a\u0007" }, ["/displayName"]],
+      [{ displayName: "\u200b \u3164\ufe0f" }, ["/displayName"]],
+      [{ displayName: "\u202exe.toor" }, ["/displayName"]],
+      [{ displayName: "a\u2067b" }, ["/displayName"]],
       [{ displayName: "x".repeat(101) }, ["/displayName"]],
       [{ preferences: { a: { constructor: 1 } } }, ["/preferences/a"]],
       [{ preferences: [], customFields: 1 }, ["/preferences", "/customFields"]],
@@ -148,6 +151,9 @@ describeOnStores("profiles", open => {
       );
     }
     assert.equal((await get(fan)).json.data.version, 1);
+    for (const displayName of ["👨‍👩‍👧 x", "עדי", "می‌خواهم", "O’Neil", "😀"]) {
+      assert.equal((await patch(fan, { displayName })).json.data.displayName, displayName);
+    }
   });
 
   it("stay within their bounds however often they are patched", async () => {
@@ -389,6 +395,21 @@ describeOnStores("profiles", open => {
         [byKey.status, byKey.json.data.displayName, byKey.json.data.loyalty.metrics.points],
         [200, "Key", 9],
       );
+    });
+
+    it("are those of the very id, whatever is in it", async () => {
+      for (const userId of ["a,b", " a", "{a}:*/é😀"]) {
+        const put = { method: "PUT", body: { user_id: userId, data: { displayName: `Name of ${userId}` } } };
+        assert.equal((await crm(space, put)).json.data.userId, userId);
+        const { json } = await crm(`${space}?user_id=${encodeURIComponent(userId)}`);
+        assert.deepEqual([json.data.userId, json.data.displayName], [userId, `Name of ${userId}`]);
+      }
+      assertProblem(await crm(`${space}?user_id=a`), 404, "not_found");
+      for (const userId of ["", "a".repeat(userIdCharactersMax + 1), null, 5, ["a"]]) {
+        const answer = await crm(space, { method: "PUT", body: { user_id: userId, data: {} } });
+        assertProblem(answer, 400, "validation_failed");
+        assert.equal(answer.json.errors[0].pointer, "/user_id");
+      }
     });
   });
 });
