@@ -57,6 +57,15 @@ export function userListing({ boards, ...parts }: ListingParts): UserListing {
   const { store, directory, logger } = parts;
   const users = createUsers(store);
   const listed = createListedUsers({ ...parts, partitionOf: memberPartition });
+  /** Nobody is kept from signing in because that cannot be noted. */
+  async function noteSignIn(projectId: string, userId: string): Promise<void> {
+    try {
+      const project = await directory.project(projectId);
+      if (project !== null) await listed.signedIn({ organisationId: project.organisationId, userId });
+    } catch (error) {
+      logger.log("warn", "user_index_deferred", { error: String(error) });
+    }
+  }
   return {
     feed: createMetricFeed({
       ...parts,
@@ -72,6 +81,16 @@ export function userListing({ boards, ...parts }: ListingParts): UserListing {
           await listed.add({ organisationId: project.organisationId, projectId, userId, provider });
         }
         return await users.create(projectId, user);
+      },
+      async update(projectId, userId, change) {
+        let isSignIn = false;
+        const user = await users.update(projectId, userId, before => {
+          const after = change(before);
+          isSignIn = after.loginHistory !== before.loginHistory;
+          return after;
+        });
+        if (user !== null && isSignIn) await noteSignIn(projectId, userId);
+        return user;
       },
       async remove(projectId, userId) {
         const project = await directory.project(projectId);

@@ -5,8 +5,15 @@
  */
 
 import type { Clock } from "../auth/mod.ts";
-import { keyName, type Partition, type ReadRecord, type Store, type Stored } from "../storage/mod.ts";
-import { activityWrites, listingWrites, organisationWrites } from "./listing.ts";
+import {
+  Generations,
+  keyName,
+  type Partition,
+  type ReadRecord,
+  type Store,
+  type Stored,
+} from "../storage/mod.ts";
+import { activityMs, activityWrites, listingWrites, organisationWrites } from "./listing.ts";
 import { organisationsKey, organisationsPartition, userBoards, userPlace } from "./places.ts";
 
 /** What is noted of a user who signed up: a record of the user's own partition. */
@@ -32,10 +39,15 @@ export function parseAccountNote(stored: Stored | null): AccountNote | null {
   return stored === null ? null : (JSON.parse(stored.value) as AccountNote);
 }
 
-/** Lists users who sign up, and strikes off those who are removed. Both may be repeated. */
+/** Most users of whom a process remembers that they have signed in within the hour. */
+export const signedInUsersMax = 100_000;
+
+/** Lists users who sign up, and strikes off those who are removed. Everything may be repeated. */
 export interface ListedUsers {
   /** To be called before the user is stored, so that none is stored who is not listed. */
   add(account: NewAccount): Promise<void>;
+  /** Notes that a user who is listed has signed in; each process does so once an hour. */
+  signedIn(user: Pick<NewAccount, "organisationId" | "userId">): Promise<void>;
   /** To be called before the user is removed, so that whoever is interrupted does it again. */
   remove(account: Omit<NewAccount, "provider">): Promise<void>;
 }
@@ -62,6 +74,8 @@ export interface ListedUsersOptions {
 /** Creates the list of users who signed up. */
 export function createListedUsers({ store, clock, partitionOf }: ListedUsersOptions): ListedUsers {
   const organisations = new Set<string>();
+  /** Until when a user need not be noted as active once more, Unix ms. */
+  const activeUntil = new Generations<number>(signedInUsersMax);
   async function listOrganisation(member: string, now: number): Promise<void> {
     if (organisations.has(member)) return;
     await store.commit(organisationsPartition(), { writes: organisationWrites(member, now) });
@@ -82,6 +96,14 @@ export function createListedUsers({ store, clock, partitionOf }: ListedUsersOpti
         store.commit(userPlace(organisationId, userId), { writes }),
         note(account, null),
       ]);
+      activeUntil.set(nameOf(account), now + activityMs);
+    },
+    async signedIn({ organisationId, userId }) {
+      const name = nameOf({ organisationId, userId });
+      const now = clock();
+      if ((activeUntil.get(name) ?? 0) > now) return;
+      await store.commit(userPlace(organisationId, userId), { writes: activityWrites(userId, now) });
+      activeUntil.set(name, now + activityMs);
     },
     async remove(account) {
       const { organisationId, userId } = account;
@@ -93,4 +115,9 @@ export function createListedUsers({ store, clock, partitionOf }: ListedUsersOpti
       });
     },
   };
+}
+
+/** Ids of organisations have no slash. */
+function nameOf({ organisationId, userId }: Pick<NewAccount, "organisationId" | "userId">): string {
+  return `${organisationId}/${userId}`;
 }

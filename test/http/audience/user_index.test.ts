@@ -130,6 +130,47 @@ describeOnStores("an index of users that is built later", open => {
   });
 });
 
+describeOnStores("the last activity of users", open => {
+  const anonymous = { projectId: ids.project, strategy: "simplified", provider: "anonymous" };
+  const deviceId = "0f000000-0000-4000-8000-00000000000f";
+
+  it("moves when they sign in, at most once an hour, and keeps nobody from it where it cannot be noted", async () => {
+    let isDown = false;
+    await using world = await openWorld(async clock => {
+      const store = await open(clock);
+      const commit = store.commit.bind(store);
+      store.commit = (partition, batch) =>
+        isDown && partition.includes(":agenda:")
+          ? Promise.reject(new Error("down"))
+          : commit(partition, batch);
+      return store;
+    });
+    const register = { ...anonymous, data: { deviceId, additionalId: "tv" } };
+    const { externalId } = (await world.call("/v1/user", { body: register })).json.data;
+    const signIn = async (): Promise<number> => {
+      const body = { ...anonymous, data: { externalId, deviceId } };
+      return (await world.call("/v1/user/login", { method: "PUT", body })).status;
+    };
+    const lastActiveAt = async (): Promise<number> => {
+      const [page] = await pagesOf(world.crm, { fields: ["lastActiveAt"] });
+      return Date.parse(page.data[0].lastActiveAt);
+    };
+    const began = world.clock.now();
+    world.clock.advance(hourMs - 1);
+    assert.equal(await signIn(), 200);
+    assert.equal(await lastActiveAt(), began);
+    world.clock.advance(1);
+    isDown = true;
+    assert.equal(await signIn(), 200);
+    assert.equal(await lastActiveAt(), began);
+    isDown = false;
+    assert.equal(await signIn(), 200);
+    assert.equal(await lastActiveAt(), began + hourMs);
+    const filter = { activeAfter: new Date(began + hourMs).toISOString() };
+    assert.equal((await foundIds(world.crm, { filter })).length, 1);
+  });
+});
+
 describe("an index of users that is built later", () => {
   it("tells how far it is, group by group", async () => {
     const { createMemoryStore } = await import("../../../adapters/memory/mod.ts");
