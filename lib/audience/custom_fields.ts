@@ -11,6 +11,7 @@
 import * as v from "valibot";
 import type { Settings } from "../directory/mod.ts";
 import type { FieldError } from "../errors/mod.ts";
+import { issueDetail } from "../http/mod.ts";
 import { MetricIndexesSchema } from "../user_index/mod.ts";
 
 /** Most custom fields of an organisation. */
@@ -79,7 +80,7 @@ export function audienceFaults(settings: Settings, pointer: string): readonly Fi
   const section = v.safeParse(IndexesSchema, settings.audience ?? {});
   return [...(parsed.issues ?? []), ...(section.issues ?? [])].map(issue => ({
     pointer: [`${pointer}/audience`, ...(issue.path ?? []).map(({ key }) => String(key))].join("/"),
-    detail: issue.message,
+    detail: issueDetail(issue),
   }));
 }
 

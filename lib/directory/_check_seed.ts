@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { AppError, type FieldError } from "../errors/mod.ts";
+import { issueDetail } from "../http/mod.ts";
 import {
   type Event,
   EventSchema,
@@ -35,7 +36,7 @@ export function checkSeed(document: unknown): CheckedSeed {
     throw invalid(
       result.issues.map(issue => ({
         pointer: issue.path?.map(item => `/${escapeToken(String(item.key))}`).join("") ?? "",
-        detail: issue.message,
+        detail: issueDetail(issue),
       })),
     );
   }

@@ -21,6 +21,7 @@ export { hotTargetCharsMax, hotTargetsMax } from "./hot_targets.ts";
 export { claimAttemptsMax, type IdempotencyOptions, idempotencyMs, twinRetryMs } from "./idempotency.ts";
 export { claimLeaseMs, claimRenewalMs } from "./idempotency_claim.ts";
 export { idempotencyKeyCharsMax, idempotencyKeyOf } from "./idempotency_key.ts";
+export { issueDetail } from "./issue_detail.ts";
 export { jsonDepthMax, parseJson } from "./json.ts";
 export {
   createJsonLogger,

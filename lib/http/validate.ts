@@ -6,6 +6,7 @@
 
 import { type BaseIssue, type GenericSchema, type InferOutput, safeParse } from "valibot";
 import { AppError, type FieldError } from "../errors/mod.ts";
+import { issueDetail } from "./issue_detail.ts";
 
 /** Most errors that one answer lists. */
 export const fieldErrorsMax = 20;
@@ -37,18 +38,9 @@ export function validate<S extends GenericSchema>(
 function fieldError(issue: BaseIssue<unknown>, subject: Subject): FieldError {
   const keys = (issue.path ?? []).map(item => String(item.key));
   const pointer = subject === "body" ? keys.map(escapeKey).join("") : keys.join(".");
-  return { pointer: pointer.slice(0, pointerCharsMax).toWellFormed(), detail: detailOf(issue) };
+  return { pointer: pointer.slice(0, pointerCharsMax).toWellFormed(), detail: issueDetail(issue) };
 }
 
 function escapeKey(key: string): string {
   return `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-}
-
-function detailOf(issue: BaseIssue<unknown>): string {
-  if (issue.type === "strict_object" && issue.expected === "never") return "Is not a known member";
-  if (issue.received === "undefined") return "Is required";
-  // Valibot's own messages end with the value received; a message that the schema's author wrote stays.
-  const received = `eceived ${issue.received}`;
-  if (!issue.message.startsWith("Invalid ") || !issue.message.endsWith(received)) return issue.message;
-  return issue.message.slice(0, -received.length).replace(/(?: but r|: R)$/, "");
 }

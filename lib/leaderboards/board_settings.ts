@@ -6,6 +6,7 @@
 
 import * as v from "valibot";
 import { AppError, type FieldError } from "../errors/mod.ts";
+import { issueDetail } from "../http/mod.ts";
 import { type SeasonSchedule, SeasonScheduleSchema } from "./season_settings.ts";
 
 /** Most boards that a project or event may declare. */
@@ -171,9 +172,9 @@ export function parseBoards(section: unknown, pointer: string): readonly BoardDe
     throw invalid(repeated);
   }
   throw invalid(
-    result.issues.map(({ path = [], message }) => ({
-      pointer: `${pointer}${path.map(({ key }) => `/${escapeToken(String(key))}`).join("")}`,
-      detail: message,
+    result.issues.map(issue => ({
+      pointer: `${pointer}${(issue.path ?? []).map(({ key }) => `/${escapeToken(String(key))}`).join("")}`,
+      detail: issueDetail(issue),
     })),
   );
 }

@@ -1,11 +1,12 @@
 import type * as v from "valibot";
 import type { FieldError } from "../errors/mod.ts";
+import { issueDetail } from "../http/mod.ts";
 
 /** What a schema found, by JSON Pointers into the document that the checked part is in. */
 export function fieldErrors(issues: readonly v.BaseIssue<unknown>[], pointer = ""): FieldError[] {
-  return issues.map(({ path, message }) => ({
-    pointer: `${pointer}${path?.map(({ key }) => `/${token(String(key))}`).join("") ?? ""}`,
-    detail: message,
+  return issues.map(issue => ({
+    pointer: `${pointer}${issue.path?.map(({ key }) => `/${token(String(key))}`).join("") ?? ""}`,
+    detail: issueDetail(issue),
   }));
 }
 

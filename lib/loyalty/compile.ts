@@ -20,6 +20,7 @@ import {
 } from "./compile_types.ts";
 import { type LoyaltyConfig, LoyaltyConfigSchema, type Trigger } from "./config.ts";
 import { referenceFaults } from "./references.ts";
+import { standingParts } from "./standing_parts.ts";
 
 export type { CompiledConfig } from "./compile_types.ts";
 
@@ -37,15 +38,11 @@ export interface CompileOptions {
 export function compileConfig(document: unknown, { version = "" }: CompileOptions = {}): CompiledConfig {
   // An object schema without required members takes a list for an object.
   const parsed = v.safeParse(LoyaltyConfigSchema, Array.isArray(document) ? null : document);
-  if (!parsed.success) throw invalid(fieldErrors(parsed.issues));
+  if (!parsed.success) throw invalid([...fieldErrors(parsed.issues), ...faultsBesides(document)]);
   const config = parsed.output;
-  const parts = new PartsCompiler(config);
-  const challenges = config.challenges.map(challenge => parts.challenge(challenge));
-  const plans = plansOf(config, parts, challenges);
-  const aggregates = parts.aggregates.all;
-  const sizes = sizeFaults(config, { bundles: parts.bundles, aggregates });
-  const faults = [...referenceFaults(config), ...sizes, ...parts.faults];
+  const { parts, plans, challenges, faults } = compileParts(config);
   if (faults.length > 0) throw invalid(faults);
+  const aggregates = parts.aggregates.all;
   const products = config.products.map((product, index) => compiledProduct(product, `/products/${index}`));
   const limits = [...parts.limits, ...products.flatMap(({ limit }) => (limit === null ? [] : [limit]))];
   return {
@@ -75,6 +72,28 @@ export function compileConfig(document: unknown, { version = "" }: CompileOption
     ),
     counterKeys: new Set([...aggregates, ...limits].map(({ key }) => key)),
   };
+}
+
+interface Compiled {
+  readonly parts: PartsCompiler;
+  readonly plans: ReadonlyMap<string, Plan>;
+  readonly challenges: readonly CompiledChallenge[];
+  readonly faults: readonly FieldError[];
+}
+
+function compileParts(config: LoyaltyConfig): Compiled {
+  const parts = new PartsCompiler(config);
+  const challenges = config.challenges.map(challenge => parts.challenge(challenge));
+  const plans = plansOf(config, parts, challenges);
+  const sizes = sizeFaults(config, { bundles: parts.bundles, aggregates: parts.aggregates.all });
+  return { parts, plans, challenges, faults: [...referenceFaults(config), ...sizes, ...parts.faults] };
+}
+
+/** What is wrong with a document besides its shape. */
+function faultsBesides(document: unknown): readonly FieldError[] {
+  const standing = standingParts(document);
+  if (standing === null) return [];
+  return compileParts(standing.config).faults.filter(({ pointer }) => !standing.isStub(pointer));
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };

@@ -48,7 +48,7 @@ const reservedIds: readonly string[] = ["__proto__", "constructor", "prototype"]
 /** An id within a configuration. */
 export const idField: Schema<string> = v.pipe(
   v.string(),
-  v.regex(/^[A-Za-z0-9._-]+$/),
+  v.regex(/^[A-Za-z0-9._-]+$/, "Expected letters, digits, dots, underscores and hyphens"),
   v.maxLength(configIdCharactersMax),
   v.check(value => !reservedIds.includes(value), "Expected an id that is not reserved"),
 );

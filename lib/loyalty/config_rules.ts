@@ -104,11 +104,15 @@ const triggers: Readonly<Record<string, v.GenericSchema<unknown, Trigger>>> = {
 };
 
 const actionTrigger = v.strictObject({ action: ActionNameSchema });
-const trigger = choiceOf<Trigger>([actionTrigger, ...Object.values(triggers)], input => {
-  const [kind = ""] = typeof input === "object" && input !== null ? Object.keys(input) : [];
-  const other = Object.hasOwn(triggers, kind) ? triggers[kind] : undefined;
-  return other ?? actionTrigger;
-});
+/** A trigger. */
+export const TriggerSchema: v.GenericSchema<unknown, Trigger> = choiceOf<Trigger>(
+  [actionTrigger, ...Object.values(triggers)],
+  input => {
+    const [kind = ""] = typeof input === "object" && input !== null ? Object.keys(input) : [];
+    const other = Object.hasOwn(triggers, kind) ? triggers[kind] : undefined;
+    return other ?? actionTrigger;
+  },
+);
 
 /** A constant amount, or an expression that is checked when it is compiled. */
 const expression = v.looseObject({});
@@ -118,7 +122,8 @@ const amount = choiceOf<unknown>([quantityField, expression], input =>
 const item = { inventorySetId: idField, inventoryItemId: idField };
 const challengeId = uuidField;
 
-const EffectSchema: v.GenericSchema<unknown, Effect> = v.variant("type", [
+/** An effect of a rule. */
+export const EffectSchema: v.GenericSchema<unknown, Effect> = v.variant("type", [
   v.strictObject({ type: v.literal("metric"), metricId: idField, metricQuantity: amount }),
   v.strictObject({ type: v.literal("inventory"), ...item }),
   v.strictObject({ type: v.literal("coupon"), couponId: idField }),
@@ -141,7 +146,7 @@ const LimitSchema: v.GenericSchema<unknown, RuleLimit> = v.variant("per", [
 /** A rule. */
 export const RuleSchema: v.GenericSchema<unknown, Rule> = v.strictObject({
   id: idField,
-  trigger,
+  trigger: TriggerSchema,
   when: v.exactOptional(v.unknown()),
   effects: partsOf(EffectSchema),
   priority: v.optional(integerField, 0),

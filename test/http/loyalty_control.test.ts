@@ -266,6 +266,43 @@ describeOnStores("the loyalty configuration in the control API", open => {
     assert.equal((await ask("")).headers.get("etag"), '"v1"');
   });
 
+  it("tells faults of the shape, stray references and impossible conditions in one answer, and no rejected value", async t => {
+    const { put } = await opened(t);
+    const effects = [{ type: "metric", metricId: "nowhere", metricQuantity: 1 }];
+    const answer = await put(
+      {
+        ...loyalty,
+        metrics: [...loyalty.metrics, { id: "hunter2 hunter2", title: "X" }],
+        rules: [
+          {
+            id: "a",
+            trigger: { action: "prediction" },
+            effects,
+            limits: [{ per: "team", max: 1.5 }],
+            hunter2: 1,
+          },
+          { id: "b", trigger: { action: "prediction" }, when: { eq: [1] }, effects: [] },
+        ],
+      },
+      { "if-match": '"v1"' },
+    );
+    const metric = loyalty.metrics.length;
+    assert.deepEqual(
+      answer.json.errors.map(({ source, detail }: { source: { pointer: string }; detail: string }) => [
+        source.pointer,
+        detail,
+      ]),
+      [
+        [`/metrics/${metric}/id`, "Expected letters, digits, dots, underscores and hyphens"],
+        ["/rules/0/limits/0/per", 'Expected "user" or "global"'],
+        ["/rules/0/hunter2", "Is not a known member"],
+        ["/rules/1/effects", "Expected at least 1 item"],
+        ["/rules/0/effects/0", "Expected one that is listed under /metrics"],
+        ["/rules/1/when/eq", "Give a list of 2 operands"],
+      ],
+    );
+  });
+
   it("is refused where the body is no configuration", async t => {
     const { put } = await opened(t);
     const cases: [body: unknown, status: number, pointers: string[]][] = [

@@ -7,6 +7,7 @@
 import * as v from "valibot";
 import { AppError, type FieldError } from "../../errors/mod.ts";
 import { type Condition, compileCondition } from "../../expressions/mod.ts";
+import { issueDetail } from "../../http/mod.ts";
 import { type Demands, demandsOf } from "./bounds.ts";
 import { environmentOf, type FindColumn, variableName } from "./columns.ts";
 import type { SearchedUser } from "./searched_user.ts";
@@ -59,8 +60,9 @@ function partsOf(source: unknown, faults: FieldError[]): readonly PlacedConditio
   }
   const { short, condition } = splitFilter(source as Readonly<Record<string, unknown>>);
   const parsed = v.safeParse(ShortFormSchema, short);
-  for (const { path = [], message } of parsed.issues ?? []) {
-    faults.push({ pointer: [base, ...path.map(({ key }) => token(key))].join("/"), detail: message });
+  for (const issue of parsed.issues ?? []) {
+    const path = (issue.path ?? []).map(({ key }) => token(key));
+    faults.push({ pointer: [base, ...path].join("/"), detail: issueDetail(issue) });
   }
   const rest = Object.keys(condition).length === 0 ? [] : [{ pointer: "", condition }];
   return [...(parsed.success ? conditionsOf(parsed.output) : []), ...rest];

@@ -70,7 +70,7 @@ describe("a query", () => {
     assert.deepEqual((await bodyOf(call(paged, "/things?limit=7&other=1"))).query, { limit: 7 });
     assert.deepEqual((await bodyOf(call(paged, "/things"))).query, { limit: 10 });
     assert.deepEqual(await errorsOf(call(paged, "/things?limit=101")), [
-      { pointer: "limit", detail: "Invalid value: Expected <=100" },
+      { pointer: "limit", detail: "Expected at most 100" },
     ]);
   });
 

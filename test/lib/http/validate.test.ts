@@ -2,9 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
   array,
+  boolean,
   check,
   email,
+  finite,
+  maxEntries,
   maxLength,
+  maxValue,
   minLength,
   minValue,
   number,
@@ -13,6 +17,7 @@ import {
   pipe,
   record,
   regex,
+  safeInteger,
   strictObject,
   string,
   union,
@@ -30,8 +35,8 @@ describe("validation", () => {
     const body = { email: "nobody", "a/b~c": 1, items: [{ userId: "u", points: 0 }, {}], extra: true };
     assert.deepEqual(await errorsOf(call(handler, "/things", withJson(body))), [
       { pointer: "/email", detail: "Invalid email" },
-      { pointer: "/a~1b~0c", detail: "Invalid type: Expected string" },
-      { pointer: "/items/0/points", detail: "Invalid value: Expected >=1" },
+      { pointer: "/a~1b~0c", detail: "Expected a string" },
+      { pointer: "/items/0/points", detail: "Expected at least 1" },
       { pointer: "/items/1/userId", detail: "Is required" },
       { pointer: "/items/1/points", detail: "Is required" },
       { pointer: "/extra", detail: "Is not a known member" },
@@ -41,14 +46,16 @@ describe("validation", () => {
   it("points at the whole body with an empty pointer", async () => {
     const handler = handlerOf([{ method: "POST", body: { schema: object({}) } }]);
     assert.deepEqual(await errorsOf(call(handler, "/things", withJson("text"))), [
-      { pointer: "", detail: "Invalid type: Expected Object" },
+      { pointer: "", detail: "Expected an object" },
     ]);
   });
 
   it("names the parameter at fault", async () => {
     const params = object({ id: pipe(string(), uuid()) });
     const handler = handlerOf([{ path: "/things/:id", params }]);
-    assert.deepEqual(await errorsOf(call(handler, "/things/7")), [{ pointer: "id", detail: "Invalid UUID" }]);
+    assert.deepEqual(await errorsOf(call(handler, "/things/7")), [
+      { pointer: "id", detail: "Expected a UUID" },
+    ]);
   });
 
   it("never repeats the value it rejects", async () => {
@@ -75,6 +82,53 @@ describe("validation", () => {
     const answer = await (await call(handler, "/things", withJson(all))).text();
     assert.equal(JSON.parse(answer).errors.length, 11);
     assert.doesNotMatch(answer, /hunter2/);
+  });
+
+  it("says in words what is expected", async () => {
+    const schema = object({
+      name: pipe(string(), minLength(1), maxLength(3)),
+      short: pipe(string(), minLength(2)),
+      list: pipe(array(number()), minLength(2)),
+      long: pipe(array(number()), maxLength(1)),
+      count: pipe(number(), safeInteger()),
+      share: pipe(number(), finite(), maxValue(1)),
+      kind: picklist(["user", "global"]),
+      value: union([string(), number(), boolean()]),
+      part: strictObject({}),
+      parts: array(object({})),
+      map: pipe(record(string(), number()), maxEntries(1)),
+    });
+    const handler = handlerOf([{ method: "POST", body: { schema } }]);
+    const body = {
+      name: "long",
+      short: "",
+      list: [],
+      long: [1, 2],
+      count: 1.5,
+      share: 2,
+      kind: "team",
+      value: null,
+      part: 1,
+      parts: {},
+      map: { a: 1, b: 2 },
+    };
+    const { errors } = await bodyOf(call(handler, "/things", withJson(body)));
+    assert.deepEqual(
+      (errors as { detail: string }[]).map(({ detail }) => detail),
+      [
+        "Expected at most 3 characters",
+        "Expected at least 2 characters",
+        "Expected at least 2 items",
+        "Expected at most 1 item",
+        "Expected a whole number",
+        "Expected at most 1",
+        'Expected "user" or "global"',
+        "Expected a string, a number or a boolean",
+        "Expected an object",
+        "Expected an array",
+        "Expected no more members than 1",
+      ],
+    );
   });
 
   it("keeps a message that the schema's author wrote", async () => {

@@ -183,4 +183,19 @@ describe("the settings of a board", () => {
       [],
     );
   });
+
+  it("says in words what is wrong, and repeats no value", () => {
+    assert.throws(
+      () => parseBoards([{ id: "a", order: "hunter2", hunter2: 1, shards: "hunter2" }], ""),
+      (error: unknown) => {
+        assert.ok(error instanceof AppError);
+        assert.deepEqual(error.fields, [
+          { pointer: "/0/order", detail: 'Expected "desc" or "asc"' },
+          { pointer: "/0/shards", detail: "Expected a number" },
+          { pointer: "/0/hunter2", detail: "Is not a known member" },
+        ]);
+        return true;
+      },
+    );
+  });
 });

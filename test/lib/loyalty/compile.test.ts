@@ -39,6 +39,43 @@ describe("compiling a loyalty configuration", () => {
     assert.deepEqual(faults(loyalty), []);
   });
 
+  it("reports what refers to nothing and what could never hold beside faults of the shape", () => {
+    const effect = { type: "metric", metricId: "points", metricQuantity: 1 };
+    const document = {
+      ...loyalty,
+      metrics: [...loyalty.metrics, { id: "broken", title: 7 }],
+      challenges: [...loyalty.challenges, { id: challenge.id, title: "Again" }],
+      rules: [
+        { ...rule, id: "a", when: { eq: [{ var: "data.nothing" }, 1, 2] }, priority: "high" },
+        { ...rule, id: "a", effects: [{ type: "metric", metricId: "nowhere", metricQuantity: 1 }, {}] },
+        { ...rule, id: "b", effects: [{ type: "metric", metricId: "broken", metricQuantity: 1 }] },
+        { ...rule, id: "c", when: { gt: [{ var: "user.metrics.broken" }, 1] }, effects: [effect, {}] },
+        { ...rule, id: "d", trigger: { time: "noon" }, when: { eq: [{ var: "data.nothing" }, 1] } },
+      ],
+    };
+    assert.deepEqual(faults(document), [
+      `/challenges/${loyalty.challenges.length}/missions`,
+      `/metrics/${loyalty.metrics.length}/title`,
+      "/rules/0/priority",
+      "/rules/0/when/eq",
+      "/rules/1",
+      "/rules/1/effects/0",
+      "/rules/1/effects/1/type",
+      "/rules/3/effects/1/type",
+      "/rules/4/trigger/action",
+      "/rules/4/trigger/time",
+    ]);
+  });
+
+  it("tells nothing of what may refer to parts that cannot be told", () => {
+    const stray = { ...rule, effects: [{ type: "metric", metricId: "nowhere", metricQuantity: 1 }] };
+    assert.deepEqual(faults({ ...loyalty, metrics: {}, rules: [stray] }), ["/metrics"]);
+    assert.deepEqual(faults({ ...loyalty, metrics: [7], rules: [stray] }), ["/metrics/0"]);
+    assert.deepEqual(faults({ ...loyalty, inventory: [{ id: "badges", title: "B", items: 1 }] }), [
+      "/inventory/0/items",
+    ]);
+  });
+
   it("reports every fault of the shape at once", () => {
     const document = {
       metrics: [{ id: "a b", title: 7 }],
