@@ -43,7 +43,7 @@ export function transactionDocument({ id, at, entry, transaction, record, isReve
     availableAt: status === "pending" && lot !== undefined ? isoTime(lot.activatesAt) : null,
     expiresAt: isoTimeOrNull(lot?.expiresAt ?? null),
     createdAt: isoTime(at),
-    metadata: transaction.type === "actionRewarded" ? (record.action?.data ?? {}) : {},
+    metadata: metadataOf({ transaction, record }),
   };
 }
 
@@ -115,6 +115,12 @@ function balancesDocument(balances: SeenLoyalty["balances"]): unknown {
       ],
     ),
   );
+}
+
+/** What whoever caused the entry said of it. */
+function metadataOf({ transaction, record }: Pick<SeenEntry, "transaction" | "record">): unknown {
+  const { type, payload } = transaction;
+  return payload.metadata ?? (type === "actionRewarded" ? record.action?.data : undefined) ?? {};
 }
 
 /** What an entry comes from, by the type of its transaction; types that are not listed are adjustments. */

@@ -85,6 +85,7 @@ export interface SeenEntry {
       readonly challengeId?: string;
       readonly reason?: string;
       readonly redemptionId?: string;
+      readonly metadata?: Readonly<Record<string, unknown>>;
       readonly milestoneChanges: Readonly<Record<string, unknown>>;
     };
   };

@@ -128,7 +128,7 @@ export interface ChangePayload {
   readonly redemptionId?: string;
   readonly productId?: string;
   readonly quantity?: number;
-  /** What whoever redeemed said of it. */
+  /** What whoever redeemed, or a back end that gave, said of it. */
   readonly metadata?: ActionData;
   /** Why a back end gave it, or why a redemption was rejected. */
   readonly reason?: string;

@@ -8,10 +8,10 @@ import { AppError, type FieldError } from "../errors/mod.ts";
 import type { LogEntry, ReadLog, Store, Stored } from "../storage/mod.ts";
 import { rewardCount } from "./compile_sizes.ts";
 import type { CompiledConfig } from "./compile_types.ts";
-import { type Reward, rewardsTotalMax } from "./config.ts";
+import { type NotificationSetting, type Reward, rewardsTotalMax } from "./config.ts";
 import { grant, reverse } from "./engine/mod.ts";
 import type { Happening } from "./happening.ts";
-import { type PlacedTransaction, transactionsOf } from "./history.ts";
+import { type ActionData, type PlacedTransaction, transactionsOf } from "./history.ts";
 import { isReversible } from "./ledger/mod.ts";
 import { type Member, memberPartition } from "./member.ts";
 import { storedRecord } from "./records.ts";
@@ -22,6 +22,10 @@ export interface GrantOrder {
   readonly rewards: readonly Reward[];
   /** For people; part of the transaction. */
   readonly reason: string;
+  /** What the back end notes beside it; part of the transaction. */
+  readonly metadata?: ActionData | undefined;
+  /** How the user is told of it. @default not at all */
+  readonly notification?: NotificationSetting | undefined;
   /** Orders of one user with the same id within `seenGenerationMs` take effect once. */
   readonly id?: string;
 }

@@ -5,16 +5,11 @@
  */
 
 import { Faults, isObject, itemsOf, optionalId, type PlacedItem, userOf } from "./faults.ts";
-import type { ActionData, QueuedAction } from "./queued_action.ts";
+import { propertiesOf } from "./properties.ts";
+import type { QueuedAction } from "./queued_action.ts";
 
 /** Longest name of an action, in characters. */
 export const actionCharactersMax = 64;
-/** Longest text in an action's data, in characters. */
-export const dataTextCharactersMax = 1_024;
-/** Most properties of an action's data. */
-export const dataPropertiesMax = 64;
-/** Longest name of a property of an action's data, in characters. */
-export const dataNameCharactersMax = 64;
 /** How far an action may lie back, in ms. */
 export const actionAgeMsMax: number = 7 * 24 * 60 * 60 * 1_000;
 /** How far a reporting clock may be ahead, in ms; such an action counts as of now. */
@@ -40,8 +35,6 @@ export interface ActionCheck {
 }
 
 const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/;
-const refusedNames: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
-const noData: ActionData = {};
 
 /** How many actions a body reports, as far as that shows before it is checked. */
 export function actionsIn(body: unknown): number {
@@ -94,42 +87,11 @@ function checkedAction(placed: PlacedItem, { now, userId }: ActionCheck, faults:
   return {
     userId: isOwn ? userId : userOf(placed, faults),
     action: typeof action === "string" ? action : "",
-    data: dataOf(placed, faults),
+    data: propertiesOf(placed, "data", faults),
     at: userId === null ? timeOf(placed, now, faults) : ownTime(placed, now, faults),
     actionId: optionalId(placed, "actionId", faults),
     ...(metadata === undefined ? {} : { metadata: metadataOf(placed, faults) }),
   };
-}
-
-function dataOf({ content, contentBase }: PlacedItem, faults: Faults): ActionData {
-  const { data } = content;
-  if (data === undefined) return noData;
-  if (!isObject(data)) {
-    faults.add("Expected an object of named properties", ...contentBase, "data");
-    return noData;
-  }
-  let count = 0;
-  for (const name in data) {
-    count += 1;
-    const value = data[name];
-    const detail = faultOfProperty(name, value);
-    if (detail !== null) faults.add(detail, ...contentBase, "data", name);
-  }
-  if (count > dataPropertiesMax)
-    faults.add(`Expected at most ${dataPropertiesMax} properties`, ...contentBase, "data");
-  return data as ActionData;
-}
-
-function faultOfProperty(name: string, value: unknown): string | null {
-  if (name.length > dataNameCharactersMax || refusedNames.has(name) || !name.isWellFormed()) {
-    return `Expected a name of at most ${dataNameCharactersMax} characters that objects do not inherit`;
-  }
-  if (typeof value === "string") {
-    const isText = value.length <= dataTextCharactersMax && value.isWellFormed();
-    return isText ? null : `Expected at most ${dataTextCharactersMax} characters`;
-  }
-  const isPlain = typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value));
-  return isPlain ? null : "Expected a text, a finite number or a boolean";
 }
 
 function timeOf({ content, contentBase }: PlacedItem, now: number, faults: Faults): number {

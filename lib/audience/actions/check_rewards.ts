@@ -4,10 +4,16 @@
  * @module
  */
 
-import { Faults, itemsOf, optionalId, type PlacedItem, userOf } from "./faults.ts";
+import { Faults, isObject, itemsOf, optionalId, type PlacedItem, userOf } from "./faults.ts";
+import { propertiesOf } from "./properties.ts";
+import type { ActionData } from "./queued_action.ts";
 
 /** Longest reason, in characters. */
 export const reasonCharactersMax = 256;
+/** Longest title of a notification, in characters. */
+export const notifyTitleCharactersMax = 256;
+/** Longest message of a notification, in characters. */
+export const notifyMessageCharactersMax = 1_024;
 /** Most that one reward adds to a metric. */
 export const amountMax = 1_000_000_000;
 
@@ -24,6 +30,17 @@ export interface RewardOrder {
   readonly rewardId: string | null;
   readonly reward: PlainReward;
   readonly reason: string;
+  /** What the back end notes beside it; part of the transaction. */
+  readonly metadata: ActionData;
+  /** How the user is told of it; null: not at all. */
+  readonly notification: RewardNotification | null;
+}
+
+/** How a user is told of a reward. */
+export interface RewardNotification {
+  readonly display: string;
+  readonly title: string;
+  readonly message: string;
 }
 
 /** What a space has to give. */
@@ -37,6 +54,8 @@ export interface RewardCatalogue {
     }[];
   };
 }
+
+const displays: readonly unknown[] = ["toast", "modal", "banner", "inbox"];
 
 /** Members that say when points count, which the metric of the configuration decides. */
 const undecidable = ["availableAt", "expiresAt"] as const;
@@ -64,6 +83,8 @@ function checkedReward(placed: PlacedItem, catalogue: RewardCatalogue, faults: F
     rewardId: optionalId(placed, "rewardId", faults),
     reward: rewardOf(placed, catalogue, faults),
     reason: reasonOf(placed, faults),
+    metadata: propertiesOf(placed, "metadata", faults),
+    notification: notificationOf(placed, faults),
   };
 }
 
@@ -114,8 +135,25 @@ function unknown({ content, contentBase }: PlacedItem, name: string, faults: Fau
 
 function reasonOf({ content, contentBase }: PlacedItem, faults: Faults): string {
   const { reason = "" } = content;
-  if (typeof reason === "string" && reason.length <= reasonCharactersMax && reason.isWellFormed())
-    return reason;
+  if (isText(reason, reasonCharactersMax)) return reason;
   faults.add(`Expected at most ${reasonCharactersMax} characters`, ...contentBase, "reason");
   return "";
+}
+
+function notificationOf({ content, contentBase }: PlacedItem, faults: Faults): RewardNotification | null {
+  const { notify } = content;
+  if (notify === undefined) return null;
+  const { display = "toast", title, message = "", ...more } = isObject(notify) ? notify : {};
+  const isTitled = isText(title, notifyTitleCharactersMax) && title !== "";
+  const isKnown = displays.includes(display) && Object.keys(more).length === 0;
+  if (isKnown && isTitled && isText(message, notifyMessageCharactersMax)) {
+    return { display: String(display), title, message };
+  }
+  const detail = `Expected {title, message?, display?}: texts of at most ${notifyTitleCharactersMax} and ${notifyMessageCharactersMax} characters, and one of ${displays.join(", ")}`;
+  faults.add(detail, ...contentBase, "notify");
+  return null;
+}
+
+function isText(value: unknown, max: number): value is string {
+  return typeof value === "string" && value.length <= max && value.isWellFormed();
 }

@@ -6,7 +6,8 @@
 
 import type { AudienceMember } from "../member.ts";
 import { type ItemResult, itemError } from "./bulk_answer.ts";
-import type { PlainReward, RewardOrder } from "./check_rewards.ts";
+import type { PlainReward, RewardNotification, RewardOrder } from "./check_rewards.ts";
+import type { ActionData } from "./queued_action.ts";
 
 /** Number of users of one request who are given something at a time. */
 export const grantLanes = 32;
@@ -16,7 +17,13 @@ export interface RewardGiver {
   /** Gives rewards under an id, once. Answers the transaction; null where that was done before. */
   grant(
     member: AudienceMember,
-    order: { readonly rewards: readonly PlainReward[]; readonly reason: string; readonly id: string },
+    order: {
+      readonly rewards: readonly PlainReward[];
+      readonly reason: string;
+      readonly id: string;
+      readonly metadata?: ActionData | undefined;
+      readonly notification?: RewardNotification | undefined;
+    },
   ): Promise<GivenTransaction | null>;
 }
 
@@ -71,11 +78,17 @@ async function given(
   giver: RewardGiver,
   order: NamedOrder & { readonly organisationId: string; readonly spaceId: string; readonly index: number },
 ): Promise<RewardResult> {
-  const { organisationId, spaceId, userId, rewardId, reward, reason, index } = order;
+  const { organisationId, spaceId, userId, rewardId, reward, reason, metadata, notification, index } = order;
   const result = { index, id: rewardId, userId };
   try {
     const member = { organisationId, spaceId, userId, projectId: null };
-    const transaction = await giver.grant(member, { rewards: [reward], reason, id: rewardId });
+    const transaction = await giver.grant(member, {
+      rewards: [reward],
+      reason,
+      id: rewardId,
+      ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
+      ...(notification === null ? {} : { notification }),
+    });
     if (transaction === null) return { ...result, status: "duplicate" };
     const { id: transactionId, payload } = transaction;
     const change = reward.type === "metric" ? payload.metricChanges[reward.metricId] : undefined;

@@ -25,6 +25,14 @@ const entries = {
   inventoryItemId: v.exactOptional(v.string()),
   couponId: v.exactOptional(v.string()),
   reason: v.exactOptional(v.string()),
+  metadata: v.exactOptional(v.record(v.string(), v.union([v.string(), v.number(), v.boolean()]))),
+  notify: v.exactOptional(
+    v.object({
+      title: v.string(),
+      message: v.exactOptional(v.string()),
+      display: v.exactOptional(v.picklist(["toast", "modal", "banner", "inbox"])),
+    }),
+  ),
 };
 const BulkSchema = v.union([
   v.array(v.object({ user_id: v.string(), data: v.object(entries) })),

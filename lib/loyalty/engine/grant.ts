@@ -1,5 +1,6 @@
 import type { CompiledConfig, PlainReward } from "../compile_types.ts";
-import type { Reward } from "../config.ts";
+import type { NotificationSetting, Reward } from "../config.ts";
+import type { ActionData } from "../history.ts";
 import type { UserState } from "../state.ts";
 import type { ActionContext } from "./apply_action.ts";
 import { Draft } from "./draft.ts";
@@ -12,6 +13,9 @@ import { runTriggered } from "./rounds.ts";
 export interface Grant {
   readonly rewards: readonly Reward[];
   readonly reason: string;
+  readonly metadata?: ActionData | undefined;
+  /** @default it is not announced */
+  readonly notification?: NotificationSetting | undefined;
   /** Unix ms. */
   readonly at: number;
   /** As the back end named it. */
@@ -29,14 +33,20 @@ export function grant(
   given: Grant,
   { globalLimitReached = noLimit }: ActionContext = {},
 ): Outcome {
-  const { rewards, reason, id } = given;
+  const { rewards, reason, metadata, notification, id } = given;
   const draft = new Draft(compiled, state, Math.max(given.at, state.changedAt));
   const plain = rewards.flatMap((reward): readonly PlainReward[] =>
     reward.type === "reward" ? (compiled.bundles.get(reward.rewardId) ?? []) : [reward],
   );
-  give(draft, plain, { type: "rewardGranted", subject: { reason } });
+  const subject = metadata === undefined ? { reason } : { reason, metadata };
+  give(draft, plain, { type: "rewardGranted", subject });
   const heldBack = new HeldBack(draft, globalLimitReached);
   runTriggered(draft, heldBack.isLimited);
+  const [granted] = draft.transactions;
+  // Announced last, so that what the grant leads to is the same in a replay, which announces nothing.
+  if (notification !== undefined && granted !== undefined) {
+    draft.notify({ type: "rewardGranted", ...notification, payload: granted.payload });
+  }
   const told = { rewards, reason, ...(id === undefined ? {} : { id }), ...heldBack.told };
   return draft.outcome({ kind: "grant", grant: told });
 }

@@ -344,6 +344,57 @@ describeOnStores("rewards of back ends", open => {
       assert.deepEqual([await pointsOf(world, "a"), await pointsOf(world, "b")], [6, 7]);
     }));
 
+  it("tell the user where the back end wants it, and carry what it notes beside them", () =>
+    withWorld(open, async world => {
+      const call = await backEnd(world);
+      const fan = await world.fan("Sam");
+      const reward = { userId: fan.userId, type: "metric", currency: "points", amount: 5, reason: "Luck" };
+      const metadata = { campaign: "derby", seat: 12, vip: true };
+      const notify = { title: "A gift", message: "For you" };
+      const first = await call(path, {
+        body: { rewards: [{ ...reward, rewardId: "1", metadata, notify }, reward] },
+      });
+      assert.deepEqual(first.json.data.summary, { total: 2, succeeded: 2, duplicate: 0, failed: 0 });
+      await call(path, { body: { rewards: [{ ...reward, rewardId: "1", metadata, notify }] } });
+      const own = { token: fan.token, headers: { "x-platform-org-id": ids.organisation } };
+      const { json: listed } = await world.call("/v1/api/audience/transactions", own);
+      assert.deepEqual(
+        listed.data.map((one: Answer["json"]) => [one.description, one.source.type, one.metadata]),
+        [
+          ["Luck", "reward", {}],
+          ["Luck", "reward", metadata],
+        ],
+      );
+      const { json: told } = await world.call("/v1/api/audience/notifications", own);
+      assert.deepEqual(
+        told.data.map(({ type, display, title, message }: Answer["json"]) => [type, display, title, message]),
+        [["rewardGranted", "toast", "A gift", "For you"]],
+      );
+      assert.deepEqual(told.data[0].payload.metricChanges, { points: { oldValue: 0, newValue: 5 } });
+      const member = { organisationId: ids.organisation, spaceId: ids.space, userId: fan.userId };
+      const { differences } = await world.platform.loyalty.replay({ ...member, projectId: null });
+      assert.deepEqual(differences, []);
+      const wrong = [
+        [{ notify: true }, "notify"],
+        [{ notify: { title: "" } }, "notify"],
+        [{ notify: { title: "a", display: "shout" } }, "notify"],
+        [{ notify: { title: "a", icon: "b" } }, "notify"],
+        [{ notify: { title: "x".repeat(257) } }, "notify"],
+        [{ notify: { title: "a", message: "x".repeat(1_025) } }, "notify"],
+        [{ metadata: [] }, "metadata"],
+        [{ metadata: { a: { b: 1 } } }, "metadata/a"],
+        [{ metadata: { a: "x".repeat(1_025) } }, "metadata/a"],
+      ] as const;
+      const refused = await call(path, {
+        body: { rewards: wrong.map(([more]) => ({ ...reward, ...more })) },
+      });
+      assert.equal(refused.status, 400);
+      assert.deepEqual(
+        refused.json.errors.map(({ pointer }: { pointer: string }) => pointer),
+        wrong.map(([, name], index) => `/rewards/${index}/${name}`),
+      );
+    }));
+
   it("are refused as a whole where the space has no such thing", () =>
     withWorld(open, async world => {
       const call = await backEnd(world);
