@@ -12,13 +12,9 @@ import {
   type Clock,
   createApiKeys,
   createKeyRing,
-  createRemoteIssuers,
-  createRemoteJson,
-  createTokens,
   deriveKey,
   jwksArea,
   type KeyRing,
-  type RandomBytes,
   systemClock,
   systemRandom,
   uuid,
@@ -40,28 +36,12 @@ import {
   systemTimer,
 } from "./http/mod.ts";
 import {
-  type Abuse,
   type Audit,
   type ClientTokens,
-  type Credentials,
-  createAbuse,
-  createAudit,
-  createBackground,
-  createClientTagger,
-  createClientTokens,
-  createCredentials,
-  createIdleUsers,
-  createNoMailer,
   createPublicProfiles,
-  createSessionGuard,
-  createSessionRecords,
-  createSessions,
-  createSocialVerifiers,
   type ExchangeContext,
   type IdleUsers,
-  type IdleUsersOptions,
   identityRoutes,
-  noAbuseControls,
   operatorRoutes,
   type SessionGuard,
   type Sessions,
@@ -90,6 +70,7 @@ import {
 import { audienceArea } from "./platform_audience.ts";
 import { rebuildBoard } from "./platform_boards.ts";
 import { platformExports } from "./platform_exports.ts";
+import { platformIdentity } from "./platform_identity.ts";
 import type { PlatformOptions } from "./platform_options.ts";
 import { failureLimitOf, governedLoyalty, repeatable } from "./platform_quotas.ts";
 import { type PlatformUsers, type UserDirectory, userDirectory, userListing } from "./platform_users.ts";
@@ -309,7 +290,6 @@ function createParts(
     logger: options.logger ?? silentLogger,
     ...(options.http?.timer === undefined ? {} : { timer: options.http.timer }),
   });
-  const tokens = createTokens({ ring: keyRing, clock, random });
   const logger = options.logger ?? silentLogger;
   const { users, feed } = userListing({ store, directory, clock, logger, boards: leaderboards.feed });
   const loyaltyVersions = createLoyaltyVersions({ store, clock });
@@ -324,44 +304,14 @@ function createParts(
     holder: uuid(random),
     webhooks: { sender: options.webhooks, keyOf },
   });
-  const sessions = createSessions({
-    store,
-    tokens,
-    clock,
-    random,
-    publicUrl,
-    onReuse: (projectId, { userId, sid }) =>
-      options.logger?.log("warn", "refresh_token_reused", { projectId, userId, sessionId: sid }),
-  });
+  const identity = platformIdentity(options, { directory, users, keyRing, leaderboards, loyalty });
   const found = userDirectory({ store, directory, clock, loyalty });
-  const isKept = keepsPoints({ directory, loyalty });
-  const remote = createRemoteJson(options.identity?.remote);
-  const issuers = createRemoteIssuers({ remote, clock });
   return {
+    ...identity,
     store,
-    directory,
-    clock,
-    random,
     keyRing,
     apiKeys: createApiKeys({ store, secret, clock, random }),
-    users,
-    records: createSessionRecords(secret),
-    sessions,
-    idleUsers: createIdleUsers({ store, users, sessions, clock, isKept, onRemove: leaderboards.removeUser }),
-    onRemove: leaderboards.removeUser,
-    sessionGuard: createSessionGuard({ store, clock }),
-    tokens,
-    issuers,
-    socialVerifiers: createSocialVerifiers({ issuers, remote, clock }),
-    ...credentials({ ...options, random }),
-    abuse: abuseControls(options),
-    audit: createAudit({ store, logger: options.logger ?? silentLogger }),
-    tagClient: createClientTagger(secret),
-    clientTokens: createClientTokens({ tokens, publicUrl }),
-    mailer: options.mailer ?? createNoMailer(options.logger ?? silentLogger),
-    background: createBackground(options.logger ?? silentLogger),
-    onMerge: options.identity?.onMerge ?? (() => {}),
-    spaceTokens: createSpaceTokens({ tokens, publicUrl }),
+    spaceTokens: createSpaceTokens({ tokens: identity.tokens, publicUrl }),
     leaderboards,
     location: createLocation({ directory, ...(geo === undefined ? {} : { geo }) }),
     loyalty,
@@ -380,39 +330,6 @@ function createParts(
     cursorKey: deriveKey(secret, "cursor"),
     quotas: quotasOf(options.rateLimits),
   };
-}
-
-/** Points are what a user's history of transactions tells of; a profile alone is made by looking at it. */
-function keepsPoints(from: Pick<Parts, "directory" | "loyalty">): IdleUsersOptions["isKept"] {
-  return async (projectId, { userId }) => {
-    const project = await from.directory.project(projectId);
-    if (project === null) return true;
-    const { organisationId, spaceId } = project;
-    const history = await from.loyalty.history({ organisationId, spaceId, projectId, userId }, {});
-    return history.length > 0;
-  };
-}
-
-function credentials(
-  options: PlatformOptions & { readonly clock: Clock; readonly random: RandomBytes },
-): Credentials {
-  const { store, secret, clock, random, passwordKernels, identity = {} } = options;
-  const { passwordHash, passwordPolicy } = identity;
-  return createCredentials({
-    store,
-    secret,
-    clock,
-    random,
-    ...(passwordKernels === undefined ? {} : { kernels: passwordKernels }),
-    ...(passwordHash === undefined ? {} : { algorithm: passwordHash }),
-    ...(passwordPolicy === undefined ? {} : { policy: passwordPolicy }),
-  });
-}
-
-function abuseControls({ secret, identity, http, logger = silentLogger }: PlatformOptions): Abuse {
-  const { limits = {} } = identity ?? {};
-  if (limits === "off" || http?.limiter === undefined) return noAbuseControls;
-  return createAbuse({ limiter: http.limiter, secret, logger, limits });
 }
 
 function controlContext({ directory, apiKeys, loyalty, ...parts }: Parts): LoyaltyControlContext {

@@ -7,6 +7,8 @@ import { files, importsOf, modules, sources, textOf, withoutComments } from "./f
 
 /** Most lines of a file. */
 const linesMax = 500;
+/** Most lines of a function. */
+const functionLinesMax = 70;
 /** Lines that half of the files do not exceed. */
 const medianLinesMax = 130;
 
@@ -64,6 +66,10 @@ describe("the product's code", () => {
     );
   });
 
+  it(`has no function of more than ${functionLinesMax} lines`, () => {
+    assert.deepEqual(sources.flatMap(longFunctions), []);
+  });
+
   it("has no enums, namespaces or default exports", () => {
     assert.deepEqual(
       finds(/^\s*(export\s+)?(const\s+)?enum\s|^\s*(export\s+)?namespace\s|^export default\b/m),
@@ -116,4 +122,20 @@ function undocumented(file: string): string[] {
     const isOverload = above.startsWith(`export function ${name}`);
     return above.endsWith("*/") || isOverload ? [] : [`${file}:${index + 1} ${name}`];
   });
+}
+
+/** Functions at the top of a file, and methods of its classes and tables, that are too long. */
+function longFunctions(file: string): string[] {
+  const lines = textOf(file).split("\n");
+  return lines.flatMap((line, index) => {
+    const begin = /^( {2}|export )?(?:static )?(?:async )?(?:function\*? )?\*?(#?\w+)(?:<.*>)?\(/.exec(line);
+    if (begin === null) return [];
+    const length = lines.slice(index).findIndex(closing(begin[1] === "  " ? 2 : 0)) + 1;
+    return length > functionLinesMax ? [`${file}:${index + 1} ${begin[2]}: ${length}`] : [];
+  });
+}
+
+/** Formatted code ends a function where it began; parameters on lines of their own end there too, and go on with the body. */
+function closing(indent: number): (line: string, offset: number) => boolean {
+  return (line, offset) => offset > 0 && line.search(/\S/) === indent && !/^ *\).*\{$/.test(line);
 }
