@@ -300,8 +300,7 @@ function createChecks({
         storedState(member),
         limits.reached(claimantOf(member, { at, config }), config.limitedRules.values()),
       ]);
-      const globalLimitReached = (ruleId: string): boolean => reached.has(ruleId);
-      return dryRun(config, state, { name, data, at }, { globalLimitReached });
+      return dryRun(config, state, { name, data, at }, { reached });
     },
     earnings: member => readEarnings(sourceOf(member)),
     reconcile: async member => reconcileUser(sourceOf(member), await configOf(member.spaceId)),

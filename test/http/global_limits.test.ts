@@ -100,9 +100,9 @@ describeOnStores("a rule with a limit for all users", open => {
     assert.equal(late?.fired, false);
     assert.deepEqual(late?.failures, [
       {
-        path: `/rules/${loyalty.rules.length}/limits`,
-        expected: "fewer firings for all users",
-        actual: null,
+        path: `/rules/${loyalty.rules.length}/limits/0`,
+        expected: "fired fewer than 5 times for all users",
+        actual: 5,
       },
     ]);
   });

@@ -7,14 +7,14 @@
 import type { Failure } from "../../expressions/mod.ts";
 import type { CompiledConfig, CompiledMission, CompiledRule } from "../compile_types.ts";
 import type { HistoryRecord, Notification, Transaction } from "../history.ts";
+import type { ReachedLimit } from "../limits/global.ts";
 import type { Scope } from "../scope.ts";
 import type { UserState } from "../state.ts";
-import { type Action, type ActionContext, applyAction } from "./apply_action.ts";
+import { type Action, applyAction } from "./apply_action.ts";
 import { openRun } from "./challenges.ts";
 import { Draft } from "./draft.ts";
-import { noLimit } from "./held_back.ts";
 import type { Diagnostic } from "./outcome.ts";
-import { firingRules, type GlobalLimitReached } from "./rounds.ts";
+import { firingRules } from "./rounds.ts";
 import { settle } from "./settle.ts";
 
 /** Whether a rule would fire, and what keeps it from that. */
@@ -55,23 +55,32 @@ export interface DryRun {
   readonly state: UserState;
 }
 
+/** What keeps rules from firing besides the user. */
+export interface DryRunContext {
+  /** Limits for all users together that have no room, by the ids of their rules. @default none */
+  readonly reached?: ReachedLimits;
+}
+
+type ReachedLimits = ReadonlyMap<string, readonly ReachedLimit[]>;
+
 /** Tries an action out. Nothing changes. */
 export function dryRun(
   compiled: CompiledConfig,
   state: UserState,
   action: Action,
-  context: ActionContext = {},
+  { reached = new Map() }: DryRunContext = {},
 ): DryRun {
   const at = Math.max(action.at, state.changedAt);
   const settled = settle(compiled, state, at);
-  const outcome = applyAction(compiled, settled.state, { ...action, at }, context);
+  const globalLimitReached = (ruleId: string): boolean => reached.has(ruleId);
+  const outcome = applyAction(compiled, settled.state, { ...action, at }, { globalLimitReached });
   return {
     settled: settled.records,
     effects: outcome.record.transactions,
     ...findings(new Draft(compiled, settled.state, at), action, {
       fired: outcome.fired,
       after: outcome.state,
-      isLimited: context.globalLimitReached ?? noLimit,
+      reached,
     }),
     challenges: challengeFindings(settled.state, outcome.state),
     notifications: outcome.notifications,
@@ -83,23 +92,24 @@ export function dryRun(
 interface After {
   readonly fired: readonly string[];
   readonly after: UserState;
-  readonly isLimited: GlobalLimitReached;
+  readonly reached: ReachedLimits;
 }
 
 function findings(
   draft: Draft,
   { name, data }: Action,
-  { fired, after, isLimited }: After,
+  { fired, after, reached }: After,
 ): Pick<DryRun, "rules" | "missions"> {
   const plan = draft.compiled.actions.get(name);
   if (plan === undefined) return { rules: [], missions: [] };
   const scope: Scope = { data, user: draft };
   draft.countAction(plan.aggregates, scope);
+  const isLimited = (ruleId: string): boolean => reached.has(ruleId);
   const firing = new Set(firingRules(draft, plan.rules, { scope, isLimited }));
   const rules = plan.rules.map(compiled => ({
     ruleId: compiled.rule.id,
     fired: firing.has(compiled),
-    failures: firing.has(compiled) ? [] : ruleFailures(draft, compiled, { scope, isLimited, firing }),
+    failures: firing.has(compiled) ? [] : ruleFailures(draft, compiled, { scope, reached, firing }),
   }));
   const chained = fired.slice(firing.size).map(ruleId => ({ ruleId, fired: true, failures: [] }));
   const missions = plan.missions.map(compiled => missionFinding(draft, compiled, { scope, after }));
@@ -108,10 +118,10 @@ function findings(
 
 function ruleFailures(
   draft: Draft,
-  { rule, explain, limits, hasGlobalLimit, pointer }: CompiledRule,
+  { rule, explain, limits, pointer }: CompiledRule,
   context: {
     readonly scope: Scope;
-    readonly isLimited: GlobalLimitReached;
+    readonly reached: ReachedLimits;
     readonly firing: ReadonlySet<CompiledRule>;
   },
 ): readonly Failure[] {
@@ -121,8 +131,9 @@ function ruleFailures(
     if (actual >= max)
       failures.push({ path, expected: `fired fewer than ${max} times for the user`, actual });
   }
-  if (hasGlobalLimit && context.isLimited(rule.id)) {
-    failures.push({ path: `${pointer}/limits`, expected: "fewer firings for all users", actual: null });
+  for (const { index, max, used: actual } of context.reached.get(rule.id) ?? []) {
+    const path = `${pointer}/limits/${index}`;
+    failures.push({ path, expected: `fired fewer than ${max} times for all users`, actual });
   }
   const other = [...context.firing].find(
     ({ rule: { group } }) => group !== undefined && group === rule.group,

@@ -64,14 +64,28 @@ export interface ClaimOptions {
 export interface GlobalLimits {
   /** Claims uses of a rule; null where one of its limits has no room for them, and then what was held stays held. */
   claim(claimant: Claimant, rule: LimitedRule, options: ClaimOptions): Promise<Claim | null>;
-  /** Those of the rules of which a limit has no room for another use just now. */
-  reached(claimant: Claimant, rules: Iterable<LimitedRule>): Promise<ReadonlySet<string>>;
+  /** The limits that have no room for another use just now, by the ids of those of the rules that have such limits. */
+  reached(
+    claimant: Claimant,
+    rules: Iterable<LimitedRule>,
+  ): Promise<ReadonlyMap<string, readonly ReachedLimit[]>>;
   /** Gives back all but `used` uses; nothing happens where the action's claim is not there any more. */
   release(claimant: Claimant, claim: Claim, used: number): Promise<void>;
 }
 
+/** A limit that has no room for another use. */
+export interface ReachedLimit {
+  /** Where it stands among the limits of its rule. */
+  readonly index: number;
+  readonly max: number;
+  /** Uses in the window that is current. */
+  readonly used: number;
+}
+
 /** A limit of the rule in the window that is current. */
 interface WindowLimit {
+  /** Where it stands among the limits of the rule. */
+  readonly index: number;
   readonly unit: CalendarUnit | "all";
   /** Id of the window; empty for all time. */
   readonly id: string;
@@ -105,9 +119,9 @@ export function createGlobalLimits(store: Store): GlobalLimits {
     },
     async reached(claimant, rules) {
       const found = await Promise.all(
-        [...rules].map(async rule => ((await isReached(store, claimant, rule)) ? [rule.id] : [])),
+        [...rules].map(async rule => [rule.id, await reachedOf(store, claimant, rule)] as const),
       );
-      return new Set(found.flat());
+      return new Map(found.filter(([, reached]) => reached.length > 0));
     },
     async release(claimant, claim, used) {
       if (claim.windows.length === 0 || used >= claim.count) return;
@@ -116,27 +130,31 @@ export function createGlobalLimits(store: Store): GlobalLimits {
   };
 }
 
-async function isReached(store: Store, claimant: Claimant, rule: LimitedRule): Promise<boolean> {
+async function reachedOf(store: Store, claimant: Claimant, rule: LimitedRule): Promise<ReachedLimit[]> {
   const limits = windowLimits(rule, claimant);
   const tallies = await store.read(
     partitionOf(claimant, rule.id),
     limits.map(limit => ({ type: "tally", key: tallyKey(nameOf(limit)) }) as const),
   );
-  return limits.some(({ max }, index) => (tallies[index]?.get(usedField) ?? 0) >= max);
+  return limits.flatMap(({ index, max }, n) => {
+    const used = tallies[n]?.get(usedField) ?? 0;
+    return used >= max ? [{ index, max, used }] : [];
+  });
 }
 
 /** The limits that are in force, of each unit the lowest. */
 function windowLimits({ limits }: LimitedRule, { timeZone, at }: Claimant): WindowLimit[] {
-  const lowest = new Map<CalendarUnit | "all", number>();
-  for (const limit of limits) {
+  const lowest = new Map<CalendarUnit | "all", Pick<WindowLimit, "index" | "max">>();
+  for (const [index, limit] of limits.entries()) {
     if (limit.per !== "global") continue;
     const unit = limit.window?.calendar ?? "all";
-    lowest.set(unit, Math.min(limit.max, lowest.get(unit) ?? limit.max));
+    const { max } = limit;
+    if (max < (lowest.get(unit)?.max ?? Number.POSITIVE_INFINITY)) lowest.set(unit, { index, max });
   }
-  return [...lowest].map(([unit, max]) => ({
+  return [...lowest].map(([unit, limit]) => ({
+    ...limit,
     unit,
     id: unit === "all" ? "" : periodOf(unit, timeZone, at).id,
-    max,
   }));
 }
 

@@ -235,7 +235,8 @@ describe("a dry run", () => {
     player.act("go", 0, { kind: "y" });
     const before = structuredClone(player.state);
     const action = { name: "go", data: { kind: "z" }, at: 1_000 };
-    const tried = dryRun(player.compiled, player.state, action, { globalLimitReached: () => true });
+    const reached = new Map([["e", [{ index: 0, max: 9, used: 9 }]]]);
+    const tried = dryRun(player.compiled, player.state, action, { reached });
     assert.deepEqual(player.state, before);
     const found = new Map(tried.rules.map(({ ruleId, fired, failures }) => [ruleId, { fired, failures }]));
     assert.deepEqual(
@@ -252,8 +253,8 @@ describe("a dry run", () => {
       [["/rules/3/when/gte", 2]],
     );
     assert.deepEqual(
-      found.get("e")?.failures.map(({ path }) => path),
-      ["/rules/4/limits"],
+      found.get("e")?.failures.map(({ path, actual }) => [path, actual]),
+      [["/rules/4/limits/0", 9]],
     );
     assert.deepEqual(found.get("f"), { fired: true, failures: [] });
     assert.deepEqual(
