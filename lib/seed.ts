@@ -1,5 +1,5 @@
 import { audienceFaults } from "./audience/mod.ts";
-import { type Seed, type SeedOptions, seedDirectory } from "./directory/mod.ts";
+import { checkSeed, type Seed, type SeedOptions, seedDirectory } from "./directory/mod.ts";
 import { AppError } from "./errors/mod.ts";
 import { boardFaults } from "./leaderboards/mod.ts";
 import { compileConfig } from "./loyalty/mod.ts";
@@ -12,6 +12,8 @@ import type { Store } from "./storage/mod.ts";
  * space holds a domain.
  */
 export async function seedPlatform(store: Store, document: Seed, options: SeedOptions = {}): Promise<void> {
+  // What follows looks into the document, so it must have the shape of one.
+  checkSeed(document);
   for (const [spaceId, loyalty] of Object.entries(document.loyalty ?? {})) checkLoyalty(spaceId, loyalty);
   checkBoards(document);
   checkCustomFields(document);

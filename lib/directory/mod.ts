@@ -4,6 +4,7 @@
  * @module
  */
 
+export { type CheckedSeed, checkSeed } from "./_check_seed.ts";
 export {
   createDirectory,
   type Directory,

@@ -34,6 +34,20 @@ describe("the seed of a platform", () => {
     assert.deepEqual(await refusedAt(withBoards({ leaderboards })), []);
   });
 
+  it("is refused with the places of what it lacks", async () => {
+    const { events: _, ...eventless } = seed;
+    assert.deepEqual(await refusedAt(eventless as Seed), ["/events"]);
+    assert.deepEqual(await refusedAt({ loyalty: {} } as unknown as Seed), [
+      "/organisations",
+      "/spaces",
+      "/projects",
+      "/events",
+    ]);
+    assert.deepEqual(await refusedAt(null as unknown as Seed), [""]);
+    const shapeless = { ...seed, projects: [null], loyalty: 5 } as unknown as Seed;
+    assert.deepEqual(await refusedAt(shapeless), ["/projects/0", "/loyalty"]);
+  });
+
   it("is refused with the place of every fault of its boards", async () => {
     const source = { type: "action", action: "goal", when: { eq: [{ var: "user.metrics.points" }, 1] } };
     const settings = {
