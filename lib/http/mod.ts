@@ -39,4 +39,5 @@ export { type EnvelopeOptions, empty, envelope, identityEnvelope, json, jsonText
 export { requestIds } from "./request_id.ts";
 export * from "./route.ts";
 export { type ErrorFacts, errorFacts } from "./status.ts";
+export { hostOf } from "./target.ts";
 export { fieldErrorsMax, type Subject, validate } from "./validate.ts";

@@ -18,6 +18,7 @@ import type { Logger } from "./logger.ts";
 import { noParameters, parseQuery } from "./query.ts";
 import { count, countContent, countRefusal, type FailureLimit } from "./rate_limit.ts";
 import { type Call, open, type Reply } from "./route.ts";
+import { hostOf } from "./target.ts";
 import { validate } from "./validate.ts";
 
 /** What routes share. */
@@ -98,8 +99,7 @@ async function once(
   const { idempotency, fail } = services;
   if (route.idempotent === undefined || idempotency === null) return await route.handle(call);
   const { path, query } = exchange.target;
-  // A Request made by hand, as tests and some runtimes make them, has its host in the URL alone.
-  const host = exchange.request.headers.get("host") ?? new URL(exchange.request.url).host;
+  const host = hostOf(exchange.request);
   const subject = route.idempotent.subject(call);
   return await idempotency.run(
     { subject, method, host, path, query, key, body },

@@ -1,5 +1,5 @@
 /**
- * The path and query of a request, found by index: `new URL` costs more than the rest of the dispatch.
+ * Where a request goes. Its path and query are found by index: `new URL` costs more than the rest of the dispatch.
  *
  * @module
  */
@@ -19,6 +19,14 @@ export function splitUrl(url: string): Target {
   const mark = url.indexOf("?", start);
   if (mark === -1 || mark >= end) return { path: url.slice(start, end) || "/", query: "" };
   return { path: url.slice(start, mark) || "/", query: url.slice(mark + 1, end) };
+}
+
+/**
+ * The host that a request is addressed to, as sent; empty where it names none, as HTTP/1.0 allows. A Request that was made by
+ * hand has its host in the URL alone, and one without a host may have no more than its target there.
+ */
+export function hostOf({ headers, url }: Pick<Request, "headers" | "url">): string {
+  return headers.get("host") ?? (URL.canParse(url) ? new URL(url).host : "");
 }
 
 function pathStart(url: string): number {

@@ -8,7 +8,7 @@
 import { bearerToken } from "../auth/mod.ts";
 import type { Directory, Space } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import { chain, type Guard, type GuardInput } from "../http/mod.ts";
+import { chain, type Guard, type GuardInput, hostOf } from "../http/mod.ts";
 import type { Caller, SpaceTokens, UserCaller } from "./space_tokens.ts";
 
 /** What the guards need. */
@@ -68,7 +68,7 @@ export function optionalSpaceGuard(options: SpaceGuardOptions): Guard<SpaceVisit
  * @throws {AppError} `not_found` where no space answers to the Host.
  */
 export function spaceOfRequest(directory: Directory, request: Request): Space | Promise<Space> {
-  return chain(directory.spaceOfHost(request.headers.get("host") ?? hostOfUrl(request.url)), space => {
+  return chain(directory.spaceOfHost(hostOf(request)), space => {
     if (space === null)
       throw new AppError("not_found", "Cannot serve the request as no space has this host name");
     return space;
@@ -86,9 +86,4 @@ function visit(
     const { sessionId } = caller;
     return chain(checkSession({ ...caller, sessionId }), () => ({ space, caller }));
   });
-}
-
-/** A Request made by hand, as tests and some runtimes make them, has its host in the URL alone. */
-function hostOfUrl(url: string): string {
-  return new URL(url).host;
 }

@@ -20,6 +20,7 @@ import {
   examplesFor,
   type Operation,
   operationsOf,
+  targetOf,
   validExamples,
 } from "./_operations.ts";
 
@@ -155,6 +156,38 @@ describe("hostile input", () => {
   after(async () => {
     process.off("unhandledRejection", note);
     await watched?.world.dispose();
+  });
+
+  it("may come without a host, as in HTTP/1.0, of which a runtime may make no URL", async t => {
+    const { world, failures } = await openWatched();
+    t.after(() => world.dispose());
+    const examples = await validExamples(world);
+    for (const operation of await operationsOf(world)) {
+      const headers = { ...operation.headers, ...(await credentialsFor(operation.scheme, world)) };
+      for (const example of examplesFor(operation, examples)) {
+        const { method, body } = { method: operation.method, body: example.body };
+        const target = targetOf(operation, example);
+        const request = new Request(`http://club.example${target}`, {
+          method,
+          headers: {
+            "content-type": "application/json",
+            ...headers,
+            ...example.headers,
+            "idempotency-key": "k",
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
+        const hostless = new Proxy(request, {
+          get(of, name) {
+            const value: unknown = name === "url" ? target : Reflect.get(of, name, of);
+            return typeof value === "function" ? value.bind(of) : value;
+          },
+        });
+        const response = await world.platform.fetch(hostless);
+        await response.body?.cancel();
+        assert.ok(response.status < 500, `${operation.id} ${JSON.stringify(failures)}`);
+      }
+    }
   });
 
   it("is refused by every operation without a failure, and changes nothing", async t => {
