@@ -4,6 +4,7 @@
  * @module
  */
 
+import { AppError } from "../../errors/mod.ts";
 import type { Queue } from "../../storage/mod.ts";
 import { type ActionSink, applyAction } from "../worker/handler.ts";
 import { encodeAction, type QueuedAction, shardOfUser, topicOf } from "./queued_action.ts";
@@ -77,11 +78,24 @@ export function createActionIntake({ queue, shards, onPushed }: IntakeOptions): 
             await queue.push(topicOf(shard, shards), bodies);
             onPushed(shard);
           } catch (error) {
-            for (const index of indexes) refusals[index] = error;
+            const refusal = refusalOf(error);
+            for (const index of indexes) refusals[index] = refusal;
           }
         }),
       );
       return refusals;
     },
   };
+}
+
+/** Callers know nothing of topics: a full one is told by what it means to them. */
+function refusalOf(error: unknown): unknown {
+  if (!(error instanceof AppError) || error.code !== "busy") return error;
+  const { retryAfterMs } = error;
+  const options = { cause: error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  return new AppError(
+    "busy",
+    "Cannot accept the action as too many wait to take effect: send it again later",
+    options,
+  );
 }

@@ -177,6 +177,10 @@ describeOnStores("actions of back ends", open => {
         const full = await call(bulk, { body: { actions: many(2, "a") } });
         assert.equal(full.status, 503);
         assert.equal(full.json.code, "busy");
+        assert.equal(
+          full.json.message,
+          "Cannot accept the action as too many wait to take effect: send it again later",
+        );
         assert.ok(Number(full.headers.get("retry-after")) >= 1);
         const some = await call(bulk, { body: { actions: [...many(2, "a"), ...many(1, "b")] } });
         assert.equal(some.status, 202);
