@@ -9,7 +9,7 @@
 import * as v from "valibot";
 import { networkTag } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import { type AnyRoute, type Guard, type Reply, route } from "../http/mod.ts";
+import { type AnyRoute, type Guard, isNotModified, matchesTag, type Reply, route } from "../http/mod.ts";
 import type { LimitRule } from "../storage/mod.ts";
 import { byteRange, rangeStillCounts } from "./byte_range.ts";
 import { downloadPath, type Exports } from "./exports.ts";
@@ -37,9 +37,10 @@ export function downloadRoutes({ exports }: { readonly exports: Service }): read
       responses: {
         200: { description: "The file" },
         206: { description: "The bytes of the range" },
+        304: { description: "The file has an entity tag that If-None-Match names" },
         416: { description: "The file has no such bytes" },
       },
-      errors: ["not_found"],
+      errors: ["not_found", "precondition_failed"],
       rateLimit: {
         rules: [downloadLimit],
         subject: ({ principal }) => `download:${principal.exportId}`,
@@ -76,8 +77,10 @@ async function download(exports: Service, address: ExportAddress, visit: Visit):
   if (found === null || result === null || blobs === undefined) throw noSuchFile();
   if (statusAt(found.job, clock()) !== "completed") throw noSuchFile();
   const isHead = visit.request.method === "HEAD";
-  const range = isHead ? null : rangeOf(visit.request, result);
   const headers = headersOf(found.job, result);
+  assertExpected(visit.request, result);
+  if (isNotModified(visit.request, etagOf(result))) return { status: 304, headers: { etag: etagOf(result) } };
+  const range = isHead ? null : rangeOf(visit.request, result);
   if (range === "unsatisfiable") {
     return { status: 416, headers: { ...headers, "content-range": `bytes */${result.fileSize}` } };
   }
@@ -116,6 +119,14 @@ async function note(
 function rangeOf({ headers }: Request, result: ExportResult): ReturnType<typeof byteRange> {
   if (!rangeStillCounts(headers.get("if-range"), etagOf(result))) return null;
   return byteRange(headers.get("range"), result.fileSize);
+}
+
+/** @throws {AppError} `precondition_failed`: the client goes on with another file, as `If-Match` says. */
+function assertExpected({ headers }: Request, result: ExportResult): void {
+  const expected = headers.get("if-match");
+  if (expected === null || matchesTag(expected, etagOf(result))) return;
+  const message = "Cannot send the file: it is not the one that If-Match names";
+  throw new AppError("precondition_failed", message, { headers: { etag: etagOf(result) } });
 }
 
 function etagOf({ sha256 }: ExportResult): string {

@@ -121,6 +121,32 @@ describe("the link to a file", () => {
     }
   });
 
+  it("sends nothing where the client has the file, or goes on with another one", async () => {
+    await using it = await ready();
+    const etag = (await it.process.call(it.url, { method: "HEAD" })).headers.get("etag") ?? "";
+    const cases: readonly [Readonly<Record<string, string>>, number][] = [
+      [{ "if-none-match": etag }, 304],
+      [{ "if-none-match": `"another", W/${etag}` }, 304],
+      [{ "if-none-match": etag, range: "bytes=0-9" }, 304],
+      [{ "if-none-match": '"another"' }, 200],
+      [{ "if-match": etag, range: "bytes=0-9" }, 206],
+      [{ "if-match": "*" }, 200],
+      [{ "if-match": '"another"', range: "bytes=0-9" }, 412],
+      [{ "if-match": `W/${etag}` }, 412],
+      [{ "if-match": '"another"', "if-none-match": etag }, 412],
+    ];
+    for (const [headers, status] of cases) {
+      const response = await it.process.call(it.url, { headers });
+      assert.equal(response.status, status, JSON.stringify(headers));
+      assert.equal(response.headers.get("etag"), etag);
+      if (status === 304) assert.equal(response.body, null);
+      else await response.body?.cancel();
+    }
+    const { entries } = await it.process.exports.trail(ids.organisation, {});
+    const downloads = entries.filter(({ event }) => event === "downloaded").length;
+    assert.equal(downloads, 1 + cases.filter(([, status]) => status < 300).length);
+  });
+
   it("tells of the file without sending or recording anything for HEAD", async () => {
     await using it = await ready();
     const response = await it.process.call(it.url, { method: "HEAD", headers: { range: "bytes=0-9" } });
