@@ -122,7 +122,7 @@ function fillIn(
 }
 
 /** The help of a command. */
-export function commandHelp({ words, summary, args, flags }: CommandSpec): string {
+function commandHelp({ words, summary, args, flags }: CommandSpec): string {
   const usage = ["grandstand", ...words, ...args.map(({ name }) => `<${name}>`)].join(" ");
   const rows = Object.entries({ ...flags, ...commonFlags }).map(
     ([flag, { value, description, variable }]) => {

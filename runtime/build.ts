@@ -20,7 +20,7 @@ interface Manifest {
 }
 
 /** The source files behind the package's entries and its command, relative to the repository. */
-export function entrySources(): string[] {
+function entrySources(): string[] {
   const manifest = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as Manifest;
   const targets = Object.values(manifest.exports).map(entry =>
     typeof entry === "string" ? entry : entry.default,

@@ -17,9 +17,10 @@ import {
 } from "../http/mod.ts";
 import type { AudienceContext } from "./context.ts";
 import { type CustomFields, customFieldsOf } from "./custom_fields.ts";
-import { profileDocument } from "./documents.ts";
+import { profileText } from "./documents.ts";
 import { isObject, type JsonObject } from "./merge_patch.ts";
 import { type PatchRules, patchFaults, patchMembers, pointerOf } from "./profile_patch.ts";
+import { profileMember } from "./profile_record.ts";
 import { profileTag, versionAdmission } from "./profile_tag.ts";
 import type { Profile } from "./profiles.ts";
 import { ProfileSchema } from "./schema.ts";
@@ -87,7 +88,7 @@ export function fieldsOf(
  *
  * @throws {AppError} `validation_failed` with up to {@linkcode fieldErrorsMax} faults.
  */
-export function checkedPatch(patch: JsonObject, rules: PatchRules): JsonObject {
+function checkedPatch(patch: JsonObject, rules: PatchRules): JsonObject {
   const unknown = Object.keys(patch).filter(name => !patchMembers.some(member => member === name));
   const faults = [
     ...unknown.map(name => ({ pointer: pointerOf(name), detail: "Is not a known member" })),
@@ -101,8 +102,8 @@ export function checkedPatch(patch: JsonObject, rules: PatchRules): JsonObject {
 
 /** Answers a profile with its tag; the request's `If-None-Match` is looked at where it is given. */
 export function profileReply(userId: string, profile: Profile, request?: Request): Reply {
-  const text = JSON.stringify({ message: "OK", data: profileDocument(userId, profile) });
-  const etag = profileTag(profile.record.version, text);
+  const text = `{"message":"OK","data":${profileText(userId, profile)}}`;
+  const etag = profileTag(profileMember(profile.record, "version"), text);
   if (request !== undefined && isNotModified(request, etag)) return { status: 304, headers: { etag } };
   return jsonText(text, { etag });
 }

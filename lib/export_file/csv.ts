@@ -26,7 +26,7 @@ export function csvRow(values: readonly string[]): string {
 }
 
 /** A cell as it stands in a row, from the JSON of its value. */
-export function csvCell(json: string): string {
+function csvCell(json: string): string {
   if (json === "null") return "";
   const first = json[0];
   if (first === '"') return textCell(json.includes("\\") ? JSON.parse(json) : json.slice(1, -1));

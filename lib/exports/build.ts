@@ -148,7 +148,7 @@ function textOf(page: SourcePage, encoder: RowEncoder, isFirst: boolean): string
 }
 
 /** The error of an export that has more users than it may have. */
-export function tooManyUsers(usersMax: number): AppError {
+function tooManyUsers(usersMax: number): AppError {
   const message = `Cannot export more than ${usersMax} users: narrow the filter`;
   return new AppError("limit_reached", message);
 }

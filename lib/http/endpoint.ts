@@ -77,7 +77,7 @@ export function familyFinder(endpoints: readonly Endpoint[]): (path: string) => 
 }
 
 /** The members of an object schema; null where the schema is none. */
-export function entriesOf(schema: GenericSchema): Readonly<Record<string, unknown>> | null {
+function entriesOf(schema: GenericSchema): Readonly<Record<string, unknown>> | null {
   const entries = "entries" in schema ? schema.entries : null;
   return typeof entries === "object" && entries !== null ? { ...entries } : null;
 }

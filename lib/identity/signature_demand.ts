@@ -62,7 +62,7 @@ const demands = new WeakMap<Settings, boolean>();
  *
  * @throws {AppError} `internal_error`: its settings are not valid.
  */
-export function demandsSignature({ settings }: Project): boolean {
+function demandsSignature({ settings }: Project): boolean {
   const known = demands.get(settings);
   if (known !== undefined) return known;
   const result = v.safeParse(SectionSchema, settings.identity);

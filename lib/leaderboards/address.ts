@@ -6,8 +6,6 @@
 
 import { type Partition, tenantPartition } from "../storage/mod.ts";
 
-export { shardOf } from "../storage/mod.ts";
-
 /** Names one part of a board. */
 export interface BoardAddress {
   readonly projectId: string;

@@ -11,14 +11,6 @@ import type { Event, Project, Settings } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type BoardDeclaration, declarationDefaults, parseBoards } from "./board_settings.ts";
 
-export {
-  type BoardDeclaration,
-  type BoardOperator,
-  type BoardSource,
-  boardAmountMax,
-  declarationsMax,
-} from "./board_settings.ts";
-
 /** Highest number in `round_N`. */
 export const roundMax = 9_999;
 

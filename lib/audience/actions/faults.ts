@@ -89,11 +89,7 @@ export function itemsOf(body: unknown, name: string, faults: Faults): readonly P
 }
 
 /** Places an object that is an item. */
-export function placedItem(
-  item: JsonObject,
-  base: readonly (string | number)[],
-  faults: Faults,
-): PlacedItem | null {
+function placedItem(item: JsonObject, base: readonly (string | number)[], faults: Faults): PlacedItem | null {
   if (!Object.hasOwn(item, "user_id"))
     return { item, base, content: item, contentBase: base, userKey: "userId" };
   const { data } = item;

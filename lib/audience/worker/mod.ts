@@ -7,17 +7,11 @@
 export {
   createDeadLetters,
   type DeadLetter,
-  type DeadLetterPage,
   type DeadLetters,
-  deadLetterMsMax,
-  deadLetterPageMax,
-  deadLettersMax,
 } from "./dead_letters.ts";
-export { type ActionSink, applyAction, attemptsMax } from "./handler.ts";
-export { idlePauseMsMax, inHandMax } from "./shard_consumer.ts";
+export type { ActionSink } from "./handler.ts";
 export {
   type ActionWorker,
-  type ActionWorkerOptions,
   startActionWorker,
   workerLeaseMs,
   workerStopMsMax,

@@ -61,7 +61,7 @@ export function configurationOf({ json, etag }: Told): RemoteConfiguration {
 }
 
 /** The file that remembers what was last known of the server. */
-export function basePath(file: string): string {
+function basePath(file: string): string {
   return `${file}.base.json`;
 }
 

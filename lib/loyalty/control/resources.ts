@@ -78,7 +78,7 @@ export const VersionsSchema: v.GenericSchema = v.object({
 });
 
 /** The path of a space's configuration. */
-export function configurationPath(id: string): string {
+function configurationPath(id: string): string {
   return `/api/v2/spaces/${id}/loyalty`;
 }
 

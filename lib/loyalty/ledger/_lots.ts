@@ -3,7 +3,7 @@
 import type { Account, Draw, Lot } from "./types.ts";
 
 /** First-expiring first, then the oldest; those that never expire last. */
-export function compareLots(a: Lot, b: Lot): number {
+function compareLots(a: Lot, b: Lot): number {
   const [first, second] = [a.expiresAt ?? Number.POSITIVE_INFINITY, b.expiresAt ?? Number.POSITIVE_INFINITY];
   if (first !== second) return first < second ? -1 : 1;
   if (a.creditedAt !== b.creditedAt) return a.creditedAt - b.creditedAt;
