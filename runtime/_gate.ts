@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { ErrorCode } from "../lib/errors/mod.ts";
+
 /** Most requests that one server works on at once; the next is answered 503 immediately. */
 export const concurrentRequestsMax = 4_096;
 /** After how many seconds a refused client may come back. */
@@ -112,24 +114,55 @@ export class Gate {
   }
 }
 
-/** The answer to a request that is not admitted: the problem document of `busy`. */
-export function overloaded(): {
+/** An answer that is given before the platform is asked. */
+export interface Refusal {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: string;
-} {
-  const requestId = crypto.randomUUID();
-  const message = "Cannot take the request: too many are in flight; retry later";
-  const problem = { type: "/problems/busy", title: "Service Unavailable", status: 503, detail: message };
-  return {
+}
+
+/** The answer to a request that is not admitted: the problem document of `busy`. */
+export function overloaded(): Refusal {
+  return refusal({
     status: 503,
+    code: "busy",
+    title: "Service Unavailable",
+    message: "Cannot take the request: too many are in flight; retry later",
+    headers: { "retry-after": String(overloadRetrySeconds) },
+  });
+}
+
+/** The answer to a request whose `Host` is no host (RFC 9112, section 3.2). */
+export function misaddressed(): Refusal {
+  return refusal({
+    status: 400,
+    code: "validation_failed",
+    title: "Invalid request",
+    message: "Cannot take the request: its Host must be a host name or address, with a port or without",
+    headers: {},
+  });
+}
+
+interface Problem {
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly title: string;
+  readonly message: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+function refusal({ status, code, title, message, headers }: Problem): Refusal {
+  const requestId = crypto.randomUUID();
+  const type = `/problems/${code}`;
+  return {
+    status,
     headers: {
       "content-type": "application/problem+json",
       "cache-control": "no-store",
-      "retry-after": String(overloadRetrySeconds),
+      ...headers,
       "x-request-id": requestId,
     },
-    body: JSON.stringify({ ...problem, code: "busy", message, requestId }),
+    body: JSON.stringify({ type, title, status, detail: message, code, message, requestId }),
   };
 }
 

@@ -96,6 +96,16 @@ function addTests(runtime: Runtime): void {
     assert.match(await firstChunk(socket), /^HTTP\/1.1 400 /);
   });
 
+  it("goes where the target says, whatever the host is", async context => {
+    const { url } = await open(context);
+    for (const host of ["a/address?", "a/address#", "a\\address?", "a b/address?"]) {
+      const socket = await dial(url);
+      context.after(() => socket.destroy());
+      socket.write(`GET /nothing HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
+      assert.match(await firstChunk(socket), /^HTTP\/1.1 40[04] /, host);
+    }
+  });
+
   it("outlives a handler that rejects", async context => {
     const { url } = await open(context);
     assert.equal((await fetch(`${url}/broken`)).status, 500);
