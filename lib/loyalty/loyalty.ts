@@ -32,6 +32,7 @@ import type { InboxNotification } from "./inbox_view.ts";
 import { KnownUsers } from "./known_users.ts";
 import type { Reconciliation } from "./ledger/mod.ts";
 import { createGlobalLimits, type GlobalLimits } from "./limits/global.ts";
+import { createLook } from "./looks.ts";
 import { type Member, memberPartition } from "./member.ts";
 import { createProducts, type Products } from "./products/mod.ts";
 import { type RewardsProfile, rewardsProfile } from "./profile.ts";
@@ -191,6 +192,8 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const webhooks = webhooksOf(options, configOf);
   const changes = createChanges({ ...options, configOf, states, users, limits, coupons, agenda, webhooks });
   const products = createProducts({ store, clock, logger, configOf, changes, states, pools });
+  const sight = createSight({ store, clock, configOf, states, policyOf });
+  const look = createLook({ store, clock, states, changes });
   const attendance = { clock, changes, coupons, redemptions: products, webhooks };
   return {
     config: configOf,
@@ -200,16 +203,17 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       changes.deliver(member, updates);
       return rewardsProfile(config, settle(config, state, clock()).state);
     },
-    sight: createSight({ store, clock, configOf, states, policyOf }),
-    inbox,
-    notifications: async member => (await inbox.unread(member)).map(shownNotification),
+    sight: { ...sight, ledger: (member, query) => look(member, () => sight.ledger(member, query)) },
+    inbox: { ...inbox, list: (member, query) => look(member, () => inbox.list(member, query)) },
+    notifications: async member => (await look(member, () => inbox.unread(member))).map(shownNotification),
     codePools: pools,
     coupon: coupons.show,
     async history(member, { from, to }) {
-      const transactions = await readTransactions(store, memberPartition(member), {
+      const range = {
         ...(from === undefined ? {} : { from: from * 1_000 }),
         ...(to === undefined ? {} : { to: to * 1_000 + 999 }),
-      });
+      };
+      const transactions = await look(member, () => readTransactions(store, memberPartition(member), range));
       return transactions.map(shownTransaction);
     },
     ...createOrders(store, changes),
