@@ -4,7 +4,7 @@
  * A pool numbers its codes in the order in which they were added, on a board. Handing one out only moves the pool's record on
  * to the next number and notes the number with the claim: one record that all claims check, so that many of them fold
  * into one commit, and the code is looked up afterwards. No code changes its place, so one that was ever added is known
- * for good.
+ * for good. Numbers that come back are noted in the record, and handed out before new ones.
  *
  * @module
  */
@@ -32,6 +32,8 @@ export const codesAddedMax = 10_000;
 export const codesPerCommitMax = 400;
 /** Most codes that a pool ever has. */
 export const poolCodesMax = 1_000_000;
+/** Most codes of a pool that have come back and wait to be handed out again; of more the rest stays unused. */
+export const codesReturnedMax = 1_000;
 /** Most wrong codes that an error names. */
 export const codeFaultsMax = 100;
 /** Longest code, in characters. */
@@ -87,6 +89,8 @@ export interface CodePools {
   add(pool: PoolAddress, codes: readonly string[]): Promise<CodesAdded>;
   /** Hands out the next code, always the same one for a grant; null where the pool is exhausted. */
   claim(pool: PoolAddress, grantId: string): Promise<string | null>;
+  /** Takes the code of a grant back that nobody was given, for the next one; a grant that has none changes nothing. */
+  release(pool: PoolAddress, grantId: string): Promise<void>;
   /**
    * Marks a code as redeemed; whoever asks again learns that it was.
    *
@@ -103,6 +107,8 @@ interface PoolRecord {
   /** The number of the code that is handed out next. */
   readonly next: number;
   readonly redeemed: number;
+  /** Numbers below `next` that were not given to anybody after all. Records that were made without it have none. */
+  readonly returned?: readonly number[];
 }
 
 interface Claim {
@@ -140,11 +146,13 @@ export function createCodePools({
       const number = await decide(store, partition, claimRule(grantId, clock()));
       return number === null ? null : await codeOf(store, partition, number);
     },
+    release: async (pool, grantId) => await decide(store, partitionOf(pool), releaseRule(grantId)),
     redeem: async (pool, code) => await decide(store, partitionOf(pool), redeemRule(code, clock())),
     async stats(pool) {
       const [stored] = await store.read(partitionOf(pool), [poolRead]);
-      const { total, next, redeemed } = poolOf(stored);
-      return { total, available: total - next, allocated: next - redeemed, redeemed };
+      const { total, next, redeemed, returned = [] } = poolOf(stored);
+      const out = next - returned.length;
+      return { total, available: total - out, allocated: out - redeemed, redeemed };
     },
   };
 }
@@ -184,12 +192,35 @@ function claimRule(grantId: string, at: number): Rule<readonly [ReadRecord, Read
     apply: ([stored, claimed]) => {
       if (claimed !== null) return { writes: [], answer: (JSON.parse(claimed.value) as Claim).number };
       const pool = poolOf(stored);
-      const number = pool.next;
+      const [again, ...returned] = pool.returned ?? [];
+      const number = again ?? pool.next;
       if (number >= pool.total) return { writes: [], answer: null };
       const claim: Claim = { number, at };
+      const after = again === undefined ? { ...pool, next: number + 1 } : { ...pool, returned };
       return {
-        writes: [putPool({ ...pool, next: number + 1 }), { type: "put", key, value: JSON.stringify(claim) }],
+        writes: [putPool(after), { type: "put", key, value: JSON.stringify(claim) }],
         answer: number,
+      };
+    },
+  };
+}
+
+function releaseRule(grantId: string): Rule<readonly [ReadRecord, ReadRecord], void> {
+  const key = keyName("claim", grantId);
+  return {
+    reads: [poolRead, { type: "record", key }],
+    idempotent: true,
+    apply: ([stored, claimed]) => {
+      const pool = poolOf(stored);
+      const { returned = [] } = pool;
+      if (claimed === null || returned.length >= codesReturnedMax) return { writes: [], answer: undefined };
+      const { number } = JSON.parse(claimed.value) as Claim;
+      return {
+        writes: [
+          putPool({ ...pool, returned: [...returned, number] }),
+          { type: "delete", shape: "record", key },
+        ],
+        answer: undefined,
       };
     },
   };
@@ -209,7 +240,7 @@ function redeemRule(
       }
       const pool = poolOf(stored);
       if (standing === null) throw unknownCode();
-      if (standing.score >= pool.next) {
+      if (standing.score >= pool.next || (pool.returned ?? []).includes(standing.score)) {
         throw new AppError("conflict", "Cannot redeem the code as it was not handed out to anybody");
       }
       return {

@@ -49,6 +49,7 @@ export function ordered(context: OrderContext, state: UserState, order: Redempti
   if (state.redemptions.length >= redemptionsOpenMax) {
     throw new AppError("busy", "Cannot redeem more while so many redemptions are not decided");
   }
+  const poolId = poolOf(config, fulfilment);
   return {
     id,
     productId: of.product.id,
@@ -57,6 +58,7 @@ export function ordered(context: OrderContext, state: UserState, order: Redempti
     status: "reserved",
     fulfilment,
     takesStock: total !== null,
+    ...(poolId === null ? {} : { poolId }),
     paid: [],
     received: nothingReceived,
     boughtAt: now,

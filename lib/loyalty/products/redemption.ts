@@ -25,7 +25,7 @@ export interface Received {
 }
 
 /**
- * A redemption. While it is `reserved`, or the stock that it took is to be given back, it is in its user's state; otherwise in
+ * A redemption. While it is `reserved`, or the stock or code that it took is to be given back, it is in its user's state; otherwise in
  * a record of its own beside that.
  */
 export interface Redemption {
@@ -40,6 +40,8 @@ export interface Redemption {
   readonly fulfilment: Fulfilment;
   /** Whether the product's stock is limited, and so part of it taken for this. */
   readonly takesStock: boolean;
+  /** The pool that a code is claimed from for this, where there is one. */
+  readonly poolId?: string;
   /** The entries of the ledger that paid for it: what giving back takes back. */
   readonly paid: readonly LedgerEntry[];
   readonly received: Received;

@@ -16,14 +16,12 @@ import { AppError } from "../../errors/mod.ts";
 import type { Logger } from "../../http/mod.ts";
 import { decide, type Remembered, rangeLimitMax, type Store } from "../../storage/mod.ts";
 import type { Changes } from "../changes.ts";
-import type { CompiledConfig } from "../compile_types.ts";
 import type { Configs } from "../configs.ts";
-import type { CodePools } from "../coupons/mod.ts";
+import type { CodePools, PoolAddress } from "../coupons/mod.ts";
 import type { Decided } from "../happening.ts";
 import { type Member, memberPartition } from "../member.ts";
 import { storedRecord } from "../records.ts";
 import { emptyState, type UserState } from "../state.ts";
-import { poolOf } from "./order.ts";
 import { type RedemptionOrder, redemptionError } from "./redeemable.ts";
 import type { Redemption } from "./redemption.ts";
 import {
@@ -75,7 +73,7 @@ export interface RedemptionsOptions {
   readonly changes: Pick<Changes, "change">;
   readonly states: Remembered<UserState>;
   readonly stocks: Stocks;
-  readonly pools: Pick<CodePools, "claim">;
+  readonly pools: Pick<CodePools, "claim" | "release">;
 }
 
 /** The id of the redemption that a user's key names. */
@@ -157,37 +155,34 @@ export function createRedemptions(options: RedemptionsOptions): Redemptions {
 async function askedFor(
   { configOf, stocks, pools }: RedemptionsOptions,
   member: Member,
-  { id, productId, quantity, fulfilment, takesStock }: Redemption,
+  { id, productId, quantity, takesStock, poolId }: Redemption,
 ): Promise<Verdict> {
-  const config = await configOf(member.spaceId);
   const none = { fault: "out_of_stock", isTaken: false, code: null } as const;
   if (takesStock) {
+    const config = await configOf(member.spaceId);
     const total = totalOf(config.products.get(productId)?.product) ?? Number.MAX_SAFE_INTEGER;
     const isTaken = await stocks.take({ ...member, productId }, { redemptionId: id, quantity, total });
     if (!isTaken) return none;
   }
-  const code = await codeFor(config, member, { pools, id, fulfilment });
+  const code = poolId === undefined ? null : ((await pools.claim(poolAt(member, poolId), id)) ?? undefined);
   return code === undefined ? { ...none, isTaken: takesStock } : { fault: null, isTaken: takesStock, code };
 }
 
-/** The code of a unique coupon, null where none is needed; undefined: there are none left. */
-async function codeFor(
-  config: CompiledConfig,
-  { organisationId, spaceId }: Member,
-  { pools, id, fulfilment }: Pick<Redemption, "id" | "fulfilment"> & Pick<RedemptionsOptions, "pools">,
-): Promise<string | null | undefined> {
-  const poolId = poolOf(config, fulfilment);
-  if (poolId === null) return null;
-  return (await pools.claim({ organisationId, spaceId, poolId }, id)) ?? undefined;
+function poolAt({ organisationId, spaceId }: Member, poolId: string): PoolAddress {
+  return { organisationId, spaceId, poolId };
 }
 
-/** Gives back the stock of a redemption that came to nothing, and then takes it off what is to be gone on with. */
+/**
+ * Gives back the stock of a redemption that came to nothing, and a code that nobody saw, and then takes it off what is to be
+ * gone on with.
+ */
 async function restock(
-  { store, states, stocks }: RedemptionsOptions,
+  { store, states, stocks, pools }: RedemptionsOptions,
   member: Member,
-  { id, productId }: Redemption,
+  { id, productId, status, poolId }: Redemption,
 ): Promise<void> {
   await stocks.giveBack({ ...member, productId }, id);
+  if (status === "rejected" && poolId !== undefined) await pools.release(poolAt(member, poolId), id);
   const partition = memberPartition(member);
   await decide(store, partition, {
     reads: [states.query],

@@ -12,7 +12,7 @@ import type { Happened, Happening } from "../happening.ts";
 import type { RedemptionFact, RedemptionStep } from "../history.ts";
 import type { Uses } from "../limits/uses.ts";
 import type { UserState } from "../state.ts";
-import { type OrderContext, ordered, poolOf } from "./order.ts";
+import { type OrderContext, ordered } from "./order.ts";
 import { hasAlready, type RedemptionOrder } from "./redeemable.ts";
 import type { Redemption, RedemptionFault, RedemptionStatus } from "./redemption.ts";
 
@@ -56,7 +56,7 @@ export function openRedemption({ redemptions }: UserState, id: string): Redempti
  * the redemption was begun before. The decision throws what `ordered` does.
  */
 export function beginHappening(context: OrderContext, order: RedemptionOrder): Happening {
-  const { id, config } = context;
+  const { id } = context;
   const mark = { key: keyName("redeemed", id.slice(-markCharacters)), field: id };
   return {
     isIdempotent: true,
@@ -65,7 +65,7 @@ export function beginHappening(context: OrderContext, order: RedemptionOrder): H
     decide: (settled, [seen], uses) => {
       if ((seen as ReadonlyMap<string, number>).size > 0) return null;
       const redemption = ordered(context, settled, order);
-      const mustAsk = redemption.takesStock || poolOf(config, redemption.fulfilment) !== null;
+      const mustAsk = redemption.takesStock || redemption.poolId !== undefined;
       const step = mustAsk ? "reserved" : "sold";
       const made = taken(context, settled, { redemption, step, uses });
       return { ...made, writes: [{ type: "add", ...mark, by: 1 }, ...made.writes] };
@@ -97,7 +97,7 @@ export function decideHappening(context: StepContext, verdict: Verdict): Happeni
         redemption: rejected,
         step: "rejected",
         uses,
-        holdsStock: verdict.isTaken,
+        mustReturn: verdict.isTaken || verdict.code !== null,
       });
     },
   };
@@ -145,8 +145,8 @@ export function refundHappening(context: StepContext, restocks: boolean): Happen
           "Cannot refund the redemption as it was rejected, and the price given back",
         );
       }
-      const holdsStock = restocks && redemption.takesStock;
-      return taken(context, settled, { redemption, step: "refunded", uses, holdsStock });
+      const mustReturn = restocks && redemption.takesStock;
+      return taken(context, settled, { redemption, step: "refunded", uses, mustReturn });
     },
   };
 }
@@ -167,15 +167,15 @@ interface Taking {
   readonly step: RedemptionStep;
   readonly uses: Uses;
   readonly code?: string | null;
-  /** Whether stock that it took is to be given back from now on. @default false */
-  readonly holdsStock?: boolean;
+  /** Whether stock or a code that it took is to be given back from now on. @default false */
+  readonly mustReturn?: boolean;
 }
 
 /** A step, with the redemption as it is then: in the state while somebody has to go on with it, else in its record. */
 function taken(
   { config, now }: StepContext,
   state: UserState,
-  { redemption: before, step, uses, code = null, holdsStock = false }: Taking,
+  { redemption: before, step, uses, code = null, mustReturn = false }: Taking,
 ): Happened & { readonly writes: readonly Write[] } {
   const { paid, received, metadata, fault: reason } = before;
   const redeeming: Redeeming = {
@@ -197,7 +197,7 @@ function taken(
     boughtAt: outcome.record.redemption?.boughtAt ?? before.boughtAt,
     changedAt: outcome.record.at,
   };
-  const isOpen = step === "reserved" || holdsStock;
+  const isOpen = step === "reserved" || mustReturn;
   const others = outcome.state.redemptions.filter(({ id }) => id !== before.id);
   const redemptions = isOpen ? [...others, redemption] : others;
   const writes = step === "reserved" ? [] : [recordOf(redemption, now)];

@@ -11,6 +11,7 @@ import {
   codeFaultsMax,
   codesAddedMax,
   codesPerCommitMax,
+  codesReturnedMax,
   createCodePools,
   type PoolAddress,
   poolCodesMax,
@@ -135,6 +136,33 @@ describeOnStores("a code pool", open => {
       assert.equal((await pools.add(pool, ["A", "B"])).added, 2);
       await assert.rejects(pools.add(pool, ["C"]), isCode("conflict"));
       assert.deepEqual(await pools.add(pool, ["A", "B"]), { added: 0, duplicates: 2 });
+    }));
+
+  it("hands out again what came back, before new codes and once", () =>
+    withPools(async pools => {
+      await pools.add(pool, ["A", "B", "C"]);
+      assert.equal(await pools.claim(pool, "g1"), "A");
+      assert.equal(await pools.claim(pool, "g2"), "B");
+      await pools.release(pool, "g1");
+      await pools.release(pool, "g1");
+      await pools.release(pool, "unknown");
+      assert.deepEqual(await pools.stats(pool), { total: 3, available: 2, allocated: 1, redeemed: 0 });
+      await assert.rejects(pools.redeem(pool, "A"), isCode("conflict"));
+      assert.equal(await pools.claim(pool, "g3"), "A");
+      assert.equal((await pools.redeem(pool, "A")).wasRedeemed, false);
+      assert.equal(await pools.claim(pool, "g1"), "C");
+      assert.equal(await pools.claim(pool, "g4"), null);
+      assert.deepEqual(await pools.stats(pool), { total: 3, available: 0, allocated: 2, redeemed: 1 });
+    }));
+
+  it(`keeps at most ${codesReturnedMax} codes that came back`, () =>
+    withPools(async pools => {
+      const grants = numbered(codesReturnedMax + 1);
+      await pools.add(pool, grants);
+      await Promise.all(grants.map(grant => pools.claim(pool, grant)));
+      await Promise.all(grants.map(grant => pools.release(pool, grant)));
+      const { available, allocated } = await pools.stats(pool);
+      assert.deepEqual([available, allocated], [codesReturnedMax, 1]);
     }));
 
   it("redeems a code that was handed out, once", () =>

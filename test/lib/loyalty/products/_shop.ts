@@ -1,8 +1,9 @@
 /** A platform whose space sells things. */
 
+import { seedDirectory } from "../../../../lib/directory/mod.ts";
 import type { Member, PoolAddress, Reward } from "../../../../lib/loyalty/mod.ts";
 import type { Platform } from "../../../../lib/mod.ts";
-import { ids, loyalty } from "../../../support/platform.ts";
+import { ids, loyalty, seed } from "../../../support/platform.ts";
 import { openProcesses, type Processes } from "../../../support/processes.ts";
 import type { OpenStore } from "../../../support/stores.ts";
 
@@ -88,4 +89,9 @@ export async function fund(
     .filter(([, quantity]) => quantity > 0)
     .map(([metricId, metricQuantity]) => ({ type: "metric", metricId, metricQuantity }));
   await of.grant(member, { rewards, reason: "To spend" });
+}
+
+/** Makes another document the newest version of the space's. */
+export async function replaceDocument({ store, clock }: Processes, document: Part): Promise<void> {
+  await seedDirectory(store, { ...seed, loyalty: { [ids.space]: document } }, { clock: clock.now });
 }

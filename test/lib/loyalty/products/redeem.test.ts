@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { AppError, type ErrorCode } from "../../../../lib/errors/mod.ts";
+import { registrationMs } from "../../../../lib/loyalty/agenda/agenda.ts";
 import type { Member } from "../../../../lib/loyalty/mod.ts";
 import { stockKnownMs } from "../../../../lib/loyalty/mod.ts";
 import type { Platform } from "../../../../lib/mod.ts";
+import { createDyingStore } from "../../../support/dying_store.ts";
 import { describeOnStores } from "../../../support/stores.ts";
-import { buyer, drinks, fund, openShop, products, shopDocument } from "./_shop.ts";
+import { buyer, drinks, fund, openShop, products, replaceDocument, shopDocument } from "./_shop.ts";
 
 const fan = buyer(1);
 const dayMs = 86_400_000;
@@ -149,6 +151,36 @@ describeOnStores("redeeming a product", open => {
     for (const n of [1, 2]) await assertProved(platform, buyer(n));
     const listed = await platform.loyalty.products.list(buyer(2));
     assert.ok(listed.every(({ id }) => id !== "drink"));
+  });
+
+  it("leaves no code unused, wherever its process dies before the product is taken off the shelf", async t => {
+    let returned = 0;
+    for (let at = 0; at < 14; at++) {
+      await using shop = await openShop(open);
+      const calm = await shop.process();
+      await calm.loyalty.codePools.add(drinks, ["RED"]);
+      await fund(calm, fan, { points: 5 });
+      const dying = createDyingStore(shop.store);
+      const platform = await shop.process(dying);
+      await platform.loyalty.profile(fan);
+      dying.dieAt({ at, when: "after" });
+      const order = { key: "k", productId: "drink", quantity: 1 };
+      await platform.loyalty.products.redeem(fan, order).catch(() => {});
+      await platform.idle().catch(() => {});
+      const claimed = (await calm.loyalty.codePools.stats(drinks)).allocated;
+      await replaceDocument(shop, { ...shopDocument([]), coupons: [], milestones: [] });
+      const next = await shop.process();
+      shop.clock.advance(registrationMs);
+      await next.work();
+      await next.idle();
+      const given = (await typesOf(next)).includes("redemptionConfirmed") ? 1 : 0;
+      assert.equal((await next.loyalty.codePools.stats(drinks)).allocated, given, `died at ${at}`);
+      assert.equal(await balance(next), 5 - 3 * given);
+      assert.equal((await next.loyalty.reconcile(fan)).ok, true);
+      if (claimed > given) returned += 1;
+    }
+    assert.ok(returned > 0, "some process must die with a code in its hand");
+    t.diagnostic(`${returned} codes came back`);
   });
 
   it("holds users to their limit, which a refund makes room in", async () => {
