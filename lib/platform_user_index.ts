@@ -55,7 +55,7 @@ export async function buildUserIndex(options: UserIndexOptions): Promise<UserInd
     }
   }
   await list(signedUp(options));
-  for (const organisationId of await listedOrganisations(store)) {
+  for await (const organisationId of listedOrganisations(store)) {
     await list(metUsers(store, organisationId));
     for (const metricId of await indexesOf(directory, organisationId)) {
       const source = { store, clock, metricsOf: readMetrics.bind(null, store) };

@@ -133,7 +133,7 @@ export function userDirectory({ store, directory, clock, loyalty }: SearchParts)
     search: finder,
     buildIndex: index => buildMetricIndex(source, index),
     async work() {
-      for (const organisationId of await listedOrganisations(store)) {
+      for await (const organisationId of listedOrganisations(store)) {
         const metricIds = await indexesOf(directory, organisationId);
         if (metricIds.length > 0) await buildDeclared(source, organisationId, metricIds);
       }

@@ -6,15 +6,18 @@
 
 import type { Clock } from "../auth/mod.ts";
 import {
+  type BoardEntry,
   Generations,
   keyName,
   type Partition,
   type ReadRecord,
+  rangeLimitMax,
   type Store,
   type Stored,
 } from "../storage/mod.ts";
 import { activityMs, activityWrites, listingWrites, organisationWrites } from "./listing.ts";
 import { organisationsKey, organisationsPartition, userBoards, userPlace } from "./places.ts";
+import { partAfter } from "./points.ts";
 
 /** What is noted of a user who signed up: a record of the user's own partition. */
 export interface AccountNote {
@@ -52,15 +55,15 @@ export interface ListedUsers {
   remove(account: Omit<NewAccount, "provider">): Promise<void>;
 }
 
-/** Most organisations that are answered. */
-export const listedOrganisationsMax = 1_000;
-
-/** The organisations that have users, oldest first. */
-export async function listedOrganisations(store: Store): Promise<readonly string[]> {
-  const [{ entries }] = await store.read(organisationsPartition(), [
-    { type: "board", key: organisationsKey, limit: listedOrganisationsMax },
-  ]);
-  return entries.map(({ member }) => member);
+/** The organisations that have users, oldest first, however many. */
+export async function* listedOrganisations(store: Store): AsyncGenerator<string, void> {
+  for (let after: BoardEntry | null = null; ; ) {
+    const query = { key: organisationsKey, direction: "asc", after, limit: rangeLimitMax } as const;
+    const { entries, isEnd } = await partAfter(store, organisationsPartition(), query);
+    for (const { member } of entries) yield member;
+    if (isEnd) return;
+    after = entries.at(-1) ?? after;
+  }
 }
 
 /** What listing needs. */

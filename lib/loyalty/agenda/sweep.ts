@@ -6,7 +6,7 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import { decide, type Read, type Standing, type Store, type Stored, type Write } from "../../storage/mod.ts";
-import { organisationsKey, organisationsPartition } from "../../user_index/mod.ts";
+import { listedOrganisations } from "../../user_index/mod.ts";
 import { agendaKeys, agendaPartition, agendaShards, type Indexed, indexedUser } from "./places.ts";
 
 /** Most users of one shard that are looked at before the shard's agenda is updated. */
@@ -17,8 +17,6 @@ export const sweepLanes = 16;
 export const sweepLeaseMs = 60_000;
 /** After how long a user who could not be attended is looked at again, in ms. */
 export const sweepRetryMs = 60_000;
-/** Most organisations that one sweep visits. */
-export const sweepOrganisationsMax = 1_000;
 
 /** What a sweep needs. */
 export interface SweepOptions {
@@ -40,12 +38,9 @@ export interface Sweep {
 
 /** Attends every user of every organisation who is due. Sweeps that overlap, in one process or several, do no harm. */
 export async function sweepAgenda(options: SweepOptions): Promise<Sweep> {
-  const [{ entries }] = await options.store.read(organisationsPartition(), [
-    { type: "board", key: organisationsKey, limit: sweepOrganisationsMax },
-  ]);
   let attended = 0;
   let failed = 0;
-  for (const { member: organisationId } of entries) {
+  for await (const organisationId of listedOrganisations(options.store)) {
     for (let shard = 0; shard < agendaShards; shard++) {
       const done = await sweepShard(options, organisationId, shard);
       attended += done.attended;

@@ -6,7 +6,12 @@ import { createAgenda, type Indexed, indexedUsers, sweepAgenda } from "../../../
 import { agendaShardOf } from "../../../lib/loyalty/agenda/places.ts";
 import { sweepBatchMax, sweepLeaseMs, sweepRetryMs } from "../../../lib/loyalty/agenda/sweep.ts";
 import { indexPageMax } from "../../../lib/loyalty/agenda/user_index.ts";
-import type { Store } from "../../../lib/storage/mod.ts";
+import { rangeLimitMax, type Store } from "../../../lib/storage/mod.ts";
+import {
+  listedOrganisations,
+  organisationsPartition,
+  organisationWrites,
+} from "../../../lib/user_index/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { describeOnStores } from "../../support/stores.ts";
 
@@ -58,7 +63,7 @@ async function usersOf(store: Store): Promise<string[]> {
   return found;
 }
 
-describeOnStores("the agenda", open => {
+describeOnStores("the agenda", (open, on) => {
   it("has a registered user attended once the registration is over, and only then", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
@@ -213,6 +218,27 @@ describeOnStores("the agenda", open => {
     const { attended, sweep } = sweeper(store, clock.now);
     await sweep();
     assert.deepEqual(attended.toSorted(), ids.toSorted());
+  });
+
+  it("visits every organisation, however many there are", async () => {
+    const clock = createTestClock();
+    await using store = await open(clock.now);
+    const writes = Array.from({ length: rangeLimitMax }, (_, n) => organisationWrites(`o${n}`, clock.now()));
+    for (let from = 0; from < writes.length; from += 500) {
+      await store.commit(organisationsPartition(), { writes: writes.slice(from, from + 500).flat() });
+    }
+    clock.advance(1);
+    await createAgenda({ store, clock: clock.now }).register(user("late"));
+    const listed: string[] = [];
+    for await (const organisation of listedOrganisations(store)) listed.push(organisation);
+    assert.equal(new Set(listed).size, rangeLimitMax + 1);
+    assert.equal(listed.at(-1), organisationId);
+    // Some 64,000 reads, one after the other.
+    if (on === "Redis") return;
+    clock.advance(registrationMs);
+    const { attended, sweep } = sweeper(store, clock.now);
+    await sweep();
+    assert.deepEqual(attended, ["late"]);
   });
 
   it("lists every user of an organisation once, and of no other", async () => {
