@@ -22,18 +22,27 @@ import { ConformanceError, show } from "./expect.ts";
 /** The partition of tests that need only one. */
 export const home = "conformance";
 
+/** Reads a record. */
 export function record(key: string): ReadRecord {
   return { type: "record", key };
 }
+
+/** Reads a tally: the named fields of it, or all. */
 export function tally(key: string, fields?: readonly string[]): ReadTally {
   return fields === undefined ? { type: "tally", key } : { type: "tally", key, fields };
 }
+
+/** Reads up to 100 entries of a board, from the lowest. */
 export function board(key: string, options: Partial<Omit<ReadBoard, "type" | "key">> = {}): ReadBoard {
   return { type: "board", key, limit: 100, ...options };
 }
+
+/** Reads where a member of a board stands. */
 export function standing(key: string, member: string, options: { position?: boolean } = {}): ReadStanding {
   return { type: "standing", key, member, ...options };
 }
+
+/** Reads how many entries of a board come before a score, or before a place among its ties. */
 export function before(
   key: string,
   score: number,
@@ -41,16 +50,23 @@ export function before(
 ): ReadBefore {
   return { type: "before", key, score, ...point };
 }
+
+/** Reads up to 100 entries of a log, from the oldest. */
 export function log(key: string, options: Partial<Omit<ReadLog, "type" | "key">> = {}): ReadLog {
   return { type: "log", key, limit: 100, ...options };
 }
 
+/** Writes a record. */
 export function put(key: string, value: string, expireAt?: number): Put {
   return expireAt === undefined ? { type: "put", key, value } : { type: "put", key, value, expireAt };
 }
+
+/** Deletes what a key holds. */
 export function drop(shape: Delete["shape"], key: string): Delete {
   return { type: "delete", shape, key };
 }
+
+/** Adds to a field of a tally, within bounds. */
 export function add(
   key: string,
   field: string,
@@ -59,6 +75,8 @@ export function add(
 ): Add {
   return { type: "add", key, field, by, ...bounds };
 }
+
+/** Sets a score of a board, where `options` name no other operation. */
 export function score(
   key: string,
   member: string,
@@ -67,9 +85,13 @@ export function score(
 ): Score {
   return { type: "score", op: "set", key, member, score: value, ...options };
 }
+
+/** Takes a member off a board. */
 export function unscore(key: string, member: string): Unscore {
   return { type: "unscore", key, member };
 }
+
+/** Appends to a log, which keeps its newest 1,000 entries where no other length is given. */
 export function append(key: string, value: string, at: number, maxLength: number = 1_000): Append {
   return { type: "append", key, value, at, maxLength };
 }

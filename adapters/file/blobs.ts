@@ -2,7 +2,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { BlobInfo, Blobs } from "../../lib/storage/ports.ts";
+import type { BlobInfo, BlobRange, Blobs, OpenBlob } from "../../lib/storage/ports.ts";
 import { validateBlobName, validateBlobRange } from "../../lib/storage/validate_ports.ts";
 
 /** Most bytes that a body reads from its file at a time. */
@@ -54,10 +54,7 @@ class FileBlobs implements Blobs {
     }
   }
 
-  async get(
-    name: string,
-    range: { readonly start?: number; readonly end?: number } = {},
-  ): Promise<(BlobInfo & { readonly body: ReadableStream<Uint8Array> }) | null> {
+  async get(name: string, range: BlobRange = {}): Promise<OpenBlob | null> {
     const path = this.#path(name);
     validateBlobRange(range);
     const file = await openExisting(path);

@@ -1,5 +1,5 @@
 /** Blobs in memory. */
-import type { BlobInfo, Blobs } from "../../lib/storage/ports.ts";
+import type { BlobInfo, BlobRange, Blobs, OpenBlob } from "../../lib/storage/ports.ts";
 import { validateBlobName, validateBlobRange } from "../../lib/storage/validate_ports.ts";
 
 /** Creates blobs that live as long as the process; bodies are handed out in the chunks that they arrived in. */
@@ -26,10 +26,7 @@ class MemoryBlobs implements Blobs {
     return { size };
   }
 
-  async get(
-    name: string,
-    range: { readonly start?: number; readonly end?: number } = {},
-  ): Promise<(BlobInfo & { readonly body: ReadableStream<Uint8Array> }) | null> {
+  async get(name: string, range: BlobRange = {}): Promise<OpenBlob | null> {
     validateBlobName(name);
     validateBlobRange(range);
     const stored = this.#blobs.get(name);

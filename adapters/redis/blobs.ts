@@ -1,7 +1,7 @@
 /** Blobs in Redis. */
 import { randomUUID } from "node:crypto";
 import { AppError } from "../../lib/errors/mod.ts";
-import type { BlobInfo, Blobs } from "../../lib/storage/ports.ts";
+import type { BlobInfo, BlobRange, Blobs, OpenBlob } from "../../lib/storage/ports.ts";
 import { validateBlobName, validateBlobRange } from "../../lib/storage/validate_ports.ts";
 import {
   blobAttemptsMax,
@@ -64,10 +64,7 @@ class RedisBlobs implements Blobs {
     throw contended(name);
   }
 
-  async get(
-    name: string,
-    range: { readonly start?: number; readonly end?: number } = {},
-  ): Promise<(BlobInfo & { readonly body: ReadableStream<Uint8Array> }) | null> {
+  async get(name: string, range: BlobRange = {}): Promise<OpenBlob | null> {
     validateBlobName(name);
     validateBlobRange(range);
     const head = await this.#head(name);
@@ -116,7 +113,7 @@ class RedisBlobs implements Blobs {
   #stream(
     name: string,
     { upload, size }: Head,
-    { start = 0, end = size }: { readonly start?: number; readonly end?: number },
+    { start = 0, end = size }: BlobRange,
   ): ReadableStream<Uint8Array> {
     const [key, last] = [this.#chunkKey(name, upload), Math.min(end, size)];
     let position = start;

@@ -1,6 +1,6 @@
 /** Blobs in a bucket. */
 
-import type { BlobInfo, Blobs } from "../../lib/storage/ports.ts";
+import type { BlobInfo, BlobRange, Blobs, OpenBlob } from "../../lib/storage/ports.ts";
 import { validateBlobName, validateBlobRange } from "../../lib/storage/validate_ports.ts";
 import { guardedBody } from "./body.ts";
 import { partBytes } from "./bounds.ts";
@@ -55,10 +55,7 @@ class S3Blobs implements Blobs {
     return { size };
   }
 
-  async get(
-    name: string,
-    range: { readonly start?: number; readonly end?: number } = {},
-  ): Promise<(BlobInfo & { readonly body: ReadableStream<Uint8Array> }) | null> {
+  async get(name: string, range: BlobRange = {}): Promise<OpenBlob | null> {
     validateBlobName(name);
     validateBlobRange(range);
     const { start = 0, end } = range;
@@ -96,7 +93,7 @@ class S3Blobs implements Blobs {
   }
 
   /** Nothing of a blob, with its size. */
-  async #empty(name: string): Promise<(BlobInfo & { readonly body: ReadableStream<Uint8Array> }) | null> {
+  async #empty(name: string): Promise<OpenBlob | null> {
     const { response } = await this.#requests.send({ method: "HEAD", name });
     if (response.status === 404) return null;
     if (!response.ok) throw refused(response.status, "");

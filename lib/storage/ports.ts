@@ -66,6 +66,19 @@ export interface BlobInfo {
   readonly size: number;
 }
 
+/** Which bytes of a blob are asked for. */
+export interface BlobRange {
+  /** @default 0 */
+  readonly start?: number;
+  /** Exclusive. @default the size of the blob */
+  readonly end?: number;
+}
+
+/** Bytes of a blob; `size` is that of the whole. */
+export interface OpenBlob extends BlobInfo {
+  readonly body: ReadableStream<Uint8Array>;
+}
+
 /** Large immutable byte sequences under names of `[A-Za-z0-9._/-]`, 1 to 256 characters, without empty or dot segments. */
 export interface Blobs extends AsyncDisposable {
   /**
@@ -77,12 +90,18 @@ export interface Blobs extends AsyncDisposable {
    * Opens bytes `start` (default 0) to `end` exclusive (default the size), or answers null where the name is unknown.
    * Bounds beyond the size count as the size, which is always that of the whole blob.
    */
-  get(
-    name: string,
-    range?: { readonly start?: number; readonly end?: number },
-  ): Promise<(BlobInfo & { readonly body: ReadableStream<Uint8Array> }) | null>;
+  get(name: string, range?: BlobRange): Promise<OpenBlob | null>;
   /** Removes the blob; nothing happens where the name is unknown. */
   remove(name: string): Promise<void>;
+}
+
+/** Under which terms messages are handed out. */
+export interface QueueLease {
+  /** Names who takes them. */
+  readonly consumer: string;
+  /** Most messages. */
+  readonly limit: number;
+  readonly leaseMs: number;
 }
 
 /** A message handed to a consumer, to be settled with `ack` before its lease ends. */
@@ -98,10 +117,7 @@ export interface Queue extends AsyncDisposable {
   /** Resolves with the ids once every message is accepted; rejects with `busy`, accepting none, past `depthMax`. */
   push(topic: string, bodies: readonly string[]): Promise<readonly string[]>;
   /** Hands out up to `limit` messages under a lease: first those whose lease ended, then new ones. Never waits. */
-  take(
-    topic: string,
-    lease: { consumer: string; limit: number; leaseMs: number },
-  ): Promise<readonly Delivery[]>;
+  take(topic: string, lease: QueueLease): Promise<readonly Delivery[]>;
   /** Settles messages: they are never handed out again. Unknown ids are ignored. */
   ack(topic: string, ids: readonly string[]): Promise<void>;
   /**

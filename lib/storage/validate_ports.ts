@@ -5,7 +5,7 @@
  */
 import { count, integer, name, text } from "./_assert.ts";
 import { blobNameCharactersMax, leaseMsMax, limitRulesMax, queueBatchMax, valueBytesMax } from "./limits.ts";
-import type { LimitRule } from "./ports.ts";
+import type { BlobRange, LimitRule, QueueLease } from "./ports.ts";
 
 const blobSegment = /^[A-Za-z0-9._-]+$/;
 
@@ -43,10 +43,7 @@ export function validatePush(topic: string, bodies: readonly string[]): void {
  *
  * @throws {TypeError | RangeError} An argument exceeds a limit or is ill-formed.
  */
-export function validateLease(
-  topic: string,
-  lease: { readonly consumer: string; readonly limit: number; readonly leaseMs: number },
-): void {
+export function validateLease(topic: string, lease: QueueLease): void {
   name(topic, "topic");
   name(lease.consumer, "consumer");
   integer(lease.limit, "limit", 1, queueBatchMax);
@@ -83,7 +80,7 @@ export function validateBlobName(value: string): void {
  *
  * @throws {RangeError} A bound is no integer from 0.
  */
-export function validateBlobRange(range: { readonly start?: number; readonly end?: number }): void {
+export function validateBlobRange(range: BlobRange): void {
   if (range.start !== undefined) integer(range.start, "start", 0);
   if (range.end !== undefined) integer(range.end, "end", 0);
 }

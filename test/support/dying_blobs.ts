@@ -1,7 +1,7 @@
 /** Blobs whose process dies together with its store: what is on its way then is not stored. */
 
 import { AppError } from "../../lib/errors/mod.ts";
-import type { BlobInfo, Blobs } from "../../lib/storage/mod.ts";
+import type { BlobInfo, BlobRange, Blobs } from "../../lib/storage/mod.ts";
 import type { DyingStore } from "./dying_store.ts";
 
 /** Wraps blobs. The wrapped ones live on. */
@@ -48,10 +48,7 @@ export class WatchedBlobs implements Blobs {
     return info;
   }
 
-  async get(
-    name: string,
-    range?: { readonly start?: number; readonly end?: number },
-  ): ReturnType<Blobs["get"]> {
+  async get(name: string, range?: BlobRange): ReturnType<Blobs["get"]> {
     const found = await this.#blobs.get(name, range);
     if (found === null) return null;
     this.open += 1;
