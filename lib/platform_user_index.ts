@@ -6,6 +6,7 @@
 
 import type { Clock } from "./auth/mod.ts";
 import type { Directory } from "./directory/mod.ts";
+import { createPause } from "./exports/mod.ts";
 import { createUsers, type User } from "./identity/mod.ts";
 import { indexedUsers, memberPartition, readMetrics } from "./loyalty/mod.ts";
 import { type PartitionLister, partitionParts, type Store, tenantPrefixes } from "./storage/mod.ts";
@@ -48,10 +49,12 @@ export async function buildUserIndex(options: UserIndexOptions): Promise<UserInd
     progress = { ...progress, ...change };
     onProgress(progress);
   }
+  const pause = createPause();
   async function list(users: AsyncIterable<RecordedUser>): Promise<void> {
     for await (const group of groupsOf(users)) {
       const listed = await listRecordedUsers({ store, partitionOf: memberPartition }, group);
       note({ examined: progress.examined + group.length, listed: progress.listed + listed });
+      await pause();
     }
   }
   await list(signedUp(options));

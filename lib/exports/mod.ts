@@ -27,3 +27,4 @@ export { partBytesMin } from "./part_writer.ts";
 export { type ExportCaller, type ExportRoutesContext, exportRoutes } from "./routes.ts";
 export type { CompiledSource, ExportCriteria, ExportSource, SourcePage } from "./source.ts";
 export { trailEntriesMax } from "./trail.ts";
+export { createPause, type Pause } from "./turns.ts";
