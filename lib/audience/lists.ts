@@ -62,14 +62,17 @@ export const transactionsQuery: {
   lastEvaluatedKey: cursorField,
 };
 
+/** The statuses of the interface. A challenge that a user may still take up is in progress, with no time at which it was begun. */
+const challengeStatuses = ["in_progress", "completed", "failed"] as const;
+
 /** What narrows and continues a list of challenges. */
 export const challengesQuery: {
   readonly limit: LimitField;
-  readonly status: OptionalText<SeenChallenge["status"]>;
+  readonly status: OptionalText<(typeof challengeStatuses)[number]>;
   readonly lastEvaluatedKey: OptionalText<string>;
 } = {
   limit: limitField(challengesPageMax, challengesPageDefault),
-  status: v.exactOptional(v.picklist(["not_started", "in_progress", "completed", "failed"])),
+  status: v.exactOptional(v.picklist(challengeStatuses)),
   lastEvaluatedKey: cursorField,
 };
 
@@ -125,6 +128,7 @@ export async function listChallenges(
   const place = cursors.open(scope, lastEvaluatedKey);
   const { view, isKnown, beside } = await loyalty.sight.challenges(member, readProfileRecord);
   const rest = view
+    .map(asListed)
     .filter(seen => status === undefined || seen.status === status)
     .map(seen => ({ seen, order: orderOf(seen) }))
     .filter(({ order }) => place === undefined || order > place)
@@ -155,6 +159,10 @@ export async function listNotifications(
     lastEvaluatedKey: cursors.seal(scope, page.cursor),
     unreadCount: page.unreadCount,
   };
+}
+
+function asListed(seen: SeenChallenge): SeenChallenge {
+  return seen.status === "not_started" ? { ...seen, status: "in_progress" } : seen;
 }
 
 function scopeOf(

@@ -180,9 +180,12 @@ describeOnStores("lists of the audience API", open => {
   describe("of challenges", () => {
     it("are narrowed by status, and tell how far along each is", async () => {
       const fan = await newFan();
-      const statuses = async (): Promise<readonly string[]> =>
-        (await get(fan, "/challenges")).json.data.map(({ status }: Answer["json"]) => status);
-      assert.deepEqual(await statuses(), ["not_started"]);
+      const open = async (): Promise<readonly unknown[]> =>
+        (await get(fan, "/challenges?status=in_progress")).json.data.map(
+          ({ status, startedAt, progress }: Answer["json"]) => [status, startedAt, progress.percent],
+        );
+      assert.deepEqual(await open(), [["in_progress", null, 0]]);
+      assertProblem(await get(fan, "/challenges?status=not_started"), 400, "validation_failed");
       await fan.act("prediction", { outcome: "right" });
       const [challenge] = (await get(fan, "/challenges?status=in_progress")).json.data;
       assert.deepEqual(
