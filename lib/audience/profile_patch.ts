@@ -5,6 +5,7 @@
  */
 
 import { AppError, type FieldError } from "../errors/mod.ts";
+import { isPublicName } from "../user_index/mod.ts";
 import { type CustomFields, customValueFault } from "./custom_fields.ts";
 import { preferencesFault } from "./free_form.ts";
 import { isObject, type JsonObject, mergePatch } from "./merge_patch.ts";
@@ -97,16 +98,6 @@ export function pointerOf(name: string): string {
   return `/${token.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
-/** Control characters, and those that turn the direction of the text around them: such a name would disguise itself or others. */
-const refusedInNames = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
-/** Anything that can be seen: neither space nor format character. */
-const visible = /[^\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
-
 function isDisplayName(value: unknown): boolean {
-  return (
-    typeof value === "string" &&
-    value.length <= displayNameCharactersMax &&
-    visible.test(value) &&
-    !refusedInNames.test(value)
-  );
+  return typeof value === "string" && value.length <= displayNameCharactersMax && isPublicName(value);
 }

@@ -8,6 +8,7 @@ import * as v from "valibot";
 import { capabilityId, uuid } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import type { Reply } from "../http/mod.ts";
+import { isPublicName } from "../user_index/mod.ts";
 import { AppProfileSchema, assertAppProfileFits } from "./app_profile.ts";
 import { accountBanned, isBanned } from "./ban.ts";
 import type { IdentityContext } from "./context.ts";
@@ -27,18 +28,19 @@ export const usernameCharactersMax = 100;
 /** Longest external id that a request may name, in characters. */
 export const externalIdCharactersMax = 128;
 
+/** A name that everybody may see. */
+export const UsernameSchema: v.GenericSchema<string, string> = v.pipe(
+  v.string(),
+  v.minLength(1),
+  v.maxLength(usernameCharactersMax),
+  v.check(name => name === "" || isPublicName(name), "Expected visible text without control characters"),
+);
+
 const selector = { projectId: UuidSchema, strategy: v.literal("simplified"), provider: v.literal("noLogin") };
 
 const CreateSchema = v.object({
   ...selector,
-  data: v.object({
-    username: v.pipe(
-      v.string(),
-      v.minLength(1),
-      v.maxLength(usernameCharactersMax),
-      v.check(text => text.isWellFormed(), "Expected well-formed Unicode"),
-    ),
-  }),
+  data: v.object({ username: UsernameSchema }),
 });
 
 const externalId = v.pipe(v.string(), v.minLength(1), v.maxLength(externalIdCharactersMax));

@@ -6,6 +6,7 @@
  */
 
 import { capabilityId, invalidToken, uuid } from "../auth/mod.ts";
+import { isPublicName } from "../user_index/mod.ts";
 import type { IdentityContext } from "./context.ts";
 import { usernameCharactersMax } from "./no_login.ts";
 import { type Origin, type Provider, type User, unixSeconds } from "./users.ts";
@@ -50,8 +51,8 @@ export async function originUser(
   }
 }
 
-/** A name of somebody as another provider tells it, made fit to be a username. */
+/** The first name of somebody, as another provider tells them, that is fit to be a username; empty where none is. */
 export function usernameFrom(...candidates: readonly unknown[]): string {
-  const name = candidates.find(candidate => typeof candidate === "string" && candidate !== "");
-  return typeof name === "string" ? name.slice(0, usernameCharactersMax).toWellFormed() : "";
+  const names = candidates.filter(candidate => typeof candidate === "string");
+  return names.map(name => name.slice(0, usernameCharactersMax).toWellFormed()).find(isPublicName) ?? "";
 }

@@ -17,6 +17,7 @@ export * from "./listing.ts";
 export * from "./metric_feed.ts";
 export * from "./places.ts";
 export * from "./points.ts";
+export { isPublicName } from "./public_name.ts";
 export * from "./ranges.ts";
 export * from "./rebuild.ts";
 export * from "./recorded_users.ts";

@@ -13,7 +13,7 @@ import { identityEnvelope, type Reply } from "../../http/mod.ts";
 import { AppProfileSchema, assertAppProfileFits } from "../app_profile.ts";
 import type { IdentityContext } from "../context.ts";
 import { poolSettings } from "../managed_pool/settings.ts";
-import { usernameCharactersMax } from "../no_login.ts";
+import { UsernameSchema } from "../no_login.ts";
 import { type Operation, type OperationCall, operation, UuidSchema } from "../operations.ts";
 import { logInVouched } from "../origin_login.ts";
 import type { Authenticated, SessionTokens } from "../sessions/sessions.ts";
@@ -29,14 +29,7 @@ const UpdateSchema = v.object({
     // An array is an object without any of these members.
     v.check(value => !Array.isArray(value), "Expected an object"),
     v.object({
-      username: v.exactOptional(
-        v.pipe(
-          v.string(),
-          v.minLength(1),
-          v.maxLength(usernameCharactersMax),
-          v.check(text => text.isWellFormed(), "Expected well-formed Unicode"),
-        ),
-      ),
+      username: v.exactOptional(UsernameSchema),
       appProfile: v.exactOptional(AppProfileSchema),
     }),
   ),

@@ -7,6 +7,7 @@
 import * as v from "valibot";
 import { passwordUnitsMax } from "../../auth/mod.ts";
 import { utf8Length } from "../../storage/mod.ts";
+import { isPublicName } from "../../user_index/mod.ts";
 import { externalIdCharactersMax } from "../no_login.ts";
 import { UuidSchema } from "../operations.ts";
 import { type PresentedEntries, presentedInBody } from "../signature_demand.ts";
@@ -50,8 +51,12 @@ export const CodeSchema: v.GenericSchema<string, string> = v.pipe(
   v.check(text => text.isWellFormed(), "Expected well-formed Unicode"),
 );
 
-/** A name that everybody may see. */
-export const NicknameSchema: v.GenericSchema<string, string> = text(nicknameCharactersMax);
+/** A name that everybody may see, or none. */
+export const NicknameSchema: v.GenericSchema<string, string> = v.pipe(
+  v.string(),
+  v.maxLength(nicknameCharactersMax),
+  v.check(name => name === "" || isPublicName(name), "Expected visible text without control characters"),
+);
 
 /** What a client may say about the user beside the credentials. */
 export const traits: {
