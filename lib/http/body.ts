@@ -47,6 +47,7 @@ export async function readText(request: Request, limits: BodyLimits): Promise<st
   if (request.bodyUsed) throw new TypeError("Cannot read a body that was read before the handler was called");
   const type = request.headers.get("content-type");
   if (type !== null) requireMediaType(type, limits.mediaTypes);
+  requireNoCoding(request.headers.get("content-encoding"));
   const declared = declaredLength(request);
   if (declared !== null && declared > limits.bytesMax) throw tooLarge(limits.bytesMax);
   const bytes =
@@ -68,6 +69,15 @@ function requireMediaType(contentType: string, accepted: readonly string[]): voi
     const message = `Cannot read the body: its type must be ${accepted.join(" or ")} in UTF-8`;
     throw new AppError("unsupported_media_type", message, { headers: { accept: accepted.join(", ") } });
   }
+}
+
+/** RFC 7694 has the answer name the codings that would be taken. */
+function requireNoCoding(coding: string | null): void {
+  if (coding === null || coding === "" || coding.toLowerCase() === "identity") return;
+  const headers = { "accept-encoding": "identity" };
+  throw new AppError("unsupported_media_type", "Cannot read the body: it must not be compressed", {
+    headers,
+  });
 }
 
 function declaredLength(request: Request): number | null {

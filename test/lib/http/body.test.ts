@@ -181,6 +181,24 @@ describe("the media type of a body", () => {
     }
   });
 
+  it("has no coding: a compressed body is refused unread, and the answer says so", async () => {
+    for (const coding of ["gzip", "br, gzip", "x"]) {
+      const source = new Source(forever("x"));
+      const answer = await handler(streamed("/any", source.stream, { "content-encoding": coding }));
+      assert.equal(answer.status, 415, coding);
+      assert.equal(answer.headers.get("accept-encoding"), "identity");
+      assert.equal(source.pulled, 0);
+    }
+    for (const coding of ["identity", "Identity", ""]) {
+      const headers = { ...jsonType, "content-encoding": coding };
+      assert.equal(
+        (await call(handler, "/any", { method: "POST", headers, body: "{}" })).status,
+        200,
+        coding,
+      );
+    }
+  });
+
   it("is demanded of a body that has bytes", async () => {
     const body = new TextEncoder().encode("{}");
     const answer = call(handler, "/any", { method: "POST", body });
