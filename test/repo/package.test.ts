@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { commands } from "../../lib/cli/mod.ts";
 import { version } from "../../lib/mod.ts";
 import { variables } from "../../runtime/config.ts";
-import { files, textOf } from "./files.ts";
+import { files, sources, textOf, withoutComments } from "./files.ts";
 
 interface Manifest {
   readonly version: string;
@@ -122,6 +122,52 @@ describe("the documents", () => {
     );
   });
 
+  it("tell of every kind of partition where things are stored", () => {
+    const told = textOf(".github/ARCHITECTURE.md");
+    const kinds = sources
+      .filter(file => file.startsWith("lib/"))
+      .flatMap(file => [
+        ...withoutComments(textOf(file)).matchAll(
+          /(?:platformPartition\(|tenantPartition\((?:tenant|\{[^}]*\}),)\s*"(\w+)"/g,
+        ),
+      ])
+      .map(([, kind = ""]) => kind);
+    assert.ok(kinds.length > 25);
+    assert.deepEqual(
+      kinds.filter(kind => !told.includes(`/ \`${kind}\``) && !told.includes(`, \`${kind}\``)),
+      [],
+    );
+  });
+
+  it("name only files of the product that exist", () => {
+    const named = documents.flatMap(file =>
+      [...textOf(file).matchAll(/`((?:\.\/)?[\w/]*\w\.(?:ts|lua))`/g)].map(([, name = ""]) => name),
+    );
+    assert.ok(named.length > 10);
+    assert.deepEqual(
+      named.filter(name => !files.some(file => file === name || file.endsWith(`/${name}`))),
+      [],
+    );
+  });
+
+  it("lead from their contents to every section", () => {
+    for (const file of ["README.md", ".github/ARCHITECTURE.md"]) {
+      const anchors = [...textOf(file).matchAll(/^#{2,3} (.+)$/gm)].map(([, title = ""]) => anchorOf(title));
+      const [contents = ""] = /^## Contents\n[\s\S]*?(?=^## )/m.exec(textOf(file)) ?? [];
+      const own = ["quick-start", "contents"];
+      assert.deepEqual(
+        anchorsIn(contents),
+        anchors.filter(anchor => !own.includes(anchor)),
+        file,
+      );
+      assert.deepEqual(
+        anchorsIn(textOf(file)).filter(anchor => !anchors.includes(anchor)),
+        [],
+        file,
+      );
+    }
+  });
+
   it("link only to files that exist", () => {
     const broken = documents.flatMap(file => {
       const folder = file.includes("/") ? `${file.slice(0, file.lastIndexOf("/"))}/` : "";
@@ -136,3 +182,15 @@ describe("the documents", () => {
     assert.deepEqual(broken, []);
   });
 });
+
+/** How a heading is linked to. */
+function anchorOf(title: string): string {
+  return title
+    .toLowerCase()
+    .replace(/[^a-z0-9 -]/g, "")
+    .replaceAll(" ", "-");
+}
+
+function anchorsIn(text: string): readonly string[] {
+  return [...text.matchAll(/\]\(#([^)]+)\)/g)].map(([, anchor = ""]) => anchor);
+}
