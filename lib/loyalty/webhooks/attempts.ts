@@ -6,10 +6,14 @@
 
 import { Breaker, type Clock, providerRetryMs } from "../../auth/mod.ts";
 import { WebhookError, type WebhookSender } from "../../ports/webhook_sender.ts";
+import { Generations } from "../../storage/mod.ts";
 import type { Webhook } from "../config.ts";
 import type { EndpointState, Endpoints } from "./endpoints.ts";
-import type { Letter, WebhookPlace } from "./places.ts";
+import { type Letter, placeName, type WebhookPlace } from "./places.ts";
 import { webhookRetryMsMax } from "./schedule.ts";
+
+/** Number of services that a process remembers; the one that was told nothing for longest is forgotten first. */
+export const webhookServicesMax = 10_000;
 
 /** Finds the bytes that a webhook's messages are signed with. */
 export type WebhookKeys = (spaceId: string, webhookId: string) => Uint8Array;
@@ -52,11 +56,13 @@ export interface AttemptsOptions {
  */
 export function createAttempts(options: AttemptsOptions): Attempts {
   const { clock, endpoints, onFailed } = options;
-  const services = new Map<string, Service>();
+  const services = new Generations<Service>(webhookServicesMax);
 
-  function serviceAt(url: string): Service {
-    const service = services.get(url) ?? { breaker: new Breaker(clock), heldUntil: 0 };
-    services.set(url, service);
+  /** Each webhook has a service of its own: whoever else names its address must not decide when it is told. */
+  function serviceOf({ place, webhook }: Delivery): Service {
+    const name = `${placeName(place)} ${webhook.url}`;
+    const service = services.get(name) ?? { breaker: new Breaker(clock), heldUntil: 0 };
+    services.set(name, service);
     return service;
   }
 
@@ -65,7 +71,7 @@ export function createAttempts(options: AttemptsOptions): Attempts {
       const { place, webhook } = delivery;
       const { disabled } = await endpoints.state(place, webhook.url);
       if (disabled !== null) return { outcome: "refused", reason: refusalOf(disabled), isTried: false };
-      const service = serviceAt(webhook.url);
+      const service = serviceOf(delivery);
       if (clock() < service.heldUntil) return { outcome: "postponed", until: service.heldUntil };
       let isAsked = false;
       try {

@@ -8,7 +8,7 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { decide, type ReadRecord, type Store, type Stored } from "../../storage/mod.ts";
+import { decide, Generations, type ReadRecord, type Store, type Stored } from "../../storage/mod.ts";
 import { placeName, type WebhookPlace, webhookKeys, webhookPartition } from "./places.ts";
 
 /** How long a service may take nothing before it is disabled, in ms: 5 days. */
@@ -17,6 +17,8 @@ export const webhookFailingMsMax: number = 5 * 24 * 3_600_000;
 export const webhookFailureGapMsMax: number = 24 * 3_600_000;
 /** How long a process rests on what it knows of a service, in ms. */
 export const endpointFreshMs = 5_000;
+/** Number of services of which a process rests on what it knows; the one asked about for longest ago is forgotten first. */
+export const endpointsKnownMax = 10_000;
 /** How often a process notes the last failure of a service that is known to fail, in ms. */
 export const failureNotedMs = 60_000;
 
@@ -77,7 +79,7 @@ export function createEndpoints({
   readonly store: Store;
   readonly clock: Clock;
 }): Endpoints {
-  const memory = new Map<string, Known>();
+  const memory = new Generations<Known>(endpointsKnownMax);
 
   async function change(
     place: WebhookPlace,

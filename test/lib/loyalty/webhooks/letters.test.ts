@@ -301,4 +301,22 @@ describeOnStores("a service behind a webhook", open => {
     assert.equal(telling.asked, 5);
     assert.equal((await telling.webhooks.status(place, webhook)).letters.waiting, 20);
   });
+
+  it("is not kept from one organisation by what it says to another one that names its address", async () => {
+    const clock = createTestClock();
+    await using store = await open(clock.now);
+    const telling = tellingOf(store, clock.now, configOf("w"));
+    telling.says = ({ id }) => (id.startsWith("strange") ? answered(429, 600_000) : undefined);
+    for (let n = 0; n < 20; n++) {
+      const strange = { ...exported(clock.now(), `export:${n}`), organisationId: "x", spaceId: "strange" };
+      await telling.webhooks.announce(strange);
+    }
+    await worked(telling);
+    await telling.webhooks.announce(exported(clock.now()));
+    await worked(telling);
+    assert.deepEqual(
+      telling.taken.map(({ id }) => id),
+      ["s:w:export:1"],
+    );
+  });
 });
