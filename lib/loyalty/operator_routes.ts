@@ -9,11 +9,12 @@ import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import { type AnyRoute, envelope, type Guard, route } from "../http/mod.ts";
+import { DryRunAnswer, ReconciliationAnswer, ReplayAnswer, TransactionAnswer } from "./answers.ts";
 import type { DryRun } from "./engine/mod.ts";
 import type { Loyalty } from "./loyalty.ts";
 import { memberOf } from "./operator_member.ts";
 import { rewardsProfile } from "./profile.ts";
-import { DryRunBodySchema, EnvelopeSchema, UserIdSchema } from "./schema.ts";
+import { DryRunBodySchema, UserIdSchema } from "./schema.ts";
 
 /** Largest configuration document that a replay takes, in bytes. */
 export const replayBytesMax = 1_048_576;
@@ -55,7 +56,7 @@ function dryRunRoute({ directory, loyalty, usersReader }: LoyaltyOperatorContext
       "What an action of a user would do now, and why rules and missions would not hold; nothing changes",
     auth: usersReader,
     body: { schema: DryRunBodySchema },
-    responses: { 200: { description: "What would happen", schema: EnvelopeSchema } },
+    responses: { 200: { description: "What would happen", schema: DryRunAnswer } },
     errors: ["not_found", "forbidden"],
     handle: async call => {
       const { userId, ...action } = call.body;
@@ -76,7 +77,7 @@ function proofRoutes({ directory, loyalty, usersReader }: LoyaltyOperatorContext
       summary: "Whether a user's metrics are what the entries of the ledger add up to",
       auth: usersReader,
       params: UserParams,
-      responses: { 200: { description: "The proof, or every fault", schema: EnvelopeSchema } },
+      responses: { 200: { description: "The proof, or every fault", schema: ReconciliationAnswer } },
       errors: ["not_found"],
       handle: async call =>
         envelope(await loyalty.reconcile(await memberOf(directory, call, call.params.userId))),
@@ -92,7 +93,7 @@ function proofRoutes({ directory, loyalty, usersReader }: LoyaltyOperatorContext
       responses: {
         200: {
           description: "Every difference: `a` is what the user has, `b` what the replay gives",
-          schema: EnvelopeSchema,
+          schema: ReplayAnswer,
         },
       },
       errors: ["not_found"],
@@ -113,7 +114,7 @@ function reversalRoute({ directory, loyalty, rewardsWriter }: LoyaltyOperatorCon
     auth: rewardsWriter,
     params: UserParams,
     body: { schema: ReversalBody },
-    responses: { 200: { description: "The transaction that took it back", schema: EnvelopeSchema } },
+    responses: { 200: { description: "The transaction that took it back", schema: TransactionAnswer } },
     errors: ["not_found", "conflict"],
     handle: async call => {
       const member = await memberOf(directory, call, call.params.userId);

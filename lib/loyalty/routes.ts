@@ -10,20 +10,13 @@ import type { Directory } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type AnyRoute, chain, envelope, type Guard, jsonText, type Reply, route } from "../http/mod.ts";
 import type { Caller, SpaceVisit } from "../space_tokens/mod.ts";
+import { ConfigAnswer, CouponAnswer, HistoryAnswer, NotificationsAnswer, ProfileAnswer } from "./answers.ts";
 import type { CompiledConfig } from "./compile_types.ts";
 import type { Challenge } from "./config.ts";
 import type { Loyalty } from "./loyalty.ts";
 import type { Member } from "./member.ts";
 import type { RewardsProfile } from "./profile.ts";
-import {
-  ActionBodySchema,
-  CouponSchema,
-  EnvelopeSchema,
-  HistoryQuerySchema,
-  ListSchema,
-  type MemberQuery,
-  MemberQuerySchema,
-} from "./schema.ts";
+import { ActionBodySchema, HistoryQuerySchema, type MemberQuery, MemberQuerySchema } from "./schema.ts";
 
 /** What the routes work with. */
 export interface LoyaltyContext {
@@ -46,7 +39,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       operation: "getLoyaltyConfig",
       summary: "The loyalty configuration: for the user whose token is sent, or else its public part",
       auth: visitor,
-      responses: { 200: { description: "The configuration", schema: EnvelopeSchema } },
+      responses: { 200: { description: "The configuration", schema: ConfigAnswer } },
       errors: ["not_found"],
       handle: ({ principal: { space, caller } }) =>
         chain(loyalty.config(space.id), config => envelope(shownConfig(config, caller !== null))),
@@ -58,7 +51,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       summary: "The user's rewards profile; an empty one is created where there is none",
       auth: member,
       query: MemberQuerySchema,
-      responses: { 200: { description: "The rewards profile", schema: EnvelopeSchema } },
+      responses: { 200: { description: "The rewards profile", schema: ProfileAnswer } },
       errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
       handle: async ({ principal, query }) =>
         profileReply(await loyalty.profile(await memberOf(principal, query, "users:read"))),
@@ -70,7 +63,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       summary: "The user's unread notifications, oldest first",
       auth: member,
       query: MemberQuerySchema,
-      responses: { 200: { description: "The notifications", schema: ListSchema } },
+      responses: { 200: { description: "The notifications", schema: NotificationsAnswer } },
       errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
       handle: async ({ principal, query }) =>
         envelope(await loyalty.notifications(await memberOf(principal, query, "users:read"))),
@@ -82,7 +75,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       summary: "The user's transactions in ascending time",
       auth: member,
       query: HistoryQuerySchema,
-      responses: { 200: { description: "The transactions", schema: ListSchema } },
+      responses: { 200: { description: "The transactions", schema: HistoryAnswer } },
       errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
       handle: async ({ principal, query }) =>
         envelope(await loyalty.history(await memberOf(principal, query, "users:read"), query)),
@@ -123,7 +116,7 @@ function couponRoute({ loyalty, member }: LoyaltyContext, memberOf: MemberFinder
     auth: member,
     params: v.object({ couponId: v.string() }),
     query: MemberQuerySchema,
-    responses: { 200: { description: "The coupon", schema: CouponSchema } },
+    responses: { 200: { description: "The coupon", schema: CouponAnswer } },
     errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
     handle: async ({ principal, params, query }) =>
       envelope(await loyalty.coupon(await memberOf(principal, query, "users:read"), params.couponId)),

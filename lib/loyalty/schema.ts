@@ -103,21 +103,3 @@ export const DryRunBodySchema: v.GenericSchema<
 
 /** `{message, data}` about one thing. */
 export const EnvelopeSchema: v.GenericSchema = v.object({ message: v.string(), data: v.looseObject({}) });
-/** `{message, data}` with a list. */
-export const ListSchema: v.GenericSchema = v.object({
-  message: v.string(),
-  data: v.array(v.looseObject({ id: v.string() })),
-});
-/** `{message, data}` with a coupon. */
-export const CouponSchema: v.GenericSchema = v.object({
-  message: v.string(),
-  data: v.object({
-    id: v.string(),
-    title: v.string(),
-    link: v.string(),
-    coupon_id: v.string(),
-    coupon_type: v.string(),
-    coupon_code: v.string(),
-    showOnNotification: v.boolean(),
-  }),
-});
