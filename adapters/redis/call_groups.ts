@@ -8,6 +8,8 @@ export const groupUnitsMax = 65_536;
 const batchUnits = 1_024;
 /** What a read counts beside its arguments, as nobody knows what it will answer: no call carries more than 32. */
 const readUnits = 2_048;
+/** What a record counts that is read: no call carries more than 256, which one command answers. */
+const recordUnits = 256;
 
 /** What one batch or read adds to a call. */
 interface Item {
@@ -65,7 +67,7 @@ export class CallGroups {
 
   /** Reads the strings of these keys, null for each that is absent. */
   strings(keys: readonly string[]): Promise<unknown> {
-    return this.#ask("mget", this.#readRecords, { keys, args: [], units: readUnits * keys.length });
+    return this.#ask("mget", this.#readRecords, { keys, args: [], units: recordUnits * keys.length });
   }
 
   #ask(name: string, send: Send, item: Item): Promise<unknown> {

@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { AppError } from "../errors/mod.ts";
-import type { Reply } from "../http/mod.ts";
+import { jsonText, type Reply } from "../http/mod.ts";
 import { idCharactersMax, isId } from "./actions/faults.ts";
 import type { AudienceUser, BackEnd } from "./guards.ts";
 import type { AudienceMember } from "./member.ts";
@@ -87,20 +87,23 @@ export function memberOf(caller: AudienceUser | BackEnd, userId: string): Audien
   throw new AppError("forbidden", "Cannot act for another user with a user's token");
 }
 
-/** Answers for several users: what is read of each, or an error where that is null. */
+/** Answers for several users: what is read of each, the JSON of an object with `data`, or an error where that is null. */
 export async function answerMany(
   members: readonly AudienceMember[],
-  read: (member: AudienceMember) => Promise<{ readonly data: unknown } | null>,
+  read: (member: AudienceMember) => Promise<string | null>,
 ): Promise<Reply> {
   const users = await sideBySide(members, batchReadLanes, async member => {
-    const found = await read(member);
-    return { user_id: member.userId, ...(found ?? unknown) };
+    const found = (await read(member)) ?? unknown;
+    return `{"user_id":${JSON.stringify(member.userId)},${found.slice(1)}`;
   });
-  return { status: 200, json: { message: "OK", users } };
+  return jsonText(`{"message":"OK","users":[${users.join()}]}`);
 }
 
 /** What is answered for a user of whom nothing is known. */
-const unknown = { data: null, error: { code: "not_found", message: "Nothing is known of this user" } };
+const unknown = JSON.stringify({
+  data: null,
+  error: { code: "not_found", message: "Nothing is known of this user" },
+});
 
 function ownId(caller: AudienceUser | BackEnd): string {
   if (caller.kind === "user") return caller.member.userId;

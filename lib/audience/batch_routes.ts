@@ -12,7 +12,7 @@ import { BulkAnswerSchema } from "./actions/bulk_answer.ts";
 import { isId, isObject, type JsonObject } from "./actions/faults.ts";
 import { answerMany, type Batch, batchOf, memberOf, userIdCharactersMax, usersQuery } from "./batch.ts";
 import type { AudienceContext } from "./context.ts";
-import { profileDocument } from "./documents.ts";
+import { profileText } from "./documents.ts";
 import type { AudienceUser, BackEnd } from "./guards.ts";
 import { updateRules, updatesBytesMax } from "./internal_profile_routes.ts";
 import { pageReply } from "./list_routes.ts";
@@ -112,7 +112,7 @@ function profilesRoute({ guards, profiles }: AudienceContext): AnyRoute {
       }
       return await answerMany(batch.members, async member => {
         const profile = await profiles.see(member);
-        return profile === null ? null : { data: profileDocument(member.userId, profile) };
+        return profile === null ? null : `{"data":${profileText(member.userId, profile)}}`;
       });
     },
   });
@@ -190,7 +190,10 @@ async function answerPages(
   if (lastEvaluatedKey !== undefined && batch.members.length > 1) {
     throw invalid("lastEvaluatedKey", "Expected it with one user, whose list it goes on with");
   }
-  return await answerMany(batch.members, member => read(member, false));
+  return await answerMany(batch.members, async member => {
+    const page = await read(member, false);
+    return page === null ? null : JSON.stringify(page);
+  });
 }
 
 /** An empty list may be that of a user of whom nothing is known; only then is that looked up. */

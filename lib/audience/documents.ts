@@ -4,26 +4,54 @@
  * @module
  */
 
+import type { Version } from "../storage/mod.ts";
 import { isoTime, isoTimeOrNull } from "./_times.ts";
 import type { NotificationItem } from "./loyalty.ts";
+import { ProfileMembers, type ProfileRecord } from "./profile_record.ts";
 import type { Profile } from "./profiles.ts";
 import type { Progress, SeenChallenge, SeenEntry, SeenLoyalty } from "./sight.ts";
 
-/** The document of a profile. */
-export function profileDocument(userId: string, { record, loyalty }: Profile): unknown {
-  const { metrics, inventory, tier } = loyalty;
-  return {
-    userId,
-    displayName: record.displayName,
-    preferences: record.preferences,
-    customFields: record.customFields,
-    loyalty: { metrics, balances: balancesDocument(loyalty.balances), inventory, tier },
-    activeChallenges: loyalty.activeChallenges.map(challengeSummary),
-    unreadNotifications: loyalty.unreadNotifications,
-    createdAt: isoTimeOrNull(record.createdAt),
-    updatedAt: isoTimeOrNull(record.updatedAt),
-    version: record.version,
+interface Printed {
+  /** Of the profile's record; null: there is none. */
+  readonly version: Version | null;
+  readonly text: string;
+}
+
+/** The texts of profiles by what was shown of the user's loyalty, which is the same object as long as it stays the same. */
+const printed = new WeakMap<SeenLoyalty, Printed>();
+
+/** The JSON of a profile's document. What is stored as JSON goes into it as it is, and what was printed before is not again. */
+export function profileText(userId: string, { record, loyalty }: Profile): string {
+  const version = record?.version ?? null;
+  const known = printed.get(loyalty);
+  if (known?.version === version) return known.text;
+  const text = printProfile(userId, { record, loyalty });
+  printed.set(loyalty, { version, text });
+  return text;
+}
+
+function printProfile(userId: string, { record, loyalty }: Profile): string {
+  const members = new ProfileMembers(record);
+  const member = (name: keyof ProfileRecord): string => `"${name}":${members.text(name)}`;
+  const time = (name: "createdAt" | "updatedAt"): string => {
+    const at = members.text(name);
+    return `"${name}":${at === "null" ? at : `"${isoTime(Number(at))}"`}`;
   };
+  return (
+    `{"userId":${JSON.stringify(userId)},${member("displayName")},${member("preferences")},` +
+    `${member("customFields")},${loyaltyMembers(loyalty)},${time("createdAt")},${time("updatedAt")},${member("version")}}`
+  );
+}
+
+/** The members of a profile's document that tell of the user's loyalty. */
+function loyaltyMembers(loyalty: SeenLoyalty): string {
+  const { metrics, inventory, tier, activeChallenges, unreadNotifications } = loyalty;
+  const document = {
+    loyalty: { metrics, balances: balancesDocument(loyalty.balances), inventory, tier },
+    activeChallenges: activeChallenges.map(challengeSummary),
+    unreadNotifications,
+  };
+  return JSON.stringify(document).slice(1, -1);
 }
 
 /** The document of a transaction: one entry of the ledger. */

@@ -10,7 +10,7 @@ import { type AnyRoute, envelope, route } from "../http/mod.ts";
 import { BulkAnswerSchema } from "./actions/bulk_answer.ts";
 import { answerMany, memberAt, namedUsers } from "./batch.ts";
 import type { AudienceContext } from "./context.ts";
-import { profileDocument } from "./documents.ts";
+import { profileText } from "./documents.ts";
 import type { BackEnd } from "./guards.ts";
 import { fieldsOf } from "./profile_routes.ts";
 import { applyUpdates, checkUpdates, type UpdateRules } from "./profile_updates.ts";
@@ -36,7 +36,7 @@ export function internalProfileRoutes(context: AudienceContext): readonly AnyRou
           namedUsers(query.user_ids).map(userId => memberAt(principal, userId)),
           async member => {
             const profile = await profiles.see(member);
-            return profile === null ? null : { data: profileDocument(member.userId, profile) };
+            return profile === null ? null : `{"data":${profileText(member.userId, profile)}}`;
           },
         ),
     }),

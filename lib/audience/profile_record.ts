@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Put, ReadRecord, Stored } from "../storage/mod.ts";
+import { type Put, type ReadRecord, type Stored, StoredMembers } from "../storage/mod.ts";
 import type { CustomValue } from "./custom_fields.ts";
 import type { JsonObject } from "./merge_patch.ts";
 
@@ -36,6 +36,20 @@ export const emptyProfileRecord: ProfileRecord = {
 /** The record as it is stored. */
 export function parseProfileRecord(stored: Stored | null): ProfileRecord {
   return stored === null ? emptyProfileRecord : (JSON.parse(stored.value) as ProfileRecord);
+}
+
+/** The JSON of the members of a record, which is not parsed for that. */
+export class ProfileMembers {
+  readonly #members: StoredMembers | null;
+
+  constructor(stored: Stored | null) {
+    this.#members = stored === null ? null : new StoredMembers(stored.value);
+  }
+
+  /** The JSON of a member. Those that are asked for in the order of a record are found fastest. */
+  text(name: keyof ProfileRecord): string {
+    return this.#members?.text(name) ?? JSON.stringify(emptyProfileRecord[name]);
+  }
 }
 
 /** Writes the record with another content, one version later. */

@@ -20,7 +20,7 @@ import { type CustomFields, customFieldsOf } from "./custom_fields.ts";
 import { profileText } from "./documents.ts";
 import { isObject, type JsonObject } from "./merge_patch.ts";
 import { type PatchRules, patchFaults, patchMembers, pointerOf } from "./profile_patch.ts";
-import { profileMember } from "./profile_record.ts";
+import { ProfileMembers } from "./profile_record.ts";
 import { profileTag, versionAdmission } from "./profile_tag.ts";
 import type { Profile } from "./profiles.ts";
 import { ProfileSchema } from "./schema.ts";
@@ -103,7 +103,7 @@ function checkedPatch(patch: JsonObject, rules: PatchRules): JsonObject {
 /** Answers a profile with its tag; the request's `If-None-Match` is looked at where it is given. */
 export function profileReply(userId: string, profile: Profile, request?: Request): Reply {
   const text = `{"message":"OK","data":${profileText(userId, profile)}}`;
-  const etag = profileTag(profileMember(profile.record, "version"), text);
+  const etag = profileTag(new ProfileMembers(profile.record).text("version"), text);
   if (request !== undefined && isNotModified(request, etag)) return { status: 304, headers: { etag } };
   return jsonText(text, { etag });
 }

@@ -17,7 +17,7 @@ import { preconditionCharsMax } from "../http/mod.ts";
 const digestBytes = 12;
 
 /** The tag of a profile of that version that is shown as this text. */
-export function profileTag(version: number, text: string): string {
+export function profileTag(version: string, text: string): string {
   return `"v${version}-${base64url(sha256(utf8(text)).subarray(0, digestBytes))}"`;
 }
 

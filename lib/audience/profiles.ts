@@ -19,7 +19,8 @@ import type { LoyaltySight, MetricChange, SeenLoyalty } from "./sight.ts";
 
 /** A profile with the user's loyalty. */
 export interface Profile {
-  readonly record: ProfileRecord;
+  /** The profile's record as it is stored; null where there is none. */
+  readonly record: Stored | null;
   readonly loyalty: SeenLoyalty;
 }
 
@@ -83,12 +84,14 @@ export function createProfiles(options: ProfilesOptions): Profiles {
     async see(member) {
       const { view, isKnown, beside } = await loyalty.sight.overview(member, readProfileRecord);
       if (!isKnown && beside === null) return null;
-      return { record: parseProfileRecord(beside), loyalty: view };
+      return { record: beside, loyalty: view };
     },
     async own(member) {
       const { view, beside } = await loyalty.sight.overview(member, readProfileRecord);
-      const record = beside === null ? await write(member, { patch: {} }) : parseProfileRecord(beside);
-      return { record, loyalty: view };
+      if (beside !== null) return { record: beside, loyalty: view };
+      await write(member, { patch: {} });
+      const made = await loyalty.sight.overview(member, readProfileRecord);
+      return { record: made.beside, loyalty: made.view };
     },
     async change(member, change) {
       const { metrics = [] } = change;

@@ -71,6 +71,12 @@ export function countUnread(entries: readonly LogEntry[], { marks, policy, now }
   return alive.filter(({ id }) => readAtOf(id, marks) === null).length;
 }
 
+/** Until when (Unix ms, exclusive) the same entries have surely not expired. */
+export function aliveUntil(entries: readonly LogEntry[], { policy, now }: Omit<View, "marks">): number {
+  const oldest = entries[aliveCount(entries, policy, now) - 1];
+  return oldest === undefined ? Number.POSITIVE_INFINITY : oldest.at + shortestMs(policy.keepFor);
+}
+
 /** How many of the entries, newest first, have not expired. Found by halving, because the calendar is slow to ask. */
 function aliveCount(entries: readonly LogEntry[], policy: InboxPolicy, now: number): number {
   const surely = shortestMs(policy.keepFor);

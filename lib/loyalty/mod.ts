@@ -44,7 +44,7 @@ export {
 } from "./loyalty.ts";
 export { type Member, memberPartition } from "./member.ts";
 export { type LoyaltyOperatorContext, loyaltyOperatorRoutes, replayBytesMax } from "./operator_routes.ts";
-export type { Overview, Tier } from "./overview.ts";
+export type { FullOverview, Overview, Tier } from "./overview.ts";
 export * from "./products/mod.ts";
 export { type RewardsProfile, rewardsProfile } from "./profile.ts";
 export type { Replayed } from "./proofs.ts";
@@ -60,7 +60,7 @@ export {
   memberIdCharactersMax,
 } from "./schema.ts";
 export { clockSkewMsMax, seenGenerationMs } from "./seen.ts";
-export type { FullOverview, Seen, Sight } from "./sight.ts";
+export type { Seen, Sight } from "./sight.ts";
 export * from "./state.ts";
 export type { WebhookKeys } from "./webhooks/attempts.ts";
 export * from "./webhooks/mod.ts";

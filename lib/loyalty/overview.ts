@@ -8,7 +8,7 @@ import { own } from "./_own.ts";
 import { activeChallenges, type ChallengeView, type Progress } from "./challenge_views.ts";
 import type { CompiledConfig } from "./compile_types.ts";
 import type { Metric } from "./config.ts";
-import { type Balances, balancesOf } from "./ledger/mod.ts";
+import { type Balances, balancesOf, balancesUntil } from "./ledger/mod.ts";
 import type { UserState } from "./state.ts";
 
 /** Where a user stands on the ladder that makes tiers. */
@@ -39,6 +39,9 @@ export interface Overview {
   readonly activeChallenges: readonly ChallengeView[];
 }
 
+/** A user's loyalty at a glance, with the number of unread notifications. */
+export type FullOverview = Overview & { readonly unreadNotifications: number };
+
 /** What there is to tell of a state that is settled at that time. */
 export function overviewOf(compiled: CompiledConfig, state: UserState, at: number): Overview {
   const { config } = compiled;
@@ -51,6 +54,13 @@ export function overviewOf(compiled: CompiledConfig, state: UserState, at: numbe
     tier: tierOf(compiled, state),
     activeChallenges: activeChallenges(compiled, state),
   };
+}
+
+/** Until when (Unix ms, exclusive) there is the same to tell of a state that is settled at that time. */
+export function overviewUntil({ dueAt, lots }: UserState, at: number): number {
+  let until = dueAt ?? Number.POSITIVE_INFINITY;
+  for (const id of Object.keys(lots)) until = Math.min(until, balancesUntil(lots[id] ?? [], at));
+  return until;
 }
 
 function shownValue({ id, defaultValue }: Metric, state: UserState): number {

@@ -10,11 +10,12 @@ import { type ChallengeView, challengeViews } from "./challenge_views.ts";
 import type { Configs } from "./configs.ts";
 import { settle } from "./engine/mod.ts";
 import { inboxReads } from "./inbox.ts";
-import { countUnread, type InboxPolicy, marksOf } from "./inbox_view.ts";
+import { aliveUntil, countUnread, type InboxPolicy, marksOf } from "./inbox_view.ts";
 import { type LedgerPage, type LedgerQuery, readLedger } from "./ledger_pages.ts";
 import { type Member, memberPartition } from "./member.ts";
-import { type Overview, overviewOf } from "./overview.ts";
+import { type FullOverview, overviewOf, overviewUntil } from "./overview.ts";
 import { seenActions } from "./seen.ts";
+import { ShownOverviews } from "./shown_overviews.ts";
 import { emptyState, type UserState } from "./state.ts";
 
 /** What was seen of a user, and a record of the same instant. */
@@ -26,12 +27,9 @@ export interface Seen<T> {
   readonly beside: Stored | null;
 }
 
-/** A user's loyalty at a glance, with the number of unread notifications. */
-export type FullOverview = Overview & { readonly unreadNotifications: number };
-
 /** Looks at users. */
 export interface Sight {
-  /** A user's loyalty at a glance. */
+  /** A user's loyalty at a glance: the same object as long as it stays the same, where the process remembers it. */
   overview(member: Member, beside: ReadRecord): Promise<Seen<FullOverview>>;
   /** The challenges that a user has to do with. */
   challenges(member: Member, beside: ReadRecord): Promise<Seen<readonly ChallengeView[]>>;
@@ -52,25 +50,40 @@ export interface SightOptions {
 
 /** Creates a way to look at users. */
 export function createSight({ store, clock, configOf, states, policyOf }: SightOptions): Sight {
+  const overviews = new ShownOverviews();
+  const [readMarks, readEntries] = inboxReads;
   function stateIn(member: Member, stored: Stored | null): UserState {
     return stored === null ? emptyState(member.projectId) : states.of(memberPartition(member), stored);
   }
   return {
     async overview(member, beside) {
       const partition = memberPartition(member);
-      const [readMarks, readEntries] = inboxReads;
+      const known = states.known(partition);
       // Records alone are far cheaper to read than records and a log at one instant, and a count may be of another one.
-      const [config, policy, [stored, other, marks], [entries]] = await Promise.all([
+      const [config, [stored, other, marks], early] = await Promise.all([
         configOf(member.spaceId),
-        policyOf(member.spaceId),
         store.read(partition, [states.query, beside, readMarks]),
-        store.read(partition, [readEntries]),
+        known !== undefined && overviews.has(known, clock()) ? null : store.read(partition, [readEntries]),
       ]);
-      const now = clock();
-      const { state } = settle(config, stateIn(member, stored), now);
+      const found = stateIn(member, stored);
+      const context = { config, marks: marks?.version ?? null, now: clock() };
+      const rest = { isKnown: stored !== null, beside: other };
+      const shown = overviews.of(found, context);
+      if (shown !== undefined) return { view: shown, ...rest };
+      const [policy, [entries]] = await Promise.all([
+        policyOf(member.spaceId),
+        early ?? store.read(partition, [readEntries]),
+      ]);
+      const { now } = context;
+      const { state } = settle(config, found, now);
       const unreadNotifications = countUnread(entries, { marks: marksOf(marks), policy, now });
       const view = { ...overviewOf(config, state, now), unreadNotifications };
-      return { view, isKnown: stored !== null, beside: other };
+      // What was read beside a state that was known before is not older than that state.
+      if (found === known && state === found) {
+        const until = Math.min(overviewUntil(state, now), aliveUntil(entries, { policy, now }));
+        overviews.keep(found, context, { view, until });
+      }
+      return { view, ...rest };
     },
     async challenges(member, beside) {
       const [config, [stored, other]] = await Promise.all([

@@ -5,7 +5,7 @@
  */
 
 import type { ScoreUpdate } from "../ports/score_feed.ts";
-import { memberText, memberValue, type ReadRecord } from "../storage/mod.ts";
+import { type ReadRecord, StoredMembers } from "../storage/mod.ts";
 import { hasAny } from "./_own.ts";
 import { emptyState, type UserState } from "./state.ts";
 
@@ -70,22 +70,22 @@ export function parseState(text: string): UserState {
 export class StateText
   implements Pick<UserState, "dueAt" | "changedAt" | "metrics" | "inventory" | "challenges">
 {
-  readonly #text: string;
+  readonly #members: StoredMembers;
   #metrics: UserState["metrics"] | undefined;
   #inventory: UserState["inventory"] | undefined;
   #challenges: UserState["challenges"] | undefined;
 
   constructor(text: string) {
-    this.#text = text;
+    this.#members = new StoredMembers(text);
   }
 
   get dueAt(): number | null {
-    const text = memberText(this.#text, "dueAt");
+    const text = this.#members.text("dueAt");
     return text === undefined || text === "null" ? null : Number(text);
   }
 
   get changedAt(): number {
-    return Number(memberText(this.#text, "changedAt") ?? 0);
+    return Number(this.#members.text("changedAt") ?? 0);
   }
 
   get metrics(): UserState["metrics"] {
@@ -104,7 +104,7 @@ export class StateText
   }
 
   #member(name: keyof UserState): object {
-    return (memberValue(this.#text, name) as object | undefined) ?? {};
+    return (this.#members.value(name) as object | undefined) ?? {};
   }
 }
 

@@ -17,29 +17,48 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /**
- * The text of the value of a member; undefined where the object has none of this name. A text that is not printed as
- * `JSON.stringify` prints it, without white space, is parsed.
- *
- * @throws {SyntaxError} The text is cut off.
+ * The members of an object that is stored as JSON. Each is looked for from where the last one ended, so those that are asked for
+ * in the order in which they are stored are found in one walk.
  */
-export function memberText(text: string, name: string): string | undefined {
-  if (text.charCodeAt(0) !== openBrace) return parsedMember(text, name);
-  for (let at = 1; text.charCodeAt(at) === quote; ) {
-    const begin = endOfString(text, at) + 1;
-    const end = text.charCodeAt(begin - 1) === colon ? endOfValue(text, begin) : -1;
-    const behind = text.charCodeAt(end);
-    if (end === -1 || (behind !== comma && behind !== closeBrace)) break;
-    if (begin - at === name.length + 3 && text.startsWith(name, at + 1)) return text.slice(begin, end);
-    if (behind === closeBrace) return undefined;
-    at = end + 1;
-  }
-  return parsedMember(text, name);
-}
+export class StoredMembers {
+  readonly #text: string;
+  /** Where the name of the next member begins. */
+  #next = 1;
 
-/** The value of a member; undefined where the object has none of this name. As {@linkcode memberText} finds it. */
-export function memberValue(text: string, name: string): unknown {
-  const value = memberText(text, name);
-  return value === undefined ? undefined : JSON.parse(value);
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /**
+   * The text of the value of a member; undefined where the object has none of this name. A text that is not printed as
+   * `JSON.stringify` prints it, without white space, is parsed.
+   *
+   * @throws {SyntaxError} The text is cut off.
+   */
+  text(name: string): string | undefined {
+    const text = this.#text;
+    const first = this.#next;
+    for (let at = first; text.charCodeAt(at) === quote; ) {
+      const begin = endOfString(text, at) + 1;
+      const end = text.charCodeAt(begin - 1) === colon ? endOfValue(text, begin) : -1;
+      const behind = text.charCodeAt(end);
+      if (end === -1 || (behind !== comma && behind !== closeBrace)) break;
+      const next = behind === comma ? end + 1 : 1;
+      if (begin - at === name.length + 3 && text.startsWith(name, at + 1)) {
+        this.#next = next;
+        return text.slice(begin, end);
+      }
+      if (next === first) return undefined;
+      at = next;
+    }
+    return parsedMember(text, name);
+  }
+
+  /** The value of a member; undefined where the object has none of this name. As {@linkcode StoredMembers.text} finds it. */
+  value(name: string): unknown {
+    const value = this.text(name);
+    return value === undefined ? undefined : JSON.parse(value);
+  }
 }
 
 function parsedMember(text: string, name: string): string | undefined {
@@ -50,7 +69,7 @@ function parsedMember(text: string, name: string): string | undefined {
 /** The index behind a string that begins at a quote; 0 where it does not end. */
 function endOfString(text: string, from: number): number {
   let end = text.indexOf('"', from + 1);
-  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  while (text.charCodeAt(end - 1) === backslash && isEscaped(text, end)) end = text.indexOf('"', end + 1);
   return end + 1;
 }
 

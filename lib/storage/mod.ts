@@ -7,7 +7,7 @@ export { Batches, type BatchesOptions, whenAll } from "./batches.ts";
 export * from "./contract.ts";
 export { busyPartitions, decide, decisionsWaitingMax } from "./decide.ts";
 export { Generations } from "./generations.ts";
-export { memberText, memberValue } from "./json_members.ts";
+export { StoredMembers } from "./json_members.ts";
 export * from "./limits.ts";
 
 export {

@@ -56,6 +56,11 @@ export class Remembered<T> {
     return this.#records.size;
   }
 
+  /** The object that the record of a partition held when this process last looked; undefined where it does not know. */
+  known(partition: Partition): T | undefined {
+    return this.#records.get(partition)?.held.value as T | undefined;
+  }
+
   /** The object that the record of a partition holds; nobody may change it. */
   of(partition: Partition, stored: Stored): T {
     if (stored instanceof HeldRecord && stored.held.keeper === this.#keeper) return stored.held.value as T;

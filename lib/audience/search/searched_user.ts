@@ -1,6 +1,6 @@
-import { memberText, type Stored } from "../../storage/mod.ts";
+import type { Stored } from "../../storage/mod.ts";
 import { type AccountNote, parseAccountNote } from "../../user_index/mod.ts";
-import { emptyProfileRecord, type ProfileRecord, parseProfileRecord } from "../profile_record.ts";
+import { ProfileMembers, type ProfileRecord, parseProfileRecord } from "../profile_record.ts";
 import type { LoyaltyFacts, SpaceFacts } from "./facts.ts";
 import type { Candidate } from "./shard_walk.ts";
 
@@ -25,6 +25,7 @@ export class SearchedUser {
   readonly lastActiveAt: number | null;
   readonly #found: FoundRecords;
   #profile: ProfileRecord | undefined;
+  #members: ProfileMembers | undefined;
   #loyalty: LoyaltyFacts | undefined;
   #account: AccountNote | null | undefined;
 
@@ -56,9 +57,8 @@ export class SearchedUser {
 
   /** The JSON of a member of the profile. */
   profileText(name: keyof ProfileRecord): string {
-    const { profile } = this.#found;
-    const text = profile === null ? undefined : memberText(profile.value, name);
-    return text ?? JSON.stringify(emptyProfileRecord[name]);
+    this.#members ??= new ProfileMembers(this.#found.profile);
+    return this.#members.text(name);
   }
 
   get loyalty(): LoyaltyFacts {

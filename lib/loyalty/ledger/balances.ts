@@ -1,6 +1,6 @@
 import { isPending, totalsOf } from "./_lots.ts";
 import { settle } from "./settle.ts";
-import type { Account } from "./types.ts";
+import type { Account, Lot } from "./types.ts";
 
 /** Points that expire within this time do so soon, in ms: 30 days. */
 export const expiringSoonMs: number = 30 * 24 * 60 * 60 * 1_000;
@@ -19,6 +19,7 @@ export interface Balances {
 
 /** The balances at a time, whenever the account was settled before. */
 export function balancesOf(account: Account, at: number): Balances {
+  if (account.lots === null || account.lots.length === 0) return withoutLots(account);
   const { balance, lots } = settle(account, at).account;
   const expiring = new Map<number, number>();
   for (const lot of lots ?? []) {
@@ -32,4 +33,20 @@ export function balancesOf(account: Account, at: number): Balances {
       .slice(0, expiringSoonMax)
       .map(([expiresAt, amount]) => ({ amount, expiresAt })),
   };
+}
+
+function withoutLots({ balance }: Account): Balances {
+  return { available: balance, pending: 0, expiringSoon: [] };
+}
+
+/** Until when (Unix ms, exclusive) the balances of lots that are settled stay as they are; infinity: nothing of it is up to time. */
+export function balancesUntil(lots: readonly Lot[], at: number): number {
+  let until = Number.POSITIVE_INFINITY;
+  for (const { activatesAt, expiresAt } of lots) {
+    if (activatesAt > at) until = Math.min(until, activatesAt);
+    if (expiresAt === null) continue;
+    const soonAt = expiresAt - expiringSoonMs;
+    until = Math.min(until, soonAt > at ? soonAt : expiresAt);
+  }
+  return until;
 }

@@ -5,7 +5,7 @@
  * @module
  */
 
-export { type Balances, balancesOf, expiringSoonMax, expiringSoonMs } from "./balances.ts";
+export { type Balances, balancesOf, balancesUntil, expiringSoonMax, expiringSoonMs } from "./balances.ts";
 export { type CreditOptions, credit, lotsMax } from "./credit.ts";
 export { type DebitOptions, debit } from "./debit.ts";
 export {

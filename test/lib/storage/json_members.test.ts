@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../../adapters/conformance/random.ts";
-import { memberText, memberValue } from "../../../lib/storage/mod.ts";
+import { StoredMembers } from "../../../lib/storage/mod.ts";
 
 const runs = 5_000;
 const names = [
@@ -37,6 +37,14 @@ function object(random: Random, depth: number): Record<string, unknown> {
   return Object.fromEntries(
     Array.from({ length: random.integer(5) }, () => [random.pick(names), value(random, depth)]),
   );
+}
+
+function memberText(text: string, name: string): string | undefined {
+  return new StoredMembers(text).text(name);
+}
+
+function memberValue(text: string, name: string): unknown {
+  return new StoredMembers(text).value(name);
 }
 
 function own(from: object, name: string): unknown {
@@ -76,6 +84,18 @@ describe("members of stored objects", () => {
     const text = JSON.stringify({ first: '"', nested: { list: [1, { deep: "}" }] }, last: 17 });
     for (let length = 0; length < text.length; length++) {
       assert.throws(() => memberText(text.slice(0, length), "last"), SyntaxError, text.slice(0, length));
+    }
+  });
+
+  it("are found in whatever order they are asked for, also again and again", () => {
+    const random = createRandom(9);
+    for (let run = 0; run < runs / 10; run++) {
+      const text = JSON.stringify(object(random, 2));
+      const members = new StoredMembers(text);
+      for (let ask = 0; ask < 10; ask++) {
+        const name = random.pick(["a", "ab", "b", "", "1", "metrics", "absent"]);
+        assert.deepEqual(members.value(name), own(JSON.parse(text), name), `${name} of ${text}`);
+      }
     }
   });
 
