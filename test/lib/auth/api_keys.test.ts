@@ -14,6 +14,7 @@ import {
   permissions,
   rotationGraceMs,
 } from "../../../lib/auth/mod.ts";
+import type { ErrorCode } from "../../../lib/errors/mod.ts";
 import { platformPartition } from "../../../lib/storage/mod.ts";
 import { createFixture, createTestRandom, type Fixture, hasCode, otherSecret } from "./_setup.ts";
 
@@ -283,17 +284,14 @@ describe("apiKeyGuard", () => {
   it("answers 401 where a header is missing or wrong", async () => {
     const { apiKeys } = createSubject();
     const { key, secret } = await apiKeys.create(wanted);
-    for (const headers of [
-      {},
-      { "X-API-Key": key },
-      { "X-API-Secret": secret },
-      { "X-API-Key": key, "X-API-Secret": "x" },
-    ]) {
-      await assert.rejects(
-        authenticate(apiKeys, headers as Record<string, string>),
-        hasCode("invalid_api_key"),
-      );
-    }
+    const cases: readonly (readonly [headers: Record<string, string>, code: ErrorCode])[] = [
+      [{}, "missing_api_key"],
+      [{ "X-API-Key": key }, "missing_api_key"],
+      [{ "X-API-Secret": secret }, "missing_api_key"],
+      [{ "X-API-Key": key, "X-API-Secret": "" }, "missing_api_key"],
+      [{ "X-API-Key": key, "X-API-Secret": "x" }, "invalid_api_key"],
+    ];
+    for (const [headers, code] of cases) await assert.rejects(authenticate(apiKeys, headers), hasCode(code));
   });
   it("says which header fields it needs where one is missing", () => {
     const guard = apiKeyGuard({ apiKeys: createSubject().apiKeys });

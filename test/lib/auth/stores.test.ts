@@ -70,8 +70,14 @@ function describeShared(
       const { key } = await first.create({ organisationId: "o{1}", permissions: ["users:read"], name: "n" });
       const reference = { organisationId: "o{1}", keyId: key };
       const rotated = await Promise.all([first.rotate(reference), second.rotate(reference)]);
-      for (const { secret } of rotated)
+      for (const { secret } of rotated) {
         assert.equal((await first.verify(key, secret)).organisationId, "o{1}");
+        assert.equal((await second.verify(key, secret)).organisationId, "o{1}");
+      }
+      // Each process remembers the key, and knows the new secret of the other at once all the same.
+      const again = await first.rotate(reference);
+      assert.equal((await second.verify(key, again.secret)).keyId, key);
+      rotated.push(again);
       const revoked = await Promise.allSettled([first.revoke(reference), second.revoke(reference)]);
       assert.equal(revoked.filter(outcome => outcome.status === "fulfilled").length, 1);
       for (const { secret } of rotated) {
