@@ -11,7 +11,9 @@ import { commands } from "../../lib/cli/mod.ts";
 import { demoLoyalty } from "../../lib/demo_loyalty.ts";
 import { exportSettings } from "../../lib/exports/settings.ts";
 import { parseBoards } from "../../lib/leaderboards/mod.ts";
+import { applyAction } from "../../lib/loyalty/engine/mod.ts";
 import { compileConfig } from "../../lib/loyalty/mod.ts";
+import { emptyState } from "../../lib/loyalty/state.ts";
 import { declaredIndexes } from "../../lib/user_index/mod.ts";
 import { parseCommandLine } from "../../runtime/_command_line.ts";
 import { ids } from "../support/platform.ts";
@@ -111,5 +113,32 @@ describe("the README", () => {
       config.webhooks.map(({ id }) => id),
       ["crm"],
     );
+  });
+
+  it("shows a condition that a rule can have, and that holds when it says so", () => {
+    const { when } = parse(blocksOf("yaml").find(code => code.startsWith("when:")) ?? "");
+    const rule = {
+      id: "shown",
+      trigger: { action: "prediction" },
+      when,
+      effects: [{ type: "metric", metricId: "points", metricQuantity: 100 }],
+    };
+    const { config } = compileConfig(demoLoyalty);
+    const compiled = compileConfig({ ...config, rules: [...config.rules, rule], challenges: [] });
+    const dayMs = 86_400_000;
+    const startsAt = Date.parse("2026-11-16T12:00:00Z");
+    let state = emptyState(null);
+    // On the third day it is not the second week yet; on the tenth the three of the first week are too long ago.
+    const firedOn = [0, 1, 2, 9, 10, 11].filter(day => {
+      const data = { outcome: "exact", eventId: "e" };
+      const outcome = applyAction(compiled, state, {
+        name: "prediction",
+        data,
+        at: startsAt + day * dayMs,
+      });
+      state = outcome.state;
+      return outcome.fired.includes("shown");
+    });
+    assert.deepEqual(firedOn, [11]);
   });
 });
