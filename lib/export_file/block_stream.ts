@@ -1,5 +1,6 @@
 /** Pieces of any size for ciphers that work on whole blocks. */
 
+import { concatBytes } from "@noble/hashes/utils.js";
 import type { GcmEncryption } from "../ports/export_kernels.ts";
 import { blockBytes, plainBytesMax } from "./counter.ts";
 
@@ -35,7 +36,7 @@ class BlockStream implements GcmEncryption {
     if (this.#done + before + plain.length > plainBytesMax) {
       throw new RangeError(`Cannot encrypt more than ${plainBytesMax} bytes`);
     }
-    const all = before === 0 ? plain : joined(this.#rest, plain);
+    const all = before === 0 ? plain : concatBytes(this.#rest, plain);
     const whole = all.length - (all.length % blockBytes);
     const block = this.#done / blockBytes;
     const cipher =
@@ -46,18 +47,11 @@ class BlockStream implements GcmEncryption {
       whole === all.length
         ? new Uint8Array(0)
         : await this.#blocks.keyed(this.#rest, this.#done / blockBytes);
-    const both = this.#restCipher.length === 0 ? cipher : joined(cipher, this.#restCipher);
+    const both = this.#restCipher.length === 0 ? cipher : concatBytes(cipher, this.#restCipher);
     return before === 0 ? both : both.subarray(before);
   }
 
   async finish(): Promise<Uint8Array> {
     return await this.#blocks.tag(this.#restCipher, this.#done + this.#restCipher.length);
   }
-}
-
-function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
-  const both = new Uint8Array(a.length + b.length);
-  both.set(a);
-  both.set(b, a.length);
-  return both;
 }

@@ -9,6 +9,7 @@
  * @module
  */
 
+import { concatBytes } from "@noble/hashes/utils.js";
 import { base64Bytes } from "../export_file/mod.ts";
 import type { ExportKernels, GcmEncryption } from "../ports/export_kernels.ts";
 import type { Blobs } from "../storage/mod.ts";
@@ -115,7 +116,7 @@ export class PartWriter {
   #addEncrypted(bytes: Uint8Array): void {
     const { kernels } = this.#options;
     const missing = this.#rest.length === 0 ? 0 : Math.min(3 - this.#rest.length, bytes.length);
-    const first = joined(this.#rest, bytes.subarray(0, missing));
+    const first = concatBytes(this.#rest, bytes.subarray(0, missing));
     const behind = bytes.subarray(missing);
     if (first.length % 3 !== 0) {
       this.#rest = first;
@@ -156,11 +157,4 @@ export class PartWriter {
   ): Promise<void> {
     await this.#options.blobs.put(partName(job, ref, index), body);
   }
-}
-
-function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const both = new Uint8Array(first.length + second.length);
-  both.set(first);
-  both.set(second, first.length);
-  return both;
 }

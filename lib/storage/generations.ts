@@ -1,11 +1,16 @@
-/** A bounded map that forgets what was not used for longest, half of it at a time. */
-export class Generations<V> {
-  readonly #entriesMax: number;
-  #young = new Map<string, V>();
-  #elder = new Map<string, V>();
+/**
+ * A map of bounded size in two generations: when the younger one is full, the elder one is forgotten as a whole. What was read
+ * or written since then stays. A `Map` that drops its oldest entry at every write costs a hundred times as much, because it
+ * steps over what was deleted before.
+ */
+export class Generations<V, K = string> {
+  readonly #generationMax: number;
+  #young = new Map<K, V>();
+  #elder = new Map<K, V>();
 
+  /** At most `entriesMax` entries are kept, two at least. */
   constructor(entriesMax: number) {
-    this.#entriesMax = entriesMax;
+    this.#generationMax = Math.floor(entriesMax / 2);
   }
 
   /** Number of entries. */
@@ -13,30 +18,30 @@ export class Generations<V> {
     return this.#young.size + this.#elder.size;
   }
 
-  /** The value under a name, which is thereby used. */
-  get(name: string): V | undefined {
-    const young = this.#young.get(name);
+  /** The value of a key, which is thereby used. */
+  get(key: K): V | undefined {
+    const young = this.#young.get(key);
     if (young !== undefined) return young;
-    const elder = this.#elder.get(name);
-    if (elder !== undefined) this.set(name, elder);
+    const elder = this.#elder.get(key);
+    if (elder !== undefined) this.set(key, elder);
     return elder;
   }
 
-  /** Sets the value under a name. */
-  set(name: string, value: V): void {
-    if (!this.#young.has(name)) {
-      this.#elder.delete(name);
-      if (this.#young.size >= this.#entriesMax / 2) {
+  /** Sets the value of a key. */
+  set(key: K, value: V): void {
+    if (!this.#young.has(key)) {
+      this.#elder.delete(key);
+      if (this.#young.size >= this.#generationMax) {
         this.#elder = this.#young;
         this.#young = new Map();
       }
     }
-    this.#young.set(name, value);
+    this.#young.set(key, value);
   }
 
-  /** Forgets a name. */
-  delete(name: string): void {
-    this.#young.delete(name);
-    this.#elder.delete(name);
+  /** Forgets a key. */
+  delete(key: K): void {
+    this.#young.delete(key);
+    this.#elder.delete(key);
   }
 }
