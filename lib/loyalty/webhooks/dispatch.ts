@@ -29,13 +29,10 @@ import {
   type WebhookProgress,
 } from "./progress.ts";
 import { retryDelayMs, webhookTriedMsMax } from "./schedule.ts";
+import { WaitingMembers, webhookLanes, webhookWaitingMax } from "./waiting_members.ts";
 
 /** Number of history records that are looked through at a time. */
 export const webhookPageMax = 100;
-/** Number of users whose events a process sends side by side. */
-export const webhookLanes = 16;
-/** Most users who wait for that in a process; the sweep finds those beyond. */
-export const webhookWaitingMax = 100_000;
 
 /** What a dispatch needs. */
 export interface WebhookDispatchOptions {
@@ -63,7 +60,7 @@ export interface WebhookDispatch {
 
 /** Creates the dispatch of a process. It deals with a user once at a time, so that nothing is told twice for haste. */
 export function createWebhookDispatch(options: WebhookDispatchOptions): WebhookDispatch {
-  const waiting = new Map<string, Member>();
+  const waiting = new WaitingMembers();
   const retries = new Map<string, { readonly member: Member; readonly at: number }>();
   const turns = new Map<string, Promise<number | null>>();
   const running = new Set<Promise<void>>();
@@ -93,9 +90,10 @@ export function createWebhookDispatch(options: WebhookDispatchOptions): WebhookD
   }
 
   async function lane(): Promise<void> {
-    for (let next = takeNext(waiting, turns); next !== null; next = takeNext(waiting, turns)) {
+    for (let next = waiting.take(turns); next !== null; next = waiting.take(turns)) {
       // What fails here stays in the user's history, where the sweep finds it.
       await deliver(next).catch(error => options.onFailed("", error));
+      waiting.done(next);
     }
   }
 
@@ -108,8 +106,7 @@ export function createWebhookDispatch(options: WebhookDispatchOptions): WebhookD
   }
 
   function enqueue(member: Member): void {
-    if (waiting.size >= webhookWaitingMax) return;
-    waiting.set(memberPartition(member), member);
+    waiting.add(member);
     start();
   }
 
@@ -124,16 +121,6 @@ export function createWebhookDispatch(options: WebhookDispatchOptions): WebhookD
       while (running.size > 0) await Promise.all(running);
     },
   };
-}
-
-/** The next one whose turn it is not already: that one comes after its turn. */
-function takeNext(waiting: Map<string, Member>, turns: ReadonlyMap<string, unknown>): Member | null {
-  for (const [name, member] of waiting) {
-    if (turns.has(name)) continue;
-    waiting.delete(name);
-    return member;
-  }
-  return null;
 }
 
 /** Tells one webhook what it has not been told, and says when to go on; null: nothing is left. */
