@@ -25,6 +25,7 @@ import {
   type Directory,
   type LoyaltyVersions,
 } from "./directory/mod.ts";
+import { AppError } from "./errors/mod.ts";
 import type { Exports } from "./exports/mod.ts";
 import {
   type Area,
@@ -367,6 +368,10 @@ function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
     ...parts,
     checkSession: ({ projectId, userId, sessionId }) =>
       parts.sessionGuard.check({ projectId, userId, sessionId }),
+    checkKey: ({ organisationId, keyId }) =>
+      chain(apiKeys.isAlive({ organisationId, keyId }), isAlive => {
+        if (!isAlive) throw new AppError("session_revoked", "The API key of the token was revoked");
+      }),
   };
   const guards = { member: spaceGuard(spaces), visitor: optionalSpaceGuard(spaces) };
   return {

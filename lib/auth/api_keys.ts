@@ -108,6 +108,8 @@ export interface ApiKeys {
    * @throws {AppError} `invalid_api_key`, the same for a malformed, unknown, revoked or wrong one.
    */
   verify(key: string, secret: string): ApiKeyPrincipal | Promise<ApiKeyPrincipal>;
+  /** Whether the organisation has the key still, seen no more than {@linkcode apiKeyAgeMsMax} ago. Answers at once while it is in memory. */
+  isAlive(reference: ApiKeyReference): boolean | Promise<boolean>;
   /** The keys of an organisation, oldest first. */
   list(organisationId: string): Promise<readonly ApiKeyInfo[]>;
   /** One key, or null where the organisation has no such key. */
@@ -192,6 +194,14 @@ class StoredApiKeys implements ApiKeys {
     return this.#verifyStored(key, secret, now);
   }
 
+  isAlive({ organisationId, keyId }: ApiKeyReference): boolean | Promise<boolean> {
+    const now = this.#options.clock();
+    const cached = this.#verified.get(keyId);
+    if (cached === undefined || now >= cached.until) return this.#isStored({ organisationId, keyId }, now);
+    this.#uses.note(keyId, now);
+    return cached.record.organisationId === organisationId;
+  }
+
   async list(organisationId: string): Promise<readonly ApiKeyInfo[]> {
     const known = await indexedKeys(this.#options.store, organisationId);
     const found = await Promise.all(known.map(keyId => this.find({ organisationId, keyId })));
@@ -251,24 +261,32 @@ class StoredApiKeys implements ApiKeys {
     const { record } = await this.#read(key);
     const isValid = hasLiveSecret(record, this.#hash(key, secret), this.#options.clock());
     if (record === null || !isValid) throw invalidApiKey();
+    return this.#remember(record, now);
+  }
+
+  async #isStored({ organisationId, keyId }: ApiKeyReference, now: number): Promise<boolean> {
+    const { record } = await this.#read(keyId);
+    if (record === null || record.organisationId !== organisationId) return false;
+    this.#remember(record, now);
+    return true;
+  }
+
+  /** Only keys that a secret or a token of ours was shown for get here, so that guesses cannot push them out. */
+  #remember(record: ApiKeyRecord, now: number): ApiKeyPrincipal {
     const { keyId, organisationId } = record;
     const principal = Object.freeze({
       keyId,
       organisationId,
       permissions: Object.freeze(record.permissions),
     });
-    this.#remember(key, { record, principal, until: now + apiKeyAgeMsMax });
-    this.#uses.note(key, now);
+    this.#uses.note(keyId, now);
+    this.#verified.delete(keyId);
+    this.#verified.set(keyId, { record, principal, until: now + apiKeyAgeMsMax });
+    if (this.#verified.size > apiKeysCachedMax) {
+      const [oldest] = this.#verified.keys();
+      if (oldest !== undefined) this.#verified.delete(oldest);
+    }
     return principal;
-  }
-
-  /** Only keys that were verified get here, so that guesses cannot push them out. */
-  #remember(key: string, cached: CachedKey): void {
-    this.#verified.delete(key);
-    this.#verified.set(key, cached);
-    if (this.#verified.size <= apiKeysCachedMax) return;
-    const [oldest] = this.#verified.keys();
-    if (oldest !== undefined) this.#verified.delete(oldest);
   }
 
   async #read(keyId: string): Promise<{ record: ApiKeyRecord | null; version: string | null }> {

@@ -9,7 +9,7 @@ import { bearerToken } from "../auth/mod.ts";
 import type { Directory, Space } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { chain, type Guard, type GuardInput, hostOf } from "../http/mod.ts";
-import type { Caller, SpaceTokens, UserCaller } from "./space_tokens.ts";
+import type { Caller, ServiceCaller, SpaceTokens, UserCaller } from "./space_tokens.ts";
 
 /** What the guards need. */
 export interface SpaceGuardOptions {
@@ -17,10 +17,15 @@ export interface SpaceGuardOptions {
   readonly spaceTokens: SpaceTokens;
   /** Throws where the session of a caller that has one is over. */
   readonly checkSession: SessionCheck;
+  /** Throws where the API key that a token was issued for was revoked. */
+  readonly checkKey: KeyCheck;
 }
 
 /** Passes callers whose session is alive; without a promise where that is known. */
 export type SessionCheck = (caller: UserCaller & { readonly sessionId: string }) => void | Promise<void>;
+
+/** Passes back ends whose API key is alive; without a promise where that is known. */
+export type KeyCheck = (caller: ServiceCaller) => void | Promise<void>;
 
 /** A caller whose token was checked, or with {@linkcode optionalSpaceGuard} possibly nobody. */
 export interface SpaceVisit<C extends Caller | null = Caller> {
@@ -76,13 +81,14 @@ export function spaceOfRequest(directory: Directory, request: Request): Space | 
 }
 
 function visit(
-  { spaceTokens, checkSession }: SpaceGuardOptions,
+  { spaceTokens, checkSession, checkKey }: SpaceGuardOptions,
   { request }: GuardInput,
   space: Space,
 ): SpaceVisit | Promise<SpaceVisit> {
   const token = bearerToken(request.headers.get("authorization"));
   return chain(spaceTokens.verify(space, token), caller => {
-    if (caller.kind !== "user" || caller.sessionId === undefined) return { space, caller };
+    if (caller.kind === "service") return chain(checkKey(caller), () => ({ space, caller }));
+    if (caller.sessionId === undefined) return { space, caller };
     const { sessionId } = caller;
     return chain(checkSession({ ...caller, sessionId }), () => ({ space, caller }));
   });

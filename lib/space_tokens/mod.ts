@@ -5,6 +5,7 @@
  */
 
 export {
+  type KeyCheck,
   optionalSpaceGuard,
   type SessionCheck,
   type SpaceGuardOptions,

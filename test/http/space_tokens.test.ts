@@ -220,6 +220,22 @@ describeOnStores("the exchange for a space token", open => {
     assertProblem(await world.call("/api/loyalty/profile", { token }), 400, "validation_failed");
   });
 
+  it("ends with the API key that a back end got it for, with its next request", async () => {
+    const { key, secret } = await world.platform.apiKeys.create({
+      organisationId: ids.organisation,
+      name: "Back end",
+      permissions: ["users:read"],
+    });
+    const issued = await world.call("/api/auth/token", { body: { type: "service", key, secret } });
+    const token: string = issued.json.data.accessToken;
+    const headers = { "x-platform-org-id": ids.organisation };
+    const paths = ["/api/loyalty/profile?user_id=somebody", "/api/audience/transactions?user_ids=somebody"];
+    for (const path of paths) assert.equal((await world.call(path, { token, headers })).status, 200);
+    await world.platform.apiKeys.revoke({ organisationId: ids.organisation, keyId: key });
+    for (const path of paths)
+      assertProblem(await world.call(path, { token, headers }), 401, "session_revoked");
+  });
+
   it("refuses wrong, unknown, revoked and other organisations' API keys with one answer", async () => {
     const of = (organisationId: string) =>
       world.platform.apiKeys.create({ organisationId, name: "Back end", permissions: ["users:read"] });

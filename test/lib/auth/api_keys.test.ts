@@ -206,6 +206,22 @@ describe("revocation", () => {
     await assertInvalid(elsewhere, key, secret);
     assert.equal(await storedText(fixture, key), undefined);
   });
+  it("is seen as well by whoever asks whether the key is alive", async () => {
+    const { apiKeys, fixture } = createSubject();
+    const elsewhere = createApiKeys(fixture);
+    const { key } = await apiKeys.create(wanted);
+    const reference = { organisationId: "org-1", keyId: key };
+    assert.equal(await elsewhere.isAlive(reference), true);
+    const { reads } = fixture.store;
+    assert.equal(elsewhere.isAlive(reference), true);
+    assert.equal(fixture.store.reads, reads);
+    assert.equal(await elsewhere.isAlive({ ...reference, organisationId: "org-2" }), false);
+    assert.equal(await apiKeys.isAlive({ ...reference, organisationId: "org-2" }), false);
+    await apiKeys.revoke(reference);
+    assert.equal(await apiKeys.isAlive(reference), false);
+    fixture.time.advance(apiKeyAgeMsMax);
+    assert.equal(await elsewhere.isAlive(reference), false);
+  });
   it("and rotation know the keys of the own organisation alone", async () => {
     const { apiKeys } = createSubject();
     const { key, secret } = await apiKeys.create(wanted);
