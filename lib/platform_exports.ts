@@ -9,6 +9,7 @@ import { type Clock, systemRandom } from "./auth/mod.ts";
 import type { Directory } from "./directory/mod.ts";
 import { createExports, type Exports } from "./exports/mod.ts";
 import { silentLogger } from "./http/mod.ts";
+import { createNoMailer } from "./identity/mod.ts";
 import type { PlatformOptions } from "./platform_options.ts";
 import type { Announcer } from "./ports/announcer.ts";
 
@@ -25,8 +26,10 @@ export function platformExports(
   options: PlatformOptions & { readonly clock: Clock; readonly publicUrl: string },
   { directory, search, announcer }: ExportParts,
 ): Exports {
-  const { store, blobs, secret, clock, publicUrl, mailer, webhooks } = options;
+  const { store, blobs, secret, clock, publicUrl, webhooks } = options;
   const { random = systemRandom, logger = silentLogger } = options;
+  // Whoever asks for a mail that nobody can send finds out by the log.
+  const { mailer = createNoMailer(logger) } = options;
   return createExports({
     ...options.exports,
     ...{ store, blobs, secret, clock, random, publicUrl, mailer, webhooks, logger },

@@ -10,6 +10,7 @@ import { createSmtpMailer } from "../../../adapters/mail/mod.ts";
 import { nativeExportKernels } from "../../../adapters/native/mod.ts";
 import { createWebhookSender } from "../../../adapters/webhook/mod.ts";
 import { exportFileMs, exportIntervalMsDefault, exportTtlMsDefault } from "../../../lib/exports/mod.ts";
+import type { Logger } from "../../../lib/http/mod.ts";
 import type { PlatformOptions } from "../../../lib/mod.ts";
 import { toNodeListener } from "../../../runtime/node.ts";
 import { ids, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
@@ -249,6 +250,24 @@ describeOnStores("an export of users", open => {
     assert.equal(beyond.status, 416);
     server.closeAllConnections();
     server.close();
+    await world.dispose();
+  });
+
+  it("is completed although the platform has no mailer for its notice, and the log tells", async () => {
+    const events: string[] = [];
+    const logger: Logger = {
+      enabled: () => true,
+      log: (_level, event, facts) => void events.push(event, JSON.stringify(facts)),
+    };
+    const world = await openWorld(open, { logger, exports: { intervalMs: 0 } });
+    const api = await backEnd(world, ["users:export", "users:read"]);
+    const body = { format: "json", notify: { email: "ann@club.example" } };
+    const { exportId } = (await api(`${base}/users/export`, { body })).json.data;
+    await work(world);
+    assert.equal((await api(`${base}/exports/${exportId}`)).json.data.status, "completed");
+    const told = events[events.indexOf("mail_not_configured") + 1];
+    assert.match(told ?? "", /exportCompleted/);
+    assert.doesNotMatch(events.join(), /ann@club/);
     await world.dispose();
   });
 
