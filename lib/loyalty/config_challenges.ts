@@ -57,7 +57,10 @@ export interface Challenge {
   readonly title: string;
   readonly subtitle: string;
   readonly media: string;
+  /** Announces that it is completed. */
   readonly notification: NotificationSetting;
+  /** Announces that it has failed, by time or by a rule. */
+  readonly failureNotification: NotificationSetting;
   readonly showInProfile: boolean;
   readonly showInRail: boolean;
   /** `from` and `to` in Unix seconds; `to` is exclusive, and 0 means without end. */
@@ -111,6 +114,7 @@ export const ChallengeSchema: v.GenericSchema<unknown, Challenge> = v.pipe(
     subtitle: optionalText,
     media: optionalText,
     notification: notificationField,
+    failureNotification: notificationField,
     showInProfile: v.optional(v.boolean(), true),
     showInRail: v.optional(v.boolean(), false),
     time: v.optional(

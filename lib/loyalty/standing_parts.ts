@@ -47,7 +47,14 @@ type Kinds = { readonly [K in ListName]: Kind<PartOf[K]> };
 const title = "";
 const media = "";
 const notification = { display: "none", title: "", message: "" };
-const untold = { subtitle: "", media, notification, showInProfile: false, showInRail: false } as const;
+const untold = {
+  subtitle: "",
+  media,
+  notification,
+  failureNotification: notification,
+  showInProfile: false,
+  showInRail: false,
+} as const;
 const always = { showInUI: false, from: 0, to: 0 };
 
 const kinds: Kinds = {

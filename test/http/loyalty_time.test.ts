@@ -8,6 +8,7 @@ import { describeOnStores, type OpenStore } from "../support/stores.ts";
 /** A notification or a transaction as the loyalty API shows it. */
 interface Shown {
   readonly type: string;
+  readonly display?: string;
   readonly title?: string;
   readonly timestamp: number;
   readonly payload: unknown;
@@ -47,8 +48,8 @@ function openPurse(open: OpenStore): Promise<TestPlatform> {
   return openPlatform(open, { seed: { ...seed, loyalty: { [ids.space]: document } } });
 }
 
-describeOnStores("points that become usable and lapse", open => {
-  it("are in history, notifications and transactions of the instant at which the balance shows it", async t => {
+describeOnStores("what time does to a user", open => {
+  it("shows points that become usable and lapse in history, notifications and transactions as soon as the balance shows it", async t => {
     const world = await openPurse(open);
     t.after(() => world.dispose());
     const fan = await world.fan("Sam");
@@ -95,5 +96,54 @@ describeOnStores("points that become usable and lapse", open => {
     // Nothing is recorded twice, whoever looks again.
     assert.deepEqual(await listed(), await listed());
     assert.equal(((await listed()) as unknown[]).length, 2);
+  });
+
+  it("announces that a challenge has failed, by time or by an action, where the challenge says so", async t => {
+    const failureNotification = { display: "modal", title: "Too late" };
+    const rule = { action: "prediction", count: 2 };
+    const challenges = [
+      {
+        id: "5b0f4c0e-6a41-4f0e-9d3c-2f6c1f0a7e11",
+        title: "Twice in ten minutes",
+        within: { minutes: 10 },
+        failureNotification,
+        missions: [{ id: "0c2d8a36-51f7-4d0a-8a7e-94b3f2a1c6d2", title: "", rule }],
+      },
+      {
+        id: "5b0f4c0e-6a41-4f0e-9d3c-2f6c1f0a7e12",
+        title: "No rest",
+        fail: { action: "rest" },
+        failureNotification: { ...failureNotification, title: "Rested" },
+        missions: [{ id: "0c2d8a36-51f7-4d0a-8a7e-94b3f2a1c6d3", title: "", rule }],
+      },
+    ];
+    const configured = { ...loyalty, rules: [], challenges };
+    const world = await openPlatform(open, { seed: { ...seed, loyalty: { [ids.space]: configured } } });
+    t.after(() => world.dispose());
+    const fan = await world.fan("Sam");
+    const startedAt = Math.floor(world.clock.now() / 1_000);
+    await fan.act("prediction", {});
+    await fan.act("rest");
+    world.clock.advance(15 * minuteMs);
+    const { data } = (await world.call("/api/loyalty/notifications", { token: fan.token })).json;
+    assert.deepEqual(
+      data.map(({ type, display, title, timestamp, payload }: Shown) => [
+        type,
+        display,
+        title,
+        timestamp - startedAt,
+        (payload as { challengeId: string }).challengeId,
+      ]),
+      [
+        ["challengeFailed", "modal", "Rested", 0, challenges[1]?.id],
+        ["challengeFailed", "modal", "Too late", 600, challenges[0]?.id],
+      ],
+    );
+    assert.deepEqual((await fan.profile()).challenges[challenges[0]?.id ?? ""], {
+      isCompleted: false,
+      missionsCompleted: [],
+    });
+    const shown = (await world.call("/api/loyalty/config", { token: fan.token })).json.data.challenges;
+    assert.equal(Object.hasOwn(shown[0], "failureNotification"), false);
   });
 });

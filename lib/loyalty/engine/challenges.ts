@@ -89,7 +89,8 @@ export function failChallenge(draft: Draft, of: CompiledChallenge): void {
 /** Fails a run. */
 export function failRun(draft: Draft, of: CompiledChallenge, progress: ChallengeProgress): void {
   store(draft, of, ended(draft, of, { ...progress, status: "failed" }));
-  draft.record(new Change().transaction("challengeFailed", { challengeId: of.challenge.id }));
+  const { id, failureNotification: notification } = of.challenge;
+  give(draft, [], { type: "challengeFailed", subject: { challengeId: id }, notification });
 }
 
 /** When time fails a run in progress, by the configuration as it is now. */
