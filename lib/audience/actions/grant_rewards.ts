@@ -5,6 +5,7 @@
  */
 
 import type { AudienceMember } from "../member.ts";
+import { inGroups, sideBySide } from "../side_by_side.ts";
 import { type ItemResult, itemError } from "./bulk_answer.ts";
 import type { PlainReward, RewardNotification, RewardOrder } from "./check_rewards.ts";
 import type { ActionData } from "./queued_action.ts";
@@ -55,22 +56,10 @@ export async function grantAll(
   orders: readonly NamedOrder[],
 ): Promise<readonly RewardResult[]> {
   const results: RewardResult[] = [];
-  const byUser = new Map<string, number[]>();
-  for (const [index, { userId }] of orders.entries()) {
-    const indexes = byUser.get(userId);
-    if (indexes === undefined) byUser.set(userId, [index]);
-    else indexes.push(index);
-  }
-  const users = [...byUser.values()];
-  async function lane(): Promise<void> {
-    for (let indexes = users.pop(); indexes !== undefined; indexes = users.pop()) {
-      for (const index of indexes) {
-        const order = orders[index];
-        if (order !== undefined) results[index] = await given(giver, { ...tenant, ...order, index });
-      }
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(grantLanes, users.length) }, lane));
+  const users = inGroups([...orders.entries()], ([, { userId }]) => userId);
+  await sideBySide(users, grantLanes, async user => {
+    for (const [index, order] of user) results[index] = await given(giver, { ...tenant, ...order, index });
+  });
   return results;
 }
 
