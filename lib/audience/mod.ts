@@ -61,7 +61,7 @@ export {
   type ProfilesOptions,
 } from "./profiles.ts";
 export { audienceRoutes } from "./routes.ts";
-export { type SearchRequest, searchFieldsMax } from "./search/criteria.ts";
+export { namedFieldsMax, type SearchRequest } from "./search/criteria.ts";
 export {
   createUserFinder,
   examinedUsersMax,
@@ -71,7 +71,7 @@ export {
   type UserFinder,
   type UserFinderOptions,
 } from "./search/search.ts";
-export { searchPageDefault, searchPageMax } from "./search/search_routes.ts";
+export { searchFieldsMax, searchPageDefault, searchPageMax } from "./search/search_routes.ts";
 export { boundedMetricsMax, namedUsersMax, soughtNameCharactersMax } from "./search/short_form.ts";
 export type {
   CompiledSearch,

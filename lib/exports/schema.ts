@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { exportFormats } from "../export_file/mod.ts";
 import { NoticeSchema } from "./settings.ts";
 
-/** Most fields of an export. */
+/** Most fields of an export, which the search of users takes as well. */
 export const exportFieldsMax = 200;
 /** Longest name of a field, in characters. */
 export const exportFieldCharactersMax = 200;

@@ -15,8 +15,8 @@ import { type Sort, sortFault } from "./sort.ts";
 import type { SearchCriteria } from "./types.ts";
 import type { ReadDemand, UserReaderOptions } from "./user_reader.ts";
 
-/** Most fields that a search shows. */
-export const searchFieldsMax = 64;
+/** Most fields of users that are asked for at a time, as by exports. */
+export const namedFieldsMax = 200;
 
 /** What is searched for. */
 export interface SearchRequest extends SearchCriteria {
@@ -95,8 +95,8 @@ function attempt(faults: FieldError[], task: () => Filter): Filter | null {
 }
 
 function fieldColumns(names: readonly string[], find: FindColumn, faults: FieldError[]): readonly Column[] {
-  if (names.length === 0 || names.length > searchFieldsMax) {
-    faults.push({ pointer: "/fields", detail: `Expected from 1 to ${searchFieldsMax} fields` });
+  if (names.length === 0 || names.length > namedFieldsMax) {
+    faults.push({ pointer: "/fields", detail: `Expected from 1 to ${namedFieldsMax} fields` });
     return [];
   }
   return names.flatMap((name, index) => {

@@ -10,13 +10,14 @@ import type { AudienceContext } from "../context.ts";
 import type { CursorScope } from "../cursors.ts";
 import type { BackEnd } from "../guards.ts";
 import type { Column } from "./columns.ts";
-import { searchFieldsMax } from "./criteria.ts";
 import type { FoundUsers } from "./search.ts";
 import type { SearchedUser } from "./searched_user.ts";
 import { DescribedFilterSchema } from "./short_form.ts";
 
 /** Most users of a page. */
 export const searchPageMax = 100;
+/** Most fields that a page shows of a user. */
+export const searchFieldsMax = 64;
 /** Users of a page where nobody says. */
 export const searchPageDefault = 50;
 

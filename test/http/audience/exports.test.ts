@@ -9,7 +9,10 @@ import { parse } from "csv-parse/sync";
 import { createSmtpMailer } from "../../../adapters/mail/mod.ts";
 import { nativeExportKernels } from "../../../adapters/native/mod.ts";
 import { createWebhookSender } from "../../../adapters/webhook/mod.ts";
+import { customFieldsMax, namedFieldsMax, searchFieldsMax } from "../../../lib/audience/mod.ts";
+import { AppError } from "../../../lib/errors/mod.ts";
 import { exportFileMs, exportIntervalMsDefault, exportTtlMsDefault } from "../../../lib/exports/mod.ts";
+import { exportFieldsMax } from "../../../lib/exports/schema.ts";
 import type { Logger } from "../../../lib/http/mod.ts";
 import type { PlatformOptions } from "../../../lib/mod.ts";
 import { toNodeListener } from "../../../runtime/node.ts";
@@ -151,6 +154,31 @@ describeOnStores("an export of users", open => {
       for (const cell of cells) assert.deepEqual(JSON.parse(cell.preferences ?? ""), { note });
     }
     await mailer[Symbol.asyncDispose]();
+    await world.dispose();
+  });
+
+  it("may have as many fields as it says, and no more", async () => {
+    const customFields = Object.fromEntries(
+      Array.from({ length: customFieldsMax }, (_, n) => [`field${n}`, { type: "number" }]),
+    );
+    const [organisation, ...others] = seed.organisations;
+    assert.ok(organisation !== undefined);
+    const settings = { audience: { customFields } };
+    const world = await openPlatform(open, {
+      seed: { ...seed, organisations: [{ ...organisation, settings }, ...others] },
+    });
+    const compile = (fields: readonly string[]): Promise<unknown> =>
+      world.platform.users.search.compile(ids.organisation, { spaceId: ids.space, fields });
+    const api = await backEnd(world, ["users:export"]);
+    const all = ["userId", "displayName", ...Object.keys(customFields).map(name => `customFields.${name}`)];
+    assert.ok(all.length > searchFieldsMax);
+    const accepted = await api(`${base}/users/export`, { body: { format: "csv", fields: all } });
+    assert.equal(accepted.status, 202, accepted.text);
+    assert.equal(namedFieldsMax, exportFieldsMax);
+    const tooMany = [...all, ...Array.from({ length: namedFieldsMax }, (_, n) => `none${n}`)];
+    const refused = (error: unknown): boolean =>
+      error instanceof AppError && error.fields?.length === 1 && error.fields[0]?.pointer === "/fields";
+    await assert.rejects(compile(tooMany), refused);
     await world.dispose();
   });
 
