@@ -18,7 +18,7 @@ const all: Import[] = sources.flatMap(from =>
 );
 
 /** Folders of lib/ that areas may build on, from the ground up; every other folder of lib/ is an area. */
-const floors = [
+const layers = [
   ["errors"],
   ["calendar"],
   ["ports"],
@@ -29,13 +29,13 @@ const floors = [
   ["directory"],
   ["expressions", "space_tokens", "export_file", "user_index"],
 ];
-const shared = floors.flat();
+const shared = layers.flat();
 /** The files at the top of lib/ are the composition root. */
 const isComposition = (file: string): boolean => /^lib\/[^/]+\.ts$/.test(file);
-const roomOf = (file: string): string => file.split("/")[1] ?? "";
+const folderOf = (file: string): string => file.split("/")[1] ?? "";
 const areas = [
-  ...new Set(sources.filter(file => file.startsWith("lib/") && !isComposition(file)).map(roomOf)),
-].filter(room => !shared.includes(room));
+  ...new Set(sources.filter(file => file.startsWith("lib/") && !isComposition(file)).map(folderOf)),
+].filter(folder => !shared.includes(folder));
 
 function forbidden(rule: (edge: Import) => boolean): string[] {
   return all.filter(rule).map(({ from, to }) => `${from} -> ${to}`);
@@ -54,7 +54,7 @@ describe("imports", () => {
     );
   });
 
-  it("of adapters/ reach lib/storage, lib/ports and lib/errors, and no other room or adapter", () => {
+  it("of adapters/ reach lib/storage, lib/ports and lib/errors, and no other folder or adapter", () => {
     const allowed = (from: string, to: string): boolean =>
       /^lib\/(storage|ports|errors)\//.test(to) ||
       to.split("/", 2).join("/") === from.split("/", 2).join("/");
@@ -71,34 +71,35 @@ describe("imports", () => {
 
   it("of an area never reach another area or the composition root", () => {
     const isArea = (file: string): boolean =>
-      file.startsWith("lib/") && !isComposition(file) && areas.includes(roomOf(file));
-    assert.deepEqual(
-      forbidden(
-        ({ from, to }) => isArea(from) && (isComposition(to) || (isArea(to) && roomOf(to) !== roomOf(from))),
-      ),
-      [],
-    );
-  });
-
-  it("of shared rooms never reach areas or the composition root", () => {
-    const isShared = (file: string): boolean =>
-      file.startsWith("lib/") && !isComposition(file) && shared.includes(roomOf(file));
+      file.startsWith("lib/") && !isComposition(file) && areas.includes(folderOf(file));
     assert.deepEqual(
       forbidden(
         ({ from, to }) =>
-          isShared(from) && to.startsWith("lib/") && (isComposition(to) || !shared.includes(roomOf(to))),
+          isArea(from) && (isComposition(to) || (isArea(to) && folderOf(to) !== folderOf(from))),
       ),
       [],
     );
   });
 
-  it("of shared rooms point down, floor by floor", () => {
-    const floorOf = (file: string): number =>
+  it("of shared folders never reach areas or the composition root", () => {
+    const isShared = (file: string): boolean =>
+      file.startsWith("lib/") && !isComposition(file) && shared.includes(folderOf(file));
+    assert.deepEqual(
+      forbidden(
+        ({ from, to }) =>
+          isShared(from) && to.startsWith("lib/") && (isComposition(to) || !shared.includes(folderOf(to))),
+      ),
+      [],
+    );
+  });
+
+  it("of shared folders point down, layer by layer", () => {
+    const layerOf = (file: string): number =>
       file.startsWith("lib/") && !isComposition(file)
-        ? floors.findIndex(floor => floor.includes(roomOf(file)))
+        ? layers.findIndex(layer => layer.includes(folderOf(file)))
         : -1;
     assert.deepEqual(
-      forbidden(({ from, to }) => floorOf(from) >= 0 && floorOf(to) > floorOf(from)),
+      forbidden(({ from, to }) => layerOf(from) >= 0 && layerOf(to) > layerOf(from)),
       [],
     );
   });
