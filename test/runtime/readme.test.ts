@@ -7,6 +7,7 @@ import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { parse } from "yaml";
+import { customFieldsOf } from "../../lib/audience/mod.ts";
 import { commands } from "../../lib/cli/mod.ts";
 import { demoLoyalty } from "../../lib/demo_loyalty.ts";
 import { exportSettings } from "../../lib/exports/settings.ts";
@@ -52,11 +53,15 @@ describe("the README", () => {
       requests.filter(code => !code.includes("text/event-stream")),
     ];
     assert.equal(streams.length, 1);
-    assert.equal(others.length, 7);
+    assert.equal(others.length, 8);
 
     const { stdout } = await run("sh", ["-c", [strict, walk, ...others].join("\n")]);
     for (const answer of [
       /"username":"Sam"/,
+      /"summary":\{"total":2,"queued":2,"duplicate":0,"failed":0\}/,
+      /"id":"derby-1","userId":"fan-1","status":"succeeded",/,
+      /"user_id":"nobody","data":null,"error":\{"code":"not_found"/,
+      /"userId":"fan-1","status":"succeeded","version":1,/,
       /"productId":"mug",.*"status":"pending"/,
       /"status":"refunded"/,
       /"productId":"half-price-scarf",.*"status":"completed".*"coupon_code":"/,
@@ -105,6 +110,8 @@ describe("the README", () => {
       ["overall", "monthly", "sprint"],
     );
     assert.deepEqual(declaredIndexes(settings), ["points"]);
+    const fields = blocksOf("json").flatMap(code => [...customFieldsOf(JSON.parse(code)).keys()]);
+    assert.deepEqual(fields, ["shirt", "member"]);
     const { notify, webhook } = exportSettings({ id: ids.organisation, name: "Ours", settings });
     assert.deepEqual([notify, webhook?.url], [settings.exports.notify, settings.exports.webhook.url]);
     const { webhooks } = parse(blocksOf("yaml").find(code => code.startsWith("webhooks:")) ?? "");
