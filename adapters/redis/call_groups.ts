@@ -92,7 +92,9 @@ async function alone(send: Send, item: Item): Promise<unknown> {
 }
 
 function keysOf(items: readonly Item[]): string[] {
-  return items.flatMap(({ keys }) => keys);
+  const all: string[] = [];
+  for (const { keys } of items) all.push(...keys);
+  return all;
 }
 
 /** All keys; and the number of items, then their arguments. */
@@ -103,7 +105,9 @@ function joined(items: readonly Item[]): [keys: string[], args: string[]] {
 }
 
 function unitsOf(args: readonly string[], own: number): number {
-  return args.reduce((sum, { length }) => sum + length, own);
+  let units = own;
+  for (const { length } of args) units += length;
+  return units;
 }
 
 function isCrossSlot(error: unknown): boolean {

@@ -18,7 +18,7 @@ export interface GathererOptions<L, I, A> {
 interface Waiting<I, A> {
   readonly item: I;
   readonly deadline: number;
-  resolve(answer: A | Promise<A> | undefined): void;
+  resolve(answer: A | Promise<A>): void;
   reject(error: unknown): void;
 }
 
@@ -65,7 +65,7 @@ export class Gatherer<L, I, A> {
     this.#schedule(lane);
     return new Promise((resolve, reject) => {
       const deadline = performance.now() + answerMsMax;
-      waiting.push({ item, deadline, resolve: answer => resolve(answer as A), reject });
+      waiting.push({ item, deadline, resolve, reject });
     });
   }
 
@@ -103,7 +103,8 @@ export class Gatherer<L, I, A> {
       const items = group.map(({ item }) => item);
       const deadline = group[0]?.deadline ?? 0;
       const answers = await this.#options.call(lane.value, items, { deadline });
-      for (const [index, { resolve }] of group.entries()) resolve(answers[index]);
+      let index = 0;
+      for (const { resolve } of group) resolve(answers[index++] as A | Promise<A>);
     } catch (error) {
       for (const { reject } of group) reject(error);
       this.#giveUp(lane, error);

@@ -61,7 +61,27 @@ export function createFeeder(options: FeederOptions): Feeder {
     },
   });
   const refused = createRefusals(options.onRefused);
+  /** The places found in this turn: users who act in the same one mostly move the same boards. */
+  const places = new Map<string, BoardPlace>();
   let waiting = 0;
+
+  /** Settings that are not valid make it throw at once, which is no other than doing so later. */
+  function find(target: string): ReturnType<FindFedPlace> {
+    const known = places.get(target);
+    if (known !== undefined) return known;
+    try {
+      const found = options.findPlace(target);
+      if (!(found instanceof Promise) && typeof found !== "string") keepForThisTurn(target, found);
+      return found;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  function keepForThisTurn(target: string, place: BoardPlace): void {
+    if (places.size === 0) void Promise.resolve().then(() => places.clear());
+    places.set(target, place);
+  }
 
   function take(found: BoardPlace | FeedRefusal, { userId, update, done }: Arrival): void {
     const { target, score, at, asOf } = update;
@@ -84,7 +104,7 @@ export function createFeeder(options: FeederOptions): Feeder {
   }
 
   return {
-    deliver(userId, updates, delivered, givenUp = () => {}) {
+    deliver(userId, updates, delivered, givenUp = doNothing) {
       if (updates.length === 0) return;
       if (waiting + updates.length > feedWaitingMax) return givenUp();
       waiting += updates.length;
@@ -94,7 +114,7 @@ export function createFeeder(options: FeederOptions): Feeder {
         all(isDelivered);
       }
       for (const update of updates) {
-        const found = find(options.findPlace, update.target);
+        const found = find(update.target);
         if (found instanceof Promise) batches.start(() => takeLater(found, { userId, update, done }));
         else take(found, { userId, update, done });
       }
@@ -110,18 +130,11 @@ function countOfBoard(waiting: readonly Waiting[]): number {
   return other === -1 ? feedBatchMax : other;
 }
 
+function doNothing(): void {}
+
 interface Arrival extends Pick<Waiting, "done"> {
   readonly userId: string;
   readonly update: ScoreUpdate;
-}
-
-/** Settings that are not valid make it throw at once, which is no other than doing so later. */
-function find(findPlace: FindFedPlace, target: string): ReturnType<FindFedPlace> {
-  try {
-    return findPlace(target);
-  } catch (error) {
-    return Promise.reject(error);
-  }
 }
 
 async function commit({ store, onGivenUp }: FeederOptions, batch: readonly Waiting[]): Promise<boolean> {

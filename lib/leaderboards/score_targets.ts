@@ -60,12 +60,14 @@ export function scoreTargets(
 
 /** The targets of the boards that an action may move at its time. */
 function moved(boards: readonly FedBoard[], { action, at }: TargetQuery): readonly ScoreTarget[] {
-  const targets: ScoreTarget[] = [];
-  for (const board of boards) {
-    const target = board.action === null || board.action === action ? board.target(at) : null;
-    if (target !== null) targets.push(target);
-  }
-  return targets;
+  const targets = boards.map(board =>
+    board.action === null || board.action === action ? board.target(at) : null,
+  );
+  return targets.every(isTarget) ? targets : targets.filter(isTarget);
+}
+
+function isTarget(target: ScoreTarget | null): target is ScoreTarget {
+  return target !== null;
 }
 
 function ofProject(project: Project): readonly FedBoard[] {

@@ -97,6 +97,8 @@ export interface Decided {
   readonly passes: number | null;
 }
 
+const noWrites: readonly Write[] = [];
+
 /** A pure decision of `decide`. */
 export interface HappeningRule {
   readonly reads: readonly Read[];
@@ -126,7 +128,7 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
       const stored = found[0] as Stored | null;
       const before = stored === null ? emptyState(member.projectId) : states.of(partition, stored);
       const projectId = before.projectId ?? member.projectId;
-      const isRepeated = found.slice(1, ownFrom).some(mark => (mark as ReadonlyMap<string, number>).size > 0);
+      const isRepeated = marks.some((_, index) => (found[1 + index] as ReadonlyMap<string, number>).size > 0);
       // Whoever repeats it may do so because the answer was lost, and with it the delivery that would follow.
       if (isRepeated) return nothing(before, context.projectId, { updates: undelivered(context, before) });
       if (projectId !== context.projectId) return nothing(before, projectId);
@@ -135,7 +137,7 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
       if (due !== null && !isPassing) return nothing(before, projectId, { passes: due });
       const settlement = settle(context.config, before, now, { instantsMax: 0 });
       const results = own.length === 0 ? own : found.slice(ownFrom, ownFrom + own.length);
-      const { writes: given = [] } = happening;
+      const { writes: given = noWrites } = happening;
       const besides = typeof given === "function" ? given(results) : given;
       const outcome = happening.decide?.(settlement.state, results, uses) ?? null;
       const needs = uses.missing(outcome?.fired ?? []);
@@ -151,6 +153,7 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
       const toldOf = progress.length === 0 ? null : (found.at(-1) as Stored | null);
       const told = toldOf === null ? {} : context.progress.of(partition, toldOf);
       const begun = beginProgress(webhooks, told, { now, records: before.records });
+      const begins = begun === null ? noWrites : [context.progress.put(begun)];
       const applied = {
         before,
         settlement,
@@ -158,7 +161,7 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
         gained,
         totals,
         waiting,
-        besides: besides.concat(outcome?.writes ?? [], begun === null ? [] : context.progress.put(begun)),
+        besides: besides.concat(outcome?.writes ?? noWrites, begins),
       };
       const { writes, answer } = batchOf(context, happening, applied);
       return refused === undefined ? { writes, answer } : { writes, answer, refused };
@@ -215,21 +218,29 @@ function batchOf(
   });
   const records = settlement.records.concat(outcome === null ? [] : outcome.record).map(recorded);
   const recordCount = records.length;
-  // More than a user has would push each other out of the log.
-  const notices = settlement.notifications
-    .slice(-notificationsMax)
-    .map(({ at, ...one }) => announced(one, at));
-  const told = (outcome?.notifications ?? [])
-    .slice(-notificationsMax)
-    .map(one => announced(one, state.changedAt));
-  const marks = once === undefined ? [] : seenWrites(before, once, now);
+  const marks = once === undefined ? noWrites : seenWrites(before, once, now);
+  const notices = noticesOf(settlement, outcome, state);
   return {
-    writes: records.concat(states.put(state), marks, notices, told, besides),
+    writes: records.concat(states.put(state), marks, notices, besides),
     answer: ({ results }) => {
       const recordId = outcome === null ? null : String(results[recordCount - 1]);
       return { projectId, updates, state, outcome, recordId, diagnostics, needs: [], passes: null };
     },
   };
+}
+
+/** Announcements, not more of either kind than a user has: they would push each other out of the log. */
+function noticesOf(
+  { notifications: passed }: Settlement,
+  outcome: Outcome | null,
+  { changedAt }: UserState,
+): readonly Write[] {
+  const told = outcome?.notifications ?? [];
+  if (passed.length + told.length === 0) return noWrites;
+  return [
+    ...passed.slice(-notificationsMax).map(({ at, ...one }) => announced(one, at)),
+    ...told.slice(-notificationsMax).map(one => announced(one, changedAt)),
+  ];
 }
 
 function recorded(record: HistoryRecord): Write {

@@ -244,13 +244,11 @@ function createOrders(
   { change }: Changes,
 ): Pick<Loyalty, "report" | "grant" | "adjust" | "reverse"> {
   return {
-    async report(member, report) {
-      const { outcome } = await change(member, (config, now) => {
+    report: (member, report) =>
+      change(member, (config, now) => {
         requireReportable(config, report);
         return reportHappening(config, report, now);
-      });
-      return outcome !== null;
-    },
+      }).then(hasHappened),
     async grant(member, order) {
       const decided = await change(member, (config, now) => {
         requireRewards(config, order.rewards);
@@ -323,6 +321,10 @@ function webhooksOf({ logger, webhooks, ...options }: LoyaltyOptions, configOf: 
     onFailed: (webhookId, error) =>
       logger.log("warn", "webhook_deferred", { webhookId, error: String(error) }),
   });
+}
+
+function hasHappened({ outcome }: Decided): boolean {
+  return outcome !== null;
 }
 
 function firstTransaction({ outcome, recordId }: Decided): ShownTransaction | null {

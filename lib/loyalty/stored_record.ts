@@ -4,6 +4,7 @@
  * @module
  */
 
+import { inOnePiece } from "../storage/mod.ts";
 import { hasAny } from "./_own.ts";
 import type { ChangePayload, HistoryRecord, ItemId, Transaction } from "./history.ts";
 import type { LedgerEntry } from "./ledger/mod.ts";
@@ -27,11 +28,29 @@ interface ShortRecord extends Omit<HistoryRecord, "transactions"> {
   readonly transactions?: readonly StoredTransaction[];
 }
 
+/** On the way to its text, where members that are undefined have none. */
+type Written<T> = { readonly [K in keyof Required<T>]: T[K] | undefined };
+
 /** The text of a record. */
 export function printRecord(record: HistoryRecord): string {
-  const { transactions } = record;
-  const short = transactions.length === 0 ? undefined : transactions.map(shortTransaction);
-  return JSON.stringify({ ...record, transactions: short });
+  const { kind, action, grant, adjustment, reversalOf, redemption, mergedFrom, at, config, transactions } =
+    record;
+  // Each member by its name, which is several times faster than a copy; those that a record lacks have no text.
+  const short: Omit<Written<ShortRecord>, "transactions"> & {
+    readonly transactions: readonly Written<StoredTransaction>[] | undefined;
+  } = {
+    kind,
+    action,
+    grant,
+    adjustment,
+    reversalOf,
+    redemption,
+    mergedFrom,
+    at,
+    config,
+    transactions: transactions.length === 0 ? undefined : transactions.map(shortTransaction),
+  };
+  return inOnePiece(JSON.stringify(short));
 }
 
 /** The record of a text. */
@@ -40,9 +59,7 @@ export function parseRecord(text: string): HistoryRecord {
   return { ...rest, transactions: transactions.map(transactionOf) };
 }
 
-function shortTransaction({ type, at, payload, entries }: Transaction): {
-  readonly [K in keyof Required<StoredTransaction>]: StoredTransaction[K] | undefined;
-} {
+function shortTransaction({ type, at, payload, entries }: Transaction): Written<StoredTransaction> {
   const { metricChanges, inventoryChanges, milestoneChanges } = payload;
   const { received, lost } = inventoryChanges;
   return {

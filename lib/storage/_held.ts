@@ -5,6 +5,7 @@
  */
 
 import type { Partition, Put, Read, ReadRecord, Stored, Version, Write } from "./contract.ts";
+import { inOnePiece } from "./one_piece.ts";
 import { isUnseenRead, nothingSeen } from "./unseen.ts";
 
 /** Who keeps the objects of one kind of record. */
@@ -39,7 +40,7 @@ export class Held {
 
   /** The text of the object. */
   get text(): string {
-    this.#text ??= this.#print(this.value);
+    this.#text ??= inOnePiece(this.#print(this.value));
     return this.#text;
   }
 

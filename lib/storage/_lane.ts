@@ -57,6 +57,7 @@ export class Lane {
     ticket.fail(new AppError("busy", message, { retryAfterMs: 1_000 }));
   }
 
+  /** What one decision alone needs is in this asynchronous function too: a further one would cost it as much again. */
   async #drain(): Promise<void> {
     // Decisions of the same turn of the event loop meet in the first round.
     await null;
@@ -64,7 +65,22 @@ export class Lane {
       const plan = this.#queue.length === 1 && first.suspected === null ? null : new ReadPlan();
       const round = plan === null ? [first] : this.#pick(plan);
       try {
-        await (plan === null ? this.#alone(first) : this.#together(round, plan));
+        if (plan !== null) {
+          await this.#together(round, plan);
+        } else {
+          const { reads, ready } = first.rule;
+          const recalled = this.#recall(first.mustRead, reads);
+          const state = recalled ?? (await this.#read(reads));
+          if (ready !== undefined) await whenReady(round);
+          const decided = first.done ? null : decide(first, state, recalled !== null);
+          if (decided !== null) {
+            const commit = await this.#commitAlone(decided, reads, state);
+            if (recalled !== null) judgeRecalled(this.#partition, reads, isCurrent(reads, commit));
+            this.#settleAlone(first, decided, commit);
+          }
+          // Whoever decides again at once still finds this lane, which knows that it has decided from memory.
+          await null;
+        }
       } catch (error) {
         failed(round, error);
       }
@@ -74,21 +90,19 @@ export class Lane {
     this.#lanes.byPartition.delete(this.#partition);
   }
 
-  /** A round of one decision: what {@linkcode Fold} would make of it, without anything that only several need. */
-  async #alone(ticket: Ticket): Promise<void> {
-    const store = this.#store;
-    const partition = this.#partition;
-    const { reads } = ticket.rule;
-    const recalled = this.#recall(ticket.mustRead, reads);
-    const state = recalled ?? (await this.#read(reads));
-    if (ticket.rule.ready !== undefined) await whenReady([ticket]);
-    const decided = ticket.done ? null : decide(ticket, state, recalled !== null);
-    if (decided === null) return;
-    const checks = decided.unchecked === true ? [] : checksOf(reads, state);
-    const commit = await store.commit(partition, { checks, writes: plainWrites(decided.writes) });
-    if (recalled !== null) judgeRecalled(partition, reads, isCurrent(reads, commit));
+  /** What a {@linkcode Fold} of one decision would commit, without anything that only several need. */
+  #commitAlone(
+    { writes, unchecked }: Decision<unknown>,
+    reads: readonly Read[],
+    state: readonly unknown[],
+  ): Promise<Commit> {
+    const checks = unchecked === true ? [] : checksOf(reads, state);
+    return this.#store.commit(this.#partition, { checks, writes: plainWrites(writes) });
+  }
+
+  #settleAlone(ticket: Ticket, decided: Decision<unknown>, commit: Commit): void {
     if (commit.ok) {
-      keepWritten(partition, decided.writes, commit.version);
+      keepWritten(this.#partition, decided.writes, commit.version);
       ticket.accept(decided, commit);
     } else if (commit.because === "guard") {
       ticket.refuse(decided, commit.key);

@@ -19,6 +19,7 @@ export {
   tenantPartition,
   tenantPrefixes,
 } from "./names.ts";
+export { inOnePiece } from "./one_piece.ts";
 export { Parsed } from "./parsed.ts";
 export * from "./ports.ts";
 export { Remembered, type RememberedOptions } from "./remembered.ts";

@@ -87,12 +87,11 @@ export function createMetricFeed(options: MetricFeedOptions): MetricFeed {
         return chain(found, targets => [...targets, ...own]);
       });
     },
-    deliver(userId, updates, delivered, givenUp = () => {}) {
-      const own = updates.filter(({ target }) => target.startsWith(prefix));
-      if (own.length === 0) return boards.deliver(userId, updates, delivered, givenUp);
-      const both = whenAll(2, isDelivered => (isDelivered ? delivered() : givenUp()));
-      index(userId, own, both);
-      const others = updates.filter(({ target }) => !target.startsWith(prefix));
+    deliver(userId, updates, delivered, givenUp) {
+      if (!updates.some(isIndexed)) return boards.deliver(userId, updates, delivered, givenUp);
+      const both = whenAll(2, isDelivered => (isDelivered ? delivered() : givenUp?.()));
+      index(userId, updates.filter(isIndexed), both);
+      const others = updates.filter(update => !isIndexed(update));
       if (others.length === 0) return both(true);
       boards.deliver(
         userId,
@@ -107,6 +106,10 @@ export function createMetricFeed(options: MetricFeedOptions): MetricFeed {
 
 function targetOf(organisationId: string, metricId: string): ScoreTarget {
   return { id: `${prefix}${organisationId}/${metricId}`, kind: "total", metricId };
+}
+
+function isIndexed({ target }: ScoreUpdate): boolean {
+  return target.startsWith(prefix);
 }
 
 /** Ids of organisations have no slash. */

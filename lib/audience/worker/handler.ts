@@ -59,17 +59,17 @@ export interface TakenAction {
   readonly handOuts: number;
 }
 
-/** Resolves with whether the worker may still act; it may have to wait for that. */
-export type Permit = () => Promise<boolean>;
+/** Whether the worker may still act; a promise where it has to wait for that. */
+export type Permit = () => boolean | Promise<boolean>;
 
 /** Resolves with true when the action is at its end, with false where it is another worker's by now. Never rejects. */
 export type ActionHandler = (taken: TakenAction, permit: Permit) => Promise<boolean>;
 
 /** Applies an action as a back end's report. */
-export async function applyAction(sink: ActionSink, queued: QueuedAction): Promise<void> {
+export function applyAction(sink: ActionSink, queued: QueuedAction): Promise<unknown> {
   const { organisationId, spaceId, userId, action, data, actionId, at } = queued;
   const member = { organisationId, spaceId, userId, projectId: null };
-  await sink.report(member, { action, data, actionId, at, isClientReport: false });
+  return sink.report(member, { action, data, actionId, at, isClientReport: false });
 }
 
 /** Creates a handler. */
@@ -79,9 +79,11 @@ export function createActionHandler(options: HandlerOptions): ActionHandler {
 
   /** Applies the action once there is a place; answers false where it is another worker's by then. */
   async function applyInTurn(action: QueuedAction, permit: Permit): Promise<boolean> {
-    await slots.take();
+    const place = slots.take();
+    if (place !== undefined) await place;
     try {
-      if (!(await permit())) return false;
+      const permitted = permit();
+      if (!(permitted === true || (await permitted))) return false;
       await applyAction(sink, action);
       return true;
     } finally {

@@ -37,13 +37,20 @@ export class Hold {
     this.#until = until;
   }
 
-  /** Resolves with true once something may be begun, at once where it may now; with false when `isLost` says so. */
-  async permit(isLost: () => boolean): Promise<boolean> {
-    const { clock, timer, marginMs } = this.#options;
-    while (!isLost()) {
-      if (clock() < this.#until - marginMs) return true;
-      await pause(timer, lookAgainMs);
-    }
-    return false;
+  /** True once something may be begun, without a promise where it may now; false when `isLost` says so. */
+  permit(isLost: () => boolean): boolean | Promise<boolean> {
+    if (isLost()) return false;
+    return this.#mayBegin() || this.#permitLater(isLost);
+  }
+
+  async #permitLater(isLost: () => boolean): Promise<boolean> {
+    do {
+      await pause(this.#options.timer, lookAgainMs);
+    } while (!isLost() && !this.#mayBegin());
+    return !isLost();
+  }
+
+  #mayBegin(): boolean {
+    return this.#options.clock() < this.#until - this.#options.marginMs;
   }
 }

@@ -27,7 +27,7 @@ export interface ShardConsumerOptions {
   /** Names the worker. */
   readonly worker: string;
   readonly handle: ActionHandler;
-  readonly permit: (isLost: () => boolean) => Promise<boolean>;
+  readonly permit: (isLost: () => boolean) => boolean | Promise<boolean>;
   readonly timer: Timer;
   readonly logger: Logger;
 }

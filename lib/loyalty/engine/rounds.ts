@@ -10,6 +10,7 @@
 import { compareRules } from "../compile.ts";
 import type {
   CompiledChallenge,
+  CompiledFailure,
   CompiledLadder,
   CompiledMetricMission,
   CompiledMission,
@@ -77,15 +78,36 @@ export function firingRules(
 }
 
 function runRound(draft: Draft, plan: Plan, context: RoundContext): void {
-  const { scope } = context;
   const firing = plan.rules.length === 0 ? [] : firingRules(draft, plan.rules, context);
-  const fired = firing.map(compiled => ({ compiled, amounts: amountsOf(compiled, scope) }));
-  const failing = plan.failures.filter(({ of, when }) => when(scope) && openRun(draft, of) !== null);
-  const advancing = advancedMissions(draft, plan.missions, scope);
-  const reached = reachedMissions(draft, plan.metricMissions);
-  const climbed = plan.ladders.map(ladder => ({ ladder, rungs: rungsReached(draft, ladder) }));
-
+  const fired = firing.map(compiled => ({ compiled, amounts: amountsOf(compiled, context.scope) }));
+  // Most actions cause nothing but what rules do, and need not look for anything else.
+  const rest = hasOnlyRules(plan) ? null : decideRest(draft, plan, context);
   for (const each of fired) if (draft.hasRoom()) applyRule(draft, each);
+  if (rest !== null) applyRest(draft, rest);
+}
+
+function hasOnlyRules({ failures, missions, metricMissions, ladders }: Plan): boolean {
+  return failures.length + missions.length + metricMissions.length + ladders.length === 0;
+}
+
+/** What a round does to challenges and ladders. */
+interface Rest {
+  readonly failing: readonly CompiledFailure[];
+  readonly advancing: readonly Advance[];
+  readonly reached: ReturnType<typeof reachedMissions>;
+  readonly climbed: readonly { readonly ladder: CompiledLadder; readonly rungs: readonly number[] }[];
+}
+
+function decideRest(draft: Draft, plan: Plan, { scope }: RoundContext): Rest {
+  return {
+    failing: plan.failures.filter(({ of, when }) => when(scope) && openRun(draft, of) !== null),
+    advancing: advancedMissions(draft, plan.missions, scope),
+    reached: reachedMissions(draft, plan.metricMissions),
+    climbed: plan.ladders.map(ladder => ({ ladder, rungs: rungsReached(draft, ladder) })),
+  };
+}
+
+function applyRest(draft: Draft, { failing, advancing, reached, climbed }: Rest): void {
   for (const { of } of failing) if (draft.hasRoom()) failChallenge(draft, of);
   for (const { compiled, run, amount } of advancing) {
     if (!draft.hasRoom()) break;

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { inOnePiece } from "../../../lib/storage/mod.ts";
+
+const texts = 20_000;
+/** What an engine adds to the characters of a text that is one piece, in bytes, and the place that refers to it. */
+const headBytesMax = 48;
+
+describe("a text in one piece", () => {
+  it("is the same text", () => {
+    for (const text of ["", "a", "é😀", JSON.stringify({ a: [1, "ü", null] }), "x".repeat(100_000)]) {
+      assert.equal(inOnePiece(text), text);
+    }
+  });
+
+  it("takes no more memory than its characters need", () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const kept: string[] = new Array(texts).fill("");
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    let characters = 0;
+    for (let n = 0; n < texts; n++) {
+      const text = inOnePiece(
+        JSON.stringify({ n, name: "n".repeat(200), items: ["item", n, { of: "set" }] }),
+      );
+      characters += text.length;
+      kept[n] = text;
+    }
+    collect();
+    const bytes = process.memoryUsage().heapUsed - before;
+    assert.ok(
+      kept.length === texts && bytes < characters + headBytesMax * texts,
+      `${bytes} of ${characters}`,
+    );
+  });
+});
