@@ -84,13 +84,14 @@ export function deadLetterRoutes({ guards, deadLetters, intake }: AudienceContex
       errors: ["validation_failed", "busy", "storage_unavailable", "outcome_unknown"],
       handle: async ({ principal, body }) => {
         const { organisationId } = principal.space;
-        const found = await deadLetters.get(organisationId, [...new Set(body.ids)]);
+        const ids = [...new Set(body.ids)];
+        const found = await deadLetters.get(organisationId, ids);
         const refusals = await intake.accept(found.map(({ action }) => action));
         const replayed = found.filter((_, index) => refusals[index] === null).map(({ id }) => id);
         await deadLetters.remove(organisationId, replayed);
         const refusal = refusals.find(one => one !== null);
         if (refusal !== undefined) throw refusal;
-        return envelope({ replayed, notFound: body.ids.filter(id => !replayed.includes(id)) });
+        return envelope({ replayed, notFound: ids.filter(id => !replayed.includes(id)) });
       },
     }),
   ];

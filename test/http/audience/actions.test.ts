@@ -221,7 +221,10 @@ describeOnStores("actions of back ends", open => {
       const foreign = await rival(`${single}/dead-letters`, { host: "other.example" });
       assert.deepEqual([foreign.status, foreign.json.totalCount], [200, 0]);
       const replay = (callHere: typeof call, host: string): ReturnType<typeof call> =>
-        callHere(`${single}/dead-letters/replay`, { host, body: { ids: [letter.deadLetterId, "no"] } });
+        callHere(`${single}/dead-letters/replay`, {
+          host,
+          body: { ids: [letter.deadLetterId, "no", letter.deadLetterId, "no"] },
+        });
       assert.deepEqual((await replay(rival, "other.example")).json.data.replayed, []);
       const { config } = await world.platform.loyalty.config(ids.space);
       assert.equal(
