@@ -244,6 +244,23 @@ describeOnStores("the feeder of boards", open => {
     assert.equal(givenUp.length, 1);
   });
 
+  it("looks for a place once in a turn, and anew in the next, when settings may have changed", async t => {
+    const asked: string[] = [];
+    let answer: ReturnType<FindFedPlace> = placeOfTarget(overall);
+    const { feeder, refused } = await setup(open, t, target => {
+      asked.push(target);
+      return answer;
+    });
+    for (let user = 0; user < 10; user++) feeder.deliver(`u${user}`, [update(1, 1)], () => {});
+    assert.deepEqual(asked, [overall]);
+    await feeder.idle();
+    answer = "undeclared";
+    feeder.deliver("late", [update(1, 1)], () => {});
+    await feeder.idle();
+    assert.deepEqual(asked, [overall, overall]);
+    assert.deepEqual(refused, [[overall, "undeclared", 1]]);
+  });
+
   it("spreads the users of a sharded board over its partitions", async t => {
     const address = { projectId: ids.project, eventId: null, leaderboardId: "wide", season: "" };
     const wide = placeOf({ ...declarationDefaults, id: "wide", shards: 4 }, address);
