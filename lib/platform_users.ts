@@ -58,10 +58,10 @@ export function userListing({ boards, ...parts }: ListingParts): UserListing {
   const users = createUsers(store);
   const listed = createListedUsers({ ...parts, partitionOf: memberPartition });
   /** Nobody is kept from signing in because that cannot be noted. */
-  async function noteSignIn(projectId: string, userId: string): Promise<void> {
+  async function note(projectId: string, write: (organisationId: string) => Promise<void>): Promise<void> {
     try {
       const project = await directory.project(projectId);
-      if (project !== null) await listed.signedIn({ organisationId: project.organisationId, userId });
+      if (project !== null) await write(project.organisationId);
     } catch (error) {
       logger.log("warn", "user_index_deferred", { error: String(error) });
     }
@@ -84,12 +84,22 @@ export function userListing({ boards, ...parts }: ListingParts): UserListing {
       },
       async update(projectId, userId, change) {
         let isSignIn = false;
+        let isOther = false;
         const user = await users.update(projectId, userId, before => {
           const after = change(before);
           isSignIn = after.loginHistory !== before.loginHistory;
+          isOther = after.provider !== before.provider;
           return after;
         });
-        if (user !== null && isSignIn) await noteSignIn(projectId, userId);
+        if (user !== null && isOther) {
+          const { provider } = user;
+          await note(projectId, organisationId =>
+            listed.changed({ organisationId, projectId, userId, provider }),
+          );
+        }
+        if (user !== null && isSignIn) {
+          await note(projectId, organisationId => listed.signedIn({ organisationId, userId }));
+        }
         return user;
       },
       async remove(projectId, userId) {

@@ -7,6 +7,7 @@
 import type { Clock } from "../auth/mod.ts";
 import {
   type BoardEntry,
+  decide,
   Generations,
   keyName,
   type Partition,
@@ -49,6 +50,8 @@ export const signedInUsersMax = 100_000;
 export interface ListedUsers {
   /** To be called before the user is stored, so that none is stored who is not listed. */
   add(account: NewAccount): Promise<void>;
+  /** Notes how a user signs in from now on, as one does who was anonymous; nothing happens where the user is removed. */
+  changed(account: NewAccount): Promise<void>;
   /** Notes that a user who is listed has signed in; each process does so once an hour. */
   signedIn(user: Pick<NewAccount, "organisationId" | "userId">): Promise<void>;
   /** To be called before the user is removed, so that whoever is interrupted does it again. */
@@ -64,6 +67,29 @@ export async function* listedOrganisations(store: Store): AsyncGenerator<string,
     if (isEnd) return;
     after = entries.at(-1) ?? after;
   }
+}
+
+/**
+ * Notes how a user signs in unless the user is removed, and answers whether the user is there.
+ */
+export async function noteAccount(
+  { store, partitionOf }: Pick<ListedUsersOptions, "store" | "partitionOf">,
+  account: NewAccount,
+): Promise<boolean> {
+  const { projectId, provider } = account;
+  const value = JSON.stringify({ projectId, provider, removedAt: null } satisfies AccountNote);
+  return await decide(store, partitionOf(account), {
+    reads: [readAccountNote],
+    idempotent: true,
+    apply([stored]) {
+      if (stored?.value === value) return { writes: [], answer: true };
+      const isThere = (parseAccountNote(stored)?.removedAt ?? null) === null;
+      return {
+        writes: isThere ? [{ type: "put", key: readAccountNote.key, value }] : [],
+        answer: isThere,
+      };
+    },
+  });
 }
 
 /** What listing needs. */
@@ -101,6 +127,7 @@ export function createListedUsers({ store, clock, partitionOf }: ListedUsersOpti
       ]);
       activeUntil.set(nameOf(account), now + activityMs);
     },
+    changed: account => noteAccount({ store, partitionOf }, account).then(() => {}),
     async signedIn({ organisationId, userId }) {
       const name = nameOf({ organisationId, userId });
       const now = clock();

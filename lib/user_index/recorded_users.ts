@@ -5,7 +5,13 @@
  */
 
 import type { Partition, Read, Result, Store } from "../storage/mod.ts";
-import { type AccountNote, type NewAccount, parseAccountNote, readAccountNote } from "./listed_users.ts";
+import {
+  type AccountNote,
+  type NewAccount,
+  noteAccount,
+  parseAccountNote,
+  readAccountNote,
+} from "./listed_users.ts";
 import { activityWrites, listingWrites, organisationWrites } from "./listing.ts";
 import { organisationsPartition, userBoards, userPlace } from "./places.ts";
 
@@ -30,8 +36,8 @@ export interface RecordedUsersOptions {
 }
 
 /**
- * Lists those of up to {@linkcode recordedUsersMax} users whom the index does not list, and notes how they signed up where that
- * is not noted. Whoever is listed stays where that is, so that walks which are under way still meet everybody once; whoever is
+ * Lists those of up to {@linkcode recordedUsersMax} users whom the index does not list, and notes how they signed up where
+ * something else or nothing is noted. Whoever is listed stays where that is, so that walks which are under way still meet everybody once; whoever is
  * removed is left out. Answers how many were listed.
  */
 export async function listRecordedUsers(
@@ -54,19 +60,11 @@ export async function listRecordedUsers(
 }
 
 /** Whether the user is not removed. Notes how the user signed up before the user is listed, as signing up does. */
-async function isThere({ store, partitionOf }: RecordedUsersOptions, user: RecordedUser): Promise<boolean> {
-  const partition = partitionOf(user);
-  const [stored] = await store.read(partition, [readAccountNote]);
-  const note = parseAccountNote(stored);
-  if (note !== null) return note.removedAt === null;
-  if (user.account === null) return true;
-  const { key } = readAccountNote;
-  const value = JSON.stringify({ ...user.account, removedAt: null } satisfies AccountNote);
-  const { ok } = await store.commit(partition, {
-    checks: [{ key, version: null }],
-    writes: [{ type: "put", key, value }],
-  });
-  return ok || (await isThere({ store, partitionOf }, user));
+async function isThere(options: RecordedUsersOptions, user: RecordedUser): Promise<boolean> {
+  const { account, ...ids } = user;
+  if (account !== null) return await noteAccount(options, { ...ids, ...account });
+  const [stored] = await options.store.read(options.partitionOf(user), [readAccountNote]);
+  return (parseAccountNote(stored)?.removedAt ?? null) === null;
 }
 
 async function listAbsent(store: Store, place: Partition, users: readonly RecordedUser[]): Promise<number> {

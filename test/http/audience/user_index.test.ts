@@ -173,6 +173,29 @@ describeOnStores("the last activity of users", open => {
   });
 });
 
+describeOnStores("how users sign in", open => {
+  it("is found as it is since they registered, and put right where it is noted otherwise", async () => {
+    await using world = await openWorld(open);
+    const selector = { projectId: ids.project, strategy: "simplified", provider: "anonymous" };
+    const deviceId = "0f000000-0000-4000-8000-00000000000e";
+    const device = { ...selector, data: { deviceId, additionalId: "tv" } };
+    const { userId, externalId } = (await world.call("/v1/user", { body: device })).json.data;
+    const providers = async (): Promise<unknown> =>
+      (await pagesOf(world.crm, { fields: ["userId", "provider"] }))[0].data;
+    assert.deepEqual(await providers(), [{ userId, provider: "anonymous" }]);
+    const data = { email: "ann@example.com", password: "a long and unusual password", externalId, deviceId };
+    const body = { ...selector, strategy: "email", provider: "managedPool", data };
+    assert.equal((await world.call("/v1/user", { body })).status, 201);
+    assert.deepEqual(await providers(), [{ userId, provider: "managedPool" }]);
+    const own = memberPartition({ organisationId: ids.organisation, userId });
+    const stale = JSON.stringify({ projectId: ids.project, provider: "anonymous", removedAt: null });
+    await world.store.commit(own, { writes: [{ type: "put", key: "account", value: stale }] });
+    assert.deepEqual(await providers(), [{ userId, provider: "anonymous" }]);
+    await build(world);
+    assert.deepEqual(await providers(), [{ userId, provider: "managedPool" }]);
+  });
+});
+
 describe("an index of users that is built later", () => {
   it("tells how far it is, group by group, and lets others have their turn", async () => {
     await using world = await openWorld(async clock => createMemoryStore({ clock }));
