@@ -46,7 +46,10 @@ export function printState(state: UserState): string {
     lapses: state.lapses === 0 ? undefined : state.lapses,
     records: state.records,
     redemptions: filled(state.redemptions),
-    undelivered: state.undelivered.length === 0 ? undefined : storedUpdates(state),
+    undelivered:
+      state.undelivered.length === 0
+        ? undefined
+        : state.undelivered.map(update => storedUpdate(update, state)),
     sums: filled(state.sums),
     seen: state.seen.generation === 0 && state.seen.count === 0 ? undefined : state.seen,
   };
@@ -108,23 +111,14 @@ export class StateText
   }
 }
 
-function storedUpdates({
-  undelivered,
-  projectId,
-  changedAt,
-  revision,
-}: UserState): readonly (StoredUpdate | ScoreUpdate)[] {
-  const stored: (StoredUpdate | ScoreUpdate)[] = [];
-  for (const update of undelivered) {
-    const { target, score, at, asOf } = update;
-    if (target.includes(projectMark)) {
-      stored.push(update);
-      continue;
-    }
-    const short = projectId === null ? target : target.replace(projectId, projectMark);
-    stored.push(at === changedAt && asOf === revision ? [short, score] : [short, score, at, asOf]);
-  }
-  return stored;
+function storedUpdate(
+  update: ScoreUpdate,
+  { projectId, changedAt, revision }: UserState,
+): StoredUpdate | ScoreUpdate {
+  const { target, score, at, asOf } = update;
+  if (target.includes(projectMark)) return update;
+  const short = projectId === null ? target : target.replace(projectId, projectMark);
+  return at === changedAt && asOf === revision ? [short, score] : [short, score, at, asOf];
 }
 
 function updateOf(stored: StoredUpdate | ScoreUpdate, state: UserState): ScoreUpdate {
