@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { setImmediate } from "node:timers";
 import type { Reader, Response } from "mmdb-lib";
 import type { CountryResult, GeoReader } from "../../lib/ports/geo_reader.ts";
-import { Generations } from "../../lib/storage/generations.ts";
+import { BoundedCache } from "../../lib/storage/bounded_cache.ts";
 import { checkDatabase, findMetadata } from "./check_database.ts";
 import { countryOf } from "./country_record.ts";
 import { UnusableDatabaseError } from "./unusable_database.ts";
@@ -43,7 +43,7 @@ export async function loadGeoDatabase(bytes: Uint8Array, options: LoadOptions = 
   const reader = await openReader(buffer);
   await checkDatabase({ bytes: buffer, metadata: reader.metadata, dataEnd }, pause);
   const find = finder(reader);
-  const cache = new Generations<CountryResult | null>(cachedAddressesMax);
+  const cache = new BoundedCache<CountryResult | null>(cachedAddressesMax);
   return {
     type: reader.metadata.databaseType,
     builtAt: reader.metadata.buildEpoch.getTime(),
@@ -60,7 +60,7 @@ export async function loadGeoDatabase(bytes: Uint8Array, options: LoadOptions = 
 
 async function openReader(buffer: Buffer): Promise<Reader<Response>> {
   const { Reader } = await import("mmdb-lib");
-  const parts = new Generations<unknown, string | number>(cachedPartsMax);
+  const parts = new BoundedCache<unknown, string | number>(cachedPartsMax);
   try {
     return new Reader(buffer, { cache: parts });
   } catch (cause) {

@@ -6,7 +6,7 @@
  */
 
 import type { ScoreUpdate } from "../ports/score_feed.ts";
-import { Generations, type Partition } from "../storage/mod.ts";
+import { BoundedCache, type Partition } from "../storage/mod.ts";
 import { type Member, memberPartition } from "./member.ts";
 
 /** Most users that a process knows. */
@@ -53,7 +53,7 @@ export class KnownUser implements UserAddress {
 
 /** The users that a process has met. */
 export class KnownUsers {
-  readonly #users = new Generations<KnownUser>(knownUsersMax);
+  readonly #users = new BoundedCache<KnownUser>(knownUsersMax);
 
   /** What is known of a user. */
   of(address: UserAddress): KnownUser {

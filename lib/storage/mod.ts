@@ -4,9 +4,9 @@
  * @module
  */
 export { Batches, type BatchesOptions, whenAll } from "./batches.ts";
+export { BoundedCache } from "./bounded_cache.ts";
 export * from "./contract.ts";
 export { busyPartitions, decide, decisionsWaitingMax } from "./decide.ts";
-export { Generations } from "./generations.ts";
 export { StoredMembers } from "./json_members.ts";
 export * from "./limits.ts";
 

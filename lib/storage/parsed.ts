@@ -1,5 +1,5 @@
+import { BoundedCache } from "./bounded_cache.ts";
 import type { Stored } from "./contract.ts";
-import { Generations } from "./generations.ts";
 
 interface Entry<T> {
   readonly version: string;
@@ -12,12 +12,12 @@ interface Entry<T> {
  */
 export class Parsed<T> {
   readonly #parse: (text: string) => T;
-  readonly #entries: Generations<Entry<T>>;
+  readonly #entries: BoundedCache<Entry<T>>;
 
   /** @param entriesMax Most records that are kept. */
   constructor(parse: (text: string) => T, entriesMax: number) {
     this.#parse = parse;
-    this.#entries = new Generations(entriesMax);
+    this.#entries = new BoundedCache(entriesMax);
   }
 
   /** Number of records kept. */

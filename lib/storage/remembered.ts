@@ -1,6 +1,6 @@
 import { Held, HeldPut, HeldRecord, type Keeper } from "./_held.ts";
+import { BoundedCache } from "./bounded_cache.ts";
 import type { Partition, Put, ReadRecord, Stored, Version } from "./contract.ts";
-import { Generations } from "./generations.ts";
 
 /** Most trust that a memory has; it is relied on while it has at least half of it. */
 export const trustMax = 64;
@@ -33,14 +33,14 @@ export class Remembered<T> {
   readonly query: ReadRecord;
   readonly #parse: (text: string) => T;
   readonly #print: (value: unknown) => string;
-  readonly #records: Generations<HeldRecord>;
+  readonly #records: BoundedCache<HeldRecord>;
   readonly #keeper: Keeper;
   #trust = trustMax;
 
   constructor({ key, parse = JSON.parse, print = JSON.stringify, entriesMax }: RememberedOptions<T>) {
     this.#parse = parse;
     this.#print = print as (value: unknown) => string;
-    this.#records = new Generations(entriesMax);
+    this.#records = new BoundedCache(entriesMax);
     this.#keeper = {
       recall: partition => (this.#trust * 2 >= trustMax ? this.#records.get(partition) : undefined),
       compare: (partition, stored) => this.#compare(partition, stored),

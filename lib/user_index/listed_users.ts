@@ -7,8 +7,8 @@
 import type { Clock } from "../auth/mod.ts";
 import {
   type BoardEntry,
+  BoundedCache,
   decide,
-  Generations,
   keyName,
   type Partition,
   type ReadRecord,
@@ -104,7 +104,7 @@ export interface ListedUsersOptions {
 export function createListedUsers({ store, clock, partitionOf }: ListedUsersOptions): ListedUsers {
   const organisations = new Set<string>();
   /** Until when a user need not be noted as active once more, Unix ms. */
-  const activeUntil = new Generations<number>(signedInUsersMax);
+  const activeUntil = new BoundedCache<number>(signedInUsersMax);
   async function listOrganisation(member: string, now: number): Promise<void> {
     if (organisations.has(member)) return;
     await store.commit(organisationsPartition(), { writes: organisationWrites(member, now) });

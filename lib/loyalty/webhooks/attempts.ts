@@ -6,7 +6,7 @@
 
 import { Breaker, type Clock, providerRetryMs } from "../../auth/mod.ts";
 import { WebhookError, type WebhookSender } from "../../ports/webhook_sender.ts";
-import { Generations } from "../../storage/mod.ts";
+import { BoundedCache } from "../../storage/mod.ts";
 import type { Webhook } from "../config.ts";
 import type { EndpointState, Endpoints } from "./endpoints.ts";
 import { type Letter, placeName, type WebhookPlace } from "./places.ts";
@@ -56,7 +56,7 @@ export interface AttemptsOptions {
  */
 export function createAttempts(options: AttemptsOptions): Attempts {
   const { clock, endpoints, onFailed } = options;
-  const services = new Generations<Service>(webhookServicesMax);
+  const services = new BoundedCache<Service>(webhookServicesMax);
 
   /** Each webhook has a service of its own: whoever else names its address must not decide when it is told. */
   function serviceOf({ place, webhook }: Delivery): Service {

@@ -8,7 +8,7 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { decide, Generations, type ReadRecord, type Store, type Stored } from "../../storage/mod.ts";
+import { BoundedCache, decide, type ReadRecord, type Store, type Stored } from "../../storage/mod.ts";
 import { placeName, type WebhookPlace, webhookKeys, webhookPartition } from "./places.ts";
 
 /** How long a service may take nothing before it is disabled, in ms: 5 days. */
@@ -79,7 +79,7 @@ export function createEndpoints({
   readonly store: Store;
   readonly clock: Clock;
 }): Endpoints {
-  const memory = new Generations<Known>(endpointsKnownMax);
+  const memory = new BoundedCache<Known>(endpointsKnownMax);
 
   async function change(
     place: WebhookPlace,

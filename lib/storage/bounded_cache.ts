@@ -3,7 +3,7 @@
  * or written since then stays. A `Map` that drops its oldest entry at every write costs a hundred times as much, because it
  * steps over what was deleted before.
  */
-export class Generations<V, K = string> {
+export class BoundedCache<V, K = string> {
   readonly #generationMax: number;
   #young = new Map<K, V>();
   #elder = new Map<K, V>();

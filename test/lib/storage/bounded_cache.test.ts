@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Generations } from "../../../lib/storage/mod.ts";
+import { BoundedCache } from "../../../lib/storage/mod.ts";
 
-describe("a map of two generations", () => {
+describe("a bounded cache", () => {
   it("never holds more than its bound, and always what was written last", () => {
-    const cache = new Generations<string, number>(10);
+    const cache = new BoundedCache<string, number>(10);
     for (let key = 0; key < 1_000; key++) {
       cache.set(key, `value ${key}`);
       assert.ok(cache.size <= 10, String(cache.size));
@@ -16,7 +16,7 @@ describe("a map of two generations", () => {
   });
 
   it("keeps what is read again and again", () => {
-    const cache = new Generations<string, number>(10);
+    const cache = new BoundedCache<string, number>(10);
     cache.set(-1, "kept");
     for (let key = 0; key < 1_000; key++) {
       cache.set(key, "other");
@@ -26,7 +26,7 @@ describe("a map of two generations", () => {
   });
 
   it("has one value per key", () => {
-    const cache = new Generations<number>(4);
+    const cache = new BoundedCache<number>(4);
     for (let round = 0; round < 10; round++) {
       cache.set("a", round);
       cache.set(`other ${round}`, round);
@@ -36,7 +36,7 @@ describe("a map of two generations", () => {
   });
 
   it("forgets a key in whichever generation it is, and no other", () => {
-    const cache = new Generations<number>(4);
+    const cache = new BoundedCache<number>(4);
     for (const [value, key] of ["elder", "other", "young"].entries()) cache.set(key, value);
     cache.delete("elder");
     cache.delete("young");
