@@ -49,7 +49,10 @@ function listsPartitions(title: string, skip: string | false, open: () => Promis
       const count = 2 * listedPartitionsMax + 1;
       const put = { type: "put", key: "user", value: "1" } as const;
       const names = Array.from({ length: count }, (_, n) => `p:1:user:${String(n).padStart(6, "0")}`);
-      await Promise.all(names.map(name => store.commit(name, { writes: [put] })));
+      for (let from = 0; from < count; from += 100) {
+        const some = names.slice(from, from + 100);
+        await Promise.all(some.map(name => store.commit(name, { writes: [put] })));
+      }
       const found = new Set<string>();
       let groups = 0;
       for await (const group of store.partitions({ prefix: "p:1:user:", record: "user" })) {
