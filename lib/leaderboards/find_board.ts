@@ -116,7 +116,7 @@ function unknown(parent: "project" | "event"): AppError {
 }
 
 function undeclared(): AppError {
-  return new AppError("validation_failed", "Cannot show the leaderboard as it is not declared", {
+  return new AppError("validation_failed", "Cannot find the leaderboard as none of this id is declared", {
     fields: [{ pointer: "leaderboardId", detail: "Expected the id of a declared leaderboard" }],
   });
 }

@@ -11,7 +11,7 @@ import type { UserState } from "../state.ts";
 import { Draft } from "./draft.ts";
 import { HeldBack, noLimit } from "./held_back.ts";
 import type { Outcome } from "./outcome.ts";
-import { type GlobalLimitReached, runRounds } from "./rounds.ts";
+import { type GlobalLimitReached, type RoundOptions, runRounds } from "./rounds.ts";
 
 /** A reported action. */
 export interface Action {
@@ -39,7 +39,7 @@ export function applyAction(
   compiled: CompiledConfig,
   state: UserState,
   action: Action,
-  { globalLimitReached = noLimit }: ActionContext = {},
+  { globalLimitReached = noLimit, onLook }: ActionContext & RoundOptions = {},
 ): Outcome {
   const { name, data, id } = action;
   const draft = new Draft(compiled, state, Math.max(action.at, state.changedAt));
@@ -48,7 +48,7 @@ export function applyAction(
   if (plan !== undefined) {
     const scope: Scope = { data, user: draft };
     draft.countAction(plan.aggregates, scope);
-    runRounds(draft, plan, { scope, isLimited: heldBack.isLimited });
+    runRounds(draft, plan, { scope, isLimited: heldBack.isLimited, onLook });
   }
   const told = id === undefined ? { name, data } : { name, data, id };
   const { limited } = heldBack.told;

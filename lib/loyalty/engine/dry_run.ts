@@ -14,7 +14,7 @@ import { type Action, applyAction } from "./apply_action.ts";
 import { openRun } from "./challenges.ts";
 import { Draft } from "./draft.ts";
 import type { Diagnostic } from "./outcome.ts";
-import { firingRules } from "./rounds.ts";
+import type { RuleLook } from "./rounds.ts";
 import { settle } from "./settle.ts";
 
 /** Whether a rule would fire, and what keeps it from that. */
@@ -45,7 +45,7 @@ export interface DryRun {
   /** What time alone would do before. */
   readonly settled: readonly HistoryRecord[];
   readonly effects: readonly Transaction[];
-  /** The rules that the action triggers, in their order, then those that fired in later rounds. */
+  /** The rules that the action triggers, in their order, then those that its changes trigger, each once. */
   readonly rules: readonly RuleFinding[];
   readonly missions: readonly MissionFinding[];
   readonly challenges: readonly ChallengeFinding[];
@@ -73,15 +73,19 @@ export function dryRun(
   const at = Math.max(action.at, state.changedAt);
   const settled = settle(compiled, state, at);
   const globalLimitReached = (ruleId: string): boolean => reached.has(ruleId);
-  const outcome = applyAction(compiled, settled.state, { ...action, at }, { globalLimitReached });
+  const rules = new Map<string, RuleFinding>();
+  const onLook = (look: RuleLook): void => {
+    for (const found of ruleFindings(look, reached)) {
+      // Of a rule that is looked at in several rounds the one in which it fires tells, or else the last.
+      if (rules.get(found.ruleId)?.fired !== true) rules.set(found.ruleId, found);
+    }
+  };
+  const outcome = applyAction(compiled, settled.state, { ...action, at }, { globalLimitReached, onLook });
   return {
     settled: settled.records,
     effects: outcome.record.transactions,
-    ...findings(new Draft(compiled, settled.state, at), action, {
-      fired: outcome.fired,
-      after: outcome.state,
-      reached,
-    }),
+    rules: [...rules.values()],
+    missions: missionFindings(new Draft(compiled, settled.state, at), action, outcome.state),
     challenges: challengeFindings(settled.state, outcome.state),
     notifications: outcome.notifications,
     diagnostics: outcome.diagnostics,
@@ -89,59 +93,45 @@ export function dryRun(
   };
 }
 
-interface After {
-  readonly fired: readonly string[];
-  readonly after: UserState;
-  readonly reached: ReachedLimits;
-}
-
-function findings(
-  draft: Draft,
-  { name, data }: Action,
-  { fired, after, reached }: After,
-): Pick<DryRun, "rules" | "missions"> {
-  const plan = draft.compiled.actions.get(name);
-  if (plan === undefined) return { rules: [], missions: [] };
-  const scope: Scope = { data, user: draft };
-  draft.countAction(plan.aggregates, scope);
-  const isLimited = (ruleId: string): boolean => reached.has(ruleId);
-  const firing = new Set(firingRules(draft, plan.rules, { scope, isLimited }));
-  const rules = plan.rules.map(compiled => ({
-    ruleId: compiled.rule.id,
-    fired: firing.has(compiled),
-    failures: firing.has(compiled) ? [] : ruleFailures(draft, compiled, { scope, reached, firing }),
-  }));
-  const chained = fired.slice(firing.size).map(ruleId => ({ ruleId, fired: true, failures: [] }));
-  const missions = plan.missions.map(compiled => missionFinding(draft, compiled, { scope, after }));
-  return { rules: [...rules, ...chained], missions };
+function ruleFindings(look: RuleLook, reached: ReachedLimits): readonly RuleFinding[] {
+  return look.rules.map(compiled => {
+    const fired = look.firing.includes(compiled);
+    return {
+      ruleId: compiled.rule.id,
+      fired,
+      failures: fired ? [] : ruleFailures(compiled, look, reached),
+    };
+  });
 }
 
 function ruleFailures(
-  draft: Draft,
   { rule, explain, limits, pointer }: CompiledRule,
-  context: {
-    readonly scope: Scope;
-    readonly reached: ReachedLimits;
-    readonly firing: ReadonlySet<CompiledRule>;
-  },
+  { draft, scope, firing }: RuleLook,
+  reached: ReachedLimits,
 ): readonly Failure[] {
-  const failures = [...explain()(context.scope)];
+  const failures = [...explain()(scope)];
   for (const { key, window, max, pointer: path } of limits) {
     const actual = draft.counted(key, window);
     if (actual >= max)
       failures.push({ path, expected: `fired fewer than ${max} times for the user`, actual });
   }
-  for (const { index, max, used: actual } of context.reached.get(rule.id) ?? []) {
+  for (const { index, max, used: actual } of reached.get(rule.id) ?? []) {
     const path = `${pointer}/limits/${index}`;
     failures.push({ path, expected: `fired fewer than ${max} times for all users`, actual });
   }
-  const other = [...context.firing].find(
-    ({ rule: { group } }) => group !== undefined && group === rule.group,
-  );
+  const other = firing.find(({ rule: { group } }) => group !== undefined && group === rule.group);
   if (failures.length > 0 || other === undefined) return failures;
   return [
     { path: `${pointer}/group`, expected: "no earlier rule of the group that fires", actual: other.rule.id },
   ];
+}
+
+function missionFindings(draft: Draft, { name, data }: Action, after: UserState): readonly MissionFinding[] {
+  const plan = draft.compiled.actions.get(name);
+  if (plan === undefined) return [];
+  const scope: Scope = { data, user: draft };
+  draft.countAction(plan.aggregates, scope);
+  return plan.missions.map(compiled => missionFinding(draft, compiled, { scope, after }));
 }
 
 function missionFinding(

@@ -32,14 +32,33 @@ export const roundsMax = 8;
 /** Tells whether a rule has reached its limit for all users together. */
 export type GlobalLimitReached = (ruleId: string) => boolean;
 
+/** The rules that a round looks at, and those of them that fire. */
+export interface RuleLook {
+  /** As it is before the round. */
+  readonly draft: Draft;
+  readonly scope: Scope;
+  readonly rules: readonly CompiledRule[];
+  readonly firing: readonly CompiledRule[];
+}
+
+/** How rounds are run. */
+export interface RoundOptions {
+  /** Told of each round with rules before it applies. @default nobody */
+  readonly onLook?: ((look: RuleLook) => void) | undefined;
+}
+
 /** Does what a plan says, and then what the changes trigger. */
-export function runRounds(draft: Draft, plan: Plan, { scope, isLimited }: RoundContext): void {
-  runRound(draft, plan, { scope, isLimited });
-  runTriggered(draft, isLimited);
+export function runRounds(draft: Draft, plan: Plan, context: RoundContext): void {
+  runRound(draft, plan, context);
+  runTriggered(draft, context.isLimited, context);
 }
 
 /** Does what the changes of a draft trigger, round by round. */
-export function runTriggered(draft: Draft, isLimited: GlobalLimitReached): void {
+export function runTriggered(
+  draft: Draft,
+  isLimited: GlobalLimitReached,
+  { onLook }: RoundOptions = {},
+): void {
   const scope: Scope = { data: {}, user: draft };
   for (let round = 0; ; round++) {
     const triggers = draft.takeTriggered();
@@ -48,21 +67,21 @@ export function runTriggered(draft: Draft, isLimited: GlobalLimitReached): void 
       draft.diagnostics.push({ type: "roundsExhausted", triggers });
       return;
     }
-    runRound(draft, planOf(draft, triggers), { scope, isLimited });
+    runRound(draft, planOf(draft, triggers), { scope, isLimited, onLook });
   }
 }
 
 /** What a round works with. */
-export interface RoundContext {
+export interface RoundContext extends RoundOptions {
   readonly scope: Scope;
   readonly isLimited: GlobalLimitReached;
 }
 
 /** The rules that fire: of those that hold and are within their limits, of each group the first. */
-export function firingRules(
+function firingRules(
   draft: Draft,
   rules: readonly CompiledRule[],
-  { scope, isLimited }: RoundContext,
+  { scope, isLimited }: Pick<RoundContext, "scope" | "isLimited">,
 ): readonly CompiledRule[] {
   const firing: CompiledRule[] = [];
   for (const compiled of rules) {
@@ -78,10 +97,14 @@ export function firingRules(
 }
 
 function runRound(draft: Draft, plan: Plan, context: RoundContext): void {
-  const firing = plan.rules.length === 0 ? [] : firingRules(draft, plan.rules, context);
-  const fired = firing.map(compiled => ({ compiled, amounts: amountsOf(compiled, context.scope) }));
+  const { scope, onLook } = context;
+  const { rules } = plan;
+  const firing = rules.length === 0 ? [] : firingRules(draft, rules, context);
+  if (onLook !== undefined && rules.length > 0) onLook({ draft, scope, rules, firing });
+  const fired = firing.map(compiled => ({ compiled, amounts: amountsOf(compiled, scope) }));
   // Most actions cause nothing but what rules do, and need not look for anything else.
   const rest = hasOnlyRules(plan) ? null : decideRest(draft, plan, context);
+
   for (const each of fired) if (draft.hasRoom()) applyRule(draft, each);
   if (rest !== null) applyRest(draft, rest);
 }

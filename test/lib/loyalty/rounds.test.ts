@@ -264,6 +264,35 @@ describe("a dry run", () => {
     assert.equal(tried.state.metrics.points, (before.metrics.points ?? 0) + 3);
   });
 
+  it("tells of rules that only changes trigger why they would not fire, and of each rule once", () => {
+    const over = (least: number): object => ({
+      trigger: { metric: "points" },
+      when: { gte: [{ var: "user.metrics.points" }, least] },
+    });
+    const player = new Player({
+      rules: [
+        rule("a", [points(5)]),
+        rule("b", [points(1, "xp")], over(100)),
+        rule("c", [points(5)], { ...over(5), limits: [{ per: "user", max: 1 }] }),
+        rule("d", [points(1, "xp")], over(10)),
+      ],
+    });
+    const tried = dryRun(player.compiled, player.state, { name: "go", data: {}, at: 0 });
+    assert.deepEqual(
+      tried.rules.map(({ ruleId, fired, failures }) => [
+        ruleId,
+        fired,
+        ...failures.map(({ path, actual }) => [path, actual]),
+      ]),
+      [
+        ["a", true],
+        ["b", false, ["/rules/1/when/gte", 10]],
+        ["c", true],
+        ["d", true],
+      ],
+    );
+  });
+
   it("names the rule of the group that fires instead", () => {
     const player = new Player(parts);
     const { rules } = dryRun(player.compiled, player.state, { name: "go", data: { kind: "x" }, at: 0 });

@@ -63,6 +63,8 @@ function play(random: Random, where: string): Played {
     assert.deepEqual(tried.state, outcome.state, here);
     assertGained(settled.state, outcome, here);
     for (const { ruleId, fired, failures } of tried.rules) assert.equal(fired, failures.length === 0, ruleId);
+    const foretold = tried.rules.filter(({ fired }) => fired).map(({ ruleId }) => ruleId);
+    assert.deepEqual(foretold.toSorted(), [...new Set(outcome.fired)].sort(), here);
     records.push(...settled.records, outcome.record);
     state = JSON.parse(JSON.stringify(outcome.state));
     assert.deepEqual(state, outcome.state, here);
