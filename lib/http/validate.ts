@@ -13,6 +13,8 @@ export const fieldErrorsMax = 20;
 /** Longest pointer in an answer, in UTF-16 units; a longer one is cut. */
 export const pointerCharsMax = 256;
 
+const objectSchemas: ReadonlySet<string> = new Set(["object", "loose_object", "strict_object"]);
+
 /** What is validated: the body is located by JSON Pointers, parameters by their names. */
 export type Subject = "body" | "parameters";
 
@@ -26,7 +28,9 @@ export function validate<S extends GenericSchema>(
   value: unknown,
   subject: Subject,
 ): InferOutput<S> {
-  const result = safeParse(schema, value);
+  // An object schema takes a list for an object, of which nothing but the members is missing.
+  const isStray = Array.isArray(value) && objectSchemas.has(schema.type);
+  const result = safeParse(schema, isStray ? null : value);
   if (result.success) return result.output;
   const fields = result.issues.slice(0, fieldErrorsMax).map(issue => fieldError(issue, subject));
   const what = subject === "body" ? "body" : "parameters";

@@ -50,6 +50,15 @@ describe("validation", () => {
     ]);
   });
 
+  it("takes no list for an object", async () => {
+    const expected = [{ pointer: "", detail: "Expected an object" }];
+    for (const schema of [object({ action: string() }), object({}), strictObject({})]) {
+      const handler = handlerOf([{ method: "POST", body: { schema } }]);
+      assert.deepEqual(await errorsOf(call(handler, "/things", withJson([]))), expected);
+      assert.deepEqual(await errorsOf(call(handler, "/things", withJson([{ action: "a" }]))), expected);
+    }
+  });
+
   it("names the parameter at fault", async () => {
     const params = object({ id: pipe(string(), uuid()) });
     const handler = handlerOf([{ path: "/things/:id", params }]);
