@@ -4,13 +4,14 @@
  * @module
  */
 
+import { sideBySide } from "../storage/mod.ts";
 import { type BulkAnswer, bulkAnswer, type ItemResult, itemError } from "./actions/bulk_answer.ts";
 import { Faults, isObject, itemsOf, type JsonObject, type PlacedItem, userOf } from "./actions/faults.ts";
 import type { CustomFields } from "./custom_fields.ts";
+import { inGroups } from "./groups.ts";
 import type { AudienceMember } from "./member.ts";
 import { patchFaults, patchMembers } from "./profile_patch.ts";
 import { type ProfileChange, type Profiles, requireVersion } from "./profiles.ts";
-import { inGroups, sideBySide } from "./side_by_side.ts";
 import type { MetricChange } from "./sight.ts";
 
 /** Most metrics that one update changes. */

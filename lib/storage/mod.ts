@@ -25,6 +25,7 @@ export * from "./ports.ts";
 export { Remembered, type RememberedOptions } from "./remembered.ts";
 export type { Committed, Decision, Rule } from "./rule.ts";
 export { shardOf } from "./shard.ts";
+export { sideBySide } from "./side_by_side.ts";
 export { unseen } from "./unseen.ts";
 export { compareUtf8, utf8Length } from "./utf8.ts";
 export { validateBatch, validateReads } from "./validate.ts";

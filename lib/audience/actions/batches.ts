@@ -6,9 +6,8 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { type Partition, type Store, tenantPartition } from "../../storage/mod.ts";
+import { type Partition, type Store, sideBySide, tenantPartition } from "../../storage/mod.ts";
 import type { AudienceMember } from "../member.ts";
-import { sideBySide } from "../side_by_side.ts";
 import type { DeadLetter, DeadLetters } from "../worker/dead_letters.ts";
 import { type ItemError, type ItemResult, itemErrorOf } from "./bulk_answer.ts";
 

@@ -4,8 +4,9 @@
  * @module
  */
 
+import { sideBySide } from "../../storage/mod.ts";
+import { inGroups } from "../groups.ts";
 import type { AudienceMember } from "../member.ts";
-import { inGroups, sideBySide } from "../side_by_side.ts";
 import { type ItemResult, itemError } from "./bulk_answer.ts";
 import type { PlainReward, RewardNotification, RewardOrder } from "./check_rewards.ts";
 import type { ActionData } from "./queued_action.ts";

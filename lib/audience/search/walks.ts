@@ -23,7 +23,7 @@ import {
   walkNamedUsers,
   walkUsers,
 } from "../../user_index/mod.ts";
-import { inGroups } from "../side_by_side.ts";
+import { inGroups } from "../groups.ts";
 import type { Bounds } from "./bounds.ts";
 import { type Place, printPlace } from "./places.ts";
 import { type Candidate, type Walk, walkShards } from "./shard_walk.ts";

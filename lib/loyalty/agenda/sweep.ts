@@ -5,7 +5,15 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { decide, type Read, type Standing, type Store, type Stored, type Write } from "../../storage/mod.ts";
+import {
+  decide,
+  type Read,
+  type Standing,
+  type Store,
+  type Stored,
+  sideBySide,
+  type Write,
+} from "../../storage/mod.ts";
 import { listedOrganisations } from "../../user_index/mod.ts";
 import { agendaKeys, agendaPartition, agendaShards, type Indexed, indexedUser } from "./places.ts";
 
@@ -60,7 +68,7 @@ async function sweepShard(options: SweepOptions, organisationId: string, shard: 
     ]);
     if (entries.length === 0 || !(await takeLease(options, partition))) return done;
     const members = entries.map(({ member }) => member);
-    const next = await attendAll(options, organisationId, members);
+    const next = await sideBySide(members, sweepLanes, member => attendOne(options, organisationId, member));
     await reschedule(options.store, { partition, now, next });
     for (const { isFailed } of next) done[isFailed ? "failed" : "attended"] += 1;
     if (entries.length < sweepBatchMax) return done;
@@ -71,19 +79,6 @@ interface Next {
   readonly member: string;
   readonly at: number | null;
   readonly isFailed: boolean;
-}
-
-async function attendAll(
-  options: SweepOptions,
-  organisationId: string,
-  members: readonly string[],
-): Promise<readonly Next[]> {
-  const next: Next[] = [];
-  for (let from = 0; from < members.length; from += sweepLanes) {
-    const some = members.slice(from, from + sweepLanes);
-    next.push(...(await Promise.all(some.map(member => attendOne(options, organisationId, member)))));
-  }
-  return next;
 }
 
 async function attendOne(options: SweepOptions, organisationId: string, member: string): Promise<Next> {
