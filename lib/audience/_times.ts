@@ -1,4 +1,4 @@
-/** Times as the audience API writes them. */
+/** Times as the audience API reads and writes them: ISO 8601. */
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
@@ -6,6 +6,8 @@ const minuteMs = 60_000;
 /** The last instant that a Date can be, in Unix ms; the first one is as far from 1970. */
 const timeMax = 8_640_000_000_000_000;
 const timeUnits = "00:00:00.000Z".length;
+
+const shape = /^(\d{4})-(\d{2})-(\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
 /** The day that was written last, because times that are written together are of few days. */
 let lastDay: { readonly day: number; readonly text: string } = { day: 0, text: "1970-01-01T" };
@@ -34,4 +36,20 @@ export function isoTime(at: number): string {
 /** As {@linkcode isoTime}; null stays null. */
 export function isoTimeOrNull(at: number | null): string | null {
   return at === null ? null : isoTime(at);
+}
+
+/** The instant (Unix ms) of a text; null where it is none. A day begins in UTC. */
+export function instantOf(text: unknown): number | null {
+  const parts = typeof text === "string" ? shape.exec(text) : null;
+  if (parts === null || typeof text !== "string") return null;
+  const [year = 0, month = 0, day = 0] = parts.slice(1).map(Number);
+  // Parsers let the 31st of a short month overflow into the next one.
+  if (new Date(Date.UTC(year, month - 1, day)).getUTCDate() !== day) return null;
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? null : at;
+}
+
+/** As {@linkcode instantOf}, for what happens at an instant: a day is none. */
+export function momentOf(text: unknown): number | null {
+  return typeof text === "string" && text.includes("T") ? instantOf(text) : null;
 }

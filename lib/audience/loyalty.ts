@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { RewardCatalogue } from "./actions/check_rewards.ts";
+import type { CataloguedMetric, RewardCatalogue } from "./actions/check_rewards.ts";
 import type { RewardGiver } from "./actions/grant_rewards.ts";
 import type { AudienceMember } from "./member.ts";
 import type { ProductShop } from "./products.ts";
@@ -30,7 +30,7 @@ export interface NotificationItem {
 
 /** What a space has. */
 export interface SpaceCatalogue extends RewardCatalogue {
-  readonly metrics: ReadonlyMap<string, MetricBounds>;
+  readonly metrics: ReadonlyMap<string, MetricBounds & CataloguedMetric>;
 }
 
 /** A part of a user's notifications, newest first. */

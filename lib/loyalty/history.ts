@@ -6,6 +6,7 @@
  */
 
 import type { NotificationSetting, Price, Reward } from "./config.ts";
+import type { MetricReward } from "./config_rewards.ts";
 import type { LedgerEntry } from "./ledger/mod.ts";
 
 /** A correction of a metric: the value that it is to have, or what is added to it. */
@@ -18,6 +19,16 @@ export interface MetricChange {
 
 /** What an action says of itself. */
 export type ActionData = Readonly<Record<string, string | number | boolean>>;
+
+/** When points that a back end gives count, in Unix ms; what is omitted, the metric's policy decides. */
+export interface GivenDates {
+  readonly availableAt?: number | undefined;
+  /** Exclusive. */
+  readonly expiresAt?: number | undefined;
+}
+
+/** A reward that a back end gives. */
+export type GivenReward = Exclude<Reward, { readonly type: "metric" }> | (MetricReward & GivenDates);
 
 /** Something that happened to a user's loyalty. Actions without effects have a record too. */
 export interface HistoryRecord {
@@ -34,7 +45,7 @@ export interface HistoryRecord {
     readonly limited?: Readonly<Record<string, number>>;
   };
   readonly grant?: {
-    readonly rewards: readonly Reward[];
+    readonly rewards: readonly GivenReward[];
     readonly reason: string;
     readonly id?: string;
     /** As of an action. */

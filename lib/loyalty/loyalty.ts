@@ -251,7 +251,7 @@ function createOrders(
       }).then(hasHappened),
     async grant(member, order) {
       const decided = await change(member, (config, now) => {
-        requireRewards(config, order.rewards);
+        requireRewards(config, order.rewards, now);
         return grantHappening(config, order, now);
       });
       return firstTransaction(decided);

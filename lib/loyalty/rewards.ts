@@ -8,10 +8,16 @@ import { AppError, type FieldError } from "../errors/mod.ts";
 import type { LogEntry, ReadLog, Store, Stored } from "../storage/mod.ts";
 import { rewardCount } from "./compile_sizes.ts";
 import type { CompiledConfig } from "./compile_types.ts";
-import { type NotificationSetting, type Reward, rewardsTotalMax } from "./config.ts";
+import { type NotificationSetting, rewardsTotalMax } from "./config.ts";
 import { grant, reverse } from "./engine/mod.ts";
 import type { Happening } from "./happening.ts";
-import { type ActionData, type PlacedTransaction, transactionsOf } from "./history.ts";
+import {
+  type ActionData,
+  type GivenDates,
+  type GivenReward,
+  type PlacedTransaction,
+  transactionsOf,
+} from "./history.ts";
 import { isReversible } from "./ledger/mod.ts";
 import { type Member, memberPartition } from "./member.ts";
 import { storedRecord } from "./records.ts";
@@ -19,7 +25,7 @@ import { reversedReads, reversedWrites } from "./reversed.ts";
 
 /** What a back end gives a user. */
 export interface GrantOrder {
-  readonly rewards: readonly Reward[];
+  readonly rewards: readonly GivenReward[];
   /** For people; part of the transaction. */
   readonly reason: string;
   /** What the back end notes beside it; part of the transaction. */
@@ -30,21 +36,24 @@ export interface GrantOrder {
   readonly id?: string;
 }
 
+/** Longest time from now on until points that are given with dates count or expire: ten years. */
+export const givenAheadMsMax: number = 3_653 * 86_400_000;
 /** Most log entries of one millisecond among which a transaction is found. */
 const sameInstantMax = 1_000;
 const boards = { action: "", data: {} };
 
 /**
- * Checks that a configuration names all that is given, and that it is not too much at once.
+ * Checks that a configuration names all that is given, that its dates can be kept, and that it is not too much at once.
  *
- * @throws {AppError} `validation_failed` with the pointer of each reward that it does not name, or of all of them.
+ * @param now Unix ms.
+ * @throws {AppError} `validation_failed` with the pointer of each reward that it does not name or that has other dates than
+ *   {@linkcode datesFault} allows, or of all of them.
  */
-export function requireRewards(config: CompiledConfig, rewards: readonly Reward[]): void {
-  const fields = rewards.flatMap((reward, index): FieldError[] =>
-    isKnown(config, reward)
-      ? []
-      : [{ pointer: `/rewards/${index}`, detail: "Expected what the configuration of the space has" }],
-  );
+export function requireRewards(config: CompiledConfig, rewards: readonly GivenReward[], now: number): void {
+  const fields = rewards.flatMap((reward, index): FieldError[] => {
+    const detail = rewardFault(config, reward, now);
+    return detail === null ? [] : [{ pointer: `/rewards/${index}`, detail }];
+  });
   if (fields.length > 0) {
     throw new AppError("validation_failed", "Cannot give rewards that the space does not have", { fields });
   }
@@ -53,6 +62,29 @@ export function requireRewards(config: CompiledConfig, rewards: readonly Reward[
   throw new AppError("validation_failed", "Cannot give so many rewards at once", {
     fields: [{ pointer: "/rewards", detail }],
   });
+}
+
+function rewardFault(config: CompiledConfig, reward: GivenReward, now: number): string | null {
+  if (!isKnown(config, reward)) return "Expected what the configuration of the space has";
+  if (reward.type !== "metric") return null;
+  return datesFault(reward, { keepsLots: config.metrics.get(reward.metricId)?.lots !== undefined, now });
+}
+
+/**
+ * What is wrong with the dates of points; null: nothing. Points with dates are of a metric that keeps lots, and expire later than
+ * they count and than now, and within {@linkcode givenAheadMsMax}.
+ */
+function datesFault(
+  { availableAt, expiresAt }: GivenDates,
+  { keepsLots, now }: { readonly keepsLots: boolean; readonly now: number },
+): string | null {
+  if (availableAt === undefined && expiresAt === undefined) return null;
+  if (!keepsLots) return "Expected no dates, as the configuration keeps no lots of this metric";
+  const from = Math.max(availableAt ?? now, now);
+  const isOrdered = expiresAt === undefined || expiresAt > from;
+  const isNear = Math.max(from, expiresAt ?? from) <= now + givenAheadMsMax;
+  if (isOrdered && isNear) return null;
+  return "Expected points to expire after now and after they count, both within ten years";
 }
 
 /** The happening that a grant is. */
@@ -128,7 +160,7 @@ function transactionIn(entries: readonly LogEntry[], transactionId: string): Pla
   return transaction;
 }
 
-function isKnown({ metrics, coupons, bundles, config }: CompiledConfig, reward: Reward): boolean {
+function isKnown({ metrics, coupons, bundles, config }: CompiledConfig, reward: GivenReward): boolean {
   switch (reward.type) {
     case "metric":
       return metrics.has(reward.metricId);

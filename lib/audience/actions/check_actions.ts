@@ -4,6 +4,7 @@
  * @module
  */
 
+import { momentOf } from "../_times.ts";
 import { Faults, isObject, itemsOf, optionalId, type PlacedItem, userOf } from "./faults.ts";
 import { propertiesOf } from "./properties.ts";
 import type { QueuedAction } from "./queued_action.ts";
@@ -33,8 +34,6 @@ export interface ActionCheck {
    */
   readonly userId: string | null;
 }
-
-const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/;
 
 /** How many actions a body reports, as far as that shows before it is checked. */
 export function actionsIn(body: unknown): number {
@@ -97,12 +96,10 @@ function checkedAction(placed: PlacedItem, { now, userId }: ActionCheck, faults:
 function timeOf({ content, contentBase }: PlacedItem, now: number, faults: Faults): number {
   const { timestamp } = content;
   if (timestamp === undefined) return now;
-  const isTime = typeof timestamp === "string" && timePattern.test(timestamp);
-  const at = isTime ? Date.parse(timestamp) : Number.NaN;
-  if (at >= now - actionAgeMsMax && at <= now + actionAheadMsMax) return Math.min(at, now);
-  const detail = Number.isNaN(at)
-    ? "Expected a time in ISO 8601 with its offset"
-    : "Expected a time of the last 7 days";
+  const at = momentOf(timestamp);
+  if (at !== null && at >= now - actionAgeMsMax && at <= now + actionAheadMsMax) return Math.min(at, now);
+  const detail =
+    at === null ? "Expected a time in ISO 8601 with its offset" : "Expected a time of the last 7 days";
   faults.add(detail, ...contentBase, "timestamp");
   return now;
 }

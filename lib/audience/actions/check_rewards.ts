@@ -4,6 +4,7 @@
  * @module
  */
 
+import { momentOf } from "../_times.ts";
 import { Faults, isObject, itemsOf, optionalId, type PlacedItem, userOf } from "./faults.ts";
 import { propertiesOf } from "./properties.ts";
 import type { ActionData } from "./queued_action.ts";
@@ -16,10 +17,23 @@ export const notifyTitleCharactersMax = 256;
 export const notifyMessageCharactersMax = 1_024;
 /** Most that one reward adds to a metric. */
 export const amountMax = 1_000_000_000;
+/** Longest time from now on until points with dates count or expire: ten years. */
+export const datesAheadMsMax: number = 3_653 * 86_400_000;
+
+/** When points count, in Unix ms; what is left out, their metric decides. */
+export interface RewardDates {
+  readonly availableAt?: number;
+  /** Exclusive. */
+  readonly expiresAt?: number;
+}
 
 /** A reward as loyalty gives it. */
 export type PlainReward =
-  | { readonly type: "metric"; readonly metricId: string; readonly metricQuantity: number }
+  | ({
+      readonly type: "metric";
+      readonly metricId: string;
+      readonly metricQuantity: number;
+    } & RewardDates)
   | { readonly type: "inventory"; readonly inventorySetId: string; readonly inventoryItemId: string }
   | { readonly type: "coupon"; readonly couponId: string };
 
@@ -43,9 +57,15 @@ export interface RewardNotification {
   readonly message: string;
 }
 
+/** A metric that a space has. */
+export interface CataloguedMetric {
+  /** How it keeps lots; only points of a metric that does may have dates. */
+  readonly lots?: object;
+}
+
 /** What a space has to give. */
 export interface RewardCatalogue {
-  readonly metrics: { has(id: string): boolean };
+  readonly metrics: { get(id: string): CataloguedMetric | undefined };
   readonly coupons: { has(id: string): boolean };
   readonly config: {
     readonly inventory: readonly {
@@ -55,41 +75,42 @@ export interface RewardCatalogue {
   };
 }
 
-const displays: readonly unknown[] = ["toast", "modal", "banner", "inbox"];
+/** What rewards are checked on. */
+export interface RewardCheck {
+  readonly catalogue: RewardCatalogue;
+  /** Unix ms. */
+  readonly now: number;
+}
 
-/** Members that say when points count, which the metric of the configuration decides. */
-const undecidable = ["availableAt", "expiresAt"] as const;
+const displays: readonly unknown[] = ["toast", "modal", "banner", "inbox"];
 
 /**
  * The rewards of a body: one, a list, or an object with the list as `rewards`.
  *
  * @throws {AppError} `validation_failed` with every fault, also where the space has no such thing.
  */
-export function checkRewards(body: unknown, catalogue: RewardCatalogue): readonly RewardOrder[] {
+export function checkRewards(body: unknown, check: RewardCheck): readonly RewardOrder[] {
   const faults = new Faults();
-  const orders = itemsOf(body, "rewards", faults).map(placed => checkedReward(placed, catalogue, faults));
+  const orders = itemsOf(body, "rewards", faults).map(placed => checkedReward(placed, check, faults));
   faults.refuseAny();
   return orders;
 }
 
-function checkedReward(placed: PlacedItem, catalogue: RewardCatalogue, faults: Faults): RewardOrder {
-  const { content, contentBase } = placed;
-  for (const name of undecidable) {
-    if (content[name] !== undefined)
-      faults.add("Is decided by the metric of the configuration", ...contentBase, name);
-  }
+function checkedReward(placed: PlacedItem, check: RewardCheck, faults: Faults): RewardOrder {
   return {
     userId: userOf(placed, faults),
     rewardId: optionalId(placed, "rewardId", faults),
-    reward: rewardOf(placed, catalogue, faults),
+    reward: rewardOf(placed, check, faults),
     reason: reasonOf(placed, faults),
     metadata: propertiesOf(placed, "metadata", faults),
     notification: notificationOf(placed, faults),
   };
 }
 
-function rewardOf(placed: PlacedItem, catalogue: RewardCatalogue, faults: Faults): PlainReward {
+function rewardOf(placed: PlacedItem, check: RewardCheck, faults: Faults): PlainReward {
   const { content, contentBase } = placed;
+  const { catalogue } = check;
+  if (content.type !== "metric") refuseDates(placed, faults);
   switch (content.type) {
     case "inventory": {
       const inventorySetId = nameOf(placed, "inventorySetId");
@@ -110,16 +131,51 @@ function rewardOf(placed: PlacedItem, catalogue: RewardCatalogue, faults: Faults
     default:
       faults.add("Expected metric, inventory or coupon", ...contentBase, "type");
   }
+  return pointsOf(placed, check, faults);
+}
+
+function pointsOf(placed: PlacedItem, check: RewardCheck, faults: Faults): PlainReward {
+  const { content, contentBase } = placed;
   const key = content.metricId === undefined ? "currency" : "metricId";
   const metricId = nameOf(placed, key);
-  if (content.type === "metric" && !catalogue.metrics.has(metricId)) unknown(placed, key, faults);
+  const metric = check.catalogue.metrics.get(metricId);
+  if (content.type === "metric" && metric === undefined) unknown(placed, key, faults);
   const { amount } = content;
   const isAmount =
     typeof amount === "number" && Number.isSafeInteger(amount) && amount > 0 && amount <= amountMax;
   if (content.type === "metric" && !isAmount) {
     faults.add(`Expected an integer from 1 to ${amountMax}`, ...contentBase, "amount");
   }
-  return { type: "metric", metricId, metricQuantity: isAmount ? amount : 0 };
+  const metricQuantity = isAmount ? amount : 0;
+  if (metric === undefined) return { type: "metric", metricId, metricQuantity };
+  if (metric.lots === undefined) refuseDates(placed, faults);
+  return { type: "metric", metricId, metricQuantity, ...datesOf(placed, check.now, faults) };
+}
+
+function refuseDates({ content, contentBase }: PlacedItem, faults: Faults): void {
+  for (const name of ["availableAt", "expiresAt"]) {
+    if (content[name] === undefined) continue;
+    faults.add("Expected no dates: only points of a metric with lots have them", ...contentBase, name);
+  }
+}
+
+function datesOf(placed: PlacedItem, now: number, faults: Faults): RewardDates {
+  const { content, contentBase } = placed;
+  const latest = now + datesAheadMsMax;
+  const availableAt = momentOf(content.availableAt);
+  if (content.availableAt !== undefined && (availableAt === null || availableAt > latest)) {
+    faults.add("Expected a time in ISO 8601 within ten years", ...contentBase, "availableAt");
+  }
+  const expiresAt = momentOf(content.expiresAt);
+  const earliest = Math.max(now, availableAt ?? now);
+  if (
+    content.expiresAt !== undefined &&
+    (expiresAt === null || expiresAt <= earliest || expiresAt > latest)
+  ) {
+    const detail = "Expected a time in ISO 8601 within ten years, later than now and than availableAt";
+    faults.add(detail, ...contentBase, "expiresAt");
+  }
+  return { ...(availableAt === null ? {} : { availableAt }), ...(expiresAt === null ? {} : { expiresAt }) };
 }
 
 function nameOf({ content }: PlacedItem, name: string): string {

@@ -21,6 +21,8 @@ const entries = {
   metricId: v.exactOptional(v.string()),
   currency: v.exactOptional(v.string()),
   amount: v.exactOptional(v.number()),
+  availableAt: v.exactOptional(v.string()),
+  expiresAt: v.exactOptional(v.string()),
   inventorySetId: v.exactOptional(v.string()),
   inventoryItemId: v.exactOptional(v.string()),
   couponId: v.exactOptional(v.string()),
@@ -75,9 +77,9 @@ export function rewardRoutes(context: AudienceContext): readonly AnyRoute[] {
 }
 
 async function give(context: AudienceContext, { space }: BackEnd, body: unknown): Promise<Reply> {
-  const { loyalty, random } = context;
+  const { loyalty, random, clock } = context;
   const { organisationId, id: spaceId } = space;
-  const orders = checkRewards(body, await loyalty.config(spaceId));
+  const orders = checkRewards(body, { catalogue: await loyalty.config(spaceId), now: clock() });
   const batch = uuid(random);
   const named = orders.map((order, index) => ({
     ...order,

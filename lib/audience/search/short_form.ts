@@ -11,8 +11,9 @@
  */
 
 import * as v from "valibot";
+import { instantOf } from "../_times.ts";
 import { batchUsersMax, userIdCharactersMax } from "../batch.ts";
-import { instantOf, timeExpectation } from "./times.ts";
+import { timeExpectation } from "./times.ts";
 
 /** Most users that a short form names. */
 export const namedUsersMax: number = batchUsersMax;

@@ -6,22 +6,10 @@
 
 import type { FieldError } from "../../errors/mod.ts";
 import { depthMax } from "../../expressions/mod.ts";
+import { instantOf } from "../_times.ts";
 
 /** What a time in a filter looks like, for people. */
 export const timeExpectation = "Expected a time such as 2026-05-01 or 2026-05-01T18:30:00Z";
-
-const shape = /^(\d{4})-(\d{2})-(\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
-
-/** The instant (Unix ms) of a text; null where it is none. A day begins in UTC. */
-export function instantOf(text: unknown): number | null {
-  const parts = typeof text === "string" ? shape.exec(text) : null;
-  if (parts === null || typeof text !== "string") return null;
-  const [year = 0, month = 0, day = 0] = parts.slice(1).map(Number);
-  // Parsers let the 31st of a short month overflow into the next one.
-  if (new Date(Date.UTC(year, month - 1, day)).getUTCDate() !== day) return null;
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? null : at;
-}
 
 /** Operators that compare operands in a list; the last operand of `in` is a list of constants. */
 const comparing: ReadonlySet<string> = new Set(["eq", "ne", "gt", "gte", "lt", "lte", "between", "in"]);

@@ -9,7 +9,7 @@ import type { CompiledAggregate } from "../compile_counters.ts";
 import { type CompiledConfig, type TriggerKind, triggerKey } from "../compile_types.ts";
 import type { Metric } from "../config.ts";
 import type { CounterWindow } from "../counter_window.ts";
-import type { HistoryRecord, Notification, Transaction } from "../history.ts";
+import type { GivenDates, HistoryRecord, Notification, Transaction } from "../history.ts";
 import { type Account, credit, debit, type Moved, type Movement } from "../ledger/mod.ts";
 import type { Scope, UserView } from "../scope.ts";
 import type {
@@ -32,6 +32,11 @@ import { keptOf } from "./unnamed.ts";
  * one piece, in one record, and while everybody else waits.
  */
 export const effectsMax = 500;
+
+/** How points are added: by which change, and with which dates of their own. */
+export interface MetricAddition extends GivenDates {
+  readonly change: Change;
+}
 
 /** A state in the making. */
 export class Draft implements UserView {
@@ -134,7 +139,7 @@ export class Draft implements UserView {
   }
 
   /** Adds to a metric, or takes from it where the quantity is negative, within its bounds. */
-  addToMetric(metric: Metric, quantity: number, change: Change): void {
+  addToMetric(metric: Metric, quantity: number, { change, availableAt, expiresAt }: MetricAddition): void {
     if (quantity === 0) return;
     const account = this.account(metric.id);
     const { at } = this;
@@ -142,7 +147,10 @@ export class Draft implements UserView {
       this.move(metric.id, debit(account, { amount: -quantity, at, floor: metric.minimumValue }), change);
       return;
     }
-    const lot = account.lots === null ? { lotId: "" } : lotFor(account.lots, metric.lots ?? {}, this);
+    const lot =
+      account.lots === null
+        ? { lotId: "" }
+        : lotFor(account.lots, { policy: metric.lots ?? {}, availableAt, expiresAt }, this);
     this.move(
       metric.id,
       credit(account, { amount: quantity, at, ceiling: metric.maximumValue, ...lot }),
@@ -153,7 +161,7 @@ export class Draft implements UserView {
   /** Corrects a metric, within its bounds. What a correction takes was not spent: it was never earned. */
   correctMetric(metric: Metric, quantity: number, change: Change): void {
     if (quantity >= 0) {
-      this.addToMetric(metric, quantity, change);
+      this.addToMetric(metric, quantity, { change });
       return;
     }
     const order = { amount: -quantity, at: this.at, floor: metric.minimumValue };

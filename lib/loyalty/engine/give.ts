@@ -5,15 +5,18 @@
  */
 
 import { addDuration } from "../../calendar/mod.ts";
-import type { PlainReward } from "../compile_types.ts";
 import { type NotificationSetting, quantityMax } from "../config.ts";
-import type { TransactionType } from "../history.ts";
+import type { MetricReward } from "../config_rewards.ts";
+import type { GivenDates, GivenReward, TransactionType } from "../history.ts";
 import type { UserCoupon } from "../state.ts";
 import { Change, type ChangeSubject } from "./change.ts";
-import type { Draft } from "./draft.ts";
+import type { Draft, MetricAddition } from "./draft.ts";
 
 /** Most coupons that a user has; an expired one goes first, then the oldest. */
 export const couponsMax = 500;
+
+/** A reward that is not a bundle. */
+export type GivenPlainReward = Exclude<GivenReward, { readonly type: "reward" }>;
 
 /** Why rewards are given, and how that is announced. */
 export interface Occasion {
@@ -26,13 +29,12 @@ export interface Occasion {
 /** Gives all rewards of an occasion. The coupons among them have transactions of their own, after that of the occasion. */
 export function give(
   draft: Draft,
-  rewards: readonly PlainReward[],
+  rewards: readonly GivenPlainReward[],
   occasion: Occasion & { readonly change?: Change },
 ): void {
   const { type, subject, notification, change = new Change() } = occasion;
   for (const reward of rewards) {
-    if (reward.type === "metric")
-      giveMetric(draft, reward.metricId, { quantity: reward.metricQuantity, change });
+    if (reward.type === "metric") givePoints(draft, reward, change);
     if (reward.type === "inventory") draft.receive(reward.inventorySetId, reward.inventoryItemId, change);
   }
   const transaction = change.transaction(type, subject);
@@ -41,15 +43,26 @@ export function give(
   for (const reward of rewards) if (reward.type === "coupon") giveCoupon(draft, reward.couponId);
 }
 
+function givePoints(
+  draft: Draft,
+  { metricId, metricQuantity: quantity, availableAt, expiresAt }: MetricReward & GivenDates,
+  change: Change,
+): void {
+  // The user's last change may be later than the clock of whoever checked the dates.
+  if (expiresAt !== undefined && expiresAt <= draft.at) return;
+  giveMetric(draft, metricId, { quantity, change, availableAt, expiresAt });
+}
+
 /** Adds to a metric what an effect came to, rounded toward zero. */
 export function giveMetric(
   draft: Draft,
   metricId: string,
-  { quantity, change }: { readonly quantity: number; readonly change: Change },
+  { quantity, ...addition }: MetricAddition & { readonly quantity: number },
 ): void {
   const metric = draft.compiled.metrics.get(metricId);
   if (metric === undefined) return;
-  draft.addToMetric(metric, Math.min(Math.max(Math.trunc(quantity), -quantityMax), quantityMax), change);
+  const amount = Math.min(Math.max(Math.trunc(quantity), -quantityMax), quantityMax);
+  draft.addToMetric(metric, amount, addition);
 }
 
 /**

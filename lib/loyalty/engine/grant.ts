@@ -1,17 +1,17 @@
-import type { CompiledConfig, PlainReward } from "../compile_types.ts";
-import type { NotificationSetting, Reward } from "../config.ts";
-import type { ActionData } from "../history.ts";
+import type { CompiledConfig } from "../compile_types.ts";
+import type { NotificationSetting } from "../config.ts";
+import type { ActionData, GivenReward } from "../history.ts";
 import type { UserState } from "../state.ts";
 import type { ActionContext } from "./apply_action.ts";
 import { Draft } from "./draft.ts";
-import { give } from "./give.ts";
+import { type GivenPlainReward, give } from "./give.ts";
 import { HeldBack, noLimit } from "./held_back.ts";
 import type { Outcome } from "./outcome.ts";
 import { runTriggered } from "./rounds.ts";
 
 /** What a back end gives a user. */
 export interface Grant {
-  readonly rewards: readonly Reward[];
+  readonly rewards: readonly GivenReward[];
   readonly reason: string;
   readonly metadata?: ActionData | undefined;
   /** @default it is not announced */
@@ -35,7 +35,7 @@ export function grant(
 ): Outcome {
   const { rewards, reason, metadata, notification, id } = given;
   const draft = new Draft(compiled, state, Math.max(given.at, state.changedAt));
-  const plain = rewards.flatMap((reward): readonly PlainReward[] =>
+  const plain = rewards.flatMap((reward): readonly GivenPlainReward[] =>
     reward.type === "reward" ? (compiled.bundles.get(reward.rewardId) ?? []) : [reward],
   );
   const subject = metadata === undefined ? { reason } : { reason, metadata };

@@ -1,5 +1,6 @@
 import { addDuration, type Duration, endOfPeriod } from "../../calendar/mod.ts";
 import type { LotPolicy } from "../config.ts";
+import type { GivenDates } from "../history.ts";
 import type { Lot } from "../ledger/mod.ts";
 
 /** The lot that points are credited to. */
@@ -7,6 +8,11 @@ export interface LotChoice {
   readonly lotId: string;
   readonly activatesAt: number;
   readonly expiresAt: number | null;
+}
+
+/** When points are to count: by the dates given with them, else by their metric's policy. */
+export interface LotOrder extends GivenDates {
+  readonly policy: LotPolicy;
 }
 
 /** What choosing a lot depends on. */
@@ -17,15 +23,16 @@ export interface LotContext {
 }
 
 /**
- * Chooses by a metric's policy. Points with the same dates share a lot, and what is said in days or longer ends with a day,
+ * Chooses a lot. Points with the same dates share a lot, and what is said in days or longer ends with a day,
  * so that who earns often has few lots.
  */
-export function lotFor(lots: readonly Lot[], policy: LotPolicy, context: LotContext): LotChoice {
+export function lotFor(lots: readonly Lot[], order: LotOrder, context: LotContext): LotChoice {
   const { at, timeZone } = context;
-  const { activatesAfter, expires } = policy;
-  const from = activatesAfter === undefined ? at : after(at, activatesAfter, timeZone);
+  const { activatesAfter, expires } = order.policy;
+  const from = order.availableAt ?? (activatesAfter === undefined ? at : after(at, activatesAfter, timeZone));
   const activatesAt = from > at ? from : 0;
-  const expiresAt = expires === undefined ? null : expiryOf(expires, from, timeZone);
+  const expiresAt =
+    order.expiresAt ?? (expires === undefined ? null : expiryOf(expires, Math.max(from, at), timeZone));
   const same = lots.find(lot => lot.activatesAt === activatesAt && lot.expiresAt === expiresAt);
   return { lotId: same?.id ?? context.newId(), activatesAt, expiresAt };
 }

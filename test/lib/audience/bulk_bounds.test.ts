@@ -27,7 +27,11 @@ import { AppError, type FieldError } from "../../../lib/errors/mod.ts";
 const now = Date.parse("2026-06-01T12:00:00Z");
 const action = { userId: "u", action: "predict" };
 const reward = { userId: "u", type: "metric", metricId: "points", amount: 1 };
-const catalogue = { metrics: new Set(["points"]), coupons: new Set<string>(), config: { inventory: [] } };
+const catalogue = {
+  metrics: new Map([["points", { lots: {} }]]),
+  coupons: new Set<string>(),
+  config: { inventory: [] },
+};
 
 const text = (length: number): string => "x".repeat(length);
 const named = (count: number): Record<string, number> =>
@@ -50,7 +54,8 @@ function faultsOf(check: () => unknown): readonly FieldError[] {
 
 const actionFaults = (body: unknown): readonly FieldError[] =>
   faultsOf(() => checkActions(body, { now, userId: null }));
-const rewardFaults = (body: unknown): readonly FieldError[] => faultsOf(() => checkRewards(body, catalogue));
+const rewardFaults = (body: unknown): readonly FieldError[] =>
+  faultsOf(() => checkRewards(body, { catalogue, now }));
 const pointersOf = (faults: readonly FieldError[]): string[] => faults.map(({ pointer }) => pointer);
 
 type Bound = [what: string, most: object, beyond: object, pointer: string];
