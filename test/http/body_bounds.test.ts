@@ -1,0 +1,64 @@
+/** Bodies that may be larger than others: one of exactly the bound is read, and one byte more refused without being read. */
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { createMemoryQueue, createMemoryStore } from "../../adapters/memory/mod.ts";
+import { bulkBytesMax } from "../../lib/audience/actions/action_routes.ts";
+import { updatesBytesMax } from "../../lib/audience/internal_profile_routes.ts";
+import { codesBodyBytesMax } from "../../lib/loyalty/coupons/mod.ts";
+import { codeCharactersMax, codesAddedMax, replayBytesMax } from "../../lib/loyalty/mod.ts";
+import { createTestClock } from "../support/clock.ts";
+import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
+import { newKey } from "./_operations.ts";
+import { assertProblem } from "./_problem.ts";
+
+const audience = "/v1/api/audience/internal";
+const codes = "/internal/loyalty/pools/drinks/codes";
+const action = { userId: "fan", action: "prediction", data: { outcome: "exact" } };
+const update = { userId: "fan", displayName: "Robin" };
+const reward = { userId: "fan", type: "metric", metricId: "points", amount: 1 };
+
+type Case = readonly [path: string, bytesMax: number, body: unknown, status: number, method?: string];
+
+describe("the largest bodies", () => {
+  const clock = createTestClock();
+  const queue = createMemoryQueue({ clock: clock.now });
+  let world: TestPlatform;
+  let headers: Readonly<Record<string, string>>;
+  before(async () => {
+    world = await openPlatform(async now => createMemoryStore({ clock: now }), { queue });
+    const { key, secret } = await newKey(world);
+    headers = { "x-api-key": key, "x-api-secret": secret, "x-platform-org-id": ids.organisation };
+  });
+  after(async () => {
+    await world.dispose();
+    await queue[Symbol.asyncDispose]();
+  });
+
+  const send = ([path, , body, , method = "POST"]: Case, bytes: number): Promise<Answer> =>
+    world.call(path, { method, headers, body: JSON.stringify(body).padEnd(bytes) });
+
+  const cases: readonly Case[] = [
+    [`${audience}/actions/bulk`, bulkBytesMax, { actions: [action] }, 202],
+    [`${audience}/rewards/bulk`, bulkBytesMax, { rewards: [reward] }, 200],
+    [`${audience}/profiles/update-batch`, updatesBytesMax, [update], 200],
+    ["/api/audience/profile", updatesBytesMax, [{ user_id: "fan", data: {} }], 200, "PUT"],
+    [codes, codesBodyBytesMax, { codes: ["A"] }, 200],
+    ["/internal/loyalty/users/nobody/replay", replayBytesMax, {}, 404],
+  ];
+  for (const one of cases) {
+    const [path, bytesMax, , status] = one;
+    it(`of ${path} are accepted up to their bound, and refused beyond`, async () => {
+      const most = await send(one, bytesMax);
+      assert.equal(most.status, status, most.text);
+      assertProblem(await send(one, bytesMax + 1), 413, "payload_too_large");
+    });
+  }
+
+  it("hold as many of the longest codes as may be added at once", () => {
+    const longest = Array.from({ length: codesAddedMax }, () => "~".repeat(codeCharactersMax));
+    assert.ok(
+      new TextEncoder().encode(JSON.stringify({ codes: longest }, null, 2)).length <= codesBodyBytesMax,
+    );
+  });
+});

@@ -1,0 +1,91 @@
+/** How much of a list may be asked for at once: the bound itself is answered, and one more is refused. */
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { createMemoryQueue, createMemoryStore } from "../../adapters/memory/mod.ts";
+import { challengesPageMax, notificationsPageMax, transactionsPageMax } from "../../lib/audience/mod.ts";
+import { deadLetterPageMax } from "../../lib/audience/worker/dead_letters.ts";
+import { exportPageMax } from "../../lib/exports/jobs.ts";
+import { trailPageMax } from "../../lib/exports/trail.ts";
+import { versionDigitsMax } from "../../lib/loyalty/control/resources.ts";
+import { webhookLettersPageMax } from "../../lib/loyalty/webhooks/mod.ts";
+import { createTestClock } from "../support/clock.ts";
+import { type Answer, ids, loyalty, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
+import { newKey } from "./_operations.ts";
+
+const audience = "/v1/api/audience";
+const space = `/api/v2/spaces/${ids.space}/loyalty`;
+const actionLetters = `${audience}/internal/actions/dead-letters`;
+const webhookLetters = `${space}/webhooks/crm/dead-letters`;
+const webhooks = [{ id: "crm", url: "https://crm.example/", events: ["challengeCompleted"] }];
+
+/** Asserts that an answer says in the way of its API that the request was not valid. */
+function assertRefused({ status, json, text }: Answer): void {
+  assert.equal(status, 400, text);
+  assert.equal(json.code ?? json.errors[0].code, "validation_failed");
+}
+
+describe("what is asked for at once", () => {
+  const clock = createTestClock();
+  const queue = createMemoryQueue({ clock: clock.now });
+  let world: TestPlatform;
+  let key: Readonly<Record<string, string>>;
+  let fan: Readonly<Record<string, string>>;
+  before(async () => {
+    world = await openPlatform(async now => createMemoryStore({ clock: now }), {
+      queue,
+      seed: { ...seed, loyalty: { [ids.space]: { ...loyalty, webhooks } } },
+    });
+    const made = await newKey(world);
+    const organisation = { "x-platform-org-id": ids.organisation };
+    key = { "x-api-key": made.key, "x-api-secret": made.secret, ...organisation };
+    fan = { authorization: `Bearer ${(await world.fan("Sam")).token}`, ...organisation };
+  });
+  after(async () => {
+    await world.dispose();
+    await queue[Symbol.asyncDispose]();
+  });
+
+  const lists: readonly (readonly [path: string, pageMax: number, isOfFan?: true])[] = [
+    [`${audience}/transactions`, transactionsPageMax, true],
+    [`${audience}/challenges`, challengesPageMax, true],
+    [`${audience}/notifications`, notificationsPageMax, true],
+    [actionLetters, deadLetterPageMax],
+    [webhookLetters, webhookLettersPageMax],
+    [`${audience}/internal/exports`, exportPageMax],
+    [`${audience}/internal/export-trail`, trailPageMax],
+  ];
+  for (const [path, pageMax, isOfFan] of lists) {
+    it(`of ${path.replace(ids.space, ":spaceId")} is at most ${pageMax}`, async () => {
+      const page = (limit: number): Promise<Answer> =>
+        world.call(`${path}?limit=${limit}`, { headers: isOfFan ? fan : key });
+      const most = await page(pageMax);
+      assert.equal(most.status, 200, most.text);
+      assertRefused(await page(pageMax + 1));
+      assertRefused(await page(0));
+    });
+  }
+
+  const replays: readonly (readonly [path: string, idsMax: number, status: number])[] = [
+    [`${actionLetters}/replay`, deadLetterPageMax, 200],
+    [`${webhookLetters}/replay`, webhookLettersPageMax, 202],
+  ];
+  for (const [path, idsMax, status] of replays) {
+    it(`is replayed of ${path.replace(ids.space, ":spaceId")} up to ${idsMax} letters`, async () => {
+      const replay = (count: number): Promise<Answer> => {
+        const letters = Array.from({ length: count }, (_, n) => `wdl_${String(n).padStart(32, "0")}`);
+        return world.call(path, { headers: key, body: { ids: letters } });
+      };
+      const most = await replay(idsMax);
+      assert.equal(most.status, status, most.text);
+      assertRefused(await replay(idsMax + 1));
+    });
+  }
+
+  it(`is a version whose number has at most ${versionDigitsMax} digits`, async () => {
+    const version = (digits: number): Promise<Answer> =>
+      world.call(`${space}/versions/${"9".repeat(digits)}`, { headers: key });
+    assert.equal((await version(versionDigitsMax)).status, 404);
+    assertRefused(await version(versionDigitsMax + 1));
+  });
+});
