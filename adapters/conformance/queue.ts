@@ -1,6 +1,6 @@
 /** The queue port as tests. */
 import { AppError } from "../../lib/errors/mod.ts";
-import { queueBatchMax, valueBytesMax } from "../../lib/storage/limits.ts";
+import { leaseMsMax, queueBatchMax, valueBytesMax } from "../../lib/storage/limits.ts";
 import type { Delivery, Queue } from "../../lib/storage/ports.ts";
 import { equal, ok, rejects } from "./expect.ts";
 import { type Cases, type Fixture, type Runner, register, type TestClock } from "./harness.ts";
@@ -242,9 +242,10 @@ const boundCases: Cases<QueueFixture> = {
     for (const limit of [0, -1, 1.5, Number.NaN, queueBatchMax + 1]) {
       await rejects(async () => queue.take("t", { ...lease, limit }), bad, `limit ${limit}`);
     }
-    for (const ms of [0, -1, 1.5, Number.NaN, 86_400_001]) {
+    for (const ms of [0, -1, 1.5, Number.NaN, leaseMsMax + 1]) {
       await rejects(async () => queue.take("t", { ...lease, leaseMs: ms }), bad, `lease ${ms}`);
     }
+    equal(await queue.take("t", { ...lease, limit: queueBatchMax, leaseMs: leaseMsMax }), []);
     await rejects(async () => queue.push("t", ["a", "\ud800"]), bad, "ill-formed body");
     await rejects(async () => queue.push("t", ["a", "x".repeat(valueBytesMax + 1)]), bad, "long body");
     await rejects(

@@ -60,7 +60,6 @@ export { emailClaimMsMax } from "./managed_pool/email_way.ts";
 export {
   codeCharactersMax,
   emailBytesMax,
-  emailBytesMin,
   nicknameCharactersMax,
   termsCharactersMax,
 } from "./managed_pool/fields.ts";

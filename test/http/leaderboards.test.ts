@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
 import { createUsers, publicProfileAgeMsMax } from "../../lib/identity/mod.ts";
-import { includeMax, limitDefault, limitMax, userIdCharactersMax } from "../../lib/leaderboards/mod.ts";
+import {
+  includeMax,
+  limitDefault,
+  limitMax,
+  roundMax,
+  userIdCharactersMax,
+} from "../../lib/leaderboards/mod.ts";
 import { compareUtf8 } from "../../lib/storage/mod.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
@@ -286,7 +292,7 @@ describeOnStores("the boards that exist", open => {
   });
 
   it("are overall and every round of an event, and what its project declares for events", async () => {
-    const rounds = ["overall", "round_1", "round_2", "round_9999"].map(id => `${event}/${id}`);
+    const rounds = ["overall", "round_1", "round_2", `round_${roundMax}`].map(id => `${event}/${id}`);
     assert.deepEqual(
       await statuses(rounds),
       rounds.map(() => [200, undefined]),
@@ -294,7 +300,7 @@ describeOnStores("the boards that exist", open => {
     const none = [
       "round_0",
       "round_01",
-      "round_10000",
+      `round_${roundMax + 1}`,
       "round_-1",
       "round_",
       "round_1.0",

@@ -15,6 +15,5 @@ export {
 } from "./cost.ts";
 export * from "./gate.ts";
 export * from "./password.ts";
-export { phcCharsMax } from "./phc.ts";
 export * from "./policy.ts";
 export { sliceMsMax } from "./portable_kernels.ts";

@@ -7,8 +7,6 @@
 
 import { type HashCost, isBounded } from "./cost.ts";
 
-/** Longest hash that is read, in characters. */
-export const phcCharsMax = 512;
 /** Fewest bytes of a salt that is read. */
 export const saltBytesMin = 8;
 /** Most bytes of a salt that is read. */
@@ -43,7 +41,6 @@ export function formatPhc(prefix: string, { salt, key }: Pick<ParsedHash, "salt"
 
 /** Reads a hash; undefined where it is malformed or beyond a bound. */
 export function parsePhc(text: string): ParsedHash | undefined {
-  if (text.length > phcCharsMax) return undefined;
   const scrypt = scryptShape.exec(text);
   const [, first, second, third, saltText, keyText] = scrypt ?? argon2idShape.exec(text) ?? [];
   const salt = fromBase64(saltText);

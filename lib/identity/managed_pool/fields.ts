@@ -12,8 +12,6 @@ import { externalIdCharactersMax } from "../no_login.ts";
 import { UuidSchema } from "../operations.ts";
 import { type PresentedEntries, presentedInBody } from "../signature_demand.ts";
 
-/** Shortest e-mail address, in UTF-8 bytes. */
-export const emailBytesMin = 3;
 /** Longest e-mail address, in UTF-8 bytes (RFC 5321, section 4.5.3.1.3). */
 export const emailBytesMax = 254;
 /** Longest nickname, in characters. */
@@ -93,5 +91,5 @@ function isEmail(value: string): boolean {
   const at = value.indexOf("@");
   const isSplit = at > 0 && at === value.lastIndexOf("@") && at < value.length - 1;
   const bytes = utf8Length(value) ?? 0;
-  return isSplit && bytes >= emailBytesMin && bytes <= emailBytesMax;
+  return isSplit && bytes <= emailBytesMax;
 }

@@ -21,7 +21,7 @@ export interface Difference {
 export function compareStates(a: UserState, b: UserState): readonly Difference[] {
   const differences: Difference[] = [];
   compare(loyaltyOf(a), loyaltyOf(b), { pointer: "", differences });
-  return differences.slice(0, differencesMax);
+  return differences;
 }
 
 function loyaltyOf({

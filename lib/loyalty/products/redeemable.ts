@@ -14,8 +14,6 @@ import type { ActionData } from "../history.ts";
 import type { UserState } from "../state.ts";
 import type { Redemption, RedemptionFault } from "./redemption.ts";
 
-/** Most of a product that one redemption is about. */
-export const redeemQuantityMax = 100;
 /** What a user wants to buy. */
 export interface RedemptionOrder {
   /** Names the redemption: orders of a user under the same key are one. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../../lib/errors/mod.ts";
+import { stockMax } from "../../../../lib/loyalty/config_limits.ts";
 import { compileConfig, pricesMax, productsMax } from "../../../../lib/loyalty/mod.ts";
 import { products, shopDocument } from "./_shop.ts";
 
@@ -48,6 +49,12 @@ describe("the products of a configuration", () => {
     const many = Array.from({ length: pricesMax + 1 }, (_, n) => ({ currency: `c${n}`, amount: 1 }));
     assert.deepEqual(pointersOf({ ...scarf, prices: many }), ["/products/0/prices"]);
     assert.deepEqual(pointersOf({ ...scarf, availableFrom: 2, availableTo: 2 }), ["/products/0"]);
+    const limited = (quantity: number): object => ({ ...scarf, stock: { type: "limited", quantity } });
+    assert.deepEqual(pointersOf(limited(stockMax)), []);
+    assert.deepEqual(pointersOf(limited(stockMax + 1)), ["/products/0/stock/quantity"]);
+    const forEach = (perUser: number): object => ({ ...scarf, limits: { perUser } });
+    assert.deepEqual(pointersOf(forEach(stockMax)), []);
+    assert.deepEqual(pointersOf(forEach(stockMax + 1)), ["/products/0/limits/perUser"]);
     const shelf = (count: number): object[] =>
       Array.from({ length: count }, (_, n) => ({ ...scarf, id: `p${n}` }));
     assert.deepEqual(pointersOf(...shelf(productsMax)), []);

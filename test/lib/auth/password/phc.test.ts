@@ -1,0 +1,35 @@
+/** How much salt and key a stored hash may have: the bound itself is read, and what is one byte beyond it is not. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { passwordCosts } from "../../../../lib/auth/mod.ts";
+import {
+  formatPhc,
+  keyBytesMax,
+  keyBytesMin,
+  parsePhc,
+  phcPrefix,
+  saltBytesMax,
+  saltBytesMin,
+} from "../../../../lib/auth/password/phc.ts";
+
+const bytes = (length: number): Uint8Array => new Uint8Array(length).fill(0xa5);
+
+describe("a stored hash", () => {
+  const bounds = [
+    ["salt", saltBytesMin, saltBytesMax],
+    ["key", keyBytesMin, keyBytesMax],
+  ] as const;
+  for (const [part, least, most] of bounds) {
+    it(`is read where its ${part} has ${least} to ${most} bytes`, () => {
+      for (const cost of Object.values(passwordCosts)) {
+        const parsed = (length: number): ReturnType<typeof parsePhc> => {
+          const sized = { salt: bytes(16), key: bytes(32), [part]: bytes(length) };
+          return parsePhc(formatPhc(phcPrefix(cost), sized));
+        };
+        assert.deepEqual([parsed(least)?.[part], parsed(most)?.[part]], [bytes(least), bytes(most)]);
+        assert.deepEqual([parsed(least - 1), parsed(most + 1)], [undefined, undefined]);
+      }
+    });
+  }
+});
