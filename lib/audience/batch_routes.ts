@@ -28,7 +28,16 @@ import {
 import type { AudienceMember } from "./member.ts";
 import { fieldsOf, profileReply } from "./profile_routes.ts";
 import { applyUpdates, checkUpdate, checkUpdates, type UpdateRules } from "./profile_updates.ts";
-import { NotificationsPageSchema, PageSchema, ProfileSchema, UsersSchema } from "./schema.ts";
+import {
+  ChallengesSchema,
+  NotificationsSchema,
+  ProfileSchema,
+  ProfilesSchema,
+  TransactionsSchema,
+  UsersChallengesSchema,
+  UsersNotificationsSchema,
+  UsersTransactionsSchema,
+} from "./schema.ts";
 
 const errors = ["forbidden"] as const;
 const reading = { permission: "users:read", scope: "audience:read" } as const;
@@ -45,7 +54,12 @@ export function batchReadRoutes(context: AudienceContext): readonly AnyRoute[] {
       summary: "The transactions of one user, or with user_ids the first page of up to 100",
       auth,
       query: v.object({ ...usersQuery, ...transactionsQuery }),
-      responses: { 200: { description: "A page for each user", schema: v.union([PageSchema, UsersSchema]) } },
+      responses: {
+        200: {
+          description: "A page for each user",
+          schema: v.union([TransactionsSchema, UsersTransactionsSchema]),
+        },
+      },
       errors,
       handle: ({ principal, query }) =>
         answerPages(batchOf(principal, query), query, async (member, isOwn) => {
@@ -60,7 +74,12 @@ export function batchReadRoutes(context: AudienceContext): readonly AnyRoute[] {
       summary: "The challenges of one user, or with user_ids the first page of up to 100",
       auth,
       query: v.object({ ...usersQuery, ...challengesQuery }),
-      responses: { 200: { description: "A page for each user", schema: v.union([PageSchema, UsersSchema]) } },
+      responses: {
+        200: {
+          description: "A page for each user",
+          schema: v.union([ChallengesSchema, UsersChallengesSchema]),
+        },
+      },
       errors,
       handle: ({ principal, query }) =>
         answerPages(batchOf(principal, query), query, async (member, isOwn) => {
@@ -76,7 +95,10 @@ export function batchReadRoutes(context: AudienceContext): readonly AnyRoute[] {
       auth,
       query: v.object({ ...usersQuery, ...notificationsQuery }),
       responses: {
-        200: { description: "A page for each user", schema: v.union([NotificationsPageSchema, UsersSchema]) },
+        200: {
+          description: "A page for each user",
+          schema: v.union([NotificationsSchema, UsersNotificationsSchema]),
+        },
       },
       errors,
       handle: ({ principal, query }) =>
@@ -99,7 +121,7 @@ function profilesRoute({ guards, profiles }: AudienceContext): AnyRoute {
     responses: {
       200: {
         description: "The profile, or one for each user",
-        schema: v.union([ProfileSchema, UsersSchema]),
+        schema: v.union([ProfileSchema, ProfilesSchema]),
       },
     },
     errors,

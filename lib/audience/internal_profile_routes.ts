@@ -14,7 +14,7 @@ import { profileText } from "./documents.ts";
 import type { BackEnd } from "./guards.ts";
 import { fieldsOf } from "./profile_routes.ts";
 import { applyUpdates, checkUpdates, type UpdateRules } from "./profile_updates.ts";
-import { UsersSchema } from "./schema.ts";
+import { ProfilesSchema } from "./schema.ts";
 
 /** Largest body of updates, in bytes: 8 MiB. */
 export const updatesBytesMax: number = 8 * 1_024 * 1_024;
@@ -30,7 +30,7 @@ export function internalProfileRoutes(context: AudienceContext): readonly AnyRou
       summary: "The profiles of up to 100 users, in the order in which they are named",
       auth: guards.privateAudience("users:read"),
       query: v.object({ user_ids: v.string() }),
-      responses: { 200: { description: "A profile or an error for each user", schema: UsersSchema } },
+      responses: { 200: { description: "A profile or an error for each user", schema: ProfilesSchema } },
       handle: ({ principal, query }) =>
         answerMany(
           namedUsers(query.user_ids).map(userId => memberAt(principal, userId)),

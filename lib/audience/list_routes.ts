@@ -16,7 +16,7 @@ import {
   notificationsQuery,
   transactionsQuery,
 } from "./lists.ts";
-import { NotificationsPageSchema, PageSchema } from "./schema.ts";
+import { ChallengesSchema, NotificationsSchema, TransactionsSchema } from "./schema.ts";
 
 /** Builds the routes of users' own lists. */
 export function listRoutes(context: AudienceContext): readonly AnyRoute[] {
@@ -29,7 +29,7 @@ export function listRoutes(context: AudienceContext): readonly AnyRoute[] {
       summary: "The user's transactions, newest first; a page may be short although there are more",
       auth,
       query: v.object(transactionsQuery),
-      responses: { 200: { description: "A page of the transactions", schema: PageSchema } },
+      responses: { 200: { description: "A page of the transactions", schema: TransactionsSchema } },
       handle: async ({ principal, query }) =>
         pageReply(await listTransactions(context, principal.member, query)),
     }),
@@ -40,7 +40,7 @@ export function listRoutes(context: AudienceContext): readonly AnyRoute[] {
       summary: "The user's challenges: those that are not over first, by when they end",
       auth,
       query: v.object(challengesQuery),
-      responses: { 200: { description: "A page of the challenges", schema: PageSchema } },
+      responses: { 200: { description: "A page of the challenges", schema: ChallengesSchema } },
       handle: async ({ principal, query }) =>
         pageReply((await listChallenges(context, principal.member, query)).page),
     }),
@@ -51,7 +51,7 @@ export function listRoutes(context: AudienceContext): readonly AnyRoute[] {
       summary: "The user's notifications, newest first, with the number of unread ones",
       auth,
       query: v.object(notificationsQuery),
-      responses: { 200: { description: "A page of the notifications", schema: NotificationsPageSchema } },
+      responses: { 200: { description: "A page of the notifications", schema: NotificationsSchema } },
       handle: async ({ principal, query }) =>
         pageReply(await listNotifications(context, principal.member, query)),
     }),

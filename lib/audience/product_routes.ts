@@ -7,10 +7,11 @@
 import * as v from "valibot";
 import { uuid } from "../auth/mod.ts";
 import { type AnyRoute, envelope, idempotencyKeyOf, route } from "../http/mod.ts";
+import { FulfilmentSchema } from "../ports/change_payload.ts";
 import { isoTime } from "./_times.ts";
 import type { AudienceContext } from "./context.ts";
 import type { BoughtProduct, OfferedProduct } from "./products.ts";
-import { PageSchema } from "./schema.ts";
+import { ProductsSchema } from "./schema.ts";
 
 /** Most of a product that one request redeems. */
 export const redeemedQuantityMax = 100;
@@ -59,7 +60,7 @@ const RedemptionSchema = v.object({
     cost: v.object({ currency: v.string(), amount: v.number() }),
     status: v.string(),
     transactionId: v.nullable(v.string()),
-    fulfilment: v.object({ type: v.string(), coupon: v.unknown(), items: v.array(v.unknown()) }),
+    fulfilment: FulfilmentSchema,
     balances: v.record(v.string(), v.number()),
     createdAt: v.string(),
   }),
@@ -74,7 +75,7 @@ export function productRoutes({ guards, loyalty, random }: AudienceContext): rea
       operation: "listAudienceProducts",
       summary: "The products that are in stock and available, and whether the user may have them",
       auth: guards.publicAudience("audience:read"),
-      responses: { 200: { description: "All of them, on one page", schema: PageSchema } },
+      responses: { 200: { description: "All of them, on one page", schema: ProductsSchema } },
       handle: async ({ principal }) => {
         const offered = await loyalty.products.list(principal.member);
         const data = offered.map(productDocument);

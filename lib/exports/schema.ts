@@ -83,10 +83,18 @@ export const ExportsPageSchema: v.GenericSchema = v.object({
 export const TrailPageSchema: v.GenericSchema = v.object({
   message: v.string(),
   data: v.array(
-    v.looseObject({
+    v.object({
       at: v.string(),
       event: v.picklist(["requested", "completed", "failed", "downloaded", "expired", "removed"]),
       exportId: v.string(),
+      actor: v.exactOptional(v.string()),
+      requestId: v.exactOptional(v.string()),
+      addressTag: v.exactOptional(v.string()),
+      range: v.exactOptional(v.string()),
+      format: v.exactOptional(v.string()),
+      encrypted: v.exactOptional(v.boolean()),
+      rowCount: v.exactOptional(v.number()),
+      reason: v.exactOptional(v.string()),
     }),
   ),
   lastEvaluatedKey: v.nullable(v.string()),

@@ -5,43 +5,21 @@
  */
 
 import * as v from "valibot";
+import {
+  FulfilmentSchema,
+  ChangePayloadSchema as Payload,
+  PropertiesSchema,
+  EarnedRewardSchema as Reward,
+  UserCouponSchema,
+} from "../ports/change_payload.ts";
 
 const text = v.string();
 const flag = v.boolean();
 const number = v.number();
 const seconds = v.pipe(v.number(), v.integer());
 const texts = v.array(text);
-const optionalText = v.exactOptional(text);
 
 const notificationEntries = { display: text, title: text, message: text };
-const changed = v.object({ oldValue: number, newValue: number });
-const item = v.object({ setId: text, itemId: text });
-
-const Payload = v.object({
-  challengeId: optionalText,
-  missionId: optionalText,
-  couponId: optionalText,
-  userCouponId: optionalText,
-  redemptionId: optionalText,
-  productId: optionalText,
-  quantity: v.exactOptional(number),
-  metadata: v.exactOptional(v.record(text, v.union([text, number, flag]))),
-  reason: optionalText,
-  metricChanges: v.record(text, changed),
-  inventoryChanges: v.object({ received: v.array(item), lost: v.array(item) }),
-  milestoneChanges: v.record(text, v.object({ oldValue: text, newValue: text })),
-});
-
-const Reward = v.object({
-  type: text,
-  metricId: optionalText,
-  metricQuantity: v.exactOptional(number),
-  inventorySetId: optionalText,
-  inventoryItemId: optionalText,
-  couponId: optionalText,
-  rewardId: optionalText,
-});
-
 const Challenge = v.object({
   id: text,
   title: text,
@@ -139,14 +117,21 @@ export const ReconciliationAnswer: v.GenericSchema = answer(Reconciliation);
 /** How a replay of a user's history differs from what the user has. */
 export const ReplayAnswer: v.GenericSchema = answer(Replay);
 /** A coupon of a user. */
-export const CouponAnswer: v.GenericSchema = answer(
+export const CouponAnswer: v.GenericSchema = answer(UserCouponSchema);
+/** A redemption of a user; times are Unix seconds. */
+export const RedemptionAnswer: v.GenericSchema = answer(
   v.object({
-    id: text,
-    title: text,
-    link: text,
-    coupon_id: text,
-    coupon_type: text,
-    coupon_code: text,
-    showOnNotification: flag,
+    redemptionId: text,
+    productId: text,
+    quantity: number,
+    cost: v.object({ currency: text, amount: number }),
+    status: text,
+    fault: v.nullable(text),
+    transactionId: v.nullable(text),
+    fulfilment: FulfilmentSchema,
+    balances: v.record(text, number),
+    metadata: PropertiesSchema,
+    createdAt: seconds,
+    changedAt: seconds,
   }),
 );

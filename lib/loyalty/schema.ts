@@ -100,6 +100,3 @@ export const DryRunBodySchema: v.GenericSchema<
   unknown,
   Omit<ActionBody, "actionId"> & { readonly userId: string }
 > = v.object({ ...actionFields, userId: UserIdSchema });
-
-/** `{message, data}` about one thing. */
-export const EnvelopeSchema: v.GenericSchema = v.object({ message: v.string(), data: v.looseObject({}) });

@@ -2,17 +2,9 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { Ajv2020 } from "ajv/dist/2020.js";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import {
-  type Answer,
-  type Fan,
-  ids,
-  loyalty,
-  openPlatform,
-  seed,
-  type TestPlatform,
-} from "../support/platform.ts";
+import { type Fan, ids, loyalty, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
+import { type ToldAnswers, toldAnswers } from "./_answers.ts";
 import { newKey } from "./_operations.ts";
 
 const announced = { display: "toast", title: "Title", message: "Message" };
@@ -25,6 +17,35 @@ const document = {
   coupons: [
     ...loyalty.coupons,
     { id: "ten", title: "", type: "shared", code: "TEN", showOnNotification: true },
+    { id: "half", title: "", type: "shared", code: "HALF" },
+  ],
+  inventory: [
+    {
+      id: "badges",
+      title: "Badges",
+      items: [
+        { id: "oracle", title: "Oracle" },
+        { id: "seer", title: "Seer" },
+      ],
+    },
+  ],
+  products: [
+    ...loyalty.products,
+    {
+      id: "drink",
+      title: "A drink",
+      prices: [{ currency: "points", amount: 1 }],
+      fulfilment: { type: "coupon", couponId: "half" },
+    },
+    {
+      id: "badge",
+      title: "A badge",
+      prices: [{ currency: "points", amount: 1 }],
+      stock: { type: "limited", quantity: 3 },
+      limits: { perUser: 2, window: "day" },
+      availableTo: 4_000_000_000,
+      fulfilment: { type: "inventory", inventorySetId: "badges", inventoryItemId: "seer" },
+    },
   ],
   milestones: [
     {
@@ -49,54 +70,23 @@ const document = {
   ],
 };
 
-/** An operation as the document tells it. */
-interface Operation {
-  readonly operationId: string;
-  readonly responses: Readonly<
-    Record<string, { readonly content: Readonly<Record<string, { readonly schema: unknown }>> }>
-  >;
-}
-
-/** The schema with no other members than those that it tells. */
-function closed(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(closed);
-  if (typeof schema !== "object" || schema === null) return schema;
-  const parts = Object.fromEntries(Object.entries(schema).map(([name, part]) => [name, closed(part)]));
-  return Object.hasOwn(parts, "properties") ? { ...parts, additionalProperties: false } : parts;
-}
-
 describe("answers of the loyalty API", () => {
   let world: TestPlatform;
   let fan: Fan;
   let headers: Readonly<Record<string, string>>;
-  let schemaOf: (operation: string) => object;
+  let told: ToldAnswers;
   before(async () => {
     world = await openPlatform(async clock => createMemoryStore({ clock }), {
       seed: { ...seed, loyalty: { [ids.space]: document } },
     });
     const { key, secret } = await newKey(world);
     headers = { "x-api-key": key, "x-api-secret": secret };
-    const { paths } = (await world.call("/openapi.json")).json;
-    const operations = Object.values(paths as Record<string, Record<string, Operation>>).flatMap(path =>
-      Object.values(path),
-    );
-    schemaOf = id => {
-      const found = operations.find(({ operationId }) => operationId === id);
-      return closed(found?.responses[200]?.content["application/json"]?.schema) as object;
-    };
+    told = await toldAnswers(world);
     fan = await world.fan("Sam");
     for (const _ of "123") assert.equal((await fan.act("prediction", { outcome: "exact" })).status, 200);
     world.clock.advance(90_000);
   });
   after(() => world.dispose());
-
-  function assertTold(operation: string, { status, json, text }: Answer): void {
-    assert.equal(status, 200, text);
-    const told = new Ajv2020({ strict: false }).compile(schemaOf(operation));
-    assert.ok(told(JSON.parse(text)), `${operation}: ${JSON.stringify(told.errors)}`);
-    const entries = Array.isArray(json.data) ? json.data : Object.values(json.data);
-    assert.ok(entries.length > 0, `${operation} answers nothing`);
-  }
 
   it("are told to users", async () => {
     const { token } = fan;
@@ -108,7 +98,7 @@ describe("answers of the loyalty API", () => {
       getCoupon: "/api/loyalty/coupons/ten",
     };
     for (const [operation, path] of Object.entries(operations)) {
-      assertTold(operation, await world.call(path, { token }));
+      told.assertTold(operation, await world.call(path, { token }));
     }
   });
 
@@ -116,21 +106,40 @@ describe("answers of the loyalty API", () => {
     const user = `/internal/loyalty/users/${fan.userId}`;
     const body = { userId: fan.userId, action: "prediction", data: { outcome: "right" } };
     world.clock.advance(90_000);
-    assertTold("tryAction", await world.call("/internal/loyalty/dry-run", { headers, body }));
-    assertTold("reconcileUser", await world.call(`${user}/reconciliation`, { headers }));
+    told.assertTold("tryAction", await world.call("/internal/loyalty/dry-run", { headers, body }));
+    told.assertTold("reconcileUser", await world.call(`${user}/reconciliation`, { headers }));
     const replayed = await world.call(`${user}/replay`, { headers, body: { document: loyalty } });
     assert.ok(replayed.json.data.differences.length > 0);
-    assertTold("replayUser", replayed);
+    told.assertTold("replayUser", replayed);
     const history = (await world.call("/api/loyalty/history", { token: fan.token })).json.data;
     const reversal = { transactionId: history[0].id };
-    assertTold("reverseTransaction", await world.call(`${user}/reversals`, { headers, body: reversal }));
+    told.assertTold("reverseTransaction", await world.call(`${user}/reversals`, { headers, body: reversal }));
+  });
+
+  it("are told of redemptions that are handed over, given back, and of what they gave", async () => {
+    const headersOf = { token: fan.token, headers: { "x-platform-org-id": ids.organisation } };
+    for (const [productId, step] of [
+      ["poster", "complete"],
+      ["drink", "refund"],
+      ["badge", "refund"],
+    ] as const) {
+      const bought = await world.call(`/v1/api/audience/products/${productId}/redeem`, {
+        ...headersOf,
+        body: { metadata: { size: "L" } },
+      });
+      told.assertTold("redeemAudienceProduct", bought);
+      const path = `/internal/loyalty/users/${fan.userId}/redemptions/${bought.json.data.redemptionId}`;
+      told.assertTold("getRedemption", await world.call(path, { headers }));
+      const done = await world.call(`${path}/${step}`, { headers, method: "POST" });
+      told.assertTold(step === "complete" ? "completeRedemption" : "refundRedemption", done);
+    }
   });
 
   it("are not told where a member is not: an answer with another one does not fit", () => {
-    const told = new Ajv2020({ strict: false }).compile(schemaOf("getRewardsProfile"));
     const data = { metrics: {}, inventory: {}, challenges: {} };
-    assert.equal(told({ message: "OK", data }), true);
-    assert.equal(told({ message: "OK", data: { ...data, more: 1 } }), false);
-    assert.equal(told({ message: "OK", data: { metrics: {}, inventory: {} } }), false);
+    const fits = (body: unknown): boolean => told.fits("getRewardsProfile", body);
+    assert.equal(fits({ message: "OK", data }), true);
+    assert.equal(fits({ message: "OK", data: { ...data, more: 1 } }), false);
+    assert.equal(fits({ message: "OK", data: { metrics: {}, inventory: {} } }), false);
   });
 });

@@ -40,15 +40,34 @@ export interface BulkAnswer<R extends ItemResult = ItemResult> {
   readonly results: readonly R[];
 }
 
+const number = v.number();
+const text = v.string();
+const ErrorSchema = v.object({ code: text, message: text, pointer: text, retryable: v.boolean() });
+
 /** The schema of the answer. */
 export const BulkAnswerSchema: v.GenericSchema = v.object({
-  message: v.string(),
+  message: text,
   data: v.object({
-    batchId: v.string(),
-    summary: v.looseObject({ total: v.number(), duplicate: v.number(), failed: v.number() }),
+    batchId: text,
+    summary: v.object({
+      total: number,
+      queued: v.exactOptional(number),
+      succeeded: v.exactOptional(number),
+      duplicate: number,
+      failed: number,
+    }),
     errors: v.boolean(),
     results: v.array(
-      v.looseObject({ index: v.number(), id: v.string(), userId: v.string(), status: v.string() }),
+      v.object({
+        index: number,
+        id: text,
+        userId: text,
+        status: v.picklist(["queued", "succeeded", "duplicate", "failed"]),
+        error: v.exactOptional(ErrorSchema),
+        transactionId: v.exactOptional(text),
+        balanceAfter: v.exactOptional(number),
+        version: v.exactOptional(number),
+      }),
     ),
   }),
 });

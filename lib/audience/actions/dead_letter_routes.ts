@@ -6,6 +6,7 @@
 
 import * as v from "valibot";
 import { type AnyRoute, envelope, route } from "../../http/mod.ts";
+import { PropertiesSchema } from "../../ports/change_payload.ts";
 import { isoTime } from "../_times.ts";
 import type { AudienceContext } from "../context.ts";
 import { type DeadLetter, deadLetterPageMax, deadLettersMax } from "../worker/dead_letters.ts";
@@ -22,8 +23,8 @@ const ListSchema = v.object({
       action: v.string(),
       actionId: v.string(),
       timestamp: v.string(),
-      data: v.looseObject({}),
-      metadata: v.nullable(v.looseObject({})),
+      data: PropertiesSchema,
+      metadata: v.nullable(v.record(v.string(), v.unknown())),
       reason: v.object({ code: v.string(), message: v.string() }),
       attempts: v.number(),
       failedAt: v.string(),

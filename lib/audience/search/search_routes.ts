@@ -65,9 +65,30 @@ const DescribedBodySchema = v.strictObject({
   filter: v.exactOptional(DescribedFilterSchema),
 });
 
+const optionalText = v.exactOptional(v.nullable(v.string()));
+
+/** What a page shows of a user: the fields that were asked for. */
+const FoundUser = v.object({
+  userId: v.exactOptional(v.string()),
+  displayName: optionalText,
+  provider: optionalText,
+  projectId: optionalText,
+  version: v.exactOptional(v.number()),
+  createdAt: optionalText,
+  updatedAt: optionalText,
+  lastActiveAt: optionalText,
+  preferences: v.exactOptional(v.record(v.string(), v.unknown())),
+  customFields: v.exactOptional(
+    v.record(v.string(), v.nullable(v.union([v.string(), v.number(), v.boolean()]))),
+  ),
+  metrics: v.exactOptional(v.record(v.string(), v.number())),
+  inventory: v.exactOptional(v.record(v.string(), v.array(v.string()))),
+  challenges: v.exactOptional(v.record(v.string(), v.string())),
+});
+
 const FoundSchema = v.object({
   message: v.string(),
-  data: v.array(v.record(v.string(), v.unknown())),
+  data: v.array(FoundUser),
   lastEvaluatedKey: v.nullable(v.string()),
   truncated: v.pipe(
     v.boolean(),

@@ -5,11 +5,24 @@
  */
 
 import * as v from "valibot";
+import { ChangePayloadSchema } from "../../ports/change_payload.ts";
 import type { Webhook } from "../config.ts";
 import type { DeadLetter } from "../webhooks/letters.ts";
 import type { WebhookStatus } from "../webhooks/webhooks.ts";
 
 const time = v.nullable(v.number());
+/** What messages of transactions hold; those of other areas hold facts of their own. */
+const TransactionMessage = v.object({
+  organisationId: v.string(),
+  spaceId: v.string(),
+  userId: v.string(),
+  transaction: v.object({
+    id: v.string(),
+    timestamp: v.number(),
+    type: v.string(),
+    payload: ChangePayloadSchema,
+  }),
+});
 const WebhookEntry = v.object({
   type: v.literal("loyalty_webhooks"),
   id: v.string(),
@@ -44,7 +57,7 @@ export const DeadLettersSchema: v.GenericSchema = v.object({
         message_id: v.string(),
         message_type: v.string(),
         happened_at: v.number(),
-        data: v.unknown(),
+        data: v.union([TransactionMessage, v.record(v.string(), v.unknown())]),
         attempts: v.number(),
         reason: v.string(),
         dead_at: v.number(),

@@ -8,8 +8,9 @@ import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { type AnyRoute, envelope, type Guard, type Reply, route } from "../../http/mod.ts";
+import { RedemptionAnswer } from "../answers.ts";
 import { memberOf } from "../operator_member.ts";
-import { EnvelopeSchema, UserIdSchema } from "../schema.ts";
+import { UserIdSchema } from "../schema.ts";
 import type { Products, ShownRedemption } from "./products.ts";
 
 /** What the routes of redemptions work with. */
@@ -45,7 +46,7 @@ export function redemptionOperatorRoutes(context: RedemptionOperatorContext): re
       summary: "A redemption of a user, and what became of it",
       auth: usersReader,
       params: Params,
-      responses: { 200: { description: "The redemption", schema: EnvelopeSchema } },
+      responses: { 200: { description: "The redemption", schema: RedemptionAnswer } },
       errors: ["not_found"],
       handle: async call => {
         const member = await memberOf(directory, call, call.params.userId);
@@ -59,7 +60,7 @@ export function redemptionOperatorRoutes(context: RedemptionOperatorContext): re
       summary: "Note that the product was handed over",
       auth: rewardsWriter,
       params: Params,
-      responses: { 200: { description: "The redemption", schema: EnvelopeSchema } },
+      responses: { 200: { description: "The redemption", schema: RedemptionAnswer } },
       errors: ["not_found", "conflict"],
       handle: async call => {
         const member = await memberOf(directory, call, call.params.userId);
@@ -74,7 +75,7 @@ export function redemptionOperatorRoutes(context: RedemptionOperatorContext): re
       auth: rewardsWriter,
       params: Params,
       body: { schema: RefundBody, described: RefundObject },
-      responses: { 200: { description: "The redemption", schema: EnvelopeSchema } },
+      responses: { 200: { description: "The redemption", schema: RedemptionAnswer } },
       errors: ["not_found", "conflict"],
       handle: async call => {
         const member = await memberOf(directory, call, call.params.userId);
