@@ -28,14 +28,15 @@ export interface RunOptions extends Omit<AttendOptions, "onFailed"> {
 export async function runExports(options: RunOptions): Promise<number> {
   let attended = 0;
   const seen = new Set<string>();
-  for (;;) {
+  for (let offset = 0; ; ) {
     const now = options.clock();
     const [{ entries }] = await options.store.read(duePartition(), [
-      { type: "board", key: exportKeys.due, max: now, limit: dueExportsMax },
+      { type: "board", key: exportKeys.due, max: now, offset, limit: dueExportsMax },
     ]);
-    // An export that is still due after it was attended waits for the next run.
+    if (entries.length === 0) return attended;
+    // An export that is still due after it was attended waits for the next run, and none behind it does.
     const fresh = entries.filter(({ member }) => !seen.has(member));
-    if (fresh.length === 0) return attended;
+    offset = fresh.length === 0 ? offset + entries.length : 0;
     for (const { member, score } of fresh) {
       if (options.stopping.aborted) return attended;
       seen.add(member);
