@@ -7,6 +7,7 @@
 export { depthMax, nodesMax, tokenCharactersMax } from "./_checker.ts";
 export { listedConstantsMax } from "./_plans.ts";
 export { compileCondition, compileExplanation, compileNumber } from "./compile.ts";
+export { type ExpressionShapes, expressionShapes } from "./schema.ts";
 export type {
   AggregateKind,
   Condition,

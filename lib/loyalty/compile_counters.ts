@@ -18,7 +18,7 @@ import {
 } from "../expressions/mod.ts";
 import { fieldErrors } from "./_issues.ts";
 import type { ActionDefinition } from "./config.ts";
-import { ActionNameSchema, windowField } from "./config_fields.ts";
+import { aggregateSchemas } from "./config_expressions.ts";
 import { type CounterWindow, counterWindow } from "./counter_window.ts";
 import { dataVariables, type Scope } from "./scope.ts";
 
@@ -38,16 +38,6 @@ const keyCharacters = 12;
 export function counterKey(definition: unknown): string {
   return bytesToHex(sha256(utf8ToBytes(canonical(definition)))).slice(0, keyCharacters);
 }
-
-const where = v.exactOptional(v.unknown());
-const window = v.exactOptional(windowField);
-const CountSchema = v.strictObject({ action: ActionNameSchema, where, window });
-const SumSchema = v.strictObject({ action: ActionNameSchema, of: v.unknown(), where, window });
-const StreakSchema = v.strictObject({
-  action: ActionNameSchema,
-  where,
-  unit: v.picklist(["day", "week", "month"]),
-});
 
 /** The aggregates of a configuration, each kept once however often it is named. */
 export class Aggregates {
@@ -78,7 +68,7 @@ export class Aggregates {
 
   #compile(kind: AggregateKind, source: unknown, pointer: string): Omit<CompiledAggregate, "key"> {
     if (kind === "streak") {
-      const streak = checked(StreakSchema, source, pointer);
+      const streak = checked(aggregateSchemas.streak, source, pointer);
       return {
         ...this.#selection(streak, pointer),
         window: { kind: "streak", unit: streak.unit },
@@ -86,10 +76,10 @@ export class Aggregates {
       };
     }
     if (kind === "count") {
-      const count = checked(CountSchema, source, pointer);
+      const count = checked(aggregateSchemas.count, source, pointer);
       return { ...this.#selection(count, pointer), window: counterWindow(count.window), amount: one };
     }
-    const sum = checked(SumSchema, source, pointer);
+    const sum = checked(aggregateSchemas.sum, source, pointer);
     return {
       ...this.#selection(sum, pointer),
       window: counterWindow(sum.window),

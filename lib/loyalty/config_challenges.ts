@@ -6,6 +6,7 @@
 
 import * as v from "valibot";
 import type { CalendarUnit, Duration } from "../calendar/mod.ts";
+import { conditionField, numberField } from "./config_expressions.ts";
 import {
   ActionNameSchema,
   calendarUnitField,
@@ -82,13 +83,13 @@ export interface Challenge {
   readonly rewards: readonly Reward[];
 }
 
-const when = v.exactOptional(v.unknown());
+const when = v.exactOptional(conditionField);
 
 const actionRule = v.strictObject({
   action: ActionNameSchema,
   when,
   count: v.optional(integerBetween(1, missionCountMax), 1),
-  amount: v.exactOptional(v.unknown()),
+  amount: v.exactOptional(numberField),
 });
 const metricRule = v.strictObject({ metric: idField, atLeast: metricValue });
 const missionRule = choiceOf<MissionRule>([actionRule, metricRule], input =>

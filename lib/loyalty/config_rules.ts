@@ -5,6 +5,7 @@
  */
 
 import * as v from "valibot";
+import { calculationField, conditionField } from "./config_expressions.ts";
 import {
   ActionNameSchema,
   type CalendarWindow,
@@ -115,9 +116,8 @@ export const TriggerSchema: v.GenericSchema<unknown, Trigger> = choiceOf<Trigger
 );
 
 /** A constant amount, or an expression that is checked when it is compiled. */
-const expression = v.looseObject({});
-const amount = choiceOf<unknown>([quantityField, expression], input =>
-  typeof input === "object" && input !== null ? v.unknown() : quantityField,
+const amount = choiceOf<unknown>([quantityField, calculationField], input =>
+  typeof input === "object" && input !== null ? calculationField : quantityField,
 );
 const item = { inventorySetId: idField, inventoryItemId: idField };
 const challengeId = uuidField;
@@ -147,7 +147,7 @@ const LimitSchema: v.GenericSchema<unknown, RuleLimit> = v.variant("per", [
 export const RuleSchema: v.GenericSchema<unknown, Rule> = v.strictObject({
   id: idField,
   trigger: TriggerSchema,
-  when: v.exactOptional(v.unknown()),
+  when: v.exactOptional(conditionField),
   effects: partsOf(EffectSchema),
   priority: v.optional(integerField, 0),
   limits: listOf(LimitSchema, configPartsMax),

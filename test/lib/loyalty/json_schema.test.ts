@@ -37,6 +37,11 @@ const right: readonly unknown[] = [
   limited({ calendar: "month" }),
   giving(-3),
   giving({ mul: [2, { var: "data.n" }] }),
+  giving({ sum: { action: "a", of: { floor: { var: "data.n" } }, window: { last: 7, unit: "day" } } }),
+  rule({
+    when: { all: [{ not: { in: [{ var: "data.n" }, [1, 2]] } }, { gte: [{ count: { action: "a" } }, 3] }] },
+  }),
+  rule({ when: { gt: [{ streak: { action: "a", where: { exists: { var: "data.n" } }, unit: "day" } }, 3] } }),
 ];
 
 const wrong: readonly unknown[] = [
@@ -56,6 +61,15 @@ const wrong: readonly unknown[] = [
   limited({ calendar: "fortnight" }),
   giving("3"),
   giving(1.5),
+  giving({ mul: [2] }),
+  giving({ sum: { action: "a" } }),
+  rule({ when: true }),
+  rule({ when: { equals: [1, 1] } }),
+  rule({ when: { eq: [1, 1], ne: [1, 2] } }),
+  rule({ when: { between: [1, 2] } }),
+  rule({ when: { all: [{ any: [{ eq: [{ count: { act: "a" } }, 1] }] }] } }),
+  challenge({ action: "a", when: { not: [] } }),
+  challenge({ action: "a", amount: "2" }),
 ];
 
 describe("the JSON Schema of loyalty configurations", () => {

@@ -1,0 +1,74 @@
+/**
+ * The shape of expressions, for editors and documents. The compiler checks more: the types of operands, names of variables and
+ * bounds.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { arithmetic } from "./_arithmetic.ts";
+import { comparisons } from "./_comparisons.ts";
+import type { AggregateKind } from "./types.ts";
+
+/** The shapes of an area's expressions. */
+export interface ExpressionShapes {
+  /** An object with one operator. */
+  readonly condition: v.GenericSchema;
+  /** A variable, arithmetic or an aggregate. */
+  readonly calculation: v.GenericSchema;
+}
+
+/**
+ * The shapes of expressions, with those of the definitions of an area's aggregates, which may have expressions in them.
+ *
+ * Both are made from the operators that the compiler knows.
+ */
+export function expressionShapes(
+  aggregatesOf: (shapes: ExpressionShapes) => Readonly<Partial<Record<AggregateKind, v.GenericSchema>>>,
+): ExpressionShapes {
+  const condition: v.GenericSchema = v.lazy(() => conditions);
+  const calculation: v.GenericSchema = v.lazy(() => calculations);
+  const shapes = { condition, calculation };
+  const conditions = conditionOf(shapes);
+  const calculations = calculationOf(calculation, aggregatesOf(shapes));
+  return shapes;
+}
+
+const constant = v.union([v.string(), v.number(), v.boolean()]);
+const variable = v.strictObject({ var: v.string() });
+
+function conditionOf({ condition, calculation }: ExpressionShapes): v.GenericSchema {
+  const operand = v.union([constant, calculation]);
+  const group = v.pipe(v.array(condition), v.minLength(1));
+  const compared = [...comparisons].map(([operator, { accepts }]) =>
+    v.strictObject({ [operator]: v.strictTuple(accepts.map(() => operand)) }),
+  );
+  return v.union([
+    v.strictObject({ all: group }),
+    v.strictObject({ any: group }),
+    v.strictObject({ not: condition }),
+    ...compared,
+    v.strictObject({ in: v.strictTuple([operand, v.array(constant)]) }),
+    v.strictObject({ exists: variable }),
+  ]);
+}
+
+function calculationOf(
+  calculation: v.GenericSchema,
+  aggregates: Readonly<Record<string, v.GenericSchema>>,
+): v.GenericSchema {
+  const number = v.union([v.number(), calculation]);
+  const arithmetical = [...arithmetic].map(([operator, { operands }]) =>
+    v.strictObject({ [operator]: operandsOf(number, operands) }),
+  );
+  const aggregated = Object.entries(aggregates).map(([kind, definition]) =>
+    v.strictObject({ [kind]: definition }),
+  );
+  return v.union([variable, ...arithmetical, ...aggregated]);
+}
+
+function operandsOf(number: v.GenericSchema, [min, max]: readonly [number, number]): v.GenericSchema {
+  if (max === 1) return number;
+  const list = v.pipe(v.array(number), v.minLength(min));
+  return Number.isFinite(max) ? v.pipe(list, v.maxLength(max)) : list;
+}
