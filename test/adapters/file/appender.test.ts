@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from "node:test";
 import { Appender } from "../../../adapters/file/journal/appender.ts";
 import { encodeLine } from "../../../adapters/file/journal/line.ts";
 import { LogFile } from "../../../adapters/file/journal/log_file.ts";
-import { backlogCharsMax } from "../../../adapters/file/journal/options.ts";
+import { backlogCharsMax, groupCharsMax } from "../../../adapters/file/journal/options.ts";
 import type { AppError } from "../../../lib/errors/mod.ts";
 import { temporaryDirectory } from "./directory.ts";
 
@@ -55,6 +55,19 @@ describe("appending to a log", () => {
     await appender.idle();
     assert.equal(groups.length, 2);
     await log.close();
+  });
+
+  it(`writes up to ${groupCharsMax} characters as one group`, async context => {
+    const groupsOf = async (chars: number): Promise<number> => {
+      const { log, appender, groups } = await appending(context);
+      const overhead = encodeLine("").length;
+      const half = groupCharsMax / 2 - overhead;
+      await Promise.all([half, half + chars].map(length => append(appender, "x".repeat(length))));
+      await log.close();
+      return groups.length;
+    };
+    assert.equal(await groupsOf(0), 1);
+    assert.equal(await groupsOf(1), 2);
   });
 
   it("refuses with busy what exceeds the backlog, and recovers from it", async context => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createMemoryLimiter } from "../../../adapters/memory/limiter.ts";
+import { createMemoryLimiter, limiterSubjectsMax } from "../../../adapters/memory/limiter.ts";
 import { createTestClock } from "../../support/clock.ts";
 
 const two = { name: "two", limit: 2, windowMs: 1_000 };
@@ -24,6 +24,17 @@ describe("the memory limiter", () => {
     assert.equal(b?.remaining, 1, "b was forgotten");
     const [a] = await limiter.take("a", [two]);
     assert.equal(a?.allowed, false, "a was used again, so c and d had to go first");
+  });
+
+  it(`remembers ${limiterSubjectsMax} subjects unless it is told otherwise`, async () => {
+    const clock = createTestClock();
+    const limiter = createMemoryLimiter({ clock: clock.now });
+    for (let subject = 0; subject < limiterSubjectsMax; subject++) await limiter.take(`${subject}`, [two]);
+    const [kept] = await limiter.take("0", [two]);
+    assert.equal(kept?.remaining, 0);
+    await limiter.take("one more", [two]);
+    const [forgotten] = await limiter.take("1", [two]);
+    assert.equal(forgotten?.remaining, 1);
   });
 
   it("keeps a blocked subject through a flood of new ones", async () => {

@@ -1,0 +1,117 @@
+/** The bounds of the Node server: what it tells Node to enforce, and how long it lets clients and handlers keep it waiting. */
+
+import assert from "node:assert/strict";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { once } from "node:events";
+import type { Server as HttpServer } from "node:http";
+import { connect, type Socket } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { bulkBytesMax } from "../../lib/audience/actions/action_routes.ts";
+import { updatesBytesMax } from "../../lib/audience/internal_profile_routes.ts";
+import type { Handler } from "../../lib/http/mod.ts";
+import { codesBodyBytesMax } from "../../lib/loyalty/coupons/mod.ts";
+import { replayBytesMax } from "../../lib/loyalty/mod.ts";
+import { serverBodyBytesMax } from "../../runtime/bun.ts";
+import {
+  connectionsMax,
+  headersMsMax,
+  idleMsMax,
+  lingerMsMax,
+  requestMsMax,
+  serve,
+  stopGraceMsMax,
+} from "../../runtime/node.ts";
+
+/** A connection to a server, whose first request is sent. */
+async function asked(url: string, request: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, "connect");
+  socket.write(request);
+  return socket;
+}
+
+const answering: Handler = async () => new Response("done");
+
+describe("the Node server", () => {
+  it("has Node close connections beyond its bounds", async context => {
+    const servers: HttpServer[] = [];
+    const note = (message: unknown): void => {
+      servers.push((message as { readonly server: HttpServer }).server);
+    };
+    subscribe("http.server.request.start", note);
+    context.after(() => unsubscribe("http.server.request.start", note));
+    const server = await serve(answering, { port: 0 });
+    context.after(() => server.stop());
+    await (await fetch(server.url)).text();
+    const [told] = servers;
+    assert.deepEqual(
+      [told?.maxConnections, told?.headersTimeout, told?.requestTimeout, told?.keepAliveTimeout],
+      [connectionsMax, headersMsMax, requestMsMax, idleMsMax],
+    );
+  });
+
+  it("swallows the rest of a body that nobody reads for so long and no longer", async context => {
+    const server = await served(context, answering);
+    const socket = await asked(server, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nbegun");
+    const [answer] = await once(socket, "data");
+    assert.match(String(answer), /^HTTP\/1.1 200 /);
+    await turns();
+    context.mock.timers.tick(lingerMsMax - 1);
+    await turns();
+    assert.equal(socket.closed, false);
+    const closed = once(socket, "close");
+    socket.resume();
+    context.mock.timers.tick(1);
+    await closed;
+  });
+
+  it("waits for requests in flight for so long when it stops, and no longer", async context => {
+    let begun = (): void => {};
+    const beginning = new Promise<void>(resolve => {
+      begun = resolve;
+    });
+    context.mock.timers.enable({ apis: ["setTimeout"] });
+    const server = await serve(
+      () => {
+        begun();
+        return new Promise(() => {});
+      },
+      { port: 0 },
+    );
+    const socket = await asked(server.url, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    await beginning;
+    let finished: boolean | undefined;
+    const stopped = server.stop().then(all => {
+      finished = all;
+    });
+    context.mock.timers.tick(stopGraceMsMax - 1);
+    await turns();
+    assert.deepEqual([finished, socket.closed], [undefined, false]);
+    const closed = once(socket, "close");
+    socket.resume();
+    context.mock.timers.tick(1);
+    await Promise.all([stopped, closed]);
+    assert.equal(finished, false);
+  });
+});
+
+describe("the Bun server", () => {
+  it("reads bodies as large as any route takes", () => {
+    const largest = Math.max(bulkBytesMax, updatesBytesMax, codesBodyBytesMax, replayBytesMax);
+    assert.ok(serverBodyBytesMax > largest);
+  });
+});
+
+/** Serves under a clock that stands still, and answers the address. */
+async function served(context: TestContext, handler: Handler): Promise<string> {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const server = await serve(handler, { port: 0 });
+  context.after(() => server.stop());
+  return server.url;
+}
+
+/** Lets what is under way between this process and itself arrive. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve));
+}
