@@ -1,12 +1,13 @@
 import { audienceFaults } from "./audience/mod.ts";
 import { checkSeed, type Seed, type SeedOptions, seedDirectory } from "./directory/mod.ts";
 import { AppError } from "./errors/mod.ts";
+import { exportFaults } from "./exports/mod.ts";
 import { boardFaults } from "./leaderboards/mod.ts";
 import { compileConfig } from "./loyalty/mod.ts";
 import type { Store } from "./storage/mod.ts";
 
 /**
- * Creates or replaces every record of the document, its loyalty configurations and leaderboards included. What it does not name stays.
+ * Creates or replaces every record of the document, its loyalty configurations, leaderboards and settings of exports included. What it does not name stays.
  *
  * @throws {AppError} `validation_failed` with the pointer of every fault; then nothing was written. `conflict` where another
  * space holds a domain.
@@ -17,6 +18,7 @@ export async function seedPlatform(store: Store, document: Seed, options: SeedOp
   for (const [spaceId, loyalty] of Object.entries(document.loyalty ?? {})) checkLoyalty(spaceId, loyalty);
   checkBoards(document);
   checkCustomFields(document);
+  checkExports(document);
   await seedDirectory(store, document, options);
 }
 
@@ -35,6 +37,16 @@ function checkCustomFields({ organisations }: Seed): void {
   );
   if (fields.length === 0) return;
   throw new AppError("validation_failed", "Cannot seed the custom fields as they are not valid", { fields });
+}
+
+function checkExports({ organisations }: Seed): void {
+  const fields = organisations.flatMap(({ settings }, index) =>
+    exportFaults(settings, `/organisations/${index}/settings`),
+  );
+  if (fields.length === 0) return;
+  throw new AppError("validation_failed", "Cannot seed the settings of exports as they are not valid", {
+    fields,
+  });
 }
 
 function checkLoyalty(spaceId: string, loyalty: unknown): void {

@@ -23,7 +23,7 @@ export interface WebhookSenderOptions {
   readonly timeout?: (ms: number) => AbortSignal;
   /**
    * Networks that messages may be sent to although their addresses are not public, in CIDR notation: `127.0.0.0/8` for
-   * services on the machine itself. @default none
+   * services on the machine itself. Only there messages go over http. @default none
    */
   readonly networks?: readonly string[];
   /** Finds the addresses of hosts. @default as the runtime does */

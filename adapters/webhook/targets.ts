@@ -73,16 +73,19 @@ export function networks(texts: readonly string[]): BlockList {
   return list;
 }
 
-/** Allows public addresses, and those of the given networks. */
+/** Allows public addresses over https, and those of the given networks over http as well. */
 export function createTargets(allowed: BlockList, resolve: Resolve = resolveHost): Targets {
   return {
-    async addressesOf({ hostname }) {
+    async addressesOf({ hostname, protocol }) {
       const bare = hostname.replace(/^\[|\]$/g, "");
       const known = isIP(bare) === 0 ? await resolve(bare) : [{ address: bare, family: isIP(bare) }];
       const [first, ...others] = known;
       if (first === undefined) throw new WebhookError("its host has no address");
       if (![first, ...others].every(({ address }) => isAllowed(address, allowed))) {
         throw new WebhookError("its host is not at a public address, and no setting allows its network");
+      }
+      if (protocol !== "https:" && ![first, ...others].every(({ address }) => isNamed(address, allowed))) {
+        throw new WebhookError("its address is not https, and no setting allows its network");
       }
       return [first, ...others];
     },
@@ -98,8 +101,18 @@ async function resolveHost(hostname: string): Promise<readonly HostAddress[]> {
 }
 
 function isAllowed(text: string, allowed: BlockList): boolean {
-  const address = text.replace(/%.*$/, "");
-  return isIP(address) !== 0 && (isPublic(address) || allowed.check(address, familyOf(address)));
+  const address = withoutZone(text);
+  return isNamed(address, allowed) || (isIP(address) !== 0 && isPublic(address));
+}
+
+/** Whether an address is in one of the networks that the operator has named. */
+function isNamed(text: string, allowed: BlockList): boolean {
+  const address = withoutZone(text);
+  return isIP(address) !== 0 && allowed.check(address, familyOf(address));
+}
+
+function withoutZone(address: string): string {
+  return address.replace(/%.*$/, "");
 }
 
 /** An IPv4 address in the notation of IPv6 is no global unicast address, so it is refused in any case. */

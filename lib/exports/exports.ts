@@ -22,7 +22,7 @@ import { createExportJobs, type ExportJobs } from "./jobs.ts";
 import { createMessenger, type Messenger } from "./messages.ts";
 import type { ExportAddress } from "./places.ts";
 import { runExports } from "./runner.ts";
-import { type ExportSettings, exportSettings } from "./settings.ts";
+import { type ExportSettings, exportFaults, exportSettings } from "./settings.ts";
 import type { CompiledSource, ExportSource } from "./source.ts";
 import { readTrail, type TrailPage } from "./trail.ts";
 
@@ -119,8 +119,15 @@ export function createExports(options: ExportsOptions): Exports {
   const jobs = createExportJobs({ ...options, seal });
   const capabilities = createCapabilities({ key: deriveKey(secret, "export_download"), clock, random });
   const idKey = deriveKey(secret, "export_id");
-  const settings = async (organisationId: string): Promise<ExportSettings> =>
-    exportSettings(await directory.organisation(organisationId));
+  const settings = async (organisationId: string): Promise<ExportSettings> => {
+    const organisation = await directory.organisation(organisationId);
+    const faults = exportFaults(organisation?.settings, "/settings");
+    if (faults.length > 0) {
+      const details = faults.map(({ pointer, detail }) => `${pointer}: ${detail}`).join("; ");
+      options.logger.log("warn", "export_settings_not_valid", { organisationId, faults: details });
+    }
+    return exportSettings(organisation);
+  };
   const webhookKey = (organisationId: string): Uint8Array =>
     deriveKey(secret, "export_webhook", organisationId);
   const linkOf: Exports["linkOf"] = (address, until, origin = publicUrl) =>

@@ -25,6 +25,8 @@ export { openExportsMaxDefault } from "./jobs.ts";
 export { messagePauseMs, messageTriesMax } from "./messages.ts";
 export { partBytesMin } from "./part_writer.ts";
 export { type ExportCaller, type ExportRoutesContext, exportRoutes } from "./routes.ts";
+export { serviceUrlCharactersMax } from "./service_address.ts";
+export { exportFaults } from "./settings.ts";
 export type { CompiledSource, ExportCriteria, ExportSource, SourcePage } from "./source.ts";
 export { trailEntriesMax } from "./trail.ts";
 export { createPause, type Pause } from "./turns.ts";

@@ -48,6 +48,18 @@ describe("the seed of a platform", () => {
     assert.deepEqual(await refusedAt(shapeless), ["/projects/0", "/loyalty"]);
   });
 
+  it("is refused where an export would be told of over http in public", async () => {
+    const withExports = (url: string): Seed => ({
+      ...seed,
+      organisations: seed.organisations.map(one => ({ ...one, settings: { exports: { webhook: { url } } } })),
+    });
+    assert.deepEqual(await refusedAt(withExports("https://crm.example/")), []);
+    assert.deepEqual(await refusedAt(withExports("http://crm.example/")), [
+      "/organisations/0/settings/exports/webhook/url",
+      "/organisations/1/settings/exports/webhook/url",
+    ]);
+  });
+
   it("is refused with the place of every fault of its boards", async () => {
     const source = { type: "action", action: "goal", when: { eq: [{ var: "user.metrics.points" }, 1] } };
     const settings = {

@@ -13,8 +13,10 @@ import {
   type WebhookMessage,
   type WebhookSender,
   type WebhookSenderOptions,
+  webhookMsMax,
   webhooksUnderWayMax,
 } from "../../../adapters/webhook/mod.ts";
+import { answerBytesMax } from "../../../adapters/webhook/post.ts";
 import { webhookSecretText } from "../../../lib/ports/webhook_signature.ts";
 import { createTestClock } from "../../support/clock.ts";
 
@@ -122,6 +124,23 @@ describe("a sender of webhooks", { timeout: 30_000 }, () => {
     assert.equal(received.length, 3);
   });
 
+  it(`reads ${answerBytesMax} bytes of an answer, and ends the connection of a longer one`, async () => {
+    const begun: ServerResponse[] = [];
+    answer = response => {
+      begun.push(response.writeHead(200));
+      response.write("x".repeat(answerBytesMax));
+    };
+    await senderHere().send(message);
+    answer = response => response.writeHead(204).end();
+    await senderHere().send(message);
+    const [long] = begun;
+    assert.ok(long !== undefined && !long.destroyed);
+    const closed = once(long, "close");
+    long.write("x");
+    await closed;
+    assert.equal(long.writableEnded, false);
+  });
+
   it("connects to public addresses alone, and to networks that it is given", async () => {
     await assert.rejects(createWebhookSender().send(message), (error: unknown) => {
       assert.ok(error instanceof WebhookError);
@@ -161,6 +180,23 @@ describe("a sender of webhooks", { timeout: 30_000 }, () => {
     );
   });
 
+  it("sends over http only into networks that it was given", async () => {
+    const url = message.url.replace("127.0.0.1", "hooks.example");
+    const resolvedTo =
+      (...addresses: string[]) =>
+      async (): Promise<HostAddress[]> =>
+        addresses.map(address => ({ address, family: 4 }));
+    for (const addresses of [["93.184.215.14"], ["127.0.0.1", "93.184.215.14"]]) {
+      await assert.rejects(
+        senderHere({ resolve: resolvedTo(...addresses) }).send({ ...message, url }),
+        /https/,
+      );
+    }
+    assert.equal(received.length, 0);
+    await senderHere({ resolve: resolvedTo("127.0.0.1") }).send({ ...message, url });
+    assert.equal(received.length, 1);
+  });
+
   it("connects to the addresses that were looked at, whatever the name means by then", async () => {
     let asked = 0;
     const resolve = async (): Promise<HostAddress[]> => {
@@ -190,10 +226,16 @@ describe("a sender of webhooks", { timeout: 30_000 }, () => {
     await assert.rejects(senderHere().send(nowhere), /ECONNREFUSED|connection|bad port/);
     answer = () => {};
     const limit = new AbortController();
-    const sent = senderHere({ timeout: () => limit.signal }).send(message);
+    const allowedMs: number[] = [];
+    const timeout = (ms: number): AbortSignal => {
+      allowedMs.push(ms);
+      return limit.signal;
+    };
+    const sent = senderHere({ timeout }).send(message);
     while (received.length === 0) await new Promise(resolve => setImmediate(resolve));
     limit.abort();
     await assert.rejects(sent, /no answer/);
+    assert.deepEqual(allowedMs, [webhookMsMax]);
   });
 
   it("refuses more messages at once than its bound", async () => {

@@ -1,0 +1,80 @@
+/** What the settings of an organisation may say of exports. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { exportFaults, serviceUrlCharactersMax } from "../../../lib/exports/mod.ts";
+import { exportSettings } from "../../../lib/exports/settings.ts";
+import { ids } from "../../support/platform.ts";
+
+const organisation = (exports: unknown): Parameters<typeof exportSettings>[0] => ({
+  id: ids.organisation,
+  name: "Club",
+  settings: { exports },
+});
+const faultsOf = (url: string): ReturnType<typeof exportFaults> =>
+  exportFaults({ exports: { webhook: { url } } }, "/organisations/0/settings");
+
+describe("the settings of exports", () => {
+  it("name a service by https, or by http on the machine itself and in private networks", () => {
+    for (const url of [
+      "https://crm.example/exports",
+      "https://93.184.215.14/exports",
+      "http://localhost:8080/",
+      "http://127.0.0.1:8080/",
+      "http://[::1]/",
+      "http://10.1.2.3/exports",
+      "http://172.16.0.1/",
+      "http://172.31.0.1/",
+      "http://192.168.1.1/",
+      "http://100.64.0.1/",
+      "http://[fd00::1]/",
+    ]) {
+      assert.deepEqual(faultsOf(url), [], url);
+      assert.equal(exportSettings(organisation({ webhook: { url } })).webhook?.url, url);
+    }
+  });
+
+  it("name no service by http in public, by a name, or with credentials", () => {
+    for (const url of [
+      "http://crm.example/exports",
+      "http://93.184.215.14/",
+      "http://10.crm.example/",
+      "http://127.0.0.1.crm.example/",
+      "http://localhost.crm.example/",
+      "http://172.32.0.1/",
+      "http://192.169.0.1/",
+      "http://100.128.0.1/",
+      "http://169.254.169.254/",
+      "http://[2606:2800::1]/",
+      "http://[fd::1]/",
+      "https://user:password@crm.example/",
+      "ftp://crm.example/",
+      "crm.example",
+    ]) {
+      const [fault, ...more] = faultsOf(url);
+      assert.equal(fault?.pointer, "/organisations/0/settings/exports/webhook/url", url);
+      assert.match(fault.detail, /https/);
+      assert.equal(more.length, 0);
+      assert.equal(exportSettings(organisation({ webhook: { url } })).webhook, null, url);
+    }
+  });
+
+  it("name it by an address of bounded length", () => {
+    const url = "https://crm.example/".padEnd(serviceUrlCharactersMax, "x");
+    assert.equal(faultsOf(url).length, 0);
+    assert.equal(faultsOf(`${url}x`).length, 1);
+  });
+
+  it("still name who is mailed where the service is wrong", () => {
+    const notify = { email: "ann@club.example" };
+    const read = exportSettings(organisation({ notify, webhook: { url: "http://crm.example/" } }));
+    assert.deepEqual(read, { notify, webhook: null });
+  });
+
+  it("may be left out, and are at fault as something else than an object", () => {
+    assert.deepEqual(exportFaults(undefined, ""), []);
+    assert.deepEqual(exportFaults({}, ""), []);
+    assert.equal(exportFaults({ exports: "https://crm.example" }, "")[0]?.pointer, "/exports");
+    assert.deepEqual(exportSettings(organisation(null)), { notify: null, webhook: null });
+  });
+});
