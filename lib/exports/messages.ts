@@ -51,7 +51,7 @@ export interface Messenger {
     isEncrypted: boolean,
   ): Promise<readonly Message[]>;
   /** Tries every message that waits once, and stores which ones still do. @throws {LeaseLost} */
-  send(held: HeldJob, password: string | null): Promise<void>;
+  send(held: Pick<HeldJob, "job" | "save">, password: string | null): Promise<void>;
 }
 
 /** Creates the messenger of a process. */

@@ -81,9 +81,7 @@ export function createAgenda({ store, clock, users = new KnownUsers() }: AgendaO
     const now = clock();
     const writes = batch.flatMap(waiting => registration(waiting, now));
     try {
-      await store.commit(partition, {
-        writes: [{ type: "put", key: agendaKeys.gate, value: "" }, ...writes],
-      });
+      await commitSurely(store, partition, [{ type: "put", key: agendaKeys.gate, value: "" }, ...writes]);
     } catch (error) {
       for (const { reject } of batch) reject(error);
       return;

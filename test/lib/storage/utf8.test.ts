@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom } from "../../../adapters/conformance/random.ts";
 import { compareUtf8, utf8Length } from "../../../lib/storage/mod.ts";
+import { bytesPerUnitMax } from "../../../lib/storage/utf8.ts";
 
 const units = [
   "a",
@@ -34,6 +35,11 @@ describe("UTF-8", () => {
         JSON.stringify([a, b]),
       );
     }
+  });
+
+  it(`has at most ${bytesPerUnitMax} bytes for a unit of a string`, () => {
+    const share = (text: string): number => (utf8Length(text) ?? 0) / text.length;
+    assert.equal(Math.max(...units.map(share)), bytesPerUnitMax);
   });
 
   it("has no length for text with a lone surrogate", () => {

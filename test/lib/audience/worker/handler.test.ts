@@ -13,6 +13,7 @@ import {
   appliedAtOnceMax,
   attemptsMax,
   createActionHandler,
+  retryPauseMsMin,
 } from "../../../../lib/audience/worker/handler.ts";
 import { AppError, type ErrorCode } from "../../../../lib/errors/mod.ts";
 import { silentLogger } from "../../../../lib/http/mod.ts";
@@ -77,7 +78,10 @@ describe("an action in the hands of a worker", () => {
     const world = openWorld();
     const failures = [failure("busy"), failure("outcome_unknown"), new Error("odd"), failure("conflict")];
     assert.deepEqual(await world.handle(failures), { reports: 5, isEnded: true });
-    assert.deepEqual(world.pauses, [50, 100, 200, 400]);
+    assert.deepEqual(
+      world.pauses,
+      [1, 2, 4, 8].map(factor => factor * retryPauseMsMin),
+    );
     assert.equal((await world.letters.list("club", first)).size, 0);
   });
 

@@ -1,0 +1,125 @@
+/** How much of a history is read and remembered at a time. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createMemoryStore } from "../../../adapters/memory/mod.ts";
+import { AppError } from "../../../lib/errors/mod.ts";
+import { registrationAttemptsMax, registrationBatchMax } from "../../../lib/loyalty/agenda/agenda.ts";
+import { createAgenda, type Indexed } from "../../../lib/loyalty/agenda/mod.ts";
+import { agendaShardOf } from "../../../lib/loyalty/agenda/places.ts";
+import type { HistoryRecord } from "../../../lib/loyalty/history.ts";
+import { ledgerReadMax, ledgerRecordsMax, readLedger } from "../../../lib/loyalty/ledger_pages.ts";
+import { historyPageMax, readTransactions } from "../../../lib/loyalty/records.ts";
+import { printRecord } from "../../../lib/loyalty/stored_record.ts";
+import { createProgressMemory, progressesMax } from "../../../lib/loyalty/webhooks/progress.ts";
+import { decide, type Write } from "../../../lib/storage/mod.ts";
+import { createTestClock } from "../../support/clock.ts";
+import { ProbeStore } from "../../support/probe_store.ts";
+
+const partition = "o:o:member:s:u";
+const nothing = {
+  metricChanges: {},
+  inventoryChanges: { received: [], lost: [] },
+  milestoneChanges: {},
+};
+
+/** A store in which so many records are on a user's history, each with a transaction. */
+async function storeWith(records: number): Promise<ProbeStore> {
+  const store = new ProbeStore();
+  const transactions = [{ type: "actionRewarded", payload: nothing, entries: [] }];
+  const record: HistoryRecord = { kind: "action", at: 1_000, config: "1", transactions };
+  const append: Write = {
+    type: "append",
+    key: "history",
+    value: printRecord(record),
+    at: 1_000,
+    maxLength: 99_999,
+  };
+  for (let left = records; left > 0; left -= 500) {
+    await store.commit(partition, { writes: Array.from({ length: Math.min(left, 500) }, () => append) });
+  }
+  return store;
+}
+
+describe("a history", () => {
+  it(`is answered ${historyPageMax} transactions at a time`, async () => {
+    const found = async (records: number): Promise<number> =>
+      (await readTransactions(await storeWith(records), partition, {})).length;
+    assert.equal(await found(historyPageMax - 1), historyPageMax - 1);
+    assert.equal(await found(historyPageMax), historyPageMax);
+    assert.equal(await found(historyPageMax + 1), historyPageMax);
+  });
+
+  it(`is looked through for entries of the ledger ${ledgerReadMax} records at a time`, async () => {
+    const store = await storeWith(ledgerRecordsMax + 1);
+    const page = await readLedger(store, partition, { limit: 10 });
+    assert.ok(page.items.length === 0 && page.end !== null);
+    const limits = store.reads.map(([query]) => (query?.type === "log" ? query.limit : 0));
+    assert.equal(Math.max(...limits), ledgerReadMax);
+    assert.equal(
+      limits.reduce((sum, limit) => sum + limit, 0),
+      ledgerRecordsMax,
+    );
+  });
+});
+
+describe("what a process remembers of the webhooks of users", () => {
+  it(`is the progress of ${progressesMax} users at most`, async () => {
+    const clock = createTestClock();
+    await using store = createMemoryStore({ clock: clock.now });
+    const memory = createProgressMemory();
+    const tell = (n: number): Promise<null> =>
+      decide(store, `o:o:member:s:u${n}`, {
+        reads: [memory.query],
+        apply: () => ({ writes: [memory.put({})], answer: null }),
+      });
+    for (let n = 0; n < progressesMax; n++) await tell(n);
+    assert.equal(memory.size, progressesMax);
+    await tell(progressesMax);
+    assert.ok(memory.size <= progressesMax);
+    assert.equal(memory.known("o:o:member:s:u0"), undefined);
+    assert.notEqual(memory.known(`o:o:member:s:u${progressesMax}`), undefined);
+  });
+});
+
+describe("users who register for the agenda", () => {
+  /** So many users of one shard. */
+  function neighbours(count: number): readonly Indexed[] {
+    const users: Indexed[] = [];
+    for (let n = 0; users.length < count; n++) {
+      const userId = `u${n}`;
+      if (agendaShardOf(userId) === agendaShardOf("u0")) {
+        users.push({ organisationId: "o", spaceId: "s", userId });
+      }
+    }
+    return users;
+  }
+
+  it(`are ${registrationBatchMax} of a commit at most, which no store refuses`, async () => {
+    const commitsFor = async (count: number): Promise<number> => {
+      const store = new ProbeStore();
+      const agenda = createAgenda({ store, clock: createTestClock().now });
+      await Promise.all(neighbours(count).map(user => agenda.register(user)));
+      return store.commits.length - 1;
+    };
+    assert.equal(await commitsFor(registrationBatchMax), 1);
+    assert.equal(await commitsFor(registrationBatchMax + 1), 2);
+  });
+
+  it(`are registered with ${registrationAttemptsMax} attempts where it cannot be known whether one worked`, async () => {
+    const lost = async (): Promise<never> => {
+      throw new AppError("outcome_unknown", "Cannot tell");
+    };
+    const register = async (failures: number): Promise<void> => {
+      const store = new ProbeStore();
+      const agenda = createAgenda({ store, clock: createTestClock().now });
+      const [first, second] = neighbours(2);
+      assert.ok(first !== undefined && second !== undefined);
+      await agenda.register(first);
+      store.interceptions.push(...Array.from({ length: failures }, () => lost));
+      await agenda.register(second);
+    };
+    await register(registrationAttemptsMax - 1);
+    await assert.rejects(register(registrationAttemptsMax), { code: "outcome_unknown" });
+  });
+});

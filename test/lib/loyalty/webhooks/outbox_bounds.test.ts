@@ -1,0 +1,66 @@
+/** How much one round of the outbox does, and that the rest is done by the next ones. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
+import { createLetters, webhookLettersPageMax } from "../../../../lib/loyalty/webhooks/letters.ts";
+import { outboxRoundMax, outboxWorkedMsMax } from "../../../../lib/loyalty/webhooks/outbox.ts";
+import { webhookRetryMsMin } from "../../../../lib/loyalty/webhooks/schedule.ts";
+import type { Announcement } from "../../../../lib/ports/announcer.ts";
+import { createTestClock } from "../../../support/clock.ts";
+import { answered, configOf, placeOf, type Telling, tellingOf } from "./_told.ts";
+
+const place = placeOf("w");
+
+function exported(at: number, spaceId: string = place.spaceId): Announcement {
+  return { organisationId: "o", spaceId, id: "export:1", event: "exportCompleted", at, data: {} };
+}
+
+async function worked({ webhooks }: Telling): Promise<void> {
+  await webhooks.work();
+  await webhooks.idle();
+}
+
+describe("a round of the outbox", () => {
+  it(`attends to ${outboxRoundMax} webhooks, and the next one to the others`, async () => {
+    const clock = createTestClock();
+    await using store = createMemoryStore({ clock: clock.now });
+    const telling = tellingOf(store, clock.now, configOf("w"));
+    telling.says = () => answered();
+    for (let n = 0; n <= outboxRoundMax; n++) {
+      await telling.webhooks.announce(exported(clock.now(), `s${n}`));
+    }
+    await telling.webhooks.idle();
+    assert.equal(telling.asked, outboxRoundMax + 1);
+    clock.advance(2 * webhookRetryMsMin);
+    telling.says = () => undefined;
+    await worked(telling);
+    assert.equal(telling.taken.length, outboxRoundMax);
+    await worked(telling);
+    assert.equal(telling.taken.length, outboxRoundMax + 1);
+  });
+
+  for (const [tookMs, sent] of [
+    [outboxWorkedMsMax - 1, webhookLettersPageMax + 1],
+    [outboxWorkedMsMax, webhookLettersPageMax],
+  ] as const) {
+    it(`sends ${sent} of ${webhookLettersPageMax + 1} messages where the first took ${tookMs} ms`, async () => {
+      const clock = createTestClock();
+      await using store = createMemoryStore({ clock: clock.now });
+      const telling = tellingOf(store, clock.now, configOf("w"));
+      const letters = createLetters({ store, clock: clock.now });
+      for (let n = 0; n < webhookLettersPageMax; n++) {
+        await letters.queue(place, { id: `l${n}`, type: "t", at: clock.now(), data: {} });
+      }
+      telling.says = () => {
+        if (telling.asked === 1) clock.advance(tookMs);
+        return undefined;
+      };
+      await telling.webhooks.announce(exported(clock.now()));
+      await telling.webhooks.idle();
+      assert.equal(telling.taken.length, sent);
+      await worked(telling);
+      assert.equal(telling.taken.length, webhookLettersPageMax + 1);
+    });
+  }
+});
