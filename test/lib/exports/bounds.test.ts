@@ -6,7 +6,13 @@ import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { systemRandom } from "../../../lib/auth/mod.ts";
 import { byteRange, rangeCharactersMax } from "../../../lib/exports/byte_range.ts";
 import { capabilityCharactersMax, createCapabilities } from "../../../lib/exports/capability.ts";
-import { exportFileMs, exportUsersMax, trailEntriesMax } from "../../../lib/exports/mod.ts";
+import {
+  exportFileMs,
+  exportPageUsers,
+  exportUsersMax,
+  partBytesMin,
+  trailEntriesMax,
+} from "../../../lib/exports/mod.ts";
 import { dueExportsMax, orphanMs } from "../../../lib/exports/runner.ts";
 import { exportSettings, noticeCharactersMax } from "../../../lib/exports/settings.ts";
 import { appendEntry, readTrail } from "../../../lib/exports/trail.ts";
@@ -50,6 +56,20 @@ describe("an export", () => {
       const settings = { exports: { notify: { email } } };
       const { notify } = exportSettings({ id: ids.organisation, name: "Club", settings });
       assert.equal(notify?.email, status === 202 ? email : undefined);
+    }
+  });
+
+  it(`is stored in parts of at least ${partBytesMin} bytes that end with a page`, async () => {
+    const nameCharacters = Math.ceil((2 * partBytesMin) / (5 * exportPageUsers));
+    await using world = await ExportWorld.open(open, manyUsers(5 * exportPageUsers, nameCharacters));
+    const process = world.process({ intervalMs: 0 });
+    await ask(process, { encrypt: false });
+    await process.exports.idle();
+    const pageBytes = 1.1 * exportPageUsers * (nameCharacters + 50);
+    const sizes = [...world.blobs.sizes.values()];
+    assert.ok(sizes.length > 1);
+    for (const size of sizes.slice(0, -1)) {
+      assert.ok(size >= partBytesMin && size < partBytesMin + pageBytes, `${size}`);
     }
   });
 
