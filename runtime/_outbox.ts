@@ -17,6 +17,7 @@ const KeptMailsSchema = object({
         "emailChanged",
         "exportCompleted",
         "exportPassword",
+        "exportFailed",
       ]),
       subject: string(),
       text: string(),

@@ -5,9 +5,9 @@
  */
 
 import type { Clock } from "../auth/mod.ts";
-import { AppError, type ErrorCode } from "../errors/mod.ts";
 import type { Blobs } from "../storage/mod.ts";
 import { type BuildOptions, buildFile, Stopping } from "./build.ts";
+import { expiredFault, lastFault, lastingFault, lostSecretFault } from "./faults.ts";
 import { type HeldJob, LeaseLost } from "./held_job.ts";
 import { type ExportFault, type ExportJob, nextLook } from "./job.ts";
 import type { Messenger } from "./messages.ts";
@@ -53,8 +53,9 @@ export async function attend(held: HeldJob, options: AttendOptions): Promise<voi
 async function afterFailure(held: HeldJob, options: AttendOptions, error: unknown): Promise<void> {
   const { status, tries } = held.job;
   if (status === "processing" && tries >= exportTriesMax) {
-    const message = error instanceof AppError ? error.message : "Something unexpected failed";
-    await fail(held, options, { code: error instanceof AppError ? error.code : "internal_error", message });
+    await fail(held, options, lastFault(error));
+    // Whoever is to be told need not wait.
+    return await held.release();
   }
   await held.release({ nextAt: options.clock() + exportPauseMs * 2 ** Math.max(0, tries - 1) });
 }
@@ -81,6 +82,7 @@ async function step(held: HeldJob, options: AttendOptions): Promise<boolean> {
   await removeParts(held.job, options.blobs);
   if (now < job.removeAt) {
     await held.save({ head: null, progress: { ...job.progress, parts: [], before: null } });
+    await options.messenger.send(held, null);
     return true;
   }
   await held.remove(entryOf("removed", held.job, now));
@@ -97,7 +99,7 @@ async function produce(held: HeldJob, options: AttendOptions): Promise<void> {
     await removeStrays(held.job, options.blobs);
     await complete(held, options, file);
   } catch (error) {
-    const fault = faultOf(error);
+    const fault = lastingFault(error);
     if (fault === null) throw error;
     await fail(held, options, fault);
   }
@@ -124,11 +126,13 @@ async function complete(
   );
 }
 
-/** Failing for good: what is stored is removed by the next step. */
-async function fail(held: HeldJob, { clock }: AttendOptions, error: ExportFault): Promise<void> {
+/** Failing for good: what is stored is removed by the next step, which also tells whoever is to be told. */
+async function fail(held: HeldJob, { clock, messenger }: AttendOptions, error: ExportFault): Promise<void> {
+  const { organisationId, request } = held.job;
+  const messages = await messenger.messagesFor(organisationId, request.notify, false);
   const now = clock();
   await held.save(
-    { status: "failed", error, messages: [], nextAt: now },
+    { status: "failed", error, failedAt: now, messages, nextAt: now },
     { entry: { ...entryOf("failed", held.job, now), reason: error.code }, forgetSecret: true },
   );
 }
@@ -153,24 +157,7 @@ function entryOf(event: TrailEntry["event"], job: ExportJob, at: number): TrailE
   return { at, event, exportId, format: request.format, encrypted: request.encrypt };
 }
 
-/** Faults that trying again would not mend. */
-const lasting: ReadonlySet<ErrorCode> = new Set(["limit_reached", "validation_failed", "not_available"]);
-
-function faultOf(error: unknown): ExportFault | null {
-  if (!(error instanceof AppError) || !lasting.has(error.code)) return null;
-  const details = error.fields?.map(({ pointer, detail }) => `${pointer}: ${detail}`) ?? [];
-  return { code: error.code, message: [error.message, ...details].join("; ") };
-}
-
-const expiredFault: ExportFault = {
-  code: "not_available",
-  message: "Cannot finish the export as it expired before its file was there",
-};
 const gaveUpFault: ExportFault = {
   code: "internal_error",
   message: `Cannot finish the export: it was begun ${exportTriesMax} times without getting on`,
-};
-const lostSecretFault: ExportFault = {
-  code: "internal_error",
-  message: "Cannot finish the export: its password cannot be read under the master secret of today",
 };

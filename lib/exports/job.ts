@@ -71,7 +71,7 @@ export interface ExportFault {
   readonly message: string;
 }
 
-/** Somebody who is to be told that the file is there. */
+/** Somebody who is to be told that the file is there, or that there will be none. */
 export interface Message {
   readonly kind: "mail" | "password" | "webhook" | "announcement";
   /** An address; empty for services, which settings name. */
@@ -111,6 +111,8 @@ export interface ExportJob extends ExportAddress {
   readonly strays: readonly string[];
   readonly result: ExportResult | null;
   readonly error: ExportFault | null;
+  /** When it failed; jobs of earlier releases do not say. */
+  readonly failedAt?: number;
   /** Who has yet to be told. */
   readonly messages: readonly Message[];
 }
@@ -149,6 +151,6 @@ export function nextLook({
 }: ExportJob): number {
   if (status === "processing") return Math.min(nextAt, expiresAt);
   if (status === "completed") return messages.length === 0 ? expiresAt : Math.min(nextAt, expiresAt);
-  const isLeft = progress.parts.length > 0 || head !== null;
+  const isLeft = progress.parts.length > 0 || head !== null || messages.length > 0;
   return status === "failed" && isLeft ? Math.min(nextAt, removeAt) : removeAt;
 }

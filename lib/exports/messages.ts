@@ -1,6 +1,6 @@
 /**
- * What is told when a file is there: mails to people, an event with the link to the service of the organisation's settings, and an
- * announcement without it to the webhooks of the space.
+ * What is told when a file is there, or could not be made: mails to people, an event with the link to the service of the
+ * organisation's settings, and an announcement without it to the webhooks of the space.
  *
  * A message is marked as sent after it was sent, so it comes at least once; a process remembers what it has sent in case that
  * mark could not be written.
@@ -13,8 +13,10 @@ import { AppError } from "../errors/mod.ts";
 import type { Announcer } from "../ports/announcer.ts";
 import type { Mail, Mailer } from "../ports/mailer.ts";
 import type { WebhookSender } from "../ports/webhook_sender.ts";
+import { toldFault } from "./faults.ts";
 import type { HeldJob } from "./held_job.ts";
 import type { ExportJob, ExportNotice, Message } from "./job.ts";
+import { failedMail, linkMail, passwordMail } from "./mails.ts";
 import type { ExportAddress } from "./places.ts";
 import type { ExportSettings } from "./settings.ts";
 
@@ -42,7 +44,7 @@ export interface MessengerOptions {
   readonly onFailed: (address: ExportAddress, kind: Message["kind"], error: unknown) => void;
 }
 
-/** Tells that files are there. */
+/** Tells that files are there, or will not be. */
 export interface Messenger {
   /** Who is to be told of an export. */
   messagesFor(
@@ -119,110 +121,82 @@ interface Delivery {
 }
 
 async function deliver(options: MessengerOptions, delivery: Delivery): Promise<void> {
-  const { job, message, password } = delivery;
+  const { job, message } = delivery;
   if (message.kind === "webhook") return await sendEvent(options, delivery);
   if (message.kind === "announcement") return await announce(options, job);
   if (options.mailer === undefined) throw new AppError("not_available", "Cannot send mail without a mailer");
-  const mail =
-    message.kind === "password"
-      ? passwordMail(message.to, job, password ?? "")
-      : linkMail(message.to, job, {
-          link: options.linkOf(job),
-          password: message.hasPassword ? password : null,
-        });
-  await options.mailer.send(mail);
+  await options.mailer.send(mailOf(options, delivery));
 }
 
-/** The name of the event. */
-const completedEvent = "exportCompleted";
+function mailOf({ linkOf }: MessengerOptions, { job, message, password }: Delivery): Mail {
+  const { to, kind, hasPassword } = message;
+  if (job.error !== null) return failedMail(to, job.exportId, job.error);
+  if (kind === "password") return passwordMail(to, job, password ?? "");
+  return linkMail(to, job, { link: linkOf(job), password: hasPassword ? password : null });
+}
+
+/** What happened to an export, as services are told it. */
+interface ExportEvent {
+  /** The same in every try. */
+  readonly id: string;
+  readonly event: "exportCompleted" | "exportFailed";
+  /** Unix ms. */
+  readonly at: number;
+  readonly data: Readonly<Record<string, unknown>>;
+}
 
 /** The event, which the organisation's settings of now decide about. */
 async function sendEvent(options: MessengerOptions, { job, password }: Delivery): Promise<void> {
-  const { organisationId, result } = job;
+  const { organisationId } = job;
   const { webhook } = await options.settings(organisationId);
-  if (webhook === null || options.webhooks === undefined || result === null) return;
+  const happened = eventOf(job);
+  if (webhook === null || options.webhooks === undefined || happened === null) return;
+  const { id, event, at, data } = happened;
+  const secrets = {
+    downloadUrl: options.linkOf(job),
+    ...(webhook.includePassword && password !== null ? { password } : {}),
+  };
   await options.webhooks.send({
     url: webhook.url,
     key: options.webhookKey(organisationId),
-    id: eventId(job),
-    type: `audience.${completedEvent}`,
-    at: result.completedAt,
-    data: {
-      organisationId,
-      ...factsOf(job),
-      downloadUrl: options.linkOf(job),
-      ...(webhook.includePassword && password !== null ? { password } : {}),
-    },
+    id,
+    type: `audience.${event}`,
+    at,
+    data: { organisationId, ...data, ...(event === "exportCompleted" ? secrets : {}) },
   });
 }
 
 /** What is announced may be kept by others for weeks: neither link nor password is a part of it. */
 async function announce({ announcer }: MessengerOptions, job: ExportJob): Promise<void> {
-  const { organisationId, request, result } = job;
-  if (result === null) return;
-  await announcer?.announce({
-    organisationId,
-    spaceId: request.spaceId,
-    id: eventId(job),
-    event: completedEvent,
-    at: result.completedAt,
-    data: factsOf(job),
-  });
+  const { organisationId, request } = job;
+  const happened = eventOf(job);
+  if (happened !== null) {
+    await announcer?.announce({ organisationId, spaceId: request.spaceId, ...happened });
+  }
 }
 
-function eventId({ exportId }: ExportJob): string {
-  return `${exportId}:completed`;
-}
-
-function factsOf({ exportId, request, result, expiresAt }: ExportJob): Readonly<Record<string, unknown>> {
-  const { completedAt = 0, ...file } = result ?? {};
+/** Null while the export is neither completed nor failed. */
+function eventOf({ exportId, request, result, error, failedAt, expiresAt }: ExportJob): ExportEvent | null {
+  const facts = { exportId, format: request.format, encrypted: request.encrypt };
+  if (result !== null) {
+    const { completedAt: at, ...file } = result;
+    const times = { completedAt: isoTime(at), expiresAt: isoTime(expiresAt) };
+    return {
+      id: `${exportId}:completed`,
+      event: "exportCompleted",
+      at,
+      data: { ...facts, ...file, ...times },
+    };
+  }
+  if (error === null || failedAt === undefined) return null;
   return {
-    exportId,
-    format: request.format,
-    encrypted: request.encrypt,
-    ...file,
-    completedAt: new Date(completedAt).toISOString(),
-    expiresAt: new Date(expiresAt).toISOString(),
+    id: `${exportId}:failed`,
+    event: "exportFailed",
+    at: failedAt,
+    data: { ...facts, failedAt: isoTime(failedAt), error: toldFault(error) },
   };
 }
 
-interface Link {
-  readonly link: string;
-  readonly password: string | null;
-}
-
-function linkMail(to: string, job: ExportJob, { link, password }: Link): Mail {
-  const { exportId, result, request, expiresAt } = job;
-  return {
-    to,
-    kind: "exportCompleted",
-    subject: "Your export is ready",
-    text: lines([
-      `The export ${exportId} is ready: ${result?.rowCount ?? 0} users, ${result?.fileSize ?? 0} bytes.`,
-      `Download it until ${new Date(expiresAt).toISOString()}:\n${link}`,
-      passwordLine(request.encrypt, password),
-      "Whoever has this link can download the file: do not pass it on.",
-    ]),
-  };
-}
-
-function passwordLine(isEncrypted: boolean, password: string | null): string {
-  if (!isEncrypted) return "The file is not encrypted.";
-  return password === null ? "Its password comes another way." : `Its password is ${password}`;
-}
-
-function passwordMail(to: string, { exportId }: ExportJob, password: string): Mail {
-  return {
-    to,
-    kind: "exportPassword",
-    subject: "The password of an export",
-    text: lines([
-      `The password of the export ${exportId} is ${password}`,
-      "The link to the file was sent to whoever asked for it.",
-    ]),
-  };
-}
-
-function lines(paragraphs: readonly string[]): string {
-  return `${paragraphs.join("\n\n")}\n`;
+function isoTime(at: number): string {
+  return new Date(at).toISOString();
 }

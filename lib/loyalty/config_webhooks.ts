@@ -30,6 +30,7 @@ export const webhookEvents = [
   "redemptionCompleted",
   "redemptionRefunded",
   "exportCompleted",
+  "exportFailed",
 ] as const;
 
 /** Where transactions are told to another system. What signs the messages is never part of a configuration. */

@@ -15,7 +15,8 @@ export interface Mail {
     | "passwordChanged"
     | "emailChanged"
     | "exportCompleted"
-    | "exportPassword";
+    | "exportPassword"
+    | "exportFailed";
   readonly subject: string;
   /** Plain text. */
   readonly text: string;

@@ -6,8 +6,11 @@ import { webhookEvents } from "../../../../lib/loyalty/mod.ts";
 type Event = (typeof webhookEvents)[number];
 
 // Does not compile where a type of transaction cannot be asked for, or what can be asked for never happens.
-const isEvent: Readonly<Record<TransactionType | "exportCompleted", true>> & Readonly<Record<Event, true>> =
-  Object.fromEntries(webhookEvents.map(name => [name, true])) as Record<Event, true>;
+const isEvent: Readonly<Record<TransactionType | "exportCompleted" | "exportFailed", true>> &
+  Readonly<Record<Event, true>> = Object.fromEntries(webhookEvents.map(name => [name, true])) as Record<
+  Event,
+  true
+>;
 
 describe("the events of webhooks", () => {
   it("are all types of transactions, and what areas announce", () => {
