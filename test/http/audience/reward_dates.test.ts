@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { datesAheadMsMax } from "../../../lib/audience/actions/check_rewards.ts";
+import { givenAheadMsMax } from "../../../lib/loyalty/rewards.ts";
 import { type Answer, ids, loyalty, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores, type OpenStore } from "../../support/stores.ts";
 import { backEnd } from "./_back_end.ts";
@@ -85,15 +87,14 @@ describeOnStores("rewards with dates", open => {
     const call = await backEnd(world);
     const fan = await world.fan("Sam");
     const at = (ms: number): string => new Date(world.clock.now() + ms).toISOString();
-    const tenYearsMs = 3_653 * 24 * hourMs;
     const wrong = [
       [{ expiresAt: at(0) }, "expiresAt"],
       [{ expiresAt: "2030-02-31T00:00:00Z" }, "expiresAt"],
       [{ expiresAt: "2030-02-01" }, "expiresAt"],
       [{ expiresAt: null }, "expiresAt"],
       [{ availableAt: at(hourMs), expiresAt: at(hourMs) }, "expiresAt"],
-      [{ expiresAt: at(tenYearsMs + 1) }, "expiresAt"],
-      [{ availableAt: at(tenYearsMs + 1) }, "availableAt"],
+      [{ expiresAt: at(datesAheadMsMax + 1) }, "expiresAt"],
+      [{ availableAt: at(datesAheadMsMax + 1) }, "availableAt"],
       [{ availableAt: 1 }, "availableAt"],
       [{ currency: "points", availableAt: at(1) }, "availableAt"],
       [{ type: "coupon", couponId: "drink", expiresAt: at(1) }, "expiresAt"],
@@ -116,7 +117,7 @@ describeOnStores("rewards with dates", open => {
     };
     for (const [metricId, expiresAt] of [
       ["coins", world.clock.now()],
-      ["coins", world.clock.now() + tenYearsMs + 1],
+      ["coins", world.clock.now() + givenAheadMsMax + 1],
       ["points", world.clock.now() + hourMs],
     ] as const) {
       const given = [{ type: "metric", metricId, metricQuantity: 1, expiresAt }] as const;
@@ -125,7 +126,19 @@ describeOnStores("rewards with dates", open => {
       });
     }
     const last = { type: "metric", metricId: "coins", metricQuantity: 1, availableAt: 0 } as const;
-    const kept = { ...last, expiresAt: world.clock.now() + tenYearsMs };
+    const kept = { ...last, expiresAt: world.clock.now() + givenAheadMsMax };
     assert.notEqual(await world.platform.loyalty.grant(member, { rewards: [kept], reason: "" }), null);
+  });
+
+  it("may count and expire as late as the bound on their dates allows", async t => {
+    const world = await openPurse(open);
+    t.after(() => world.dispose());
+    const call = await backEnd(world);
+    const { userId } = await world.fan("Sam");
+    const at = (ms: number): string => new Date(world.clock.now() + ms).toISOString();
+    const coins = { userId, type: "metric", currency: "coins", amount: 1 };
+    const dates = { availableAt: at(datesAheadMsMax - 1), expiresAt: at(datesAheadMsMax) };
+    const { status, json } = await call(path, { body: { rewards: [{ ...coins, ...dates }] } });
+    assert.deepEqual([status, json.data.errors], [200, false]);
   });
 });
