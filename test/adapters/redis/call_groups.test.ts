@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { groupUnitsMax } from "../../../adapters/redis/call_groups.ts";
 import { createRedisStore } from "../../../adapters/redis/mod.ts";
 import { shapeUsesMin } from "../../../adapters/redis/script_cache.ts";
 import type { Commit, Store, Write } from "../../../lib/storage/contract.ts";
@@ -55,6 +56,27 @@ describe("batches and reads that come at the same time", { skip: redisAvailable(
       Promise.all(partitions.map(partition => store.read(partition, [{ type: "record", key: "r" }]))),
     );
     assert.ok((records.mget ?? 0) <= 5, `${records.mget} calls for ${partitions.length} records`);
+  });
+
+  it(`share a call up to ${groupUnitsMax} units, so that no call holds up the server`, async () => {
+    const server = await sharedRedis();
+    await using store = createRedisStore({ server: server.url, prefix: freshPrefix() });
+    const callsFor = async (count: number, units: number): Promise<number> => {
+      const value = "v".repeat(units);
+      const { evalsha = 0 } = await calls(server, () =>
+        Promise.all(
+          partitions
+            .slice(0, count)
+            .map(partition => store.commit(partition, { writes: [{ type: "put", key: "r", value }] })),
+        ),
+      );
+      return evalsha;
+    };
+    for (let use = 0; use < shapeUsesMin; use++) await callsFor(1, 1);
+    // The first batch of a turn may go alone.
+    assert.ok((await callsFor(8, groupUnitsMax / 16)) <= 2);
+    const large = await callsFor(8, groupUnitsMax / 2);
+    assert.ok(large >= 4, `${large} calls`);
   });
 
   it("are refused and accepted each on its own", async () => {
