@@ -130,7 +130,7 @@ describe("a sender of webhooks", { timeout: 30_000 }, () => {
       begun.push(response.writeHead(200));
       response.write("x".repeat(answerBytesMax));
     };
-    await senderHere().send(message);
+    await senderHere({ timeout: () => new AbortController().signal }).send(message);
     answer = response => response.writeHead(204).end();
     await senderHere().send(message);
     const [long] = begun;
