@@ -143,7 +143,7 @@ export interface Loyalty {
   readonly webhooks: Announcer & WebhookOffice;
   /** Resolves when no webhook is told anything any more. */
   idle(): Promise<void>;
-  /** Proves that the user's metrics are what the ledger entries add up to. */
+  /** Proves that the user's metrics are what the ledger entries add up to. Throws `not_found` where nothing is on record. */
   reconcile(member: Member): Promise<Reconciliation>;
   /**
    * Replays the user's history against a configuration document, by default the current one, and tells the difference.

@@ -11,7 +11,7 @@ import { compareStates, type Difference, Replay, replayedInstantsMax, settle } f
 import type { StoredRecord } from "./history.ts";
 import { type Reconciliation, reconcile } from "./ledger/mod.ts";
 import { readWholeHistory } from "./records.ts";
-import { emptyState, type UserState } from "./state.ts";
+import type { UserState } from "./state.ts";
 
 /** Where a user's history and state are. */
 export interface UserSource {
@@ -32,14 +32,19 @@ export interface Replayed {
   readonly differences: readonly Difference[];
 }
 
-/** Proves that what is stored of a user's metrics is the fold of the user's ledger entries. */
+/**
+ * Proves that what is stored of a user's metrics is the fold of the user's ledger entries.
+ *
+ * @throws {AppError} `not_found` where nothing is on record of the user.
+ */
 export async function reconcileUser(source: UserSource, compiled: CompiledConfig): Promise<Reconciliation> {
   const records: StoredRecord[] = [];
   const take = (record: StoredRecord): void => {
     records.push(record);
   };
   const state = await readWholeHistory(source.store, source.partition, { states: source.states, take });
-  return reconcile(state ?? emptyState(null), records, {
+  if (state === null) throw unknownUser("reconcile the metrics");
+  return reconcile(state, records, {
     defaultOf: (metricId, config) =>
       config === compiled.version ? (compiled.metrics.get(metricId)?.defaultValue ?? 0) : null,
   });
@@ -62,12 +67,7 @@ export async function replayUser(
     records += 1;
   };
   const stored = await readWholeHistory(source.store, source.partition, { states: source.states, take });
-  if (stored === null) {
-    throw new AppError(
-      "not_found",
-      "Cannot replay the history as nothing is on record of the user's loyalty",
-    );
-  }
+  if (stored === null) throw unknownUser("replay the history");
   // What happened without a record is still to come in a replay.
   const at = (one: UserState): UserState =>
     settle(compiled, one, now, { instantsMax: replayedInstantsMax }).state;
@@ -77,4 +77,8 @@ export async function replayUser(
     version: compiled.version,
     differences: compareStates(at(stored), at(replay.state)),
   };
+}
+
+function unknownUser(task: string): AppError {
+  return new AppError("not_found", `Cannot ${task} as nothing is on record of the user's loyalty`);
 }

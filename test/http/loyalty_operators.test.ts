@@ -63,6 +63,16 @@ describeOnStores("operators of loyalty", open => {
     assert.deepEqual(await history(fan.token), []);
   });
 
+  it("prove nothing of a user of whom nothing is on record", async () => {
+    for (const call of [
+      await world.call(`${of("nobody-at-all")}/reconciliation`, { headers }),
+      await world.call(`${of("nobody-at-all")}/replay`, { headers, body: {} }),
+    ]) {
+      assert.equal(call.status, 404, call.text);
+      assert.match(call.text, /nothing is on record of the user's loyalty/);
+    }
+  });
+
   it("prove that metrics are what the ledger adds up to, and find what is not", async () => {
     const fan = await world.fan("Sam");
     for (const _ of "123") await fan.act("prediction", { outcome: "exact" });
