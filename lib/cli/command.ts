@@ -114,6 +114,28 @@ export interface UserIndexing {
   readonly onProgress: (progress: IndexingProgress) => void;
 }
 
+/** A board to rebuild in the store of a deployment. */
+export interface BoardRebuild {
+  /** Values of the flags that name the store, as the server takes them. */
+  readonly store: Readonly<Record<string, string | undefined>>;
+  readonly board: {
+    readonly projectId: string;
+    /** Null: a board of the project. */
+    readonly eventId: string | null;
+    readonly leaderboardId: string;
+    /** @default the running one, else the one that ended last */
+    readonly season?: string;
+  };
+}
+
+/** What rebuilding a board did. */
+export interface RebuiltBoard {
+  /** Users whose entry was written. */
+  readonly written: number;
+  /** Entries that did not belong on the board. */
+  readonly removed: number;
+}
+
 /** A file to decrypt, and where its plaintext goes. */
 export interface ExportDecryption {
   readonly file: string;
@@ -148,6 +170,12 @@ export interface CliContext {
    * @throws {CliError} The store cannot be opened.
    */
   readonly indexUsers: (indexing: UserIndexing) => Promise<IndexingProgress>;
+  /**
+   * Brings a board to what is recorded of its users, past the servers of a deployment.
+   *
+   * @throws {CliError} The store cannot be opened; there is no such board, or back ends write to it.
+   */
+  readonly rebuildBoard: (rebuild: BoardRebuild) => Promise<RebuiltBoard>;
   /** Tells people at the terminal how far a long command is. */
   readonly tell: (progress: string) => void;
   /**

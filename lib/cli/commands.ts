@@ -4,8 +4,10 @@ import { decryptCommand } from "./export/decrypt.ts";
 import { createExportCommand, listExportsCommand, showExportCommand } from "./export/jobs.ts";
 import { bootstrapCommand } from "./keys/bootstrap.ts";
 import { createCommand, listCommand, revokeCommand, rotateCommand } from "./keys/manage.ts";
+import { rebuildCommand } from "./leaderboards/rebuild.ts";
 import { pullCommand, pushCommand, validateCommand } from "./loyalty/files.ts";
 import { rollbackCommand, versionsCommand } from "./loyalty/history.ts";
+import { reconcileCommand, reverseCommand } from "./loyalty/ledger.ts";
 import { dryRunCommand, replayCommand } from "./loyalty/users.ts";
 import { indexUsersCommand } from "./users/index_users.ts";
 import { enableCommand, webhookLettersCommand, webhooksCommand } from "./webhooks/manage.ts";
@@ -19,6 +21,9 @@ export const commands: readonly CommandSpec[] = [
   rollbackCommand,
   replayCommand,
   dryRunCommand,
+  reconcileCommand,
+  reverseCommand,
+  rebuildCommand,
   bootstrapCommand,
   createCommand,
   listCommand,

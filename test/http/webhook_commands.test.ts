@@ -48,6 +48,7 @@ async function terminal(open: OpenStore): Promise<Terminal> {
     loyaltyFaults: () => [],
     bootstrapKey: () => Promise.reject(new Error("not here")),
     indexUsers: () => Promise.reject(new Error("not here")),
+    rebuildBoard: () => Promise.reject(new Error("not here")),
     tell: () => {},
     decryptExport: () => Promise.reject(new Error("not here")),
     secret,

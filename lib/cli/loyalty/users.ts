@@ -6,15 +6,9 @@
 
 import { type CliContext, CliError, type CommandInput, type CommandSpec, type Result } from "../command.ts";
 import { exits } from "../exits.ts";
-import { serverFlags, serverOf } from "../server.ts";
+import { serverOf } from "../server.ts";
 import { readValid } from "./configuration.ts";
-
-const { url, key } = serverFlags;
-const userFlags = {
-  url: { ...url, description: "Address of the platform, with the host name of the space" },
-  key,
-  user: { value: "id", description: "The user", required: true },
-} as const;
+import { dataOf, userFlags, userPath } from "./user_answers.ts";
 
 interface Replayed {
   readonly records: number;
@@ -71,13 +65,7 @@ export const dryRunCommand: CommandSpec = {
 async function replay(input: CommandInput, context: CliContext): Promise<Result> {
   const { user = "", file } = input.flags;
   const body = file === undefined ? {} : { document: (await readValid(file, context)).document };
-  const told = await serverOf(input, context).ask(
-    `/internal/loyalty/users/${encodeURIComponent(user)}/replay`,
-    {
-      method: "POST",
-      body,
-    },
-  );
+  const told = await serverOf(input, context).ask(`${userPath(user)}/replay`, { method: "POST", body });
   const data = dataOf<Replayed>(told.json, "differences");
   const { records, isComplete, differences } = data;
   const against = file === undefined ? "the current configuration" : file;
@@ -137,13 +125,4 @@ function scalar(text: string): unknown {
   } catch {
     return text;
   }
-}
-
-/** The data of an answer that has this member. */
-function dataOf<T>(json: unknown, member: keyof T): T {
-  const { data } = (json ?? {}) as { readonly data?: T };
-  if (typeof data === "object" && data !== null && member in data) return data;
-  throw new CliError(exits.failed, "The server answered something that is not known here", {
-    code: "wrong_answer",
-  });
 }

@@ -33,6 +33,7 @@ function context(
     loyaltyFaults: () => [],
     bootstrapKey: () => Promise.reject(new Error("not here")),
     indexUsers: () => Promise.reject(new Error("not here")),
+    rebuildBoard: () => Promise.reject(new Error("not here")),
     tell: () => {},
     decryptExport: () => Promise.reject(new Error("not here")),
     secret: "gss_1",
