@@ -2,9 +2,10 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { exportFaults, serviceUrlCharactersMax } from "../../../lib/exports/mod.ts";
 import { exportSettings } from "../../../lib/exports/settings.ts";
-import { ids } from "../../support/platform.ts";
+import { ids, openPlatform, seed } from "../../support/platform.ts";
 
 const organisation = (exports: unknown): Parameters<typeof exportSettings>[0] => ({
   id: ids.organisation,
@@ -69,6 +70,28 @@ describe("the settings of exports", () => {
     const notify = { email: "ann@club.example" };
     const read = exportSettings(organisation({ notify, webhook: { url: "http://crm.example/" } }));
     assert.deepEqual(read, { notify, webhook: null });
+  });
+
+  it("are told of in the log where they are wrong", async () => {
+    const logged: string[] = [];
+    const webhook = { url: "http://crm.example/" };
+    const world = await openPlatform(async clock => createMemoryStore({ clock }), {
+      seed: {
+        ...seed,
+        organisations: seed.organisations.map(one => ({ ...one, settings: { exports: { webhook } } })),
+      },
+      logger: {
+        enabled: () => true,
+        log: (level, event, facts) => void logged.push(JSON.stringify([level, event, facts])),
+      },
+    });
+    const { webhook: used } = await world.platform.exports.settings(ids.organisation);
+    await world.dispose();
+    assert.equal(used, null);
+    const told = logged.filter(line => line.includes("export_settings_not_valid"));
+    assert.equal(told.length, 1);
+    assert.match(told[0] ?? "", /settings\/exports\/webhook\/url: .*https/);
+    assert.ok(!told[0]?.includes("crm.example"), "an address may hold a secret");
   });
 
   it("may be left out, and are at fault as something else than an object", () => {
