@@ -2,10 +2,11 @@
 
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { type CliContext, CliError, type CommandSpec, commands, exits } from "../../lib/cli/mod.ts";
+import { CliError, type CommandSpec, exits } from "../../lib/cli/mod.ts";
 import { memberPartition } from "../../lib/loyalty/mod.ts";
 import { type Fan, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
+import { cliContext, runCommand } from "../support/terminal.ts";
 import { newKey } from "./_operations.ts";
 
 describeOnStores("the commands about a user's ledger", open => {
@@ -16,27 +17,10 @@ describeOnStores("the commands about a user's ledger", open => {
   before(async () => {
     world = await openPlatform(open);
     const { key, secret } = await newKey(world);
-    const context: CliContext = {
-      pause: () => Promise.resolve(),
-      random: () => 0.5,
-      fetch: request => world.platform.fetch(request),
-      timeLimit: () => new AbortController().signal,
-      files: { read: () => Promise.resolve(null), write: () => Promise.resolve() },
-      clock: world.clock.now,
-      loyaltyFaults: () => [],
-      bootstrapKey: () => Promise.reject(new Error("not here")),
-      indexUsers: () => Promise.reject(new Error("not here")),
-      rebuildBoard: () => Promise.reject(new Error("not here")),
-      tell: () => {},
-      decryptExport: () => Promise.reject(new Error("not here")),
-      secret,
-    };
-    run = async (words, user, ...args) => {
-      const command = commands.find(one => one.words.join(" ") === words);
-      assert.ok(command !== undefined, words);
-      const flags = { url: "http://127.0.0.1", key, user, "exit-code": "" };
-      return await command.run({ args, flags, lists: {} }, context);
-    };
+    const { fetch } = world.platform;
+    const context = cliContext({ fetch, secret, clock: world.clock.now });
+    run = (words, user, ...args) =>
+      runCommand(context, words, { args, flags: { key, user, "exit-code": "" } });
     fan = await world.fan("Sam");
     for (const outcome of ["exact", "right"]) await fan.act("prediction", { outcome });
   });

@@ -2,22 +2,12 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import {
-  type CliContext,
-  CliError,
-  type CommandInput,
-  type CommandSpec,
-  commands,
-  exits,
-} from "../../lib/cli/mod.ts";
+import { CliError, type CommandSpec, exits } from "../../lib/cli/mod.ts";
 import { WebhookError, type WebhookSender } from "../../lib/ports/webhook_sender.ts";
 import { ids, loyalty, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores, type OpenStore } from "../support/stores.ts";
+import { cliContext, type Given, runCommand } from "../support/terminal.ts";
 import { newKey } from "./_operations.ts";
-
-type Given = Partial<Pick<CommandInput, "args" | "lists">> & {
-  readonly flags?: Readonly<Record<string, string>>;
-};
 
 interface Terminal {
   readonly world: TestPlatform;
@@ -38,30 +28,12 @@ async function terminal(open: OpenStore): Promise<Terminal> {
     webhooks,
   });
   const { key, secret } = await newKey(world);
-  const context: CliContext = {
-    pause: () => Promise.resolve(),
-    random: () => 0.5,
-    fetch: request => world.platform.fetch(request),
-    timeLimit: () => new AbortController().signal,
-    files: { read: () => Promise.resolve(null), write: () => Promise.resolve() },
-    clock: world.clock.now,
-    loyaltyFaults: () => [],
-    bootstrapKey: () => Promise.reject(new Error("not here")),
-    indexUsers: () => Promise.reject(new Error("not here")),
-    rebuildBoard: () => Promise.reject(new Error("not here")),
-    tell: () => {},
-    decryptExport: () => Promise.reject(new Error("not here")),
-    secret,
-  };
+  const context = cliContext({ fetch: world.platform.fetch, secret, clock: world.clock.now });
   const made: Terminal = {
     world,
     isThere: false,
-    async run(words, { args = [], flags = {}, lists = {} } = {}) {
-      const command = commands.find(one => one.words.join(" ") === words);
-      assert.ok(command !== undefined, words);
-      const common = { url: "http://127.0.0.1", space: ids.space, key };
-      return await command.run({ args, flags: { ...common, ...flags }, lists }, context);
-    },
+    run: (words, { flags, ...given } = {}) =>
+      runCommand(context, words, { ...given, flags: { space: ids.space, key, ...flags } }),
   };
   return made;
 }

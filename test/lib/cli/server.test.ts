@@ -12,6 +12,7 @@ import {
   requestMsMax,
 } from "../../../lib/cli/mod.ts";
 import { serverOf } from "../../../lib/cli/server.ts";
+import { cliContext } from "../../support/terminal.ts";
 
 const flags = { url: "https://fans.example/", space: "0B000000-0000-4000-8000-000000000001", key: "gsk_1" };
 
@@ -19,25 +20,16 @@ function context(
   answer: (request: Request) => Response | Promise<Response>,
   pauses: number[] = [],
 ): CliContext {
-  return {
+  return cliContext({
     pause: ms => {
       pauses.push(ms);
       return Promise.resolve();
     },
-    random: () => 0.5,
     fetch: async request => await answer(request),
     timeLimit: ms =>
       ms === requestMsMax ? AbortSignal.abort(new Error("late")) : new AbortController().signal,
-    files: { read: () => Promise.resolve(null), write: () => Promise.resolve() },
-    clock: () => 0,
-    loyaltyFaults: () => [],
-    bootstrapKey: () => Promise.reject(new Error("not here")),
-    indexUsers: () => Promise.reject(new Error("not here")),
-    rebuildBoard: () => Promise.reject(new Error("not here")),
-    tell: () => {},
-    decryptExport: () => Promise.reject(new Error("not here")),
     secret: "gss_1",
-  };
+  });
 }
 
 const input = (more: Readonly<Record<string, string>> = {}): CommandInput => ({

@@ -1,0 +1,40 @@
+/** Commands as somebody at a terminal gives them, without a terminal. */
+
+import assert from "node:assert/strict";
+import { type CliContext, type CommandInput, type CommandSpec, commands } from "../../lib/cli/mod.ts";
+
+/** What a command is given beside its name. */
+export type Given = Partial<Pick<CommandInput, "args" | "lists">> & {
+  readonly flags?: Readonly<Record<string, string>>;
+};
+
+const notHere = (): Promise<never> => Promise.reject(new Error("not here"));
+
+/** A context in which commands find no files and no store, and only the server that is given. */
+export function cliContext(given: Pick<CliContext, "fetch" | "secret"> & Partial<CliContext>): CliContext {
+  return {
+    pause: () => Promise.resolve(),
+    random: () => 0.5,
+    timeLimit: () => new AbortController().signal,
+    files: { read: () => Promise.resolve(null), write: () => Promise.resolve() },
+    clock: () => 0,
+    loyaltyFaults: () => [],
+    bootstrapKey: notHere,
+    indexUsers: notHere,
+    rebuildBoard: notHere,
+    tell: () => {},
+    decryptExport: notHere,
+    ...given,
+  };
+}
+
+/** Runs the command of these words. */
+export async function runCommand(
+  context: CliContext,
+  words: string,
+  { args = [], flags = {}, lists = {} }: Given,
+): ReturnType<CommandSpec["run"]> {
+  const command = commands.find(one => one.words.join(" ") === words);
+  assert.ok(command !== undefined, words);
+  return await command.run({ args, flags: { url: "http://127.0.0.1", ...flags }, lists }, context);
+}
