@@ -2,15 +2,17 @@
  * A hundred profiles in one request, beside a hundred raw pipelined reads of the same keys.
  *
  * ```sh
- * node --import tsx test/bench/batched_profiles.ts
+ * node --import tsx test/bench/batched_profiles.ts [rounds, by default 3]
  * ```
  *
- * Both ways run in one process against one Redis, in turns. Every user has a profile, a loyalty record, 40 history records and a
- * few notifications. `raw` is bare ioredis: for each user one pipelined GET of the profile, GET of the loyalty record, GET of
- * what was read and LRANGE of the notifications, with nothing parsed. `profiles` is the library call, `request` the whole
- * handler with the checks of the key and the JSON of the answer, both by a process that has shown these users before.
- * `first request` is the same by a process that has not, but knows the organisation.
+ * Every sample is the median of many calls in a process of its own, one after the other, and each round reverses the order. Every
+ * user has a profile, a loyalty record, 40 history records and a few notifications. `raw` is bare ioredis: for each user one
+ * pipelined GET of the profile, GET of the loyalty record, GET of what was read and LRANGE of the notifications, with nothing
+ * parsed. `profiles` is the library call, `request` the whole handler with the checks of the key and the JSON of the answer,
+ * both by a process that has shown these users before. `first request` is the same by a process that has not, but knows the
+ * organisation.
  */
+
 import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
@@ -23,11 +25,12 @@ import { newKey } from "../http/_operations.ts";
 import { quickKernels } from "../support/kernels.ts";
 import { ids, openPlatform, type TestPlatform, testSecret } from "../support/platform.ts";
 import { startRedis } from "../support/redis.ts";
+import { sampleInFreshProcess } from "./fresh_process.ts";
 import { median } from "./harness.ts";
 
 const barRatioMax = 1.5;
-const rounds = 60;
-const warmupRounds = 40;
+const callsPerSample = 200;
+const warmUpCalls = 100;
 const actionsPerUser = 40;
 const path = "/v1/api/audience/internal/profiles";
 
@@ -39,71 +42,108 @@ const members = users.map(userId => ({
   projectId: null,
 }));
 
-const server = await startRedis();
-const prefix = `b:${randomUUID()}:`;
-const raw = new Redis(server.socket);
-try {
-  await measure("Redis", async clock => createRedisStore({ server: server.url, prefix, clock }), readRaw);
-  await measure("memory", async clock => createMemoryStore({ clock }), null);
-} finally {
-  raw.disconnect();
-  await server.kill();
+/** What is timed; prepared before the clock starts. */
+type Way = () => Promise<() => Promise<unknown>>;
+
+const names = ["raw", "profiles", "request", "first request"];
+const [mode = "3", on = "", way = "", socket = ""] = process.argv.slice(2);
+if (mode === "--sample") console.log(JSON.stringify(await sample()));
+else await main(Number(mode));
+
+async function main(rounds: number): Promise<void> {
+  const server = await startRedis();
+  try {
+    await compare("Redis", names, { rounds, socket: server.socket });
+  } finally {
+    await server.kill();
+  }
+  await compare("memory", names.slice(1), { rounds, socket: "" });
 }
 
-async function measure(
-  on: string,
-  open: Parameters<typeof openPlatform>[0],
-  baseline: ((names: readonly (readonly string[])[]) => Promise<unknown>) | null,
+async function compare(
+  store: string,
+  ways: readonly string[],
+  { rounds, socket }: { readonly rounds: number; readonly socket: string },
 ): Promise<void> {
-  const world = await openPlatform(open);
+  const times = new Map(ways.map(name => [name, [] as number[]]));
+  for (let round = 0; round < rounds; round++) {
+    for (const name of round % 2 === 0 ? ways : ways.toReversed()) {
+      times.get(name)?.push(await sampleInFreshProcess<number>(import.meta.url, store, name, socket));
+    }
+  }
+  const raw = times.get("raw");
+  for (const [name, samples] of times) {
+    const ratio = raw === undefined ? "" : `, ${(median(samples) / median(raw)).toFixed(2)} of raw`;
+    const all = samples.map(ms => ms.toFixed(2)).join(" ");
+    console.log(`${store}: 100 ${name}: ${median(samples).toFixed(2)} ms${ratio} (${all})`);
+  }
+  if (raw !== undefined) console.log(`bar: at most ${barRatioMax} of raw`);
+}
+
+/** The median duration of a call, in ms. */
+async function sample(): Promise<number> {
+  const prefix = `b:${randomUUID()}:`;
+  const server = `unix://${socket}`;
+  const world = await openPlatform(async clock =>
+    on === "Redis" ? createRedisStore({ server, prefix, clock }) : createMemoryStore({ clock }),
+  );
+  const closing: (() => unknown)[] = [];
   try {
     await fill(world);
     const headers = await keyFor(world);
-    const { store, clock, platform } = world;
-    const profiles = createProfiles({
-      store,
-      clock: clock.now,
-      loyalty: platform.loyalty,
-      partitionOf: memberPartition,
-    });
-    const names = baseline === null ? [] : await keysOf();
-    const others: Platform[] = [];
-    // Each way is prepared before the clock starts.
-    const ways: Record<string, () => Promise<() => Promise<unknown>>> = {
-      ...(baseline === null ? {} : { raw: async () => () => baseline(names) }),
-      profiles: async () => () => sideBySide(members, batchReadLanes, member => profiles.see(member)),
-      request: async () => () => request(platform, { headers, users }),
-      "first request": async () => {
-        const other = await newProcess(world);
-        others.push(other);
-        await request(other, { headers, users: ["nobody"] });
-        return () => request(other, { headers, users });
-      },
-    };
-    const times = new Map(Object.keys(ways).map(name => [name, [] as number[]]));
-    for (let round = 0; round < warmupRounds + rounds; round++) {
-      const order = Object.entries(ways);
-      for (const [name, prepare] of round % 2 === 0 ? order : order.toReversed()) {
-        const run = await prepare();
-        const start = performance.now();
-        await run();
-        if (round >= warmupRounds) times.get(name)?.push(performance.now() - start);
-      }
+    const prepare = {
+      raw: rawWay,
+      profiles: profilesWay,
+      request: requestWay,
+      "first request": firstRequestWay,
+    }[way];
+    if (prepare === undefined) throw new RangeError(`Cannot measure ${way}: it is unknown`);
+    const run = await prepare(world, { headers, prefix, closing });
+    const times: number[] = [];
+    for (let call = 0; call < warmUpCalls + callsPerSample; call++) {
+      const timed = await run();
+      const start = performance.now();
+      await timed();
+      if (call >= warmUpCalls) times.push(performance.now() - start);
     }
-    print(on, times);
-    await Promise.all(others.map(other => other.close()));
+    return median(times);
   } finally {
+    for (const close of closing) await close();
     await world.dispose();
   }
 }
 
-function print(on: string, times: ReadonlyMap<string, readonly number[]>): void {
-  const first = times.get("raw");
-  for (const [name, samples] of times) {
-    const ratio = first === undefined ? "" : `, ${(median(samples) / median(first)).toFixed(2)} of raw`;
-    console.log(`${on}: 100 ${name}: ${median(samples).toFixed(2)} ms${ratio}`);
-  }
-  if (first !== undefined) console.log(`bar: at most ${barRatioMax} of raw`);
+interface Prepared {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly prefix: string;
+  /** Takes what is to be closed in the end. */
+  readonly closing: (() => unknown)[];
+}
+
+async function rawWay(_: TestPlatform, { prefix, closing }: Prepared): Promise<Way> {
+  const client = new Redis(socket);
+  closing.push(() => client.disconnect());
+  const keys = await keysOf(client, prefix);
+  return async () => () => readRaw(client, keys);
+}
+
+async function profilesWay({ store, clock, platform }: TestPlatform): Promise<Way> {
+  const { loyalty } = platform;
+  const profiles = createProfiles({ store, clock: clock.now, loyalty, partitionOf: memberPartition });
+  return async () => () => sideBySide(members, batchReadLanes, member => profiles.see(member));
+}
+
+async function requestWay({ platform }: TestPlatform, { headers }: Prepared): Promise<Way> {
+  return async () => () => request(platform, { headers, users });
+}
+
+async function firstRequestWay(world: TestPlatform, { headers, closing }: Prepared): Promise<Way> {
+  return async () => {
+    const other = await newProcess(world);
+    closing.push(() => other.close());
+    await request(other, { headers, users: ["nobody"] });
+    return () => request(other, { headers, users });
+  };
 }
 
 async function fill({ platform, clock }: TestPlatform): Promise<void> {
@@ -152,8 +192,8 @@ async function request(
 }
 
 /** The keys under which the adapter keeps what a profile shows, as they are in Redis. */
-async function keysOf(): Promise<readonly (readonly string[])[]> {
-  const all = await raw.keys(`*${prefix}*:member:*`);
+async function keysOf(client: Redis, prefix: string): Promise<readonly (readonly string[])[]> {
+  const all = await client.keys(`*${prefix}*:member:*`);
   return users.map(userId =>
     all.filter(
       key => key.includes(`:member:${userId}}`) && /(profile|loyalty|inbox|notifications)$/.test(key),
@@ -161,8 +201,8 @@ async function keysOf(): Promise<readonly (readonly string[])[]> {
   );
 }
 
-async function readRaw(names: readonly (readonly string[])[]): Promise<unknown> {
-  const pipeline = raw.pipeline();
+async function readRaw(client: Redis, names: readonly (readonly string[])[]): Promise<unknown> {
+  const pipeline = client.pipeline();
   for (const keys of names) {
     for (const key of keys) {
       if (key.endsWith("notifications")) pipeline.lrange(key, -100, -1);
