@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { GivenDates } from "../ports/given_dates.ts";
 import type { NotificationSetting, Price, Reward } from "./config.ts";
 import type { MetricReward } from "./config_rewards.ts";
 import type { LedgerEntry } from "./ledger/mod.ts";
@@ -19,13 +20,6 @@ export interface MetricChange {
 
 /** What an action says of itself. */
 export type ActionData = Readonly<Record<string, string | number | boolean>>;
-
-/** When points that a back end gives count, in Unix ms; what is omitted, the metric's policy decides. */
-export interface GivenDates {
-  readonly availableAt?: number | undefined;
-  /** Exclusive. */
-  readonly expiresAt?: number | undefined;
-}
 
 /** A reward that a back end gives. */
 export type GivenReward = Exclude<Reward, { readonly type: "metric" }> | (MetricReward & GivenDates);

@@ -5,19 +5,16 @@
  */
 
 import { AppError, type FieldError } from "../errors/mod.ts";
+import { dateFaults, type GivenDates } from "../ports/given_dates.ts";
 import type { LogEntry, ReadLog, Store, Stored } from "../storage/mod.ts";
 import { rewardCount } from "./compile_sizes.ts";
 import type { CompiledConfig } from "./compile_types.ts";
 import { type NotificationSetting, rewardsTotalMax } from "./config.ts";
+import type { MetricReward } from "./config_rewards.ts";
+import { countsFrom } from "./engine/lots.ts";
 import { grant, reverse } from "./engine/mod.ts";
 import type { Happening } from "./happening.ts";
-import {
-  type ActionData,
-  type GivenDates,
-  type GivenReward,
-  type PlacedTransaction,
-  transactionsOf,
-} from "./history.ts";
+import { type ActionData, type GivenReward, type PlacedTransaction, transactionsOf } from "./history.ts";
 import { isReversible } from "./ledger/mod.ts";
 import { type Member, memberPartition } from "./member.ts";
 import { storedRecord } from "./records.ts";
@@ -36,8 +33,13 @@ export interface GrantOrder {
   readonly id?: string;
 }
 
-/** Longest time from now on until points that are given with dates count or expire: ten years. */
-export const givenAheadMsMax: number = 3_653 * 86_400_000;
+/** What is wrong with a reward, and in which part of it. */
+interface PartFault {
+  /** A JSON Pointer below the reward. */
+  readonly place: string;
+  readonly detail: string;
+}
+
 /** Most log entries of one millisecond among which a transaction is found. */
 const sameInstantMax = 1_000;
 const boards = { action: "", data: {} };
@@ -46,16 +48,20 @@ const boards = { action: "", data: {} };
  * Checks that a configuration names all that is given, that its dates can be kept, and that it is not too much at once.
  *
  * @param now Unix ms.
- * @throws {AppError} `validation_failed` with the pointer of each reward that it does not name or that has other dates than
- *   {@linkcode datesFault} allows, or of all of them.
+ * @throws {AppError} `validation_failed` with the pointer of each reward that it does not name or whose points would not count
+ *   before they expire, or of all of them.
  */
 export function requireRewards(config: CompiledConfig, rewards: readonly GivenReward[], now: number): void {
   const fields = rewards.flatMap((reward, index): FieldError[] => {
-    const detail = rewardFault(config, reward, now);
-    return detail === null ? [] : [{ pointer: `/rewards/${index}`, detail }];
+    const faults = rewardFaults(config, reward, now);
+    return faults.map(({ place, detail }) => ({ pointer: `/rewards/${index}${place}`, detail }));
   });
   if (fields.length > 0) {
-    throw new AppError("validation_failed", "Cannot give rewards that the space does not have", { fields });
+    throw new AppError(
+      "validation_failed",
+      "Cannot give rewards that the space does not have, or with such dates",
+      { fields },
+    );
   }
   if (rewardCount(rewards, config.bundles) <= rewardsTotalMax) return;
   const detail = `Give at most ${rewardsTotalMax}, those of bundles included`;
@@ -64,27 +70,30 @@ export function requireRewards(config: CompiledConfig, rewards: readonly GivenRe
   });
 }
 
-function rewardFault(config: CompiledConfig, reward: GivenReward, now: number): string | null {
-  if (!isKnown(config, reward)) return "Expected what the configuration of the space has";
-  if (reward.type !== "metric") return null;
-  return datesFault(reward, { keepsLots: config.metrics.get(reward.metricId)?.lots !== undefined, now });
+function rewardFaults(config: CompiledConfig, reward: GivenReward, now: number): readonly PartFault[] {
+  if (!isKnown(config, reward)) {
+    return [{ place: "", detail: "Expected what the configuration of the space has" }];
+  }
+  return reward.type === "metric" ? pointsFaults(config, reward, now) : [];
 }
 
-/**
- * What is wrong with the dates of points; null: nothing. Points with dates are of a metric that keeps lots, and expire later than
- * they count and than now, and within {@linkcode givenAheadMsMax}.
- */
-function datesFault(
-  { availableAt, expiresAt }: GivenDates,
-  { keepsLots, now }: { readonly keepsLots: boolean; readonly now: number },
-): string | null {
-  if (availableAt === undefined && expiresAt === undefined) return null;
-  if (!keepsLots) return "Expected no dates, as the configuration keeps no lots of this metric";
-  const from = Math.max(availableAt ?? now, now);
-  const isOrdered = expiresAt === undefined || expiresAt > from;
-  const isNear = Math.max(from, expiresAt ?? from) <= now + givenAheadMsMax;
-  if (isOrdered && isNear) return null;
-  return "Expected points to expire after now and after they count, both within ten years";
+function pointsFaults(
+  { metrics, config: { timeZone } }: CompiledConfig,
+  { metricId, availableAt, expiresAt }: MetricReward & GivenDates,
+  now: number,
+): readonly PartFault[] {
+  if (availableAt === undefined && expiresAt === undefined) return [];
+  const policy = metrics.get(metricId)?.lots;
+  if (policy === undefined) {
+    return [{ place: "", detail: "Expected no dates, as the configuration keeps no lots of this metric" }];
+  }
+  const faults = dateFaults({ availableAt, expiresAt }, now);
+  if (faults.length > 0) return faults.map(({ member, detail }) => ({ place: `/${member}`, detail }));
+  if (expiresAt === undefined || expiresAt > countsFrom({ policy, availableAt }, { at: now, timeZone }))
+    return [];
+  return [
+    { place: "/expiresAt", detail: "Expected a time later than the metric's policy lets points count" },
+  ];
 }
 
 /** The happening that a grant is. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { dateFaults, type GivenDates } from "../../ports/given_dates.ts";
 import { momentOf } from "../_times.ts";
 import { Faults, isObject, itemsOf, optionalId, type PlacedItem, userOf } from "./faults.ts";
 import { propertiesOf } from "./properties.ts";
@@ -17,15 +18,6 @@ export const notifyTitleCharactersMax = 256;
 export const notifyMessageCharactersMax = 1_024;
 /** Most that one reward adds to a metric. */
 export const amountMax = 1_000_000_000;
-/** Longest time from now on until points with dates count or expire: ten years. */
-export const datesAheadMsMax: number = 3_653 * 86_400_000;
-
-/** When points count, in Unix ms; what is left out, their metric decides. */
-export interface RewardDates {
-  readonly availableAt?: number;
-  /** Exclusive. */
-  readonly expiresAt?: number;
-}
 
 /** A reward as loyalty gives it. */
 export type PlainReward =
@@ -33,7 +25,7 @@ export type PlainReward =
       readonly type: "metric";
       readonly metricId: string;
       readonly metricQuantity: number;
-    } & RewardDates)
+    } & GivenDates)
   | { readonly type: "inventory"; readonly inventorySetId: string; readonly inventoryItemId: string }
   | { readonly type: "coupon"; readonly couponId: string };
 
@@ -147,8 +139,10 @@ function pointsOf(placed: PlacedItem, check: RewardCheck, faults: Faults): Plain
     faults.add(`Expected an integer from 1 to ${amountMax}`, ...contentBase, "amount");
   }
   const metricQuantity = isAmount ? amount : 0;
-  if (metric === undefined) return { type: "metric", metricId, metricQuantity };
-  if (metric.lots === undefined) refuseDates(placed, faults);
+  if (metric?.lots === undefined) {
+    if (metric !== undefined) refuseDates(placed, faults);
+    return { type: "metric", metricId, metricQuantity };
+  }
   return { type: "metric", metricId, metricQuantity, ...datesOf(placed, check.now, faults) };
 }
 
@@ -159,23 +153,16 @@ function refuseDates({ content, contentBase }: PlacedItem, faults: Faults): void
   }
 }
 
-function datesOf(placed: PlacedItem, now: number, faults: Faults): RewardDates {
-  const { content, contentBase } = placed;
-  const latest = now + datesAheadMsMax;
-  const availableAt = momentOf(content.availableAt);
-  if (content.availableAt !== undefined && (availableAt === null || availableAt > latest)) {
-    faults.add("Expected a time in ISO 8601 within ten years", ...contentBase, "availableAt");
+function datesOf({ content, contentBase }: PlacedItem, now: number, faults: Faults): GivenDates {
+  const dates: { availableAt?: number; expiresAt?: number } = {};
+  for (const name of ["availableAt", "expiresAt"] as const) {
+    if (content[name] === undefined) continue;
+    const at = momentOf(content[name]);
+    if (at === null) faults.add("Expected a time in ISO 8601 with its offset", ...contentBase, name);
+    else dates[name] = at;
   }
-  const expiresAt = momentOf(content.expiresAt);
-  const earliest = Math.max(now, availableAt ?? now);
-  if (
-    content.expiresAt !== undefined &&
-    (expiresAt === null || expiresAt <= earliest || expiresAt > latest)
-  ) {
-    const detail = "Expected a time in ISO 8601 within ten years, later than now and than availableAt";
-    faults.add(detail, ...contentBase, "expiresAt");
-  }
-  return { ...(availableAt === null ? {} : { availableAt }), ...(expiresAt === null ? {} : { expiresAt }) };
+  for (const { member, detail } of dateFaults(dates, now)) faults.add(detail, ...contentBase, member);
+  return dates;
 }
 
 function nameOf({ content }: PlacedItem, name: string): string {

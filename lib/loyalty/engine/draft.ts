@@ -4,12 +4,13 @@
  * @module
  */
 
+import type { GivenDates } from "../../ports/given_dates.ts";
 import { own } from "../_own.ts";
 import type { CompiledAggregate } from "../compile_counters.ts";
 import { type CompiledConfig, type TriggerKind, triggerKey } from "../compile_types.ts";
 import type { Metric } from "../config.ts";
 import type { CounterWindow } from "../counter_window.ts";
-import type { GivenDates, HistoryRecord, Notification, Transaction } from "../history.ts";
+import type { HistoryRecord, Notification, Transaction } from "../history.ts";
 import { type Account, credit, debit, type Moved, type Movement } from "../ledger/mod.ts";
 import type { Scope, UserView } from "../scope.ts";
 import type {

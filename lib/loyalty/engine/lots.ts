@@ -1,6 +1,6 @@
 import { addDuration, type Duration, endOfPeriod } from "../../calendar/mod.ts";
+import type { GivenDates } from "../../ports/given_dates.ts";
 import type { LotPolicy } from "../config.ts";
-import type { GivenDates } from "../history.ts";
 import type { Lot } from "../ledger/mod.ts";
 
 /** The lot that points are credited to. */
@@ -28,13 +28,21 @@ export interface LotContext {
  */
 export function lotFor(lots: readonly Lot[], order: LotOrder, context: LotContext): LotChoice {
   const { at, timeZone } = context;
-  const { activatesAfter, expires } = order.policy;
-  const from = order.availableAt ?? (activatesAfter === undefined ? at : after(at, activatesAfter, timeZone));
+  const { expires } = order.policy;
+  const from = countsFrom(order, context);
   const activatesAt = from > at ? from : 0;
   const expiresAt =
     order.expiresAt ?? (expires === undefined ? null : expiryOf(expires, Math.max(from, at), timeZone));
   const same = lots.find(lot => lot.activatesAt === activatesAt && lot.expiresAt === expiresAt);
   return { lotId: same?.id ?? context.newId(), activatesAt, expiresAt };
+}
+
+/** From when on points count that come now, in Unix ms; perhaps a time that has passed. */
+export function countsFrom(
+  { policy: { activatesAfter }, availableAt }: LotOrder,
+  { at, timeZone }: Pick<LotContext, "at" | "timeZone">,
+): number {
+  return availableAt ?? (activatesAfter === undefined ? at : after(at, activatesAfter, timeZone));
 }
 
 function expiryOf(expires: NonNullable<LotPolicy["expires"]>, from: number, timeZone: string): number {

@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { datesAheadMsMax } from "../../../lib/audience/actions/check_rewards.ts";
-import { givenAheadMsMax } from "../../../lib/loyalty/rewards.ts";
+import { givenAheadMsMax } from "../../../lib/ports/given_dates.ts";
 import { type Answer, ids, loyalty, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores, type OpenStore } from "../../support/stores.ts";
 import { backEnd } from "./_back_end.ts";
@@ -93,8 +92,8 @@ describeOnStores("rewards with dates", open => {
       [{ expiresAt: "2030-02-01" }, "expiresAt"],
       [{ expiresAt: null }, "expiresAt"],
       [{ availableAt: at(hourMs), expiresAt: at(hourMs) }, "expiresAt"],
-      [{ expiresAt: at(datesAheadMsMax + 1) }, "expiresAt"],
-      [{ availableAt: at(datesAheadMsMax + 1) }, "availableAt"],
+      [{ expiresAt: at(givenAheadMsMax + 1) }, "expiresAt"],
+      [{ availableAt: at(givenAheadMsMax + 1) }, "availableAt"],
       [{ availableAt: 1 }, "availableAt"],
       [{ currency: "points", availableAt: at(1) }, "availableAt"],
       [{ type: "coupon", couponId: "drink", expiresAt: at(1) }, "expiresAt"],
@@ -130,6 +129,29 @@ describeOnStores("rewards with dates", open => {
     assert.notEqual(await world.platform.loyalty.grant(member, { rewards: [kept], reason: "" }), null);
   });
 
+  it("fail where the policy of the metric lets them count only after they expire", async t => {
+    const world = await openPurse(open);
+    t.after(() => world.dispose());
+    const call = await backEnd(world);
+    const { userId } = await world.fan("Sam");
+    const at = (ms: number): string => new Date(world.clock.now() + ms).toISOString();
+    const coins = { userId, type: "metric", currency: "coins", amount: 1 };
+    const rewards = [
+      { ...coins, expiresAt: at(hourMs) },
+      { ...coins, expiresAt: at(hourMs + 1) },
+      { ...coins, availableAt: at(0), expiresAt: at(1) },
+    ];
+    const { json } = await call(path, { body: { rewards } });
+    assert.deepEqual(
+      json.data.results.map(({ status, error }: Answer["json"]) => [status, error?.code]),
+      [
+        ["failed", "validation_failed"],
+        ["succeeded", undefined],
+        ["succeeded", undefined],
+      ],
+    );
+  });
+
   it("may count and expire as late as the bound on their dates allows", async t => {
     const world = await openPurse(open);
     t.after(() => world.dispose());
@@ -137,7 +159,7 @@ describeOnStores("rewards with dates", open => {
     const { userId } = await world.fan("Sam");
     const at = (ms: number): string => new Date(world.clock.now() + ms).toISOString();
     const coins = { userId, type: "metric", currency: "coins", amount: 1 };
-    const dates = { availableAt: at(datesAheadMsMax - 1), expiresAt: at(datesAheadMsMax) };
+    const dates = { availableAt: at(givenAheadMsMax - 1), expiresAt: at(givenAheadMsMax) };
     const { status, json } = await call(path, { body: { rewards: [{ ...coins, ...dates }] } });
     assert.deepEqual([status, json.data.errors], [200, false]);
   });
