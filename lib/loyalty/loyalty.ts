@@ -14,41 +14,41 @@ import type { Announcer } from "../ports/announcer.ts";
 import type { ScoreFeed } from "../ports/score_feed.ts";
 import type { UserEarnings } from "../ports/user_earnings.ts";
 import { Remembered, type Store } from "../storage/mod.ts";
-import { type AdjustmentOrder, adjustmentHappening } from "./adjustments.ts";
-import { stateOf } from "./adoption.ts";
-import { createAgenda, type Indexed, indexedUsers, type Sweep, sweepAgenda } from "./agenda/mod.ts";
-import { attend } from "./attendance.ts";
-import { type Changes, claimantOf, createChanges } from "./changes.ts";
-import { compileConfig } from "./compile.ts";
-import type { CompiledConfig } from "./compile_types.ts";
-import { type Configs, createConfigs } from "./configs.ts";
-import { type CodePools, createCodePools, createCoupons, type ShownCoupon } from "./coupons/mod.ts";
-import { readEarnings } from "./earnings.ts";
-import { type DryRun, dryRun, settle } from "./engine/mod.ts";
-import type { Decided } from "./happening.ts";
-import type { ChangePayload, Notification, PlacedTransaction } from "./history.ts";
-import { createInbox, type Inbox, type InboxOptions } from "./inbox.ts";
-import type { InboxNotification } from "./inbox_view.ts";
-import { KnownUsers } from "./known_users.ts";
-import type { Reconciliation } from "./ledger/mod.ts";
-import { createGlobalLimits, type GlobalLimits } from "./limits/global.ts";
-import { createLook } from "./looks.ts";
-import { type Member, memberPartition } from "./member.ts";
-import { createProducts, type Products } from "./products/mod.ts";
-import { type RewardsProfile, rewardsProfile } from "./profile.ts";
-import { type Replayed, reconcileUser, replayUser, type UserSource } from "./proofs.ts";
-import { readTransactions } from "./records.ts";
-import { type Report, reportHappening, requireReportable } from "./report.ts";
+import { type AdjustmentOrder, adjustmentHappening } from "./commands/adjustments.ts";
+import { type Changes, claimantOf, createChanges } from "./commands/changes.ts";
+import type { Decided } from "./commands/command.ts";
+import { stateOf } from "./commands/load_or_create.ts";
+import { type Report, reportHappening, requireReportable } from "./commands/report.ts";
 import {
   type GrantOrder,
   grantHappening,
   requireRewards,
   requireTransaction,
   reversalHappening,
-} from "./rewards.ts";
-import { createSight, type Sight } from "./sight.ts";
-import { emptyState, type UserState } from "./state.ts";
-import { parseState, printState, readState } from "./stored_state.ts";
+} from "./commands/rewards.ts";
+import { createLook } from "./commands/settle_before_read.ts";
+import { compileConfig } from "./config/compile.ts";
+import type { CompiledConfig } from "./config/compiled.ts";
+import { type Configs, createConfigs } from "./config/config_cache.ts";
+import { type CodePools, createCodePools, createCoupons, type ShownCoupon } from "./coupons/mod.ts";
+import { createAgenda, type Indexed, indexedUsers, type Sweep, sweepAgenda } from "./due_users/mod.ts";
+import { type DryRun, dryRun, settle } from "./engine/mod.ts";
+import type { Reconciliation } from "./ledger/mod.ts";
+import { createGlobalLimits, type GlobalLimits } from "./limits/global_limits.ts";
+import { attend } from "./process_due_user.ts";
+import { createProducts, type Products } from "./products/mod.ts";
+import type { ChangePayload, Notification, PlacedTransaction } from "./user/history.ts";
+import { createInbox, type Inbox, type InboxOptions } from "./user/inbox.ts";
+import type { InboxNotification } from "./user/inbox_view.ts";
+import { KnownUsers } from "./user/known_users.ts";
+import { type Member, memberPartition } from "./user/member.ts";
+import { readTransactions } from "./user/records.ts";
+import { emptyState, type UserState } from "./user/state.ts";
+import { parseState, printState, readState } from "./user/stored_state.ts";
+import { readEarnings } from "./views/earnings.ts";
+import { createSight, type Sight } from "./views/loyalty_reader.ts";
+import { type RewardsProfile, rewardsProfile } from "./views/profile.ts";
+import { type Replayed, reconcileUser, replayUser, type UserSource } from "./views/proofs.ts";
 import {
   createWebhooks,
   type WebhookOffice,

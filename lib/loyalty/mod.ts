@@ -4,19 +4,40 @@
  * @module
  */
 
-export type { AdjustmentOrder, BesideRecord } from "./adjustments.ts";
-export { indexedUsers, type MetUser } from "./agenda/mod.ts";
-export type { ChallengeStatus, ChallengeView, MissionView, Progress } from "./challenge_views.ts";
-export { type CompileOptions, compileConfig } from "./compile.ts";
-export type { CompiledConfig } from "./compile_types.ts";
-export * from "./config.ts";
-export { configurationType, documentErrorsMax } from "./control/document.ts";
-export { type LoyaltyControlContext, loyaltyControlRoutes } from "./control/routes.ts";
+export type { AdjustmentOrder, BesideRecord } from "./commands/adjustments.ts";
+export { historyMax } from "./commands/command.ts";
+export type { Report } from "./commands/report.ts";
+export { type GrantOrder, requireRewards } from "./commands/rewards.ts";
+export { type CompileOptions, compileConfig } from "./config/compile.ts";
+export type { CompiledConfig } from "./config/compiled.ts";
+export * from "./config/document.ts";
 export * from "./coupons/mod.ts";
+export { indexedUsers, type MetUser } from "./due_users/mod.ts";
 export * from "./engine/mod.ts";
-export { createFacts, type Facts, type FactsReader, type LoyaltyFacts, readMetrics } from "./facts.ts";
-export { historyMax } from "./happening.ts";
-export * from "./history.ts";
+export { configurationType, documentErrorsMax } from "./http/config_document.ts";
+export { type LoyaltyControlContext, loyaltyControlRoutes } from "./http/config_routes.ts";
+export {
+  type LoyaltyOperatorContext,
+  loyaltyOperatorRoutes,
+  replayBytesMax,
+} from "./http/operator_routes.ts";
+export * from "./http/routes.ts";
+export {
+  actionIdCharactersMax,
+  dataNameCharactersMax,
+  dataPropertiesMax,
+  dataTextCharactersMax,
+  memberIdCharactersMax,
+} from "./http/schema.ts";
+export {
+  createLoyalty,
+  type Dated,
+  type Loyalty,
+  type LoyaltyOptions,
+  type ShownTransaction,
+} from "./loyalty.ts";
+export * from "./products/mod.ts";
+export * from "./user/history.ts";
 export {
   createInbox,
   type Inbox,
@@ -25,8 +46,14 @@ export {
   type InboxQuery,
   notificationsMax,
   notificationsPageDefault,
-} from "./inbox.ts";
-export type { InboxItem, InboxNotification, InboxPolicy } from "./inbox_view.ts";
+} from "./user/inbox.ts";
+export type { InboxItem, InboxNotification, InboxPolicy } from "./user/inbox_view.ts";
+export { type Member, memberPartition } from "./user/member.ts";
+export { clockSkewMsMax, seenGenerationMs } from "./user/once_marks.ts";
+export { historyPageMax } from "./user/records.ts";
+export * from "./user/state.ts";
+export type { ChallengeStatus, ChallengeView, MissionView, Progress } from "./views/challenge_views.ts";
+export { createFacts, type Facts, type FactsReader, type LoyaltyFacts, readMetrics } from "./views/facts.ts";
 export {
   type LedgerItem,
   type LedgerPage,
@@ -34,33 +61,10 @@ export {
   type LedgerQuery,
   ledgerReadMax,
   ledgerRecordsMax,
-} from "./ledger_pages.ts";
-export {
-  createLoyalty,
-  type Dated,
-  type Loyalty,
-  type LoyaltyOptions,
-  type ShownTransaction,
-} from "./loyalty.ts";
-export { type Member, memberPartition } from "./member.ts";
-export { type LoyaltyOperatorContext, loyaltyOperatorRoutes, replayBytesMax } from "./operator_routes.ts";
-export type { FullOverview, Overview, Tier } from "./overview.ts";
-export * from "./products/mod.ts";
-export { type RewardsProfile, rewardsProfile } from "./profile.ts";
-export type { Replayed } from "./proofs.ts";
-export { historyPageMax } from "./records.ts";
-export type { Report } from "./report.ts";
-export { type GrantOrder, requireRewards } from "./rewards.ts";
-export * from "./routes.ts";
-export {
-  actionIdCharactersMax,
-  dataNameCharactersMax,
-  dataPropertiesMax,
-  dataTextCharactersMax,
-  memberIdCharactersMax,
-} from "./schema.ts";
-export { clockSkewMsMax, seenGenerationMs } from "./seen.ts";
-export type { Seen, Sight } from "./sight.ts";
-export * from "./state.ts";
+} from "./views/ledger_pages.ts";
+export type { Seen, Sight } from "./views/loyalty_reader.ts";
+export type { FullOverview, Overview, Tier } from "./views/overview.ts";
+export { type RewardsProfile, rewardsProfile } from "./views/profile.ts";
+export type { Replayed } from "./views/proofs.ts";
 export type { WebhookKeys } from "./webhooks/attempts.ts";
 export * from "./webhooks/mod.ts";

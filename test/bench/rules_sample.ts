@@ -2,8 +2,8 @@
 
 import jsonLogic, { type RulesLogic } from "json-logic-js";
 import { Engine, type RuleProperties } from "json-rules-engine";
+import type { Scope, UserView } from "../../lib/loyalty/config/scope.ts";
 import { applyAction, compileConfig, emptyState } from "../../lib/loyalty/mod.ts";
-import type { Scope, UserView } from "../../lib/loyalty/scope.ts";
 import {
   actionNames,
   configuration,

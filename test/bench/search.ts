@@ -17,7 +17,7 @@ import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { createUserFinder, type SearchRequest, type UserFinder } from "../../lib/audience/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
 import { createFacts, emptyState, memberPartition } from "../../lib/loyalty/mod.ts";
-import { printState, readState } from "../../lib/loyalty/stored_state.ts";
+import { printState, readState } from "../../lib/loyalty/user/stored_state.ts";
 import type { Store, Write } from "../../lib/storage/mod.ts";
 import {
   activityWrites,

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, it } from "node:test";
 import { seedDirectory } from "../../lib/directory/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
 import { boardPartition, lookAgainMsMax, sumMarginMs } from "../../lib/leaderboards/mod.ts";
-import { parseState } from "../../lib/loyalty/stored_state.ts";
+import { parseState } from "../../lib/loyalty/user/stored_state.ts";
 import type { Batch, Commit, Partition } from "../../lib/storage/mod.ts";
 import {
   type Answer,

@@ -7,7 +7,7 @@ import { challengesPageMax, notificationsPageMax, transactionsPageMax } from "..
 import { deadLetterPageMax } from "../../lib/audience/worker/dead_letters.ts";
 import { exportPageMax } from "../../lib/exports/jobs.ts";
 import { trailPageMax } from "../../lib/exports/trail.ts";
-import { versionDigitsMax } from "../../lib/loyalty/control/resources.ts";
+import { versionDigitsMax } from "../../lib/loyalty/http/resources.ts";
 import { webhookLettersPageMax } from "../../lib/loyalty/webhooks/mod.ts";
 import { createTestClock } from "../support/clock.ts";
 import { type Answer, ids, loyalty, openPlatform, seed, type TestPlatform } from "../support/platform.ts";

@@ -14,7 +14,7 @@ import { exportSettings } from "../../lib/exports/settings.ts";
 import { parseBoards } from "../../lib/leaderboards/mod.ts";
 import { applyAction } from "../../lib/loyalty/engine/mod.ts";
 import { compileConfig } from "../../lib/loyalty/mod.ts";
-import { emptyState } from "../../lib/loyalty/state.ts";
+import { emptyState } from "../../lib/loyalty/user/state.ts";
 import { declaredIndexes } from "../../lib/user_index/mod.ts";
 import { parseCommandLine } from "../../runtime/_command_line.ts";
 import { ids } from "../support/platform.ts";

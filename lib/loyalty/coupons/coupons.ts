@@ -8,10 +8,10 @@
 import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { decide, type ReadRecord, type Remembered, type Rule, type Store } from "../../storage/mod.ts";
-import type { CompiledConfig } from "../compile_types.ts";
-import type { Coupon } from "../config.ts";
-import { type Member, memberPartition } from "../member.ts";
-import type { UserCoupon, UserState } from "../state.ts";
+import type { CompiledConfig } from "../config/compiled.ts";
+import type { Coupon } from "../config/document.ts";
+import { type Member, memberPartition } from "../user/member.ts";
+import type { UserCoupon, UserState } from "../user/state.ts";
 import type { CodePools } from "./code_pools.ts";
 
 /** Most coupons of a user that are given a code at a time. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+export { codesBodyBytesMax, type PoolContext, poolRoutes } from "../http/pool_routes.ts";
 export {
   type CodePools,
   type CodesAdded,
@@ -27,4 +28,3 @@ export {
   type ShownCoupon,
   shownCoupon,
 } from "./coupons.ts";
-export { codesBodyBytesMax, type PoolContext, poolRoutes } from "./pool_routes.ts";

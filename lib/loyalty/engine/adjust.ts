@@ -1,6 +1,6 @@
-import type { CompiledConfig } from "../compile_types.ts";
-import type { MetricChange } from "../history.ts";
-import type { UserState } from "../state.ts";
+import type { CompiledConfig } from "../config/compiled.ts";
+import type { MetricChange } from "../user/history.ts";
+import type { UserState } from "../user/state.ts";
 import type { ActionContext } from "./apply_action.ts";
 import { Change } from "./change.ts";
 import { Draft } from "./draft.ts";

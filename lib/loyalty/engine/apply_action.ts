@@ -4,10 +4,10 @@
  * @module
  */
 
-import type { CompiledConfig } from "../compile_types.ts";
-import type { ActionData } from "../history.ts";
-import type { Scope } from "../scope.ts";
-import type { UserState } from "../state.ts";
+import type { CompiledConfig } from "../config/compiled.ts";
+import type { Scope } from "../config/scope.ts";
+import type { ActionData } from "../user/history.ts";
+import type { UserState } from "../user/state.ts";
 import { Draft } from "./draft.ts";
 import { HeldBack, noLimit } from "./held_back.ts";
 import type { Outcome } from "./outcome.ts";

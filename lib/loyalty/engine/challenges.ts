@@ -5,10 +5,10 @@
  */
 
 import { addDuration, periodOf } from "../../calendar/mod.ts";
-import { own } from "../_own.ts";
-import type { CompiledChallenge } from "../compile_types.ts";
-import type { Mission } from "../config.ts";
-import type { ChallengeProgress } from "../state.ts";
+import type { CompiledChallenge } from "../config/compiled.ts";
+import type { Mission } from "../config/document.ts";
+import { own } from "../config/own_property.ts";
+import type { ChallengeProgress } from "../user/state.ts";
 import { Change } from "./change.ts";
 import { countedMax } from "./counters.ts";
 import type { Draft } from "./draft.ts";

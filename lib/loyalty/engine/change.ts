@@ -1,6 +1,6 @@
-import { own } from "../_own.ts";
-import type { ChangePayload, ItemId, Transaction, TransactionType } from "../history.ts";
+import { own } from "../config/own_property.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
+import type { ChangePayload, ItemId, Transaction, TransactionType } from "../user/history.ts";
 
 /** What a transaction is about, beside what changed. */
 export type ChangeSubject = Pick<

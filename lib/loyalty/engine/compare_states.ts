@@ -1,5 +1,5 @@
-import { own } from "../_own.ts";
-import type { UserState } from "../state.ts";
+import { own } from "../config/own_property.ts";
+import type { UserState } from "../user/state.ts";
 
 /** Most differences that a comparison lists. */
 export const differencesMax = 1_000;

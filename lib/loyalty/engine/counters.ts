@@ -5,8 +5,8 @@
  */
 
 import { bucketOf } from "../../calendar/mod.ts";
-import type { CounterWindow } from "../counter_window.ts";
-import type { Counter } from "../state.ts";
+import type { CounterWindow } from "../config/counter_window.ts";
+import type { Counter } from "../user/state.ts";
 
 /** When something counts. */
 export interface CountingTime {

@@ -5,14 +5,14 @@
  */
 
 import type { GivenDates } from "../../ports/given_dates.ts";
-import { own } from "../_own.ts";
-import type { CompiledAggregate } from "../compile_counters.ts";
-import { type CompiledConfig, type TriggerKind, triggerKey } from "../compile_types.ts";
-import type { Metric } from "../config.ts";
-import type { CounterWindow } from "../counter_window.ts";
-import type { HistoryRecord, Notification, Transaction } from "../history.ts";
+import type { CompiledAggregate } from "../config/compile_counters.ts";
+import { type CompiledConfig, type TriggerKind, triggerKey } from "../config/compiled.ts";
+import type { CounterWindow } from "../config/counter_window.ts";
+import type { Metric } from "../config/document.ts";
+import { own } from "../config/own_property.ts";
+import type { Scope, UserView } from "../config/scope.ts";
 import { type Account, credit, debit, type Moved, type Movement } from "../ledger/mod.ts";
-import type { Scope, UserView } from "../scope.ts";
+import type { HistoryRecord, Notification, Transaction } from "../user/history.ts";
 import type {
   ChallengeProgress,
   Counter,
@@ -20,7 +20,7 @@ import type {
   MilestoneProgress,
   UserCoupon,
   UserState,
-} from "../state.ts";
+} from "../user/state.ts";
 import type { Change } from "./change.ts";
 import { counted, countOf, uncounted } from "./counters.ts";
 import { Entries } from "./entries.ts";

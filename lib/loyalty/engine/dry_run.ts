@@ -5,11 +5,11 @@
  */
 
 import type { Failure } from "../../expressions/mod.ts";
-import type { CompiledConfig, CompiledMission, CompiledRule } from "../compile_types.ts";
-import type { HistoryRecord, Notification, Transaction } from "../history.ts";
-import type { ReachedLimit } from "../limits/global.ts";
-import type { Scope } from "../scope.ts";
-import type { UserState } from "../state.ts";
+import type { CompiledConfig, CompiledMission, CompiledRule } from "../config/compiled.ts";
+import type { Scope } from "../config/scope.ts";
+import type { ReachedLimit } from "../limits/global_limits.ts";
+import type { HistoryRecord, Notification, Transaction } from "../user/history.ts";
+import type { UserState } from "../user/state.ts";
 import { type Action, applyAction } from "./apply_action.ts";
 import { openRun } from "./challenges.ts";
 import { Draft } from "./draft.ts";

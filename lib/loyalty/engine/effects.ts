@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { CompiledEffect } from "../compile_types.ts";
+import type { CompiledEffect } from "../config/compiled.ts";
 import { completeChallenge, completeMission, failChallenge, startChallenge } from "./challenges.ts";
 import { Change } from "./change.ts";
 import type { Draft } from "./draft.ts";

@@ -1,4 +1,4 @@
-import { own } from "../_own.ts";
+import { own } from "../config/own_property.ts";
 
 /** A record of a state, copied when its first entry changes and not before. */
 export class Entries<T> {

@@ -6,10 +6,10 @@
 
 import { addDuration } from "../../calendar/mod.ts";
 import type { GivenDates } from "../../ports/given_dates.ts";
-import { type NotificationSetting, quantityMax } from "../config.ts";
-import type { MetricReward } from "../config_rewards.ts";
-import type { GivenReward, TransactionType } from "../history.ts";
-import type { UserCoupon } from "../state.ts";
+import { type NotificationSetting, quantityMax } from "../config/document.ts";
+import type { MetricReward } from "../config/rewards.ts";
+import type { GivenReward, TransactionType } from "../user/history.ts";
+import type { UserCoupon } from "../user/state.ts";
 import { Change, type ChangeSubject } from "./change.ts";
 import type { Draft, MetricAddition } from "./draft.ts";
 

@@ -1,7 +1,7 @@
-import type { CompiledConfig } from "../compile_types.ts";
-import type { NotificationSetting } from "../config.ts";
-import type { ActionData, GivenReward } from "../history.ts";
-import type { UserState } from "../state.ts";
+import type { CompiledConfig } from "../config/compiled.ts";
+import type { NotificationSetting } from "../config/document.ts";
+import type { ActionData, GivenReward } from "../user/history.ts";
+import type { UserState } from "../user/state.ts";
 import type { ActionContext } from "./apply_action.ts";
 import { Draft } from "./draft.ts";
 import { type GivenPlainReward, give } from "./give.ts";

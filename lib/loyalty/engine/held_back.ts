@@ -1,4 +1,4 @@
-import { own } from "../_own.ts";
+import { own } from "../config/own_property.ts";
 import type { Draft } from "./draft.ts";
 import type { GlobalLimitReached } from "./rounds.ts";
 

@@ -1,6 +1,6 @@
 import { addDuration, type Duration, endOfPeriod } from "../../calendar/mod.ts";
 import type { GivenDates } from "../../ports/given_dates.ts";
-import type { LotPolicy } from "../config.ts";
+import type { LotPolicy } from "../config/document.ts";
 import type { Lot } from "../ledger/mod.ts";
 
 /** The lot that points are credited to. */

@@ -1,5 +1,5 @@
-import type { HistoryRecord, Notification } from "../history.ts";
-import type { UserState } from "../state.ts";
+import type { HistoryRecord, Notification } from "../user/history.ts";
+import type { UserState } from "../user/state.ts";
 
 /** Something that whoever wrote the configuration should know. */
 export interface Diagnostic {

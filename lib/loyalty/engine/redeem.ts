@@ -4,11 +4,11 @@
  * @module
  */
 
-import type { CompiledConfig } from "../compile_types.ts";
-import type { ActionData, ItemId, RedemptionFact, Transaction } from "../history.ts";
+import type { CompiledConfig } from "../config/compiled.ts";
 import { debit, isReversible, type LedgerEntry, reverse } from "../ledger/mod.ts";
-import { nothingReceived, type Received } from "../products/redemption.ts";
-import type { UserState } from "../state.ts";
+import type { ActionData, ItemId, RedemptionFact, Transaction } from "../user/history.ts";
+import { nothingReceived, type Received } from "../user/redemption.ts";
+import type { UserState } from "../user/state.ts";
 import type { ActionContext } from "./apply_action.ts";
 import { Change, type ChangeSubject } from "./change.ts";
 import { Draft } from "./draft.ts";

@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { CompiledConfig } from "../compile_types.ts";
-import { type StoredRecord, type Transaction, transactionsOf } from "../history.ts";
-import { emptyState, type UserState } from "../state.ts";
+import type { CompiledConfig } from "../config/compiled.ts";
+import { type StoredRecord, type Transaction, transactionsOf } from "../user/history.ts";
+import { emptyState, type UserState } from "../user/state.ts";
 import { adjust } from "./adjust.ts";
 import { applyAction } from "./apply_action.ts";
 import { grant } from "./grant.ts";

@@ -1,7 +1,7 @@
-import type { CompiledConfig } from "../compile_types.ts";
-import type { PlacedTransaction } from "../history.ts";
+import type { CompiledConfig } from "../config/compiled.ts";
 import { isReversible, type LedgerEntry, reverse as reverseEntry } from "../ledger/mod.ts";
-import type { UserState } from "../state.ts";
+import type { PlacedTransaction } from "../user/history.ts";
+import type { UserState } from "../user/state.ts";
 import { Change } from "./change.ts";
 import { Draft } from "./draft.ts";
 import type { Outcome } from "./outcome.ts";

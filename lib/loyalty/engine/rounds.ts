@@ -7,7 +7,7 @@
  * @module
  */
 
-import { compareRules } from "../compile.ts";
+import { compareRules } from "../config/compile.ts";
 import type {
   CompiledChallenge,
   CompiledFailure,
@@ -16,10 +16,10 @@ import type {
   CompiledMission,
   CompiledRule,
   Plan,
-} from "../compile_types.ts";
-import type { Milestone } from "../config.ts";
-import type { Scope } from "../scope.ts";
-import type { ChallengeProgress } from "../state.ts";
+} from "../config/compiled.ts";
+import type { Milestone } from "../config/document.ts";
+import type { Scope } from "../config/scope.ts";
+import type { ChallengeProgress } from "../user/state.ts";
 import { advanceMission, completeMission, failChallenge, openRun } from "./challenges.ts";
 import { Change } from "./change.ts";
 import type { Draft } from "./draft.ts";

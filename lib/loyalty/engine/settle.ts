@@ -7,10 +7,10 @@
  * @module
  */
 
-import type { CompiledConfig } from "../compile_types.ts";
-import type { HistoryRecord, Notification, Transaction } from "../history.ts";
+import type { CompiledConfig } from "../config/compiled.ts";
 import { nextSettlement, settle as settleAccount } from "../ledger/mod.ts";
-import type { ChallengeProgress, UserState } from "../state.ts";
+import type { HistoryRecord, Notification, Transaction } from "../user/history.ts";
+import type { ChallengeProgress, UserState } from "../user/state.ts";
 import { deadlineOf, failRun } from "./challenges.ts";
 import { Change } from "./change.ts";
 import { Draft } from "./draft.ts";

@@ -1,5 +1,5 @@
-import { own } from "../_own.ts";
-import type { Counter, UserState } from "../state.ts";
+import { own } from "../config/own_property.ts";
+import type { Counter, UserState } from "../user/state.ts";
 
 /** How long what is counted is kept after a configuration ceased to name it, in ms: longer than the longest period of the calendar. */
 export const unnamedKeptMs: number = 400 * 24 * 60 * 60 * 1_000;

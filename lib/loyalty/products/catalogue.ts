@@ -6,16 +6,16 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import type { Remembered, Store } from "../../storage/mod.ts";
-import type { CompiledConfig, CompiledProduct } from "../compile_types.ts";
-import type { Fulfilment, Product } from "../config.ts";
-import type { Configs } from "../configs.ts";
+import type { CompiledConfig, CompiledProduct } from "../config/compiled.ts";
+import type { Configs } from "../config/config_cache.ts";
+import type { Fulfilment, Product } from "../config/document.ts";
 import type { CodePools } from "../coupons/mod.ts";
 import { settle } from "../engine/mod.ts";
-import { type Member, memberPartition } from "../member.ts";
-import { emptyState, type UserState } from "../state.ts";
+import { type Member, memberPartition } from "../user/member.ts";
+import type { RedemptionFault } from "../user/redemption.ts";
+import { emptyState, type UserState } from "../user/state.ts";
 import { poolOf } from "./order.ts";
 import { canPay, faultOf, isAvailable } from "./redeemable.ts";
-import type { RedemptionFault } from "./redemption.ts";
 import { type Stocks, totalOf } from "./stock.ts";
 
 /** A product as a user sees it. */

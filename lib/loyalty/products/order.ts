@@ -5,11 +5,11 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import type { CompiledConfig } from "../compile_types.ts";
-import type { Fulfilment } from "../config.ts";
-import type { UserState } from "../state.ts";
+import type { CompiledConfig } from "../config/compiled.ts";
+import type { Fulfilment } from "../config/document.ts";
+import { nothingReceived, type Redemption } from "../user/redemption.ts";
+import type { UserState } from "../user/state.ts";
 import { canPay, costOf, faultOf, type RedemptionOrder, redemptionError } from "./redeemable.ts";
-import { nothingReceived, type Redemption } from "./redemption.ts";
 import { totalOf } from "./stock.ts";
 
 /** Most redemptions of a user that are not decided at a time. */

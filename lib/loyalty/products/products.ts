@@ -4,17 +4,17 @@
  * @module
  */
 
-import { own } from "../_own.ts";
-import type { CompiledConfig } from "../compile_types.ts";
-import type { Price } from "../config.ts";
+import type { CompiledConfig } from "../config/compiled.ts";
+import type { Price } from "../config/document.ts";
+import { own } from "../config/own_property.ts";
 import type { CodePools, ShownCoupon } from "../coupons/mod.ts";
 import { shownCoupon } from "../coupons/mod.ts";
-import type { ActionData, ItemId } from "../history.ts";
-import type { Member } from "../member.ts";
-import type { UserState } from "../state.ts";
+import type { ActionData, ItemId } from "../user/history.ts";
+import type { Member } from "../user/member.ts";
+import type { Redemption, RedemptionFault, RedemptionStatus } from "../user/redemption.ts";
+import type { UserState } from "../user/state.ts";
 import { type CatalogueOptions, listProducts, type ShownProduct } from "./catalogue.ts";
 import type { RedemptionOrder } from "./redeemable.ts";
-import type { Redemption, RedemptionFault, RedemptionStatus } from "./redemption.ts";
 import {
   createRedemptions,
   type Redemptions,

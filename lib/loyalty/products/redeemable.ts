@@ -5,14 +5,14 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import { own } from "../_own.ts";
-import type { CompiledConfig, CompiledProduct } from "../compile_types.ts";
-import type { Price } from "../config.ts";
+import type { CompiledConfig, CompiledProduct } from "../config/compiled.ts";
+import type { Price } from "../config/document.ts";
+import { own } from "../config/own_property.ts";
 import { countOf } from "../engine/counters.ts";
 import { isGoodAt } from "../engine/give.ts";
-import type { ActionData } from "../history.ts";
-import type { UserState } from "../state.ts";
-import type { Redemption, RedemptionFault } from "./redemption.ts";
+import type { ActionData } from "../user/history.ts";
+import type { Redemption, RedemptionFault } from "../user/redemption.ts";
+import type { UserState } from "../user/state.ts";
 
 /** What a user wants to buy. */
 export interface RedemptionOrder {

@@ -15,15 +15,15 @@ import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Logger } from "../../http/mod.ts";
 import { decide, type Remembered, rangeLimitMax, type Store } from "../../storage/mod.ts";
-import type { Changes } from "../changes.ts";
-import type { Configs } from "../configs.ts";
+import type { Changes } from "../commands/changes.ts";
+import type { Decided } from "../commands/command.ts";
+import type { Configs } from "../config/config_cache.ts";
 import type { CodePools, PoolAddress } from "../coupons/mod.ts";
-import type { Decided } from "../happening.ts";
-import { type Member, memberPartition } from "../member.ts";
-import { storedRecord } from "../records.ts";
-import { emptyState, type UserState } from "../state.ts";
+import { type Member, memberPartition } from "../user/member.ts";
+import { storedRecord } from "../user/records.ts";
+import type { Redemption } from "../user/redemption.ts";
+import { emptyState, type UserState } from "../user/state.ts";
 import { type RedemptionOrder, redemptionError } from "./redeemable.ts";
-import type { Redemption } from "./redemption.ts";
 import {
   beginHappening,
   completeHappening,

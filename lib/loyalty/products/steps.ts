@@ -6,15 +6,15 @@
 
 import { AppError } from "../../errors/mod.ts";
 import { keyName, type ReadRecord, type Stored, unseen, type Write } from "../../storage/mod.ts";
-import type { Reward } from "../config.ts";
+import type { Happened, Happening } from "../commands/command.ts";
+import type { Uses } from "../commands/limit_uses.ts";
+import type { Reward } from "../config/document.ts";
 import { type Redeeming, redeem } from "../engine/mod.ts";
-import type { Happened, Happening } from "../happening.ts";
-import type { RedemptionFact, RedemptionStep } from "../history.ts";
-import type { Uses } from "../limits/uses.ts";
-import type { UserState } from "../state.ts";
+import type { RedemptionFact, RedemptionStep } from "../user/history.ts";
+import type { Redemption, RedemptionFault, RedemptionStatus } from "../user/redemption.ts";
+import type { UserState } from "../user/state.ts";
 import { type OrderContext, ordered } from "./order.ts";
 import { hasAlready, type RedemptionOrder } from "./redeemable.ts";
-import type { Redemption, RedemptionFault, RedemptionStatus } from "./redemption.ts";
 
 /** How long a redemption is on record after it was decided for good, in ms: 366 days. */
 export const redemptionKeptMs: number = 366 * 24 * 60 * 60 * 1_000;

@@ -19,8 +19,8 @@ import {
   unseen,
   type Write,
 } from "../../storage/mod.ts";
-import type { Product } from "../config.ts";
-import type { Member } from "../member.ts";
+import type { Product } from "../config/document.ts";
+import type { Member } from "../user/member.ts";
 
 /** How long a process goes by what it last knew of a stock before it looks again, in ms. */
 export const stockKnownMs = 1_000;

@@ -13,11 +13,11 @@ import {
   type Store,
   type Stored,
 } from "../../storage/mod.ts";
-import type { LoyaltyConfig, Webhook } from "../config.ts";
-import { type PlacedTransaction, transactionsOf } from "../history.ts";
-import { type Member, memberPartition } from "../member.ts";
-import type { UserState } from "../state.ts";
-import { parseRecord } from "../stored_record.ts";
+import type { LoyaltyConfig, Webhook } from "../config/document.ts";
+import { type PlacedTransaction, transactionsOf } from "../user/history.ts";
+import { type Member, memberPartition } from "../user/member.ts";
+import type { UserState } from "../user/state.ts";
+import { parseRecord } from "../user/stored_record.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Letters } from "./letters.ts";
 import type { Letter } from "./places.ts";

@@ -9,7 +9,7 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import { decide, keyName, type Standing, type Store, type Version } from "../../storage/mod.ts";
-import type { LoyaltyConfig, Webhook } from "../config.ts";
+import type { LoyaltyConfig, Webhook } from "../config/document.ts";
 import type { Attempted, Attempts } from "./attempts.ts";
 import type { Letters, StoredLetter } from "./letters.ts";
 import { type Letter, placeName, placeOf, type WebhookPlace, waitingPartition } from "./places.ts";

@@ -8,7 +8,7 @@
  */
 
 import { Remembered } from "../../storage/mod.ts";
-import type { Webhook } from "../config.ts";
+import type { Webhook } from "../config/document.ts";
 
 /** How far one webhook is. */
 export interface WebhookProgress {

@@ -1,4 +1,4 @@
-import { type Member, memberPartition } from "../member.ts";
+import { type Member, memberPartition } from "../user/member.ts";
 
 /** Number of users whose events a process sends side by side. */
 export const webhookLanes = 20;

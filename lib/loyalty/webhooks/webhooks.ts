@@ -8,7 +8,7 @@ import type { Clock } from "../../auth/mod.ts";
 import type { Announcer } from "../../ports/announcer.ts";
 import { WebhookError, type WebhookSender } from "../../ports/webhook_sender.ts";
 import type { Store } from "../../storage/mod.ts";
-import type { LoyaltyConfig, Webhook } from "../config.ts";
+import type { LoyaltyConfig, Webhook } from "../config/document.ts";
 import { createAttempts, type WebhookKeys } from "./attempts.ts";
 import { createWebhookDispatch, type WebhookDispatch } from "./dispatch.ts";
 import { createEndpoints, type EndpointState } from "./endpoints.ts";

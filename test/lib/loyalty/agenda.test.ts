@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { AppError } from "../../../lib/errors/mod.ts";
-import { registrationMs } from "../../../lib/loyalty/agenda/agenda.ts";
-import { createAgenda, type Indexed, indexedUsers, sweepAgenda } from "../../../lib/loyalty/agenda/mod.ts";
-import { agendaShardOf } from "../../../lib/loyalty/agenda/places.ts";
-import { sweepBatchMax, sweepLeaseMs, sweepRetryMs } from "../../../lib/loyalty/agenda/sweep.ts";
-import { indexPageMax } from "../../../lib/loyalty/agenda/user_index.ts";
+import { registrationMs } from "../../../lib/loyalty/due_users/due_queue.ts";
+import { createAgenda, type Indexed, indexedUsers, sweepAgenda } from "../../../lib/loyalty/due_users/mod.ts";
+import { agendaShardOf } from "../../../lib/loyalty/due_users/shards.ts";
+import { sweepBatchMax, sweepLeaseMs, sweepRetryMs } from "../../../lib/loyalty/due_users/sweep.ts";
+import { indexPageMax } from "../../../lib/loyalty/due_users/user_index.ts";
 import { rangeLimitMax, type Store } from "../../../lib/storage/mod.ts";
 import {
   listedOrganisations,

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { registrationMs } from "../../../lib/loyalty/agenda/agenda.ts";
+import { registrationMs } from "../../../lib/loyalty/due_users/due_queue.ts";
 import { ids, loyalty } from "../../support/platform.ts";
 import { openProcesses } from "../../support/processes.ts";
 import { describeOnStores } from "../../support/stores.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createDirectory, createLoyaltyVersions, directoryAgeMsMax } from "../../../lib/directory/mod.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
-import { createConfigs, loggedFaultsMax } from "../../../lib/loyalty/configs.ts";
+import { createConfigs, loggedFaultsMax } from "../../../lib/loyalty/config/config_cache.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { ids } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";

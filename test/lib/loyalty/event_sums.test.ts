@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { eventSumMs, sumMarginMs } from "../../../lib/leaderboards/score_targets.ts";
 import { memberPartition } from "../../../lib/loyalty/mod.ts";
-import { parseState } from "../../../lib/loyalty/stored_state.ts";
+import { parseState } from "../../../lib/loyalty/user/stored_state.ts";
 import { ids, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 

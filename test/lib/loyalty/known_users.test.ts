@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { KnownUsers, knownUsersMax } from "../../../lib/loyalty/known_users.ts";
+import { KnownUsers, knownUsersMax } from "../../../lib/loyalty/user/known_users.ts";
 
 const address = { organisationId: "org", spaceId: "space", userId: "ann" };
 

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { requireReportable } from "../../../lib/loyalty/commands/report.ts";
+import { reversalHappening } from "../../../lib/loyalty/commands/rewards.ts";
 import { compileConfig, emptyState } from "../../../lib/loyalty/mod.ts";
-import { requireReportable } from "../../../lib/loyalty/report.ts";
-import { reversalHappening } from "../../../lib/loyalty/rewards.ts";
 import { base } from "./_engine.ts";
 
 const compiled = compileConfig(base);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { memberPartition } from "../../../lib/loyalty/mod.ts";
-import { reversedGenerationMs } from "../../../lib/loyalty/reversed.ts";
+import { reversedGenerationMs } from "../../../lib/loyalty/user/reversed.ts";
 import { ids, openPlatform } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 

@@ -11,7 +11,7 @@ import {
   type GlobalLimits,
   type LimitedRule,
   windowsKept,
-} from "../../../../lib/loyalty/limits/global.ts";
+} from "../../../../lib/loyalty/limits/global_limits.ts";
 import { type Store, tenantPartition } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { redisAvailable, sharedRedis } from "../../../support/redis.ts";

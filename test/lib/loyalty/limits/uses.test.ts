@@ -4,16 +4,16 @@ import { createRandom } from "../../../../adapters/conformance/random.ts";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
 import { AppError } from "../../../../lib/errors/mod.ts";
 import {
-  type Claimant,
-  createGlobalLimits,
-  type LimitedRule,
-} from "../../../../lib/loyalty/limits/global.ts";
-import {
   type Attempt,
   decideWithin,
   type Uses,
   type UsesOptions,
-} from "../../../../lib/loyalty/limits/uses.ts";
+} from "../../../../lib/loyalty/commands/limit_uses.ts";
+import {
+  type Claimant,
+  createGlobalLimits,
+  type LimitedRule,
+} from "../../../../lib/loyalty/limits/global_limits.ts";
 import { describeOnStores, type OpenStore } from "../../../support/stores.ts";
 
 const ann: Claimant = {

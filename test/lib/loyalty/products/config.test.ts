@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../../lib/errors/mod.ts";
-import { stockMax } from "../../../../lib/loyalty/config_limits.ts";
+import { stockMax } from "../../../../lib/loyalty/config/bounds.ts";
 import { compileConfig, pricesMax, productsMax } from "../../../../lib/loyalty/mod.ts";
 import { products, shopDocument } from "./_shop.ts";
 

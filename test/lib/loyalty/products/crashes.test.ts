@@ -9,7 +9,7 @@ import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../../../adapters/conformance/random.ts";
 import { createRedisStore } from "../../../../adapters/redis/mod.ts";
 import { AppError } from "../../../../lib/errors/mod.ts";
-import { registrationMs } from "../../../../lib/loyalty/agenda/agenda.ts";
+import { registrationMs } from "../../../../lib/loyalty/due_users/due_queue.ts";
 import type { Platform } from "../../../../lib/mod.ts";
 import { createDyingStore, type DyingStore } from "../../../support/dying_store.ts";
 import { ids } from "../../../support/platform.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { AppError, type ErrorCode } from "../../../../lib/errors/mod.ts";
-import { registrationMs } from "../../../../lib/loyalty/agenda/agenda.ts";
+import { registrationMs } from "../../../../lib/loyalty/due_users/due_queue.ts";
 import type { Member } from "../../../../lib/loyalty/mod.ts";
 import { stockKnownMs } from "../../../../lib/loyalty/mod.ts";
 import type { Platform } from "../../../../lib/mod.ts";

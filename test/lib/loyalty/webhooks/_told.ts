@@ -1,13 +1,13 @@
 /** Services and users for the tests of webhooks. */
 
 import assert from "node:assert/strict";
-import type { LoyaltyConfig } from "../../../../lib/loyalty/config.ts";
-import type { ChangePayload, HistoryRecord } from "../../../../lib/loyalty/history.ts";
-import { type Member, memberPartition } from "../../../../lib/loyalty/member.ts";
+import type { LoyaltyConfig } from "../../../../lib/loyalty/config/document.ts";
 import { compileConfig } from "../../../../lib/loyalty/mod.ts";
-import { emptyState } from "../../../../lib/loyalty/state.ts";
-import { printRecord } from "../../../../lib/loyalty/stored_record.ts";
-import { printState } from "../../../../lib/loyalty/stored_state.ts";
+import type { ChangePayload, HistoryRecord } from "../../../../lib/loyalty/user/history.ts";
+import { type Member, memberPartition } from "../../../../lib/loyalty/user/member.ts";
+import { emptyState } from "../../../../lib/loyalty/user/state.ts";
+import { printRecord } from "../../../../lib/loyalty/user/stored_record.ts";
+import { printState } from "../../../../lib/loyalty/user/stored_state.ts";
 import { beginProgress, createProgressMemory } from "../../../../lib/loyalty/webhooks/progress.ts";
 import { createWebhooks, type Webhooks } from "../../../../lib/loyalty/webhooks/webhooks.ts";
 import { WebhookError, type WebhookMessage } from "../../../../lib/ports/webhook_sender.ts";

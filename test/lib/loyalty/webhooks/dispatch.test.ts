@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { memberPartition } from "../../../../lib/loyalty/member.ts";
+import { memberPartition } from "../../../../lib/loyalty/user/member.ts";
 import { webhookPageMax } from "../../../../lib/loyalty/webhooks/dispatch.ts";
 import type { AllProgress } from "../../../../lib/loyalty/webhooks/progress.ts";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { TransactionType } from "../../../../lib/loyalty/history.ts";
 import { webhookEvents } from "../../../../lib/loyalty/mod.ts";
+import type { TransactionType } from "../../../../lib/loyalty/user/history.ts";
 
 type Event = (typeof webhookEvents)[number];
 

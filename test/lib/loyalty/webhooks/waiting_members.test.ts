@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Member, memberPartition } from "../../../../lib/loyalty/member.ts";
+import { type Member, memberPartition } from "../../../../lib/loyalty/user/member.ts";
 import {
   WaitingMembers,
   webhookLanes,

@@ -1,0 +1,78 @@
+/**
+ * The state of a user who is met: found, created, or told which project it belongs to.
+ *
+ * @module
+ */
+
+import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../../ports/score_feed.ts";
+import { decide, type ReadRecord, type Remembered, type Rule, type Store } from "../../storage/mod.ts";
+import type { Agenda } from "../due_users/mod.ts";
+import type { KnownUsers } from "../user/known_users.ts";
+import { type Member, memberPartition } from "../user/member.ts";
+import { emptyState, type UserState } from "../user/state.ts";
+import { knownTotals } from "./scores.ts";
+
+/** A user's state, and the board scores that are to be delivered for it. */
+export interface MetUser {
+  readonly state: UserState;
+  readonly updates: readonly ScoreUpdate[];
+}
+
+/** What meeting a user needs beside the store. */
+export interface MeetingOptions {
+  readonly users: KnownUsers;
+  readonly feed: ScoreFeed;
+  /** What was parsed of users' records. */
+  readonly states: Remembered<UserState>;
+  readonly agenda: Agenda;
+}
+
+const everyTotal = { action: "", eventId: null, at: 0 } as const;
+
+/**
+ * The state of a user; an empty one is created where there is none. A state that a back end created before the user's
+ * project was known learns it now, and what the user has by then goes to the boards.
+ */
+export async function stateOf(
+  store: Store,
+  member: Member,
+  { users, feed, states, agenda }: MeetingOptions,
+): Promise<MetUser> {
+  const user = users.of(member);
+  const { partition } = user;
+  const [stored] = await store.read(partition, [states.query]);
+  const state = stored === null ? null : states.of(partition, stored);
+  if (state !== null && (state.projectId !== null || member.projectId === null)) {
+    return { state, updates: user.undelivered(state.undelivered) };
+  }
+  const { organisationId, projectId } = member;
+  const targets = projectId === null ? [] : await feed.targets(projectId, { organisationId, ...everyTotal });
+  await agenda.register(user);
+  return await decide(store, partition, adoption(member, targets, states));
+}
+
+function adoption(
+  member: Member,
+  targets: readonly ScoreTarget[],
+  states: Remembered<UserState>,
+): Rule<readonly [ReadRecord], MetUser> {
+  return {
+    reads: [states.query],
+    idempotent: true,
+    apply: ([stored]) => {
+      const before =
+        stored === null ? emptyState(member.projectId) : states.of(memberPartition(member), stored);
+      if (stored !== null && (before.projectId !== null || member.projectId === null)) {
+        return { writes: [], answer: { state: before, updates: before.undelivered } };
+      }
+      const updates = knownTotals(before, targets);
+      const { projectId } = member;
+      const state: UserState = {
+        ...before,
+        projectId,
+        undelivered: [...before.undelivered, ...updates],
+      };
+      return { writes: [states.put(state)], answer: { state, updates: state.undelivered } };
+    },
+  };
+}

@@ -1,0 +1,85 @@
+/**
+ * What fans and back ends report, and whether they may.
+ *
+ * @module
+ */
+
+import { AppError, type FieldError } from "../../errors/mod.ts";
+import type { CompiledConfig } from "../config/compiled.ts";
+import type { ActionDefinition } from "../config/document.ts";
+import { own } from "../config/own_property.ts";
+import { type Action, applyAction, type Outcome } from "../engine/mod.ts";
+import type { ActionData } from "../user/history.ts";
+import type { UserState } from "../user/state.ts";
+import type { Happening } from "./command.ts";
+import type { Uses } from "./limit_uses.ts";
+
+/** What a fan or a back end reports. */
+export interface Report {
+  readonly action: string;
+  readonly data: ActionData;
+  /** Reports of one user with the same id within `seenGenerationMs` take effect once. */
+  readonly actionId?: string;
+  /** Whether a fan's own device reports it, and the action must be marked for that. */
+  readonly isClientReport: boolean;
+  /**
+   * When it happened, Unix ms: it counts no later than now and no earlier than what happened to the user last. @default now
+   */
+  readonly at?: number;
+}
+
+/**
+ * Checks that a report is one that its caller may make, and that its data are as the action declares.
+ *
+ * @throws {AppError} `forbidden` or `validation_failed`.
+ */
+export function requireReportable(config: CompiledConfig, report: Report): void {
+  const plan = config.actions.get(report.action);
+  if (plan === undefined && !report.isClientReport) {
+    throw new AppError(
+      "forbidden",
+      "Cannot report the action as the configuration of the space does not name it",
+    );
+  }
+  if (plan === undefined || (report.isClientReport && !plan.clientReportable)) {
+    throw new AppError("forbidden", "Cannot report the action as it is not one that this caller may report");
+  }
+  const fields = dataFaults(plan.definition, report.data);
+  if (fields.length === 0) return;
+  throw new AppError("validation_failed", "Cannot report the action as its data are not as declared", {
+    fields,
+  });
+}
+
+/** The happening that a report is. */
+export function reportHappening(config: CompiledConfig, report: Report, now: number): Happening {
+  const { action, data, actionId } = report;
+  const gain = { action, data };
+  const at = Math.min(report.at ?? now, now);
+  const told: Action =
+    actionId === undefined ? { name: action, data, at } : { name: action, data, at, id: actionId };
+  function decide(
+    settled: UserState,
+    _: readonly unknown[],
+    { isReached: globalLimitReached }: Uses,
+  ): Outcome {
+    return applyAction(config, settled, told, { globalLimitReached });
+  }
+  if (actionId === undefined) return { at, gain, decide };
+  return { at, once: { of: "action", id: actionId }, gain, decide };
+}
+
+function dataFaults({ data: declared }: ActionDefinition, data: ActionData): readonly FieldError[] {
+  const faults: FieldError[] = [];
+  if (declared === undefined) return faults;
+  for (const name of Object.keys(data)) {
+    const type = own(declared, name);
+    if (typeof data[name] === type) continue;
+    const pointer = `/data/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    faults.push({
+      pointer,
+      detail: type === undefined ? "Expected a declared property" : `Expected a ${type}`,
+    });
+  }
+  return faults;
+}

@@ -1,0 +1,214 @@
+/**
+ * What back ends give users and take back.
+ *
+ * @module
+ */
+
+import { AppError, type FieldError } from "../../errors/mod.ts";
+import { dateFaults, type GivenDates } from "../../ports/given_dates.ts";
+import type { LogEntry, ReadLog, Store, Stored } from "../../storage/mod.ts";
+import { rewardCount } from "../config/compile_sizes.ts";
+import type { CompiledConfig } from "../config/compiled.ts";
+import { type NotificationSetting, rewardsTotalMax } from "../config/document.ts";
+import type { MetricReward } from "../config/rewards.ts";
+import { countsFrom } from "../engine/lots.ts";
+import { grant, reverse } from "../engine/mod.ts";
+import { isReversible } from "../ledger/mod.ts";
+import {
+  type ActionData,
+  type GivenReward,
+  type PlacedTransaction,
+  transactionsOf,
+} from "../user/history.ts";
+import { type Member, memberPartition } from "../user/member.ts";
+import { storedRecord } from "../user/records.ts";
+import { reversedReads, reversedWrites } from "../user/reversed.ts";
+import type { Happening } from "./command.ts";
+
+/** What a back end gives a user. */
+export interface GrantOrder {
+  readonly rewards: readonly GivenReward[];
+  /** For people; part of the transaction. */
+  readonly reason: string;
+  /** What the back end notes beside it; part of the transaction. */
+  readonly metadata?: ActionData | undefined;
+  /** How the user is told of it. @default not at all */
+  readonly notification?: NotificationSetting | undefined;
+  /** Orders of one user with the same id within `seenGenerationMs` take effect once. */
+  readonly id?: string;
+}
+
+/** What is wrong with a reward, and in which part of it. */
+interface PartFault {
+  /** A JSON Pointer below the reward. */
+  readonly place: string;
+  readonly detail: string;
+}
+
+/** Most log entries of one millisecond among which a transaction is found. */
+const sameInstantMax = 1_000;
+const boards = { action: "", data: {} };
+
+/**
+ * Checks that a configuration names all that is given, that its dates can be kept, and that it is not too much at once.
+ *
+ * @param now Unix ms.
+ * @throws {AppError} `validation_failed` with the pointer of each reward that it does not name or whose points would not count
+ *   before they expire, or of all of them.
+ */
+export function requireRewards(config: CompiledConfig, rewards: readonly GivenReward[], now: number): void {
+  const fields = rewards.flatMap((reward, index): FieldError[] => {
+    const faults = rewardFaults(config, reward, now);
+    return faults.map(({ place, detail }) => ({ pointer: `/rewards/${index}${place}`, detail }));
+  });
+  if (fields.length > 0) {
+    throw new AppError(
+      "validation_failed",
+      "Cannot give rewards that the space does not have, or with such dates",
+      { fields },
+    );
+  }
+  if (rewardCount(rewards, config.bundles) <= rewardsTotalMax) return;
+  const detail = `Give at most ${rewardsTotalMax}, those of bundles included`;
+  throw new AppError("validation_failed", "Cannot give so many rewards at once", {
+    fields: [{ pointer: "/rewards", detail }],
+  });
+}
+
+function rewardFaults(config: CompiledConfig, reward: GivenReward, now: number): readonly PartFault[] {
+  if (!isKnown(config, reward)) {
+    return [{ place: "", detail: "Expected what the configuration of the space has" }];
+  }
+  return reward.type === "metric" ? pointsFaults(config, reward, now) : [];
+}
+
+function pointsFaults(
+  { metrics, config: { timeZone } }: CompiledConfig,
+  { metricId, availableAt, expiresAt }: MetricReward & GivenDates,
+  now: number,
+): readonly PartFault[] {
+  if (availableAt === undefined && expiresAt === undefined) return [];
+  const policy = metrics.get(metricId)?.lots;
+  if (policy === undefined) {
+    return [{ place: "", detail: "Expected no dates, as the configuration keeps no lots of this metric" }];
+  }
+  const faults = dateFaults({ availableAt, expiresAt }, now);
+  if (faults.length > 0) return faults.map(({ member, detail }) => ({ place: `/${member}`, detail }));
+  if (expiresAt === undefined || expiresAt > countsFrom({ policy, availableAt }, { at: now, timeZone }))
+    return [];
+  return [
+    { place: "/expiresAt", detail: "Expected a time later than the metric's policy lets points count" },
+  ];
+}
+
+/** The happening that a grant is. */
+export function grantHappening(config: CompiledConfig, order: GrantOrder, now: number): Happening {
+  const { id } = order;
+  return {
+    ...(id === undefined ? {} : { once: { of: "grant", id } }),
+    gain: boards,
+    decide: (settled, _, { isReached: globalLimitReached }) =>
+      grant(config, settled, { ...order, at: now }, { globalLimitReached }),
+  };
+}
+
+/**
+ * Asks whether a user has a transaction, before anything is written of somebody who may not exist.
+ *
+ * @throws {AppError} `not_found`: the user has none of this id, or not any more.
+ */
+export async function requireTransaction(
+  store: Store,
+  {
+    member,
+    transactionId,
+  }: { readonly member: Pick<Member, "organisationId" | "userId">; readonly transactionId: string },
+): Promise<void> {
+  const [entries] = await store.read(memberPartition(member), [instantOf(instantNamed(transactionId))]);
+  transactionIn(entries, transactionId);
+}
+
+/**
+ * The happening that a reversal is: exactly one for each transaction.
+ *
+ * Its decision throws `not_found` where the user has no such transaction, or not any more, and `conflict` where it was taken
+ * back already or cannot be.
+ */
+export function reversalHappening(config: CompiledConfig, transactionId: string, now: number): Happening {
+  const recordAt = instantNamed(transactionId);
+  return {
+    gain: boards,
+    reads: [instantOf(recordAt), ...reversedReads],
+    writes: ([_, stored, history]) =>
+      reversedWrites({ id: transactionId, recordAt }, [
+        stored as Stored | null,
+        history as readonly LogEntry[],
+      ]),
+    decide: (settled, [entries]) => {
+      const transaction = transactionIn(entries as readonly LogEntry[], transactionId);
+      requireReversible(transaction);
+      return reverse(config, settled, { transaction, at: now });
+    },
+    refused: () => {
+      throw new AppError("conflict", "Cannot take the transaction back as that was done already");
+    },
+  };
+}
+
+/** The instant, Unix ms, of the record that the id of a transaction names. */
+function instantNamed(transactionId: string): number {
+  const recordAt = Number(/^(\d{1,15})-\d+(\.\d+)?$/.exec(transactionId)?.[1] ?? Number.NaN);
+  if (!Number.isSafeInteger(recordAt)) throw unknown();
+  return recordAt;
+}
+
+function instantOf(recordAt: number): ReadLog {
+  return { type: "log", key: "history", from: recordAt, to: recordAt, limit: sameInstantMax };
+}
+
+function transactionIn(entries: readonly LogEntry[], transactionId: string): PlacedTransaction {
+  const transaction = entries
+    .flatMap(entry => transactionsOf(storedRecord(entry)))
+    .find(({ id }) => id === transactionId);
+  if (transaction === undefined) throw unknown();
+  return transaction;
+}
+
+function isKnown({ metrics, coupons, bundles, config }: CompiledConfig, reward: GivenReward): boolean {
+  switch (reward.type) {
+    case "metric":
+      return metrics.has(reward.metricId);
+    case "coupon":
+      return coupons.has(reward.couponId);
+    case "reward":
+      return bundles.has(reward.rewardId);
+    case "inventory":
+      return config.inventory.some(
+        ({ id, items }) =>
+          id === reward.inventorySetId && items.some(item => item.id === reward.inventoryItemId),
+      );
+  }
+}
+
+function requireReversible({ type, entries, payload }: PlacedTransaction): void {
+  const { received, lost } = payload.inventoryChanges;
+  if (payload.redemptionId !== undefined) {
+    throw new AppError("conflict", "Cannot take the transaction back by itself: refund its redemption");
+  }
+  if (type === "reversed") {
+    throw new AppError(
+      "conflict",
+      "Cannot take a reversal back: give or take what the user is to have instead",
+    );
+  }
+  const isChange = entries.some(isReversible) || received.length > 0 || lost.length > 0;
+  if (isChange) return;
+  throw new AppError(
+    "conflict",
+    "Cannot take the transaction back as it is not one that gave or took anything",
+  );
+}
+
+function unknown(): AppError {
+  return new AppError("not_found", "Cannot take the transaction back as the user has none of this id");
+}

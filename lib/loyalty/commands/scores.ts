@@ -1,0 +1,95 @@
+/**
+ * Board scores that follow from what happened to a user.
+ *
+ * @module
+ */
+
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import type { Gain, ScoreTarget, ScoreUpdate } from "../../ports/score_feed.ts";
+import { own } from "../config/own_property.ts";
+import type { RunningSum, UserState } from "../user/state.ts";
+
+type SumTarget = Extract<ScoreTarget, { kind: "sum" }>;
+
+/** A running sum that changed. */
+export interface SumTotal extends Pick<SumTarget, "id" | "keepUntil"> {
+  /** The name under which a state keeps it. */
+  readonly key: string;
+  readonly total: number;
+}
+
+/** Length of the name of a running sum, in characters: 80 bits of a hash of its target. */
+const keyCharacters = 20;
+
+const keys = new WeakMap<SumTarget, string>();
+
+/** The sums that a gain changes. */
+export function sumTotals(
+  targets: readonly ScoreTarget[],
+  sums: UserState["sums"],
+  gain: Gain,
+): readonly SumTotal[] {
+  const totals: SumTotal[] = [];
+  for (const target of targets) {
+    if (target.kind !== "sum") continue;
+    const added = target.amount(gain);
+    if (added === 0) continue;
+    const { id, keepUntil } = target;
+    const key = sumKey(target);
+    const total = (own(sums, key)?.[0] ?? 0) + added;
+    totals.push(keepUntil === undefined ? { id, key, total } : { id, key, total, keepUntil });
+  }
+  return totals;
+}
+
+/** The sums after those that changed. With a new one those go to which nothing is added any more. */
+export function addedTo(
+  sums: UserState["sums"],
+  totals: readonly SumTotal[],
+  now: number,
+): UserState["sums"] {
+  if (totals.length === 0) return sums;
+  const isNew = totals.some(({ key }) => !Object.hasOwn(sums, key));
+  const after = isNew ? Object.fromEntries(Object.entries(sums).filter(isKept)) : { ...sums };
+  for (const { key, total, keepUntil } of totals) {
+    after[key] = keepUntil === undefined ? [total] : [total, keepUntil];
+  }
+  return after;
+  function isKept([, [, keepUntil = Number.POSITIVE_INFINITY]]: [string, RunningSum]): boolean {
+    return keepUntil > now;
+  }
+}
+
+function sumKey(target: SumTarget): string {
+  const known = keys.get(target);
+  if (known !== undefined) return known;
+  const key = bytesToHex(sha256(utf8ToBytes(target.id))).slice(0, keyCharacters);
+  keys.set(target, key);
+  return key;
+}
+
+/** The scores of the sums that changed, and of the boards that show a metric which changed. */
+export function updatesOf(
+  { changedAt, revision, metrics }: UserState,
+  targets: readonly ScoreTarget[],
+  { totals, gained }: { readonly totals: readonly SumTotal[]; readonly gained: Gain["metrics"] },
+): readonly ScoreUpdate[] {
+  const updates: ScoreUpdate[] = totals.map(({ id, total }) => ({
+    target: id,
+    score: total,
+    at: changedAt,
+    asOf: revision,
+  }));
+  for (const target of targets) {
+    if (target.kind !== "total" || !Object.hasOwn(gained, target.metricId)) continue;
+    const score = own(metrics, target.metricId) ?? 0;
+    updates.push({ target: target.id, score, at: changedAt, asOf: revision });
+  }
+  return updates;
+}
+
+/** The scores of a user, whose project has just become known, on the boards that show a metric. */
+export function knownTotals(state: UserState, targets: readonly ScoreTarget[]): readonly ScoreUpdate[] {
+  return updatesOf(state, targets, { totals: [], gained: state.metrics });
+}

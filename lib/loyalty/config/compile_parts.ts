@@ -1,0 +1,224 @@
+/**
+ * Compiling the parts of a loyalty configuration: conditions and amounts become closures, bundles are taken apart. Faults are
+ * collected, so that all of them are reported at once.
+ *
+ * @module
+ */
+
+import { AppError, type FieldError } from "../../errors/mod.ts";
+import {
+  type Condition,
+  compileCondition,
+  compileExplanation,
+  compileNumber,
+  type Environment,
+} from "../../expressions/mod.ts";
+import { Aggregates, counterKey } from "./compile_counters.ts";
+import type {
+  CompiledChallenge,
+  CompiledEffect,
+  CompiledFailure,
+  CompiledLadder,
+  CompiledLimit,
+  CompiledMetricMission,
+  CompiledMission,
+  CompiledProduct,
+  CompiledRule,
+  Conditional,
+  PlainReward,
+} from "./compiled.ts";
+import { counterWindow } from "./counter_window.ts";
+import type {
+  ActionDefinition,
+  Challenge,
+  Effect,
+  LoyaltyConfig,
+  MilestoneSet,
+  Product,
+  Reward,
+  Rule,
+} from "./document.ts";
+import { dataVariables, type FindVariable, type Scope, userVariables } from "./scope.ts";
+
+/** Compiles parts of one configuration. */
+export class PartsCompiler {
+  readonly bundles: ReadonlyMap<string, readonly PlainReward[]>;
+  readonly aggregates: Aggregates;
+  readonly faults: FieldError[] = [];
+  /** The limits of all rules, also of disabled ones: who pauses a rule does not give everybody another use of it. */
+  readonly limits: CompiledLimit[] = [];
+  readonly #actions: ReadonlyMap<string, ActionDefinition>;
+  readonly #userVariable: FindVariable;
+
+  constructor(config: LoyaltyConfig) {
+    this.bundles = new Map(config.rewards.map(({ id, effects }) => [id, effects]));
+    this.#actions = new Map(config.actions.map(action => [action.name, action]));
+    this.#userVariable = userVariables(config);
+    this.aggregates = new Aggregates(this.#actions);
+  }
+
+  /** Rewards with their bundles taken apart. */
+  plain(rewards: readonly Reward[]): readonly PlainReward[] {
+    return rewards.flatMap(reward =>
+      reward.type === "reward" ? (this.bundles.get(reward.rewardId) ?? []) : [reward],
+    );
+  }
+
+  rule(rule: Rule, pointer: string): CompiledRule {
+    const environment = this.#environment("action" in rule.trigger ? rule.trigger.action : null);
+    const limits = limitsOf(rule, pointer);
+    this.limits.push(...limits);
+    return {
+      rule,
+      ...this.#conditional(rule.when, environment, { condition: `${pointer}/when`, part: pointer }),
+      effects: rule.effects.flatMap((effect, index) =>
+        this.#effect(effect, environment, `${pointer}/effects/${index}`),
+      ),
+      limits,
+      hasGlobalLimit: rule.limits.some(({ per }) => per === "global"),
+    };
+  }
+
+  challenge(challenge: Challenge): CompiledChallenge {
+    const { time, missions, rewards } = challenge;
+    return {
+      challenge,
+      from: time.from * 1_000,
+      to: time.to === 0 ? Number.POSITIVE_INFINITY : time.to * 1_000,
+      rewards: this.plain(rewards),
+      hasMetricMission: missions.some(({ rule }) => "metric" in rule),
+    };
+  }
+
+  missions(of: CompiledChallenge, pointer: string): CompiledMission[] {
+    return of.challenge.missions.flatMap((mission, m) => {
+      if ("metric" in mission.rule) return [];
+      const { action, when, count, amount } = mission.rule;
+      const at = `${pointer}/missions/${m}/rule`;
+      const environment = this.#environment(action);
+      return [
+        {
+          of,
+          mission,
+          count,
+          amount: amount === undefined ? one : this.#number(amount, environment, `${at}/amount`),
+          ...this.#conditional(when, environment, {
+            condition: `${at}/when`,
+            part: `${pointer}/missions/${m}`,
+          }),
+        },
+      ];
+    });
+  }
+
+  metricMissions(of: CompiledChallenge): CompiledMetricMission[] {
+    return of.challenge.missions.flatMap(mission => {
+      if (!("metric" in mission.rule)) return [];
+      return [
+        { of, mission, metricId: mission.rule.metric, atLeast: mission.rule.atLeast, isAtStart: false },
+      ];
+    });
+  }
+
+  failure(of: CompiledChallenge, pointer: string): CompiledFailure[] {
+    const { fail } = of.challenge;
+    if (fail === undefined) return [];
+    const part = `${pointer}/fail`;
+    const environment = this.#environment(fail.action);
+    return [{ of, ...this.#conditional(fail.when, environment, { condition: `${part}/when`, part }) }];
+  }
+
+  ladder(set: MilestoneSet): CompiledLadder {
+    return { set, rewards: set.milestones.map(({ rewards }) => this.plain(rewards)) };
+  }
+
+  #effect(effect: Effect, environment: Environment<Scope>, pointer: string): readonly CompiledEffect[] {
+    if (effect.type === "reward") {
+      return this.plain([effect]).map(reward =>
+        reward.type === "metric"
+          ? { type: "metric", metricId: reward.metricId, amount: () => reward.metricQuantity }
+          : reward,
+      );
+    }
+    if (effect.type !== "metric") return [effect];
+    const { metricId, metricQuantity } = effect;
+    return [
+      {
+        type: "metric",
+        metricId,
+        amount: this.#number(metricQuantity, environment, `${pointer}/metricQuantity`),
+      },
+    ];
+  }
+
+  /** What can be named where an action is the trigger, or where (null) a change is. */
+  #environment(action: string | null): Environment<Scope> {
+    const definition = action === null ? undefined : this.#actions.get(action);
+    const data = definition === undefined ? undefined : dataVariables(definition);
+    return {
+      variable: path => data?.(path) ?? this.#userVariable(path),
+      aggregate: (kind, source, pointer) => this.aggregates.variable(kind, source, pointer),
+    };
+  }
+
+  #conditional(
+    source: unknown,
+    environment: Environment<Scope>,
+    pointers: { readonly condition: string; readonly part: string },
+  ): Conditional {
+    const { condition, part } = pointers;
+    if (source === undefined) return { when: always, explain: () => none, pointer: part };
+    return {
+      when: this.#collect(always, () => compileCondition(source, environment, condition)),
+      explain: () => compileExplanation(source, environment, condition),
+      pointer: part,
+    };
+  }
+
+  #number(source: unknown, environment: Environment<Scope>, pointer: string): (scope: Scope) => number {
+    return this.#collect(one, () => compileNumber(source, environment, pointer));
+  }
+
+  #collect<T>(otherwise: T, compile: () => T): T {
+    try {
+      return compile();
+    } catch (error) {
+      if (!(error instanceof AppError) || error.fields === undefined) throw error;
+      this.faults.push(...error.fields);
+      return otherwise;
+    }
+  }
+}
+
+/** A product; what is counted of it stays the same while its window does. */
+export function compiledProduct(product: Product, pointer: string): CompiledProduct {
+  const { id, limits } = product;
+  if (limits === undefined) return { product, limit: null };
+  const { perUser: max, window: calendar } = limits;
+  const window = calendar === undefined ? undefined : { calendar };
+  const key = counterKey({ kind: "product", product: id, window });
+  return { product, limit: { key, max, window: counterWindow(window), pointer: `${pointer}/limits` } };
+}
+
+/** The limits for each user; of those with the same window the lowest, as they share what is counted. */
+function limitsOf({ id, limits }: Rule, pointer: string): readonly CompiledLimit[] {
+  const lowest = new Map<string, CompiledLimit>();
+  for (const [index, limit] of limits.entries()) {
+    if (limit.per === "global") continue;
+    const { max, window } = limit;
+    const key = counterKey({ kind: "limit", rule: id, window });
+    if (max >= (lowest.get(key)?.max ?? Number.POSITIVE_INFINITY)) continue;
+    lowest.set(key, { key, max, window: counterWindow(window), pointer: `${pointer}/limits/${index}` });
+  }
+  return [...lowest.values()];
+}
+
+const always: Condition<Scope> = () => true;
+
+function none(): readonly never[] {
+  return [];
+}
+
+function one(): number {
+  return 1;
+}

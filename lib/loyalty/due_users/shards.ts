@@ -1,0 +1,42 @@
+import type { Partition } from "../../storage/mod.ts";
+import { userShardOf, userShardPartition, userShards } from "../../user_index/mod.ts";
+import type { Member } from "../user/member.ts";
+
+/** Over how many partitions the users of an organisation are spread. */
+export const agendaShards: number = userShards;
+
+/** The keys of a shard. */
+export const agendaKeys = {
+  /** Board: when a user is to be looked at next, in Unix ms. */
+  due: "due",
+  /** Board: when a user was first met, in Unix ms. */
+  users: "users",
+  /** Record: put anew by every registration, so that a sweep notices one that came in between. */
+  gate: "gate",
+  /** Record: which process sweeps the shard, for a while. */
+  lease: "lease",
+} as const;
+
+/** A user as the agenda knows one. */
+export type Indexed = Pick<Member, "organisationId" | "spaceId" | "userId">;
+
+/** One shard of an organisation's agenda, which is the shard of the same users in the index. */
+export function agendaPartition(organisationId: string, shard: number): Partition {
+  return userShardPartition(organisationId, shard);
+}
+
+/** The shard in which a user is found. */
+export function agendaShardOf(userId: string): number {
+  return userShardOf(userId);
+}
+
+/** A user's name on the boards of a shard. Ids of spaces have no slash. */
+export function agendaMember({ spaceId, userId }: Indexed): string {
+  return `${spaceId}/${userId}`;
+}
+
+/** The user of that name. */
+export function indexedUser(organisationId: string, member: string): Indexed {
+  const slash = member.indexOf("/");
+  return { organisationId, spaceId: member.slice(0, slash), userId: member.slice(slash + 1) };
+}

@@ -1,0 +1,252 @@
+/**
+ * The loyalty configuration of a space in the control API: reading and replacing it, its versions, and the way back.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import type { ApiKeyPrincipal } from "../../auth/mod.ts";
+import {
+  type LoyaltyRevision,
+  type LoyaltyVersion,
+  type LoyaltyVersions,
+  loyaltyBytesMax,
+} from "../../directory/mod.ts";
+import { AppError } from "../../errors/mod.ts";
+import {
+  type AnyRoute,
+  admitChange,
+  isNotModified,
+  type Json,
+  jsonApiMediaType,
+  jsonSchemaOf,
+  matchesTag,
+  open,
+  type Reply,
+  type ResponseSpec,
+  route,
+  versionTag,
+} from "../../http/mod.ts";
+import { LoyaltyConfigSchema } from "../config/document.ts";
+import { requireUsable, requireValid, sentDocument } from "./config_document.ts";
+import { requireSpace } from "./require_space.ts";
+import {
+  ConfigurationSchema,
+  configurationReply,
+  PutSchema,
+  RollbackSchema,
+  SpaceParams,
+  VersionParams,
+  VersionSchema,
+  VersionsSchema,
+  versionResource,
+} from "./resources.ts";
+import { type WebhookControlContext, webhookRoutes } from "./webhook_routes.ts";
+
+/** What the routes work with. */
+export interface LoyaltyControlContext extends WebhookControlContext {
+  readonly versions: LoyaltyVersions;
+}
+
+const what = "the loyalty configuration";
+const notModified: ResponseSpec = { description: "It has the entity tag that If-None-Match names" };
+const replaced = { description: "The configuration that is now in force", schema: ConfigurationSchema };
+
+/** Builds the routes of configurations. */
+export function loyaltyControlRoutes(context: LoyaltyControlContext): readonly AnyRoute[] {
+  return [
+    getRoute(context),
+    putRoute(context),
+    ...versionRoutes(context),
+    rollbackRoute(context),
+    ...webhookRoutes(context),
+    schemaRoute(),
+  ];
+}
+
+function getRoute(context: LoyaltyControlContext): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/api/v2/spaces/:spaceId/loyalty",
+    operation: "getLoyaltyConfiguration",
+    summary: "The loyalty configuration of a space, as it was written",
+    auth: context.configReader,
+    params: SpaceParams,
+    responses: {
+      200: { description: "The configuration", schema: ConfigurationSchema },
+      304: notModified,
+    },
+    errors: ["not_found"],
+    handle: async ({ request, principal, params: { spaceId } }) => {
+      await requireSpace(context, principal, spaceId);
+      const current = await context.versions.current(spaceId);
+      if (current === null) throw new AppError("not_found", `Cannot find ${what}: the space has none yet`);
+      return unlessKnown(request, current, () => configurationReply(spaceId, current));
+    },
+  });
+}
+
+function putRoute(context: LoyaltyControlContext): AnyRoute {
+  return route({
+    method: "PUT",
+    path: "/api/v2/spaces/:spaceId/loyalty",
+    operation: "putLoyaltyConfiguration",
+    summary: "Replace the loyalty configuration of a space; If-Match names the version that is replaced",
+    auth: context.configWriter,
+    params: SpaceParams,
+    body: {
+      schema: v.unknown(),
+      described: PutSchema,
+      maxBytes: loyaltyBytesMax,
+      mediaTypes: [jsonApiMediaType],
+    },
+    responses: { 200: replaced, 201: { ...replaced, description: "The first configuration of the space" } },
+    errors: ["not_found", "conflict", "precondition_failed", "precondition_required"],
+    handle: async ({ request, principal, params: { spaceId }, body }) => {
+      await requireSpace(context, principal, spaceId);
+      const sent = sentDocument(body, spaceId);
+      requireValid(sent);
+      const { document } = sent;
+      const by = authorOf(principal);
+      const { version, isFirst } = await context.versions.put(spaceId, {
+        document,
+        by,
+        admit: (current, digest) => {
+          if (!isRepeated(request, current, { by, digest })) admitChange(request, tagOf(current), { what });
+        },
+      });
+      return configurationReply(spaceId, { ...version, document }, isFirst ? 201 : 200);
+    },
+  });
+}
+
+function versionRoutes(context: LoyaltyControlContext): AnyRoute[] {
+  const common = { method: "GET", auth: context.configReader, errors: ["not_found"] } as const;
+  return [
+    route({
+      ...common,
+      path: "/api/v2/spaces/:spaceId/loyalty/versions",
+      operation: "listLoyaltyVersions",
+      summary: "The versions of a space's loyalty configuration that are kept, newest first",
+      params: SpaceParams,
+      responses: { 200: { description: "The versions, without their documents", schema: VersionsSchema } },
+      handle: async ({ principal, params: { spaceId } }) => {
+        await requireSpace(context, principal, spaceId);
+        const kept = await context.versions.list(spaceId);
+        const data = kept.map(version => versionResource(spaceId, version));
+        return { status: 200, json: { data, meta: { total: data.length } } };
+      },
+    }),
+    route({
+      ...common,
+      path: "/api/v2/spaces/:spaceId/loyalty/versions/:version",
+      operation: "getLoyaltyVersion",
+      summary: "One version of a space's loyalty configuration with its document",
+      params: VersionParams,
+      responses: { 200: { description: "The version", schema: VersionSchema }, 304: notModified },
+      handle: async ({ request, principal, params }) => {
+        await requireSpace(context, principal, params.spaceId);
+        const found = await keptVersion(context, params.spaceId, params.version);
+        return unlessKnown(request, found, () => {
+          const { document, ...version } = found;
+          const data = versionResource(params.spaceId, version, document);
+          return { status: 200, json: { data }, headers: { etag: versionTag(version.number) } };
+        });
+      },
+    }),
+  ];
+}
+
+function rollbackRoute(context: LoyaltyControlContext): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/api/v2/spaces/:spaceId/loyalty/rollback",
+    operation: "rollBackLoyaltyConfiguration",
+    summary: "Bring the document of an earlier version back, as a new version; If-Match is honoured",
+    auth: context.configWriter,
+    params: SpaceParams,
+    body: { schema: RollbackSchema, mediaTypes: [jsonApiMediaType] },
+    responses: { 200: replaced },
+    errors: ["not_found", "precondition_failed"],
+    handle: async ({ request, principal, params: { spaceId }, body }) => {
+      await requireSpace(context, principal, spaceId);
+      const { document, number } = await keptVersion(context, spaceId, body.version);
+      requireUsable(document);
+      const { version } = await context.versions.put(spaceId, {
+        document,
+        by: authorOf(principal),
+        rollbackOf: number,
+        admit: current => admitChange(request, tagOf(current), { what, required: false }),
+      });
+      return configurationReply(spaceId, { ...version, document });
+    },
+  });
+}
+
+/** Open, because editors that check a file while it is written have no credentials. */
+function schemaRoute(): AnyRoute {
+  let schema: Json | undefined;
+  return route({
+    method: "GET",
+    path: "/schemas/loyalty.json",
+    operation: "getLoyaltySchema",
+    summary: "The JSON Schema of loyalty configurations, for editors",
+    auth: open,
+    cache: "public",
+    responses: { 200: { description: "The schema", schema: v.looseObject({}) } },
+    handle: () => {
+      schema ??= { title: "Loyalty configuration", ...jsonSchemaOf(LoyaltyConfigSchema) };
+      return {
+        status: 200,
+        json: schema,
+        headers: { "content-type": "application/schema+json", "cache-control": "public, max-age=3600" },
+      };
+    },
+  });
+}
+
+/**
+ * Whether a PUT repeats the very change that made the current version, as clients do that never got the answer: the same
+ * author sends the same document for the version before.
+ */
+function isRepeated(
+  { headers }: Request,
+  current: LoyaltyVersion | null,
+  { by, digest }: Pick<LoyaltyVersion, "by" | "digest">,
+): boolean {
+  const ifMatch = headers.get("if-match");
+  return (
+    ifMatch !== null &&
+    current !== null &&
+    current.by === by &&
+    current.digest === digest &&
+    matchesTag(ifMatch, versionTag(current.number - 1))
+  );
+}
+
+/** A space of another organisation answers exactly like an unknown one. */
+async function keptVersion(
+  { versions }: LoyaltyControlContext,
+  spaceId: string,
+  number: number,
+): Promise<LoyaltyRevision> {
+  const found = await versions.get(spaceId, number);
+  if (found !== null) return found;
+  throw new AppError(
+    "not_found",
+    `Cannot find version ${number} of ${what}: it is unknown or no longer kept`,
+  );
+}
+
+function unlessKnown(request: Request, { number }: LoyaltyVersion, reply: () => Reply): Reply {
+  const etag = versionTag(number);
+  return isNotModified(request, etag) ? { status: 304, headers: { etag } } : reply();
+}
+
+function authorOf({ keyId }: ApiKeyPrincipal): string {
+  return `apiKey:${keyId}`;
+}
+
+function tagOf(current: LoyaltyVersion | null): string | null {
+  return current === null ? null : versionTag(current.number);
+}

@@ -1,0 +1,139 @@
+/**
+ * What operators do with the loyalty of a space's users, with an API key of the space's organisation. An addition to the
+ * specification: every path starts with `/internal/loyalty`, under the host of the space.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import type { ApiKeyPrincipal } from "../../auth/mod.ts";
+import type { Directory } from "../../directory/mod.ts";
+import { type AnyRoute, envelope, type Guard, route } from "../../http/mod.ts";
+import type { DryRun } from "../engine/mod.ts";
+import type { Loyalty } from "../loyalty.ts";
+import { rewardsProfile } from "../views/profile.ts";
+import { DryRunAnswer, ReconciliationAnswer, ReplayAnswer, TransactionAnswer } from "./answers.ts";
+import { memberOf } from "./operator_member.ts";
+import { DryRunBodySchema, UserIdSchema } from "./schema.ts";
+
+/** Largest configuration document that a replay takes, in bytes. */
+export const replayBytesMax = 1_048_576;
+
+/** What the routes of operators work with. */
+export interface LoyaltyOperatorContext {
+  readonly directory: Directory;
+  readonly loyalty: Loyalty;
+  /** Demands an API key that may read users. */
+  readonly usersReader: Guard<ApiKeyPrincipal>;
+  /** Demands an API key that may give and take rewards. */
+  readonly rewardsWriter: Guard<ApiKeyPrincipal>;
+}
+
+const ofUser = "/internal/loyalty/users/:userId";
+const UserParams = v.object({ userId: UserIdSchema });
+const ReplayObject = v.object({ document: v.exactOptional(v.lazy(objectSchemaFor)) });
+const ReplayBody: v.GenericSchema<unknown, v.InferOutput<typeof ReplayObject>> = v.lazy(input =>
+  Array.isArray(input) ? v.never("Expected an object") : ReplayObject,
+);
+const ReversalBody = v.object({ transactionId: v.pipe(v.string(), v.minLength(1), v.maxLength(64)) });
+
+/** An object schema without required members takes a list for an object. */
+function objectSchemaFor(input: unknown): v.GenericSchema<unknown, Record<string, unknown>> {
+  return Array.isArray(input) ? v.never("Expected an object") : v.looseObject({});
+}
+
+/** Builds the routes of operators. */
+export function loyaltyOperatorRoutes(context: LoyaltyOperatorContext): readonly AnyRoute[] {
+  return [dryRunRoute(context), reversalRoute(context), ...proofRoutes(context)];
+}
+
+function dryRunRoute({ directory, loyalty, usersReader }: LoyaltyOperatorContext): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/internal/loyalty/dry-run",
+    operation: "tryAction",
+    summary:
+      "What an action of a user would do now, and why rules and missions would not hold; nothing changes",
+    auth: usersReader,
+    body: { schema: DryRunBodySchema },
+    responses: { 200: { description: "What would happen", schema: DryRunAnswer } },
+    errors: ["not_found", "forbidden"],
+    handle: async call => {
+      const { userId, ...action } = call.body;
+      const member = await memberOf(directory, call, userId);
+      const tried = await loyalty.dryRun(member, { ...action, isClientReport: false });
+      const config = await loyalty.config(member.spaceId);
+      return envelope({ ...shownDryRun(tried), profile: rewardsProfile(config, tried.state) });
+    },
+  });
+}
+
+function proofRoutes({ directory, loyalty, usersReader }: LoyaltyOperatorContext): AnyRoute[] {
+  return [
+    route({
+      method: "GET",
+      path: `${ofUser}/reconciliation`,
+      operation: "reconcileUser",
+      summary: "Whether a user's metrics are what the entries of the ledger add up to",
+      auth: usersReader,
+      params: UserParams,
+      responses: { 200: { description: "The proof, or every fault", schema: ReconciliationAnswer } },
+      errors: ["not_found"],
+      handle: async call =>
+        envelope(await loyalty.reconcile(await memberOf(directory, call, call.params.userId))),
+    }),
+    route({
+      method: "POST",
+      path: `${ofUser}/replay`,
+      operation: "replayUser",
+      summary: "What a user would have, had a configuration been in force from the start; nothing changes",
+      auth: usersReader,
+      params: UserParams,
+      body: { schema: ReplayBody, described: ReplayObject, maxBytes: replayBytesMax },
+      responses: {
+        200: {
+          description: "Every difference: `a` is what the user has, `b` what the replay gives",
+          schema: ReplayAnswer,
+        },
+      },
+      errors: ["not_found"],
+      handle: async call => {
+        const member = await memberOf(directory, call, call.params.userId);
+        return envelope(await loyalty.replay(member, call.body.document));
+      },
+    }),
+  ];
+}
+
+function reversalRoute({ directory, loyalty, rewardsWriter }: LoyaltyOperatorContext): AnyRoute {
+  return route({
+    method: "POST",
+    path: `${ofUser}/reversals`,
+    operation: "reverseTransaction",
+    summary: "Take back what a transaction gave and took, once",
+    auth: rewardsWriter,
+    params: UserParams,
+    body: { schema: ReversalBody },
+    responses: { 200: { description: "The transaction that took it back", schema: TransactionAnswer } },
+    errors: ["not_found", "conflict"],
+    handle: async call => {
+      const member = await memberOf(directory, call, call.params.userId);
+      return envelope(await loyalty.reverse(member, call.body.transactionId));
+    },
+  });
+}
+
+function shownDryRun({ settled, effects, ...tried }: DryRun): Readonly<Record<string, unknown>> {
+  const { rules, missions, challenges, notifications, diagnostics } = tried;
+  return {
+    settled: settled.flatMap(({ at, transactions }) =>
+      transactions.map(({ type, payload }) => ({ at: Math.floor(at / 1_000), type, payload })),
+    ),
+    effects: effects.map(({ type, payload }) => ({ type, payload })),
+    rules,
+    missions,
+    challenges,
+    notifications,
+    diagnostics,
+  };
+}

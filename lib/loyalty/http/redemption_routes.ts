@@ -1,0 +1,96 @@
+/**
+ * What operators do with the redemptions of a space's users, with an API key of the space's organisation.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import type { ApiKeyPrincipal } from "../../auth/mod.ts";
+import type { Directory } from "../../directory/mod.ts";
+import { type AnyRoute, envelope, type Guard, type Reply, route } from "../../http/mod.ts";
+import type { Products, ShownRedemption } from "../products/products.ts";
+import { RedemptionAnswer } from "./answers.ts";
+import { memberOf } from "./operator_member.ts";
+import { UserIdSchema } from "./schema.ts";
+
+/** What the routes of redemptions work with. */
+export interface RedemptionOperatorContext {
+  readonly directory: Directory;
+  readonly products: Products;
+  /** Demands an API key that may read users. */
+  readonly usersReader: Guard<ApiKeyPrincipal>;
+  /** Demands an API key that may give and take rewards. */
+  readonly rewardsWriter: Guard<ApiKeyPrincipal>;
+}
+
+const path = "/internal/loyalty/users/:userId/redemptions/:redemptionId";
+const Params = v.object({
+  userId: UserIdSchema,
+  redemptionId: v.pipe(v.string(), v.minLength(1), v.maxLength(64), v.regex(/^[\w-]+$/)),
+});
+const RefundObject = v.strictObject({ restock: v.optional(v.boolean(), true) });
+type Refund = v.InferOutput<typeof RefundObject>;
+const RefundBody: v.OptionalSchema<v.GenericSchema<unknown, Refund>, { readonly restock: true }> = v.optional(
+  v.lazy(input => (Array.isArray(input) ? v.never("Expected an object") : RefundObject)),
+  { restock: true },
+);
+
+/** Builds the routes of redemptions. */
+export function redemptionOperatorRoutes(context: RedemptionOperatorContext): readonly AnyRoute[] {
+  const { directory, products, usersReader, rewardsWriter } = context;
+  return [
+    route({
+      method: "GET",
+      path,
+      operation: "getRedemption",
+      summary: "A redemption of a user, and what became of it",
+      auth: usersReader,
+      params: Params,
+      responses: { 200: { description: "The redemption", schema: RedemptionAnswer } },
+      errors: ["not_found"],
+      handle: async call => {
+        const member = await memberOf(directory, call, call.params.userId);
+        return shown(await products.find(member, call.params.redemptionId));
+      },
+    }),
+    route({
+      method: "POST",
+      path: `${path}/complete`,
+      operation: "completeRedemption",
+      summary: "Note that the product was handed over",
+      auth: rewardsWriter,
+      params: Params,
+      responses: { 200: { description: "The redemption", schema: RedemptionAnswer } },
+      errors: ["not_found", "conflict"],
+      handle: async call => {
+        const member = await memberOf(directory, call, call.params.userId);
+        return shown(await products.complete(member, call.params.redemptionId));
+      },
+    }),
+    route({
+      method: "POST",
+      path: `${path}/refund`,
+      operation: "refundRedemption",
+      summary: "Give the price back, and take back what the redemption gave, once",
+      auth: rewardsWriter,
+      params: Params,
+      body: { schema: RefundBody, described: RefundObject },
+      responses: { 200: { description: "The redemption", schema: RedemptionAnswer } },
+      errors: ["not_found", "conflict"],
+      handle: async call => {
+        const member = await memberOf(directory, call, call.params.userId);
+        const restocks = call.body.restock;
+        return shown(await products.refund(member, call.params.redemptionId, { restocks }));
+      },
+    }),
+  ];
+}
+
+function shown({ id, createdAt, changedAt, ...redemption }: ShownRedemption): Reply {
+  return envelope({
+    redemptionId: id,
+    ...redemption,
+    createdAt: Math.floor(createdAt / 1_000),
+    changedAt: Math.floor(changedAt / 1_000),
+  });
+}

@@ -1,0 +1,121 @@
+/**
+ * Challenges as a user sees them: how far along each is, and until when.
+ *
+ * @module
+ */
+
+import type { CompiledChallenge, CompiledConfig } from "../config/compiled.ts";
+import type { Challenge, Mission } from "../config/document.ts";
+import { own } from "../config/own_property.ts";
+import type { ChallengeProgress, UserState } from "../user/state.ts";
+
+/** How a challenge stands with a user. */
+export type ChallengeStatus = "not_started" | "in_progress" | "completed" | "failed";
+
+/** How far something is along: `percent` is a whole number from 0 to 100. */
+export interface Progress {
+  readonly current: number;
+  readonly target: number;
+  readonly percent: number;
+}
+
+/** A mission as a user sees it. */
+export interface MissionView {
+  readonly mission: Mission;
+  readonly status: "not_started" | "in_progress" | "completed";
+  readonly progress: Progress;
+}
+
+/** A challenge as a user sees it; times in Unix ms. */
+export interface ChallengeView {
+  readonly challenge: Challenge;
+  readonly status: ChallengeStatus;
+  /** Missions completed, of all; the percentage counts missions that are half done by half. */
+  readonly progress: Progress;
+  readonly missions: readonly MissionView[];
+  /** From when it may run; null: it always could. */
+  readonly startsAt: number | null;
+  /** Until when the run may be completed, or one may begin, exclusive; null: without end. */
+  readonly endsAt: number | null;
+  readonly startedAt: number | null;
+  readonly completedAt: number | null;
+  readonly failedAt: number | null;
+  /** The calendar period that the run belongs to; null where the challenge has none, or no run. */
+  readonly period: string | null;
+}
+
+/**
+ * The challenges that a user has to do with: those that have run, and those that may still. One that is over, and that the
+ * user never began, is not among them. The state must be settled at that time.
+ */
+export function challengeViews(
+  compiled: CompiledConfig,
+  state: UserState,
+  at: number,
+): readonly ChallengeView[] {
+  return [...compiled.challenges.values()].flatMap(of => {
+    const progress = own(state.challenges, of.challenge.id);
+    const hasRun = progress !== undefined && progress.status !== "none";
+    return hasRun || at < of.to ? [challengeView(of, progress, { compiled, state })] : [];
+  });
+}
+
+/** The challenges that are in progress and shown in profiles. */
+export function activeChallenges(compiled: CompiledConfig, state: UserState): readonly ChallengeView[] {
+  return Object.entries(state.challenges).flatMap(([id, progress]) => {
+    const of = progress.status === "in_progress" ? compiled.challenges.get(id) : undefined;
+    return of?.challenge.showInProfile === true ? [challengeView(of, progress, { compiled, state })] : [];
+  });
+}
+
+/** What the missions of a run are seen with. */
+interface Holdings {
+  readonly compiled: CompiledConfig;
+  readonly state: UserState;
+}
+
+function challengeView(
+  { challenge, from, to }: CompiledChallenge,
+  progress: ChallengeProgress | undefined,
+  holdings: Holdings,
+): ChallengeView {
+  const run = progress?.status === "none" ? undefined : progress;
+  const status = run === undefined || run.status === "none" ? "not_started" : run.status;
+  const missions = challenge.missions.map(mission => missionView(mission, run, holdings));
+  const completed = missions.filter(mission => mission.status === "completed").length;
+  const parts = missions.reduce((sum, mission) => sum + mission.progress.percent, 0);
+  const isDone = status === "completed";
+  const [current, percent] = isDone
+    ? [missions.length, 100]
+    : [completed, Math.floor(parts / missions.length)];
+  return {
+    challenge,
+    status,
+    progress: { current, target: missions.length, percent },
+    missions,
+    startsAt: challenge.time.from === 0 ? null : from,
+    endsAt: status === "in_progress" ? (run?.endsAt ?? null) : Number.isFinite(to) ? to : null,
+    startedAt: run?.startedAt ?? null,
+    completedAt: isDone ? (run?.endedAt ?? null) : null,
+    failedAt: status === "failed" ? (run?.endedAt ?? null) : null,
+    period: challenge.period === undefined ? null : (run?.run ?? null),
+  };
+}
+
+function missionView(
+  mission: Mission,
+  run: ChallengeProgress | undefined,
+  { compiled, state }: Holdings,
+): MissionView {
+  const { rule } = mission;
+  const target = "metric" in rule ? rule.atLeast : rule.count;
+  const reached =
+    "metric" in rule
+      ? (own(state.metrics, rule.metric) ?? compiled.metrics.get(rule.metric)?.defaultValue ?? 0)
+      : (own(run?.counts ?? {}, mission.id) ?? 0);
+  const isCompleted = run?.missionsCompleted.includes(mission.id) ?? false;
+  const current = isCompleted ? target : Math.min(Math.max(reached, 0), Math.max(target, 0));
+  const percent = isCompleted ? 100 : target > 0 ? Math.min(99, Math.floor((100 * current) / target)) : 0;
+  const status = isCompleted ? "completed" : run !== undefined && current > 0 ? "in_progress" : "not_started";
+  return { mission, status, progress: { current, target, percent } };
+}

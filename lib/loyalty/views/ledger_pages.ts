@@ -1,0 +1,134 @@
+/**
+ * A user's ledger in pages, newest entry first.
+ *
+ * The entries are in the records of the history, and many records have none. So a page reads a bounded number of records: it
+ * may be short, or empty, and still say where the next one begins.
+ *
+ * @module
+ */
+
+import type { LogEntry, Partition, ReadLog, Store } from "../../storage/mod.ts";
+import type { LedgerEntry } from "../ledger/mod.ts";
+import { type PlacedTransaction, type StoredRecord, transactionsOf } from "../user/history.ts";
+import { storedRecord } from "../user/records.ts";
+import { readGenerations, readReversed } from "../user/reversed.ts";
+
+/** Most records that a page reads. */
+export const ledgerRecordsMax = 1_000;
+/** Most records that one of its reads asks for. */
+export const ledgerReadMax = 250;
+
+/** Where a page ends: after so many entries, newest first, of a record, or after all of them. */
+export interface LedgerPlace {
+  readonly recordId: string;
+  /** 0: the whole record. */
+  readonly taken: number;
+}
+
+/** What of the ledger is asked for. */
+export interface LedgerQuery {
+  /** Most entries of the page, 1 or more. */
+  readonly limit: number;
+  readonly type?: LedgerEntry["type"] | undefined;
+  readonly metricId?: string | undefined;
+  /** Where the page before ended. */
+  readonly after?: LedgerPlace | undefined;
+}
+
+/** An entry with all that is known of it. */
+export interface LedgerItem {
+  /** Unique among the user's entries: the id of its transaction for the first, `<id of the transaction>~<n>` for others. */
+  readonly id: string;
+  /** Unix ms. */
+  readonly at: number;
+  readonly entry: LedgerEntry;
+  readonly transaction: PlacedTransaction;
+  readonly record: StoredRecord;
+  /** Whether its transaction was taken back. */
+  readonly isReversed: boolean;
+}
+
+/** A part of the ledger, newest entry first. */
+export interface LedgerPage {
+  readonly items: readonly LedgerItem[];
+  /** Where it ends; null: there is nothing beyond. */
+  readonly end: LedgerPlace | null;
+}
+
+/** Reads a page of the ledger. Pages follow one another without a gap or a repetition, whatever is added meanwhile. */
+export async function readLedger(
+  store: Store,
+  partition: Partition,
+  query: LedgerQuery,
+): Promise<LedgerPage> {
+  const page = new Page(query);
+  let cursor = query.after === undefined ? undefined : cursorOf(query.after);
+  for (let records = 0; records < ledgerRecordsMax; ) {
+    const limit = records === 0 ? query.limit : Math.min(ledgerReadMax, ledgerRecordsMax - records);
+    const read: ReadLog = { type: "log", key: "history", limit, reverse: true };
+    const [entries, generations] = await store.read(partition, [
+      cursor === undefined ? read : { ...read, cursor },
+      readGenerations,
+    ]);
+    const reversed = await readReversed(store, partition, { generations, entries });
+    for (const entry of entries) if (!page.add(entry, reversed)) return { items: page.items, end: page.end };
+    if (entries.length < limit) return { items: page.items, end: null };
+    cursor = entries.at(-1)?.id;
+    records += entries.length;
+  }
+  return { items: page.items, end: page.end };
+}
+
+class Page {
+  readonly items: LedgerItem[] = [];
+  end: LedgerPlace | null = null;
+  readonly #query: LedgerQuery;
+
+  constructor(query: LedgerQuery) {
+    this.#query = query;
+  }
+
+  /** Takes the entries of the next record, and says whether all had room. */
+  add(stored: LogEntry, reversed: ReadonlySet<string>): boolean {
+    const { limit, type, metricId, after } = this.#query;
+    const items = itemsOf(storedRecord(stored), reversed);
+    const taken = after?.recordId === stored.id ? after.taken : 0;
+    for (const [index, item] of items.entries()) {
+      const isWanted =
+        index >= taken &&
+        (type === undefined || item.entry.type === type) &&
+        (metricId === undefined || item.entry.metricId === metricId);
+      if (isWanted && this.items.length === limit) return false;
+      if (isWanted) this.items.push(item);
+      this.end = { recordId: stored.id, taken: index + 1 };
+    }
+    this.end = { recordId: stored.id, taken: 0 };
+    return true;
+  }
+}
+
+/** The entries of a record, newest first. */
+function itemsOf(record: StoredRecord, reversed: ReadonlySet<string>): readonly LedgerItem[] {
+  const items = transactionsOf(record).flatMap(transaction =>
+    transaction.entries.map((entry, n): LedgerItem => {
+      const { id, at } = transaction;
+      const isReversed = reversed.has(id);
+      return {
+        id: n === 0 ? id : `${id}~${n}`,
+        at: entry.at ?? at,
+        entry,
+        transaction,
+        record,
+        isReversed,
+      };
+    }),
+  );
+  return items.reverse();
+}
+
+/** Log ids order by milliseconds, then number; a record of which a part is left is read once more. */
+function cursorOf({ recordId, taken }: LedgerPlace): string {
+  if (taken === 0) return recordId;
+  const hyphen = recordId.indexOf("-");
+  return `${recordId.slice(0, hyphen)}-${Number(recordId.slice(hyphen + 1)) + 1}`;
+}

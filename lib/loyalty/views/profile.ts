@@ -1,0 +1,44 @@
+/**
+ * The rewards profile: how a user's loyalty is shown.
+ *
+ * @module
+ */
+
+import type { CompiledConfig } from "../config/compiled.ts";
+import { own } from "../config/own_property.ts";
+import type { UserState } from "../user/state.ts";
+
+/** The rewards profile as the loyalty API shows it. */
+export interface RewardsProfile {
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly inventory: Readonly<Record<string, readonly string[]>>;
+  readonly challenges: Readonly<
+    Record<string, { readonly isCompleted: boolean; readonly missionsCompleted: readonly string[] }>
+  >;
+}
+
+const shown = new WeakMap<UserState, { readonly config: CompiledConfig; readonly profile: RewardsProfile }>();
+
+/** Shows a state: every metric, set and challenge of the configuration, and nothing that it no longer names. */
+export function rewardsProfile(compiled: CompiledConfig, state: UserState): RewardsProfile {
+  const known = shown.get(state);
+  if (known?.config === compiled) return known.profile;
+  const profile = show(compiled, state);
+  shown.set(state, { config: compiled, profile });
+  return profile;
+}
+
+function show({ config }: CompiledConfig, state: UserState): RewardsProfile {
+  return {
+    metrics: Object.fromEntries(
+      config.metrics.map(({ id, defaultValue }) => [id, own(state.metrics, id) ?? defaultValue]),
+    ),
+    inventory: Object.fromEntries(config.inventory.map(({ id }) => [id, own(state.inventory, id) ?? []])),
+    challenges: Object.fromEntries(
+      config.challenges.map(({ id }) => {
+        const { status, missionsCompleted = [] } = own(state.challenges, id) ?? {};
+        return [id, { isCompleted: status === "completed", missionsCompleted }];
+      }),
+    ),
+  };
+}
