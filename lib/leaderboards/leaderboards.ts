@@ -10,16 +10,16 @@ import type { Logger, Timer } from "../http/mod.ts";
 import type { ScoreFeed } from "../ports/score_feed.ts";
 import type { ReadEarnings } from "../ports/user_earnings.ts";
 import type { Store } from "../storage/mod.ts";
-import { repairDistinct } from "./distinct_repair.ts";
-import { fedPlaces } from "./fed_places.ts";
-import { createFeeder } from "./feeder.ts";
-import { type BoardPath, findBoard } from "./find_board.ts";
-import { createLive, type LiveBoards } from "./live.ts";
-import { type Rebuilt, rebuildBoard } from "./rebuild.ts";
-import { createUserRemoval, type RemoveUserFromBoards } from "./remove_user.ts";
-import { replayScores } from "./replayed_score.ts";
-import { createRetention, type Retention } from "./retention.ts";
-import { scoreTargets } from "./score_targets.ts";
+import { createLive, type LiveBoards } from "./live/live.ts";
+import { type BoardPath, findBoard } from "./ranking/find_board.ts";
+import { repairDistinct } from "./scores/distinct_repair.ts";
+import { fedPlaces } from "./scores/feed_targets.ts";
+import { type Rebuilt, rebuildBoard } from "./scores/rebuild.ts";
+import { createUserRemoval, type RemoveUserFromBoards } from "./scores/remove_user.ts";
+import { replayScores } from "./scores/replayed_score.ts";
+import { createRetention, type Retention } from "./scores/retention.ts";
+import { createFeeder } from "./scores/score_feeder.ts";
+import { scoreTargets } from "./scores/score_targets.ts";
 
 /** Feeds boards and tidies them up. */
 export interface Leaderboards extends Retention {

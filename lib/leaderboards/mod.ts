@@ -4,15 +4,81 @@
  * @module
  */
 
-export { type BoardAddress, boardPartition } from "./address.ts";
-export { type AroundQuery, aroundAttemptsMax, readAround } from "./around.ts";
 export {
   entryText,
   listAnswer,
   type ReadContext,
   readableBoard,
-} from "./board_answers.ts";
-export type { BoardChange, EntryRemoval, ScoreEntry } from "./board_change.ts";
+} from "./http/board_answers.ts";
+export { eventStreamType } from "./http/event_stream.ts";
+export type { HiddenUserContext } from "./http/hidden_user_routes.ts";
+export { type LeaderboardContext, leaderboardRoutes } from "./http/routes.ts";
+export { includeMax, limitDefault, limitMax, userIdCharactersMax } from "./http/schema.ts";
+export { achievedAheadMsMax, type WriteContext } from "./http/write_routes.ts";
+export { createLeaderboards, type Leaderboards, type LeaderboardsOptions } from "./leaderboards.ts";
+export {
+  createLive,
+  type LiveBoards,
+  type LiveOptions,
+  type LiveRequest,
+  liveHeartbeatMs,
+  liveListenersMax,
+  liveRetryMs,
+  liveReturnMsMin,
+  liveReturnSpreadMs,
+} from "./live/live.ts";
+export { type Group, type LiveBoard, type LiveView, liveIntervalMs } from "./live/watcher.ts";
+export { type AroundQuery, aroundAttemptsMax, readAround } from "./ranking/around.ts";
+export { type Board, type BoardPath, findBoard, type SeasonQuery } from "./ranking/find_board.ts";
+export {
+  createHiddenUsers,
+  type HiddenUser,
+  type HiddenUsers,
+  hiddenUsersAgeMsMax,
+  hiddenUsersMax,
+  hiddenUsersProjectsMax,
+} from "./ranking/hidden_users.ts";
+export { type Place, type Ranking, type RankingQuery, readPlace, readRanking } from "./ranking/ranking.ts";
+export type { RankedUser } from "./ranking/ranks.ts";
+export type { BoardChange, EntryRemoval, ScoreEntry } from "./scores/board_change.ts";
+export { type BoardPlace, placeOf } from "./scores/board_location.ts";
+export { repairDistinct } from "./scores/distinct_repair.ts";
+export {
+  type FedPlacesOptions,
+  type FeedRefusal,
+  type FindFedPlace,
+  fedPlaces,
+  fedPlacesMax,
+} from "./scores/feed_targets.ts";
+export { guardedAttemptsMax, usersPerDecisionMax } from "./scores/guarded_scores.ts";
+export { type BoardAddress, boardPartition } from "./scores/partitions.ts";
+export { type RebuildSource, type Rebuilt, rebuildBoard, rebuildLanes } from "./scores/rebuild.ts";
+export {
+  createUserRemoval,
+  type RemoveUserFromBoards,
+  removalLanes,
+  type UserRemovalOptions,
+} from "./scores/remove_user.ts";
+export { type ReplayedScore, replayScores } from "./scores/replayed_score.ts";
+export {
+  createRetention,
+  lookAgainMsMax,
+  notedSeasonsMax,
+  pruneBatchMax,
+  type Retention,
+  type SeasonBoard,
+} from "./scores/retention.ts";
+export { changesPerCommitMax, scoreBatch } from "./scores/score_batch.ts";
+export {
+  createFeeder,
+  type Feeder,
+  type FeederOptions,
+  feedAttemptsMax,
+  feedBatchMax,
+  feedWaitingMax,
+} from "./scores/score_feeder.ts";
+export { eventSumMs, scoreTargets, sumMarginMs, type TargetQuery } from "./scores/score_targets.ts";
+export { shardOf } from "./scores/shard_of.ts";
 export {
   type BoardDeclaration,
   type BoardOperator,
@@ -27,74 +93,10 @@ export {
   type RankStyle,
   scoreMax,
   shardsMax,
-} from "./board_settings.ts";
-export { boardFaults, boardSections } from "./check_settings.ts";
-export { roundMax } from "./declarations.ts";
-export { repairDistinct } from "./distinct_repair.ts";
-export {
-  type FedPlacesOptions,
-  type FeedRefusal,
-  type FindFedPlace,
-  fedPlaces,
-  fedPlacesMax,
-} from "./fed_places.ts";
-export {
-  createFeeder,
-  type Feeder,
-  type FeederOptions,
-  feedAttemptsMax,
-  feedBatchMax,
-  feedWaitingMax,
-} from "./feeder.ts";
-export { type Board, type BoardPath, findBoard, type SeasonQuery } from "./find_board.ts";
-export { guardedAttemptsMax, usersPerDecisionMax } from "./guarded_scores.ts";
-export type { HiddenUserContext } from "./hidden_user_routes.ts";
-export {
-  createHiddenUsers,
-  type HiddenUser,
-  type HiddenUsers,
-  hiddenUsersAgeMsMax,
-  hiddenUsersMax,
-  hiddenUsersProjectsMax,
-} from "./hidden_users.ts";
-export { createLeaderboards, type Leaderboards, type LeaderboardsOptions } from "./leaderboards.ts";
-export {
-  createLive,
-  type LiveBoards,
-  type LiveOptions,
-  type LiveRequest,
-  liveHeartbeatMs,
-  liveListenersMax,
-  liveRetryMs,
-  liveReturnMsMin,
-  liveReturnSpreadMs,
-} from "./live.ts";
-export { eventStreamType } from "./live_reply.ts";
-export { type Group, type LiveBoard, type LiveView, liveIntervalMs } from "./live_watcher.ts";
-export { type BoardPlace, placeOf } from "./place.ts";
-export { type Place, type Ranking, type RankingQuery, readPlace, readRanking } from "./ranking.ts";
-export type { RankedUser } from "./ranks.ts";
-export { type RebuildSource, type Rebuilt, rebuildBoard, rebuildLanes } from "./rebuild.ts";
-export {
-  createUserRemoval,
-  type RemoveUserFromBoards,
-  removalLanes,
-  type UserRemovalOptions,
-} from "./remove_user.ts";
-export { type ReplayedScore, replayScores } from "./replayed_score.ts";
-export {
-  createRetention,
-  lookAgainMsMax,
-  notedSeasonsMax,
-  pruneBatchMax,
-  type Retention,
-  type SeasonBoard,
-} from "./retention.ts";
-export { type LeaderboardContext, leaderboardRoutes } from "./routes.ts";
-export { includeMax, limitDefault, limitMax, userIdCharactersMax } from "./schema.ts";
-export { changesPerCommitMax, scoreBatch } from "./score_batch.ts";
-export { eventSumMs, scoreTargets, sumMarginMs, type TargetQuery } from "./score_targets.ts";
-export { type Season, type SeasonSchedule, seasonAliases, seasonsMax } from "./season_settings.ts";
+} from "./settings/board_settings.ts";
+export { boardFaults, boardSections } from "./settings/check_settings.ts";
+export { roundMax } from "./settings/declarations.ts";
+export { type Season, type SeasonSchedule, seasonAliases, seasonsMax } from "./settings/season_settings.ts";
 export {
   closesAt,
   keptUntil,
@@ -106,6 +108,4 @@ export {
   type Seasonal,
   seasonById,
   seasonOf,
-} from "./seasons.ts";
-export { shardOf } from "./shard_of.ts";
-export { achievedAheadMsMax, type WriteContext } from "./write_routes.ts";
+} from "./settings/seasons.ts";

@@ -20,7 +20,7 @@ const untested: Readonly<Record<string, string>> = {
   "lib/export_file/noble_primitives.ts sliceMsMax": pace,
   "lib/exports/turns.ts sliceMsMax": pace,
   "lib/identity/sessions/create_sessions.ts authenticatedMax": memory,
-  "lib/leaderboards/fed_places.ts fedTargetsMax": memory,
+  "lib/leaderboards/scores/feed_targets.ts fedTargetsMax": memory,
   "lib/loyalty/engine/replay.ts replayedInstantsMax": reach,
   "lib/loyalty/loyalty.ts parsedStatesMax": memory,
 };

@@ -1,8 +1,8 @@
 /** The board that cannot be wrong: every user's score in one map, sorted anew for every question. */
 
-import type { BoardChange } from "../../../lib/leaderboards/board_change.ts";
-import type { BoardPlace } from "../../../lib/leaderboards/place.ts";
-import type { RankedUser } from "../../../lib/leaderboards/ranks.ts";
+import type { RankedUser } from "../../../lib/leaderboards/ranking/ranks.ts";
+import type { BoardChange } from "../../../lib/leaderboards/scores/board_change.ts";
+import type { BoardPlace } from "../../../lib/leaderboards/scores/board_location.ts";
 
 interface Row {
   readonly userId: string;

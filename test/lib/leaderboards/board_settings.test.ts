@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError, type FieldError } from "../../../lib/errors/mod.ts";
-import { declarationDefaults } from "../../../lib/leaderboards/board_settings.ts";
 import {
   boardAmountMax,
   declarationsMax,
@@ -14,6 +13,7 @@ import {
   seasonsMax,
   shardsMax,
 } from "../../../lib/leaderboards/mod.ts";
+import { declarationDefaults } from "../../../lib/leaderboards/settings/board_settings.ts";
 
 function faults(section: unknown): readonly FieldError[] {
   try {

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { repairDistinct, repairedScoresMax } from "../../../lib/leaderboards/distinct_repair.ts";
-import { boardKey, distinctKey } from "../../../lib/leaderboards/place.ts";
+import { boardKey, distinctKey } from "../../../lib/leaderboards/scores/board_location.ts";
+import { repairDistinct, repairedScoresMax } from "../../../lib/leaderboards/scores/distinct_repair.ts";
 import { ProbeStore } from "../../support/probe_store.ts";
 
 const partition = "p:p:board::b";

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createRandom } from "../../../adapters/conformance/random.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
-import { declarationDefaults } from "../../../lib/leaderboards/board_settings.ts";
 import {
   type BoardPlace,
   createFeeder,
@@ -14,6 +13,7 @@ import {
   feedWaitingMax,
   placeOf,
 } from "../../../lib/leaderboards/mod.ts";
+import { declarationDefaults } from "../../../lib/leaderboards/settings/board_settings.ts";
 import type { Batch, Commit, Partition } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { ids } from "../../support/platform.ts";

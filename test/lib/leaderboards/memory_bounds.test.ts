@@ -4,12 +4,16 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import type { Directory } from "../../../lib/directory/mod.ts";
-import { declarationDefaults } from "../../../lib/leaderboards/board_settings.ts";
-import { fedPlaces } from "../../../lib/leaderboards/fed_places.ts";
-import { createHiddenUsers } from "../../../lib/leaderboards/hidden_users.ts";
 import { fedPlacesMax, hiddenUsersProjectsMax, notedSeasonsMax } from "../../../lib/leaderboards/mod.ts";
-import { createRetention, pruneBatchMax, type SeasonBoard } from "../../../lib/leaderboards/retention.ts";
-import { notedBoardsMax, UsedBoards } from "../../../lib/leaderboards/used_boards.ts";
+import { createHiddenUsers } from "../../../lib/leaderboards/ranking/hidden_users.ts";
+import { fedPlaces } from "../../../lib/leaderboards/scores/feed_targets.ts";
+import {
+  createRetention,
+  pruneBatchMax,
+  type SeasonBoard,
+} from "../../../lib/leaderboards/scores/retention.ts";
+import { notedBoardsMax, UsedBoards } from "../../../lib/leaderboards/scores/used_boards.ts";
+import { declarationDefaults } from "../../../lib/leaderboards/settings/board_settings.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { WatchedStore } from "../../support/watched_store.ts";
 

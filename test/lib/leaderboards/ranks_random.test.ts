@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createRandom, type Random } from "../../../adapters/conformance/random.ts";
-import { readAround } from "../../../lib/leaderboards/around.ts";
-import type { BoardChange } from "../../../lib/leaderboards/board_change.ts";
-import type { BoardPlace } from "../../../lib/leaderboards/place.ts";
-import { readPlace, readRanking } from "../../../lib/leaderboards/ranking.ts";
-import { scoreBatch } from "../../../lib/leaderboards/score_batch.ts";
+import { readAround } from "../../../lib/leaderboards/ranking/around.ts";
+import { readPlace, readRanking } from "../../../lib/leaderboards/ranking/ranking.ts";
+import type { BoardChange } from "../../../lib/leaderboards/scores/board_change.ts";
+import type { BoardPlace } from "../../../lib/leaderboards/scores/board_location.ts";
+import { scoreBatch } from "../../../lib/leaderboards/scores/score_batch.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { describeOnStores } from "../../support/stores.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { fnv1a, shardOf } from "../../../lib/leaderboards/shard_of.ts";
+import { fnv1a, shardOf } from "../../../lib/leaderboards/scores/shard_of.ts";
 
 describe("the shard of a user", () => {
   it("follows FNV-1a over the bytes of the id", () => {

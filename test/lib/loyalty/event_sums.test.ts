@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { eventSumMs, sumMarginMs } from "../../../lib/leaderboards/score_targets.ts";
+import { eventSumMs, sumMarginMs } from "../../../lib/leaderboards/scores/score_targets.ts";
 import { memberPartition } from "../../../lib/loyalty/mod.ts";
 import { parseState } from "../../../lib/loyalty/user/stored_state.ts";
 import { ids, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";

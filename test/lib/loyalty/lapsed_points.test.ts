@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { graceMsDefault } from "../../../lib/leaderboards/board_settings.ts";
+import { graceMsDefault } from "../../../lib/leaderboards/settings/board_settings.ts";
 import { registrationMs } from "../../../lib/loyalty/due_users/due_queue.ts";
 import { ids, loyalty, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores, type OpenStore } from "../../support/stores.ts";

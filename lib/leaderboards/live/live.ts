@@ -1,0 +1,195 @@
+/**
+ * Live boards: server-sent events with the leading users of a board whenever they change.
+ *
+ * All listeners of a board in a process share one watcher, whatever number of users they see and however they name the
+ * board. Between two reads it is looked again what each name stands for, so that listeners of `current` move on with the
+ * event, and those of a board with seasons with the season.
+ *
+ * @module
+ */
+
+import { AppError, type ErrorCode } from "../../errors/mod.ts";
+import { systemTimer, type Timer } from "../../http/mod.ts";
+import { Listener } from "./listener.ts";
+import { type Group, type LiveBoard, Watcher } from "./watcher.ts";
+
+/** Most listeners of a process: below the number of requests that a server works on at once, as each is one. */
+export const liveListenersMax = 2_000;
+/** Time between two signs of life, in ms: shorter than the idle times of servers and load balancers. */
+export const liveHeartbeatMs = 15_000;
+/** After how many ms a client that is one too many may come back. */
+export const liveRetryMs = 5_000;
+/** Shortest time after which a client comes back that lost its connection, in ms. */
+export const liveReturnMsMin = 1_000;
+/** Time over which the returns of clients are spread, in ms, so that they do not come all at once. */
+export const liveReturnSpreadMs = 4_000;
+
+/** What a listener asks for. */
+export interface LiveRequest extends Omit<Group, "listeners"> {
+  /** Number of users to see. */
+  readonly limit: number;
+  /** Aborted when the server that the request came through begins to stop. */
+  readonly stopping?: AbortSignal | undefined;
+}
+
+/** Sends boards to those who listen. */
+export interface LiveBoards {
+  /**
+   * An event stream that begins with what the board shows now.
+   *
+   * @throws {AppError} `busy`: too many listen already, or the platform is about to close; and what the board's location and
+   *   first read throw.
+   */
+  open(request: LiveRequest): Promise<ReadableStream<Uint8Array>>;
+  /** Number of listeners. */
+  readonly size: number;
+  /** Ends every stream, and opens no more. */
+  close(): void;
+}
+
+/** What live boards need. */
+export interface LiveOptions {
+  /** Unix ms. */
+  readonly clock: () => number;
+  /** @default systemTimer */
+  readonly timer?: Timer;
+  /** Told of reads that failed; the next one comes all the same. */
+  readonly onFailed: (error: unknown) => void;
+}
+
+/** What ends the streams of those who named a board that way: asked again, it would be refused. */
+const endings: readonly ErrorCode[] = [
+  "not_found",
+  "validation_failed",
+  "missing_api_key",
+  "invalid_api_key",
+];
+
+/** Creates the live boards of a process. */
+export function createLive(options: LiveOptions): LiveBoards {
+  return new Live(options);
+}
+
+class Live implements LiveBoards {
+  readonly #options: Required<LiveOptions>;
+  readonly #watchers = new Map<string, Watcher>();
+  readonly #listeners = new Set<Listener>();
+  readonly #servers = new WeakSet<AbortSignal>();
+  #opening = 0;
+  #opened = 0;
+  #isClosed = false;
+  #cancelHeartbeat: (() => void) | null = null;
+
+  constructor(options: LiveOptions) {
+    this.#options = { timer: systemTimer, ...options };
+  }
+
+  get size(): number {
+    return this.#listeners.size;
+  }
+
+  async open({ name, locate, limit, stopping }: LiveRequest): Promise<ReadableStream<Uint8Array>> {
+    this.#admit(stopping);
+    this.#opening += 1;
+    try {
+      const watcher = this.#watcherOf(await locate());
+      const listen = (): Listener => this.#listen(limit, stopping);
+      const { stream } = await watcher.join({ name, locate }, { listen, retryMs: this.#returnMs() });
+      return stream;
+    } finally {
+      this.#opening -= 1;
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const watcher of this.#watchers.values()) watcher.stop();
+    for (const listener of [...this.#listeners]) listener.end();
+  }
+
+  #admit(stopping: AbortSignal | undefined): void {
+    if (this.#isClosed || stopping?.aborted === true) throw busy("the server stops");
+    if (this.#listeners.size + this.#opening >= liveListenersMax) throw busy("too many listen already");
+    if (stopping === undefined || this.#servers.has(stopping)) return;
+    this.#servers.add(stopping);
+    const end = (): void => {
+      for (const listener of [...this.#listeners]) if (listener.stopping === stopping) listener.end();
+    };
+    stopping.addEventListener("abort", end, { once: true });
+  }
+
+  #listen(limit: number, stopping: AbortSignal | undefined): Listener {
+    if (this.#isClosed || stopping?.aborted === true) throw busy("the server stops");
+    const listener = new Listener({ limit, stopping, onEnd: ended => this.#forget(ended) });
+    this.#listeners.add(listener);
+    if (this.#listeners.size === 1) this.#beat();
+    return listener;
+  }
+
+  #forget(listener: Listener): void {
+    this.#listeners.delete(listener);
+    if (this.#listeners.size > 0) return;
+    this.#cancelHeartbeat?.();
+    this.#cancelHeartbeat = null;
+  }
+
+  #beat(): void {
+    this.#cancelHeartbeat = this.#options.timer(() => {
+      for (const listener of this.#listeners) listener.beat();
+      this.#beat();
+    }, liveHeartbeatMs);
+  }
+
+  /** Every client gets a time of its own, evenly spread. */
+  #returnMs(): number {
+    this.#opened += 1;
+    const golden = (this.#opened * 0.618_033_988_75) % 1;
+    return liveReturnMsMin + Math.floor(golden * liveReturnSpreadMs);
+  }
+
+  #watcherOf(board: LiveBoard): Watcher {
+    const known = this.#watchers.get(board.key);
+    if (known !== undefined) return known;
+    const { clock, timer, onFailed } = this.#options;
+    const watcher = new Watcher(board, {
+      clock,
+      timer,
+      onFailed,
+      regroup: from => this.#regroup(from),
+      onOver: over => {
+        this.#watchers.delete(board.key);
+        over.end();
+      },
+    });
+    this.#watchers.set(board.key, watcher);
+    return watcher;
+  }
+
+  async #regroup(watcher: Watcher): Promise<void> {
+    for (const group of [...watcher.groups.values()]) {
+      try {
+        const board = await group.locate();
+        if (board.key === watcher.board.key) watcher.board = board;
+        else this.#move(group, watcher, this.#watcherOf(board));
+      } catch (error) {
+        if (error instanceof AppError && endings.includes(error.code)) {
+          for (const listener of [...group.listeners]) listener.end();
+        } else this.#options.onFailed(error);
+      }
+    }
+  }
+
+  #move(group: Group, from: Watcher, to: Watcher): void {
+    from.groups.delete(group.name);
+    const { listeners } = to.groupOf(group);
+    for (const listener of [...group.listeners]) listener.moveTo(listeners);
+    to.ready.then(
+      () => to.publish(),
+      error => this.#options.onFailed(error),
+    );
+  }
+}
+
+function busy(state: string): AppError {
+  return new AppError("busy", `Cannot open the live leaderboard as ${state}`, { retryAfterMs: liveRetryMs });
+}
