@@ -13,12 +13,12 @@ import type {
   RemoteJsonOptions,
   SignatureAlgorithm,
 } from "./auth/mod.ts";
+import type { PasswordKernels } from "./auth/passwords/kernels.ts";
 import type { ExportOptions } from "./exports/mod.ts";
 import type { Area, HandlerOptions, Logger } from "./http/mod.ts";
 import type { AbuseLimits, Merge } from "./identity/mod.ts";
 import type { GeoReader } from "./ports/geo_reader.ts";
 import type { Mailer } from "./ports/mailer.ts";
-import type { PasswordKernels } from "./ports/password_kernels.ts";
 import type { WebhookSender } from "./ports/webhook_sender.ts";
 import type { RateLimits } from "./rate_limit/mod.ts";
 import type { Blobs, Queue, Store } from "./storage/mod.ts";

@@ -13,7 +13,7 @@ import type {
   KdfInput,
   PasswordKernels,
   ScryptCost,
-} from "../../lib/ports/password_kernels.ts";
+} from "../../lib/auth/passwords/kernels.ts";
 
 /** Threads of libuv's pool where `UV_THREADPOOL_SIZE` does not say. */
 export const uvThreadsDefault = 4;

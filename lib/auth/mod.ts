@@ -5,21 +5,13 @@
  * @module
  */
 
-export * from "./api_key_guard.ts";
-export { apiKeysPerOrganisationMax } from "./api_key_index.ts";
-export type { ApiKeyRecord, SecretHash, StoredSecret } from "./api_key_record.ts";
-export * from "./api_key_routes.ts";
-export { apiKeyUseMs, apiKeyUsesMax } from "./api_key_uses.ts";
-export * from "./api_keys.ts";
-export * from "./bearer.ts";
-export * from "./breaker.ts";
-export {
-  type Claims,
-  invalidToken,
-  type TokenExpectation,
-  tokenCharsMax,
-  unverifiedClaim,
-} from "./claims.ts";
+export * from "./api_keys/api_keys.ts";
+export * from "./api_keys/guard.ts";
+export { apiKeysPerOrganisationMax } from "./api_keys/index.ts";
+export * from "./api_keys/permissions.ts";
+export type { ApiKeyRecord, SecretHash, StoredSecret } from "./api_keys/record.ts";
+export * from "./api_keys/routes.ts";
+export { apiKeyUseMs, apiKeyUsesMax } from "./api_keys/uses.ts";
 export * from "./client_address.ts";
 export * from "./environment.ts";
 export * from "./ids.ts";
@@ -31,7 +23,29 @@ export {
   parseAddress,
   parseNetwork,
 } from "./ip_address.ts";
-export { issuerKeysAgeMsMax, issuerKeysCooldownMs, issuerKeysStaleMsMax } from "./issuer_keys.ts";
+export * from "./keyed_tag.ts";
+export * from "./network_tag.ts";
+export * from "./passwords/mod.ts";
+export * from "./remote_issuers/breaker.ts";
+export {
+  issuerKeysAgeMsMax,
+  issuerKeysCooldownMs,
+  issuerKeysStaleMsMax,
+} from "./remote_issuers/issuer_keys.ts";
+export * from "./remote_issuers/remote_issuer.ts";
+export * from "./remote_issuers/remote_json.ts";
+export * from "./remote_issuers/remote_url.ts";
+export * from "./seal.ts";
+export * from "./secret.ts";
+export * from "./session_record.ts";
+export * from "./tokens/bearer.ts";
+export {
+  type Claims,
+  invalidToken,
+  type TokenExpectation,
+  tokenCharsMax,
+  unverifiedClaim,
+} from "./tokens/claims.ts";
 export {
   type ForeignAlgorithm,
   foreignAlgorithms,
@@ -39,9 +53,9 @@ export {
   type PublicJwk,
   type SignatureAlgorithm,
   signatureAlgorithms,
-} from "./jose.ts";
-export * from "./jwks_routes.ts";
-export * from "./key_ring.ts";
+} from "./tokens/jose.ts";
+export * from "./tokens/jwks_routes.ts";
+export * from "./tokens/key_ring.ts";
 export {
   clockSkewSecondsMax,
   jwksAgeSecondsMax,
@@ -50,16 +64,6 @@ export {
   ringKeysMax,
   standbyMs,
   tokenTtlSecondsMax,
-} from "./key_ring_record.ts";
-export * from "./keyed_tag.ts";
-export * from "./network_tag.ts";
-export * from "./password/mod.ts";
-export * from "./permissions.ts";
-export * from "./remote_issuer.ts";
-export * from "./remote_json.ts";
-export * from "./remote_url.ts";
-export * from "./seal.ts";
-export * from "./secret.ts";
-export * from "./session_record.ts";
-export { tokenCacheAgeMsMax, tokenCacheBytesMax, tokenCacheEntriesMax } from "./token_cache.ts";
-export * from "./tokens.ts";
+} from "./tokens/key_ring_record.ts";
+export { tokenCacheAgeMsMax, tokenCacheBytesMax, tokenCacheEntriesMax } from "./tokens/token_cache.ts";
+export * from "./tokens/tokens.ts";

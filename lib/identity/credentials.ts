@@ -11,7 +11,7 @@ import {
   passwordCosts,
   type RandomBytes,
 } from "../auth/mod.ts";
-import type { PasswordKernels } from "../ports/password_kernels.ts";
+import type { PasswordKernels } from "../auth/passwords/kernels.ts";
 import type { Store } from "../storage/mod.ts";
 import { type Codes, codeCost, createCodes } from "./codes/codes.ts";
 

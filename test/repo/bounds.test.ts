@@ -16,7 +16,7 @@ const untested: Readonly<Record<string, string>> = {
   "adapters/redis/bounds.ts scanKeysMax": pace,
   "lib/audience/search/judge.ts sparseRatioMin": pace,
   "lib/audience/search/plan.ts rangeAdvantageMin": pace,
-  "lib/auth/password/portable_kernels.ts sliceMsMax": pace,
+  "lib/auth/passwords/portable_kernels.ts sliceMsMax": pace,
   "lib/export_file/noble_primitives.ts sliceMsMax": pace,
   "lib/exports/turns.ts sliceMsMax": pace,
   "lib/identity/sessions/create_sessions.ts authenticatedMax": memory,

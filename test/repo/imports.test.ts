@@ -120,7 +120,7 @@ describe("imports", () => {
       ...new Set(all.filter(({ to }) => to === name || to.startsWith(`${name}/`)).map(({ from }) => from)),
     ];
     assert.deepEqual(users("itty-router"), ["lib/http/router.ts"]);
-    assert.deepEqual(users("jose"), ["lib/auth/jose.ts"]);
+    assert.deepEqual(users("jose"), ["lib/auth/tokens/jose.ts"]);
     assert.deepEqual(users("nodemailer"), ["adapters/mail/smtp.ts"]);
     assert.deepEqual(
       users("temporal-polyfill").filter(file => !file.startsWith("lib/calendar/")),

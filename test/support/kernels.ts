@@ -6,7 +6,7 @@ import type {
   KdfInput,
   PasswordKernels,
   ScryptCost,
-} from "../../lib/ports/password_kernels.ts";
+} from "../../lib/auth/passwords/kernels.ts";
 
 /** One derivation that was asked for. */
 export type Derivation =

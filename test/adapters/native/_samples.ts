@@ -1,4 +1,4 @@
-import type { Argon2idCost, ScryptCost } from "../../../lib/ports/password_kernels.ts";
+import type { Argon2idCost, ScryptCost } from "../../../lib/auth/passwords/kernels.ts";
 
 /** The default cost, that of codes, more memory than OpenSSL gives unasked, and many lanes. */
 export const scryptSamples: readonly ScryptCost[] = [

@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { addToIndex, indexedKeys } from "../../../lib/auth/api_key_index.ts";
-import { newApiKeyName } from "../../../lib/auth/api_key_text.ts";
-import { ApiKeyUses, apiKeyUseLanesMax, apiKeyUseMs, apiKeyUsesMax } from "../../../lib/auth/api_key_uses.ts";
+import { addToIndex, indexedKeys } from "../../../lib/auth/api_keys/index.ts";
+import { newApiKeyName } from "../../../lib/auth/api_keys/text.ts";
+import {
+  ApiKeyUses,
+  apiKeyUseLanesMax,
+  apiKeyUseMs,
+  apiKeyUsesMax,
+} from "../../../lib/auth/api_keys/uses.ts";
 import {
   type ApiKeys,
   apiKeysPerOrganisationMax,

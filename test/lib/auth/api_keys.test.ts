@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { pepperedHash } from "../../../lib/auth/api_key_record.ts";
-import { isApiSecret, newApiKeyName, newApiSecret } from "../../../lib/auth/api_key_text.ts";
+import { pepperedHash } from "../../../lib/auth/api_keys/record.ts";
+import { isApiSecret, newApiKeyName, newApiSecret } from "../../../lib/auth/api_keys/text.ts";
 import {
   type ApiKeyPrincipal,
   type ApiKeys,

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { apiKeyAttemptsMax } from "../../../lib/auth/api_keys.ts";
-import { ringAttemptsMax } from "../../../lib/auth/key_ring.ts";
+import { apiKeyAttemptsMax } from "../../../lib/auth/api_keys/api_keys.ts";
 import { createApiKeys } from "../../../lib/auth/mod.ts";
+import { ringAttemptsMax } from "../../../lib/auth/tokens/key_ring.ts";
 import type { Batch, Commit, Partition } from "../../../lib/storage/mod.ts";
 import { ids } from "../../support/platform.ts";
 import { WatchedStore } from "../../support/watched_store.ts";

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { failedReloadCooldownMs } from "../../../lib/auth/key_ring.ts";
-import { decodeRing, keyLives, keyState } from "../../../lib/auth/key_ring_record.ts";
 import {
   clockSkewSecondsMax,
   createKeyRing,
@@ -15,6 +13,8 @@ import {
   tokenTtlSecondsMax,
   unknownKeyCooldownMs,
 } from "../../../lib/auth/mod.ts";
+import { failedReloadCooldownMs } from "../../../lib/auth/tokens/key_ring.ts";
+import { decodeRing, keyLives, keyState } from "../../../lib/auth/tokens/key_ring_record.ts";
 import { platformPartition } from "../../../lib/storage/mod.ts";
 import { createFixture, type Fixture, hasCode, openRing, otherSecret } from "./_setup.ts";
 

@@ -7,7 +7,7 @@ import {
   tokenCacheBytesMax,
   tokenCacheEntriesMax,
   type VerifiedToken,
-} from "../../../lib/auth/token_cache.ts";
+} from "../../../lib/auth/tokens/token_cache.ts";
 import { createFixture, openRing } from "./_setup.ts";
 
 const pair = await (await openRing(createFixture())).signer();

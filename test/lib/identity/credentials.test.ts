@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { systemRandom } from "../../../lib/auth/mod.ts";
+import type { PasswordKernels } from "../../../lib/auth/passwords/kernels.ts";
 import { type Credentials, type CredentialsOptions, createCredentials } from "../../../lib/identity/mod.ts";
-import type { PasswordKernels } from "../../../lib/ports/password_kernels.ts";
 import { quickKernels } from "../../support/kernels.ts";
 import { testSecret } from "../../support/platform.ts";
 

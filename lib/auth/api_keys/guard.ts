@@ -1,8 +1,8 @@
 /** The guard of routes for back ends. */
 
-import { AppError } from "../errors/mod.ts";
-import { chain } from "../http/chain.ts";
-import type { Guard } from "../http/route.ts";
+import { AppError } from "../../errors/mod.ts";
+import { chain } from "../../http/chain.ts";
+import type { Guard } from "../../http/route.ts";
 import type { ApiKeyPrincipal, ApiKeys } from "./api_keys.ts";
 import type { Permission } from "./permissions.ts";
 

@@ -7,8 +7,8 @@
  * @module
  */
 
-import type { Clock } from "./environment.ts";
-import { type ForeignKeys, foreignKeys } from "./jose.ts";
+import type { Clock } from "../environment.ts";
+import { type ForeignKeys, foreignKeys } from "../tokens/jose.ts";
 import { providerError, providerRetryMs, type RemoteJson } from "./remote_json.ts";
 import { remoteUrl } from "./remote_url.ts";
 

@@ -6,8 +6,8 @@
  */
 
 import * as v from "valibot";
-import { AppError } from "../errors/mod.ts";
-import { type AnyRoute, empty, type Guard, jsonApiMediaType, type Reply, route } from "../http/mod.ts";
+import { AppError } from "../../errors/mod.ts";
+import { type AnyRoute, empty, type Guard, jsonApiMediaType, type Reply, route } from "../../http/mod.ts";
 import {
   type ApiKeyInfo,
   type ApiKeyPrincipal,

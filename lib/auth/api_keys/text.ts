@@ -9,8 +9,8 @@
  */
 
 import { sha256 } from "@noble/hashes/sha2.js";
-import { base32, utf8 } from "./encoding.ts";
-import type { RandomBytes } from "./environment.ts";
+import { base32, utf8 } from "../encoding.ts";
+import type { RandomBytes } from "../environment.ts";
 
 const keyPrefix = "gsk_";
 const secretPrefix = "gss_";

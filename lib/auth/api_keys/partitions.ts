@@ -1,6 +1,6 @@
 /** Where an API key is stored: its record, and when it was last used, in a partition of its own. */
 
-import { platformPartition } from "../storage/mod.ts";
+import { platformPartition } from "../../storage/mod.ts";
 
 /** The key of the record. */
 export const apiKeyRecord = "api_key";

@@ -6,6 +6,8 @@
  * @module
  */
 
+import type { Clock, RandomBytes } from "../environment.ts";
+import { uuid } from "../ids.ts";
 import {
   acceptClaims,
   type Claims,
@@ -15,8 +17,6 @@ import {
   type TokenExpectation,
   tokenCharsMax,
 } from "./claims.ts";
-import type { Clock, RandomBytes } from "./environment.ts";
-import { uuid } from "./ids.ts";
 import { signCompact, verifyCompact } from "./jose.ts";
 import type { KeyRing } from "./key_ring.ts";
 import { tokenTtlSecondsMax } from "./key_ring_record.ts";

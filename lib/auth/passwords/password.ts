@@ -7,11 +7,11 @@
  * @module
  */
 
-import type { PasswordKernels } from "../../ports/password_kernels.ts";
 import { utf8 } from "../encoding.ts";
 import type { RandomBytes } from "../environment.ts";
 import { constantTimeEqual } from "../ids.ts";
 import { type HashCost, isBounded, passwordCosts } from "./cost.ts";
+import type { PasswordKernels } from "./kernels.ts";
 import { formatPhc, type ParsedHash, parsePhc, phcPrefix } from "./phc.ts";
 import { portableKernels } from "./portable_kernels.ts";
 

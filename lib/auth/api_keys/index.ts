@@ -1,7 +1,7 @@
 /** Which keys an organisation has. A key's own record is what counts: the index may name keys that are gone. */
 
-import { AppError } from "../errors/mod.ts";
-import { decide, type Store, tenantPartition } from "../storage/mod.ts";
+import { AppError } from "../../errors/mod.ts";
+import { decide, type Store, tenantPartition } from "../../storage/mod.ts";
 
 /** Most keys that an organisation may have. */
 export const apiKeysPerOrganisationMax = 500;

@@ -1,5 +1,5 @@
-import { AppError } from "../errors/mod.ts";
-import type { Clock } from "./environment.ts";
+import { AppError } from "../../errors/mod.ts";
+import type { Clock } from "../environment.ts";
 import { providerRetryMs, providerUnavailable } from "./remote_json.ts";
 
 /** Failures in a row after which a provider is left alone. */

@@ -7,8 +7,8 @@
  * @module
  */
 
-import { AppError } from "../errors/mod.ts";
-import { fromBase64url, fromUtf8 } from "./encoding.ts";
+import { AppError } from "../../errors/mod.ts";
+import { fromBase64url, fromUtf8 } from "../encoding.ts";
 import { clockSkewSecondsMax, tokenTtlSecondsMax } from "./key_ring_record.ts";
 
 /** Longest token, in characters. */

@@ -5,17 +5,17 @@
  * @module
  */
 
-import { AppError } from "../errors/mod.ts";
-import { invalidToken, tokenCharsMax } from "./claims.ts";
-import type { Clock } from "./environment.ts";
-import { IssuerKeys } from "./issuer_keys.ts";
+import { AppError } from "../../errors/mod.ts";
+import type { Clock } from "../environment.ts";
+import { invalidToken, tokenCharsMax } from "../tokens/claims.ts";
 import {
   type ForeignAlgorithm,
   type ForeignExpectation,
   type ForeignVerdict,
   verifyForeign,
-} from "./jose.ts";
-import { clockSkewSecondsMax } from "./key_ring_record.ts";
+} from "../tokens/jose.ts";
+import { clockSkewSecondsMax } from "../tokens/key_ring_record.ts";
+import { IssuerKeys } from "./issuer_keys.ts";
 import type { RemoteJson } from "./remote_json.ts";
 
 /** Most issuers whose keys are remembered; the one that was met first is forgotten first. */

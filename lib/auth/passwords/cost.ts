@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Argon2idCost, ScryptCost } from "../../ports/password_kernels.ts";
+import type { Argon2idCost, ScryptCost } from "./kernels.ts";
 
 /** An algorithm with its cost. */
 export type HashCost =

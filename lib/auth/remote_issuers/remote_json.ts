@@ -5,8 +5,8 @@
  * @module
  */
 
-import { AppError } from "../errors/mod.ts";
-import { fromUtf8 } from "./encoding.ts";
+import { AppError } from "../../errors/mod.ts";
+import { fromUtf8 } from "../encoding.ts";
 
 /** How long a server may take until its answer is complete, in ms. */
 export const remoteMsMax = 3_000;

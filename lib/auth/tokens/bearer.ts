@@ -1,6 +1,6 @@
 /** The Authorization header of RFC 6750. */
 
-import { AppError } from "../errors/mod.ts";
+import { AppError } from "../../errors/mod.ts";
 import { invalidToken, tokenCharsMax } from "./claims.ts";
 
 /** Most characters of an Authorization header that are looked at: scheme, spaces and the longest token. */

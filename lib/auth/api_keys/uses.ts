@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { Store } from "../storage/contract.ts";
-import { apiKeyPartition, apiKeyRecord, apiKeyUse } from "./api_key_places.ts";
+import type { Store } from "../../storage/contract.ts";
+import { apiKeyPartition, apiKeyRecord, apiKeyUse } from "./partitions.ts";
 
 /** Shortest time between two writes of a key's last use, in ms. */
 export const apiKeyUseMs = 60_000;

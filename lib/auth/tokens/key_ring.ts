@@ -8,10 +8,12 @@
  * @module
  */
 
-import { AppError } from "../errors/mod.ts";
-import type { Store, Stored } from "../storage/contract.ts";
-import { platformPartition } from "../storage/mod.ts";
-import type { Clock, RandomBytes } from "./environment.ts";
+import { AppError } from "../../errors/mod.ts";
+import type { Store, Stored } from "../../storage/contract.ts";
+import { platformPartition } from "../../storage/mod.ts";
+import type { Clock, RandomBytes } from "../environment.ts";
+import { open, seal } from "../seal.ts";
+import { deriveKey, type MasterSecret } from "../secret.ts";
 import {
   generatePrivateJwk,
   importPair,
@@ -32,8 +34,6 @@ import {
   signingLife,
   standbyMs,
 } from "./key_ring_record.ts";
-import { open, seal } from "./seal.ts";
-import { deriveKey, type MasterSecret } from "./secret.ts";
 
 /** Least time between two reloads for tokens that name an unknown key, in ms. */
 export const unknownKeyCooldownMs = 30_000;

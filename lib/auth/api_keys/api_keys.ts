@@ -7,10 +7,13 @@
  * @module
  */
 
-import { AppError } from "../errors/mod.ts";
-import type { Store } from "../storage/contract.ts";
-import { addToIndex, apiKeysPerOrganisationMax, indexedKeys, removeFromIndex } from "./api_key_index.ts";
-import { apiKeyPartition, apiKeyRecord, apiKeyUse } from "./api_key_places.ts";
+import { AppError } from "../../errors/mod.ts";
+import type { Store } from "../../storage/contract.ts";
+import type { Clock, RandomBytes } from "../environment.ts";
+import { deriveKey, type MasterSecret } from "../secret.ts";
+import { addToIndex, apiKeysPerOrganisationMax, indexedKeys, removeFromIndex } from "./index.ts";
+import { apiKeyPartition, apiKeyRecord, apiKeyUse } from "./partitions.ts";
+import { isPermission, type Permission } from "./permissions.ts";
 import {
   type ApiKeyRecord,
   hasLiveSecret,
@@ -18,12 +21,9 @@ import {
   pepperedHash,
   type SecretHash,
   type StoredSecret,
-} from "./api_key_record.ts";
-import { isApiKeyName, isApiSecret, newApiKeyName, newApiSecret } from "./api_key_text.ts";
-import { ApiKeyUses } from "./api_key_uses.ts";
-import type { Clock, RandomBytes } from "./environment.ts";
-import { isPermission, type Permission } from "./permissions.ts";
-import { deriveKey, type MasterSecret } from "./secret.ts";
+} from "./record.ts";
+import { isApiKeyName, isApiSecret, newApiKeyName, newApiSecret } from "./text.ts";
+import { ApiKeyUses } from "./uses.ts";
 
 /** Age in ms at which a key in memory is read again: the longest that a revoked key still works. */
 export const apiKeyAgeMsMax = 5_000;

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { PasswordKernels } from "../../ports/password_kernels.ts";
+import type { PasswordKernels } from "./kernels.ts";
 
 /** Longest slice of a hash on the event loop, in ms. */
 export const sliceMsMax = 10;

@@ -11,7 +11,7 @@ import {
   phcPrefix,
   saltBytesMax,
   saltBytesMin,
-} from "../../../../lib/auth/password/phc.ts";
+} from "../../../../lib/auth/passwords/phc.ts";
 
 const bytes = (length: number): Uint8Array => new Uint8Array(length).fill(0xa5);
 
