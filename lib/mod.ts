@@ -12,6 +12,7 @@ export type { Seed } from "./directory/mod.ts";
 export { AppError, type AppErrorOptions, type ErrorCode, type FieldError } from "./errors/mod.ts";
 export type { ExportOptions } from "./exports/mod.ts";
 export { type ClientInfo, createJsonLogger, type Handler, type Logger, silentLogger } from "./http/mod.ts";
+export type { Rate, RateLimits, RatePolicyName } from "./http/rate_limit/mod.ts";
 export {
   type AreaName,
   createPlatform,
@@ -23,6 +24,5 @@ export {
 } from "./platform.ts";
 export { buildUserIndex, type UserIndexOptions, type UserIndexProgress } from "./platform_user_index.ts";
 export type { PlatformUsers } from "./platform_users.ts";
-export type { Rate, RateLimits, RatePolicyName } from "./rate_limit/mod.ts";
 export { seedPlatform } from "./seed.ts";
 export type { Store } from "./storage/mod.ts";

@@ -36,6 +36,7 @@ import {
   silentLogger,
   systemTimer,
 } from "./http/mod.ts";
+import { type Quotas, quotasOf } from "./http/rate_limit/mod.ts";
 import {
   type Audit,
   type ClientTokens,
@@ -75,7 +76,6 @@ import { platformIdentity } from "./platform_identity.ts";
 import type { PlatformOptions } from "./platform_options.ts";
 import { failureLimitOf, governedLoyalty, repeatable } from "./platform_quotas.ts";
 import { type PlatformUsers, type UserDirectory, userDirectory, userListing } from "./platform_users.ts";
-import { type Quotas, quotasOf } from "./rate_limit/mod.ts";
 import {
   createSpaceTokens,
   optionalSpaceGuard,

@@ -16,11 +16,11 @@ import type {
 import type { PasswordKernels } from "./auth/passwords/kernels.ts";
 import type { ExportOptions } from "./exports/mod.ts";
 import type { Area, HandlerOptions, Logger } from "./http/mod.ts";
+import type { RateLimits } from "./http/rate_limit/mod.ts";
 import type { AbuseLimits, Merge } from "./identity/mod.ts";
 import type { GeoReader } from "./ports/geo_reader.ts";
 import type { Mailer } from "./ports/mailer.ts";
 import type { WebhookSender } from "./ports/webhook_sender.ts";
-import type { RateLimits } from "./rate_limit/mod.ts";
 import type { Blobs, Queue, Store } from "./storage/mod.ts";
 
 /** What a platform is made of. Only `store` and `secret` have no default. */

@@ -33,7 +33,12 @@ import {
 } from "../lib/auth/mod.ts";
 import { exportIntervalMsDefault, exportTtlMsDefault } from "../lib/exports/mod.ts";
 import { type LogLevel, logLevels } from "../lib/http/mod.ts";
-import { parseRateLimits, type RateLimits, ratePolicies, ratePolicyNames } from "../lib/rate_limit/mod.ts";
+import {
+  parseRateLimits,
+  type RateLimits,
+  ratePolicies,
+  ratePolicyNames,
+} from "../lib/http/rate_limit/mod.ts";
 import { hostDefault, portDefault } from "./_gate.ts";
 
 /** One variable that a deployment may set. */

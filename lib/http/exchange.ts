@@ -1,7 +1,7 @@
-import type { Parsed } from "./hot_targets.ts";
-import { type Parameters, parseQuery } from "./query.ts";
-import type { ClientInfo, GuardInput } from "./route.ts";
-import type { Target } from "./target.ts";
+import { type Parameters, parseQuery } from "./requests/query.ts";
+import type { Parsed } from "./routing/hot_targets.ts";
+import type { ClientInfo, GuardInput } from "./routing/route.ts";
+import type { Target } from "./routing/target.ts";
 
 /** One request on its way to its answer. */
 export interface Exchange {

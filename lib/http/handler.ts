@@ -4,19 +4,19 @@
  * @module
  */
 
-import { Failover } from "../rate_limit/mod.ts";
 import type { Limiter } from "../storage/ports.ts";
-import { bodyMsMaxDefault, systemTimer, type Timer } from "./body.ts";
-import { type CorsOptions, prepareCors } from "./cors.ts";
-import { Dispatcher } from "./dispatcher.ts";
-import { prepareEndpoints } from "./endpoint.ts";
-import { Idempotency, type IdempotencyOptions } from "./idempotency.ts";
+import { Idempotency, type IdempotencyOptions } from "./idempotency/idempotency.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import { Meters } from "./metrics.ts";
-import { openapiDocument } from "./openapi.ts";
-import type { FailureLimit } from "./rate_limit.ts";
-import { requestIds } from "./request_id.ts";
-import type { Area, ClientInfo, Handler } from "./route.ts";
+import { openapiDocument } from "./openapi/document.ts";
+import type { FailureLimit } from "./rate_limit/exchange_limits.ts";
+import { Failover } from "./rate_limit/mod.ts";
+import { type CorsOptions, prepareCors } from "./replies/cors.ts";
+import { bodyMsMaxDefault, systemTimer, type Timer } from "./requests/body.ts";
+import { requestIds } from "./requests/request_id.ts";
+import { Dispatcher } from "./routing/dispatcher.ts";
+import { prepareEndpoints } from "./routing/endpoint.ts";
+import type { Area, ClientInfo, Handler } from "./routing/route.ts";
 import { systemArea } from "./system.ts";
 
 /** What a handler is built with; every part has a default. */

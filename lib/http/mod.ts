@@ -4,25 +4,18 @@
  * @module
  */
 
-export { bodyBytesMaxDefault, bodyMsMaxDefault, systemTimer, type Timer } from "./body.ts";
-export { canonicalJson } from "./canonical_json.ts";
 export { chain } from "./chain.ts";
-export { type CorsOptions, corsRequestHeaders, corsResponseHeaders } from "./cors.ts";
-export {
-  admitChange,
-  type ChangeOptions,
-  isNotModified,
-  matchesTag,
-  preconditionCharsMax,
-  versionTag,
-} from "./etag.ts";
+export { issueDetail } from "./errors/issue_detail.ts";
+export { type ErrorFacts, errorFacts } from "./errors/status.ts";
 export { createHandler, type HandlerOptions } from "./handler.ts";
-export { hotTargetCharsMax, hotTargetsMax } from "./hot_targets.ts";
-export { claimAttemptsMax, type IdempotencyOptions, idempotencyMs, twinRetryMs } from "./idempotency.ts";
-export { claimLeaseMs, claimRenewalMs } from "./idempotency_claim.ts";
-export { idempotencyKeyCharsMax, idempotencyKeyOf } from "./idempotency_key.ts";
-export { issueDetail } from "./issue_detail.ts";
-export { jsonDepthMax, parseJson } from "./json.ts";
+export { claimLeaseMs, claimRenewalMs } from "./idempotency/claim.ts";
+export {
+  claimAttemptsMax,
+  type IdempotencyOptions,
+  idempotencyMs,
+  twinRetryMs,
+} from "./idempotency/idempotency.ts";
+export { idempotencyKeyCharsMax, idempotencyKeyOf } from "./idempotency/key.ts";
 export {
   createJsonLogger,
   type JsonLoggerOptions,
@@ -32,12 +25,32 @@ export {
   logLevels,
   silentLogger,
 } from "./logger.ts";
-export { jsonApiMediaType } from "./media_type.ts";
-export { type Json, jsonSchemaOf } from "./openapi_schema.ts";
-export type { FailureLimit } from "./rate_limit.ts";
-export { type EnvelopeOptions, empty, envelope, identityEnvelope, json, jsonText, text } from "./replies.ts";
-export { requestIds } from "./request_id.ts";
-export * from "./route.ts";
-export { type ErrorFacts, errorFacts } from "./status.ts";
-export { hostOf } from "./target.ts";
-export { fieldErrorsMax, type Subject, validate } from "./validate.ts";
+export { type Json, jsonSchemaOf } from "./openapi/schema.ts";
+export type { FailureLimit } from "./rate_limit/exchange_limits.ts";
+export { canonicalJson } from "./replies/canonical_json.ts";
+export { type CorsOptions, corsRequestHeaders, corsResponseHeaders } from "./replies/cors.ts";
+export {
+  admitChange,
+  type ChangeOptions,
+  isNotModified,
+  matchesTag,
+  preconditionCharsMax,
+  versionTag,
+} from "./replies/etag.ts";
+export {
+  type EnvelopeOptions,
+  empty,
+  envelope,
+  identityEnvelope,
+  json,
+  jsonText,
+  text,
+} from "./replies/replies.ts";
+export { bodyBytesMaxDefault, bodyMsMaxDefault, systemTimer, type Timer } from "./requests/body.ts";
+export { jsonDepthMax, parseJson } from "./requests/json.ts";
+export { jsonApiMediaType } from "./requests/media_type.ts";
+export { requestIds } from "./requests/request_id.ts";
+export { fieldErrorsMax, type Subject, validate } from "./requests/validate.ts";
+export { hotTargetCharsMax, hotTargetsMax } from "./routing/hot_targets.ts";
+export * from "./routing/route.ts";
+export { hostOf } from "./routing/target.ts";

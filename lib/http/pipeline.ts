@@ -6,20 +6,20 @@
  * @module
  */
 
-import type { Failover } from "../rate_limit/mod.ts";
-import { readText, type Timer } from "./body.ts";
-import type { Endpoint, PreparedBody } from "./endpoint.ts";
 import { Credentials, type Exchange } from "./exchange.ts";
-import type { Parsed } from "./hot_targets.ts";
-import type { Idempotency } from "./idempotency.ts";
-import { idempotencyKeyOf } from "./idempotency_key.ts";
-import { badJson, parseJson } from "./json.ts";
+import type { Idempotency } from "./idempotency/idempotency.ts";
+import { idempotencyKeyOf } from "./idempotency/key.ts";
 import type { Logger } from "./logger.ts";
-import { noParameters, parseQuery } from "./query.ts";
-import { count, countContent, countRefusal, type FailureLimit } from "./rate_limit.ts";
-import { type Call, open, type Reply } from "./route.ts";
-import { hostOf } from "./target.ts";
-import { validate } from "./validate.ts";
+import { count, countContent, countRefusal, type FailureLimit } from "./rate_limit/exchange_limits.ts";
+import type { Failover } from "./rate_limit/mod.ts";
+import { readText, type Timer } from "./requests/body.ts";
+import { badJson, parseJson } from "./requests/json.ts";
+import { noParameters, parseQuery } from "./requests/query.ts";
+import { validate } from "./requests/validate.ts";
+import type { Endpoint, PreparedBody } from "./routing/endpoint.ts";
+import type { Parsed } from "./routing/hot_targets.ts";
+import { type Call, open, type Reply } from "./routing/route.ts";
+import { hostOf } from "./routing/target.ts";
 
 /** What routes share. */
 export interface Services {

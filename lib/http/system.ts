@@ -6,10 +6,10 @@
 
 import { boolean, number, object, picklist, string } from "valibot";
 import { AppError, type ErrorCode } from "../errors/mod.ts";
+import { errorFacts } from "./errors/status.ts";
 import { type Meters, metricsMediaType } from "./metrics.ts";
-import { json, jsonText } from "./replies.ts";
-import { type AnyRoute, type Area, open, type Reply, route } from "./route.ts";
-import { errorFacts } from "./status.ts";
+import { json, jsonText } from "./replies/replies.ts";
+import { type AnyRoute, type Area, open, type Reply, route } from "./routing/route.ts";
 
 /** What the area tells of. */
 export interface SystemOptions {

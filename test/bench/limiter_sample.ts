@@ -5,7 +5,7 @@ import { RateLimiterMemory, RateLimiterRedis } from "rate-limiter-flexible";
 import { createMemoryLimiter } from "../../adapters/memory/mod.ts";
 import { createRedisLimiter } from "../../adapters/redis/mod.ts";
 import { systemTimer } from "../../lib/http/mod.ts";
-import { Failover } from "../../lib/rate_limit/mod.ts";
+import { Failover } from "../../lib/http/rate_limit/mod.ts";
 import type { Limiter, LimitVerdict } from "../../lib/storage/mod.ts";
 
 /** What one sample measured. */

@@ -1,7 +1,7 @@
 /** The public keys of the platform, for everybody who verifies its tokens. */
 
 import { array, literal, looseObject, object, picklist, string } from "valibot";
-import { type Area, open, route } from "../../http/route.ts";
+import { type Area, open, route } from "../../http/routing/route.ts";
 import { signatureAlgorithms } from "./jose.ts";
 import type { KeyRing } from "./key_ring.ts";
 import { jwksAgeSecondsMax } from "./key_ring_record.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError, type AppErrorOptions, type ErrorCode } from "../../../lib/errors/mod.ts";
-import { instanceCharsMax } from "../../../lib/http/failure.ts";
+import { instanceCharsMax } from "../../../lib/http/errors/failure.ts";
 import { createHandler, errorFacts, type Guard, type Handler } from "../../../lib/http/mod.ts";
 import { area, bodyOf, call, handlerOf, type Sketch, throwing } from "./kit.ts";
 

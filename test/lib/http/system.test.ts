@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../lib/errors/mod.ts";
-import { causesMax } from "../../../lib/http/failure.ts";
+import { causesMax } from "../../../lib/http/errors/failure.ts";
 import { durationBucketsMs } from "../../../lib/http/metrics.ts";
 import { createHandler, createJsonLogger, type LogLevel, type Reply } from "../../../lib/http/mod.ts";
 import { bodyOf, call, handlerOf, keptLog, throwing, withJson } from "./kit.ts";

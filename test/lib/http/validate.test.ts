@@ -24,7 +24,7 @@ import {
   uuid,
 } from "valibot";
 import { fieldErrorsMax } from "../../../lib/http/mod.ts";
-import { pointerCharsMax } from "../../../lib/http/validate.ts";
+import { pointerCharsMax } from "../../../lib/http/requests/validate.ts";
 import { bodyOf, call, errorsOf, handlerOf, withJson } from "./kit.ts";
 
 describe("validation", () => {

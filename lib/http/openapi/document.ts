@@ -1,0 +1,48 @@
+/**
+ * The OpenAPI 3.1 document of a set of endpoints.
+ *
+ * @module
+ */
+
+import { families } from "../errors/families.ts";
+import type { Endpoint } from "../routing/endpoint.ts";
+import { describeOperation } from "./operation.ts";
+import { type Json, SchemaBook } from "./schema.ts";
+
+/** Facts of the document that no route table knows. */
+export interface DocumentInfo {
+  readonly title: string;
+  readonly version: string;
+  /** Address under which clients reach the handler; empty where it is not known. */
+  readonly publicUrl: string;
+}
+
+/** Builds the document; schemas that JSON Schema cannot express are described as far as it can. */
+export function openapiDocument(endpoints: readonly Endpoint[], info: DocumentInfo): Json {
+  const book = new SchemaBook();
+  const paths: Record<string, Json> = {};
+  const securitySchemes: Record<string, unknown> = {};
+  for (const endpoint of endpoints) {
+    const path = endpoint.path.replace(/:(\w+)/g, "{$1}");
+    paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: describeOperation(endpoint, book) };
+    const { scheme, openapi, alternative } = endpoint.route.auth;
+    if (scheme !== null) securitySchemes[scheme] = openapi;
+    if (alternative !== undefined) securitySchemes[alternative.scheme] = alternative.openapi;
+  }
+  for (const { schemaName, schema } of Object.values(families)) book.add(schemaName, schema);
+  return {
+    openapi: "3.1.0",
+    info: { title: info.title, version: info.version },
+    servers: [{ url: info.publicUrl === "" ? "/" : info.publicUrl }],
+    tags: [...new Set(endpoints.map(endpoint => endpoint.area))].map(name => ({ name })),
+    paths,
+    components: { schemas: book.schemas, headers: sharedHeaders, securitySchemes },
+  };
+}
+
+const sharedHeaders: Json = {
+  RequestId: { description: "Id of the request, for logs and support", schema: { type: "string" } },
+  RetryAfter: { description: "Seconds after which a retry may succeed", schema: { type: "integer" } },
+  RateLimitPolicy: { description: 'Rules, for example "minute";q=100;w=60', schema: { type: "string" } },
+  RateLimit: { description: 'What is left, for example "minute";r=57;t=31', schema: { type: "string" } },
+};

@@ -1,0 +1,144 @@
+import type { GenericSchema } from "valibot";
+import type { ErrorCode } from "../../errors/mod.ts";
+import { errorFacts } from "../errors/status.ts";
+import { idempotencyKeyCharsMax } from "../idempotency/key.ts";
+import type { Endpoint } from "../routing/endpoint.ts";
+import type { Json, SchemaBook } from "./schema.ts";
+
+const idempotencyParameter: Json = {
+  name: "Idempotency-Key",
+  in: "header",
+  required: false,
+  description: "Makes a repetition of the request answer as the first one did, for a day",
+  schema: { type: "string", minLength: 1, maxLength: idempotencyKeyCharsMax },
+};
+const idempotencyCodes = [
+  "validation_failed",
+  "idempotency_conflict",
+  "idempotency_mismatch",
+  "storage_unavailable",
+] as const;
+
+/** The OpenAPI operation object of an endpoint. */
+export function describeOperation(endpoint: Endpoint, book: SchemaBook): Json {
+  const { route, body } = endpoint;
+  const { scheme, requires = [], optional = false, alternative, headers = [] } = route.auth;
+  const other = alternative === undefined ? [] : [{ [alternative.scheme]: alternative.requires }];
+  return {
+    tags: [endpoint.area],
+    operationId: route.operation,
+    summary: route.summary,
+    security: scheme === null ? [] : [...(optional ? [{}] : []), { [scheme]: requires }, ...other],
+    parameters: [
+      ...parameters(route.params, "path", endpoint, book),
+      ...parameters(route.query, "query", endpoint, book),
+      ...(route.idempotent === undefined ? [] : [idempotencyParameter]),
+      ...headers.map(header => ({ ...header, in: "header", required: true, schema: { type: "string" } })),
+    ],
+    ...(body === null ? {} : { requestBody: requestBody(endpoint, book) }),
+    responses: { ...successes(endpoint, book), ...failures(endpoint) },
+  };
+}
+
+function parameters(
+  schema: GenericSchema | undefined,
+  place: "path" | "query",
+  { route }: Endpoint,
+  book: SchemaBook,
+): Json[] {
+  if (schema === undefined) return [];
+  const { properties = {}, required } = book.convert(schema, componentName(route.operation, place), "input");
+  const demanded = Array.isArray(required) ? required : [];
+  return Object.entries(properties as Json).map(([name, described]) => ({
+    name,
+    in: place,
+    required: place === "path" || demanded.includes(name),
+    schema: described,
+  }));
+}
+
+function requestBody({ route, body }: Endpoint, book: SchemaBook): Json {
+  if (body === null) return {};
+  const schema = book.convert(
+    route.body?.described ?? body.schema,
+    componentName(route.operation, "body"),
+    "input",
+  );
+  return {
+    required: !body.optional,
+    content: Object.fromEntries(body.mediaTypes.map(type => [type, { schema }])),
+  };
+}
+
+function successes({ route, limit, family }: Endpoint, book: SchemaBook): Json {
+  const headers = {
+    "X-Request-Id": { $ref: "#/components/headers/RequestId" },
+    ...(limit === null
+      ? {}
+      : {
+          "RateLimit-Policy": { $ref: "#/components/headers/RateLimitPolicy" },
+          RateLimit: { $ref: "#/components/headers/RateLimit" },
+        }),
+  };
+  const entries = Object.entries(route.responses).map(([status, { description, schema, isStreamable }]) => {
+    if (schema === undefined) return [status, { description, headers }];
+    const converted = book.convert(schema, componentName(route.operation, `answer${status}`), "output");
+    const events = isStreamable === true ? { "text/event-stream": { schema: { type: "string" } } } : {};
+    const content = { [family.successMediaType]: { schema: converted }, ...events };
+    return [status, { description, headers, content }];
+  });
+  return Object.fromEntries(entries);
+}
+
+function failures(endpoint: Endpoint): Json {
+  const { mediaType, schemaName } = endpoint.family;
+  const content = { [mediaType]: { schema: { $ref: `#/components/schemas/${schemaName}` } } };
+  const byStatus: Record<string, ErrorCode[]> = {};
+  for (const code of codesOf(endpoint)) {
+    const { status } = errorFacts[code];
+    if (!(status in endpoint.route.responses)) byStatus[status] = [...(byStatus[status] ?? []), code];
+  }
+  const entries = Object.entries(byStatus).map(([status, codes]) => {
+    const waits = status === "429" || status === "503";
+    const headers = {
+      "X-Request-Id": { $ref: "#/components/headers/RequestId" },
+      ...(waits ? { "Retry-After": { $ref: "#/components/headers/RetryAfter" } } : {}),
+    };
+    return [status, { description: codes.join(", "), headers, content }];
+  });
+  return Object.fromEntries(entries);
+}
+
+function codesOf({ route, challenge, limit }: Endpoint): Set<ErrorCode> {
+  const codes = new Set<ErrorCode>();
+  if (route.params !== undefined || route.query !== undefined) codes.add("validation_failed");
+  if (route.auth.scheme !== null) {
+    const tokenCodes: ErrorCode[] = ["missing_token", "token_expired", "invalid_token"];
+    const keyCodes: ErrorCode[] = ["missing_api_key", "invalid_api_key"];
+    for (const code of challenge === "ApiKey" ? keyCodes : tokenCodes) codes.add(code);
+    const { requires = [], alternative, errors = [] } = route.auth;
+    if (requires.length > 0) codes.add("insufficient_scope");
+    if (alternative?.openapi.type === "apiKey") for (const code of keyCodes) codes.add(code);
+    for (const code of errors) codes.add(code);
+  }
+  if (route.body !== undefined) {
+    const bodyCodes = [
+      "bad_json",
+      "validation_failed",
+      "payload_too_large",
+      "unsupported_media_type",
+    ] as const;
+    for (const code of bodyCodes) codes.add(code);
+  }
+  if (limit !== null) codes.add("rate_limited");
+  if (limit?.whenUncounted === "refuse") codes.add("storage_unavailable");
+  if (route.idempotent !== undefined) for (const code of idempotencyCodes) codes.add(code);
+  for (const code of route.errors ?? []) codes.add(code);
+  codes.add("internal_error");
+  return codes;
+}
+
+function componentName(operation: string, part: string): string {
+  const upper = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+  return `${upper(operation)}${upper(part)}`;
+}

@@ -1,0 +1,110 @@
+/**
+ * How much callers may ask for. Numbers and windows are data under names, so that a deployment can say other ones.
+ *
+ * @module
+ */
+
+import type { LimitRule } from "../../storage/ports.ts";
+
+const secondMs = 1_000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+
+/** What a policy is counted for. */
+export type QuotaName = "user" | "key" | "loyaltyAction" | "failure";
+
+/** A policy: a rate, who pays it, and whether it is in force where a deployment says nothing else. */
+export interface RatePolicy extends LimitRule {
+  /**
+   * `user`: requests of a user to the audience API; `key`: those of an API key; `loyaltyAction`: the actions that a user
+   * reports; `failure`: wrong credentials from the network of a client.
+   */
+  readonly quota: QuotaName;
+  readonly isOn: boolean;
+}
+
+/** The name of a policy. */
+export type RatePolicyName =
+  | "public"
+  | "public-hour"
+  | "public-burst"
+  | "private"
+  | "private-hour"
+  | "private-burst"
+  | "loyalty-action"
+  | "failed-authentication";
+
+/** The policies. A quota with several of them that are on has to pass each. */
+export const ratePolicies: Readonly<Record<RatePolicyName, RatePolicy>> = {
+  public: { quota: "user", name: "minute", limit: 100, windowMs: minuteMs, isOn: true },
+  "public-hour": { quota: "user", name: "hour", limit: 1_000, windowMs: hourMs, isOn: false },
+  "public-burst": { quota: "user", name: "second", limit: 20, windowMs: secondMs, isOn: false },
+  private: { quota: "key", name: "minute", limit: 10_000, windowMs: minuteMs, isOn: true },
+  "private-hour": { quota: "key", name: "hour", limit: 100_000, windowMs: hourMs, isOn: false },
+  "private-burst": { quota: "key", name: "second", limit: 200, windowMs: secondMs, isOn: false },
+  // Two a second for long, which no person reports, and room for what an app sends after it was offline.
+  "loyalty-action": { quota: "loyaltyAction", name: "minute", limit: 120, windowMs: minuteMs, isOn: true },
+  // A stadium shares few addresses: what is refused beyond this is wrong credentials alone, never right ones.
+  "failed-authentication": { quota: "failure", name: "failures", limit: 60, windowMs: minuteMs, isOn: true },
+};
+
+/** Every name of a policy, in the order in which documents list them. */
+export const ratePolicyNames: readonly RatePolicyName[] = Object.keys(ratePolicies) as RatePolicyName[];
+
+/** A rate in place of a policy's own. */
+export type Rate = Pick<LimitRule, "limit" | "windowMs">;
+
+/** What a deployment changes: policies by name switched on or off, or with another rate; `off` limits nothing at all. */
+export type RateLimits = "off" | Readonly<Partial<Record<RatePolicyName, "on" | "off" | Rate>>>;
+
+/** The rules of each quota; an empty list limits nothing. */
+export type Quotas = Readonly<Record<QuotaName, readonly LimitRule[]>>;
+
+/** The quotas of a deployment. */
+export function quotasOf(limits: RateLimits = {}): Quotas {
+  const rulesOf = (quota: QuotaName): readonly LimitRule[] =>
+    limits === "off"
+      ? []
+      : ratePolicyNames.flatMap(policyName => {
+          const policy = ratePolicies[policyName];
+          const said = limits[policyName] ?? (policy.isOn ? "on" : "off");
+          if (policy.quota !== quota || said === "off") return [];
+          const { name, limit, windowMs } = policy;
+          return [said === "on" ? { name, limit, windowMs } : { name, ...said }];
+        });
+  return {
+    user: rulesOf("user"),
+    key: rulesOf("key"),
+    loyaltyAction: rulesOf("loyaltyAction"),
+    failure: rulesOf("failure"),
+  };
+}
+
+/**
+ * Reads policies as an operator writes them: `off`, or items such as `public-burst`, `private=off` and `public=200/60`,
+ * which is 200 requests in 60 seconds.
+ *
+ * @throws {RangeError} An item is none of these, or names no policy.
+ */
+export function parseRateLimits(text: string): RateLimits {
+  if (text.trim() === "off") return "off";
+  const limits: Partial<Record<RatePolicyName, "on" | "off" | Rate>> = {};
+  for (const item of text.split(",")) {
+    const [name = "", value = "on", ...more] = item.trim().split("=");
+    if (!isPolicyName(name) || more.length > 0) throw new RangeError(`There is no rate policy "${item}"`);
+    limits[name] = value === "on" || value === "off" ? value : parseRate(value);
+  }
+  return limits;
+}
+
+function isPolicyName(text: string): text is RatePolicyName {
+  return Object.hasOwn(ratePolicies, text);
+}
+
+function parseRate(text: string): Rate {
+  const [, limit, seconds] = /^([1-9]\d{0,8})\/([1-9]\d{0,5})$/.exec(text) ?? [];
+  if (limit === undefined || seconds === undefined) {
+    throw new RangeError(`"${text}" is no rate: expected <requests>/<seconds>`);
+  }
+  return { limit: Number(limit), windowMs: Number(seconds) * secondMs };
+}

@@ -1,0 +1,95 @@
+/**
+ * Query strings and path parameters, decoded strictly: what cannot be decoded, or is said twice, is refused.
+ *
+ * @module
+ */
+
+import { AppError } from "../../errors/mod.ts";
+
+/** Most `name=value` pairs in one query. */
+export const queryPairsMax = 64;
+
+/** Longest query as sent, in UTF-16 units. */
+export const queryCharsMax = 8_192;
+/** Longest path parameter as sent, in UTF-16 units. */
+export const pathParameterCharsMax = 2_048;
+
+/** Decoded names and values, without the members that objects inherit: `constructor` is a name like any other. */
+export type Parameters = Readonly<Record<string, string>>;
+
+/** Unlike `Object.create(null)` an instance keeps the engine's fast property layout. */
+class Bag {
+  [name: string]: string;
+}
+Object.setPrototypeOf(Bag.prototype, null);
+Reflect.deleteProperty(Bag.prototype, "constructor");
+
+/** An empty set of parameters to fill. */
+export function emptyParameters(): Record<string, string> {
+  return new Bag();
+}
+
+/** What a route without parameters is given. */
+export const noParameters: Parameters = Object.freeze(emptyParameters());
+
+/**
+ * Parses a query in the form encoding of the WHATWG URL standard: `+` is a space, `a` alone is `a=`.
+ *
+ * @throws `validation_failed` for malformed percent-encoding, a repeated name, more than {@linkcode queryPairsMax} pairs or
+ * {@linkcode queryCharsMax} characters.
+ */
+export function parseQuery(query: string): Parameters {
+  if (query === "") return noParameters;
+  if (query.length > queryCharsMax) throw refuse("", `The query is longer than ${queryCharsMax} characters`);
+  const parsed = emptyParameters();
+  let pairs = 0;
+  for (let start = 0; start < query.length; ) {
+    const mark = query.indexOf("&", start);
+    const end = mark === -1 ? query.length : mark;
+    if (end > start) {
+      pairs++;
+      if (pairs > queryPairsMax) throw refuse("", `The query has more than ${queryPairsMax} parameters`);
+      addPair(parsed, query, start, end);
+    }
+    start = end + 1;
+  }
+  return parsed;
+}
+
+/**
+ * Decodes one path segment once: `%2F` becomes a slash inside the value.
+ *
+ * @throws `validation_failed` for malformed percent-encoding or a value beyond {@linkcode pathParameterCharsMax}.
+ */
+export function decodeSegment(segment: string, name: string): string {
+  if (segment.length > pathParameterCharsMax) throw refuse(name, "Is too long");
+  return segment.includes("%") ? decode(segment, name) : segment;
+}
+
+function addPair(parsed: Record<string, string>, query: string, start: number, end: number): void {
+  const equals = query.indexOf("=", start);
+  const nameEnd = equals === -1 || equals > end ? end : equals;
+  const name = decodeForm(query.slice(start, nameEnd), "");
+  if (name in parsed) throw refuse(name, "Is given more than once");
+  parsed[name] = nameEnd === end ? "" : decodeForm(query.slice(nameEnd + 1, end), name);
+}
+
+function decodeForm(text: string, pointer: string): string {
+  const spaced = text.includes("+") ? text.replaceAll("+", " ") : text;
+  return spaced.includes("%") ? decode(spaced, pointer) : spaced;
+}
+
+function decode(text: string, pointer: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw refuse(pointer, "Is not percent-encoded UTF-8");
+  }
+}
+
+function refuse(pointer: string, detail: string): AppError {
+  const bounded = pointer.slice(0, 64).toWellFormed();
+  return new AppError("validation_failed", "Cannot read the URL: its parameters must be well-formed", {
+    fields: [{ pointer: bounded, detail }],
+  });
+}

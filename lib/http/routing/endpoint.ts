@@ -1,0 +1,165 @@
+/**
+ * Route tables, checked once and prepared for the request path.
+ *
+ * @module
+ */
+
+import type { GenericSchema } from "valibot";
+import { families } from "../errors/families.ts";
+import type { ErrorFamily } from "../errors/family.ts";
+import { problemFamily } from "../errors/problem.ts";
+import { rateLimitPolicy } from "../rate_limit/mod.ts";
+import { bodyBytesMaxDefault } from "../requests/body.ts";
+import type { AnyRoute, Area, BodySpec, RateLimit } from "./route.ts";
+import { type PathReader, pathReader } from "./router.ts";
+
+/** A route with what can be computed before the first request. */
+export interface Endpoint {
+  readonly method: string;
+  readonly path: string;
+  readonly area: string;
+  readonly route: AnyRoute;
+  readonly family: ErrorFamily;
+  readonly readPath: PathReader;
+  /** Authentication scheme for `WWW-Authenticate`. */
+  readonly challenge: "Bearer" | "ApiKey";
+  /** Null where the body is not read. */
+  readonly body: PreparedBody | null;
+  /** Null where nothing is counted. */
+  readonly limit: RateLimit<unknown> | null;
+}
+
+/** How a body is read and checked. */
+export interface PreparedBody {
+  readonly schema: GenericSchema;
+  /** Whether the body may be absent: its schema is an `optional(…)` or `nullish(…)`. */
+  readonly optional: boolean;
+  readonly bytesMax: number;
+  readonly mediaTypes: readonly string[];
+}
+
+/**
+ * Prepares the routes of all areas.
+ *
+ * @throws `TypeError` for a mistake in a table. The router refuses malformed and repeated paths.
+ */
+export function prepareEndpoints(areas: readonly Area[]): readonly Endpoint[] {
+  const operations = new Set<string>();
+  const schemes = new Map<string, string>();
+  return areas.flatMap(area =>
+    area.routes.map(route => {
+      if (!/^[a-z][a-z0-9_-]*$/.test(area.name))
+        throw new TypeError(`Cannot route area "${area.name}": its name must match [a-z][a-z0-9_-]*`);
+      const where = `${route.method} ${route.path}`;
+      if (operations.has(route.operation)) {
+        throw new TypeError(`Cannot route ${where}: operation ${route.operation} exists already`);
+      }
+      operations.add(route.operation);
+      checkRoute(route, where);
+      checkScheme(route, schemes, where);
+      return prepare(area, route);
+    }),
+  );
+}
+
+/** Picks the response family of paths that no route has, by the literal beginnings of the routes there are. */
+export function familyFinder(endpoints: readonly Endpoint[]): (path: string) => ErrorFamily {
+  const byPrefix = new Map<string, ErrorFamily>();
+  for (const { path, family } of endpoints) {
+    const [first = "", second = ":"] = path.split("/").slice(1);
+    const prefix = second.startsWith(":") ? `/${first}` : `/${first}/${second}`;
+    if (!byPrefix.has(prefix)) byPrefix.set(prefix, family);
+  }
+  return path => {
+    const [first = "", second = ""] = path.split("/", 3).slice(1);
+    return byPrefix.get(`/${first}/${second}`) ?? byPrefix.get(`/${first}`) ?? problemFamily;
+  };
+}
+
+/** The members of an object schema; null where the schema is none. */
+function entriesOf(schema: GenericSchema): Readonly<Record<string, unknown>> | null {
+  const entries = "entries" in schema ? schema.entries : null;
+  return typeof entries === "object" && entries !== null ? { ...entries } : null;
+}
+
+function prepare(area: Area, route: AnyRoute): Endpoint {
+  const { method, path, auth, body, rateLimit } = route;
+  return {
+    method,
+    path,
+    area: area.name,
+    route,
+    family: families[area.family],
+    readPath: pathReader(path),
+    challenge: auth.openapi?.type === "apiKey" ? "ApiKey" : "Bearer",
+    body: body === undefined ? null : prepareBody(body),
+    limit: rateLimit ?? null,
+  };
+}
+
+function prepareBody(body: BodySpec<GenericSchema>): PreparedBody {
+  return {
+    schema: body.schema,
+    optional: body.schema.type === "optional" || body.schema.type === "nullish",
+    bytesMax: body.maxBytes ?? bodyBytesMaxDefault,
+    mediaTypes: ["application/json", ...(body.mediaTypes ?? [])],
+  };
+}
+
+function checkRoute(route: AnyRoute, where: string): void {
+  if (!/^[a-z][A-Za-z0-9]*$/.test(route.operation)) {
+    throw new TypeError(`Cannot route ${where}: operation "${route.operation}" must be lowerCamelCase`);
+  }
+  const statuses = Object.keys(route.responses).map(Number);
+  if (statuses.length === 0 || statuses.some(status => !(status >= 200 && status <= 599))) {
+    throw new TypeError(
+      `Cannot route ${where}: responses must name at least one status, each from 200 to 599`,
+    );
+  }
+  if (route.body !== undefined && route.method === "GET") {
+    throw new TypeError(`Cannot route ${where}: a GET has no body`);
+  }
+  if (route.idempotent !== undefined && route.method !== "POST" && route.method !== "PATCH") {
+    throw new TypeError(`Cannot route ${where}: a ${route.method} is idempotent by itself`);
+  }
+  // A rule that cannot be written must not wait for the first request to be found.
+  if (route.rateLimit !== undefined && typeof route.rateLimit.rules !== "function") {
+    rateLimitPolicy(route.rateLimit.rules);
+  }
+  const { maxBytes = 1, mediaTypes = [] } = route.body ?? {};
+  if (!Number.isSafeInteger(maxBytes) || maxBytes < 1) {
+    throw new TypeError(`Cannot route ${where}: maxBytes must be a positive integer`);
+  }
+  if (mediaTypes.some(type => !/^[a-z]+\/[a-z0-9.+-]+$/.test(type))) {
+    throw new TypeError(`Cannot route ${where}: mediaTypes must be lower-case media types`);
+  }
+  checkParameters(route, where);
+}
+
+function checkParameters(route: AnyRoute, where: string): void {
+  const inPath = [...route.path.matchAll(/:(\w+)/g)].map(match => match[1]).sort();
+  const entries = route.params === undefined ? {} : entriesOf(route.params);
+  const inSchema = Object.keys(entries ?? {}).sort();
+  if (entries === null || inPath.join() !== inSchema.join()) {
+    throw new TypeError(
+      `Cannot route ${where}: params must be an object schema of exactly the path's parameters`,
+    );
+  }
+  if (route.query !== undefined && entriesOf(route.query) === null) {
+    throw new TypeError(`Cannot route ${where}: query must be an object schema`);
+  }
+}
+
+function checkScheme(route: AnyRoute, schemes: Map<string, string>, where: string): void {
+  const { scheme, openapi, alternative } = route.auth;
+  if (scheme === null) return;
+  if (openapi === undefined)
+    throw new TypeError(`Cannot route ${where}: the guard ${scheme} must describe itself`);
+  for (const one of [{ scheme, openapi }, ...(alternative === undefined ? [] : [alternative])]) {
+    const described = JSON.stringify(one.openapi);
+    if ((schemes.get(one.scheme) ?? described) !== described) {
+      throw new TypeError(`Cannot route ${where}: the guard ${one.scheme} is described in two ways`);
+    }
+    schemes.set(one.scheme, described);
+  }
+}
