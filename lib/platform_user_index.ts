@@ -17,7 +17,7 @@ import {
   listRecordedUsers,
   type RecordedUser,
   recordedUsersMax,
-} from "./user_index/mod.ts";
+} from "./users/mod.ts";
 
 /** What building the index of users needs. */
 export interface UserIndexOptions {

@@ -23,7 +23,7 @@ import {
   listedOrganisations,
   type MetricFeed,
   type MetricIndex,
-} from "./user_index/mod.ts";
+} from "./users/mod.ts";
 
 /** The users of a platform's organisations. */
 export interface PlatformUsers {

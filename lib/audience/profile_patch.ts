@@ -5,7 +5,7 @@
  */
 
 import { AppError, type FieldError } from "../errors/mod.ts";
-import { isPublicName } from "../user_index/mod.ts";
+import { isPublicName } from "../users/mod.ts";
 import { type CustomFields, customValueFault } from "./custom_fields.ts";
 import { preferencesFault } from "./free_form.ts";
 import { isObject, type JsonObject, mergePatch } from "./merge_patch.ts";

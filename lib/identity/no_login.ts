@@ -8,7 +8,7 @@ import * as v from "valibot";
 import { capabilityId, uuid } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import type { Reply } from "../http/mod.ts";
-import { isPublicName } from "../user_index/mod.ts";
+import { isPublicName } from "../users/mod.ts";
 import { AppProfileSchema, assertAppProfileFits } from "./app_profile.ts";
 import { accountBanned, isBanned } from "./ban.ts";
 import type { IdentityContext } from "./context.ts";

@@ -6,7 +6,7 @@
  */
 
 import { capabilityId, invalidToken, uuid } from "../auth/mod.ts";
-import { isPublicName } from "../user_index/mod.ts";
+import { isPublicName } from "../users/mod.ts";
 import type { IdentityContext } from "./context.ts";
 import { usernameCharactersMax } from "./no_login.ts";
 import { type Origin, type Provider, type User, unixSeconds } from "./users.ts";

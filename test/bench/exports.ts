@@ -18,7 +18,7 @@ import { nativeExportKernels } from "../../adapters/native/mod.ts";
 import { createRedisBlobs, createRedisStore } from "../../adapters/redis/mod.ts";
 import { memberPartition } from "../../lib/loyalty/mod.ts";
 import type { Batch, Store, Write } from "../../lib/storage/mod.ts";
-import { listingWrites, userPlace } from "../../lib/user_index/mod.ts";
+import { listingWrites, userPlace } from "../../lib/users/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { startRedis } from "../support/redis.ts";
 import { sampleInFreshProcess } from "./fresh_process.ts";

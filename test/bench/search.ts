@@ -26,7 +26,7 @@ import {
   userBoards,
   userPartitions,
   userShardOf,
-} from "../../lib/user_index/mod.ts";
+} from "../../lib/users/mod.ts";
 import { ids, openPlatform, seed } from "../support/platform.ts";
 import { startRedis } from "../support/redis.ts";
 import { median } from "./harness.ts";

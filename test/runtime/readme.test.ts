@@ -15,7 +15,7 @@ import { parseBoards } from "../../lib/leaderboards/mod.ts";
 import { applyAction } from "../../lib/loyalty/engine/mod.ts";
 import { compileConfig } from "../../lib/loyalty/mod.ts";
 import { emptyState } from "../../lib/loyalty/user/state.ts";
-import { declaredIndexes } from "../../lib/user_index/mod.ts";
+import { declaredIndexes } from "../../lib/users/mod.ts";
 import { parseCommandLine } from "../../runtime/_command_line.ts";
 import { ids } from "../support/platform.ts";
 import { start } from "./processes.ts";

@@ -10,7 +10,7 @@ import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { seedDirectory } from "../../lib/directory/mod.ts";
 import { createUsers } from "../../lib/identity/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
-import { userBoards, userPlace } from "../../lib/user_index/mod.ts";
+import { userBoards, userPlace } from "../../lib/users/mod.ts";
 import { ids, seed } from "../support/platform.ts";
 import { redisAvailable, sharedRedis } from "../support/redis.ts";
 import { start } from "./processes.ts";

@@ -6,7 +6,7 @@
 
 import { AppError } from "../../errors/mod.ts";
 import type { Store } from "../../storage/mod.ts";
-import { sampleRanges, type UserRange, userBoards } from "../../user_index/mod.ts";
+import { sampleRanges, type UserRange, userBoards } from "../../users/mod.ts";
 import type { Bounds } from "./bounds.ts";
 import type { SpaceFacts } from "./facts.ts";
 import type { Filter } from "./filter.ts";

@@ -6,7 +6,7 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import { readsMax } from "../../storage/mod.ts";
-import { userBoards, userPartitions } from "../../user_index/mod.ts";
+import { userBoards, userPartitions } from "../../users/mod.ts";
 import type { Column } from "./columns.ts";
 import { type CheckedSearch, type CriteriaOptions, checkSearch, type SearchRequest } from "./criteria.ts";
 import { Judge } from "./judge.ts";

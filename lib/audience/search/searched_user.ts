@@ -1,5 +1,5 @@
 import type { Stored } from "../../storage/mod.ts";
-import { type AccountNote, parseAccountNote } from "../../user_index/mod.ts";
+import { type AccountNote, parseAccountNote } from "../../users/mod.ts";
 import { ProfileMembers, type ProfileRecord, parseProfileRecord } from "../profile_record.ts";
 import type { LoyaltyFacts, SpaceFacts } from "./facts.ts";
 import type { Candidate } from "./shard_walk.ts";

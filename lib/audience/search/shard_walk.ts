@@ -4,7 +4,7 @@
  * @module
  */
 
-import { userShards } from "../../user_index/mod.ts";
+import { userShards } from "../../users/mod.ts";
 
 /** Most shards that are read side by side. */
 export const shardLanesMax = 16;

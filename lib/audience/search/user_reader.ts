@@ -6,7 +6,7 @@
  */
 
 import type { Partition, Read, Result, Standing, Store } from "../../storage/mod.ts";
-import { readAccountNote, userBoards, userPlace } from "../../user_index/mod.ts";
+import { readAccountNote, userBoards, userPlace } from "../../users/mod.ts";
 import { inGroups } from "../groups.ts";
 import { readProfileRecord } from "../profile_record.ts";
 import type { SearchFacts, SpaceFacts } from "./facts.ts";

@@ -22,7 +22,7 @@ import {
   usersInRange,
   walkNamedUsers,
   walkUsers,
-} from "../../user_index/mod.ts";
+} from "../../users/mod.ts";
 import { inGroups } from "../groups.ts";
 import type { Bounds } from "./bounds.ts";
 import { type Place, printPlace } from "./places.ts";

@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { passwordUnitsMax } from "../../auth/mod.ts";
 import { utf8Length } from "../../storage/mod.ts";
-import { isPublicName } from "../../user_index/mod.ts";
+import { isPublicName } from "../../users/mod.ts";
 import { externalIdCharactersMax } from "../no_login.ts";
 import { UuidSchema } from "../operations.ts";
 import { type PresentedEntries, presentedInBody } from "../signature_demand.ts";

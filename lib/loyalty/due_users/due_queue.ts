@@ -18,7 +18,7 @@ import {
   listingWrites,
   organisationsKey,
   organisationsPartition,
-} from "../../user_index/mod.ts";
+} from "../../users/mod.ts";
 import { KnownUser, KnownUsers } from "../user/known_users.ts";
 import { agendaKeys, agendaMember, agendaPartition, agendaShardOf, type Indexed } from "./shards.ts";
 

@@ -1,5 +1,5 @@
 import type { Partition } from "../../storage/mod.ts";
-import { userShardOf, userShardPartition, userShards } from "../../user_index/mod.ts";
+import { userShardOf, userShardPartition, userShards } from "../../users/mod.ts";
 import type { Member } from "../user/member.ts";
 
 /** Over how many partitions the users of an organisation are spread. */

@@ -14,7 +14,7 @@ import {
   sideBySide,
   type Write,
 } from "../../storage/mod.ts";
-import { listedOrganisations } from "../../user_index/mod.ts";
+import { listedOrganisations } from "../../users/mod.ts";
 import { agendaKeys, agendaPartition, agendaShards, type Indexed, indexedUser } from "./shards.ts";
 
 /** Most users of one shard that are looked at before the shard's agenda is updated. */

@@ -13,7 +13,7 @@ import {
   userIdCharactersMax,
 } from "../../../lib/audience/mod.ts";
 import { depthMax, nodesMax } from "../../../lib/expressions/mod.ts";
-import { buildDelayMs, metricIndexesMax } from "../../../lib/user_index/mod.ts";
+import { buildDelayMs, metricIndexesMax } from "../../../lib/users/mod.ts";
 import { openPlatform, type TestPlatform } from "../../support/platform.ts";
 import { assertProblem } from "../_problem.ts";
 import { type BackEndCall, backEnd } from "./_back_end.ts";

@@ -5,7 +5,7 @@ import { after, before, it } from "node:test";
 import { examinedUsersMax, searchMsMax } from "../../../lib/audience/mod.ts";
 import { rangeUsersMax } from "../../../lib/audience/search/plan.ts";
 import { readUsersMax } from "../../../lib/audience/search/search.ts";
-import { userBoards } from "../../../lib/user_index/mod.ts";
+import { userBoards } from "../../../lib/users/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { type WatchedStore, watching } from "../../support/watched_store.ts";

@@ -7,7 +7,7 @@ import { createUsers } from "../../../lib/identity/mod.ts";
 import { memberPartition } from "../../../lib/loyalty/mod.ts";
 import { buildUserIndex, type UserIndexProgress } from "../../../lib/mod.ts";
 import type { PartitionLister, Store } from "../../../lib/storage/mod.ts";
-import { recordedUsersMax, userPartitions } from "../../../lib/user_index/mod.ts";
+import { recordedUsersMax, userPartitions } from "../../../lib/users/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores, type OpenListingStore } from "../../support/stores.ts";
 import { type BackEndCall, backEnd } from "./_back_end.ts";

@@ -13,7 +13,7 @@ import {
 import { displayNameCharactersMax } from "../../../lib/audience/profile_patch.ts";
 import { checkUpdate, metricChangeMax, metricChangesMax } from "../../../lib/audience/profile_updates.ts";
 import { AppError, type FieldError } from "../../../lib/errors/mod.ts";
-import { indexNameCharactersMax, metricIndexesMax } from "../../../lib/user_index/mod.ts";
+import { indexNameCharactersMax, metricIndexesMax } from "../../../lib/users/mod.ts";
 
 const bounds = { minimumValue: -5 * metricChangeMax, maximumValue: 5 * metricChangeMax };
 const names = Array.from({ length: metricChangesMax + 1 }, (_, n) => `m${n}`);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { shardLanesMax, walkShards } from "../../../lib/audience/search/shard_walk.ts";
-import { userShards } from "../../../lib/user_index/mod.ts";
+import { userShards } from "../../../lib/users/mod.ts";
 
 describe("a walk from shard to shard", () => {
   it(`reads more of them at a time while it finds nothing, up to ${shardLanesMax}, and each once`, async () => {

@@ -7,11 +7,7 @@ import { agendaShardOf } from "../../../lib/loyalty/due_users/shards.ts";
 import { sweepBatchMax, sweepLeaseMs, sweepRetryMs } from "../../../lib/loyalty/due_users/sweep.ts";
 import { indexPageMax } from "../../../lib/loyalty/due_users/user_index.ts";
 import { rangeLimitMax, type Store } from "../../../lib/storage/mod.ts";
-import {
-  listedOrganisations,
-  organisationsPartition,
-  organisationWrites,
-} from "../../../lib/user_index/mod.ts";
+import { listedOrganisations, organisationsPartition, organisationWrites } from "../../../lib/users/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { describeOnStores } from "../../support/stores.ts";
 

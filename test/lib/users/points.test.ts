@@ -16,7 +16,7 @@ import {
   usersInRange,
   walkNamedUsers,
   walkUsers,
-} from "../../../lib/user_index/mod.ts";
+} from "../../../lib/users/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { describeOnStores } from "../../support/stores.ts";
 

@@ -20,7 +20,7 @@ import {
   userPlace,
   userShardOf,
   usersInRange,
-} from "../../../lib/user_index/mod.ts";
+} from "../../../lib/users/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { describeOnStores } from "../../support/stores.ts";
 

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { rangeLimitMax, readsMax, type Store } from "../../../lib/storage/mod.ts";
-import { createListedUsers, signedInUsersMax } from "../../../lib/user_index/listed_users.ts";
-import { userShards, usersInRange, walkUsers } from "../../../lib/user_index/mod.ts";
-import { rangePagesMax } from "../../../lib/user_index/ranges.ts";
-import { shardPartMax, shardPartMin } from "../../../lib/user_index/walk.ts";
+import { createListedUsers, signedInUsersMax } from "../../../lib/users/listed_users.ts";
+import { userShards, usersInRange, walkUsers } from "../../../lib/users/mod.ts";
+import { rangePagesMax } from "../../../lib/users/ranges.ts";
+import { shardPartMax, shardPartMin } from "../../../lib/users/walk.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { ProbeStore } from "../../support/probe_store.ts";
 
