@@ -1,6 +1,6 @@
 import type { Outbox } from "../adapters/mail/mod.ts";
 import type { Logger } from "../lib/http/mod.ts";
-import type { Mailer } from "../lib/ports/mailer.ts";
+import type { Mailer } from "../lib/outbound/mailer.ts";
 import { outboxPath } from "./_outbox.ts";
 import type { Config } from "./config.ts";
 

@@ -1,4 +1,4 @@
-import type { CountryResult } from "../../lib/ports/geo_reader.ts";
+import type { CountryResult } from "../../lib/location/geo_reader.ts";
 import { knownCountry } from "./countries.ts";
 
 /**

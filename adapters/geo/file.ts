@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { clearInterval, setInterval } from "node:timers";
-import type { CountryResult, GeoReader } from "../../lib/ports/geo_reader.ts";
+import type { CountryResult, GeoReader } from "../../lib/location/geo_reader.ts";
 import { databaseBytesMax } from "./check_database.ts";
 import { type GeoDatabase, loadGeoDatabase } from "./database.ts";
 import { UnusableDatabaseError } from "./unusable_database.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-export type { CountryResult, GeoReader } from "../../lib/ports/geo_reader.ts";
+export type { CountryResult, GeoReader } from "../../lib/location/geo_reader.ts";
 export { checkedBytesMax, databaseBytesMax, metadataBytesMax } from "./check_database.ts";
 export { knownCountry, nameLocales } from "./countries.ts";
 export {

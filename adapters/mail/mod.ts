@@ -9,7 +9,7 @@
  * @module
  */
 
-export type { Mail, Mailer } from "../../lib/ports/mailer.ts";
+export type { Mail, Mailer } from "../../lib/outbound/mailer.ts";
 export { type After, mailsUnderWayMax, retryPauseMs, sendMsMax } from "./deliveries.ts";
 export { MailError, type MailErrorCode } from "./mail_error.ts";
 export { addressUnitsMax, type Mailbox, parseMailbox, senderNameUnitsMax } from "./mailbox.ts";

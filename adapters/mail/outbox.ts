@@ -1,4 +1,4 @@
-import type { Mail, Mailer } from "../../lib/ports/mailer.ts";
+import type { Mail, Mailer } from "../../lib/outbound/mailer.ts";
 
 /** Mails that an outbox keeps where nothing else is said. */
 export const outboxMailsMaxDefault = 100;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { NodemailerError, SMTPPoolOptions, Transporter } from "nodemailer";
-import type { Mail, Mailer } from "../../lib/ports/mailer.ts";
+import type { Mail, Mailer } from "../../lib/outbound/mailer.ts";
 import { type After, Deliveries, processTimer } from "./deliveries.ts";
 import { MailError } from "./mail_error.ts";
 import { checkMail, type Mailbox, parseMailbox } from "./mailbox.ts";

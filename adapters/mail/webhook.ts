@@ -6,8 +6,8 @@
  * @module
  */
 
-import type { Mail, Mailer } from "../../lib/ports/mailer.ts";
-import { webhookHeaders } from "../../lib/ports/webhook_signature.ts";
+import type { Mail, Mailer } from "../../lib/outbound/mailer.ts";
+import { webhookHeaders } from "../../lib/outbound/webhook_signature.ts";
 import { type After, Deliveries, processTimer } from "./deliveries.ts";
 import { MailError } from "./mail_error.ts";
 import { checkMail } from "./mailbox.ts";

@@ -8,7 +8,7 @@
  * @module
  */
 
-export { WebhookError, type WebhookMessage, type WebhookSender } from "../../lib/ports/webhook_sender.ts";
+export { WebhookError, type WebhookMessage, type WebhookSender } from "../../lib/outbound/webhook_sender.ts";
 export { retryAfterCharactersMax } from "./retry_after.ts";
 export {
   createWebhookSender,

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { WebhookError, type WebhookMessage, type WebhookSender } from "../../lib/ports/webhook_sender.ts";
-import { webhookHeaders } from "../../lib/ports/webhook_signature.ts";
+import { WebhookError, type WebhookMessage, type WebhookSender } from "../../lib/outbound/webhook_sender.ts";
+import { webhookHeaders } from "../../lib/outbound/webhook_signature.ts";
 import { type Answered, post } from "./post.ts";
 import { retryAfterMsOf } from "./retry_after.ts";
 import { createTargets, networks, type Resolve, type Targets } from "./targets.ts";

@@ -7,7 +7,7 @@
 
 import { lookup } from "node:dns/promises";
 import { BlockList, isIP, isIPv6 } from "node:net";
-import { WebhookError } from "../../lib/ports/webhook_sender.ts";
+import { WebhookError } from "../../lib/outbound/webhook_sender.ts";
 
 /** An address of a host. */
 export interface HostAddress {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Mail } from "../ports/mailer.ts";
+import type { Mail } from "../outbound/mailer.ts";
 import { toldFault } from "./faults.ts";
 import type { ExportFault, ExportJob } from "./job.ts";
 

@@ -8,7 +8,7 @@ import * as v from "valibot";
 import { isUuid } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type AnyRoute, envelope, type Guard, route } from "../http/mod.ts";
-import { webhookSecretText } from "../ports/webhook_signature.ts";
+import { webhookSecretText } from "../outbound/webhook_signature.ts";
 import { acceptedDocument, exportDocument, fullDocument, trailDocument } from "./documents.ts";
 import type { Exports } from "./exports.ts";
 import { exportPageMax } from "./jobs.ts";

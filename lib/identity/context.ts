@@ -1,6 +1,6 @@
 import type { Clock, RandomBytes, RemoteIssuers, Tokens } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
-import type { Mailer } from "../ports/mailer.ts";
+import type { Mailer } from "../outbound/mailer.ts";
 import type { Abuse } from "./abuse/abuse.ts";
 import type { Audit } from "./audit/audit.ts";
 import type { ClientTagger } from "./audit/tags.ts";

@@ -1,5 +1,5 @@
 import type { Logger } from "../http/mod.ts";
-import type { Mailer } from "../ports/mailer.ts";
+import type { Mailer } from "../outbound/mailer.ts";
 
 /** Sends nothing, and says so in the log: what a platform has where no mailer is configured. */
 export function createNoMailer(logger: Logger): Mailer {

@@ -2,7 +2,7 @@ import { formatAddress, parseAddress } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { chain } from "../http/mod.ts";
-import type { CountryResult, GeoReader } from "../ports/geo_reader.ts";
+import type { CountryResult, GeoReader } from "./geo_reader.ts";
 import { isServed, locationPolicy } from "./policy.ts";
 
 /** Whose location is checked, and for what. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-export type { CountryResult, GeoReader } from "../ports/geo_reader.ts";
+export type { CountryResult, GeoReader } from "./geo_reader.ts";
 export {
   createLocation,
   type Location,

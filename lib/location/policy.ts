@@ -10,7 +10,7 @@
 import * as v from "valibot";
 import type { Event, Project, Settings } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import type { CountryResult } from "../ports/geo_reader.ts";
+import type { CountryResult } from "./geo_reader.ts";
 
 /** Most entries of a list of countries: more than there are countries. */
 export const policyCountriesMax = 300;

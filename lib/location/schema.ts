@@ -3,7 +3,7 @@
 import * as v from "valibot";
 import { isUuid } from "../auth/mod.ts";
 import { eventAliases } from "../directory/mod.ts";
-import type { CountryResult } from "../ports/geo_reader.ts";
+import type { CountryResult } from "./geo_reader.ts";
 
 const projectId = v.pipe(v.string(), v.check(isUuid, "Expected a UUID"), v.toLowerCase());
 const eventId = v.union(

@@ -2,7 +2,7 @@
 
 import { seedDirectory } from "../../lib/directory/mod.ts";
 import { createPlatform, type Platform } from "../../lib/mod.ts";
-import type { WebhookMessage } from "../../lib/ports/webhook_sender.ts";
+import type { WebhookMessage } from "../../lib/outbound/webhook_sender.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { createTestClock } from "./clock.ts";
 import { ids, seed, testSecret } from "./platform.ts";

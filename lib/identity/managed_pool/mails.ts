@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Mail } from "../../ports/mailer.ts";
+import type { Mail } from "../../outbound/mailer.ts";
 
 /** To whom, and in whose name. */
 export interface Letter {

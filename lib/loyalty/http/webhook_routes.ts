@@ -10,7 +10,7 @@ import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, type Guard, type Reply, route } from "../../http/mod.ts";
-import { webhookSecretText } from "../../ports/webhook_signature.ts";
+import { webhookSecretText } from "../../outbound/webhook_signature.ts";
 import type { LoyaltyConfig, Webhook } from "../config/document.ts";
 import type { WebhookKeys } from "../webhooks/attempts.ts";
 import { webhookDeadLettersMax, webhookLettersPageMax } from "../webhooks/letters.ts";

@@ -5,7 +5,7 @@
  */
 
 import { Breaker, type Clock, providerRetryMs } from "../../auth/mod.ts";
-import { WebhookError, type WebhookSender } from "../../ports/webhook_sender.ts";
+import { WebhookError, type WebhookSender } from "../../outbound/webhook_sender.ts";
 import { BoundedCache } from "../../storage/mod.ts";
 import type { Webhook } from "../config/document.ts";
 import type { EndpointState, Endpoints } from "./endpoints.ts";

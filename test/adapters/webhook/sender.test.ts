@@ -17,7 +17,7 @@ import {
   webhooksUnderWayMax,
 } from "../../../adapters/webhook/mod.ts";
 import { answerBytesMax } from "../../../adapters/webhook/post.ts";
-import { webhookSecretText } from "../../../lib/ports/webhook_signature.ts";
+import { webhookSecretText } from "../../../lib/outbound/webhook_signature.ts";
 import { createTestClock } from "../../support/clock.ts";
 
 interface Received {

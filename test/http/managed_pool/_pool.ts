@@ -3,7 +3,7 @@
 import { createMemoryLimiter } from "../../../adapters/memory/mod.ts";
 import type { Merge } from "../../../lib/identity/mod.ts";
 import type { PlatformOptions } from "../../../lib/mod.ts";
-import type { Mail, Mailer } from "../../../lib/ports/mailer.ts";
+import type { Mail, Mailer } from "../../../lib/outbound/mailer.ts";
 import { type CountingKernels, quickKernels } from "../../support/kernels.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
 import type { OpenStore } from "../../support/stores.ts";

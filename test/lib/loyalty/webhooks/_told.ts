@@ -10,7 +10,7 @@ import { printRecord } from "../../../../lib/loyalty/user/stored_record.ts";
 import { printState } from "../../../../lib/loyalty/user/stored_state.ts";
 import { beginProgress, createProgressMemory } from "../../../../lib/loyalty/webhooks/progress.ts";
 import { createWebhooks, type Webhooks } from "../../../../lib/loyalty/webhooks/webhooks.ts";
-import { WebhookError, type WebhookMessage } from "../../../../lib/ports/webhook_sender.ts";
+import { WebhookError, type WebhookMessage } from "../../../../lib/outbound/webhook_sender.ts";
 import type { Store, Write } from "../../../../lib/storage/mod.ts";
 
 export const member: Member = { organisationId: "o", spaceId: "s", userId: "u", projectId: null };

@@ -11,7 +11,7 @@ import {
   webhookRetryMsMin,
   webhookTriedMsMax,
 } from "../../../../lib/loyalty/webhooks/schedule.ts";
-import type { WebhookMessage } from "../../../../lib/ports/webhook_sender.ts";
+import type { WebhookMessage } from "../../../../lib/outbound/webhook_sender.ts";
 import type { Store } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { describeOnStores } from "../../../support/stores.ts";
