@@ -4,7 +4,7 @@ import process from "node:process";
 import { nativeExportKernels } from "../adapters/native/mod.ts";
 import { CliError, type ExportDecryption, exits } from "../lib/cli/mod.ts";
 import { AppError } from "../lib/errors/mod.ts";
-import { decryptExport } from "../lib/export_file/mod.ts";
+import { decryptExport } from "../lib/exports/file/mod.ts";
 import { askSecret, firstLine } from "./_secret_input.ts";
 import { onEndingSignal } from "./_signals.ts";
 

@@ -8,7 +8,7 @@ import { Buffer } from "node:buffer";
 import { createCipheriv, createHash } from "node:crypto";
 import { versions } from "node:process";
 import { setImmediate } from "node:timers/promises";
-import type { ExportKernels, GcmEncryption, GcmSecret } from "../../lib/ports/export_kernels.ts";
+import type { ExportKernels, GcmEncryption, GcmSecret } from "../../lib/exports/file/kernels.ts";
 
 /** Bytes that become text at once; a multiple of three, and small enough for the cache. */
 const sliceBytes = 49_152;

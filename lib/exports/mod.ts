@@ -4,10 +4,6 @@
  * @module
  */
 
-export { type AttendOptions, exportPauseMs, exportTriesMax } from "./attend.ts";
-export { exportPageUsers, exportUsersMax } from "./build.ts";
-export { capabilityCharactersMax, downloadMs } from "./capability.ts";
-export { downloadLimit, downloadRoutes } from "./download_routes.ts";
 export {
   createExports,
   downloadPath,
@@ -19,14 +15,18 @@ export {
   exportIntervalMsDefault,
   exportTtlMsDefault,
 } from "./exports.ts";
-export { exportLeaseMs } from "./held_job.ts";
-export type { ExportJob, ExportNotice, ExportRequest } from "./job.ts";
-export { openExportsMaxDefault } from "./jobs.ts";
-export { messagePauseMs, messageTriesMax } from "./messages.ts";
-export { partBytesMin } from "./part_writer.ts";
-export { type ExportCaller, type ExportRoutesContext, exportRoutes } from "./routes.ts";
-export { serviceUrlCharactersMax } from "./service_address.ts";
-export { exportFaults } from "./settings.ts";
-export type { CompiledSource, ExportCriteria, ExportSource, SourcePage } from "./source.ts";
-export { trailEntriesMax } from "./trail.ts";
-export { createPause, type Pause } from "./turns.ts";
+export { partBytesMin } from "./file/part_writer.ts";
+export { capabilityCharactersMax, downloadMs } from "./http/capability.ts";
+export { downloadLimit, downloadRoutes } from "./http/download_routes.ts";
+export { type ExportCaller, type ExportRoutesContext, exportRoutes } from "./http/routes.ts";
+export { exportPageUsers, exportUsersMax } from "./jobs/build.ts";
+export { exportLeaseMs } from "./jobs/export_lease.ts";
+export type { ExportJob, ExportNotice, ExportRequest } from "./jobs/job.ts";
+export { openExportsMaxDefault } from "./jobs/jobs.ts";
+export { messagePauseMs, messageTriesMax } from "./jobs/messages.ts";
+export { type AttendOptions, exportPauseMs, exportTriesMax } from "./jobs/process_due_job.ts";
+export { serviceUrlCharactersMax } from "./jobs/service_address.ts";
+export { exportFaults } from "./jobs/settings.ts";
+export type { CompiledSource, ExportCriteria, ExportSource, SourcePage } from "./jobs/source.ts";
+export { trailEntriesMax } from "./jobs/trail.ts";
+export { createPause, type Pause } from "./jobs/turns.ts";

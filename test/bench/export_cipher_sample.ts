@@ -5,11 +5,11 @@ import { createCipheriv, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { nativeBase64, nativeExportKernels, nativeGcm } from "../../adapters/native/mod.ts";
-import { portableBase64 } from "../../lib/export_file/base64.ts";
-import { base64Bytes, createExportCipher } from "../../lib/export_file/mod.ts";
-import { noblePrimitives } from "../../lib/export_file/noble_primitives.ts";
-import { primitives } from "../../lib/export_file/portable_primitives.ts";
-import type { GcmEncryption, GcmSecret } from "../../lib/ports/export_kernels.ts";
+import { portableBase64 } from "../../lib/exports/file/base64.ts";
+import type { GcmEncryption, GcmSecret } from "../../lib/exports/file/kernels.ts";
+import { base64Bytes, createExportCipher } from "../../lib/exports/file/mod.ts";
+import { noblePrimitives } from "../../lib/exports/file/noble_primitives.ts";
+import { primitives } from "../../lib/exports/file/portable_primitives.ts";
 
 /** What one way took, in ms per MiB: by the clock on the wall, and of the processor over all threads. */
 export interface Cost {

@@ -10,7 +10,7 @@ import { parse } from "yaml";
 import { customFieldsOf } from "../../lib/audience/mod.ts";
 import { commands } from "../../lib/cli/mod.ts";
 import { demoLoyalty } from "../../lib/demo_loyalty.ts";
-import { exportSettings } from "../../lib/exports/settings.ts";
+import { exportSettings } from "../../lib/exports/jobs/settings.ts";
 import { parseBoards } from "../../lib/leaderboards/mod.ts";
 import { applyAction } from "../../lib/loyalty/engine/mod.ts";
 import { compileConfig } from "../../lib/loyalty/mod.ts";

@@ -1,14 +1,14 @@
 /** Encrypted exports as the product makes them. */
 
 import { randomBytes } from "node:crypto";
+import type { ExportKernels } from "../../lib/exports/file/kernels.ts";
 import {
   base64Bytes,
   createExportCipher,
   exportKey,
   fileHeader,
   newExportSecret,
-} from "../../lib/export_file/mod.ts";
-import type { ExportKernels } from "../../lib/ports/export_kernels.ts";
+} from "../../lib/exports/file/mod.ts";
 
 /** A file with what is in it and what opens it. */
 export interface SealedExport {

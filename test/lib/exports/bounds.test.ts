@@ -4,8 +4,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { systemRandom } from "../../../lib/auth/mod.ts";
-import { byteRange, rangeCharactersMax } from "../../../lib/exports/byte_range.ts";
-import { capabilityCharactersMax, createCapabilities } from "../../../lib/exports/capability.ts";
+import { byteRange, rangeCharactersMax } from "../../../lib/exports/http/byte_range.ts";
+import { capabilityCharactersMax, createCapabilities } from "../../../lib/exports/http/capability.ts";
+import { dueExportsMax, orphanMs } from "../../../lib/exports/jobs/runner.ts";
+import { exportSettings, noticeCharactersMax } from "../../../lib/exports/jobs/settings.ts";
+import { appendEntry, readTrail } from "../../../lib/exports/jobs/trail.ts";
 import {
   exportFileMs,
   exportPageUsers,
@@ -13,9 +16,6 @@ import {
   partBytesMin,
   trailEntriesMax,
 } from "../../../lib/exports/mod.ts";
-import { dueExportsMax, orphanMs } from "../../../lib/exports/runner.ts";
-import { exportSettings, noticeCharactersMax } from "../../../lib/exports/settings.ts";
-import { appendEntry, readTrail } from "../../../lib/exports/trail.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { ids } from "../../support/platform.ts";

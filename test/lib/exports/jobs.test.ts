@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { it } from "node:test";
+import { exportFieldCharactersMax, exportFieldsMax } from "../../../lib/exports/http/schema.ts";
 import {
   exportFileMs,
   exportIntervalMsDefault,
   exportTtlMsDefault,
   openExportsMaxDefault,
 } from "../../../lib/exports/mod.ts";
-import { exportFieldCharactersMax, exportFieldsMax } from "../../../lib/exports/schema.ts";
 import type { ReadBoard } from "../../../lib/storage/mod.ts";
 import { ids } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";

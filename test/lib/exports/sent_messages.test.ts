@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ExportJob } from "../../../lib/exports/job.ts";
-import { createMessenger, sentMessagesMax } from "../../../lib/exports/messages.ts";
+import type { ExportJob } from "../../../lib/exports/jobs/job.ts";
+import { createMessenger, sentMessagesMax } from "../../../lib/exports/jobs/messages.ts";
 import type { Announcement } from "../../../lib/ports/announcer.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { ids } from "../../support/platform.ts";

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
+import { exportSettings } from "../../../lib/exports/jobs/settings.ts";
 import { exportFaults, serviceUrlCharactersMax } from "../../../lib/exports/mod.ts";
-import { exportSettings } from "../../../lib/exports/settings.ts";
 import { ids, openPlatform, seed } from "../../support/platform.ts";
 
 const organisation = (exports: unknown): Parameters<typeof exportSettings>[0] => ({
