@@ -5,15 +5,15 @@ import type { Abuse } from "./abuse/abuse.ts";
 import type { Audit } from "./audit/audit.ts";
 import type { ClientTagger } from "./audit/tags.ts";
 import type { Background } from "./background.ts";
-import type { ClientTokens } from "./client_tokens.ts";
+import type { ClientTokens } from "./codes/client_tokens.ts";
 import type { Credentials } from "./credentials.ts";
-import type { IdleUsers } from "./idle_users.ts";
-import type { Merge } from "./merge.ts";
-import type { OnRemove } from "./operator/remove_user.ts";
-import type { SessionRecords } from "./session_records.ts";
+import type { OnRemove } from "./operators/remove_user.ts";
+import type { IdleUsers } from "./providers/idle_users.ts";
+import type { Merge } from "./providers/merge.ts";
+import type { SocialVerifiers } from "./providers/social/verifiers.ts";
 import type { SessionGuard } from "./sessions/guard.ts";
+import type { SessionRecords } from "./sessions/session_records.ts";
 import type { Sessions } from "./sessions/sessions.ts";
-import type { SocialVerifiers } from "./social/verifiers.ts";
 import type { Users } from "./users.ts";
 
 /** What the operations of the identity area work with. */

@@ -13,13 +13,6 @@ export {
   noAbuseControls,
 } from "./abuse/create_abuse.ts";
 export { type AbuseCount, type AbusePolicy, type AbuseSubject, abusePolicies } from "./abuse/policies.ts";
-export { additionalIdCharactersMax } from "./anonymous.ts";
-export {
-  type AppProfile,
-  AppProfileSchema,
-  appProfileBytesMax,
-  appProfileDepthMax,
-} from "./app_profile.ts";
 export type { Audit, AuditEntry, AuditFacts, AuditPage, AuditPageOptions } from "./audit/audit.ts";
 export { type AuditOptions, createAudit } from "./audit/create_audit.ts";
 export {
@@ -43,11 +36,21 @@ export {
   type ClientTokensOptions,
   clientTokenTtlSeconds,
   createClientTokens,
-} from "./client_tokens.ts";
+} from "./codes/client_tokens.ts";
 export * from "./codes/mod.ts";
+export { createNoMailer } from "./codes/no_mailer.ts";
 export type { IdentityContext } from "./context.ts";
 export { type Credentials, type CredentialsOptions, createCredentials } from "./credentials.ts";
-export { idleProjectsMax, idleSweepEveryMs } from "./idle_projects.ts";
+export { type OperatorContext, operatorRoutes } from "./operators/routes.ts";
+export { banReasonCharactersMax, operatorIdCharactersMax } from "./operators/schema.ts";
+export { additionalIdCharactersMax } from "./providers/anonymous.ts";
+export {
+  type AppProfile,
+  AppProfileSchema,
+  appProfileBytesMax,
+  appProfileDepthMax,
+} from "./providers/app_profile.ts";
+export { idleProjectsMax, idleSweepEveryMs } from "./providers/idle_projects.ts";
 export {
   createIdleUsers,
   type IdleSweep,
@@ -55,22 +58,19 @@ export {
   type IdleUsersOptions,
   idleMsDefault,
   idleSweepMax,
-} from "./idle_users.ts";
-export { emailClaimMsMax } from "./managed_pool/email_way.ts";
+} from "./providers/idle_users.ts";
+export { emailClaimMsMax } from "./providers/managed_pool/email_way.ts";
 export {
   codeCharactersMax,
   emailBytesMax,
   nicknameCharactersMax,
   termsCharactersMax,
-} from "./managed_pool/fields.ts";
-export { loginAttemptsMax } from "./managed_pool/log_in.ts";
-export type { PoolSettings } from "./managed_pool/settings.ts";
-export { reauthenticationMsMax } from "./managed_pool/update_user.ts";
-export type { Merge } from "./merge.ts";
-export { externalIdCharactersMax, usernameCharactersMax } from "./no_login.ts";
-export { createNoMailer } from "./no_mailer.ts";
-export { type OperatorContext, operatorRoutes } from "./operator/routes.ts";
-export { banReasonCharactersMax, operatorIdCharactersMax } from "./operator/schema.ts";
+} from "./providers/managed_pool/fields.ts";
+export { loginAttemptsMax } from "./providers/managed_pool/log_in.ts";
+export type { PoolSettings } from "./providers/managed_pool/settings.ts";
+export { reauthenticationMsMax } from "./providers/managed_pool/update_user.ts";
+export type { Merge } from "./providers/merge.ts";
+export { externalIdCharactersMax, usernameCharactersMax } from "./providers/no_login.ts";
 export {
   createPublicProfiles,
   type PublicProfile,
@@ -78,15 +78,24 @@ export {
   publicProfileAgeMsMax,
   publicProfileProjectsMax,
   publicProfilesMax,
-} from "./public_profiles.ts";
-export { audienceCharactersMax } from "./remote_settings.ts";
-export { identityRoutes } from "./routes.ts";
+} from "./providers/public_profiles.ts";
+export { audienceCharactersMax } from "./providers/remote_settings.ts";
 export {
-  createSessionRecords,
-  type IssuedRecord,
-  type RecordFacts,
-  type SessionRecords,
-} from "./session_records.ts";
+  type IdTokenSettings,
+  memberPathCharactersMax,
+  type SocialProvider,
+  type SocialSettings,
+  socialProviders,
+  type TokenDebugSettings,
+} from "./providers/social/settings.ts";
+export { socialSubjectCharactersMax } from "./providers/social/token_debug.ts";
+export type { SocialIdentity, SocialProof, SocialVerifier } from "./providers/social/verifier.ts";
+export {
+  createSocialVerifiers,
+  type SocialVerifiers,
+  type SocialVerifiersOptions,
+} from "./providers/social/verifiers.ts";
+export { identityRoutes } from "./routes.ts";
 export { refreshGraceMsMax, refreshRetryMsMax } from "./sessions/advance.ts";
 export {
   createSessions,
@@ -106,6 +115,12 @@ export {
   accessTokenTtlSecondsMin,
   projectAudience,
 } from "./sessions/identity_tokens.ts";
+export {
+  createSessionRecords,
+  type IssuedRecord,
+  type RecordFacts,
+  type SessionRecords,
+} from "./sessions/session_records.ts";
 export { sessionAgeMsMax, sessionIdleMsMax } from "./sessions/session_row.ts";
 export {
   type Admit,
@@ -122,21 +137,10 @@ export {
   sessionsPerUserMax,
 } from "./sessions/sessions.ts";
 export {
-  type IdTokenSettings,
-  memberPathCharactersMax,
-  type SocialProvider,
-  type SocialSettings,
-  socialProviders,
-  type TokenDebugSettings,
-} from "./social/settings.ts";
-export { socialSubjectCharactersMax } from "./social/token_debug.ts";
-export type { SocialIdentity, SocialProof, SocialVerifier } from "./social/verifier.ts";
-export {
-  createSocialVerifiers,
-  type SocialVerifiers,
-  type SocialVerifiersOptions,
-} from "./social/verifiers.ts";
-export { type ExchangeContext, sessionRecordAgeSecondsMax, tokenExchangeRoute } from "./token_exchange.ts";
+  type ExchangeContext,
+  sessionRecordAgeSecondsMax,
+  tokenExchangeRoute,
+} from "./sessions/token_exchange.ts";
 export {
   type Account,
   type Ban,

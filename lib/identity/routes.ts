@@ -6,19 +6,19 @@
 
 import { type AnyRoute, open, route } from "../http/mod.ts";
 import { EnvelopeSchema, serving, sessionErrors } from "./_serving.ts";
-import { loginAnonymous, registerAnonymous } from "./anonymous.ts";
 import type { IdentityContext } from "./context.ts";
-import { checkHostedUser, fetchHostedUser, updateHostedUser } from "./hosted_idp/profile.ts";
-import { logInPoolUser } from "./managed_pool/log_in.ts";
-import { checkPoolUser, fetchPoolUser } from "./managed_pool/profile.ts";
-import { registerPoolUser } from "./managed_pool/register.ts";
-import { passwordRoutes } from "./managed_pool/routes.ts";
-import { updatePoolUser } from "./managed_pool/update_user.ts";
-import { createNoLoginUser, fetchNoLoginUser, updateNoLoginUser } from "./no_login.ts";
 import { DeviceSelectorSchema, type Operations, SelectorSchema } from "./operations.ts";
+import { loginAnonymous, registerAnonymous } from "./providers/anonymous.ts";
+import { checkHostedUser, fetchHostedUser, updateHostedUser } from "./providers/hosted_idp/profile.ts";
+import { logInPoolUser } from "./providers/managed_pool/log_in.ts";
+import { checkPoolUser, fetchPoolUser } from "./providers/managed_pool/profile.ts";
+import { registerPoolUser } from "./providers/managed_pool/register.ts";
+import { passwordRoutes } from "./providers/managed_pool/routes.ts";
+import { updatePoolUser } from "./providers/managed_pool/update_user.ts";
+import { createNoLoginUser, fetchNoLoginUser, updateNoLoginUser } from "./providers/no_login.ts";
+import { socialRoutes } from "./providers/social/routes.ts";
 import { logoutOperations, refreshOperations } from "./sessions/operations.ts";
-import { socialRoutes } from "./social/routes.ts";
-import { optionalUserTokenGuard, userTokenGuard } from "./user_guard.ts";
+import { optionalUserTokenGuard, userTokenGuard } from "./sessions/user_guard.ts";
 
 /** Builds the identity routes. */
 export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { deviceClaimsMax } from "../../lib/identity/anonymous.ts";
+import { deviceClaimsMax } from "../../lib/identity/providers/anonymous.ts";
 import type { Partition, Read, Results } from "../../lib/storage/mod.ts";
 import { ids, openPlatform } from "../support/platform.ts";
 import { WatchedStore } from "../support/watched_store.ts";

@@ -3,8 +3,12 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
-import { createIdleProjects, idleProjectsMax, idleSweepEveryMs } from "../../lib/identity/idle_projects.ts";
 import { createUsers, idleMsDefault, idleSweepMax, type User } from "../../lib/identity/mod.ts";
+import {
+  createIdleProjects,
+  idleProjectsMax,
+  idleSweepEveryMs,
+} from "../../lib/identity/providers/idle_projects.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 

@@ -10,8 +10,8 @@ import {
 import type { Project } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { decide, Parsed, type ReadRecord, type Store } from "../../storage/mod.ts";
-import { accountBanned, isBanned } from "../ban.ts";
 import { type User, userPartition } from "../users.ts";
+import { accountBanned, isBanned } from "./ban.ts";
 import { createIdentityTokens, type IdentityTokens, type SessionClaims } from "./identity_tokens.ts";
 import {
   confirmRule,

@@ -6,9 +6,9 @@
  */
 
 import type { ReadBoard, ReadRecord, Rule } from "../../storage/mod.ts";
-import { isBanned } from "../ban.ts";
 import type { Provider, User } from "../users.ts";
 import { advance, type Presented } from "./advance.ts";
+import { isBanned } from "./ban.ts";
 import {
   boardRead,
   cutoffOf,

@@ -1,0 +1,184 @@
+/**
+ * Exchanging a proof of identity for an access token of a space: `POST {space_url}/api/auth/token`.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { type ApiKeys, idTokenTypes, isUuid, tokenCharsMax, unverifiedClaim } from "../../auth/mod.ts";
+import type { Space } from "../../directory/mod.ts";
+import { AppError } from "../../errors/mod.ts";
+import { type AnyRoute, envelope, open, route } from "../../http/mod.ts";
+import { type Caller, type SpaceTokens, spaceOfRequest } from "../../space_tokens/mod.ts";
+import type { IdentityContext } from "../context.ts";
+import { UuidSchema } from "../operations.ts";
+import { issuerUser } from "../providers/hosted_idp/issuer_user.ts";
+import { spaceIssuer } from "../providers/hosted_idp/settings.ts";
+import { accountBanned, isBanned } from "./ban.ts";
+
+/** Age from which the session record of a user who can log in no longer proves anything, in seconds: 90 days. */
+export const sessionRecordAgeSecondsMax: number = 90 * 24 * 60 * 60;
+
+/** What the exchange works with. */
+export interface ExchangeContext extends IdentityContext {
+  readonly spaceTokens: SpaceTokens;
+  readonly apiKeys: Pick<ApiKeys, "verify">;
+}
+
+const seconds = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const SessionRecordProof = v.object({
+  type: v.literal("sessionRecord"),
+  projectId: UuidSchema,
+  record: v.object({
+    deviceId: v.string(),
+    timeStamp: seconds,
+    signature: v.string(),
+    externalId: v.string(),
+    userId: UuidSchema,
+    signUp: v.exactOptional(seconds),
+    // The creation of a noLogin user names the time of sign-up so.
+    signup: v.exactOptional(seconds),
+  }),
+});
+const AccessTokenProof = v.object({
+  type: v.literal("accessToken"),
+  token: v.pipe(v.string(), v.minLength(1), v.maxLength(tokenCharsMax)),
+});
+const IdTokenProof = v.object({
+  type: v.literal("idToken"),
+  token: v.pipe(v.string(), v.minLength(1), v.maxLength(tokenCharsMax)),
+});
+const ServiceProof = v.object({
+  type: v.literal("service"),
+  key: v.pipe(v.string(), v.maxLength(256)),
+  secret: v.pipe(v.string(), v.maxLength(256)),
+});
+const ProofSchema = v.variant("type", [AccessTokenProof, SessionRecordProof, IdTokenProof, ServiceProof]);
+
+type SessionRecordProofInput = v.InferOutput<typeof SessionRecordProof>;
+
+const IssuedSchema = v.object({
+  message: v.string(),
+  data: v.object({ accessToken: v.string(), tokenType: v.literal("Bearer"), expiresIn: v.number() }),
+});
+
+/** Builds the route of the exchange. */
+export function tokenExchangeRoute(context: ExchangeContext): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/api/auth/token",
+    operation: "issueSpaceToken",
+    summary:
+      "Exchange an access token, a signed session record, an ID token of the space's issuer or the API key of a back end for an access token of the space",
+    auth: open,
+    body: { schema: ProofSchema },
+    responses: { 200: { description: "The token", schema: IssuedSchema } },
+    errors: [
+      "not_found",
+      "invalid_credentials",
+      "token_expired",
+      "invalid_token",
+      "session_revoked",
+      "account_banned",
+      "invalid_api_key",
+      "provider_error",
+      "provider_unavailable",
+    ],
+    handle: async ({ request, body }) => {
+      const space = await spaceOfRequest(context.directory, request);
+      return envelope(await context.spaceTokens.issue(space, await proven(context, space, body)));
+    },
+  });
+}
+
+/** Who the proof proves to be the caller. */
+function proven(
+  context: ExchangeContext,
+  space: Space,
+  proof: v.InferOutput<typeof ProofSchema>,
+): Promise<Caller> {
+  switch (proof.type) {
+    case "accessToken":
+      return tokenUser(context, space, proof.token);
+    case "sessionRecord":
+      return recordUser(context, space, proof);
+    case "idToken":
+      return issuerCaller(context, space, proof.token);
+    case "service":
+      return backEnd(context, space, proof);
+  }
+}
+
+async function tokenUser(
+  { directory, sessions }: ExchangeContext,
+  space: Space,
+  token: string,
+): Promise<Caller> {
+  // Only says which project's tokens to expect: the verification then holds the token to it.
+  const projectId = unverifiedClaim(token, "projectId");
+  const project =
+    typeof projectId === "string" && isUuid(projectId) ? await directory.project(projectId) : null;
+  if (project?.spaceId !== space.id) throw rejected("access token");
+  const { user, session } = await sessions.authenticateToken(token, project);
+  const { id: spaceId, organisationId } = space;
+  const { userId } = user;
+  return { kind: "user", userId, organisationId, spaceId, projectId: project.id, sessionId: session.sid };
+}
+
+async function recordUser(
+  context: ExchangeContext,
+  space: Space,
+  proof: SessionRecordProofInput,
+): Promise<Caller> {
+  const { projectId, record } = proof;
+  const { signup = 0, signUp = signup, ...facts } = record;
+  const { users, records, directory, sessionGuard, clock } = context;
+  if (!records.verify(projectId, { ...facts, signUp })) throw rejected("session record");
+  const project = await directory.project(projectId);
+  if (project?.spaceId !== space.id) throw rejected("session record");
+  const { userId, timeStamp: issuedAt } = record;
+  const user = await users.byId(projectId, userId);
+  if (user?.externalId !== record.externalId) throw rejected("session record");
+  if (isBanned(user, clock())) throw accountBanned(user);
+  // A noLogin user has no login to get a new record from, and the external id, which is all that proves, has no age.
+  const isDated = user.provider !== "noLogin";
+  if (isDated && clock() / 1_000 - issuedAt >= sessionRecordAgeSecondsMax) {
+    throw new AppError("token_expired", "Cannot accept the session record as it is too old: log in again");
+  }
+  if (isDated) await sessionGuard.check({ projectId, userId, issuedAt });
+  const { id: spaceId, organisationId } = space;
+  return { kind: "user", userId, organisationId, spaceId, projectId };
+}
+
+/**
+ * The user of an ID token of the issuer that the space names, made when met first. The user is one of the space's default
+ * project, as it would be if that project had the issuer as its hosted provider.
+ */
+async function issuerCaller(context: ExchangeContext, space: Space, token: string): Promise<Caller> {
+  const { issuer, projectId } = spaceIssuer(space);
+  const project = await context.directory.project(projectId);
+  if (project?.spaceId !== space.id) {
+    throw new AppError("internal_error", "Cannot use the default project as it is none of the space");
+  }
+  const { userId } = await issuerUser(context, projectId, { token, issuer, types: idTokenTypes });
+  const { id: spaceId, organisationId } = space;
+  return { kind: "user", userId, organisationId, spaceId, projectId };
+}
+
+async function backEnd(
+  { apiKeys }: ExchangeContext,
+  space: Space,
+  { key, secret }: v.InferOutput<typeof ServiceProof>,
+): Promise<Caller> {
+  const { keyId, organisationId, permissions } = await apiKeys.verify(key, secret);
+  // A key of another organisation answers like an unknown one.
+  if (organisationId !== space.organisationId) {
+    throw new AppError("invalid_api_key", "The API key or its secret is not valid");
+  }
+  return { kind: "service", keyId, organisationId, spaceId: space.id, permissions };
+}
+
+/** One answer to every proof that does not prove a user of this space, so that it tells nothing about which exist. */
+function rejected(proof: "access token" | "session record"): AppError {
+  return new AppError("invalid_credentials", `Cannot accept the ${proof} as it is not valid in this space`);
+}
