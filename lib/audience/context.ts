@@ -4,10 +4,10 @@ import type { Clock, RandomBytes } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import type { ActionBatches } from "./actions/batches.ts";
 import type { ActionIntake } from "./actions/intake.ts";
-import type { Cursors } from "./cursors.ts";
 import type { AudienceGuards } from "./guards.ts";
+import type { Cursors } from "./lists/cursors.ts";
 import type { AudienceLoyalty } from "./loyalty.ts";
-import type { Profiles } from "./profiles.ts";
+import type { Profiles } from "./profile/profiles.ts";
 import type { UserFinder } from "./search/search.ts";
 import type { DeadLetters } from "./worker/dead_letters.ts";
 

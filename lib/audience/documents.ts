@@ -7,8 +7,8 @@
 import type { Version } from "../storage/mod.ts";
 import { isoTime, isoTimeOrNull } from "./_times.ts";
 import type { NotificationItem } from "./loyalty.ts";
-import { ProfileMembers, type ProfileRecord } from "./profile_record.ts";
-import type { Profile } from "./profiles.ts";
+import type { Profile } from "./profile/profiles.ts";
+import { ProfileMembers, type ProfileRecord } from "./profile/record.ts";
 import type { Progress, SeenChallenge, SeenEntry, SeenLoyalty } from "./sight.ts";
 
 interface Printed {

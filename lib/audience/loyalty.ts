@@ -9,7 +9,7 @@ import type { CataloguedMetric, RewardCatalogue } from "./actions/check_rewards.
 import type { RewardGiver } from "./actions/grant_rewards.ts";
 import type { AudienceMember } from "./member.ts";
 import type { ProductShop } from "./products.ts";
-import type { MetricBounds } from "./profile_updates.ts";
+import type { MetricBounds } from "./profile/updates.ts";
 import type { LoyaltySight } from "./sight.ts";
 import type { ActionSink } from "./worker/handler.ts";
 

@@ -18,17 +18,8 @@ export {
   createActionBatches,
   type QueuedAction,
 } from "./actions/mod.ts";
-export * from "./batch.ts";
+export * from "./batch/batch.ts";
 export type { AudienceContext } from "./context.ts";
-export {
-  type CursorScope,
-  type Cursors,
-  createCursors,
-  cursorCharactersMax,
-  cursorTtlMs,
-} from "./cursors.ts";
-export * from "./custom_fields.ts";
-export * from "./free_form.ts";
 export {
   type AudienceGuardOptions,
   type AudienceGuards,
@@ -39,19 +30,26 @@ export {
   organisationHeader,
 } from "./guards.ts";
 export {
+  type CursorScope,
+  type Cursors,
+  createCursors,
+  cursorCharactersMax,
+  cursorTtlMs,
+} from "./lists/cursors.ts";
+export {
   challengesPageDefault,
   challengesPageMax,
   notificationsPageMax,
   transactionsPageDefault,
   transactionsPageMax,
-} from "./lists.ts";
+} from "./lists/lists.ts";
+export { metadataEntriesMax, metadataTextMax, redeemedQuantityMax } from "./lists/product_routes.ts";
 export type { AudienceLoyalty, NotificationItem } from "./loyalty.ts";
 export type { AudienceMember } from "./member.ts";
-export { metadataEntriesMax, metadataTextMax, redeemedQuantityMax } from "./product_routes.ts";
 export type { BoughtProduct, OfferedProduct, ProductOrder, ProductShop } from "./products.ts";
-export { displayNameCharactersMax, type ProfilePatch } from "./profile_patch.ts";
-export type { ProfileRecord } from "./profile_record.ts";
-export { metricChangeMax, metricChangesMax } from "./profile_updates.ts";
+export * from "./profile/custom_fields.ts";
+export * from "./profile/free_form.ts";
+export { displayNameCharactersMax, type ProfilePatch } from "./profile/patch.ts";
 export {
   type ChangedProfile,
   createProfiles,
@@ -59,7 +57,9 @@ export {
   type ProfileChange,
   type Profiles,
   type ProfilesOptions,
-} from "./profiles.ts";
+} from "./profile/profiles.ts";
+export type { ProfileRecord } from "./profile/record.ts";
+export { metricChangeMax, metricChangesMax } from "./profile/updates.ts";
 export { audienceRoutes } from "./routes.ts";
 export { namedFieldsMax, type SearchRequest } from "./search/criteria.ts";
 export {

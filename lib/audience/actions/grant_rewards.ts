@@ -5,7 +5,7 @@
  */
 
 import { sideBySide } from "../../storage/mod.ts";
-import { inGroups } from "../groups.ts";
+import { inGroups } from "../batch/groups.ts";
 import type { AudienceMember } from "../member.ts";
 import { type ItemResult, itemError } from "./bulk_answer.ts";
 import type { PlainReward, RewardNotification, RewardOrder } from "./check_rewards.ts";

@@ -6,8 +6,8 @@
 
 import type { Environment, Value, ValueType } from "../../expressions/mod.ts";
 import { isoTimeOrNull } from "../_times.ts";
-import type { CustomFields } from "../custom_fields.ts";
-import type { ProfileRecord } from "../profile_record.ts";
+import type { CustomFields } from "../profile/custom_fields.ts";
+import type { ProfileRecord } from "../profile/record.ts";
 import { jsonOf } from "./_json.ts";
 import type { SpaceFacts } from "./facts.ts";
 import type { SearchedUser } from "./searched_user.ts";

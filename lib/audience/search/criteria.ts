@@ -7,7 +7,7 @@
 import type { Directory } from "../../directory/mod.ts";
 import { AppError, type FieldError } from "../../errors/mod.ts";
 import { builtIndexes, indexesOf } from "../../users/mod.ts";
-import { customFieldsOf } from "../custom_fields.ts";
+import { customFieldsOf } from "../profile/custom_fields.ts";
 import { type Column, columnsOf, defaultFields, type FindColumn, isLoyalty } from "./columns.ts";
 import { compileFilter, type Filter } from "./filter.ts";
 import type { PlanContext } from "./plan.ts";

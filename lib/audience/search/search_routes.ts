@@ -7,8 +7,8 @@
 import * as v from "valibot";
 import { type AnyRoute, canonicalJson, route } from "../../http/mod.ts";
 import type { AudienceContext } from "../context.ts";
-import type { CursorScope } from "../cursors.ts";
 import type { BackEnd } from "../guards.ts";
+import type { CursorScope } from "../lists/cursors.ts";
 import type { Column } from "./columns.ts";
 import type { FoundUsers } from "./search.ts";
 import type { SearchedUser } from "./searched_user.ts";

@@ -1,6 +1,6 @@
 import type { Stored } from "../../storage/mod.ts";
 import { type AccountNote, parseAccountNote } from "../../users/mod.ts";
-import { ProfileMembers, type ProfileRecord, parseProfileRecord } from "../profile_record.ts";
+import { ProfileMembers, type ProfileRecord, parseProfileRecord } from "../profile/record.ts";
 import type { LoyaltyFacts, SpaceFacts } from "./facts.ts";
 import type { Candidate } from "./shard_walk.ts";
 

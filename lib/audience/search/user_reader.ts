@@ -7,8 +7,8 @@
 
 import type { Partition, Read, Result, Standing, Store } from "../../storage/mod.ts";
 import { readAccountNote, userBoards, userPlace } from "../../users/mod.ts";
-import { inGroups } from "../groups.ts";
-import { readProfileRecord } from "../profile_record.ts";
+import { inGroups } from "../batch/groups.ts";
+import { readProfileRecord } from "../profile/record.ts";
 import type { SearchFacts, SpaceFacts } from "./facts.ts";
 import { SearchedUser } from "./searched_user.ts";
 import type { Candidate } from "./shard_walk.ts";

@@ -23,7 +23,7 @@ import {
   walkNamedUsers,
   walkUsers,
 } from "../../users/mod.ts";
-import { inGroups } from "../groups.ts";
+import { inGroups } from "../batch/groups.ts";
 import type { Bounds } from "./bounds.ts";
 import { type Place, printPlace } from "./places.ts";
 import { type Candidate, type Walk, walkShards } from "./shard_walk.ts";

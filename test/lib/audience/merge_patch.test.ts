@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { mergePatch } from "../../../lib/audience/merge_patch.ts";
 import {
   customFieldsOf,
   memberNameCharactersMax,
@@ -11,7 +10,8 @@ import {
   preferencesFault,
   preferencesPartsMax,
 } from "../../../lib/audience/mod.ts";
-import { patchFaults } from "../../../lib/audience/profile_patch.ts";
+import { mergePatch } from "../../../lib/audience/profile/merge_patch.ts";
+import { patchFaults } from "../../../lib/audience/profile/patch.ts";
 
 /** Appendix A of the RFC. */
 const examples: readonly (readonly [target: unknown, patch: unknown, result: unknown])[] = [

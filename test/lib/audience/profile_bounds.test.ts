@@ -9,9 +9,9 @@ import {
   customFieldsMax,
   customTextCharactersMax,
   customValueFault,
-} from "../../../lib/audience/custom_fields.ts";
-import { displayNameCharactersMax } from "../../../lib/audience/profile_patch.ts";
-import { checkUpdate, metricChangeMax, metricChangesMax } from "../../../lib/audience/profile_updates.ts";
+} from "../../../lib/audience/profile/custom_fields.ts";
+import { displayNameCharactersMax } from "../../../lib/audience/profile/patch.ts";
+import { checkUpdate, metricChangeMax, metricChangesMax } from "../../../lib/audience/profile/updates.ts";
 import { AppError, type FieldError } from "../../../lib/errors/mod.ts";
 import { indexNameCharactersMax, metricIndexesMax } from "../../../lib/users/mod.ts";
 

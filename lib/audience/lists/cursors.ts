@@ -7,9 +7,9 @@
  * @module
  */
 
-import { base64url, fromBase64url, utf8 } from "../auth/encoding.ts";
-import { type Clock, constantTimeEqual, keyedTag } from "../auth/mod.ts";
-import { AppError } from "../errors/mod.ts";
+import { base64url, fromBase64url, utf8 } from "../../auth/encoding.ts";
+import { type Clock, constantTimeEqual, keyedTag } from "../../auth/mod.ts";
+import { AppError } from "../../errors/mod.ts";
 
 /** How long a cursor is good, in ms: a day. */
 export const cursorTtlMs: number = 24 * 60 * 60 * 1_000;

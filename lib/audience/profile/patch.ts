@@ -4,12 +4,12 @@
  * @module
  */
 
-import { AppError, type FieldError } from "../errors/mod.ts";
-import { isPublicName } from "../users/mod.ts";
+import { AppError, type FieldError } from "../../errors/mod.ts";
+import { isPublicName } from "../../users/mod.ts";
 import { type CustomFields, customValueFault } from "./custom_fields.ts";
 import { preferencesFault } from "./free_form.ts";
 import { isObject, type JsonObject, mergePatch } from "./merge_patch.ts";
-import type { ProfileRecord } from "./profile_record.ts";
+import type { ProfileRecord } from "./record.ts";
 
 /** Longest display name, in characters. */
 export const displayNameCharactersMax = 100;

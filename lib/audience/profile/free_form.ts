@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { FieldError } from "../errors/mod.ts";
+import type { FieldError } from "../../errors/mod.ts";
 import { isObject } from "./merge_patch.ts";
 
 /** Largest preferences of a user, in characters of their JSON text. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Put, type ReadRecord, type Stored, StoredMembers } from "../storage/mod.ts";
+import { type Put, type ReadRecord, type Stored, StoredMembers } from "../../storage/mod.ts";
 import type { CustomValue } from "./custom_fields.ts";
 import type { JsonObject } from "./merge_patch.ts";
 

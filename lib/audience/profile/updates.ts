@@ -4,15 +4,15 @@
  * @module
  */
 
-import { sideBySide } from "../storage/mod.ts";
-import { type BulkAnswer, bulkAnswer, type ItemResult, itemError } from "./actions/bulk_answer.ts";
-import { Faults, isObject, itemsOf, type JsonObject, type PlacedItem, userOf } from "./actions/faults.ts";
+import { sideBySide } from "../../storage/mod.ts";
+import { type BulkAnswer, bulkAnswer, type ItemResult, itemError } from "../actions/bulk_answer.ts";
+import { Faults, isObject, itemsOf, type JsonObject, type PlacedItem, userOf } from "../actions/faults.ts";
+import { inGroups } from "../batch/groups.ts";
+import type { AudienceMember } from "../member.ts";
+import type { MetricChange } from "../sight.ts";
 import type { CustomFields } from "./custom_fields.ts";
-import { inGroups } from "./groups.ts";
-import type { AudienceMember } from "./member.ts";
-import { patchFaults, patchMembers } from "./profile_patch.ts";
+import { patchFaults, patchMembers } from "./patch.ts";
 import { type ProfileChange, type Profiles, requireVersion } from "./profiles.ts";
-import type { MetricChange } from "./sight.ts";
 
 /** Most metrics that one update changes. */
 export const metricChangesMax = 50;

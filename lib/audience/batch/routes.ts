@@ -5,17 +5,14 @@
  */
 
 import * as v from "valibot";
-import { uuid } from "../auth/mod.ts";
-import { AppError } from "../errors/mod.ts";
-import { type AnyRoute, envelope, type Reply, route } from "../http/mod.ts";
-import { BulkAnswerSchema } from "./actions/bulk_answer.ts";
-import { isId, isObject, type JsonObject } from "./actions/faults.ts";
-import { answerMany, type Batch, batchOf, memberOf, userIdCharactersMax, usersQuery } from "./batch.ts";
-import type { AudienceContext } from "./context.ts";
-import { profileText } from "./documents.ts";
-import type { AudienceUser, BackEnd } from "./guards.ts";
-import { updateRules, updatesBytesMax } from "./internal_profile_routes.ts";
-import { pageReply } from "./list_routes.ts";
+import { uuid } from "../../auth/mod.ts";
+import { AppError } from "../../errors/mod.ts";
+import { type AnyRoute, envelope, type Reply, route } from "../../http/mod.ts";
+import { BulkAnswerSchema } from "../actions/bulk_answer.ts";
+import { isId, isObject, type JsonObject } from "../actions/faults.ts";
+import type { AudienceContext } from "../context.ts";
+import { profileText } from "../documents.ts";
+import type { AudienceUser, BackEnd } from "../guards.ts";
 import {
   challengesQuery,
   type ListPage,
@@ -24,10 +21,12 @@ import {
   listTransactions,
   notificationsQuery,
   transactionsQuery,
-} from "./lists.ts";
-import type { AudienceMember } from "./member.ts";
-import { fieldsOf, profileReply } from "./profile_routes.ts";
-import { applyUpdates, checkUpdate, checkUpdates, type UpdateRules } from "./profile_updates.ts";
+} from "../lists/lists.ts";
+import { pageReply } from "../lists/routes.ts";
+import type { AudienceMember } from "../member.ts";
+import { updateRules, updatesBytesMax } from "../profile/internal_profile_routes.ts";
+import { fieldsOf, profileReply } from "../profile/routes.ts";
+import { applyUpdates, checkUpdate, checkUpdates, type UpdateRules } from "../profile/updates.ts";
 import {
   ChallengesSchema,
   NotificationsSchema,
@@ -37,7 +36,8 @@ import {
   UsersChallengesSchema,
   UsersNotificationsSchema,
   UsersTransactionsSchema,
-} from "./schema.ts";
+} from "../schema.ts";
+import { answerMany, type Batch, batchOf, memberOf, userIdCharactersMax, usersQuery } from "./batch.ts";
 
 const errors = ["forbidden"] as const;
 const reading = { permission: "users:read", scope: "audience:read" } as const;

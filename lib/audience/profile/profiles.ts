@@ -4,18 +4,13 @@
  * @module
  */
 
-import type { Clock } from "../auth/mod.ts";
-import { AppError } from "../errors/mod.ts";
-import { decide, type Partition, type Rule, type Store, type Stored } from "../storage/mod.ts";
-import type { AudienceMember } from "./member.ts";
-import { type ProfilePatch, patched } from "./profile_patch.ts";
-import {
-  type ProfileRecord,
-  parseProfileRecord,
-  putProfileRecord,
-  readProfileRecord,
-} from "./profile_record.ts";
-import type { LoyaltySight, MetricChange, SeenLoyalty } from "./sight.ts";
+import type { Clock } from "../../auth/mod.ts";
+import { AppError } from "../../errors/mod.ts";
+import { decide, type Partition, type Rule, type Store, type Stored } from "../../storage/mod.ts";
+import type { AudienceMember } from "../member.ts";
+import type { LoyaltySight, MetricChange, SeenLoyalty } from "../sight.ts";
+import { type ProfilePatch, patched } from "./patch.ts";
+import { type ProfileRecord, parseProfileRecord, putProfileRecord, readProfileRecord } from "./record.ts";
 
 /** A profile with the user's loyalty. */
 export interface Profile {

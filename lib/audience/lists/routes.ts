@@ -5,8 +5,9 @@
  */
 
 import * as v from "valibot";
-import { type AnyRoute, route } from "../http/mod.ts";
-import type { AudienceContext } from "./context.ts";
+import { type AnyRoute, route } from "../../http/mod.ts";
+import type { AudienceContext } from "../context.ts";
+import { ChallengesSchema, NotificationsSchema, TransactionsSchema } from "../schema.ts";
 import {
   challengesQuery,
   type ListPage,
@@ -16,7 +17,6 @@ import {
   notificationsQuery,
   transactionsQuery,
 } from "./lists.ts";
-import { ChallengesSchema, NotificationsSchema, TransactionsSchema } from "./schema.ts";
 
 /** Builds the routes of users' own lists. */
 export function listRoutes(context: AudienceContext): readonly AnyRoute[] {

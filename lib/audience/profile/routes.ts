@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { AppError } from "../errors/mod.ts";
+import { AppError } from "../../errors/mod.ts";
 import {
   type AnyRoute,
   chain,
@@ -14,16 +14,16 @@ import {
   jsonText,
   type Reply,
   route,
-} from "../http/mod.ts";
-import type { AudienceContext } from "./context.ts";
+} from "../../http/mod.ts";
+import type { AudienceContext } from "../context.ts";
+import { profileText } from "../documents.ts";
+import { ProfileSchema } from "../schema.ts";
 import { type CustomFields, customFieldsOf } from "./custom_fields.ts";
-import { profileText } from "./documents.ts";
 import { isObject, type JsonObject } from "./merge_patch.ts";
-import { type PatchRules, patchFaults, patchMembers, pointerOf } from "./profile_patch.ts";
-import { ProfileMembers } from "./profile_record.ts";
-import { profileTag, versionAdmission } from "./profile_tag.ts";
+import { type PatchRules, patchFaults, patchMembers, pointerOf } from "./patch.ts";
 import type { Profile } from "./profiles.ts";
-import { ProfileSchema } from "./schema.ts";
+import { ProfileMembers } from "./record.ts";
+import { profileTag, versionAdmission } from "./tag.ts";
 
 /** Media type of JSON Merge Patch. */
 export const mergePatchType = "application/merge-patch+json";

@@ -9,10 +9,10 @@
  */
 
 import * as v from "valibot";
-import type { Settings } from "../directory/mod.ts";
-import type { FieldError } from "../errors/mod.ts";
-import { issueDetail } from "../http/mod.ts";
-import { MetricIndexesSchema } from "../users/mod.ts";
+import type { Settings } from "../../directory/mod.ts";
+import type { FieldError } from "../../errors/mod.ts";
+import { issueDetail } from "../../http/mod.ts";
+import { MetricIndexesSchema } from "../../users/mod.ts";
 
 /** Most custom fields of an organisation. */
 export const customFieldsMax = 64;

@@ -9,9 +9,9 @@
  */
 
 import { sha256 } from "@noble/hashes/sha2.js";
-import { base64url, utf8 } from "../auth/encoding.ts";
-import { AppError } from "../errors/mod.ts";
-import { preconditionCharsMax } from "../http/mod.ts";
+import { base64url, utf8 } from "../../auth/encoding.ts";
+import { AppError } from "../../errors/mod.ts";
+import { preconditionCharsMax } from "../../http/mod.ts";
 
 /** How much of the digest a tag has, in bytes. */
 const digestBytes = 12;
