@@ -7,12 +7,19 @@
  */
 
 export { MasterSecret } from "./auth/mod.ts";
-export { type Demo, type DemoIds, type DemoOptions, demoWalk, describeDemo, seedDemo } from "./demo.ts";
 export type { Seed } from "./directory/mod.ts";
 export { AppError, type AppErrorOptions, type ErrorCode, type FieldError } from "./errors/mod.ts";
 export type { ExportOptions } from "./exports/mod.ts";
 export { type ClientInfo, createJsonLogger, type Handler, type Logger, silentLogger } from "./http/mod.ts";
 export type { Rate, RateLimits, RatePolicyName } from "./http/rate_limit/mod.ts";
+export {
+  type Demo,
+  type DemoIds,
+  type DemoOptions,
+  demoWalk,
+  describeDemo,
+  seedDemo,
+} from "./platform/demo.ts";
 export {
   type AreaName,
   createPlatform,
@@ -21,8 +28,8 @@ export {
   type PlatformOptions,
   publicUrlDefault,
   version,
-} from "./platform.ts";
-export { buildUserIndex, type UserIndexOptions, type UserIndexProgress } from "./platform_user_index.ts";
-export type { PlatformUsers } from "./platform_users.ts";
-export { seedPlatform } from "./seed.ts";
+} from "./platform/platform.ts";
+export { seedPlatform } from "./platform/seed.ts";
+export { buildUserIndex, type UserIndexOptions, type UserIndexProgress } from "./platform/user_index.ts";
+export type { PlatformUsers } from "./platform/users.ts";
 export type { Store } from "./storage/mod.ts";

@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { it } from "node:test";
 import { parse } from "yaml";
 import { systemRandom } from "../../lib/auth/mod.ts";
-import { demoCodes, demoCodesCount, demoLoyalty } from "../../lib/demo_loyalty.ts";
 import { compileConfig } from "../../lib/loyalty/mod.ts";
 import { describeDemo, seedDemo } from "../../lib/mod.ts";
+import { demoCodes, demoCodesCount, demoLoyalty } from "../../lib/platform/demo_loyalty.ts";
 import { openPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { demoLoyalty } from "../../../lib/demo_loyalty.ts";
 import { jsonSchemaOf } from "../../../lib/http/mod.ts";
 import { compileConfig, configListMax, LoyaltyConfigSchema } from "../../../lib/loyalty/mod.ts";
+import { demoLoyalty } from "../../../lib/platform/demo_loyalty.ts";
 import { loyalty } from "../../support/platform.ts";
 
 const validate = new Ajv2020({ validateFormats: false, strict: false }).compile(

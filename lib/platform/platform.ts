@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type ActionService, type ActionWorker, createActionService } from "./audience/mod.ts";
+import { type ActionService, type ActionWorker, createActionService } from "../audience/mod.ts";
 import {
   type ApiKeys,
   apiKeyGuard,
@@ -18,15 +18,15 @@ import {
   systemClock,
   systemRandom,
   uuid,
-} from "./auth/mod.ts";
+} from "../auth/mod.ts";
 import {
   createDirectory,
   createLoyaltyVersions,
   type Directory,
   type LoyaltyVersions,
-} from "./directory/mod.ts";
-import { AppError } from "./errors/mod.ts";
-import type { Exports } from "./exports/mod.ts";
+} from "../directory/mod.ts";
+import { AppError } from "../errors/mod.ts";
+import type { Exports } from "../exports/mod.ts";
 import {
   type Area,
   chain,
@@ -35,8 +35,8 @@ import {
   type HandlerOptions,
   silentLogger,
   systemTimer,
-} from "./http/mod.ts";
-import { type Quotas, quotasOf } from "./http/rate_limit/mod.ts";
+} from "../http/mod.ts";
+import { type Quotas, quotasOf } from "../http/rate_limit/mod.ts";
 import {
   type Audit,
   type ClientTokens,
@@ -48,7 +48,7 @@ import {
   type SessionGuard,
   type Sessions,
   tokenExchangeRoute,
-} from "./identity/mod.ts";
+} from "../identity/mod.ts";
 import {
   type BoardPath,
   createHiddenUsers,
@@ -56,8 +56,8 @@ import {
   type Leaderboards,
   leaderboardRoutes,
   type Rebuilt,
-} from "./leaderboards/mod.ts";
-import { createLocation, type Location, locationRoutes } from "./location/mod.ts";
+} from "../leaderboards/mod.ts";
+import { createLocation, type Location, locationRoutes } from "../location/mod.ts";
 import {
   createLoyalty,
   type Loyalty,
@@ -68,22 +68,22 @@ import {
   poolRoutes,
   redemptionOperatorRoutes,
   type WebhookKeys,
-} from "./loyalty/mod.ts";
-import { audienceArea } from "./platform_audience.ts";
-import { rebuildBoard } from "./platform_boards.ts";
-import { platformExports } from "./platform_exports.ts";
-import { platformIdentity } from "./platform_identity.ts";
-import type { PlatformOptions } from "./platform_options.ts";
-import { failureLimitOf, governedLoyalty, repeatable } from "./platform_quotas.ts";
-import { type PlatformUsers, type UserDirectory, userDirectory, userListing } from "./platform_users.ts";
+} from "../loyalty/mod.ts";
 import {
   createSpaceTokens,
   optionalSpaceGuard,
   type SpaceGuardOptions,
   type SpaceTokens,
   spaceGuard,
-} from "./space_tokens/mod.ts";
-import type { Store } from "./storage/mod.ts";
+} from "../space_tokens/mod.ts";
+import type { Store } from "../storage/mod.ts";
+import { audienceArea } from "./audience.ts";
+import { platformExports } from "./exports.ts";
+import { platformIdentity } from "./identity.ts";
+import { rebuildBoard } from "./leaderboards.ts";
+import type { PlatformOptions } from "./options.ts";
+import { failureLimitOf, governedLoyalty, repeatable } from "./quotas.ts";
+import { type PlatformUsers, type UserDirectory, userDirectory, userListing } from "./users.ts";
 
 /** The version of the package. */
 export const version = "0.6.0";
@@ -91,7 +91,7 @@ export const version = "0.6.0";
 /** Address of the platform where none is configured. */
 export const publicUrlDefault = "http://127.0.0.1:8787";
 
-export type { IdentityOptions, PlatformOptions } from "./platform_options.ts";
+export type { IdentityOptions, PlatformOptions } from "./options.ts";
 
 /** The areas of a platform; each can be mounted alone. */
 export type AreaName =

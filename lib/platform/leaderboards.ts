@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { Directory, Project } from "./directory/mod.ts";
-import type { BoardPath, Leaderboards, Rebuilt } from "./leaderboards/mod.ts";
-import type { Loyalty } from "./loyalty/mod.ts";
+import type { Directory, Project } from "../directory/mod.ts";
+import type { BoardPath, Leaderboards, Rebuilt } from "../leaderboards/mod.ts";
+import type { Loyalty } from "../loyalty/mod.ts";
 
 /** What rebuilding needs. */
 export interface RebuildParts {

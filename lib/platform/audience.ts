@@ -11,15 +11,15 @@ import {
   createActionBatches,
   createCursors,
   createProfiles,
-} from "./audience/mod.ts";
-import type { ApiKeys, Clock, RandomBytes } from "./auth/mod.ts";
-import type { Directory } from "./directory/mod.ts";
-import { downloadRoutes, type Exports, exportRoutes } from "./exports/mod.ts";
-import type { Area } from "./http/mod.ts";
-import { type Loyalty, memberPartition } from "./loyalty/mod.ts";
-import { governedAudience } from "./platform_quotas.ts";
-import type { SpaceGuardOptions } from "./space_tokens/mod.ts";
-import type { Store } from "./storage/mod.ts";
+} from "../audience/mod.ts";
+import type { ApiKeys, Clock, RandomBytes } from "../auth/mod.ts";
+import type { Directory } from "../directory/mod.ts";
+import { downloadRoutes, type Exports, exportRoutes } from "../exports/mod.ts";
+import type { Area } from "../http/mod.ts";
+import { type Loyalty, memberPartition } from "../loyalty/mod.ts";
+import type { SpaceGuardOptions } from "../space_tokens/mod.ts";
+import type { Store } from "../storage/mod.ts";
+import { governedAudience } from "./quotas.ts";
 
 /** What the audience API is made of. */
 export interface AudienceParts {

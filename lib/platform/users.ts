@@ -5,14 +5,14 @@
  * @module
  */
 
-import { createUserFinder, type UserFinder, type UserSearch } from "./audience/mod.ts";
-import type { Clock } from "./auth/mod.ts";
-import type { Directory } from "./directory/mod.ts";
-import type { Logger } from "./http/mod.ts";
-import { createUsers, type Users } from "./identity/mod.ts";
-import { createFacts, type Loyalty, memberPartition, readMetrics } from "./loyalty/mod.ts";
-import type { ScoreFeed } from "./ports/score_feed.ts";
-import type { Store } from "./storage/mod.ts";
+import { createUserFinder, type UserFinder, type UserSearch } from "../audience/mod.ts";
+import type { Clock } from "../auth/mod.ts";
+import type { Directory } from "../directory/mod.ts";
+import type { Logger } from "../http/mod.ts";
+import { createUsers, type Users } from "../identity/mod.ts";
+import { createFacts, type Loyalty, memberPartition, readMetrics } from "../loyalty/mod.ts";
+import type { ScoreFeed } from "../ports/score_feed.ts";
+import type { Store } from "../storage/mod.ts";
 import {
   buildDeclared,
   buildMetricIndex,
@@ -23,7 +23,7 @@ import {
   listedOrganisations,
   type MetricFeed,
   type MetricIndex,
-} from "./users/mod.ts";
+} from "../users/mod.ts";
 
 /** The users of a platform's organisations. */
 export interface PlatformUsers {

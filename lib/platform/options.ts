@@ -12,16 +12,16 @@ import type {
   RandomBytes,
   RemoteJsonOptions,
   SignatureAlgorithm,
-} from "./auth/mod.ts";
-import type { PasswordKernels } from "./auth/passwords/kernels.ts";
-import type { ExportOptions } from "./exports/mod.ts";
-import type { Area, HandlerOptions, Logger } from "./http/mod.ts";
-import type { RateLimits } from "./http/rate_limit/mod.ts";
-import type { AbuseLimits, Merge } from "./identity/mod.ts";
-import type { GeoReader } from "./location/geo_reader.ts";
-import type { Mailer } from "./outbound/mailer.ts";
-import type { WebhookSender } from "./outbound/webhook_sender.ts";
-import type { Blobs, Queue, Store } from "./storage/mod.ts";
+} from "../auth/mod.ts";
+import type { PasswordKernels } from "../auth/passwords/kernels.ts";
+import type { ExportOptions } from "../exports/mod.ts";
+import type { Area, HandlerOptions, Logger } from "../http/mod.ts";
+import type { RateLimits } from "../http/rate_limit/mod.ts";
+import type { AbuseLimits, Merge } from "../identity/mod.ts";
+import type { GeoReader } from "../location/geo_reader.ts";
+import type { Mailer } from "../outbound/mailer.ts";
+import type { WebhookSender } from "../outbound/webhook_sender.ts";
+import type { Blobs, Queue, Store } from "../storage/mod.ts";
 
 /** What a platform is made of. Only `store` and `secret` have no default. */
 export interface PlatformOptions {

@@ -4,14 +4,14 @@
  * @module
  */
 
-import type { UserSearch } from "./audience/mod.ts";
-import { type Clock, systemRandom } from "./auth/mod.ts";
-import type { Directory } from "./directory/mod.ts";
-import { createExports, type Exports } from "./exports/mod.ts";
-import { silentLogger } from "./http/mod.ts";
-import { createNoMailer } from "./identity/mod.ts";
-import type { PlatformOptions } from "./platform_options.ts";
-import type { Announcer } from "./ports/announcer.ts";
+import type { UserSearch } from "../audience/mod.ts";
+import { type Clock, systemRandom } from "../auth/mod.ts";
+import type { Directory } from "../directory/mod.ts";
+import { createExports, type Exports } from "../exports/mod.ts";
+import { silentLogger } from "../http/mod.ts";
+import { createNoMailer } from "../identity/mod.ts";
+import type { Announcer } from "../ports/announcer.ts";
+import type { PlatformOptions } from "./options.ts";
 
 /** What exports are made of besides the options of the platform. */
 export interface ExportParts {

@@ -4,12 +4,12 @@
  * @module
  */
 
-import { permissions as everyPermission, type RandomBytes, systemRandom, uuid } from "./auth/mod.ts";
+import { permissions as everyPermission, type RandomBytes, systemRandom, uuid } from "../auth/mod.ts";
+import type { Seed } from "../directory/mod.ts";
+import { platformPartition, type Store } from "../storage/mod.ts";
 import { demoCodes, demoLoyalty } from "./demo_loyalty.ts";
-import type { Seed } from "./directory/mod.ts";
 import type { Platform } from "./platform.ts";
 import { seedPlatform } from "./seed.ts";
-import { platformPartition, type Store } from "./storage/mod.ts";
 
 /** What scripts need to know of the demo; null while a part does not exist. */
 export interface Demo {

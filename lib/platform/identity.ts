@@ -13,9 +13,9 @@ import {
   type RandomBytes,
   systemRandom,
   type Tokens,
-} from "./auth/mod.ts";
-import type { Directory } from "./directory/mod.ts";
-import { silentLogger } from "./http/mod.ts";
+} from "../auth/mod.ts";
+import type { Directory } from "../directory/mod.ts";
+import { silentLogger } from "../http/mod.ts";
 import {
   type Abuse,
   type Credentials,
@@ -34,10 +34,10 @@ import {
   type IdentityContext,
   type IdleUsersOptions,
   noAbuseControls,
-} from "./identity/mod.ts";
-import type { Leaderboards } from "./leaderboards/mod.ts";
-import type { Loyalty } from "./loyalty/mod.ts";
-import type { PlatformOptions } from "./platform_options.ts";
+} from "../identity/mod.ts";
+import type { Leaderboards } from "../leaderboards/mod.ts";
+import type { Loyalty } from "../loyalty/mod.ts";
+import type { PlatformOptions } from "./options.ts";
 
 /** What identity is made of besides the options of the platform. */
 export interface IdentityParts {

@@ -1,10 +1,10 @@
-import { audienceFaults } from "./audience/mod.ts";
-import { checkSeed, type Seed, type SeedOptions, seedDirectory } from "./directory/mod.ts";
-import { AppError } from "./errors/mod.ts";
-import { exportFaults } from "./exports/mod.ts";
-import { boardFaults } from "./leaderboards/mod.ts";
-import { compileConfig } from "./loyalty/mod.ts";
-import type { Store } from "./storage/mod.ts";
+import { audienceFaults } from "../audience/mod.ts";
+import { checkSeed, type Seed, type SeedOptions, seedDirectory } from "../directory/mod.ts";
+import { AppError } from "../errors/mod.ts";
+import { exportFaults } from "../exports/mod.ts";
+import { boardFaults } from "../leaderboards/mod.ts";
+import { compileConfig } from "../loyalty/mod.ts";
+import type { Store } from "../storage/mod.ts";
 
 /**
  * Creates or replaces every record of the document, its loyalty configurations, leaderboards and settings of exports included. What it does not name stays.

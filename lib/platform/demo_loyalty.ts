@@ -1,4 +1,4 @@
-import { type RandomBytes, uuid } from "./auth/mod.ts";
+import { type RandomBytes, uuid } from "../auth/mod.ts";
 
 /** Number of codes in the pool of the demo. */
 export const demoCodesCount = 100;

@@ -4,12 +4,12 @@
  * @module
  */
 
-import type { Clock } from "./auth/mod.ts";
-import type { Directory } from "./directory/mod.ts";
-import { createPause } from "./exports/mod.ts";
-import { createUsers, type User } from "./identity/mod.ts";
-import { indexedUsers, memberPartition, readMetrics } from "./loyalty/mod.ts";
-import { type PartitionLister, partitionParts, type Store, tenantPrefixes } from "./storage/mod.ts";
+import type { Clock } from "../auth/mod.ts";
+import type { Directory } from "../directory/mod.ts";
+import { createPause } from "../exports/mod.ts";
+import { createUsers, type User } from "../identity/mod.ts";
+import { indexedUsers, memberPartition, readMetrics } from "../loyalty/mod.ts";
+import { type PartitionLister, partitionParts, type Store, tenantPrefixes } from "../storage/mod.ts";
 import {
   buildMetricIndex,
   indexesOf,
@@ -17,7 +17,7 @@ import {
   listRecordedUsers,
   type RecordedUser,
   recordedUsersMax,
-} from "./users/mod.ts";
+} from "../users/mod.ts";
 
 /** What building the index of users needs. */
 export interface UserIndexOptions {

@@ -7,12 +7,12 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import { type AudienceUser, actionsIn, type BackEnd } from "./audience/mod.ts";
-import { type ApiKeyPrincipal, deriveKey, keyedTag, type MasterSecret, networkTag } from "./auth/mod.ts";
-import type { Admitted, AnyRoute, ContentLimit, FailureLimit, IdempotencySubject } from "./http/mod.ts";
-import type { QuotaName, Quotas } from "./http/rate_limit/mod.ts";
-import { clientNetworkBits } from "./identity/mod.ts";
-import type { SpaceVisit } from "./space_tokens/mod.ts";
+import { type AudienceUser, actionsIn, type BackEnd } from "../audience/mod.ts";
+import { type ApiKeyPrincipal, deriveKey, keyedTag, type MasterSecret, networkTag } from "../auth/mod.ts";
+import type { Admitted, AnyRoute, ContentLimit, FailureLimit, IdempotencySubject } from "../http/mod.ts";
+import type { QuotaName, Quotas } from "../http/rate_limit/mod.ts";
+import { clientNetworkBits } from "../identity/mod.ts";
+import type { SpaceVisit } from "../space_tokens/mod.ts";
 
 /** Longest name of a payer that a limiter is given as it is, in characters; of longer ones it is given a digest. */
 export const payerCharsMax = 150;
