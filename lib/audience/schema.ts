@@ -5,7 +5,11 @@
  */
 
 import * as v from "valibot";
-import { ChangePayloadSchema, EarnedRewardSchema, PropertiesSchema } from "../ports/change_payload.ts";
+import {
+  ChangePayloadSchema,
+  EarnedRewardSchema,
+  PropertiesSchema,
+} from "../loyalty/views/change_payload.ts";
 
 const text = v.string();
 const flag = v.boolean();

@@ -9,9 +9,9 @@ import { type Clock, deriveKey, keyedTag, type MasterSecret, type RandomBytes, u
 import type { Directory } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import type { Logger } from "../http/mod.ts";
+import type { Announcer } from "../outbound/announcer.ts";
 import type { Mailer } from "../outbound/mailer.ts";
 import type { WebhookSender } from "../outbound/webhook_sender.ts";
-import type { Announcer } from "../ports/announcer.ts";
 import type { Blobs, Store } from "../storage/mod.ts";
 import type { ExportKernels } from "./file/kernels.ts";
 import { type ExportFormat, newExportSecret } from "./file/mod.ts";

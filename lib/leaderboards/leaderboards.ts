@@ -7,8 +7,6 @@
 import type { Clock } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import type { Logger, Timer } from "../http/mod.ts";
-import type { ScoreFeed } from "../ports/score_feed.ts";
-import type { ReadEarnings } from "../ports/user_earnings.ts";
 import type { Store } from "../storage/mod.ts";
 import { createLive, type LiveBoards } from "./live/live.ts";
 import { type BoardPath, findBoard } from "./ranking/find_board.ts";
@@ -18,8 +16,10 @@ import { type Rebuilt, rebuildBoard } from "./scores/rebuild.ts";
 import { createUserRemoval, type RemoveUserFromBoards } from "./scores/remove_user.ts";
 import { replayScores } from "./scores/replayed_score.ts";
 import { createRetention, type Retention } from "./scores/retention.ts";
+import type { ScoreFeed } from "./scores/score_feed.ts";
 import { createFeeder } from "./scores/score_feeder.ts";
 import { scoreTargets } from "./scores/score_targets.ts";
+import type { ReadEarnings } from "./scores/user_earnings.ts";
 
 /** Feeds boards and tidies them up. */
 export interface Leaderboards extends Retention {

@@ -10,9 +10,9 @@
 import type { Clock } from "../auth/mod.ts";
 import type { Directory, LoyaltyVersions } from "../directory/mod.ts";
 import { chain, type Logger } from "../http/mod.ts";
-import type { Announcer } from "../ports/announcer.ts";
-import type { ScoreFeed } from "../ports/score_feed.ts";
-import type { UserEarnings } from "../ports/user_earnings.ts";
+import type { ScoreFeed } from "../leaderboards/scores/score_feed.ts";
+import type { UserEarnings } from "../leaderboards/scores/user_earnings.ts";
+import type { Announcer } from "../outbound/announcer.ts";
 import { Remembered, type Store } from "../storage/mod.ts";
 import { type AdjustmentOrder, adjustmentHappening } from "./commands/adjustments.ts";
 import { type Changes, claimantOf, createChanges } from "./commands/changes.ts";

@@ -10,7 +10,7 @@ import type { Directory } from "../directory/mod.ts";
 import { createExports, type Exports } from "../exports/mod.ts";
 import { silentLogger } from "../http/mod.ts";
 import { createNoMailer } from "../identity/mod.ts";
-import type { Announcer } from "../ports/announcer.ts";
+import type { Announcer } from "../outbound/announcer.ts";
 import type { PlatformOptions } from "./options.ts";
 
 /** What exports are made of besides the options of the platform. */

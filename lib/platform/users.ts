@@ -10,8 +10,8 @@ import type { Clock } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import type { Logger } from "../http/mod.ts";
 import { createUsers, type Users } from "../identity/mod.ts";
+import type { ScoreFeed } from "../leaderboards/scores/score_feed.ts";
 import { createFacts, type Loyalty, memberPartition, readMetrics } from "../loyalty/mod.ts";
-import type { ScoreFeed } from "../ports/score_feed.ts";
 import type { Store } from "../storage/mod.ts";
 import {
   buildDeclared,

@@ -10,7 +10,7 @@
 import type { Clock } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import { chain } from "../http/mod.ts";
-import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../ports/score_feed.ts";
+import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../leaderboards/scores/score_feed.ts";
 import { Batches, type Partition, type Store, type Write, whenAll } from "../storage/mod.ts";
 import { indexesOf } from "./declared.ts";
 import { userBoards, userPlace } from "./places.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { dateFaults, type GivenDates } from "../../ports/given_dates.ts";
+import { dateFaults, type GivenDates } from "../../loyalty/user/given_dates.ts";
 import { momentOf } from "../_times.ts";
 import { Faults, isObject, itemsOf, optionalId, type PlacedItem, userOf } from "./faults.ts";
 import { propertiesOf } from "./properties.ts";

@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { uuid } from "../../auth/mod.ts";
 import { type AnyRoute, envelope, idempotencyKeyOf, route } from "../../http/mod.ts";
-import { FulfilmentSchema } from "../../ports/change_payload.ts";
+import { FulfilmentSchema } from "../../loyalty/views/change_payload.ts";
 import { isoTime } from "../_times.ts";
 import type { AudienceContext } from "../context.ts";
 import type { BoughtProduct, OfferedProduct } from "../products.ts";

@@ -10,9 +10,9 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
+import type { Announcer } from "../../outbound/announcer.ts";
 import type { Mail, Mailer } from "../../outbound/mailer.ts";
 import type { WebhookSender } from "../../outbound/webhook_sender.ts";
-import type { Announcer } from "../../ports/announcer.ts";
 import type { HeldJob } from "./export_lease.ts";
 import { toldFault } from "./faults.ts";
 import type { ExportJob, ExportNotice, Message } from "./job.ts";

@@ -5,12 +5,12 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import type { Gain } from "../../ports/score_feed.ts";
-import type { Earning, UserEarnings } from "../../ports/user_earnings.ts";
 import type { Board } from "../ranking/find_board.ts";
 import type { BoardDeclaration } from "../settings/board_settings.ts";
 import { isWithinBounds } from "./board_location.ts";
+import type { Gain } from "./score_feed.ts";
 import { compileWhen } from "./score_targets.ts";
+import type { Earning, UserEarnings } from "./user_earnings.ts";
 
 /** A score as the feed brings it to a board. */
 export interface ReplayedScore {

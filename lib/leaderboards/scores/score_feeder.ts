@@ -10,12 +10,12 @@
  * @module
  */
 
-import type { ScoreFeed, ScoreUpdate } from "../../ports/score_feed.ts";
 import { Batches, type Store, whenAll } from "../../storage/mod.ts";
 import type { ScoreEntry } from "./board_change.ts";
 import { type BoardPlace, partitionOf } from "./board_location.ts";
 import type { FeedRefusal, FindFedPlace } from "./feed_targets.ts";
 import { scoreBatch } from "./score_batch.ts";
+import type { ScoreFeed, ScoreUpdate } from "./score_feed.ts";
 
 /** Most writes that one commit to a board carries. */
 export const feedBatchMax = 500;

@@ -10,10 +10,10 @@
 import type { Directory, Event, Project } from "../../directory/mod.ts";
 import { type Condition, compileCondition, type Environment } from "../../expressions/mod.ts";
 import { chain } from "../../http/mod.ts";
-import type { Gain, ScoreTarget } from "../../ports/score_feed.ts";
 import type { BoardDeclaration } from "../settings/board_settings.ts";
 import { declaredEventBoards, projectBoards } from "../settings/declarations.ts";
 import { closesAt, seasonOf } from "../settings/seasons.ts";
+import type { Gain, ScoreTarget } from "./score_feed.ts";
 
 /** What an action names besides itself. */
 export interface TargetQuery {

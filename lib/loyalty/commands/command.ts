@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Gain, ScoreTarget, ScoreUpdate } from "../../ports/score_feed.ts";
+import type { Gain, ScoreTarget, ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
 import type { Committed, Partition, Read, Remembered, Stored, Write } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import { hasAny } from "../config/own_property.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../../ports/score_feed.ts";
+import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
 import { decide, type ReadRecord, type Remembered, type Rule, type Store } from "../../storage/mod.ts";
 import type { Agenda } from "../due_users/mod.ts";
 import type { KnownUsers } from "../user/known_users.ts";

@@ -5,7 +5,6 @@
  */
 
 import { AppError, type FieldError } from "../../errors/mod.ts";
-import { dateFaults, type GivenDates } from "../../ports/given_dates.ts";
 import type { LogEntry, ReadLog, Store, Stored } from "../../storage/mod.ts";
 import { rewardCount } from "../config/compile_sizes.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
@@ -14,6 +13,7 @@ import type { MetricReward } from "../config/rewards.ts";
 import { countsFrom } from "../engine/lots.ts";
 import { grant, reverse } from "../engine/mod.ts";
 import { isReversible } from "../ledger/mod.ts";
+import { dateFaults, type GivenDates } from "../user/given_dates.ts";
 import {
   type ActionData,
   type GivenReward,

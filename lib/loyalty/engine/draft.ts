@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { GivenDates } from "../../ports/given_dates.ts";
 import type { CompiledAggregate } from "../config/compile_counters.ts";
 import { type CompiledConfig, type TriggerKind, triggerKey } from "../config/compiled.ts";
 import type { CounterWindow } from "../config/counter_window.ts";
@@ -12,6 +11,7 @@ import type { Metric } from "../config/document.ts";
 import { own } from "../config/own_property.ts";
 import type { Scope, UserView } from "../config/scope.ts";
 import { type Account, credit, debit, type Moved, type Movement } from "../ledger/mod.ts";
+import type { GivenDates } from "../user/given_dates.ts";
 import type { HistoryRecord, Notification, Transaction } from "../user/history.ts";
 import type {
   ChallengeProgress,

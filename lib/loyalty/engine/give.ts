@@ -5,9 +5,9 @@
  */
 
 import { addDuration } from "../../calendar/mod.ts";
-import type { GivenDates } from "../../ports/given_dates.ts";
 import { type NotificationSetting, quantityMax } from "../config/document.ts";
 import type { MetricReward } from "../config/rewards.ts";
+import type { GivenDates } from "../user/given_dates.ts";
 import type { GivenReward, TransactionType } from "../user/history.ts";
 import type { UserCoupon } from "../user/state.ts";
 import { Change, type ChangeSubject } from "./change.ts";

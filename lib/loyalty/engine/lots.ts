@@ -1,7 +1,7 @@
 import { addDuration, type Duration, endOfPeriod } from "../../calendar/mod.ts";
-import type { GivenDates } from "../../ports/given_dates.ts";
 import type { LotPolicy } from "../config/document.ts";
 import type { Lot } from "../ledger/mod.ts";
+import type { GivenDates } from "../user/given_dates.ts";
 
 /** The lot that points are credited to. */
 export interface LotChoice {

@@ -11,7 +11,7 @@ import {
   PropertiesSchema,
   EarnedRewardSchema as Reward,
   UserCouponSchema,
-} from "../../ports/change_payload.ts";
+} from "../views/change_payload.ts";
 
 const text = v.string();
 const flag = v.boolean();

@@ -5,8 +5,8 @@
  */
 
 import * as v from "valibot";
-import { ChangePayloadSchema } from "../../ports/change_payload.ts";
 import type { Webhook } from "../config/document.ts";
+import { ChangePayloadSchema } from "../views/change_payload.ts";
 import type { DeadLetter } from "../webhooks/letters.ts";
 import type { WebhookStatus } from "../webhooks/webhooks.ts";
 

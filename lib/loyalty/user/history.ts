@@ -5,10 +5,10 @@
  * @module
  */
 
-import type { GivenDates } from "../../ports/given_dates.ts";
 import type { NotificationSetting, Price, Reward } from "../config/document.ts";
 import type { MetricReward } from "../config/rewards.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
+import type { GivenDates } from "./given_dates.ts";
 
 /** A correction of a metric: the value that it is to have, or what is added to it. */
 export interface MetricChange {

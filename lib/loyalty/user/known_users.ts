@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { ScoreUpdate } from "../../ports/score_feed.ts";
+import type { ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
 import { BoundedCache, type Partition } from "../../storage/mod.ts";
 import { type Member, memberPartition } from "./member.ts";
 

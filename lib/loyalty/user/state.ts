@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ScoreUpdate } from "../../ports/score_feed.ts";
+import type { ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
 import type { Lot } from "../ledger/mod.ts";
 import type { Redemption } from "./redemption.ts";
 

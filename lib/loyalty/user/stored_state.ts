@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ScoreUpdate } from "../../ports/score_feed.ts";
+import type { ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
 import { type ReadRecord, StoredMembers } from "../../storage/mod.ts";
 import { hasAny } from "../config/own_property.ts";
 import { emptyState, type UserState } from "./state.ts";

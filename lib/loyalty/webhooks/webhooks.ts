@@ -5,8 +5,8 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
+import type { Announcer } from "../../outbound/announcer.ts";
 import { WebhookError, type WebhookSender } from "../../outbound/webhook_sender.ts";
-import type { Announcer } from "../../ports/announcer.ts";
 import type { Store } from "../../storage/mod.ts";
 import type { LoyaltyConfig, Webhook } from "../config/document.ts";
 import { createAttempts, type WebhookKeys } from "./attempts.ts";

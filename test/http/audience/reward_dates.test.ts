@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { givenAheadMsMax } from "../../../lib/ports/given_dates.ts";
+import { givenAheadMsMax } from "../../../lib/loyalty/user/given_dates.ts";
 import { type Answer, ids, loyalty, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores, type OpenStore } from "../../support/stores.ts";
 import { backEnd } from "./_back_end.ts";

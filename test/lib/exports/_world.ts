@@ -17,9 +17,9 @@ import {
   exportRoutes,
 } from "../../../lib/exports/mod.ts";
 import { createHandler, type Guard, type Handler, silentLogger } from "../../../lib/http/mod.ts";
+import type { Announcement } from "../../../lib/outbound/announcer.ts";
 import type { Mail } from "../../../lib/outbound/mailer.ts";
 import type { WebhookMessage } from "../../../lib/outbound/webhook_sender.ts";
-import type { Announcement } from "../../../lib/ports/announcer.ts";
 import type { Blobs, Limiter, Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { WatchedBlobs } from "../../support/dying_blobs.ts";

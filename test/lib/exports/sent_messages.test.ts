@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ExportJob } from "../../../lib/exports/jobs/job.ts";
 import { createMessenger, sentMessagesMax } from "../../../lib/exports/jobs/messages.ts";
-import type { Announcement } from "../../../lib/ports/announcer.ts";
+import type { Announcement } from "../../../lib/outbound/announcer.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { ids } from "../../support/platform.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import type { ScoreFeed, ScoreUpdate } from "../../../lib/ports/score_feed.ts";
+import type { ScoreFeed, ScoreUpdate } from "../../../lib/leaderboards/scores/score_feed.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
 import {
   activityWrites,

@@ -16,7 +16,7 @@ import {
 } from "../../../../lib/loyalty/webhooks/letters.ts";
 import { letterIdOf, webhookKeys, webhookPartition } from "../../../../lib/loyalty/webhooks/places.ts";
 import { webhookRetryMsMin, webhookTriedMsMax } from "../../../../lib/loyalty/webhooks/schedule.ts";
-import type { Announcement } from "../../../../lib/ports/announcer.ts";
+import type { Announcement } from "../../../../lib/outbound/announcer.ts";
 import { type Store, type Write, writesMax } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { describeOnStores } from "../../../support/stores.ts";

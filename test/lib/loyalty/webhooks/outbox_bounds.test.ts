@@ -6,7 +6,7 @@ import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
 import { createLetters, webhookLettersPageMax } from "../../../../lib/loyalty/webhooks/letters.ts";
 import { outboxRoundMax, outboxWorkedMsMax } from "../../../../lib/loyalty/webhooks/outbox.ts";
 import { webhookRetryMsMin } from "../../../../lib/loyalty/webhooks/schedule.ts";
-import type { Announcement } from "../../../../lib/ports/announcer.ts";
+import type { Announcement } from "../../../../lib/outbound/announcer.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { answered, configOf, placeOf, type Telling, tellingOf } from "./_told.ts";
 
