@@ -7,11 +7,11 @@ import { createPlatform } from "../../lib/mod.ts";
 import { createDyingStore } from "../support/dying_store.ts";
 import { quickKernels } from "../support/kernels.ts";
 import { type Answer, ids, openPlatform, testSecret } from "../support/platform.ts";
-import { describeOnStores } from "../support/stores.ts";
+import { describeOnEveryStore } from "../support/stores.ts";
 import { errorCode } from "./_families.ts";
 import { newKey, operationsOf } from "./_operations.ts";
 
-describeOnStores("repeated requests", open => {
+describeOnEveryStore("repeated requests", open => {
   async function opened(t: TestContext) {
     const world = await openPlatform(open);
     t.after(() => world.dispose());

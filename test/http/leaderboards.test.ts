@@ -11,7 +11,7 @@ import {
 } from "../../lib/leaderboards/mod.ts";
 import { compareUtf8 } from "../../lib/storage/mod.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
-import { describeOnStores } from "../support/stores.ts";
+import { describeOnEveryStore } from "../support/stores.ts";
 import { BoardWriter, entryPath } from "./_boards.ts";
 import { assertProblem } from "./_problem.ts";
 
@@ -25,7 +25,7 @@ interface Entry {
   readonly userId: string;
 }
 
-describeOnStores("reading a leaderboard", open => {
+describeOnEveryStore("reading a leaderboard", open => {
   let world: TestPlatform;
   let writer: BoardWriter;
   beforeEach(async () => {
@@ -258,7 +258,7 @@ describeOnStores("reading a leaderboard", open => {
   });
 });
 
-describeOnStores("the boards that exist", open => {
+describeOnEveryStore("the boards that exist", open => {
   let world: TestPlatform;
   beforeEach(async () => {
     world = await openPlatform(open);

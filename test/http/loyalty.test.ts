@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import { ids, loyalty, openPlatform, otherHost, seed, type TestPlatform } from "../support/platform.ts";
-import { describeOnStores } from "../support/stores.ts";
+import { describeOnEveryStore } from "../support/stores.ts";
 import { assertProblem } from "./_problem.ts";
 
 const challengeId = "0e000000-0000-4000-8000-000000000001";
@@ -12,7 +12,7 @@ const emptyProfile = {
   challenges: { [challengeId]: { isCompleted: false, missionsCompleted: [] } },
 };
 
-describeOnStores("the loyalty configuration", open => {
+describeOnEveryStore("the loyalty configuration", open => {
   const members = {
     ...loyalty.challenges[0],
     id: "0e000000-0000-4000-8000-000000000009",
@@ -109,7 +109,7 @@ describeOnStores("the loyalty configuration", open => {
   });
 });
 
-describeOnStores("the rewards profile", open => {
+describeOnEveryStore("the rewards profile", open => {
   let world: TestPlatform;
   beforeEach(async () => {
     world = await openPlatform(open);
@@ -260,7 +260,7 @@ describeOnStores("the rewards profile", open => {
   });
 });
 
-describeOnStores("loyalty notifications", open => {
+describeOnEveryStore("loyalty notifications", open => {
   let world: TestPlatform;
   beforeEach(async () => {
     world = await openPlatform(open);
@@ -306,7 +306,7 @@ describeOnStores("loyalty notifications", open => {
   });
 });
 
-describeOnStores("the loyalty history", open => {
+describeOnEveryStore("the loyalty history", open => {
   let world: TestPlatform;
   beforeEach(async () => {
     world = await openPlatform(open);

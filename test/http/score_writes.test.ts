@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
 import { achievedAheadMsMax, scoreMax } from "../../lib/leaderboards/mod.ts";
 import { ids, openPlatform, otherHost, type TestPlatform } from "../support/platform.ts";
-import { describeOnStores } from "../support/stores.ts";
+import { describeOnEveryStore } from "../support/stores.ts";
 import { BoardWriter, entryPath } from "./_boards.ts";
 import { assertProblem } from "./_problem.ts";
 
@@ -13,7 +13,7 @@ const overall = `/projects/${ids.project}/leaderboards/overall`;
 const round = (number: number): string =>
   `/projects/${ids.project}/events/${ids.event}/leaderboards/round_${number}`;
 
-describeOnStores("writing a score", open => {
+describeOnEveryStore("writing a score", open => {
   let world: TestPlatform;
   let writer: BoardWriter;
   beforeEach(async () => {
@@ -204,7 +204,7 @@ describeOnStores("writing a score", open => {
   });
 });
 
-describeOnStores("boards that are fed by what users do", open => {
+describeOnEveryStore("boards that are fed by what users do", open => {
   let world: TestPlatform;
   beforeEach(async () => {
     world = await openPlatform(open);

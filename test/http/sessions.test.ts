@@ -20,14 +20,14 @@ import {
   type TestPlatform,
   testSecret,
 } from "../support/platform.ts";
-import { describeOnStores } from "../support/stores.ts";
+import { describeOnEveryStore } from "../support/stores.ts";
 import { errorCode } from "./_families.ts";
 import { assertProblem } from "./_problem.ts";
 
 const deviceId = "0123abcd-0000-4000-8000-00000000000d";
 const managed = { projectId: ids.project, strategy: "email", provider: "managedPool" };
 
-describeOnStores("sessions over HTTP", open => {
+describeOnEveryStore("sessions over HTTP", open => {
   let world: TestPlatform;
   let warnings: unknown[];
   beforeEach(async () => {
@@ -253,7 +253,7 @@ describeOnStores("sessions over HTTP", open => {
   });
 });
 
-describeOnStores("sessions behind a limiter", open => {
+describeOnEveryStore("sessions behind a limiter", open => {
   it("are refreshed sixty times a minute at most", async () => {
     const world = await openPlatform(async clock => await open(clock), {
       http: { limiter: createMemoryLimiter({ clock: () => 1_750_000_000_000 }) },

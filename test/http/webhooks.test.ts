@@ -16,7 +16,7 @@ import {
   seed,
   type TestPlatform,
 } from "../support/platform.ts";
-import { describeOnStores, type OpenStore } from "../support/stores.ts";
+import { describeOnEveryStore, type OpenStore } from "../support/stores.ts";
 import { newKey } from "./_operations.ts";
 
 interface Received {
@@ -85,7 +85,7 @@ async function later({ world }: Office, ms: number): Promise<void> {
   await world.platform.idle();
 }
 
-describeOnStores("webhooks", open => {
+describeOnEveryStore("webhooks", open => {
   it("are told what a fan earned, signed with the secret that operators can read", async t => {
     const { url, received, close } = await service();
     t.after(close);

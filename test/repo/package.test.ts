@@ -111,6 +111,7 @@ describe("the documents", () => {
       ...commands.flatMap(({ flags }) => Object.values(flags).map(({ variable = "" }) => variable)),
       "GRANDSTAND_API_SECRET",
       "GRANDSTAND_EXPORT_PASSWORD",
+      "GRANDSTAND_TEST_FULL",
       "GRANDSTAND_REQUIRE_REDIS",
       "GRANDSTAND_REQUIRE_S3",
       "GRANDSTAND_REQUIRE_RUNTIMES",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createMemoryQueue } from "../../../adapters/memory/mod.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
-import { describeOnStores, type OpenStore } from "../../support/stores.ts";
+import { describeOnEveryStore, type OpenStore } from "../../support/stores.ts";
 import { until } from "../../support/until.ts";
 import { backEnd, pointsOf } from "./_back_end.ts";
 
@@ -25,7 +25,7 @@ async function withWorld(
   }
 }
 
-describeOnStores("actions of back ends", open => {
+describeOnEveryStore("actions of back ends", open => {
   it("are answered once they are queued, and take effect when a worker comes to them", () =>
     withWorld(open, async (world, work) => {
       const call = await backEnd(world);
@@ -311,7 +311,7 @@ describeOnStores("actions of back ends", open => {
   });
 });
 
-describeOnStores("rewards of back ends", open => {
+describeOnEveryStore("rewards of back ends", open => {
   const path = "/v1/api/audience/internal/rewards/bulk";
 
   it("are given once under their ids, those of a user in their order", () =>

@@ -18,7 +18,7 @@ import type { PlatformOptions } from "../../../lib/mod.ts";
 import { toNodeListener } from "../../../runtime/node.ts";
 import { ids, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
 import { TestSmtpServer } from "../../support/smtp.ts";
-import { describeOnStores, type OpenStore } from "../../support/stores.ts";
+import { describeOnEveryStore, type OpenStore } from "../../support/stores.ts";
 import { backEnd } from "./_back_end.ts";
 
 const base = "/v1/api/audience/internal";
@@ -99,7 +99,7 @@ function decrypted(file: Buffer, password: string): string {
   return Buffer.concat([decipher.update(data), decipher.final()]).toString();
 }
 
-describeOnStores("an export of users", open => {
+describeOnEveryStore("an export of users", open => {
   it("goes from the request over a mail and an event to a file that others read", async () => {
     await using smtp = await TestSmtpServer.start();
     using told = await service();

@@ -10,7 +10,7 @@ import {
 } from "../../../lib/directory/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { ids, otherHost, seed } from "../../support/platform.ts";
-import { describeOnStores } from "../../support/stores.ts";
+import { describeOnEveryStore } from "../../support/stores.ts";
 import { WatchedStore } from "../../support/watched_store.ts";
 
 const [match] = seed.events;
@@ -22,7 +22,7 @@ const eventAt = (number: number, state: EventState) => ({
   startAt: match.startAt + number,
 });
 
-describeOnStores("the directory", open => {
+describeOnEveryStore("the directory", open => {
   async function opened(t: { after(end: () => Promise<void>): void }) {
     const clock = createTestClock();
     const store = new WatchedStore(await open(clock.now));

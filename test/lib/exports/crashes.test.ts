@@ -6,7 +6,7 @@ import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { exportLeaseMs, exportTriesMax } from "../../../lib/exports/mod.ts";
 import { createDyingBlobs } from "../../support/dying_blobs.ts";
 import { createDyingStore, type Death } from "../../support/dying_store.ts";
-import { describeOnStores } from "../../support/stores.ts";
+import { describeOnEveryStore } from "../../support/stores.ts";
 import { settle } from "../../support/timer.ts";
 import {
   ask,
@@ -93,7 +93,7 @@ describe("a process that dies while it exports", () => {
   }
 });
 
-describeOnStores("an export that changes hands", open => {
+describeOnEveryStore("an export that changes hands", open => {
   it("goes on behind the last part, and reads no user again that is in a part", async () => {
     await using world = await ExportWorld.open(open, users());
     const exportId = await ask(world.process());

@@ -12,10 +12,10 @@ import {
 } from "../../../lib/exports/mod.ts";
 import type { ReadBoard } from "../../../lib/storage/mod.ts";
 import { ids } from "../../support/platform.ts";
-import { describeOnStores } from "../../support/stores.ts";
+import { describeOnEveryStore } from "../../support/stores.ts";
 import { ask, csvRows, decrypt, ExportWorld, exportPath, fetchFile, look, manyUsers } from "./_world.ts";
 
-describeOnStores("an export", open => {
+describeOnEveryStore("an export", open => {
   it("waits for the next period, is built then, and can be fetched and decrypted", async () => {
     await using world = await ExportWorld.open(open, manyUsers(1_200));
     const process = world.process();
@@ -268,7 +268,7 @@ describeOnStores("an export", open => {
   });
 });
 
-describeOnStores("what is due for exports", open => {
+describeOnEveryStore("what is due for exports", open => {
   const due: ReadBoard = { type: "board", key: "due", limit: 10 };
 
   it("drops an entry whose job was never stored, once it may be sure of that", async () => {

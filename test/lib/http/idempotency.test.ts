@@ -17,7 +17,7 @@ import {
 import type { Read, Results, Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { createDyingStore } from "../../support/dying_store.ts";
-import { describeOnStores } from "../../support/stores.ts";
+import { describeOnEveryStore } from "../../support/stores.ts";
 import { createManualTimer, settle } from "../../support/timer.ts";
 import { bodyOf, handlerOf, keptLog } from "./kit.ts";
 
@@ -75,7 +75,7 @@ function post(handler: Handler, { key = "k-1", body = '{"a":"x"}', ...sent }: Se
   return handler(new Request(sent.url ?? "http://platform.test/things", { method: "POST", headers, body }));
 }
 
-describeOnStores("requests with an idempotency key", open => {
+describeOnEveryStore("requests with an idempotency key", open => {
   async function opened(t: TestContext) {
     const clock = createTestClock();
     const store = await open(clock.now);

@@ -17,7 +17,7 @@ import { declarationDefaults } from "../../../lib/leaderboards/settings/board_se
 import type { Batch, Commit, Partition } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { ids } from "../../support/platform.ts";
-import { describeOnStores, type OpenStore } from "../../support/stores.ts";
+import { describeOnEveryStore, type OpenStore } from "../../support/stores.ts";
 import { WatchedStore } from "../../support/watched_store.ts";
 
 /** Refuses the next commits to the board `overall`, or writes them and loses the answer. */
@@ -87,7 +87,7 @@ async function scores(store: FaultyStore, of: Partition = partition): Promise<Re
   return Object.fromEntries(entries.map(({ member, score }) => [member, score]));
 }
 
-describeOnStores("the feeder of boards", open => {
+describeOnEveryStore("the feeder of boards", open => {
   it("brings the updates of one turn to a board in one commit, and says when each user's are there", async t => {
     const { store, feeder } = await setup(open, t);
     const delivered: string[] = [];
@@ -281,7 +281,7 @@ describeOnStores("the feeder of boards", open => {
   });
 });
 
-describeOnStores("a full feeder", (open, on) => {
+describeOnEveryStore("a full feeder", (open, on) => {
   it("leaves new updates to the users' records", {
     skip: on === "Redis" && "the bound is the process's own",
   }, async t => {

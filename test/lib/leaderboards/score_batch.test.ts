@@ -16,7 +16,7 @@ import {
 } from "../../../lib/leaderboards/mod.ts";
 import type { Partition, Read, Results, Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
-import { describeOnStores, type OpenStore } from "../../support/stores.ts";
+import { describeOnEveryStore, type OpenStore } from "../../support/stores.ts";
 import { WatchedStore } from "../../support/watched_store.ts";
 import { NaiveBoard } from "./_naive_board.ts";
 
@@ -53,7 +53,7 @@ async function opened(
   return { store, watched: new DisturbedStore(store) };
 }
 
-describeOnStores("changes of a board", open => {
+describeOnEveryStore("changes of a board", open => {
   it("go in commits of a bounded size, shard by shard, and dense ones in bounded decisions", async t => {
     const { watched } = await opened(open, t);
     await scoreBatch(watched, plain, users(2 * changesPerCommitMax + 1));
@@ -152,7 +152,7 @@ describeOnStores("changes of a board", open => {
   });
 });
 
-describeOnStores("the part around a user", open => {
+describeOnEveryStore("the part around a user", open => {
   it("is given up as busy where the user has moved on each time", async t => {
     const { store, watched } = await opened(open, t);
     await scoreBatch(
@@ -176,7 +176,7 @@ describeOnStores("the part around a user", open => {
   });
 });
 
-describeOnStores("the hottest reads", open => {
+describeOnEveryStore("the hottest reads", open => {
   it("cost one round trip: leaders, leaders with included users, and one user's place", async t => {
     const { watched } = await opened(open, t);
     await scoreBatch(watched, plain, users(20));

@@ -9,7 +9,7 @@ import { indexPageMax } from "../../../lib/loyalty/due_users/user_index.ts";
 import { rangeLimitMax, type Store } from "../../../lib/storage/mod.ts";
 import { listedOrganisations, organisationsPartition, organisationWrites } from "../../../lib/users/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
-import { describeOnStores } from "../../support/stores.ts";
+import { describeOnEveryStore } from "../../support/stores.ts";
 
 const organisationId = "o";
 const spaceId = "s";
@@ -59,7 +59,7 @@ async function usersOf(store: Store): Promise<string[]> {
   return found;
 }
 
-describeOnStores("the agenda", (open, on) => {
+describeOnEveryStore("the agenda", (open, on) => {
   it("has a registered user attended once the registration is over, and only then", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);

@@ -18,7 +18,7 @@ import {
   walkUsers,
 } from "../../../lib/users/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
-import { describeOnStores } from "../../support/stores.ts";
+import { describeOnEveryStore } from "../../support/stores.ts";
 
 const partition = "o:test:board";
 const key = "board";
@@ -52,7 +52,7 @@ async function walked(
   }
 }
 
-describeOnStores("the parts of a board", open => {
+describeOnEveryStore("the parts of a board", open => {
   const directions: readonly Direction[] = ["asc", "desc"];
 
   it("go on after a point, however long the run of equal scores is", async () => {
@@ -141,7 +141,7 @@ describeOnStores("the parts of a board", open => {
   });
 });
 
-describeOnStores("users over all shards", open => {
+describeOnEveryStore("users over all shards", open => {
   it("are one order, from any point on, and named ones alone are the same order", async () => {
     await using store = await open(createTestClock().now);
     const entries = Array.from({ length: 500 }, (_, n): [string, number] => [`u${n}`, (n * 7_919) % 50]);

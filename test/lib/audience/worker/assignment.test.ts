@@ -7,7 +7,7 @@ import {
   leaveShards,
 } from "../../../../lib/audience/worker/assignment.ts";
 import { createTestClock } from "../../../support/clock.ts";
-import { describeOnStores } from "../../../support/stores.ts";
+import { describeOnEveryStore } from "../../../support/stores.ts";
 
 const empty: Assignment = { workers: {}, shards: Array.from({ length: 5 }, () => null) };
 const claim = { worker: "a", now: 1_000, until: 2_000, given: [] };
@@ -44,7 +44,7 @@ describe("an assignment", () => {
   });
 });
 
-describeOnStores("assignments in a store", open => {
+describeOnEveryStore("assignments in a store", open => {
   it("never give a shard to two workers, however many claim at once", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);

@@ -19,7 +19,7 @@ import {
 import { type Store, tenantPartition } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { redisAvailable, sharedRedis } from "../../../support/redis.ts";
-import { describeOnStores } from "../../../support/stores.ts";
+import { describeOnEveryStore } from "../../../support/stores.ts";
 
 const pool: PoolAddress = { organisationId: "o", spaceId: "s", poolId: "summer" };
 const clock = createTestClock();
@@ -54,7 +54,7 @@ async function race(handles: readonly CodePools[], codes: number, grants: number
   });
 }
 
-describeOnStores("a code pool", open => {
+describeOnEveryStore("a code pool", open => {
   async function withPools(body: (pools: CodePools, store: Store) => Promise<void>): Promise<void> {
     await using store = await open(clock.now);
     await body(createCodePools({ store, clock: clock.now }), store);

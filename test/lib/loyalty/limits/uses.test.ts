@@ -14,7 +14,7 @@ import {
   createGlobalLimits,
   type LimitedRule,
 } from "../../../../lib/loyalty/limits/global_limits.ts";
-import { describeOnStores, type OpenStore } from "../../../support/stores.ts";
+import { describeOnEveryStore, type OpenStore } from "../../../support/stores.ts";
 
 const ann: Claimant = {
   organisationId: "o",
@@ -65,7 +65,7 @@ function fire(uses: Uses, wanted: readonly string[]): Attempt<readonly string[]>
   return needs.length > 0 ? { needs } : { answer: fired, fired };
 }
 
-describeOnStores("decisions within limits for all users", open => {
+describeOnEveryStore("decisions within limits for all users", open => {
   it("never fire a rule more often than its limit says, and always as often as it says", () =>
     withWorld(open, async ({ decide }) => {
       const rules = limited(30, 7);

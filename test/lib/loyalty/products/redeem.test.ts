@@ -6,7 +6,7 @@ import type { Member } from "../../../../lib/loyalty/mod.ts";
 import { stockKnownMs } from "../../../../lib/loyalty/mod.ts";
 import type { Platform } from "../../../../lib/mod.ts";
 import { createDyingStore } from "../../../support/dying_store.ts";
-import { describeOnStores } from "../../../support/stores.ts";
+import { describeOnEveryStore } from "../../../support/stores.ts";
 import { buyer, drinks, fund, openShop, products, replaceDocument, shopDocument } from "./_shop.ts";
 
 const fan = buyer(1);
@@ -29,7 +29,7 @@ async function typesOf({ loyalty }: Platform, member: Member = fan): Promise<rea
 const balance = async ({ loyalty }: Platform, member: Member = fan): Promise<number> =>
   (await loyalty.profile(member)).metrics.points ?? Number.NaN;
 
-describeOnStores("redeeming a product", open => {
+describeOnEveryStore("redeeming a product", open => {
   it("takes the price and gives an item at once where stock is unlimited", async () => {
     await using shop = await openShop(open);
     const platform = await shop.process();
@@ -247,7 +247,7 @@ describeOnStores("redeeming a product", open => {
   });
 });
 
-describeOnStores("the catalogue", open => {
+describeOnEveryStore("the catalogue", open => {
   it("says what is left, whether the user may have it, and why not", async () => {
     await using shop = await openShop(open);
     const platform = await shop.process();
@@ -275,7 +275,7 @@ describeOnStores("the catalogue", open => {
   });
 });
 
-describeOnStores("operators", open => {
+describeOnEveryStore("operators", open => {
   it("hand products over once, and webhooks are told what is to be handed over", async () => {
     await using shop = await openShop(open);
     const platform = await shop.process();
