@@ -5,12 +5,6 @@
  */
 
 export {
-  type ActionService,
-  type ActionServiceOptions,
-  createActionService,
-  type StartOptions,
-} from "./action_service.ts";
-export {
   type ActionIntake,
   actionShards,
   actionsIn,
@@ -18,8 +12,14 @@ export {
   createActionBatches,
   type QueuedAction,
 } from "./actions/mod.ts";
-export * from "./batch/batch.ts";
-export type { AudienceContext } from "./context.ts";
+export {
+  type ActionService,
+  type ActionServiceOptions,
+  createActionService,
+  type StartOptions,
+} from "./actions/service.ts";
+export * from "./http/batch_users.ts";
+export type { AudienceContext } from "./http/context.ts";
 export {
   type AudienceGuardOptions,
   type AudienceGuards,
@@ -28,7 +28,10 @@ export {
   type BackEnd,
   type BatchDemand,
   organisationHeader,
-} from "./guards.ts";
+} from "./http/guards.ts";
+export { metadataEntriesMax, metadataTextMax, redeemedQuantityMax } from "./http/product_routes.ts";
+export { audienceRoutes } from "./http/routes.ts";
+export { searchFieldsMax, searchPageDefault, searchPageMax } from "./http/search_routes.ts";
 export {
   type CursorScope,
   type Cursors,
@@ -43,13 +46,12 @@ export {
   transactionsPageDefault,
   transactionsPageMax,
 } from "./lists/lists.ts";
-export { metadataEntriesMax, metadataTextMax, redeemedQuantityMax } from "./lists/product_routes.ts";
 export type { AudienceLoyalty, NotificationItem } from "./loyalty.ts";
 export type { AudienceMember } from "./member.ts";
 export type { BoughtProduct, OfferedProduct, ProductOrder, ProductShop } from "./products.ts";
 export * from "./profile/custom_fields.ts";
-export * from "./profile/free_form.ts";
 export { displayNameCharactersMax, type ProfilePatch } from "./profile/patch.ts";
+export * from "./profile/preferences.ts";
 export {
   type ChangedProfile,
   createProfiles,
@@ -60,7 +62,6 @@ export {
 } from "./profile/profiles.ts";
 export type { ProfileRecord } from "./profile/record.ts";
 export { metricChangeMax, metricChangesMax } from "./profile/updates.ts";
-export { audienceRoutes } from "./routes.ts";
 export { namedFieldsMax, type SearchRequest } from "./search/criteria.ts";
 export {
   createUserFinder,
@@ -71,7 +72,6 @@ export {
   type UserFinder,
   type UserFinderOptions,
 } from "./search/search.ts";
-export { searchFieldsMax, searchPageDefault, searchPageMax } from "./search/search_routes.ts";
 export { boundedMetricsMax, namedUsersMax, soughtNameCharactersMax } from "./search/short_form.ts";
 export type {
   CompiledSearch,

@@ -6,12 +6,7 @@ import { createMemoryQueue, createMemoryStore } from "../../adapters/memory/mod.
 import { createRedisQueue, createRedisStore } from "../../adapters/redis/mod.ts";
 import { checkActions } from "../../lib/audience/actions/check_actions.ts";
 import { createActionIntake } from "../../lib/audience/actions/intake.ts";
-import {
-  actionShards,
-  encodeAction,
-  shardOfUser,
-  topicOf,
-} from "../../lib/audience/actions/queued_action.ts";
+import { actionShards, encodeAction, shardOfUser, topicOf } from "../../lib/audience/worker/queued_action.ts";
 import { seedDirectory } from "../../lib/directory/mod.ts";
 import { createPlatform, type Platform } from "../../lib/mod.ts";
 import type { Queue, Store } from "../../lib/storage/mod.ts";

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryQueue, createMemoryStore } from "../../adapters/memory/mod.ts";
-import { bulkBytesMax } from "../../lib/audience/actions/action_routes.ts";
-import { updatesBytesMax } from "../../lib/audience/profile/internal_profile_routes.ts";
+import { bulkBytesMax } from "../../lib/audience/http/action_routes.ts";
+import { updatesBytesMax } from "../../lib/audience/http/internal_profile_routes.ts";
 import { codesBodyBytesMax } from "../../lib/loyalty/coupons/mod.ts";
 import { codeCharactersMax, codesAddedMax, replayBytesMax } from "../../lib/loyalty/mod.ts";
 import { createTestClock } from "../support/clock.ts";

@@ -5,9 +5,9 @@
  */
 
 import { momentOf } from "../_times.ts";
-import { Faults, isObject, itemsOf, optionalId, type PlacedItem, userOf } from "./faults.ts";
-import { propertiesOf } from "./properties.ts";
-import type { QueuedAction } from "./queued_action.ts";
+import { Faults, isObject, itemsOf, optionalId, type PlacedItem, userOf } from "../batch/items.ts";
+import { propertiesOf } from "../batch/properties.ts";
+import type { QueuedAction } from "../worker/queued_action.ts";
 
 /** Longest name of an action, in characters. */
 export const actionCharactersMax = 64;

@@ -6,9 +6,9 @@
 
 import { dateFaults, type GivenDates } from "../../loyalty/user/given_dates.ts";
 import { momentOf } from "../_times.ts";
-import { Faults, isObject, itemsOf, optionalId, type PlacedItem, userOf } from "./faults.ts";
-import { propertiesOf } from "./properties.ts";
-import type { ActionData } from "./queued_action.ts";
+import { Faults, isObject, itemsOf, optionalId, type PlacedItem, userOf } from "../batch/items.ts";
+import { propertiesOf } from "../batch/properties.ts";
+import type { ActionData } from "../worker/queued_action.ts";
 
 /** Longest reason, in characters. */
 export const reasonCharactersMax = 256;

@@ -6,10 +6,10 @@
 
 import { sideBySide } from "../../storage/mod.ts";
 import { inGroups } from "../batch/groups.ts";
+import { type ItemResult, itemError } from "../batch/results.ts";
 import type { AudienceMember } from "../member.ts";
-import { type ItemResult, itemError } from "./bulk_answer.ts";
+import type { ActionData } from "../worker/queued_action.ts";
 import type { PlainReward, RewardNotification, RewardOrder } from "./check_rewards.ts";
-import type { ActionData } from "./queued_action.ts";
 
 /** Number of users of one request who are given something at a time. */
 export const grantLanes = 32;

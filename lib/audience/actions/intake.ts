@@ -7,7 +7,7 @@
 import { AppError } from "../../errors/mod.ts";
 import type { Queue } from "../../storage/mod.ts";
 import { type ActionSink, applyAction } from "../worker/handler.ts";
-import { encodeAction, type QueuedAction, shardOfUser, topicOf } from "./queued_action.ts";
+import { encodeAction, type QueuedAction, shardOfUser, topicOf } from "../worker/queued_action.ts";
 
 /** What became of an action: null once it is accepted, else why it was not. */
 export type Refusal = unknown;

@@ -4,14 +4,14 @@
  * @module
  */
 
-export { actionRoutes } from "./action_routes.ts";
-export { batchStatusRoute } from "./batch_status_route.ts";
+export { actionRoutes } from "../http/action_routes.ts";
+export { batchStatusRoute } from "../http/batch_status_route.ts";
+export { deadLetterRoutes } from "../http/dead_letter_routes.ts";
+export { rewardRoutes } from "../http/reward_routes.ts";
+export { actionShards, type QueuedAction } from "../worker/queued_action.ts";
 export {
   batchKnownMs,
   createActionBatches,
-} from "./batches.ts";
+} from "./accepted_batches.ts";
 export { actionsIn } from "./check_actions.ts";
-export { deadLetterRoutes } from "./dead_letter_routes.ts";
 export type { ActionIntake } from "./intake.ts";
-export { actionShards, type QueuedAction } from "./queued_action.ts";
-export { rewardRoutes } from "./reward_routes.ts";

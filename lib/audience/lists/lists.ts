@@ -5,13 +5,13 @@
  */
 
 import * as v from "valibot";
-import type { OptionalText } from "../batch/batch.ts";
-import { challengeDocument, notificationDocument, transactionDocument } from "../documents.ts";
+import type { OptionalText } from "../http/batch_users.ts";
 import type { AudienceLoyalty } from "../loyalty.ts";
 import type { AudienceMember } from "../member.ts";
 import { readProfileRecord } from "../profile/record.ts";
 import type { LedgerEnd, SeenChallenge } from "../sight.ts";
 import type { CursorScope, Cursors } from "./cursors.ts";
+import { challengeDocument, notificationDocument, transactionDocument } from "./documents.ts";
 
 /** Most transactions of a page. */
 export const transactionsPageMax = 100;

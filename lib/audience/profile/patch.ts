@@ -7,8 +7,8 @@
 import { AppError, type FieldError } from "../../errors/mod.ts";
 import { isPublicName } from "../../users/mod.ts";
 import { type CustomFields, customValueFault } from "./custom_fields.ts";
-import { preferencesFault } from "./free_form.ts";
 import { isObject, type JsonObject, mergePatch } from "./merge_patch.ts";
+import { preferencesFault } from "./preferences.ts";
 import type { ProfileRecord } from "./record.ts";
 
 /** Longest display name, in characters. */

@@ -5,9 +5,9 @@
  */
 
 import { sideBySide } from "../../storage/mod.ts";
-import { type BulkAnswer, bulkAnswer, type ItemResult, itemError } from "../actions/bulk_answer.ts";
-import { Faults, isObject, itemsOf, type JsonObject, type PlacedItem, userOf } from "../actions/faults.ts";
 import { inGroups } from "../batch/groups.ts";
+import { Faults, isObject, itemsOf, type JsonObject, type PlacedItem, userOf } from "../batch/items.ts";
+import { type BulkAnswer, bulkAnswer, type ItemResult, itemError } from "../batch/results.ts";
 import type { AudienceMember } from "../member.ts";
 import type { MetricChange } from "../sight.ts";
 import type { CustomFields } from "./custom_fields.ts";

@@ -7,10 +7,10 @@
 import { AppError } from "../../errors/mod.ts";
 import type { Store } from "../../storage/mod.ts";
 import { sampleRanges, type UserRange, userBoards } from "../../users/mod.ts";
-import type { Bounds } from "./bounds.ts";
+import type { Bounds } from "./demands.ts";
 import type { SpaceFacts } from "./facts.ts";
 import type { Filter } from "./filter.ts";
-import { type Place, printPlace } from "./places.ts";
+import { type Place, printPlace } from "./search_cursor.ts";
 import type { Walk } from "./shard_walk.ts";
 import type { Sort } from "./sort.ts";
 import { type SortOrder, walkAll, walkNamed, walkOrder, walkRange, walkRest } from "./walks.ts";

@@ -10,8 +10,8 @@ import { userBoards, userPartitions } from "../../users/mod.ts";
 import type { Column } from "./columns.ts";
 import { type CheckedSearch, type CriteriaOptions, checkSearch, type SearchRequest } from "./criteria.ts";
 import { Judge } from "./judge.ts";
-import { parsePlace, printPlace } from "./places.ts";
 import { firstPlace, walkAt } from "./plan.ts";
+import { parsePlace, printPlace } from "./search_cursor.ts";
 import type { SearchedUser } from "./searched_user.ts";
 import type { CompiledSearch, PageOptions, UserPage, UserSearch } from "./types.ts";
 

@@ -12,7 +12,7 @@
 
 import * as v from "valibot";
 import { instantOf } from "../_times.ts";
-import { batchUsersMax, userIdCharactersMax } from "../batch/batch.ts";
+import { batchUsersMax, userIdCharactersMax } from "../http/batch_users.ts";
 import { timeExpectation } from "./times.ts";
 
 /** Most users that a short form names. */

@@ -24,8 +24,8 @@ import {
   walkUsers,
 } from "../../users/mod.ts";
 import { inGroups } from "../batch/groups.ts";
-import type { Bounds } from "./bounds.ts";
-import { type Place, printPlace } from "./places.ts";
+import type { Bounds } from "./demands.ts";
+import { type Place, printPlace } from "./search_cursor.ts";
 import { type Candidate, type Walk, walkShards } from "./shard_walk.ts";
 
 /** Whose users are walked over. */

@@ -22,7 +22,7 @@ import {
   tenantPartition,
   type Write,
 } from "../../storage/mod.ts";
-import { decodeAction, encodeAction, type QueuedAction } from "../actions/queued_action.ts";
+import { decodeAction, encodeAction, type QueuedAction } from "./queued_action.ts";
 
 /** How long a letter is kept, in ms. */
 export const deadLetterMsMax: number = 7 * 24 * 60 * 60 * 1_000;

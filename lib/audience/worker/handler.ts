@@ -6,12 +6,12 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import type { Logger } from "../../http/mod.ts";
-import type { QueuedAction } from "../actions/queued_action.ts";
 import type { AudienceMember } from "../member.ts";
+import { pause, type Timer } from "./alarm.ts";
 import type { DeadLetter, DeadLetters } from "./dead_letters.ts";
-import { pause, type Timer } from "./pause.ts";
+import { reasonOf, verdictOf } from "./failure_policy.ts";
+import type { QueuedAction } from "./queued_action.ts";
 import { Slots } from "./slots.ts";
-import { reasonOf, verdictOf } from "./verdict.ts";
 
 /** How often an action is tried, and handed out to workers that end over it, before it becomes a dead letter. */
 export const attemptsMax = 5;

@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { pause, type Timer } from "./pause.ts";
+import { pause, type Timer } from "./alarm.ts";
 
 /** How often somebody who may not act looks again, in ms. */
 const lookAgainMs = 50;

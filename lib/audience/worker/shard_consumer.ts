@@ -10,9 +10,9 @@
 
 import type { Logger } from "../../http/mod.ts";
 import { type Delivery, leaseMsMax, type Queue, queueBatchMax } from "../../storage/mod.ts";
-import { decodeAction } from "../actions/queued_action.ts";
+import { Alarm, pause, type Timer } from "./alarm.ts";
 import { type ActionHandler, outagePauseMs, type Permit, type TakenAction } from "./handler.ts";
-import { Alarm, pause, type Timer } from "./pause.ts";
+import { decodeAction } from "./queued_action.ts";
 
 /** Most messages of a shard that a worker has in hand. */
 export const inHandMax = 32;

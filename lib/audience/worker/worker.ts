@@ -12,12 +12,12 @@
 import type { Clock } from "../../auth/mod.ts";
 import type { Logger } from "../../http/mod.ts";
 import type { Queue, Store } from "../../storage/mod.ts";
-import { actionShards, topicOf } from "../actions/queued_action.ts";
-import { type Assignments, createAssignments } from "./assignment.ts";
+import { Alarm, type Timer } from "./alarm.ts";
 import { createDeadLetters } from "./dead_letters.ts";
 import { type ActionSink, createActionHandler } from "./handler.ts";
 import { Hold } from "./hold.ts";
-import { Alarm, type Timer } from "./pause.ts";
+import { actionShards, topicOf } from "./queued_action.ts";
+import { type Assignments, createAssignments } from "./shard_assignment.ts";
 import { ShardConsumer } from "./shard_consumer.ts";
 
 /** How long a worker counts as alive after it last said so, in ms: after that, others take its shards. */

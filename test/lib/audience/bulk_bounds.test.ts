@@ -16,12 +16,12 @@ import {
   notifyTitleCharactersMax,
   reasonCharactersMax,
 } from "../../../lib/audience/actions/check_rewards.ts";
-import { bulkFaultsMax, bulkItemsMax, idCharactersMax } from "../../../lib/audience/actions/faults.ts";
+import { bulkFaultsMax, bulkItemsMax, idCharactersMax } from "../../../lib/audience/batch/items.ts";
 import {
   dataNameCharactersMax,
   dataPropertiesMax,
   dataTextCharactersMax,
-} from "../../../lib/audience/actions/properties.ts";
+} from "../../../lib/audience/batch/properties.ts";
 import { AppError, type FieldError } from "../../../lib/errors/mod.ts";
 
 const now = Date.parse("2026-06-01T12:00:00Z");

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryQueue, createMemoryStore } from "../../../../adapters/memory/mod.ts";
-import { encodeAction, topicOf } from "../../../../lib/audience/actions/queued_action.ts";
+import { encodeAction, topicOf } from "../../../../lib/audience/worker/queued_action.ts";
 import { idlePauseMsMax, inHandMax, ShardConsumer } from "../../../../lib/audience/worker/shard_consumer.ts";
 import { startActionWorker, workerStopMsMax } from "../../../../lib/audience/worker/worker.ts";
 import { AppError } from "../../../../lib/errors/mod.ts";

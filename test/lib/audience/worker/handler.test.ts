@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
-import type { QueuedAction } from "../../../../lib/audience/actions/queued_action.ts";
 import {
   createDeadLetters,
   type DeadLetter,
@@ -15,6 +14,7 @@ import {
   createActionHandler,
   retryPauseMsMin,
 } from "../../../../lib/audience/worker/handler.ts";
+import type { QueuedAction } from "../../../../lib/audience/worker/queued_action.ts";
 import { AppError, type ErrorCode } from "../../../../lib/errors/mod.ts";
 import { silentLogger } from "../../../../lib/http/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";

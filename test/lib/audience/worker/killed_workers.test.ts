@@ -9,7 +9,7 @@ import { it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { createRedisQueue, createRedisStore } from "../../../../adapters/redis/mod.ts";
 import { createActionIntake } from "../../../../lib/audience/actions/intake.ts";
-import { actionShards, topicOf } from "../../../../lib/audience/actions/queued_action.ts";
+import { actionShards, topicOf } from "../../../../lib/audience/worker/queued_action.ts";
 import { seedDirectory } from "../../../../lib/directory/mod.ts";
 import { createPlatform } from "../../../../lib/mod.ts";
 import { start } from "../../../runtime/processes.ts";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryQueue, createMemoryStore } from "../../../../adapters/memory/mod.ts";
 import { createActionIntake } from "../../../../lib/audience/actions/intake.ts";
-import { actionShards, topicOf } from "../../../../lib/audience/actions/queued_action.ts";
 import { type ActionWorker, startActionWorker } from "../../../../lib/audience/worker/mod.ts";
+import { actionShards, topicOf } from "../../../../lib/audience/worker/queued_action.ts";
 import { silentLogger, systemTimer } from "../../../../lib/http/mod.ts";
 import { until } from "../../../support/until.ts";
 

@@ -6,8 +6,6 @@
 
 import * as v from "valibot";
 import { type AnyRoute, route } from "../../http/mod.ts";
-import type { AudienceContext } from "../context.ts";
-import { ChallengesSchema, NotificationsSchema, TransactionsSchema } from "../schema.ts";
 import {
   challengesQuery,
   type ListPage,
@@ -16,7 +14,9 @@ import {
   listTransactions,
   notificationsQuery,
   transactionsQuery,
-} from "./lists.ts";
+} from "../lists/lists.ts";
+import type { AudienceContext } from "./context.ts";
+import { ChallengesSchema, NotificationsSchema, TransactionsSchema } from "./schema.ts";
 
 /** Builds the routes of users' own lists. */
 export function listRoutes(context: AudienceContext): readonly AnyRoute[] {

@@ -7,9 +7,9 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import { type Partition, type Store, sideBySide, tenantPartition } from "../../storage/mod.ts";
+import { type ItemError, type ItemResult, itemErrorOf } from "../batch/results.ts";
 import type { AudienceMember } from "../member.ts";
 import type { DeadLetter, DeadLetters } from "../worker/dead_letters.ts";
-import { type ItemError, type ItemResult, itemErrorOf } from "./bulk_answer.ts";
 
 /** How long one can ask what has become of a bulk request, in ms: a day. */
 export const batchKnownMs: number = 24 * 60 * 60 * 1_000;

@@ -1,13 +1,13 @@
-import type { AnyRoute } from "../http/mod.ts";
-import { actionRoutes, batchStatusRoute, deadLetterRoutes, rewardRoutes } from "./actions/mod.ts";
-import { batchReadRoutes, batchWriteRoutes } from "./batch/routes.ts";
+import type { AnyRoute } from "../../http/mod.ts";
+import { actionRoutes, batchStatusRoute, deadLetterRoutes, rewardRoutes } from "../actions/mod.ts";
+import { batchReadRoutes, batchWriteRoutes } from "./batch_routes.ts";
 import type { AudienceContext } from "./context.ts";
-import { notificationRoutes } from "./lists/notification_routes.ts";
-import { productRoutes } from "./lists/product_routes.ts";
-import { listRoutes } from "./lists/routes.ts";
-import { internalProfileRoutes } from "./profile/internal_profile_routes.ts";
-import { profileRoutes } from "./profile/routes.ts";
-import { searchRoutes } from "./search/search_routes.ts";
+import { internalProfileRoutes } from "./internal_profile_routes.ts";
+import { listRoutes } from "./list_routes.ts";
+import { notificationRoutes } from "./notification_routes.ts";
+import { productRoutes } from "./product_routes.ts";
+import { profileRoutes } from "./profile_routes.ts";
+import { searchRoutes } from "./search_routes.ts";
 
 /** Builds the routes of the audience API. */
 export function audienceRoutes(context: AudienceContext): readonly AnyRoute[] {

@@ -8,12 +8,12 @@ import * as v from "valibot";
 import { uuid } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, envelope, type Reply, route } from "../../http/mod.ts";
-import type { AudienceContext } from "../context.ts";
-import type { BackEnd } from "../guards.ts";
+import { checkRewards } from "../actions/check_rewards.ts";
+import { grantAll } from "../actions/grant_rewards.ts";
+import { BulkAnswerSchema, bulkAnswer } from "../batch/results.ts";
 import { bulkBytesMax } from "./action_routes.ts";
-import { BulkAnswerSchema, bulkAnswer } from "./bulk_answer.ts";
-import { checkRewards } from "./check_rewards.ts";
-import { grantAll } from "./grant_rewards.ts";
+import type { AudienceContext } from "./context.ts";
+import type { BackEnd } from "./guards.ts";
 
 const entries = {
   rewardId: v.exactOptional(v.string()),

@@ -15,15 +15,15 @@ import {
   type Reply,
   route,
 } from "../../http/mod.ts";
-import type { AudienceContext } from "../context.ts";
-import { profileText } from "../documents.ts";
-import { ProfileSchema } from "../schema.ts";
-import { type CustomFields, customFieldsOf } from "./custom_fields.ts";
-import { isObject, type JsonObject } from "./merge_patch.ts";
-import { type PatchRules, patchFaults, patchMembers, pointerOf } from "./patch.ts";
-import type { Profile } from "./profiles.ts";
-import { ProfileMembers } from "./record.ts";
-import { profileTag, versionAdmission } from "./tag.ts";
+import { profileText } from "../lists/documents.ts";
+import { type CustomFields, customFieldsOf } from "../profile/custom_fields.ts";
+import { isObject, type JsonObject } from "../profile/merge_patch.ts";
+import { type PatchRules, patchFaults, patchMembers, pointerOf } from "../profile/patch.ts";
+import type { Profile } from "../profile/profiles.ts";
+import { ProfileMembers } from "../profile/record.ts";
+import type { AudienceContext } from "./context.ts";
+import { profileTag, versionAdmission } from "./profile_tag.ts";
+import { ProfileSchema } from "./schema.ts";
 
 /** Media type of JSON Merge Patch. */
 export const mergePatchType = "application/merge-patch+json";

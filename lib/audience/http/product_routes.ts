@@ -9,9 +9,9 @@ import { uuid } from "../../auth/mod.ts";
 import { type AnyRoute, envelope, idempotencyKeyOf, route } from "../../http/mod.ts";
 import { FulfilmentSchema } from "../../loyalty/views/change_payload.ts";
 import { isoTime } from "../_times.ts";
-import type { AudienceContext } from "../context.ts";
 import type { BoughtProduct, OfferedProduct } from "../products.ts";
-import { ProductsSchema } from "../schema.ts";
+import type { AudienceContext } from "./context.ts";
+import { ProductsSchema } from "./schema.ts";
 
 /** Most of a product that one request redeems. */
 export const redeemedQuantityMax = 100;

@@ -5,7 +5,7 @@ import {
   claimShards,
   createAssignments,
   leaveShards,
-} from "../../../../lib/audience/worker/assignment.ts";
+} from "../../../../lib/audience/worker/shard_assignment.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { describeOnEveryStore } from "../../../support/stores.ts";
 

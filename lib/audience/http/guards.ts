@@ -7,12 +7,22 @@
  * @module
  */
 
-import { type ApiKeyGuardOptions, type ApiKeyPrincipal, apiKeyGuard, type Permission } from "../auth/mod.ts";
-import type { Space } from "../directory/mod.ts";
-import { AppError } from "../errors/mod.ts";
-import { chain, type Guard, type GuardHeader } from "../http/mod.ts";
-import { type SpaceGuardOptions, spaceGuard, spaceOfRequest, type UserScope } from "../space_tokens/mod.ts";
-import type { AudienceMember } from "./member.ts";
+import {
+  type ApiKeyGuardOptions,
+  type ApiKeyPrincipal,
+  apiKeyGuard,
+  type Permission,
+} from "../../auth/mod.ts";
+import type { Space } from "../../directory/mod.ts";
+import { AppError } from "../../errors/mod.ts";
+import { chain, type Guard, type GuardHeader } from "../../http/mod.ts";
+import {
+  type SpaceGuardOptions,
+  spaceGuard,
+  spaceOfRequest,
+  type UserScope,
+} from "../../space_tokens/mod.ts";
+import type { AudienceMember } from "../member.ts";
 
 /** The header field that names the organisation. */
 export const organisationHeader = "x-platform-org-id";

@@ -8,11 +8,9 @@ import * as v from "valibot";
 import { uuid } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, envelope, type Reply, route } from "../../http/mod.ts";
-import { BulkAnswerSchema } from "../actions/bulk_answer.ts";
-import { isId, isObject, type JsonObject } from "../actions/faults.ts";
-import type { AudienceContext } from "../context.ts";
-import { profileText } from "../documents.ts";
-import type { AudienceUser, BackEnd } from "../guards.ts";
+import { isId, isObject, type JsonObject } from "../batch/items.ts";
+import { BulkAnswerSchema } from "../batch/results.ts";
+import { profileText } from "../lists/documents.ts";
 import {
   challengesQuery,
   type ListPage,
@@ -22,11 +20,14 @@ import {
   notificationsQuery,
   transactionsQuery,
 } from "../lists/lists.ts";
-import { pageReply } from "../lists/routes.ts";
 import type { AudienceMember } from "../member.ts";
-import { updateRules, updatesBytesMax } from "../profile/internal_profile_routes.ts";
-import { fieldsOf, profileReply } from "../profile/routes.ts";
 import { applyUpdates, checkUpdate, checkUpdates, type UpdateRules } from "../profile/updates.ts";
+import { answerMany, type Batch, batchOf, memberOf, userIdCharactersMax, usersQuery } from "./batch_users.ts";
+import type { AudienceContext } from "./context.ts";
+import type { AudienceUser, BackEnd } from "./guards.ts";
+import { updateRules, updatesBytesMax } from "./internal_profile_routes.ts";
+import { pageReply } from "./list_routes.ts";
+import { fieldsOf, profileReply } from "./profile_routes.ts";
 import {
   ChallengesSchema,
   NotificationsSchema,
@@ -36,8 +37,7 @@ import {
   UsersChallengesSchema,
   UsersNotificationsSchema,
   UsersTransactionsSchema,
-} from "../schema.ts";
-import { answerMany, type Batch, batchOf, memberOf, userIdCharactersMax, usersQuery } from "./batch.ts";
+} from "./schema.ts";
 
 const errors = ["forbidden"] as const;
 const reading = { permission: "users:read", scope: "audience:read" } as const;

@@ -4,12 +4,12 @@
  * @module
  */
 
-import type { Version } from "../storage/mod.ts";
-import { isoTime, isoTimeOrNull } from "./_times.ts";
-import type { NotificationItem } from "./loyalty.ts";
-import type { Profile } from "./profile/profiles.ts";
-import { ProfileMembers, type ProfileRecord } from "./profile/record.ts";
-import type { Progress, SeenChallenge, SeenEntry, SeenLoyalty } from "./sight.ts";
+import type { Version } from "../../storage/mod.ts";
+import { isoTime, isoTimeOrNull } from "../_times.ts";
+import type { NotificationItem } from "../loyalty.ts";
+import type { Profile } from "../profile/profiles.ts";
+import { ProfileMembers, type ProfileRecord } from "../profile/record.ts";
+import type { Progress, SeenChallenge, SeenEntry, SeenLoyalty } from "../sight.ts";
 
 interface Printed {
   /** Of the profile's record; null: there is none. */

@@ -7,14 +7,14 @@
 import * as v from "valibot";
 import { uuid } from "../../auth/mod.ts";
 import { type AnyRoute, envelope, route } from "../../http/mod.ts";
-import { BulkAnswerSchema } from "../actions/bulk_answer.ts";
-import { answerMany, memberAt, namedUsers } from "../batch/batch.ts";
-import type { AudienceContext } from "../context.ts";
-import { profileText } from "../documents.ts";
-import type { BackEnd } from "../guards.ts";
-import { ProfilesSchema } from "../schema.ts";
-import { fieldsOf } from "./routes.ts";
-import { applyUpdates, checkUpdates, type UpdateRules } from "./updates.ts";
+import { BulkAnswerSchema } from "../batch/results.ts";
+import { profileText } from "../lists/documents.ts";
+import { applyUpdates, checkUpdates, type UpdateRules } from "../profile/updates.ts";
+import { answerMany, memberAt, namedUsers } from "./batch_users.ts";
+import type { AudienceContext } from "./context.ts";
+import type { BackEnd } from "./guards.ts";
+import { fieldsOf } from "./profile_routes.ts";
+import { ProfilesSchema } from "./schema.ts";
 
 /** Largest body of updates, in bytes: 8 MiB. */
 export const updatesBytesMax: number = 8 * 1_024 * 1_024;

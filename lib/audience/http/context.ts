@@ -1,15 +1,15 @@
 /** What the routes of the audience API work with. */
 
-import type { Clock, RandomBytes } from "../auth/mod.ts";
-import type { Directory } from "../directory/mod.ts";
-import type { ActionBatches } from "./actions/batches.ts";
-import type { ActionIntake } from "./actions/intake.ts";
+import type { Clock, RandomBytes } from "../../auth/mod.ts";
+import type { Directory } from "../../directory/mod.ts";
+import type { ActionBatches } from "../actions/accepted_batches.ts";
+import type { ActionIntake } from "../actions/intake.ts";
+import type { Cursors } from "../lists/cursors.ts";
+import type { AudienceLoyalty } from "../loyalty.ts";
+import type { Profiles } from "../profile/profiles.ts";
+import type { UserFinder } from "../search/search.ts";
+import type { DeadLetters } from "../worker/dead_letters.ts";
 import type { AudienceGuards } from "./guards.ts";
-import type { Cursors } from "./lists/cursors.ts";
-import type { AudienceLoyalty } from "./loyalty.ts";
-import type { Profiles } from "./profile/profiles.ts";
-import type { UserFinder } from "./search/search.ts";
-import type { DeadLetters } from "./worker/dead_letters.ts";
 
 /** What the routes work with. */
 export interface AudienceContext {

@@ -8,12 +8,12 @@ import * as v from "valibot";
 import { type RandomBytes, uuid } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, envelope, type Reply, route } from "../../http/mod.ts";
-import type { AudienceContext } from "../context.ts";
-import type { AudienceUser, BackEnd } from "../guards.ts";
-import { type AcceptedBatch, batchPrefix, madeActionId } from "./batches.ts";
-import { BulkAnswerSchema, bulkAnswer, type ItemResult, itemError } from "./bulk_answer.ts";
-import { checkAction, checkActions, type ReportedAction } from "./check_actions.ts";
-import type { QueuedAction } from "./queued_action.ts";
+import { type AcceptedBatch, batchPrefix, madeActionId } from "../actions/accepted_batches.ts";
+import { checkAction, checkActions, type ReportedAction } from "../actions/check_actions.ts";
+import { BulkAnswerSchema, bulkAnswer, type ItemResult, itemError } from "../batch/results.ts";
+import type { QueuedAction } from "../worker/queued_action.ts";
+import type { AudienceContext } from "./context.ts";
+import type { AudienceUser, BackEnd } from "./guards.ts";
 
 /** Largest body of a bulk request, in bytes. */
 export const bulkBytesMax = 4_194_304;

@@ -9,7 +9,7 @@ import {
   ChangePayloadSchema,
   EarnedRewardSchema,
   PropertiesSchema,
-} from "../loyalty/views/change_payload.ts";
+} from "../../loyalty/views/change_payload.ts";
 
 const text = v.string();
 const flag = v.boolean();

@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { type AnyRoute, envelope, route } from "../../http/mod.ts";
 import { isoTimeOrNull } from "../_times.ts";
-import type { AudienceContext } from "../context.ts";
+import type { AudienceContext } from "./context.ts";
 
 const ReadSchema = v.object({
   message: v.string(),

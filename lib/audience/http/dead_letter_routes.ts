@@ -8,8 +8,8 @@ import * as v from "valibot";
 import { type AnyRoute, envelope, route } from "../../http/mod.ts";
 import { PropertiesSchema } from "../../loyalty/views/change_payload.ts";
 import { isoTime } from "../_times.ts";
-import type { AudienceContext } from "../context.ts";
 import { type DeadLetter, deadLetterPageMax, deadLettersMax } from "../worker/dead_letters.ts";
+import type { AudienceContext } from "./context.ts";
 
 const pageDefault = 50;
 

@@ -7,8 +7,8 @@
 import * as v from "valibot";
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, envelope, route } from "../../http/mod.ts";
-import type { AudienceContext } from "../context.ts";
-import { BulkAnswerSchema, batchSummary } from "./bulk_answer.ts";
+import { BulkAnswerSchema, batchSummary } from "../batch/results.ts";
+import type { AudienceContext } from "./context.ts";
 
 const Params = v.object({
   batchId: v.pipe(v.string(), v.regex(/^bat_[0-9a-f-]{36}$/, "Expected the id of a bulk request")),

@@ -6,13 +6,13 @@
 
 import * as v from "valibot";
 import { type AnyRoute, canonicalJson, route } from "../../http/mod.ts";
-import type { AudienceContext } from "../context.ts";
-import type { BackEnd } from "../guards.ts";
 import type { CursorScope } from "../lists/cursors.ts";
-import type { Column } from "./columns.ts";
-import type { FoundUsers } from "./search.ts";
-import type { SearchedUser } from "./searched_user.ts";
-import { DescribedFilterSchema } from "./short_form.ts";
+import type { Column } from "../search/columns.ts";
+import type { FoundUsers } from "../search/search.ts";
+import type { SearchedUser } from "../search/searched_user.ts";
+import { DescribedFilterSchema } from "../search/short_form.ts";
+import type { AudienceContext } from "./context.ts";
+import type { BackEnd } from "./guards.ts";
 
 /** Most users of a page. */
 export const searchPageMax = 100;

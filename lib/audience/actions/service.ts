@@ -4,19 +4,19 @@
  * @module
  */
 
-import { type Clock, type RandomBytes, uuid } from "../auth/mod.ts";
-import type { Logger } from "../http/mod.ts";
-import type { Queue, Store } from "../storage/mod.ts";
-import { type ActionIntake, createActionIntake, createDirectIntake } from "./actions/intake.ts";
-import { actionShards } from "./actions/queued_action.ts";
+import { type Clock, type RandomBytes, uuid } from "../../auth/mod.ts";
+import type { Logger } from "../../http/mod.ts";
+import type { Queue, Store } from "../../storage/mod.ts";
+import type { Timer } from "../worker/alarm.ts";
 import {
   type ActionSink,
   type ActionWorker,
   createDeadLetters,
   type DeadLetters,
   startActionWorker,
-} from "./worker/mod.ts";
-import type { Timer } from "./worker/pause.ts";
+} from "../worker/mod.ts";
+import { actionShards } from "../worker/queued_action.ts";
+import { type ActionIntake, createActionIntake, createDirectIntake } from "./intake.ts";
 
 /** What the service needs. */
 export interface ActionServiceOptions {

@@ -8,9 +8,9 @@ import * as v from "valibot";
 import { AppError } from "../../errors/mod.ts";
 import { jsonText, type Reply } from "../../http/mod.ts";
 import { sideBySide } from "../../storage/mod.ts";
-import { idCharactersMax, isId } from "../actions/faults.ts";
-import type { AudienceUser, BackEnd } from "../guards.ts";
+import { idCharactersMax, isId } from "../batch/items.ts";
 import type { AudienceMember } from "../member.ts";
+import type { AudienceUser, BackEnd } from "./guards.ts";
 
 /** Most users that one reading request names. */
 export const batchUsersMax = 100;

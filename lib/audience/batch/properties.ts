@@ -4,8 +4,8 @@
  * @module
  */
 
-import { type Faults, isObject, type PlacedItem } from "./faults.ts";
-import type { ActionData } from "./queued_action.ts";
+import type { ActionData } from "../worker/queued_action.ts";
+import { type Faults, isObject, type PlacedItem } from "./items.ts";
 
 /** Longest text among the properties, in characters. */
 export const dataTextCharactersMax = 1_024;
