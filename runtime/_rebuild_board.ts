@@ -10,7 +10,7 @@ import { inStore } from "./_direct_store.ts";
  *
  * @throws {CliError} The settings name no store that lasts; or there is no such board, or back ends write to it.
  */
-export async function rebuildBoard({ store: flags, board }: BoardRebuild): Promise<RebuiltBoard> {
+export async function rebuildBoardInStore({ store: flags, board }: BoardRebuild): Promise<RebuiltBoard> {
   return await inStore({
     command: "leaderboards rebuild",
     flags,

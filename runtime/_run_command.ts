@@ -32,7 +32,7 @@ export async function runCommand({ command, input, json }: CommandRun): Promise<
     loyaltyFaults,
     bootstrapKey: async bootstrap => await (await import("./_bootstrap_key.ts")).bootstrapKey(bootstrap),
     indexUsers: async indexing => await (await import("./_index_users.ts")).indexUsers(indexing),
-    rebuildBoard: async rebuild => await (await import("./_rebuild_board.ts")).rebuildBoard(rebuild),
+    rebuildBoard: async rebuild => await (await import("./_rebuild_board.ts")).rebuildBoardInStore(rebuild),
     tell: progress => void (json || process.stderr.write(`${progress}\n`)),
     decryptExport: async decryption => await (await import("./_export_file.ts")).decryptFile(decryption),
     secret: process.env.GRANDSTAND_API_SECRET,

@@ -8,16 +8,16 @@ import type { Clock } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import type { Logger, Timer } from "../http/mod.ts";
 import type { Store } from "../storage/mod.ts";
-import { createLive, type LiveBoards } from "./live/live.ts";
-import { type BoardPath, findBoard } from "./ranking/find_board.ts";
+import { createLiveBoards, type LiveBoards } from "./live/live.ts";
+import { type BoardPath, resolveBoard } from "./ranking/find_board.ts";
 import { repairDistinct } from "./scores/distinct_repair.ts";
-import { fedPlaces } from "./scores/feed_targets.ts";
+import { createTargetResolver } from "./scores/feed_targets.ts";
 import { type Rebuilt, rebuildBoard } from "./scores/rebuild.ts";
-import { createUserRemoval, type RemoveUserFromBoards } from "./scores/remove_user.ts";
+import { createBoardRemoval, type RemoveUserFromBoards } from "./scores/remove_user.ts";
 import { replayScores } from "./scores/replayed_score.ts";
 import { createRetention, type Retention } from "./scores/retention.ts";
 import type { ScoreFeed } from "./scores/score_feed.ts";
-import { createFeeder } from "./scores/score_feeder.ts";
+import { createScoreDelivery } from "./scores/score_feeder.ts";
 import { scoreTargets } from "./scores/score_targets.ts";
 import type { ReadEarnings } from "./scores/user_earnings.ts";
 
@@ -67,9 +67,9 @@ export interface LeaderboardsOptions {
 export function createLeaderboards(options: LeaderboardsOptions): Leaderboards {
   const { store, directory, clock, logger, timer } = options;
   const retention = createRetention({ store, directory, clock });
-  const feeder = createFeeder({
+  const feeder = createScoreDelivery({
     store,
-    findPlace: fedPlaces({ directory, clock, retention }),
+    resolveTarget: createTargetResolver({ directory, clock, retention }),
     onGivenUp: error => logger.log("warn", "board_update_deferred", { error: String(error) }),
     onRefused: (target, because, count) =>
       logger.log("warn", "board_update_refused", { target, because, count }),
@@ -81,9 +81,9 @@ export function createLeaderboards(options: LeaderboardsOptions): Leaderboards {
       deliver: feeder.deliver,
     },
     async rebuild({ season, ...path }, { users, earningsOf }) {
-      const board = await findBoard(directory, path, { now: clock(), season });
+      const board = await resolveBoard(directory, path, { now: clock(), season });
       const scoreOf = replayScores(board);
-      return await rebuildBoard(store, board.place, {
+      return await rebuildBoard(store, board.location, {
         users,
         async scoreOf(userId) {
           const earnings = await earningsOf(userId);
@@ -92,11 +92,11 @@ export function createLeaderboards(options: LeaderboardsOptions): Leaderboards {
       });
     },
     async repairRanks({ season, ...path }) {
-      const { place } = await findBoard(directory, path, { now: clock(), season });
-      if (place.rankStyle === "dense") await repairDistinct(store, place.shards[0]);
+      const { location } = await resolveBoard(directory, path, { now: clock(), season });
+      if (location.rankStyle === "dense") await repairDistinct(store, location.shards[0]);
     },
-    removeUser: createUserRemoval({ store, directory, clock }),
-    live: createLive({
+    removeUser: createBoardRemoval({ store, directory, clock }),
+    live: createLiveBoards({
       clock,
       ...(timer === undefined ? {} : { timer }),
       onFailed: error => logger.log("warn", "live_board_failed", { error: String(error) }),

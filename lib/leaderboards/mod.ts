@@ -17,9 +17,9 @@ export { includeMax, limitDefault, limitMax, userIdCharactersMax } from "./http/
 export { achievedAheadMsMax, type WriteContext } from "./http/write_routes.ts";
 export { createLeaderboards, type Leaderboards, type LeaderboardsOptions } from "./leaderboards.ts";
 export {
-  createLive,
+  createLiveBoards,
   type LiveBoards,
-  type LiveOptions,
+  type LiveBoardsOptions,
   type LiveRequest,
   liveHeartbeatMs,
   liveListenersMax,
@@ -27,9 +27,14 @@ export {
   liveReturnMsMin,
   liveReturnSpreadMs,
 } from "./live/live.ts";
-export { type Group, type LiveBoard, type LiveView, liveIntervalMs } from "./live/watcher.ts";
+export { type ListenerGroup, type LiveBoard, type LiveView, liveIntervalMs } from "./live/watcher.ts";
 export { type AroundQuery, aroundAttemptsMax, readAround } from "./ranking/around.ts";
-export { type Board, type BoardPath, findBoard, type SeasonQuery } from "./ranking/find_board.ts";
+export {
+  type BoardPath,
+  type ResolvedBoard,
+  resolveBoard,
+  type SeasonQuery,
+} from "./ranking/find_board.ts";
 export {
   createHiddenUsers,
   type HiddenUser,
@@ -38,23 +43,29 @@ export {
   hiddenUsersMax,
   hiddenUsersProjectsMax,
 } from "./ranking/hidden_users.ts";
-export { type Place, type Ranking, type RankingQuery, readPlace, readRanking } from "./ranking/ranking.ts";
-export type { RankedUser } from "./ranking/ranks.ts";
+export {
+  type Ranking,
+  type RankingQuery,
+  readRanking,
+  readUserEntry,
+  type UserEntry,
+} from "./ranking/ranking.ts";
+export type { RankedEntry } from "./ranking/ranks.ts";
 export type { BoardChange, EntryRemoval, ScoreEntry } from "./scores/board_change.ts";
-export { type BoardPlace, placeOf } from "./scores/board_location.ts";
+export { type BoardLocation, locateBoard } from "./scores/board_location.ts";
 export { repairDistinct } from "./scores/distinct_repair.ts";
 export {
-  type FedPlacesOptions,
-  type FeedRefusal,
-  type FindFedPlace,
-  fedPlaces,
+  createTargetResolver,
   fedPlacesMax,
+  type ResolveTarget,
+  type TargetRefusal,
+  type TargetResolverOptions,
 } from "./scores/feed_targets.ts";
 export { guardedAttemptsMax, usersPerDecisionMax } from "./scores/guarded_scores.ts";
 export { type BoardAddress, boardPartition } from "./scores/partitions.ts";
 export { type RebuildSource, type Rebuilt, rebuildBoard, rebuildLanes } from "./scores/rebuild.ts";
 export {
-  createUserRemoval,
+  createBoardRemoval,
   type RemoveUserFromBoards,
   removalLanes,
   type UserRemovalOptions,
@@ -68,14 +79,14 @@ export {
   type Retention,
   type SeasonBoard,
 } from "./scores/retention.ts";
-export { changesPerCommitMax, scoreBatch } from "./scores/score_batch.ts";
+export { changeScores, changesPerCommitMax } from "./scores/score_batch.ts";
 export {
-  createFeeder,
-  type Feeder,
-  type FeederOptions,
+  createScoreDelivery,
   feedAttemptsMax,
   feedBatchMax,
   feedWaitingMax,
+  type ScoreDelivery,
+  type ScoreDeliveryOptions,
 } from "./scores/score_feeder.ts";
 export { eventSumMs, scoreTargets, sumMarginMs, type TargetQuery } from "./scores/score_targets.ts";
 export { shardOf } from "./scores/shard_of.ts";

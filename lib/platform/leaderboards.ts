@@ -16,7 +16,7 @@ export interface RebuildParts {
 }
 
 /** Rebuilds a board for `users`, by default everybody of the organisation who has ever done anything. */
-export async function rebuildBoard(
+export async function rebuildFromLoyalty(
   { directory, leaderboards, loyalty }: RebuildParts,
   path: BoardPath & { readonly season?: string },
   users?: AsyncIterable<string>,

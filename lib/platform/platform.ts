@@ -80,10 +80,10 @@ import type { Store } from "../storage/mod.ts";
 import { audienceArea } from "./audience.ts";
 import { platformExports } from "./exports.ts";
 import { platformIdentity } from "./identity.ts";
-import { rebuildBoard } from "./leaderboards.ts";
+import { rebuildFromLoyalty } from "./leaderboards.ts";
 import type { PlatformOptions } from "./options.ts";
 import { failureLimitOf, governedLoyalty, repeatable } from "./quotas.ts";
-import { type PlatformUsers, type UserDirectory, userDirectory, userListing } from "./users.ts";
+import { createIndexedUsers, type PlatformUsers, type UserDirectory, userDirectory } from "./users.ts";
 
 /** The version of the package. */
 export const version = "0.6.0";
@@ -230,7 +230,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
       await parts.idleUsers.sweepDue();
       await parts.apiKeys.flushUses();
     },
-    rebuildBoard: (path, users) => rebuildBoard(parts, path, users),
+    rebuildBoard: (path, users) => rebuildFromLoyalty(parts, path, users),
     startActionWorker: parts.actions.startWorker,
     idle,
     async close() {
@@ -292,7 +292,13 @@ function createParts(
     ...(options.http?.timer === undefined ? {} : { timer: options.http.timer }),
   });
   const logger = options.logger ?? silentLogger;
-  const { users, feed } = userListing({ store, directory, clock, logger, boards: leaderboards.feed });
+  const { users, scoreFeed: feed } = createIndexedUsers({
+    store,
+    directory,
+    clock,
+    logger,
+    boards: leaderboards.feed,
+  });
   const loyaltyVersions = createLoyaltyVersions({ store, clock });
   const keyOf: WebhookKeys = (spaceId, id) => deriveKey(secret, "webhook", spaceId, id);
   const loyalty = createLoyalty({

@@ -12,9 +12,9 @@ import { indexedUsers, memberPartition, readMetrics } from "../loyalty/mod.ts";
 import { type PartitionLister, partitionParts, type Store, tenantPrefixes } from "../storage/mod.ts";
 import {
   buildMetricIndex,
-  indexesOf,
   listedOrganisations,
   listRecordedUsers,
+  metricIndexesOf,
   type RecordedUser,
   recordedUsersMax,
 } from "../users/mod.ts";
@@ -60,7 +60,7 @@ export async function buildUserIndex(options: UserIndexOptions): Promise<UserInd
   await list(signedUp(options));
   for await (const organisationId of listedOrganisations(store)) {
     await list(metUsers(store, organisationId));
-    for (const metricId of await indexesOf(directory, organisationId)) {
+    for (const metricId of await metricIndexesOf(directory, organisationId)) {
       const source = { store, clock, metricsOf: readMetrics.bind(null, store) };
       await buildMetricIndex(source, { organisationId, metricId });
       note({ metrics: progress.metrics + 1 });

@@ -14,15 +14,15 @@ import type { ScoreFeed } from "../leaderboards/scores/score_feed.ts";
 import { createFacts, type Loyalty, memberPartition, readMetrics } from "../loyalty/mod.ts";
 import type { Store } from "../storage/mod.ts";
 import {
-  buildDeclared,
+  buildDeclaredIndexes,
   buildMetricIndex,
-  createListedUsers,
-  createMetricFeed,
-  type IndexSource,
-  indexesOf,
+  createUserIndex,
+  type IndexedScoreFeed,
+  indexMetrics,
   listedOrganisations,
-  type MetricFeed,
   type MetricIndex,
+  type MetricIndexSource,
+  metricIndexesOf,
 } from "../users/mod.ts";
 
 /** The users of a platform's organisations. */
@@ -37,7 +37,7 @@ export interface PlatformUsers {
 }
 
 /** What listing users needs. */
-export interface ListingParts {
+export interface IndexedUsersOptions {
   readonly store: Store;
   readonly directory: Pick<Directory, "organisation" | "project">;
   readonly clock: Clock;
@@ -47,16 +47,16 @@ export interface ListingParts {
 }
 
 /** The users of projects, and the feed of what they earn, that keep the index of users as they are used. */
-export interface UserListing {
+export interface IndexedUsers {
   readonly users: Users;
-  readonly feed: MetricFeed;
+  readonly scoreFeed: IndexedScoreFeed;
 }
 
 /** Makes users and feed keep the index of users. */
-export function userListing({ boards, ...parts }: ListingParts): UserListing {
+export function createIndexedUsers({ boards, ...parts }: IndexedUsersOptions): IndexedUsers {
   const { store, directory, logger } = parts;
   const users = createUsers(store);
-  const listed = createListedUsers({ ...parts, partitionOf: memberPartition });
+  const listed = createUserIndex({ ...parts, partitionOf: memberPartition });
   /** Nobody is kept from signing in because that cannot be noted. */
   async function note(projectId: string, write: (organisationId: string) => Promise<void>): Promise<void> {
     try {
@@ -67,7 +67,7 @@ export function userListing({ boards, ...parts }: ListingParts): UserListing {
     }
   }
   return {
-    feed: createMetricFeed({
+    scoreFeed: indexMetrics({
       ...parts,
       boards,
       onGivenUp: error => logger.log("warn", "user_index_deferred", { error: String(error) }),
@@ -137,15 +137,15 @@ export function userDirectory({ store, directory, clock, loyalty }: SearchParts)
     facts: createFacts({ clock, configOf: loyalty.config }),
     partitionOf: memberPartition,
   });
-  const source: IndexSource = { store, clock, metricsOf: user => readMetrics(store, user) };
+  const source: MetricIndexSource = { store, clock, metricsOf: user => readMetrics(store, user) };
   return {
     finder,
     search: finder,
     buildIndex: index => buildMetricIndex(source, index),
     async work() {
       for await (const organisationId of listedOrganisations(store)) {
-        const metricIds = await indexesOf(directory, organisationId);
-        if (metricIds.length > 0) await buildDeclared(source, organisationId, metricIds);
+        const metricIds = await metricIndexesOf(directory, organisationId);
+        if (metricIds.length > 0) await buildDeclaredIndexes(source, organisationId, metricIds);
       }
     },
   };

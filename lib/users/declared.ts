@@ -49,7 +49,7 @@ export function declaredIndexes(settings: Settings | undefined): readonly string
 }
 
 /** The ids of the metrics that an organisation has indexed; no promise while its settings are fresh. */
-export function indexesOf(
+export function metricIndexesOf(
   directory: Pick<Directory, "organisation">,
   organisationId: string,
 ): readonly string[] | Promise<readonly string[]> {

@@ -17,8 +17,8 @@ import {
   type Stored,
 } from "../storage/mod.ts";
 import { activityMs, activityWrites, listingWrites, organisationWrites } from "./listing.ts";
-import { organisationsKey, organisationsPartition, userBoards, userPlace } from "./places.ts";
-import { partAfter } from "./points.ts";
+import { organisationsKey, organisationsPartition, userBoards, userPartition } from "./places.ts";
+import { readPageAfter } from "./points.ts";
 
 /** What is noted of a user who signed up: a record of the user's own partition. */
 export interface AccountNote {
@@ -30,7 +30,7 @@ export interface AccountNote {
 }
 
 /** A user who signs up. */
-export interface NewAccount extends Omit<AccountNote, "removedAt"> {
+export interface ListedAccount extends Omit<AccountNote, "removedAt"> {
   readonly organisationId: string;
   readonly userId: string;
 }
@@ -47,22 +47,22 @@ export function parseAccountNote(stored: Stored | null): AccountNote | null {
 export const signedInUsersMax = 100_000;
 
 /** Lists users who sign up, and strikes off those who are removed. Everything may be repeated. */
-export interface ListedUsers {
+export interface UserIndex {
   /** To be called before the user is stored, so that none is stored who is not listed. */
-  add(account: NewAccount): Promise<void>;
+  add(account: ListedAccount): Promise<void>;
   /** Notes how a user signs in from now on, as one does who was anonymous; nothing happens where the user is removed. */
-  changed(account: NewAccount): Promise<void>;
+  changed(account: ListedAccount): Promise<void>;
   /** Notes that a user who is listed has signed in; each process does so once an hour. */
-  signedIn(user: Pick<NewAccount, "organisationId" | "userId">): Promise<void>;
+  signedIn(user: Pick<ListedAccount, "organisationId" | "userId">): Promise<void>;
   /** To be called before the user is removed, so that whoever is interrupted does it again. */
-  remove(account: Omit<NewAccount, "provider">): Promise<void>;
+  remove(account: Omit<ListedAccount, "provider">): Promise<void>;
 }
 
 /** The organisations that have users, oldest first, however many. */
 export async function* listedOrganisations(store: Store): AsyncGenerator<string, void> {
   for (let after: BoardEntry | null = null; ; ) {
     const query = { key: organisationsKey, direction: "asc", after, limit: rangeLimitMax } as const;
-    const { entries, isEnd } = await partAfter(store, organisationsPartition(), query);
+    const { entries, isEnd } = await readPageAfter(store, organisationsPartition(), query);
     for (const { member } of entries) yield member;
     if (isEnd) return;
     after = entries.at(-1) ?? after;
@@ -73,8 +73,8 @@ export async function* listedOrganisations(store: Store): AsyncGenerator<string,
  * Notes how a user signs in unless the user is removed, and answers whether the user is there.
  */
 export async function noteAccount(
-  { store, partitionOf }: Pick<ListedUsersOptions, "store" | "partitionOf">,
-  account: NewAccount,
+  { store, partitionOf }: Pick<UserIndexAccess, "store" | "partitionOf">,
+  account: ListedAccount,
 ): Promise<boolean> {
   const { projectId, provider } = account;
   const value = JSON.stringify({ projectId, provider, removedAt: null } satisfies AccountNote);
@@ -93,15 +93,15 @@ export async function noteAccount(
 }
 
 /** What listing needs. */
-export interface ListedUsersOptions {
+export interface UserIndexAccess {
   readonly store: Store;
   readonly clock: Clock;
   /** Where a user's own records are. */
-  readonly partitionOf: (user: Pick<NewAccount, "organisationId" | "userId">) => Partition;
+  readonly partitionOf: (user: Pick<ListedAccount, "organisationId" | "userId">) => Partition;
 }
 
 /** Creates the list of users who signed up. */
-export function createListedUsers({ store, clock, partitionOf }: ListedUsersOptions): ListedUsers {
+export function createUserIndex({ store, clock, partitionOf }: UserIndexAccess): UserIndex {
   const organisations = new Set<string>();
   /** Until when a user need not be noted as active once more, Unix ms. */
   const activeUntil = new BoundedCache<number>(signedInUsersMax);
@@ -110,7 +110,7 @@ export function createListedUsers({ store, clock, partitionOf }: ListedUsersOpti
     await store.commit(organisationsPartition(), { writes: organisationWrites(member, now) });
     organisations.add(member);
   }
-  async function note(account: NewAccount, removedAt: number | null): Promise<void> {
+  async function note(account: ListedAccount, removedAt: number | null): Promise<void> {
     const { projectId, provider } = account;
     const value = JSON.stringify({ projectId, provider, removedAt } satisfies AccountNote);
     await store.commit(partitionOf(account), { writes: [{ type: "put", key: readAccountNote.key, value }] });
@@ -122,7 +122,7 @@ export function createListedUsers({ store, clock, partitionOf }: ListedUsersOpti
       const writes = [...listingWrites(userId, now), ...activityWrites(userId, now)];
       await Promise.all([
         listOrganisation(organisationId, now),
-        store.commit(userPlace(organisationId, userId), { writes }),
+        store.commit(userPartition(organisationId, userId), { writes }),
         note(account, null),
       ]);
       activeUntil.set(nameOf(account), now + activityMs);
@@ -132,13 +132,13 @@ export function createListedUsers({ store, clock, partitionOf }: ListedUsersOpti
       const name = nameOf({ organisationId, userId });
       const now = clock();
       if ((activeUntil.get(name) ?? 0) > now) return;
-      await store.commit(userPlace(organisationId, userId), { writes: activityWrites(userId, now) });
+      await store.commit(userPartition(organisationId, userId), { writes: activityWrites(userId, now) });
       activeUntil.set(name, now + activityMs);
     },
     async remove(account) {
       const { organisationId, userId } = account;
       await note({ ...account, provider: "" }, clock());
-      await store.commit(userPlace(organisationId, userId), {
+      await store.commit(userPartition(organisationId, userId), {
         writes: [userBoards.created, userBoards.active].map(
           key => ({ type: "unscore", key, member: userId }) as const,
         ),
@@ -148,6 +148,6 @@ export function createListedUsers({ store, clock, partitionOf }: ListedUsersOpti
 }
 
 /** Ids of organisations have no slash. */
-function nameOf({ organisationId, userId }: Pick<NewAccount, "organisationId" | "userId">): string {
+function nameOf({ organisationId, userId }: Pick<ListedAccount, "organisationId" | "userId">): string {
   return `${organisationId}/${userId}`;
 }

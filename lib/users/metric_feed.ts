@@ -12,8 +12,8 @@ import type { Directory } from "../directory/mod.ts";
 import { chain } from "../http/mod.ts";
 import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../leaderboards/scores/score_feed.ts";
 import { Batches, type Partition, type Store, type Write, whenAll } from "../storage/mod.ts";
-import { indexesOf } from "./declared.ts";
-import { userBoards, userPlace } from "./places.ts";
+import { metricIndexesOf } from "./declared.ts";
+import { userBoards, userPartition } from "./places.ts";
 
 /** Most values that one commit carries. */
 export const metricBatchMax = 500;
@@ -23,13 +23,13 @@ export const metricAttemptsMax = 3;
 export const metricsWaitingMax = 100_000;
 
 /** A feed of boards and of the index. */
-export interface MetricFeed extends ScoreFeed {
+export interface IndexedScoreFeed extends ScoreFeed {
   /** Resolves when nothing waits for the index any more. */
   idle(): Promise<void>;
 }
 
 /** What feeding the index needs. */
-export interface MetricFeedOptions {
+export interface IndexMetricsOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly directory: Pick<Directory, "organisation">;
@@ -47,7 +47,7 @@ interface Waiting {
 const prefix = "users/";
 
 /** Creates a feed that brings indexed metrics to the index, and everything else to the boards. */
-export function createMetricFeed(options: MetricFeedOptions): MetricFeed {
+export function indexMetrics(options: IndexMetricsOptions): IndexedScoreFeed {
   const { directory, clock, boards } = options;
   let waiting = 0;
   const batches = new Batches<Waiting>({
@@ -74,13 +74,13 @@ export function createMetricFeed(options: MetricFeedOptions): MetricFeed {
       const { organisationId, metricId } = metricOf(target);
       const key = userBoards.metric(metricId);
       const write: Write = { type: "score", op: "set", key, member: userId, score, tie: clock(), asOf };
-      batches.add(userPlace(organisationId, userId), { write, done: each });
+      batches.add(userPartition(organisationId, userId), { write, done: each });
     }
   }
 
   return {
     targets(projectId, query) {
-      return chain(indexesOf(directory, query.organisationId), metricIds => {
+      return chain(metricIndexesOf(directory, query.organisationId), metricIds => {
         const found = boards.targets(projectId, query);
         if (metricIds.length === 0) return found;
         const own = metricIds.map(metricId => targetOf(query.organisationId, metricId));
@@ -119,7 +119,7 @@ function metricOf(target: string): { readonly organisationId: string; readonly m
 }
 
 async function commit(
-  { store, onGivenUp }: MetricFeedOptions,
+  { store, onGivenUp }: IndexMetricsOptions,
   partition: Partition,
   batch: readonly Waiting[],
 ): Promise<boolean> {

@@ -7,10 +7,10 @@
 
 export {
   declaredIndexes,
-  indexesOf,
   indexNameCharactersMax,
   MetricIndexesSchema,
   metricIndexesMax,
+  metricIndexesOf,
 } from "./declared.ts";
 export * from "./listed_users.ts";
 export * from "./listing.ts";

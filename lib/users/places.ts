@@ -32,11 +32,11 @@ export function userShardOf(userId: string): number {
 }
 
 /** The shard in which a user is found, as a partition. */
-export function userPlace(organisationId: string, userId: string): Partition {
+export function userPartition(organisationId: string, userId: string): Partition {
   return userShardPartition(organisationId, userShardOf(userId));
 }
 
 /** Every shard of an organisation. */
-export function userPartitions(organisationId: string): readonly Partition[] {
+export function userShardPartitions(organisationId: string): readonly Partition[] {
   return Array.from({ length: userShards }, (_, shard) => userShardPartition(organisationId, shard));
 }

@@ -11,12 +11,12 @@ import { type BoardEntry, compareUtf8, type Partition, type ReadBoard, type Stor
 export const partAttemptsMax = 16;
 
 /** In which direction a board is walked. */
-export type Direction = "asc" | "desc";
+export type WalkDirection = "asc" | "desc";
 
 /** A part of a board. */
-export interface PartQuery {
+export interface BoardPageQuery {
   readonly key: string;
-  readonly direction: Direction;
+  readonly direction: WalkDirection;
   /** The entry after which the part begins; null: the first one of the direction. */
   readonly after: BoardEntry | null;
   /** Only scores from here. @default all */
@@ -27,21 +27,21 @@ export interface PartQuery {
 }
 
 /** A part of a board in the direction of the walk. */
-export interface Part {
+export interface BoardPage {
   readonly entries: readonly BoardEntry[];
   /** Whether nothing was left beyond the part. */
   readonly isEnd: boolean;
 }
 
 /** Compares entries by the order of boards. */
-export function compareEntries(left: BoardEntry, right: BoardEntry): number {
+export function compareUserEntries(left: BoardEntry, right: BoardEntry): number {
   return left.score - right.score || left.tie - right.tie || compareUtf8(left.member, right.member);
 }
 
 /** Whether an entry comes after a point in a direction. */
-export function isAfter(entry: BoardEntry, point: BoardEntry | null, direction: Direction): boolean {
+export function isAfter(entry: BoardEntry, point: BoardEntry | null, direction: WalkDirection): boolean {
   if (point === null) return true;
-  const order = compareEntries(entry, point);
+  const order = compareUserEntries(entry, point);
   return direction === "asc" ? order > 0 : order < 0;
 }
 
@@ -50,7 +50,11 @@ export function isAfter(entry: BoardEntry, point: BoardEntry | null, direction: 
  *
  * @throws {AppError} `busy`: the board changes faster than it can be read.
  */
-export async function partAfter(store: Store, partition: Partition, query: PartQuery): Promise<Part> {
+export async function readPageAfter(
+  store: Store,
+  partition: Partition,
+  query: BoardPageQuery,
+): Promise<BoardPage> {
   const { key, direction, after, limit } = query;
   const isUp = direction === "asc";
   const low = isUp && after !== null ? Math.max(after.score, query.min ?? after.score) : query.min;
@@ -72,8 +76,8 @@ export async function partAfter(store: Store, partition: Partition, query: PartQ
 async function partByPosition(
   store: Store,
   partition: Partition,
-  { key, direction, after, min, max, limit }: PartQuery & { readonly after: BoardEntry },
-): Promise<Part> {
+  { key, direction, after, min, max, limit }: BoardPageQuery & { readonly after: BoardEntry },
+): Promise<BoardPage> {
   const { score, tie, member } = after;
   const isUp = direction === "asc";
   // No text stands between a member and the same with this character, so the point is just behind the member.

@@ -13,8 +13,8 @@ import {
   tenantPartition,
   type Write,
 } from "../storage/mod.ts";
-import { userBoards, userPartitions } from "./places.ts";
-import { partAfter } from "./points.ts";
+import { userBoards, userShardPartitions } from "./places.ts";
+import { readPageAfter } from "./points.ts";
 
 /** Number of users whose records are read side by side. */
 export const buildLanes = 200;
@@ -31,7 +31,7 @@ export interface IndexedValue {
 }
 
 /** What an index is built from. */
-export interface IndexSource {
+export interface MetricIndexSource {
   readonly store: Store;
   readonly clock: Clock;
   /** A user's metrics that have ever changed; null where nothing is on record. */
@@ -52,15 +52,15 @@ export interface MetricIndex {
  * it may be interrupted and done again. Answers the number of users who were looked at.
  */
 export async function buildMetricIndex(
-  { store, clock, metricsOf }: IndexSource,
+  { store, clock, metricsOf }: MetricIndexSource,
   { organisationId, metricId }: MetricIndex,
 ): Promise<number> {
   const key = userBoards.metric(metricId);
   let examined = 0;
-  for (const partition of userPartitions(organisationId)) {
+  for (const partition of userShardPartitions(organisationId)) {
     for (let after: BoardEntry | null = null; ; ) {
       const query = { key: userBoards.created, direction: "asc", after, limit: buildLanes } as const;
-      const part = await partAfter(store, partition, query);
+      const part = await readPageAfter(store, partition, query);
       const writes = await Promise.all(
         part.entries.map(async ({ member }): Promise<readonly Write[]> => {
           const found = await metricsOf({ organisationId, userId: member });
@@ -100,8 +100,8 @@ export async function builtIndexes(
  * Builds the declared indexes that are not whole yet; those that are declared since a moment ago next time. Answers how many
  * were built.
  */
-export async function buildDeclared(
-  source: IndexSource,
+export async function buildDeclaredIndexes(
+  source: MetricIndexSource,
   organisationId: string,
   metricIds: readonly string[],
 ): Promise<number> {

@@ -7,19 +7,19 @@
 import type { Partition, Read, Result, Store } from "../storage/mod.ts";
 import {
   type AccountNote,
-  type NewAccount,
+  type ListedAccount,
   noteAccount,
   parseAccountNote,
   readAccountNote,
 } from "./listed_users.ts";
 import { activityWrites, listingWrites, organisationWrites } from "./listing.ts";
-import { organisationsPartition, userBoards, userPlace } from "./places.ts";
+import { organisationsPartition, userBoards, userPartition } from "./places.ts";
 
 /** Most users who are listed in one go. */
 export const recordedUsersMax = 200;
 
 /** A user of whom something is on record. */
-export interface RecordedUser extends Pick<NewAccount, "organisationId" | "userId"> {
+export interface RecordedUser extends Pick<ListedAccount, "organisationId" | "userId"> {
   /** When the user came, Unix ms. */
   readonly cameAt: number;
   /** When something last happened to the user as far as that is on record, Unix ms. */
@@ -32,7 +32,7 @@ export interface RecordedUser extends Pick<NewAccount, "organisationId" | "userI
 export interface RecordedUsersOptions {
   readonly store: Store;
   /** Where a user's own records are. */
-  readonly partitionOf: (user: Pick<NewAccount, "organisationId" | "userId">) => Partition;
+  readonly partitionOf: (user: Pick<ListedAccount, "organisationId" | "userId">) => Partition;
 }
 
 /**
@@ -48,7 +48,7 @@ export async function listRecordedUsers(
   const there = await Promise.all(users.map(async user => ((await isThere(options, user)) ? [user] : [])));
   const shards = new Map<Partition, RecordedUser[]>();
   for (const user of there.flat()) {
-    const place = userPlace(user.organisationId, user.userId);
+    const place = userPartition(user.organisationId, user.userId);
     const shard = shards.get(place);
     if (shard === undefined) shards.set(place, [user]);
     else shard.push(user);

@@ -5,8 +5,8 @@
  */
 
 import type { BoardEntry, Store } from "../storage/mod.ts";
-import { userPartitions, userPlace, userShards } from "./places.ts";
-import { compareEntries, type Direction, isAfter, partAfter } from "./points.ts";
+import { userPartition, userShardPartitions, userShards } from "./places.ts";
+import { compareUserEntries, isAfter, readPageAfter, type WalkDirection } from "./points.ts";
 
 /** Fewest entries of a shard that a merge reads at a time. */
 export const shardPartMin = 4;
@@ -16,7 +16,7 @@ export const shardPartMax = 500;
 /** An order over users. */
 export interface UserOrder {
   readonly key: string;
-  readonly direction: Direction;
+  readonly direction: WalkDirection;
   /** Only scores from here. @default all */
   readonly min?: number | undefined;
   /** Only scores up to here. @default all */
@@ -46,11 +46,11 @@ export interface WalkedUsers {
 
 /** Walks over all users of an order. Each shard is read at an instant of its own. */
 export function walkUsers({ store, organisationId, after }: WalkedUsers, order: UserOrder): OrderedUsers {
-  const partitions = userPartitions(organisationId);
+  const partitions = userShardPartitions(organisationId);
   const shards = partitions.map((): ShardWalk => ({ waiting: [], last: after, isEnd: false }));
   async function fill(shard: ShardWalk, index: number, limit: number): Promise<void> {
     if (shard.isEnd || shard.waiting.length > 0) return;
-    const part = await partAfter(store, partitions[index] ?? "", { ...order, after: shard.last, limit });
+    const part = await readPageAfter(store, partitions[index] ?? "", { ...order, after: shard.last, limit });
     shard.waiting.push(...part.entries.toReversed());
     shard.last = part.entries.at(-1) ?? shard.last;
     shard.isEnd = part.isEnd;
@@ -75,7 +75,7 @@ function partSize(count: number): number {
   return Math.max(shardPartMin, Math.min(shardPartMax, Math.ceil((2 * count) / userShards)));
 }
 
-function firstShard(shards: readonly ShardWalk[], direction: Direction): ShardWalk | undefined {
+function firstShard(shards: readonly ShardWalk[], direction: WalkDirection): ShardWalk | undefined {
   let first: ShardWalk | undefined;
   let best: BoardEntry | undefined;
   for (const shard of shards) {
@@ -93,7 +93,7 @@ interface Taking {
   readonly first: ShardWalk;
   readonly taken: BoardEntry[];
   readonly count: number;
-  readonly direction: Direction;
+  readonly direction: WalkDirection;
 }
 
 /** Takes entries in order until a shard is empty that may have more. */
@@ -114,7 +114,7 @@ export async function walkNamedUsers(
 ): Promise<OrderedUsers> {
   const found = await Promise.all(
     userIds.map(async (member): Promise<readonly BoardEntry[]> => {
-      const [standing] = await store.read(userPlace(organisationId, member), [
+      const [standing] = await store.read(userPartition(organisationId, member), [
         { type: "standing", key, member },
       ]);
       return standing === null ? [] : [{ member, score: standing.score, tie: standing.tie }];
@@ -125,6 +125,6 @@ export async function walkNamedUsers(
     .flat()
     .filter(entry => isAfter(entry, after, direction))
     .filter(({ score }) => score >= (min ?? score) && score <= (max ?? score))
-    .sort((left, right) => sign * compareEntries(left, right));
+    .sort((left, right) => sign * compareUserEntries(left, right));
   return { next: async count => waiting.splice(0, count) };
 }

@@ -15,7 +15,7 @@ import { fileURLToPath } from "node:url";
 import { Redis } from "ioredis";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import { type BoardPlace, createFeeder, scoreBatch } from "../../lib/leaderboards/mod.ts";
+import { type BoardLocation, changeScores, createScoreDelivery } from "../../lib/leaderboards/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { startRedis } from "../support/redis.ts";
 import { bundleForBench, median } from "./harness.ts";
@@ -39,7 +39,9 @@ let stamp = 0;
 const [mode = "", on = "", variant = "", part = "", socket = ""] = process.argv.slice(2);
 
 const hot = placeOf(0);
-const places = Array.from({ length: boards }, (_, board) => (variant === "16 boards" ? placeOf(board) : hot));
+const locations = Array.from({ length: boards }, (_, board) =>
+  variant === "16 boards" ? placeOf(board) : hot,
+);
 if (mode === "--sample") console.log(JSON.stringify(await sample()));
 else await main();
 
@@ -109,7 +111,7 @@ async function sample(): Promise<Sample> {
 }
 
 /** The board at an index; where there is one board, that one. */
-function placeOf(index: number): BoardPlace {
+function placeOf(index: number): BoardLocation {
   const rules = { order: "desc", rankStyle: "competition", isGuarded: false } as const;
   if (variant === "one board") return { ...rules, shards: ["hot"] };
   if (variant === "16 boards") return { ...rules, shards: [`board:${index}`] };
@@ -117,10 +119,10 @@ function placeOf(index: number): BoardPlace {
   return { ...rules, shards: ["hot:0", ...others] };
 }
 
-function anybody(): { readonly user: number; readonly place: BoardPlace; readonly score: number } {
+function anybody(): { readonly user: number; readonly location: BoardLocation; readonly score: number } {
   stamp += 1;
   const user = Math.floor(Math.random() * users);
-  return { user, place: places[user % boards] ?? hot, score: Math.floor(Math.random() * 1e6) };
+  return { user, location: locations[user % boards] ?? hot, score: Math.floor(Math.random() * 1e6) };
 }
 
 function writing(store: Store): (count: number) => Promise<void> {
@@ -129,14 +131,14 @@ function writing(store: Store): (count: number) => Promise<void> {
     async function writer(): Promise<void> {
       while (left > 0) {
         left -= 1;
-        const { user, place, score } = anybody();
+        const { user, location, score } = anybody();
         const change = {
           userId: `user:${user}`,
           score,
           at: 1_750_000_000_000 + stamp,
           operator: "set",
         } as const;
-        await scoreBatch(store, place, [change]);
+        await changeScores(store, location, [change]);
       }
     }
     await Promise.all(Array.from({ length: writers }, writer));
@@ -146,9 +148,9 @@ function writing(store: Store): (count: number) => Promise<void> {
 /** As many users earn something in one turn of the event loop as a busy process has actions. */
 function feeding(store: Store): (count: number) => Promise<void> {
   const perTurn = 1_000;
-  const feeder = createFeeder({
+  const feeder = createScoreDelivery({
     store,
-    findPlace: target => places[Number(target)] ?? "undeclared",
+    resolveTarget: target => locations[Number(target)] ?? "undeclared",
     onGivenUp: error => {
       throw error;
     },

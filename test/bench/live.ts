@@ -20,7 +20,7 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { systemClock } from "../../lib/auth/mod.ts";
 import { seedDirectory } from "../../lib/directory/mod.ts";
-import { boardPartition, placeOf, scoreBatch } from "../../lib/leaderboards/mod.ts";
+import { boardPartition, changeScores, locateBoard } from "../../lib/leaderboards/mod.ts";
 import { declarationDefaults } from "../../lib/leaderboards/settings/board_settings.ts";
 import { createPlatform } from "../../lib/mod.ts";
 import type { Partition, Read, Results, Store } from "../../lib/storage/mod.ts";
@@ -60,14 +60,14 @@ async function runServer(storeName: string, writes: number): Promise<void> {
   const store = new CountingStore(await openStore(storeName));
   await seedDirectory(store, seed);
   const platform = await createPlatform({ store, secret: testSecret });
-  const place = placeOf({ ...declarationDefaults, id: "goals" }, address);
+  const location = locateBoard({ ...declarationDefaults, id: "goals" }, address);
   const scores = Array.from({ length: members }, (_, user) => ({
     userId: `user-${user}`,
     score: user,
     at: 1,
     operator: "set" as const,
   }));
-  await scoreBatch(store, place, scores);
+  await changeScores(store, location, scores);
   const server = await serve(platform.fetch, { port: 0 });
   let next = members;
   const writing = setInterval(() => {
@@ -79,7 +79,7 @@ async function runServer(storeName: string, writes: number): Promise<void> {
       operator: "set",
     } as const;
     next += 1;
-    void scoreBatch(store, place, [entry]);
+    void changeScores(store, location, [entry]);
   }, 1_000 / writes);
   console.log(server.url);
   let cpu = process.cpuUsage();

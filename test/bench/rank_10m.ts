@@ -12,7 +12,7 @@
 
 import { Redis } from "ioredis";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import { type BoardPlace, readPlace, readRanking } from "../../lib/leaderboards/mod.ts";
+import { type BoardLocation, readRanking, readUserEntry } from "../../lib/leaderboards/mod.ts";
 import { startRedis } from "../support/redis.ts";
 import { median } from "./harness.ts";
 import { fillBoard, memberAt, quantile } from "./redis_board_fill.ts";
@@ -33,9 +33,9 @@ try {
   const memory = /used_memory:(\d+)/.exec(await client.info("memory"))?.[1];
   console.log(`Redis uses ${(Number(memory) / 2 ** 20).toFixed(0)} MiB`);
   const kinds = {
-    "rank of one user": (place: BoardPlace, users: number) =>
-      readPlace(store, place, memberAt(Math.floor(Math.random() * users))),
-    "top 10": (place: BoardPlace) => readRanking(store, place, { limit: 10, include: [] }),
+    "rank of one user": (location: BoardLocation, users: number) =>
+      readUserEntry(store, location, memberAt(Math.floor(Math.random() * users))),
+    "top 10": (location: BoardLocation) => readRanking(store, location, { limit: 10, include: [] }),
   };
   for (const [kind, read] of Object.entries(kinds)) await measure(kind, read);
 } finally {
@@ -46,21 +46,21 @@ try {
 
 async function measure(
   kind: string,
-  read: (place: BoardPlace, users: number) => Promise<unknown>,
+  read: (location: BoardLocation, users: number) => Promise<unknown>,
 ): Promise<void> {
   const rows = sizes.map(users => ({
     users,
-    place: placeOf(users),
+    location: placeOf(users),
     p50s: [] as number[],
     p99s: [] as number[],
   }));
-  for (const { place, users } of rows) for (let n = 0; n < warmupReads; n++) await read(place, users);
+  for (const { location, users } of rows) for (let n = 0; n < warmupReads; n++) await read(location, users);
   for (let round = 0; round < rounds; round++) {
     for (const row of round % 2 === 0 ? rows : rows.toReversed()) {
       const times: number[] = [];
       for (let n = 0; n < readsPerRound; n++) {
         const start = performance.now();
-        const answer = await read(row.place, row.users);
+        const answer = await read(row.location, row.users);
         times.push((performance.now() - start) * 1_000);
         if (answer === null) throw new Error("A user is missing");
       }
@@ -80,6 +80,6 @@ async function measure(
   console.log(`${kind}: ${median(ratios).toFixed(2)}x as long on the large board`);
 }
 
-function placeOf(users: number): BoardPlace {
+function placeOf(users: number): BoardLocation {
   return { shards: [`users:${users}`], order: "desc", rankStyle: "competition", isGuarded: false };
 }

@@ -24,8 +24,8 @@ import {
   buildMetricIndex,
   listingWrites,
   userBoards,
-  userPartitions,
   userShardOf,
+  userShardPartitions,
 } from "../../lib/users/mod.ts";
 import { ids, openPlatform, seed } from "../support/platform.ts";
 import { startRedis } from "../support/redis.ts";
@@ -134,7 +134,10 @@ async function compare(finder: UserFinder, name: string, search: Search): Promis
 /** Writes users as reports of actions leave them behind. Points are unlike for all, and so are times. */
 async function fill(store: Store, { organisationId, count }: Audience, now: number): Promise<void> {
   const shards = new Map(
-    userPartitions(organisationId).map((partition, shard) => [shard, { partition, writes: [] as Write[] }]),
+    userShardPartitions(organisationId).map((partition, shard) => [
+      shard,
+      { partition, writes: [] as Write[] },
+    ]),
   );
   let commits: Promise<unknown>[] = [];
   for (let n = 0; n < count; n++) {

@@ -3,7 +3,7 @@ import { it } from "node:test";
 import { createRandom } from "../../adapters/conformance/random.ts";
 import { seedDirectory } from "../../lib/directory/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
-import { type BoardPath, type BoardPlace, findBoard } from "../../lib/leaderboards/mod.ts";
+import { type BoardLocation, type BoardPath, resolveBoard } from "../../lib/leaderboards/mod.ts";
 import type { Write } from "../../lib/storage/mod.ts";
 import { type Answer, type Fan, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
@@ -52,9 +52,13 @@ async function shown(world: TestPlatform): Promise<unknown[]> {
   });
 }
 
-async function damage(world: TestPlatform, place: BoardPlace, userIds: readonly string[]): Promise<void> {
+async function damage(
+  world: TestPlatform,
+  location: BoardLocation,
+  userIds: readonly string[],
+): Promise<void> {
   const random = createRandom(3);
-  for (const partition of place.shards) {
+  for (const partition of location.shards) {
     const writes = [...userIds, "stranger"].flatMap((member): Write[] => {
       const score = random.integer(20) - 10;
       const wrong = { type: "score", op: "set", key: "board", member, score, tie: 5, asOf: 1e6 } as const;
@@ -94,8 +98,8 @@ describeOnStores("rebuilding the boards of a platform", open => {
     const userIds = fans.map(({ userId }) => userId);
     for (const path of paths) {
       const when = { now: world.clock.now(), season: path.season };
-      const { place } = await findBoard(world.platform.directory, path, when);
-      await damage(world, place, userIds);
+      const { location } = await resolveBoard(world.platform.directory, path, when);
+      await damage(world, location, userIds);
     }
     assert.notDeepEqual(await shown(world), before);
     async function* everybody(): AsyncGenerator<string> {
@@ -145,8 +149,8 @@ describeOnStores("rebuilding the boards of a platform", open => {
       await act(fans.slice(0, 6));
       await world.platform.idle();
       const path: Path = { projectId: ids.project, eventId: null, leaderboardId: "overall" };
-      const { place } = await findBoard(world.platform.directory, path, { now: world.clock.now() });
-      assert.equal(place.shards.length, to);
+      const { location } = await resolveBoard(world.platform.directory, path, { now: world.clock.now() });
+      assert.equal(location.shards.length, to);
       assert.notEqual((await world.call(targetOf(path))).json.totalCount, fans.length);
       const during = act(fans.slice(0, 3));
       await world.platform.rebuildBoard(path);
@@ -168,7 +172,7 @@ describeOnStores("rebuilding the boards of a platform", open => {
   it("is not needed where back ends write: dense ranks are brought to a board that had others", async t => {
     const world = await openPlatform(open, { seed: rebuildSeed });
     t.after(() => world.dispose());
-    const place = { projectId: ids.project, eventId: null, leaderboardId: "direct" };
+    const location = { projectId: ids.project, eventId: null, leaderboardId: "direct" };
     const scores = [7, 5, 5, 1];
     await world.store.commit(`p:${ids.project}:board::direct`, {
       writes: scores.map((score, user) => ({
@@ -179,7 +183,7 @@ describeOnStores("rebuilding the boards of a platform", open => {
         score: -score,
       })),
     });
-    await world.platform.leaderboards.repairRanks(place);
+    await world.platform.leaderboards.repairRanks(location);
     const ranks = await Promise.all(
       scores.map(async (_, user) => {
         const { json } = await world.call(`/projects/${ids.project}/leaderboards/direct/users/u${user}`);

@@ -6,7 +6,7 @@
 
 import type { Directory } from "../../directory/mod.ts";
 import { AppError, type FieldError } from "../../errors/mod.ts";
-import { builtIndexes, indexesOf } from "../../users/mod.ts";
+import { builtIndexes, metricIndexesOf } from "../../users/mod.ts";
 import { customFieldsOf } from "../profile/custom_fields.ts";
 import { type Column, columnsOf, defaultFields, type FindColumn, isLoyalty } from "./columns.ts";
 import { compileFilter, type Filter } from "./filter.ts";
@@ -51,7 +51,7 @@ export async function checkSearch(options: CriteriaOptions, request: SearchReque
   const [organisation, space, declared] = await Promise.all([
     directory.organisation(organisationId),
     facts.of(spaceId),
-    indexesOf(directory, organisationId),
+    metricIndexesOf(directory, organisationId),
   ]);
   const built = await builtIndexes(store, organisationId, declared);
   const find = columnsOf(customFieldsOf(organisation?.settings), space);

@@ -6,7 +6,7 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import { readsMax } from "../../storage/mod.ts";
-import { userBoards, userPartitions } from "../../users/mod.ts";
+import { userBoards, userShardPartitions } from "../../users/mod.ts";
 import type { Column } from "./columns.ts";
 import { type CheckedSearch, type CriteriaOptions, checkSearch, type SearchRequest } from "./criteria.ts";
 import { Judge } from "./judge.ts";
@@ -118,7 +118,7 @@ function compiled(options: UserFinderOptions, search: CheckedSearch): CompiledSe
     printedPage: page => pageOf(page, user => columns.map(column => column.print(user))),
     async estimate() {
       const sizes = await Promise.all(
-        userPartitions(context.organisationId).map(async partition => {
+        userShardPartitions(context.organisationId).map(async partition => {
           const [{ size }] = await store.read(partition, [
             { type: "board", key: userBoards.created, limit: 0 },
           ]);

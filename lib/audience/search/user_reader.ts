@@ -6,7 +6,7 @@
  */
 
 import type { Partition, Read, Result, Standing, Store } from "../../storage/mod.ts";
-import { readAccountNote, userBoards, userPlace } from "../../users/mod.ts";
+import { readAccountNote, userBoards, userPartition } from "../../users/mod.ts";
 import { inGroups } from "../batch/groups.ts";
 import { readProfileRecord } from "../profile/record.ts";
 import type { SearchFacts, SpaceFacts } from "./facts.ts";
@@ -76,7 +76,7 @@ async function timesOf(
   ];
   if (keys.length === 0) return null;
   const times = new Map<string, Times>();
-  const placed = candidates.map(({ userId }) => ({ userId, place: userPlace(organisationId, userId) }));
+  const placed = candidates.map(({ userId }) => ({ userId, place: userPartition(organisationId, userId) }));
   await Promise.all(
     inGroups(placed, ({ place }) => place).map(async group => {
       const queries = group.flatMap(({ userId: member }): Read[] =>

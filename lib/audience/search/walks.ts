@@ -11,15 +11,15 @@
 import type { BoardEntry, Store } from "../../storage/mod.ts";
 import { compareUtf8 } from "../../storage/mod.ts";
 import {
-  type Direction,
   type OrderedUsers,
-  partAfter,
+  readPageAfter,
   type UserOrder,
   type UserRange,
   userBoards,
-  userPlace,
+  userPartition,
   userShardPartition,
   usersInRange,
+  type WalkDirection,
   walkNamedUsers,
   walkUsers,
 } from "../../users/mod.ts";
@@ -42,7 +42,7 @@ export function walkAll(
 ): Walk {
   return walkShards<BoardEntry>(from, {
     load: (shard, after, limit) =>
-      partAfter(store, userShardPartition(organisationId, shard), {
+      readPageAfter(store, userShardPartition(organisationId, shard), {
         key: userBoards.created,
         direction: "asc",
         after,
@@ -101,7 +101,7 @@ export function walkNamed(from: Extract<Place, { walk: "named" }>, userIds: read
 export interface SortOrder {
   /** The board of its values. */
   readonly key: string;
-  readonly direction: Direction;
+  readonly direction: WalkDirection;
   /** Where the values of a user may change. */
   readonly moves: "never" | "score" | "tie";
   /** Values outside these are left out. */
@@ -155,11 +155,11 @@ export function walkRest(
     async next(count) {
       const { candidates: found, ...part } = await all.next(count);
       const candidates = found.filter(({ userId }) => named?.has(userId) ?? true);
-      const groups = inGroups(candidates, ({ userId }) => userPlace(organisationId, userId));
+      const groups = inGroups(candidates, ({ userId }) => userPartition(organisationId, userId));
       const absent = await Promise.all(
         groups.map(async group => {
           const queries = group.map(({ userId: member }) => ({ type: "standing", key, member }) as const);
-          const standings = await store.read(userPlace(organisationId, group[0]?.userId ?? ""), queries);
+          const standings = await store.read(userPartition(organisationId, group[0]?.userId ?? ""), queries);
           return group.filter((_, index) => standings[index] === null);
         }),
       );

@@ -12,9 +12,9 @@ import type { Store } from "../../storage/mod.ts";
 import type { LiveBoards } from "../live/live.ts";
 import type { LiveView } from "../live/watcher.ts";
 import { readAround } from "../ranking/around.ts";
-import { type Board, findBoard } from "../ranking/find_board.ts";
+import { type ResolvedBoard, resolveBoard } from "../ranking/find_board.ts";
 import type { HiddenUsers } from "../ranking/hidden_users.ts";
-import { type Ranking, readPlace, readRanking } from "../ranking/ranking.ts";
+import { type Ranking, readRanking, readUserEntry } from "../ranking/ranking.ts";
 import { entriesJson, entryJson, type ShownProfile } from "./entry_json.ts";
 import { type BoardParams, type ListQuery, limitMax } from "./schema.ts";
 
@@ -44,15 +44,19 @@ export function readableBoard(
   context: ReadContext,
   params: BoardParams,
   asked: { readonly season?: string | undefined; readonly request: Request },
-): Board | Promise<Board> {
+): ResolvedBoard | Promise<ResolvedBoard> {
   const { projectId, eventId = null, leaderboardId } = params;
   const when = { now: context.clock(), season: asked.season };
-  return chain(findBoard(context.directory, { projectId, eventId, leaderboardId }, when), board =>
+  return chain(resolveBoard(context.directory, { projectId, eventId, leaderboardId }, when), board =>
     board.declaration.visibility === "public" ? board : admitted(context, board, asked.request),
   );
 }
 
-async function admitted({ keyHolder }: ReadContext, board: Board, request: Request): Promise<Board> {
+async function admitted(
+  { keyHolder }: ReadContext,
+  board: ResolvedBoard,
+  request: Request,
+): Promise<ResolvedBoard> {
   if (request.headers.get("x-api-key") !== null) {
     const input: GuardInput = { request, info: {}, params: {}, query: {} };
     const { organisationId } = await keyHolder.authenticate(input);
@@ -68,12 +72,12 @@ async function admitted({ keyHolder }: ReadContext, board: Board, request: Reque
  */
 export function listAnswer<A>(
   context: ReadContext,
-  board: Board,
+  board: ResolvedBoard,
   list: { readonly query: ListQuery; readonly answer: (text: string) => A },
 ): Promise<A> {
   return readShown(context, board, {
     query: list.query,
-    show: ({ users, totalCount }, profiles) =>
+    show: ({ entries: users, totalCount }, profiles) =>
       list.answer(listJson(board, entriesJson(users, profiles), totalCount)),
   });
 }
@@ -81,10 +85,10 @@ export function listAnswer<A>(
 /**
  * What a board shows now, for any number of its leading users. It is read once, for the longest list that there is.
  */
-export function listView(context: ReadContext, board: Board): Promise<LiveView> {
+export function listView(context: ReadContext, board: ResolvedBoard): Promise<LiveView> {
   return readShown(context, board, {
     query: { limit: limitMax, include: [] },
-    show: ({ users, totalCount }, profiles) => ({
+    show: ({ entries: users, totalCount }, profiles) => ({
       render(limit) {
         const entries = entriesJson(users.slice(0, limit), profiles);
         return { shown: board.meta + entries, data: listJson(board, entries, totalCount) };
@@ -93,14 +97,14 @@ export function listView(context: ReadContext, board: Board): Promise<LiveView> 
   });
 }
 
-function listJson({ meta }: Board, entries: string, totalCount: number): string {
+function listJson({ meta }: ResolvedBoard, entries: string, totalCount: number): string {
   return `{"data":[${entries}],"totalCount":${totalCount},"meta":{${meta}}}`;
 }
 
 /** As few promises as there are round trips: lists of leaders are the hottest answer of the platform. */
 async function readShown<A>(
   context: ReadContext,
-  board: Board,
+  board: ResolvedBoard,
   {
     query,
     show,
@@ -117,21 +121,21 @@ async function readShown<A>(
   });
   const profiles = context.publicProfiles(
     id,
-    ranking.users.map(({ userId }) => userId),
+    ranking.entries.map(({ userId }) => userId),
   );
   return show(ranking, profiles instanceof Promise ? await profiles : profiles);
 }
 
 function readList(
   { store }: ReadContext,
-  { place }: Board,
+  { location }: ResolvedBoard,
   {
     query: { limit, include, around },
     hidden,
   }: { readonly query: ListQuery; readonly hidden: ReadonlySet<string> },
 ): Promise<Ranking> {
-  if (around === undefined) return readRanking(store, place, { limit, include, hidden });
-  return readAround(store, place, { userId: around, limit, hidden }).then(part => {
+  if (around === undefined) return readRanking(store, location, { limit, include, hidden });
+  return readAround(store, location, { userId: around, limit, hidden }).then(part => {
     if (part === null) throw noEntry();
     return part;
   });
@@ -142,10 +146,10 @@ function readList(
  *
  * @throws {AppError} `not_found` where the user has none.
  */
-export async function entryText(context: ReadContext, board: Board, userId: string): Promise<string> {
-  const found = await readPlace(context.store, board.place, userId);
+export async function entryText(context: ReadContext, board: ResolvedBoard, userId: string): Promise<string> {
+  const found = await readUserEntry(context.store, board.location, userId);
   if (found === null) throw noEntry();
-  const { user, totalCount, percentile } = found;
+  const { entry: user, totalCount, percentile } = found;
   const [profile = { username: "" }] = await context.publicProfiles(board.project.id, [userId]);
   const meta = `"totalCount":${totalCount},"percentile":${percentile},${board.meta}`;
   return `{"data":${entryJson(user, profile)},"meta":{${meta}}}`;

@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { RankedUser } from "../ranking/ranks.ts";
+import type { RankedEntry } from "../ranking/ranks.ts";
 
 /** What a board shows of a user besides the place. */
 export interface ShownProfile {
@@ -23,7 +23,7 @@ interface Tail {
 const tails = new WeakMap<ShownProfile, Tail>();
 
 /** The JSON text of entries: users in order, each with the profile at the same index. */
-export function entriesJson(users: readonly RankedUser[], profiles: readonly ShownProfile[]): string {
+export function entriesJson(users: readonly RankedEntry[], profiles: readonly ShownProfile[]): string {
   let text = "";
   for (let index = 0; index < users.length; index++) {
     const [user, profile] = [users[index], profiles[index]];
@@ -34,7 +34,7 @@ export function entriesJson(users: readonly RankedUser[], profiles: readonly Sho
 }
 
 /** The JSON text of one entry. */
-export function entryJson({ rank, score, userId }: RankedUser, profile: ShownProfile): string {
+export function entryJson({ rank, score, userId }: RankedEntry, profile: ShownProfile): string {
   const known = tails.get(profile);
   const tail = known?.userId === userId ? known.text : tailOf(userId, profile);
   return `{"rank":${rank},"score":${score},${tail}`;

@@ -56,7 +56,7 @@ export async function liveReply(
     stopping: info.stopping,
     locate: () =>
       chain(readableBoard(context, params, { season, request: credentials }), board => ({
-        key: board.place.shards[0],
+        key: board.location.shards[0],
         read: () => listView(context, board),
       })),
   });

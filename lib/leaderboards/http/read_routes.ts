@@ -6,11 +6,12 @@
 
 import * as v from "valibot";
 import { type AnyRoute, chain, jsonText, open, type Reply, route } from "../../http/mod.ts";
-import type { Board } from "../ranking/find_board.ts";
+import type { ResolvedBoard } from "../ranking/find_board.ts";
 import { entryText, listAnswer, type ReadContext, readableBoard } from "./board_answers.ts";
 import { eventStreamType, liveReply, wantsEvents } from "./event_stream.ts";
 import {
   type BoardParams,
+  type BoardScope,
   type EntryParams,
   type EntryQuery,
   EntryQuerySchema,
@@ -19,7 +20,6 @@ import {
   type ListQuery,
   ListQuerySchema,
   OneSchema,
-  type RoutePlace,
 } from "./schema.ts";
 
 const shared = { "cache-control": "public, max-age=1" };
@@ -33,7 +33,7 @@ const ListSchema = v.object({
 });
 
 /** Builds the routes that read the boards of projects, or those of events. */
-export function readRoutes(context: ReadContext, { path, of, board, entry }: RoutePlace): AnyRoute[] {
+export function readRoutes(context: ReadContext, { path, of, board, entry }: BoardScope): AnyRoute[] {
   const scope = of.toLowerCase();
   const common = {
     method: "GET",
@@ -92,6 +92,6 @@ async function show(
   return jsonText(await entryText(context, board, params.userId), headersOf(board));
 }
 
-function headersOf({ declaration }: Board): Readonly<Record<string, string>> {
+function headersOf({ declaration }: ResolvedBoard): Readonly<Record<string, string>> {
   return declaration.visibility === "public" ? shared : unshared;
 }

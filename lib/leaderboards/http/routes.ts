@@ -8,11 +8,11 @@ import type { AnyRoute } from "../../http/mod.ts";
 import { type HiddenUserContext, hiddenUserRoutes } from "./hidden_user_routes.ts";
 import { readRoutes } from "./read_routes.ts";
 import {
+  type BoardScope,
   EventBoardParams,
   EventEntryParams,
   ProjectBoardParams,
   ProjectEntryParams,
-  type RoutePlace,
 } from "./schema.ts";
 import { type WriteContext, writeRoutes } from "./write_routes.ts";
 
@@ -21,7 +21,7 @@ export interface LeaderboardContext extends WriteContext, HiddenUserContext {
   readonly hiddenUsers: HiddenUserContext["hiddenUsers"];
 }
 
-const places: readonly RoutePlace[] = [
+const scopes: readonly BoardScope[] = [
   {
     path: "/projects/:projectId/leaderboards/:leaderboardId",
     of: "Project",
@@ -38,6 +38,6 @@ const places: readonly RoutePlace[] = [
 
 /** Builds the leaderboard routes. */
 export function leaderboardRoutes(context: LeaderboardContext): readonly AnyRoute[] {
-  const boards = places.flatMap(place => [...readRoutes(context, place), ...writeRoutes(context, place)]);
+  const boards = scopes.flatMap(scope => [...readRoutes(context, scope), ...writeRoutes(context, scope)]);
   return [...boards, ...hiddenUserRoutes(context)];
 }

@@ -53,7 +53,7 @@ export interface ProjectUserParams extends ProjectParams {
   readonly userId: string;
 }
 /** Where a set of routes is mounted. */
-export interface RoutePlace {
+export interface BoardScope {
   readonly path: `/${string}`;
   readonly of: "Project" | "Event";
   readonly board: v.GenericSchema<unknown, BoardParams>;

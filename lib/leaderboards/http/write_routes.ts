@@ -9,20 +9,20 @@ import type { Directory } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, type Guard, jsonText, type Reply, route } from "../../http/mod.ts";
 import { tieMax } from "../../storage/mod.ts";
-import { type Board, findBoard, type SeasonQuery } from "../ranking/find_board.ts";
+import { type ResolvedBoard, resolveBoard, type SeasonQuery } from "../ranking/find_board.ts";
 import { isWithinBounds } from "../scores/board_location.ts";
 import type { Retention } from "../scores/retention.ts";
-import { scoreBatch } from "../scores/score_batch.ts";
+import { changeScores } from "../scores/score_batch.ts";
 import { noteRound } from "../scores/used_rounds.ts";
 import { isRound } from "../settings/declarations.ts";
 import { requireOpen } from "../settings/seasons.ts";
 import { entryText, type ReadContext } from "./board_answers.ts";
 import {
+  type BoardScope,
   type EntryParams,
   type EntryQuery,
   EntryQuerySchema,
   OneSchema,
-  type RoutePlace,
   type ScoreBody,
   ScoreBodySchema,
 } from "./schema.ts";
@@ -38,7 +38,7 @@ export interface WriteContext extends ReadContext {
 export const achievedAheadMsMax = 60_000;
 
 /** Builds the routes that write to the boards of projects, or to those of events. */
-export function writeRoutes(context: WriteContext, { path, of, entry }: RoutePlace): AnyRoute[] {
+export function writeRoutes(context: WriteContext, { path, of, entry }: BoardScope): AnyRoute[] {
   const scope = of.toLowerCase();
   const common = {
     path: `${path}/users/:userId`,
@@ -83,11 +83,13 @@ async function write(context: WriteContext, writing: Writing & { readonly body: 
     throw refused("/achievedAt", "Expected a time since 1970 that is not in the future");
   }
   const board = await writableBoard(context.directory, writing, { now, at });
-  const { declaration, place } = board;
+  const { declaration, location } = board;
   const { score, operator = declaration.operator } = body;
-  if (operator !== "sum" && !isWithinBounds(place, score)) throw outOfBounds(board);
+  if (operator !== "sum" && !isWithinBounds(location, score)) throw outOfBounds(board);
   await noted(context, board);
-  const [done] = await scoreBatch(context.store, place, [{ userId: params.userId, score, at, operator }]);
+  const [done] = await changeScores(context.store, location, [
+    { userId: params.userId, score, at, operator },
+  ]);
   if (done == null) throw outOfBounds(board);
   return jsonText(await entryText(context, board, params.userId));
 }
@@ -97,14 +99,14 @@ async function remove(
   writing: Writing & { readonly query: EntryQuery },
 ): Promise<Reply> {
   const when = { now: context.clock(), season: writing.query.season };
-  const { declaration, season, place } = await writableBoard(context.directory, writing, when);
+  const { declaration, season, location } = await writableBoard(context.directory, writing, when);
   requireOpen(declaration, season, when.now);
-  await scoreBatch(context.store, place, [{ userId: writing.params.userId, operator: "remove" }]);
+  await changeScores(context.store, location, [{ userId: writing.params.userId, operator: "remove" }]);
   return { status: 204 };
 }
 
 /** Notes, before there are scores, what could not be found again by settings alone. */
-async function noted({ store, retention }: WriteContext, board: Board): Promise<void> {
+async function noted({ store, retention }: WriteContext, board: ResolvedBoard): Promise<void> {
   const { declaration, project, event, season } = board;
   if (event !== null && isRound(declaration.id)) await noteRound(store, event, declaration.id);
   const address = { projectId: project.id, eventId: event?.id ?? null, leaderboardId: declaration.id };
@@ -116,20 +118,20 @@ async function writableBoard(
   directory: Directory,
   { principal, params }: Writing,
   when: SeasonQuery,
-): Promise<Board> {
+): Promise<ResolvedBoard> {
   const { projectId, eventId = null, leaderboardId } = params;
   const project = await directory.project(projectId);
   if (project?.organisationId !== principal.organisationId) {
     throw new AppError("not_found", "Cannot find the leaderboard as its project is unknown");
   }
-  const board = await findBoard(directory, { projectId, eventId, leaderboardId }, when);
+  const board = await resolveBoard(directory, { projectId, eventId, leaderboardId }, when);
   if (board.declaration.source.type !== "direct") {
     throw new AppError("conflict", "Cannot write to the leaderboard as it is fed by what users do");
   }
   return board;
 }
 
-function outOfBounds({ declaration: { bounds } }: Board): AppError {
+function outOfBounds({ declaration: { bounds } }: ResolvedBoard): AppError {
   return refused("/score", `Expected a score from ${bounds?.min} to ${bounds?.max} to come of it`);
 }
 

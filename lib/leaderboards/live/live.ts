@@ -11,7 +11,7 @@
 import { AppError, type ErrorCode } from "../../errors/mod.ts";
 import { systemTimer, type Timer } from "../../http/mod.ts";
 import { Listener } from "./listener.ts";
-import { type Group, type LiveBoard, Watcher } from "./watcher.ts";
+import { BoardWatcher, type ListenerGroup, type LiveBoard } from "./watcher.ts";
 
 /** Most listeners of a process: below the number of requests that a server works on at once, as each is one. */
 export const liveListenersMax = 2_000;
@@ -25,7 +25,7 @@ export const liveReturnMsMin = 1_000;
 export const liveReturnSpreadMs = 4_000;
 
 /** What a listener asks for. */
-export interface LiveRequest extends Omit<Group, "listeners"> {
+export interface LiveRequest extends Omit<ListenerGroup, "listeners"> {
   /** Number of users to see. */
   readonly limit: number;
   /** Aborted when the server that the request came through begins to stop. */
@@ -48,7 +48,7 @@ export interface LiveBoards {
 }
 
 /** What live boards need. */
-export interface LiveOptions {
+export interface LiveBoardsOptions {
   /** Unix ms. */
   readonly clock: () => number;
   /** @default systemTimer */
@@ -66,13 +66,13 @@ const endings: readonly ErrorCode[] = [
 ];
 
 /** Creates the live boards of a process. */
-export function createLive(options: LiveOptions): LiveBoards {
+export function createLiveBoards(options: LiveBoardsOptions): LiveBoards {
   return new Live(options);
 }
 
 class Live implements LiveBoards {
-  readonly #options: Required<LiveOptions>;
-  readonly #watchers = new Map<string, Watcher>();
+  readonly #options: Required<LiveBoardsOptions>;
+  readonly #watchers = new Map<string, BoardWatcher>();
   readonly #listeners = new Set<Listener>();
   readonly #servers = new WeakSet<AbortSignal>();
   #opening = 0;
@@ -80,7 +80,7 @@ class Live implements LiveBoards {
   #isClosed = false;
   #cancelHeartbeat: (() => void) | null = null;
 
-  constructor(options: LiveOptions) {
+  constructor(options: LiveBoardsOptions) {
     this.#options = { timer: systemTimer, ...options };
   }
 
@@ -147,11 +147,11 @@ class Live implements LiveBoards {
     return liveReturnMsMin + Math.floor(golden * liveReturnSpreadMs);
   }
 
-  #watcherOf(board: LiveBoard): Watcher {
+  #watcherOf(board: LiveBoard): BoardWatcher {
     const known = this.#watchers.get(board.key);
     if (known !== undefined) return known;
     const { clock, timer, onFailed } = this.#options;
-    const watcher = new Watcher(board, {
+    const watcher = new BoardWatcher(board, {
       clock,
       timer,
       onFailed,
@@ -165,7 +165,7 @@ class Live implements LiveBoards {
     return watcher;
   }
 
-  async #regroup(watcher: Watcher): Promise<void> {
+  async #regroup(watcher: BoardWatcher): Promise<void> {
     for (const group of [...watcher.groups.values()]) {
       try {
         const board = await group.locate();
@@ -179,7 +179,7 @@ class Live implements LiveBoards {
     }
   }
 
-  #move(group: Group, from: Watcher, to: Watcher): void {
+  #move(group: ListenerGroup, from: BoardWatcher, to: BoardWatcher): void {
     from.groups.delete(group.name);
     const { listeners } = to.groupOf(group);
     for (const listener of [...group.listeners]) listener.moveTo(listeners);

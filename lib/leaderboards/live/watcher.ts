@@ -24,7 +24,7 @@ export interface LiveBoard {
 }
 
 /** Those who named a board in the same way. */
-export interface Group {
+export interface ListenerGroup {
   readonly name: string;
   /** The board that the name stands for now. */
   readonly locate: () => LiveBoard | Promise<LiveBoard>;
@@ -37,17 +37,17 @@ export interface WatcherOptions {
   readonly clock: () => number;
   readonly timer: Timer;
   /** Called between two reads with the groups; it takes away those whose name now stands for another board. */
-  readonly regroup: (watcher: Watcher) => Promise<void>;
+  readonly regroup: (watcher: BoardWatcher) => Promise<void>;
   /** Told of reads that failed; the next one comes all the same. */
   readonly onFailed: (error: unknown) => void;
   /** Called when it reads no more: nobody listens any more, or the first read failed. */
-  readonly onOver: (watcher: Watcher) => void;
+  readonly onOver: (watcher: BoardWatcher) => void;
 }
 
 /** Reads a board at most once in {@linkcode liveIntervalMs} while somebody listens, and not at all when nobody does. */
-export class Watcher {
+export class BoardWatcher {
   board: LiveBoard;
-  readonly groups: Map<string, Group> = new Map();
+  readonly groups: Map<string, ListenerGroup> = new Map();
   /** Resolves when there is something to show; rejects as the first read does. */
   readonly ready: Promise<void>;
   readonly #options: WatcherOptions;
@@ -68,7 +68,7 @@ export class Watcher {
   }
 
   /** Adds a listener to the group of a name, once there is something to show, and sends it that. */
-  async join(group: Omit<Group, "listeners">, { listen, retryMs }: Joining): Promise<Listener> {
+  async join(group: Omit<ListenerGroup, "listeners">, { listen, retryMs }: Joining): Promise<Listener> {
     this.#joining += 1;
     try {
       await this.ready;
@@ -85,7 +85,7 @@ export class Watcher {
   }
 
   /** The group of a name; an empty one is made where there is none. */
-  groupOf({ name, locate }: Omit<Group, "listeners">): Group {
+  groupOf({ name, locate }: Omit<ListenerGroup, "listeners">): ListenerGroup {
     const group = this.groups.get(name) ?? { name, locate, listeners: new Set() };
     this.groups.set(name, group);
     return group;

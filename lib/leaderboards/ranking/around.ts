@@ -11,9 +11,9 @@
 
 import { AppError } from "../../errors/mod.ts";
 import type { BoardEntry, ReadBefore, Store } from "../../storage/mod.ts";
-import { type BoardPlace, boardKey, distinctKey, partitionOf } from "../scores/board_location.ts";
-import { byOrder, type Ranking } from "./ranking.ts";
-import { rankedUsers } from "./ranks.ts";
+import { type BoardLocation, boardKey, distinctKey, entryPartition } from "../scores/board_location.ts";
+import { compareBoardEntries, type Ranking } from "./ranking.ts";
+import { rankEntries } from "./ranks.ts";
 
 /** Attempts to find a user who keeps moving over the board. */
 export const aroundAttemptsMax = 8;
@@ -39,15 +39,15 @@ const spare = 8;
  */
 export async function readAround(
   store: Store,
-  place: BoardPlace,
+  location: BoardLocation,
   query: AroundQuery,
 ): Promise<Ranking | null> {
   const { userId, limit, hidden = new Set<string>() } = query;
   let beyond = Math.min(spare, hidden.size);
   for (let attempt = 1; attempt <= aroundAttemptsMax; attempt++) {
-    const home = await find(store, place, userId);
+    const home = await find(store, location, userId);
     if (home === null) return null;
-    const part = await readPart(store, place, { home, reach: limit - 1 + beyond });
+    const part = await readPart(store, location, { home, reach: limit - 1 + beyond });
     const visible = part.entries.filter(({ member }) => member === userId || !hidden.has(member));
     const own = visible.findIndex(({ member }) => member === userId);
     if (own === -1) continue;
@@ -57,10 +57,10 @@ export async function readAround(
       beyond = hidden.size;
       continue;
     }
-    const start = { index: part.offset, rank: await firstRank(store, place, { part, window }) };
+    const start = { index: part.offset, rank: await firstRank(store, location, { part, window }) };
     const shown = new Set(window.map(({ member }) => member));
-    const users = rankedUsers(place, part.entries, start).filter(user => shown.has(user.userId));
-    return { users, totalCount: part.size };
+    const users = rankEntries(location, part.entries, start).filter(user => shown.has(user.userId));
+    return { entries: users, totalCount: part.size };
   }
   throw new AppError("busy", "Cannot show the part of the leaderboard as the user keeps moving", {
     retryAfterMs: 1_000,
@@ -70,8 +70,8 @@ export async function readAround(
 /** Where a user stands in the order: the number of entries before the user on each shard. */
 type Home = readonly number[];
 
-async function find(store: Store, place: BoardPlace, userId: string): Promise<Home | null> {
-  const partition = partitionOf(place, userId);
+async function find(store: Store, location: BoardLocation, userId: string): Promise<Home | null> {
+  const partition = entryPartition(location, userId);
   const [standing] = await store.read(partition, [
     { type: "standing", key: boardKey, member: userId, position: true },
   ]);
@@ -79,7 +79,7 @@ async function find(store: Store, place: BoardPlace, userId: string): Promise<Ho
   const { score, tie, position = 0 } = standing;
   const point = { type: "before", key: boardKey, score, tie, member: userId } as const;
   return await Promise.all(
-    place.shards.map(async shard => {
+    location.shards.map(async shard => {
       if (shard === partition) return position;
       const [before] = await store.read(shard, [point]);
       return before;
@@ -96,7 +96,7 @@ interface Part {
 
 async function readPart(
   store: Store,
-  { shards }: BoardPlace,
+  { shards }: BoardLocation,
   { home, reach }: { readonly home: Home; readonly reach: number },
 ): Promise<Part> {
   const parts = await Promise.all(
@@ -122,13 +122,13 @@ async function readPart(
 
 function merged(lists: readonly (readonly BoardEntry[])[]): BoardEntry[] {
   const all = lists.flat();
-  return lists.length === 1 ? all : all.sort(byOrder);
+  return lists.length === 1 ? all : all.sort(compareBoardEntries);
 }
 
 /** The rank of the first entry of a part; where no entry that is shown rests on it, any. */
 async function firstRank(
   store: Store,
-  { rankStyle, shards }: BoardPlace,
+  { rankStyle, shards }: BoardLocation,
   { part, window }: { readonly part: Part; readonly window: readonly BoardEntry[] },
 ): Promise<number> {
   const score = part.entries[0]?.score ?? 0;

@@ -7,15 +7,15 @@
 import type { Directory, Event, Project } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { chain } from "../../http/mod.ts";
-import { type BoardPlace, placeOf } from "../scores/board_location.ts";
+import { type BoardLocation, locateBoard } from "../scores/board_location.ts";
 import { type BoardDeclaration, declarationsMax } from "../settings/board_settings.ts";
 import { eventBoard, projectBoards } from "../settings/declarations.ts";
 import type { Season } from "../settings/season_settings.ts";
 import { openSeason, resolveSeason } from "../settings/seasons.ts";
 
 /** A board that exists: of its seasons, the one that was asked for. */
-export interface Board {
-  readonly place: BoardPlace;
+export interface ResolvedBoard {
+  readonly location: BoardLocation;
   readonly declaration: BoardDeclaration;
   readonly project: Project;
   /** Null on a project's board. */
@@ -49,7 +49,11 @@ export interface SeasonQuery {
  * @throws {AppError} `not_found` for an unknown project or event; `validation_failed` for an id that is not declared; those
  *   of `resolveSeason`, or with `at` those of `openSeason`.
  */
-export function findBoard(directory: Directory, path: BoardPath, when: SeasonQuery): Board | Promise<Board> {
+export function resolveBoard(
+  directory: Directory,
+  path: BoardPath,
+  when: SeasonQuery,
+): ResolvedBoard | Promise<ResolvedBoard> {
   const { projectId, eventId, leaderboardId } = path;
   return chain(directory.project(projectId), project => {
     if (project === null) throw unknown("project");
@@ -67,10 +71,10 @@ interface Owner {
 }
 
 /** Boards by the directory's object of their project or event, which stays the same while that is unchanged. */
-const knownBoards = new WeakMap<Project | Event, Map<string, Board>>();
+const knownBoards = new WeakMap<Project | Event, Map<string, ResolvedBoard>>();
 
-function boardOf(owner: Owner, id: string, when: SeasonQuery): Board {
-  const known = knownBoards.get(owner.event ?? owner.project) ?? new Map<string, Board>();
+function boardOf(owner: Owner, id: string, when: SeasonQuery): ResolvedBoard {
+  const known = knownBoards.get(owner.event ?? owner.project) ?? new Map<string, ResolvedBoard>();
   const found = known.get(id);
   if (found?.project === owner.project && isMeant(found.season, when)) return found;
   const board = createBoard(owner, id, when);
@@ -88,20 +92,24 @@ function isMeant(season: Season | null, { now, season: name, at = now }: SeasonQ
   return season === null || [now, at].every(time => time >= season.startsAt && time < season.endsAt);
 }
 
-function createBoard({ project, event }: Owner, id: string, { now, season: name, at }: SeasonQuery): Board {
+function createBoard(
+  { project, event }: Owner,
+  id: string,
+  { now, season: name, at }: SeasonQuery,
+): ResolvedBoard {
   const declaration = event === null ? projectBoards(project).get(id) : eventBoard(project, event, id);
   if (declaration === undefined) throw undeclared();
   const season =
     at === undefined
       ? resolveSeason(declaration, { season: name, now })
       : openSeason(declaration, { at, now });
-  const place = placeOf(declaration, {
+  const location = locateBoard(declaration, {
     projectId: project.id,
     eventId: event?.id ?? null,
     leaderboardId: id,
     season: season?.id ?? "",
   });
-  return { place, declaration, project, event, season, meta: metaOf(declaration, season) };
+  return { location, declaration, project, event, season, meta: metaOf(declaration, season) };
 }
 
 function metaOf({ rankStyle }: BoardDeclaration, season: Season | null): string {

@@ -17,13 +17,13 @@ import {
   type Standing,
   type Store,
 } from "../../storage/mod.ts";
-import { type BoardPlace, boardKey, distinctKey, stored } from "../scores/board_location.ts";
+import { type BoardLocation, boardKey, distinctKey, toStoredScore } from "../scores/board_location.ts";
 import { shardOf } from "../scores/shard_of.ts";
-import { percentile, type RankedUser, rankedUsers } from "./ranks.ts";
+import { percentile, type RankedEntry, rankEntries } from "./ranks.ts";
 
 /** A part of a board. */
 export interface Ranking {
-  readonly users: readonly RankedUser[];
+  readonly entries: readonly RankedEntry[];
   readonly totalCount: number;
 }
 
@@ -38,8 +38,8 @@ export interface RankingQuery {
 }
 
 /** One user's place among all. */
-export interface Place {
-  readonly user: RankedUser;
+export interface UserEntry {
+  readonly entry: RankedEntry;
   readonly totalCount: number;
   /** The share of entries that rank here or below, in percent with two decimals. */
   readonly percentile: number;
@@ -49,57 +49,73 @@ export interface Place {
 const spare = 8;
 
 /** Reads the leading users and the included ones, each once, in order. */
-export function readRanking(store: Store, place: BoardPlace, query: RankingQuery): Promise<Ranking> {
+export function readRanking(store: Store, location: BoardLocation, query: RankingQuery): Promise<Ranking> {
   const { limit, include, hidden } = query;
-  if (hidden !== undefined && hidden.size > 0) return readVisible(store, place, { limit, include, hidden });
-  if (include.length === 0 && place.shards.length === 1) return readLeaders(store, place, limit);
-  return readAll(store, place, query);
+  if (hidden !== undefined && hidden.size > 0)
+    return readVisible(store, location, { limit, include, hidden });
+  if (include.length === 0 && location.shards.length === 1) return readLeaders(store, location, limit);
+  return readAll(store, location, query);
 }
 
 /** Reads one user's place, or null where the user has no entry. */
-export function readPlace(store: Store, place: BoardPlace, userId: string): Promise<Place | null> {
-  const isPlain = place.shards.length === 1 && place.rankStyle !== "dense";
-  return isPlain ? readPlainPlace(store, place, userId) : readOtherPlace(store, place, userId);
+export function readUserEntry(
+  store: Store,
+  location: BoardLocation,
+  userId: string,
+): Promise<UserEntry | null> {
+  const isPlain = location.shards.length === 1 && location.rankStyle !== "dense";
+  return isPlain ? readPlainEntry(store, location, userId) : readOtherEntry(store, location, userId);
 }
 
-async function readPlainPlace(store: Store, place: BoardPlace, userId: string): Promise<Place | null> {
-  const [standing, { size }] = await store.read(place.shards[0], [standingOf(place, userId), sizeQuery]);
+async function readPlainEntry(
+  store: Store,
+  location: BoardLocation,
+  userId: string,
+): Promise<UserEntry | null> {
+  const [standing, { size }] = await store.read(location.shards[0], [
+    standingOf(location, userId),
+    sizeQuery,
+  ]);
   if (standing === null) return null;
-  const ahead = aheadOf(place, standing);
-  const user = { rank: ahead + 1, score: stored(place, standing.score), userId };
-  return { user, totalCount: size, percentile: percentile(size, ahead) };
+  const ahead = aheadOf(location, standing);
+  const user = { rank: ahead + 1, score: toStoredScore(location, standing.score), userId };
+  return { entry: user, totalCount: size, percentile: percentile(size, ahead) };
 }
 
-async function readOtherPlace(store: Store, place: BoardPlace, userId: string): Promise<Place | null> {
-  const { others, size } = await readParts(store, place, { limit: 0, include: [userId] });
+async function readOtherEntry(
+  store: Store,
+  location: BoardLocation,
+  userId: string,
+): Promise<UserEntry | null> {
+  const { others, size } = await readParts(store, location, { limit: 0, include: [userId] });
   const [other] = others;
   if (other === undefined) return null;
-  return { user: userOf(place, other), totalCount: size, percentile: percentile(size, other.ahead) };
+  return { entry: userOf(location, other), totalCount: size, percentile: percentile(size, other.ahead) };
 }
 
 /** What everybody asks for most often, with nothing around it. */
-async function readLeaders(store: Store, place: BoardPlace, limit: number): Promise<Ranking> {
-  const [{ entries, size }] = await store.read(place.shards[0], [{ type: "board", key: boardKey, limit }]);
-  return { users: rankedUsers(place, entries), totalCount: size };
+async function readLeaders(store: Store, location: BoardLocation, limit: number): Promise<Ranking> {
+  const [{ entries, size }] = await store.read(location.shards[0], [{ type: "board", key: boardKey, limit }]);
+  return { entries: rankEntries(location, entries), totalCount: size };
 }
 
-async function readAll(store: Store, place: BoardPlace, query: PartsQuery): Promise<Ranking> {
-  const { entries, others, size } = await readParts(store, place, query);
-  return shown(place, { users: rankedUsers(place, entries), others, size });
+async function readAll(store: Store, location: BoardLocation, query: PartsQuery): Promise<Ranking> {
+  const { entries, others, size } = await readParts(store, location, query);
+  return shown(location, { users: rankEntries(location, entries), others, size });
 }
 
 async function readVisible(
   store: Store,
-  place: BoardPlace,
+  location: BoardLocation,
   { limit, include, hidden }: Required<RankingQuery>,
 ): Promise<Ranking> {
   const enough = limit + hidden.size;
   const wanted = include.filter(userId => !hidden.has(userId));
   for (let count = Math.min(limit + spare, enough); ; count = enough) {
-    const { entries, others, size } = await readParts(store, place, { limit: count, include: wanted });
-    const users = rankedUsers(place, entries).filter(({ userId }) => !hidden.has(userId));
+    const { entries, others, size } = await readParts(store, location, { limit: count, include: wanted });
+    const users = rankEntries(location, entries).filter(({ userId }) => !hidden.has(userId));
     if (users.length < limit && count < enough && entries.length === count) continue;
-    return shown(place, { users: users.slice(0, limit), others, size });
+    return shown(location, { users: users.slice(0, limit), others, size });
   }
 }
 
@@ -123,31 +139,31 @@ interface Parts {
 type PartsQuery = Pick<RankingQuery, "limit" | "include">;
 
 function shown(
-  place: BoardPlace,
-  { users, others, size }: Omit<Parts, "entries"> & { readonly users: readonly RankedUser[] },
+  location: BoardLocation,
+  { users, others, size }: Omit<Parts, "entries"> & { readonly users: readonly RankedEntry[] },
 ): Ranking {
-  if (others.length === 0) return { users, totalCount: size };
+  if (others.length === 0) return { entries: users, totalCount: size };
   const listed = new Set(users.map(({ userId }) => userId));
-  const besides = others.filter(({ member }) => !listed.has(member)).sort(byOrder);
-  return { users: [...users, ...besides.map(other => userOf(place, other))], totalCount: size };
+  const besides = others.filter(({ member }) => !listed.has(member)).sort(compareBoardEntries);
+  return { entries: [...users, ...besides.map(other => userOf(location, other))], totalCount: size };
 }
 
-function userOf(place: BoardPlace, { member, score, rank }: Other): RankedUser {
-  return { rank, score: stored(place, score), userId: member };
+function userOf(location: BoardLocation, { member, score, rank }: Other): RankedEntry {
+  return { rank, score: toStoredScore(location, score), userId: member };
 }
 
-function readParts(store: Store, place: BoardPlace, query: PartsQuery): Promise<Parts> {
-  return place.shards.length > 1 ? readShards(store, place, query) : readOne(store, place, query);
+function readParts(store: Store, location: BoardLocation, query: PartsQuery): Promise<Parts> {
+  return location.shards.length > 1 ? readShards(store, location, query) : readOne(store, location, query);
 }
 
-async function readOne(store: Store, place: BoardPlace, query: PartsQuery): Promise<Parts> {
-  const [partition] = place.shards;
+async function readOne(store: Store, location: BoardLocation, query: PartsQuery): Promise<Parts> {
+  const [partition] = location.shards;
   const leaders = { type: "board", key: boardKey, limit: query.limit } as const;
-  const standings = query.include.map(member => standingOf(place, member));
+  const standings = query.include.map(member => standingOf(location, member));
   const [range, ...found] = await store.read(partition, [leaders, ...standings]);
   const standing = query.include.flatMap((member, index) => placed(member, found[index] ?? null));
-  if (place.rankStyle !== "dense") {
-    return { ...range, others: standing.map(one => counted(one, aheadOf(place, one))) };
+  if (location.rankStyle !== "dense") {
+    return { ...range, others: standing.map(one => counted(one, aheadOf(location, one))) };
   }
   const below = await store.read(
     partition,
@@ -163,7 +179,7 @@ async function readOne(store: Store, place: BoardPlace, query: PartsQuery): Prom
 /** An included user as one shard knows it. */
 interface Placed extends BoardEntry, Pick<Standing, "below" | "position"> {}
 
-function standingOf({ rankStyle }: BoardPlace, member: string): ReadStanding {
+function standingOf({ rankStyle }: BoardLocation, member: string): ReadStanding {
   const standing = { type: "standing", key: boardKey, member } as const;
   return rankStyle === "ordinal" ? { ...standing, position: true } : standing;
 }
@@ -174,7 +190,7 @@ function placed(member: string, standing: Standing | null): Placed[] {
 
 /** How many entries of its own shard rank before an entry. */
 function aheadOf(
-  { rankStyle }: BoardPlace,
+  { rankStyle }: BoardLocation,
   { below, position = below }: Pick<Standing, "below" | "position">,
 ): number {
   return rankStyle === "ordinal" ? position : below;
@@ -184,8 +200,12 @@ function counted({ member, score, tie }: Placed, ahead: number): Other {
   return { member, score, tie, ahead, rank: ahead + 1 };
 }
 
-async function readShards(store: Store, place: BoardPlace, { limit, include }: PartsQuery): Promise<Parts> {
-  const { shards } = place;
+async function readShards(
+  store: Store,
+  location: BoardLocation,
+  { limit, include }: PartsQuery,
+): Promise<Parts> {
+  const { shards } = location;
   const members = shards.map((_, shard) =>
     include.filter(userId => shardOf(userId, shards.length) === shard),
   );
@@ -195,20 +215,20 @@ async function readShards(store: Store, place: BoardPlace, { limit, include }: P
       // One user's place needs the leaders of no shard, and at first no shard but the user's own.
       if (limit === 0 && own.length === 0) return { entries: [], size: 0, found: [] };
       const leaders = { type: "board", key: boardKey, limit } as const;
-      const standings = own.map(member => standingOf(place, member));
+      const standings = own.map(member => standingOf(location, member));
       const [range, ...found] = await store.read(partition, [leaders, ...standings]);
       return { ...range, found: own.flatMap((member, index) => placed(member, found[index] ?? null)) };
     }),
   );
   const entries = first
     .flatMap(shard => shard.entries)
-    .sort(byOrder)
+    .sort(compareBoardEntries)
     .slice(0, limit);
   const size = first.reduce((sum, shard) => sum + shard.size, 0);
   if (first.every(({ found }) => found.length === 0)) return { entries, others: [], size };
   const others = await countOverShards(
     store,
-    place,
+    location,
     first.map(({ found }) => found),
   );
   return { entries, ...others };
@@ -217,14 +237,16 @@ async function readShards(store: Store, place: BoardPlace, { limit, include }: P
 /** Adds up, for entries that one shard each has placed, how many entries of the other shards rank before them. */
 async function countOverShards(
   store: Store,
-  place: BoardPlace,
+  location: BoardLocation,
   byShard: readonly (readonly Placed[])[],
 ): Promise<Pick<Parts, "others" | "size">> {
-  const all = byShard.flatMap((found, home) => found.map(one => ({ one, home, ahead: aheadOf(place, one) })));
+  const all = byShard.flatMap((found, home) =>
+    found.map(one => ({ one, home, ahead: aheadOf(location, one) })),
+  );
   const sizes = await Promise.all(
-    place.shards.map(async (partition, shard) => {
+    location.shards.map(async (partition, shard) => {
       const foreign = all.filter(({ home }) => home !== shard);
-      const points = foreign.map(({ one }) => pointOf(place, one));
+      const points = foreign.map(({ one }) => pointOf(location, one));
       const [range, ...counts] = await store.read(partition, [sizeQuery, ...points]);
       for (const [index, entry] of foreign.entries()) entry.ahead += counts[index] ?? 0;
       return range.size;
@@ -237,12 +259,12 @@ async function countOverShards(
 }
 
 /** The point of the order before which an entry of another shard ranks ahead. */
-function pointOf({ rankStyle }: BoardPlace, { score, tie, member }: BoardEntry): ReadBefore {
+function pointOf({ rankStyle }: BoardLocation, { score, tie, member }: BoardEntry): ReadBefore {
   const point = { type: "before", key: boardKey, score } as const;
   return rankStyle === "ordinal" ? { ...point, tie, member } : point;
 }
 
 /** The order of boards. */
-export function byOrder(a: BoardEntry, b: BoardEntry): number {
+export function compareBoardEntries(a: BoardEntry, b: BoardEntry): number {
   return a.score - b.score || a.tie - b.tie || compareUtf8(a.member, b.member);
 }

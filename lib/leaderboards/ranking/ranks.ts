@@ -5,10 +5,10 @@
  */
 
 import type { BoardEntry } from "../../storage/mod.ts";
-import { type BoardPlace, stored } from "../scores/board_location.ts";
+import { type BoardLocation, toStoredScore } from "../scores/board_location.ts";
 
 /** A user's place. */
-export interface RankedUser {
+export interface RankedEntry {
   readonly rank: number;
   readonly score: number;
   readonly userId: string;
@@ -26,18 +26,18 @@ export interface RunStart {
 export const fromLeader: RunStart = { index: 0, rank: 1 };
 
 /** Consecutive entries of a board, in its order, with their ranks. */
-export function rankedUsers(
-  { order, rankStyle }: Pick<BoardPlace, "order" | "rankStyle">,
+export function rankEntries(
+  { order, rankStyle }: Pick<BoardLocation, "order" | "rankStyle">,
   entries: readonly BoardEntry[],
   start: RunStart = fromLeader,
-): RankedUser[] {
+): RankedEntry[] {
   let { rank } = start;
   let previous = entries[0]?.score;
   return entries.map(({ member, score }, index) => {
     if (rankStyle === "ordinal") rank = start.index + index + 1;
     else if (score !== previous) rank = rankStyle === "dense" ? rank + 1 : start.index + index + 1;
     previous = score;
-    return { rank, score: stored({ order }, score), userId: member };
+    return { rank, score: toStoredScore({ order }, score), userId: member };
   });
 }
 

@@ -3,7 +3,7 @@
 import { AppError } from "../../errors/mod.ts";
 import type { Partition } from "../../storage/mod.ts";
 import type { BoardOperator } from "../settings/board_settings.ts";
-import type { BoardPlace } from "./board_location.ts";
+import type { BoardLocation } from "./board_location.ts";
 
 /** A score of a user. */
 export interface ScoreEntry {
@@ -30,7 +30,7 @@ export type BoardChange = ScoreEntry | EntryRemoval;
 
 /** Changes of one shard. */
 export interface ShardChanges {
-  readonly place: BoardPlace;
+  readonly location: BoardLocation;
   readonly partition: Partition;
   readonly changes: readonly BoardChange[];
 }

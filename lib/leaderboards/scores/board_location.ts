@@ -19,7 +19,7 @@ export const boardKey = "board";
 export const distinctKey = "scores";
 
 /** Where the scores of one season of a board are kept, and how they rank. */
-export interface BoardPlace {
+export interface BoardLocation {
   /** One partition per shard. */
   readonly shards: readonly [Partition, ...Partition[]];
   readonly order: "desc" | "asc";
@@ -34,7 +34,10 @@ export interface BoardPlace {
 }
 
 /** Where a declared board keeps the scores of a season. */
-export function placeOf(declaration: BoardDeclaration, address: Omit<BoardAddress, "shard">): BoardPlace {
+export function locateBoard(
+  declaration: BoardDeclaration,
+  address: Omit<BoardAddress, "shard">,
+): BoardLocation {
   const { order, rankStyle, bounds, source } = declaration;
   const others = Array.from({ length: declaration.shards - 1 }, (_, index) =>
     boardPartition({ ...address, shard: index + 1 }),
@@ -50,16 +53,16 @@ export function placeOf(declaration: BoardDeclaration, address: Omit<BoardAddres
 }
 
 /** The partition that has a user's entry. */
-export function partitionOf({ shards }: Pick<BoardPlace, "shards">, userId: string): Partition {
+export function entryPartition({ shards }: Pick<BoardLocation, "shards">, userId: string): Partition {
   return shards[shardOf(userId, shards.length)] ?? shards[0];
 }
 
 /** Turns a score into the stored one or back. */
-export function stored({ order }: Pick<BoardPlace, "order">, score: number): number {
+export function toStoredScore({ order }: Pick<BoardLocation, "order">, score: number): number {
   return order === "desc" && score !== 0 ? -score : score;
 }
 
 /** Whether a board ranks the score. */
-export function isWithinBounds({ bounds }: Pick<BoardPlace, "bounds">, score: number): boolean {
+export function isWithinBounds({ bounds }: Pick<BoardLocation, "bounds">, score: number): boolean {
   return bounds === undefined || (score >= bounds.min && score <= bounds.max);
 }

@@ -5,7 +5,7 @@
  */
 
 import type { BoardEntry, Partition, ReadBefore, Store } from "../../storage/mod.ts";
-import { byOrder } from "../ranking/ranking.ts";
+import { compareBoardEntries } from "../ranking/ranking.ts";
 
 /** Number of entries that are read at a time. */
 export const walkPageMax = 500;
@@ -36,7 +36,7 @@ export async function* walkBoard(
       point,
     ]);
     // Where the page begins after the point, something between them may have been missed.
-    const page = offset > before ? [] : entries.filter(entry => byOrder(entry, last) > 0);
+    const page = offset > before ? [] : entries.filter(entry => compareBoardEntries(entry, last) > 0);
     if (page.length > 0) yield page;
     last = page.at(-1) ?? last;
     if (page.length === 0 && offset <= before && entries.length < walkPageMax) return;

@@ -10,7 +10,7 @@ import { chain } from "../../http/mod.ts";
 import type { BoardDeclaration } from "../settings/board_settings.ts";
 import { eventBoard, projectBoards } from "../settings/declarations.ts";
 import { closesAt, seasonById } from "../settings/seasons.ts";
-import { type BoardPlace, placeOf } from "./board_location.ts";
+import { type BoardLocation, locateBoard } from "./board_location.ts";
 import type { Retention, SeasonBoard } from "./retention.ts";
 
 /** Number of places that a process keeps for each declared board; beyond it they are worked out anew. */
@@ -20,47 +20,47 @@ export const fedPlacesMax = 1_000;
 export const fedTargetsMax = 10_000;
 
 /** Why a score is not ranked: nothing declares its board as fed any more, or its season is over for too long. */
-export type FeedRefusal = "undeclared" | "closed";
+export type TargetRefusal = "undeclared" | "closed";
 
 /** Finds where a target's scores go; without a promise while everything is fresh. */
-export type FindFedPlace = (target: string) => Found | Promise<Found>;
+export type ResolveTarget = (target: string) => Found | Promise<Found>;
 
-type Found = BoardPlace | FeedRefusal;
+type Found = BoardLocation | TargetRefusal;
 
 /** What places are found with. */
-export interface FedPlacesOptions {
+export interface TargetResolverOptions {
   readonly directory: Directory;
   readonly clock: Clock;
   readonly retention: Pick<Retention, "note">;
 }
 
 interface Fed {
-  readonly place: BoardPlace;
+  readonly location: BoardLocation;
   /** Unix ms; infinite on a board without seasons. */
   readonly closesAt: number;
 }
 
 /** Finds the places of targets as the settings of their boards say. */
-export function fedPlaces({ directory, clock, retention }: FedPlacesOptions): FindFedPlace {
+export function createTargetResolver({ directory, clock, retention }: TargetResolverOptions): ResolveTarget {
   const known = new WeakMap<BoardDeclaration, Map<string, Fed>>();
 
   function found(declaration: BoardDeclaration, target: string): Found | Promise<Found> {
     const fed = known.get(declaration)?.get(target);
-    if (fed !== undefined) return clock() < fed.closesAt ? fed.place : "closed";
+    if (fed !== undefined) return clock() < fed.closesAt ? fed.location : "closed";
     const board = boardOf(declaration, target);
     if (board === null) return "undeclared";
     const { season } = board;
     const closes = season === null ? Number.POSITIVE_INFINITY : closesAt(declaration, season);
     if (clock() >= closes) return "closed";
-    const place = placeOf(declaration, board.address);
-    return retention.note(board).then(() => keep(declaration, target, { place, closesAt: closes }));
+    const location = locateBoard(declaration, board.address);
+    return retention.note(board).then(() => keep(declaration, target, { location, closesAt: closes }));
   }
 
-  function keep(declaration: BoardDeclaration, target: string, fed: Fed): BoardPlace {
-    const places = known.get(declaration) ?? new Map<string, Fed>();
-    if (places.size >= fedPlacesMax) places.clear();
-    known.set(declaration, places.set(target, fed));
-    return fed.place;
+  function keep(declaration: BoardDeclaration, target: string, fed: Fed): BoardLocation {
+    const locations = known.get(declaration) ?? new Map<string, Fed>();
+    if (locations.size >= fedPlacesMax) locations.clear();
+    known.set(declaration, locations.set(target, fed));
+    return fed.location;
   }
 
   const split = new Map<string, TargetParts>();

@@ -20,12 +20,18 @@ import {
   type Write,
 } from "../../storage/mod.ts";
 import { type BoardChange, notFinite, type ScoreEntry, type ShardChanges } from "./board_change.ts";
-import { type BoardPlace, boardKey, distinctKey, isWithinBounds, stored } from "./board_location.ts";
+import {
+  type BoardLocation,
+  boardKey,
+  distinctKey,
+  isWithinBounds,
+  toStoredScore,
+} from "./board_location.ts";
 
 /** The record whose version tells every state of the boards apart. */
 export const guardKey = "guard";
 /** The board of the versions that the users' scores have. */
-export const versionsKey = "versions";
+export const scoreVersionsKey = "versions";
 /** Most users whose entries one decision changes. */
 export const usersPerDecisionMax = 100;
 /** Attempts at a decision while the users' scores change in between. */
@@ -46,14 +52,14 @@ type Entries = ReadonlyMap<string, Held | null>;
 /** Changes a shard of a guarded board; see `scoreBatch`. */
 export async function changeGuarded(
   store: Store,
-  { place, partition, changes }: ShardChanges,
+  { location, partition, changes }: ShardChanges,
 ): Promise<(number | null)[]> {
   const users = [...new Set(changes.map(({ userId }) => userId))];
   const results = new Map<BoardChange, number | null>();
   for (let from = 0; from < users.length; from += usersPerDecisionMax) {
     const some = new Set(users.slice(from, from + usersPerDecisionMax));
     const own = changes.filter(({ userId }) => some.has(userId));
-    const done = await changeUsers(store, { place, partition, changes: own }, [...some]);
+    const done = await changeUsers(store, { location, partition, changes: own }, [...some]);
     for (const [index, change] of own.entries()) results.set(change, done[index] ?? null);
   }
   return changes.map(change => results.get(change) ?? null);
@@ -61,7 +67,7 @@ export async function changeGuarded(
 
 async function changeUsers(
   store: Store,
-  { place, partition, changes }: ShardChanges,
+  { location, partition, changes }: ShardChanges,
   users: readonly string[],
 ): Promise<readonly (number | null)[]> {
   const reads = users.flatMap(userReads);
@@ -79,7 +85,7 @@ async function changeUsers(
         const missing = [...distinct(before)].filter(score => !left.includes(score));
         if (missing.length > 0) return { writes: [], answer: { left: distinct(before) } };
         const ranges = state.slice(reads.length) as readonly BoardRange[];
-        const { after, results } = applied(place, before, changes);
+        const { after, results } = applied(location, before, changes);
         const others = left.filter((_, index) =>
           ranges[index]?.entries.some(({ member }) => !before.has(member)),
         );
@@ -102,7 +108,7 @@ async function changeUsers(
 function userReads(member: string): Read[] {
   return [
     { type: "standing", key: boardKey, member },
-    { type: "standing", key: versionsKey, member },
+    { type: "standing", key: scoreVersionsKey, member },
   ];
 }
 
@@ -130,7 +136,7 @@ interface Applied {
   readonly results: readonly (number | null)[];
 }
 
-function applied(place: BoardPlace, before: Entries, changes: readonly BoardChange[]): Applied {
+function applied(location: BoardLocation, before: Entries, changes: readonly BoardChange[]): Applied {
   const after = new Map(before);
   const results = changes.map(change => {
     if (change.operator === "remove") {
@@ -138,23 +144,23 @@ function applied(place: BoardPlace, before: Entries, changes: readonly BoardChan
       return null;
     }
     const held = after.get(change.userId) ?? null;
-    const next = scored(place, held, change);
+    const next = scored(location, held, change);
     if (next === null) return null;
     after.set(change.userId, next);
-    return stored(place, next.score);
+    return toStoredScore(location, next.score);
   });
   return { after, results };
 }
 
 /** What the board then knows of the user; null for a score out of bounds. */
-function scored(place: BoardPlace, held: Held | null, change: ScoreEntry): Held | null {
+function scored(location: BoardLocation, held: Held | null, change: ScoreEntry): Held | null {
   const { at, operator } = change;
   const version = change.asOf ?? (operator === "latest" ? at : null);
   if (held !== null && version !== null && held.version !== null && version <= held.version) return held;
-  const given = stored(place, change.score);
+  const given = toStoredScore(location, change.score);
   const score = held === null ? given : combined(operator, held.score, given);
   if (!Number.isFinite(score)) throw notFinite();
-  if (!isWithinBounds(place, stored(place, score))) return null;
+  if (!isWithinBounds(location, toStoredScore(location, score))) return null;
   const tie = held?.score === score ? held.tie : at;
   return { score, tie, version: version ?? held?.version ?? null };
 }
@@ -184,10 +190,10 @@ function entryWrites(member: string, before: Held | null = null, after: Held | n
   }
   const version = after?.version ?? null;
   if (version !== null && version !== before?.version) {
-    writes.push({ type: "score", op: "set", key: versionsKey, member, score: version });
+    writes.push({ type: "score", op: "set", key: scoreVersionsKey, member, score: version });
   }
   if (version === null && (before?.version ?? null) !== null) {
-    writes.push({ type: "unscore", key: versionsKey, member });
+    writes.push({ type: "unscore", key: scoreVersionsKey, member });
   }
   return writes;
 }

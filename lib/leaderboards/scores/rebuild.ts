@@ -11,11 +11,11 @@
 
 import type { Store } from "../../storage/mod.ts";
 import type { BoardChange, EntryRemoval } from "./board_change.ts";
-import { type BoardPlace, boardKey, partitionOf } from "./board_location.ts";
+import { type BoardLocation, boardKey, entryPartition } from "./board_location.ts";
 import { walkBoard } from "./board_walk.ts";
 import { repairDistinct } from "./distinct_repair.ts";
 import type { ReplayedScore } from "./replayed_score.ts";
-import { scoreBatch } from "./score_batch.ts";
+import { changeScores } from "./score_batch.ts";
 
 /** Number of users whose records are read side by side. */
 export const rebuildLanes = 50;
@@ -40,26 +40,30 @@ export interface Rebuilt {
  * Brings a board to what it must be: every user of the source who has a score is on it with that score, and nobody else.
  * It may be interrupted and done again.
  */
-export async function rebuildBoard(store: Store, place: BoardPlace, source: RebuildSource): Promise<Rebuilt> {
+export async function rebuildBoard(
+  store: Store,
+  location: BoardLocation,
+  source: RebuildSource,
+): Promise<Rebuilt> {
   let written = 0;
   for await (const userIds of batches(source.users)) {
-    written += await rewrite(store, place, { userIds, scoreOf: source.scoreOf });
+    written += await rewrite(store, location, { userIds, scoreOf: source.scoreOf });
   }
   let removed = 0;
-  for (const partition of place.shards) {
+  for (const partition of location.shards) {
     for await (const page of walkBoard(store, { partition, key: boardKey })) {
-      const isHome = (member: string): boolean => partitionOf(place, member) === partition;
+      const isHome = (member: string): boolean => entryPartition(location, member) === partition;
       const members = page.map(({ member }) => member).filter(isHome);
       const misplaced = page.map(({ member }) => member).filter(member => !isHome(member));
-      await scoreBatch(store, { ...place, shards: [partition] }, misplaced.map(removal));
+      await changeScores(store, { ...location, shards: [partition] }, misplaced.map(removal));
       removed += misplaced.length;
       for (let from = 0; from < members.length; from += rebuildLanes) {
         const userIds = members.slice(from, from + rebuildLanes);
-        removed += await removeStrangers(store, place, { userIds, scoreOf: source.scoreOf });
+        removed += await removeStrangers(store, location, { userIds, scoreOf: source.scoreOf });
       }
     }
   }
-  if (place.rankStyle === "dense") await repairDistinct(store, place.shards[0]);
+  if (location.rankStyle === "dense") await repairDistinct(store, location.shards[0]);
   return { written, removed };
 }
 
@@ -74,11 +78,11 @@ interface Some {
 
 type Scores = readonly { readonly userId: string; readonly score: ReplayedScore | null }[];
 
-async function rewrite(store: Store, place: BoardPlace, some: Some): Promise<number> {
+async function rewrite(store: Store, location: BoardLocation, some: Some): Promise<number> {
   const known = (await scoresOf(some)).filter(({ score }) => score !== null);
-  await scoreBatch(
+  await changeScores(
     store,
-    place,
+    location,
     known.flatMap(({ userId, score }): BoardChange[] =>
       score === null
         ? []
@@ -89,30 +93,30 @@ async function rewrite(store: Store, place: BoardPlace, some: Some): Promise<num
     ),
   );
   const users = known.map(({ userId }) => userId);
-  await catchUp(store, place, { before: known, after: await scoresOf({ ...some, userIds: users }) });
+  await catchUp(store, location, { before: known, after: await scoresOf({ ...some, userIds: users }) });
   return known.length;
 }
 
-async function removeStrangers(store: Store, place: BoardPlace, some: Some): Promise<number> {
+async function removeStrangers(store: Store, location: BoardLocation, some: Some): Promise<number> {
   const strangers = (await scoresOf(some)).filter(({ score }) => score === null);
   if (strangers.length === 0) return 0;
   const users = strangers.map(({ userId }) => userId);
-  await scoreBatch(store, place, users.map(removal));
-  await catchUp(store, place, { before: strangers, after: await scoresOf({ ...some, userIds: users }) });
+  await changeScores(store, location, users.map(removal));
+  await catchUp(store, location, { before: strangers, after: await scoresOf({ ...some, userIds: users }) });
   return strangers.length;
 }
 
 /** Brings what has changed while the board was written. */
 async function catchUp(
   store: Store,
-  place: BoardPlace,
+  location: BoardLocation,
   { before, after }: { readonly before: Scores; readonly after: Scores },
 ): Promise<void> {
   const changes = after.flatMap(({ userId, score }, index): BoardChange[] => {
     const known = before[index]?.score ?? null;
     return score === null || score.asOf === known?.asOf ? [] : [{ userId, operator: "set", ...score }];
   });
-  if (changes.length > 0) await scoreBatch(store, place, changes);
+  if (changes.length > 0) await changeScores(store, location, changes);
 }
 
 async function scoresOf({ userIds, scoreOf }: Some): Promise<Scores> {

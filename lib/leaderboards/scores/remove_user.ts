@@ -14,8 +14,8 @@ import type { BoardDeclaration } from "../settings/board_settings.ts";
 import { declaredEventBoards, eventBoard, projectBoards } from "../settings/declarations.ts";
 import { listSeasons } from "../settings/seasons.ts";
 import type { EntryRemoval } from "./board_change.ts";
-import { type BoardPlace, placeOf } from "./board_location.ts";
-import { scoreBatch } from "./score_batch.ts";
+import { type BoardLocation, locateBoard } from "./board_location.ts";
+import { changeScores } from "./score_batch.ts";
 import { usedBoards, usedName } from "./used_boards.ts";
 import { usedRounds } from "./used_rounds.ts";
 
@@ -37,7 +37,7 @@ export type RemoveUserFromBoards = (projectId: string, userId: string) => Promis
  * that are kept. It may be called again after it was interrupted; a user without entries is no fault. Users who are removed
  * while a walk over the project's boards is under way share the next one.
  */
-export function createUserRemoval(options: UserRemovalOptions): RemoveUserFromBoards {
+export function createBoardRemoval(options: UserRemovalOptions): RemoveUserFromBoards {
   const waiting = new Map<string, { readonly userIds: string[]; readonly walk: Promise<void> }>();
   const running = new Map<string, Promise<void>>();
 
@@ -72,37 +72,38 @@ async function removeUsers(
   userIds: readonly string[],
 ): Promise<void> {
   const removals = userIds.map((userId): EntryRemoval => ({ userId, operator: "remove" }));
-  let places: BoardPlace[] = [];
+  let locations: BoardLocation[] = [];
   async function removeFromAll(): Promise<void> {
-    await Promise.all(places.map(place => scoreBatch(options.store, place, removals)));
-    places = [];
+    await Promise.all(locations.map(location => changeScores(options.store, location, removals)));
+    locations = [];
   }
-  for await (const place of placesOf(options, projectId)) {
-    places.push(place);
-    if (places.length >= removalLanes) await removeFromAll();
+  for await (const location of locationsOf(options, projectId)) {
+    locations.push(location);
+    if (locations.length >= removalLanes) await removeFromAll();
   }
   await removeFromAll();
 }
 
 /** Where the boards of a project and its events keep their scores. */
-async function* placesOf(
+async function* locationsOf(
   { store, directory, clock }: UserRemovalOptions,
   projectId: string,
-): AsyncGenerator<BoardPlace, void, void> {
+): AsyncGenerator<BoardLocation, void, void> {
   const project = await directory.project(projectId);
   if (project === null) return;
   const declared = new Set<string>();
-  function places(declaration: BoardDeclaration, eventId: string | null): readonly BoardPlace[] {
+  function locations(declaration: BoardDeclaration, eventId: string | null): readonly BoardLocation[] {
     const address = { projectId, eventId, leaderboardId: declaration.id };
     if (declaration.seasons.type === "none") declared.add(usedName(address, declaration));
-    return seasonPlaces(declaration, { projectId, eventId, now: clock() });
+    return seasonLocations(declaration, { projectId, eventId, now: clock() });
   }
-  for (const declaration of projectBoards(project).values()) yield* places(declaration, null);
+  for (const declaration of projectBoards(project).values()) yield* locations(declaration, null);
   for await (const event of projectEvents(store, projectId)) {
-    for (const declaration of await boardsOf(store, project, event)) yield* places(declaration, event.id);
+    for (const declaration of await boardsOf(store, project, event)) yield* locations(declaration, event.id);
   }
   // Boards that are declared no more, have seasons now, or keep their scores elsewhere.
-  for await (const { name, place } of usedBoards(store, projectId)) if (!declared.has(name)) yield place;
+  for await (const { name, location } of usedBoards(store, projectId))
+    if (!declared.has(name)) yield location;
 }
 
 async function boardsOf(store: Store, project: Project, event: Event): Promise<readonly BoardDeclaration[]> {
@@ -111,12 +112,12 @@ async function boardsOf(store: Store, project: Project, event: Event): Promise<r
   return [...ids].flatMap(id => eventBoard(project, event, id) ?? []);
 }
 
-function seasonPlaces(
+function seasonLocations(
   declaration: BoardDeclaration,
   of: { readonly projectId: string; readonly eventId: string | null; readonly now: number },
-): readonly BoardPlace[] {
+): readonly BoardLocation[] {
   const { projectId, eventId, now } = of;
   const address = { projectId, eventId, leaderboardId: declaration.id };
-  if (declaration.seasons.type === "none") return [placeOf(declaration, { ...address, season: "" })];
-  return listSeasons(declaration, now).map(({ id }) => placeOf(declaration, { ...address, season: id }));
+  if (declaration.seasons.type === "none") return [locateBoard(declaration, { ...address, season: "" })];
+  return listSeasons(declaration, now).map(({ id }) => locateBoard(declaration, { ...address, season: id }));
 }

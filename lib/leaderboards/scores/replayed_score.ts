@@ -5,7 +5,7 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import type { Board } from "../ranking/find_board.ts";
+import type { ResolvedBoard } from "../ranking/find_board.ts";
 import type { BoardDeclaration } from "../settings/board_settings.ts";
 import { isWithinBounds } from "./board_location.ts";
 import type { Gain } from "./score_feed.ts";
@@ -30,7 +30,7 @@ export interface ReplayedScore {
  *
  * @throws {AppError} `conflict` for a board that back ends write to: there is nothing it could be worked out from.
  */
-export function replayScores(board: Board): (user: UserEarnings) => ReplayedScore | null {
+export function replayScores(board: ResolvedBoard): (user: UserEarnings) => ReplayedScore | null {
   const { declaration, project, event, season } = board;
   const amount = amountOf(declaration);
   const { source } = declaration;
@@ -67,7 +67,7 @@ function amountOf({ source, id }: BoardDeclaration): (gain: Gain) => number {
   }
 }
 
-function isOn({ event, season }: Board, { gain: { data }, at }: Earning): boolean {
+function isOn({ event, season }: ResolvedBoard, { gain: { data }, at }: Earning): boolean {
   const isInSeason = season === null || (at >= season.startsAt && at < season.endsAt);
   if (event === null || !isInSeason) return isInSeason;
   const named = Object.hasOwn(data, "eventId") ? data.eventId : undefined;
@@ -82,14 +82,14 @@ function startOf({ metrics }: UserEarnings, metricId: string, steps: readonly St
 
 /** The newest score within the board's bounds; one that is reached again right away is as old as it was. */
 function fold(
-  { place }: Board,
+  { location }: ResolvedBoard,
   user: { readonly start: number; readonly steps: readonly Step[]; readonly asOf: number },
 ): ReplayedScore | null {
   const { start, steps, asOf } = user;
   const reached = steps.reduce<{ readonly value: number; readonly last: ReplayedScore | null }>(
     ({ value, last }, { at, by }) => {
       const score = value + by;
-      const isNew = isWithinBounds(place, score) && last?.score !== score;
+      const isNew = isWithinBounds(location, score) && last?.score !== score;
       return { value: score, last: isNew ? { score, at, asOf } : last };
     },
     { value: start, last: null },

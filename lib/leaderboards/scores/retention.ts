@@ -16,7 +16,7 @@ import { eventBoard, projectBoards } from "../settings/declarations.ts";
 import type { Season } from "../settings/season_settings.ts";
 import { keptUntil, seasonById } from "../settings/seasons.ts";
 import { boardKey, distinctKey } from "./board_location.ts";
-import { guardKey, versionsKey } from "./guarded_scores.ts";
+import { guardKey, scoreVersionsKey } from "./guarded_scores.ts";
 import { type BoardAddress, boardPartition } from "./partitions.ts";
 import { UsedBoards } from "./used_boards.ts";
 
@@ -132,7 +132,7 @@ async function remove(store: Store, { address, shards }: Noted): Promise<void> {
   const writes: readonly Write[] = [
     { type: "delete", shape: "board", key: boardKey },
     { type: "delete", shape: "board", key: distinctKey },
-    { type: "delete", shape: "board", key: versionsKey },
+    { type: "delete", shape: "board", key: scoreVersionsKey },
     { type: "delete", shape: "record", key: guardKey },
   ];
   for (let shard = 0; shard < shards; shard++) {

@@ -6,7 +6,13 @@
 
 import type { Partition, Store, Write } from "../../storage/mod.ts";
 import { type BoardChange, notFinite, type ShardChanges } from "./board_change.ts";
-import { type BoardPlace, boardKey, isWithinBounds, partitionOf, stored } from "./board_location.ts";
+import {
+  type BoardLocation,
+  boardKey,
+  entryPartition,
+  isWithinBounds,
+  toStoredScore,
+} from "./board_location.ts";
 import { changeGuarded } from "./guarded_scores.ts";
 
 /** Most changes that are one commit. */
@@ -20,21 +26,21 @@ export const changesPerCommitMax = 500;
  * @throws {AppError} `conflict`: a sum would not be finite; nothing of its commit is written. `busy`: too many change the
  *   same guarded board. `storage_unavailable`, `outcome_unknown`: some changes may have been made.
  */
-export async function scoreBatch(
+export async function changeScores(
   store: Store,
-  place: BoardPlace,
+  location: BoardLocation,
   changes: readonly BoardChange[],
 ): Promise<readonly (number | null)[]> {
-  const commit = place.isGuarded ? changeGuarded : changeFreely;
-  const home = changes.length > changesPerCommitMax ? null : sharedHome(place, changes);
-  if (home !== null) return await commit(store, { place, partition: home, changes });
+  const commit = location.isGuarded ? changeGuarded : changeFreely;
+  const home = changes.length > changesPerCommitMax ? null : sharedHome(location, changes);
+  if (home !== null) return await commit(store, { location, partition: home, changes });
   const results: (number | null)[] = changes.map(() => null);
   await Promise.all(
-    [...byShard(place, changes)].map(async ([partition, indexes]) => {
+    [...byShard(location, changes)].map(async ([partition, indexes]) => {
       for (let from = 0; from < indexes.length; from += changesPerCommitMax) {
         const some = indexes.slice(from, from + changesPerCommitMax);
         const own = some.flatMap(index => changes[index] ?? []);
-        const done = await commit(store, { place, partition, changes: own });
+        const done = await commit(store, { location, partition, changes: own });
         for (const [at, index] of some.entries()) results[index] = done[at] ?? null;
       }
     }),
@@ -43,17 +49,17 @@ export async function scoreBatch(
 }
 
 /** The partition that has the entries of all the users; null where there are several. */
-function sharedHome(place: BoardPlace, changes: readonly BoardChange[]): Partition | null {
-  const [only] = place.shards;
-  if (place.shards.length === 1) return only;
-  const home = partitionOf(place, changes[0]?.userId ?? "");
-  return changes.every(({ userId }) => partitionOf(place, userId) === home) ? home : null;
+function sharedHome(location: BoardLocation, changes: readonly BoardChange[]): Partition | null {
+  const [only] = location.shards;
+  if (location.shards.length === 1) return only;
+  const home = entryPartition(location, changes[0]?.userId ?? "");
+  return changes.every(({ userId }) => entryPartition(location, userId) === home) ? home : null;
 }
 
-function byShard(place: BoardPlace, changes: readonly BoardChange[]): Map<Partition, number[]> {
+function byShard(location: BoardLocation, changes: readonly BoardChange[]): Map<Partition, number[]> {
   const shards = new Map<Partition, number[]>();
   for (const [index, { userId }] of changes.entries()) {
-    const partition = partitionOf(place, userId);
+    const partition = entryPartition(location, userId);
     const indexes = shards.get(partition);
     if (indexes === undefined) shards.set(partition, [index]);
     else indexes.push(index);
@@ -63,28 +69,28 @@ function byShard(place: BoardPlace, changes: readonly BoardChange[]): Map<Partit
 
 async function changeFreely(
   store: Store,
-  { place, partition, changes }: ShardChanges,
+  { location, partition, changes }: ShardChanges,
 ): Promise<(number | null)[]> {
   const ranked =
-    place.bounds === undefined
+    location.bounds === undefined
       ? changes
-      : changes.filter(change => change.operator === "remove" || isWithinBounds(place, change.score));
+      : changes.filter(change => change.operator === "remove" || isWithinBounds(location, change.score));
   if (ranked.length === 0) return changes.map(() => null);
-  const commit = await store.commit(partition, { writes: ranked.map(change => writeOf(place, change)) });
+  const commit = await store.commit(partition, { writes: ranked.map(change => writeOf(location, change)) });
   if (!commit.ok) throw notFinite();
   let next = 0;
   return changes.map(change => {
     if (change !== ranked[next]) return null;
     const result = commit.results[next++];
-    return typeof result === "number" ? stored(place, result) : null;
+    return typeof result === "number" ? toStoredScore(location, result) : null;
   });
 }
 
-function writeOf(place: BoardPlace, change: BoardChange): Write {
+function writeOf(location: BoardLocation, change: BoardChange): Write {
   const { userId: member } = change;
   if (change.operator === "remove") return { type: "unscore", key: boardKey, member };
   const { at: tie, operator, asOf } = change;
-  const score = stored(place, change.score);
+  const score = toStoredScore(location, change.score);
   // What feeds bring, thousands at a time.
   if (operator === "set" && asOf !== undefined) {
     return { type: "score", op: "set", key: boardKey, member, score, tie, asOf };

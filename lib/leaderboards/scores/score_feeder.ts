@@ -12,9 +12,9 @@
 
 import { Batches, type Store, whenAll } from "../../storage/mod.ts";
 import type { ScoreEntry } from "./board_change.ts";
-import { type BoardPlace, partitionOf } from "./board_location.ts";
-import type { FeedRefusal, FindFedPlace } from "./feed_targets.ts";
-import { scoreBatch } from "./score_batch.ts";
+import { type BoardLocation, entryPartition } from "./board_location.ts";
+import type { ResolveTarget, TargetRefusal } from "./feed_targets.ts";
+import { changeScores } from "./score_batch.ts";
 import type { ScoreFeed, ScoreUpdate } from "./score_feed.ts";
 
 /** Most writes that one commit to a board carries. */
@@ -25,17 +25,17 @@ export const feedAttemptsMax = 3;
 export const feedWaitingMax = 100_000;
 
 /** What a feeder needs. */
-export interface FeederOptions {
+export interface ScoreDeliveryOptions {
   readonly store: Store;
-  readonly findPlace: FindFedPlace;
+  readonly resolveTarget: ResolveTarget;
   /** Told of what was given up. */
   readonly onGivenUp: (error: unknown) => void;
   /** Told how many scores of a target were not ranked, and why. */
-  readonly onRefused: (target: string, because: FeedRefusal, count: number) => void;
+  readonly onRefused: (target: string, because: TargetRefusal, count: number) => void;
 }
 
 /** Delivers score updates. */
-export interface Feeder {
+export interface ScoreDelivery {
   /**
    * Takes the updates of one user; `delivered` is called once all of them are on their boards, `givenUp` where they will not
    * be brought there now.
@@ -47,12 +47,12 @@ export interface Feeder {
 
 /** A change of a board, with whom to tell of it. */
 interface Waiting extends ScoreEntry {
-  readonly place: BoardPlace;
+  readonly location: BoardLocation;
   readonly done: (isDelivered: boolean) => void;
 }
 
 /** Creates a feeder over a store. */
-export function createFeeder(options: FeederOptions): Feeder {
+export function createScoreDelivery(options: ScoreDeliveryOptions): ScoreDelivery {
   const batches = new Batches<Waiting>({
     countOf: countOfBoard,
     carryOut: async (_, batch) => {
@@ -62,15 +62,15 @@ export function createFeeder(options: FeederOptions): Feeder {
   });
   const refused = createRefusals(options.onRefused);
   /** The places found in this turn: users who act in the same one mostly move the same boards. */
-  const places = new Map<string, BoardPlace>();
+  const locations = new Map<string, BoardLocation>();
   let waiting = 0;
 
   /** Settings that are not valid make it throw at once, which is no other than doing so later. */
-  function find(target: string): ReturnType<FindFedPlace> {
-    const known = places.get(target);
+  function find(target: string): ReturnType<ResolveTarget> {
+    const known = locations.get(target);
     if (known !== undefined) return known;
     try {
-      const found = options.findPlace(target);
+      const found = options.resolveTarget(target);
       if (!(found instanceof Promise) && typeof found !== "string") keepForThisTurn(target, found);
       return found;
     } catch (error) {
@@ -78,23 +78,23 @@ export function createFeeder(options: FeederOptions): Feeder {
     }
   }
 
-  function keepForThisTurn(target: string, place: BoardPlace): void {
-    if (places.size === 0) void Promise.resolve().then(() => places.clear());
-    places.set(target, place);
+  function keepForThisTurn(target: string, location: BoardLocation): void {
+    if (locations.size === 0) void Promise.resolve().then(() => locations.clear());
+    locations.set(target, location);
   }
 
-  function take(found: BoardPlace | FeedRefusal, { userId, update, done }: Arrival): void {
+  function take(found: BoardLocation | TargetRefusal, { userId, update, done }: Arrival): void {
     const { target, score, at, asOf } = update;
     if (typeof found !== "string") {
-      const entry: Waiting = { place: found, userId, score, at, asOf, operator: "set", done };
-      batches.add(partitionOf(found, userId), entry);
+      const entry: Waiting = { location: found, userId, score, at, asOf, operator: "set", done };
+      batches.add(entryPartition(found, userId), entry);
       return;
     }
     refused(target, found);
     done(true);
   }
 
-  async function takeLater(found: Promise<BoardPlace | FeedRefusal>, arrival: Arrival): Promise<void> {
+  async function takeLater(found: Promise<BoardLocation | TargetRefusal>, arrival: Arrival): Promise<void> {
     try {
       take(await found, arrival);
     } catch (error) {
@@ -126,7 +126,7 @@ export function createFeeder(options: FeederOptions): Feeder {
 /** A partition may hold more than one board in turn, as settings change: a batch is for one of them. */
 function countOfBoard(waiting: readonly Waiting[]): number {
   const first = waiting.slice(0, feedBatchMax);
-  const other = first.findIndex(({ place }) => place !== first[0]?.place);
+  const other = first.findIndex(({ location }) => location !== first[0]?.location);
   return other === -1 ? feedBatchMax : other;
 }
 
@@ -137,11 +137,14 @@ interface Arrival extends Pick<Waiting, "done"> {
   readonly update: ScoreUpdate;
 }
 
-async function commit({ store, onGivenUp }: FeederOptions, batch: readonly Waiting[]): Promise<boolean> {
-  const [{ place }] = batch as readonly [Waiting, ...Waiting[]];
+async function commit(
+  { store, onGivenUp }: ScoreDeliveryOptions,
+  batch: readonly Waiting[],
+): Promise<boolean> {
+  const [{ location }] = batch as readonly [Waiting, ...Waiting[]];
   for (let attempt = 1; ; attempt++) {
     try {
-      await scoreBatch(store, place, batch);
+      await changeScores(store, location, batch);
       return true;
     } catch (error) {
       if (attempt < feedAttemptsMax) continue;
@@ -153,9 +156,9 @@ async function commit({ store, onGivenUp }: FeederOptions, batch: readonly Waiti
 
 /** Counts the refusals of one turn together: after an outage thousands may come at once. */
 function createRefusals(
-  onRefused: FeederOptions["onRefused"],
-): (target: string, because: FeedRefusal) => void {
-  const counts = new Map<string, { readonly because: FeedRefusal; count: number }>();
+  onRefused: ScoreDeliveryOptions["onRefused"],
+): (target: string, because: TargetRefusal) => void {
+  const counts = new Map<string, { readonly because: TargetRefusal; count: number }>();
   function tell(): void {
     for (const [target, { because, count }] of counts) onRefused(target, because, count);
     counts.clear();

@@ -7,7 +7,7 @@
 
 import { type Partition, rangeLimitMax, type Store, tenantPartition } from "../../storage/mod.ts";
 import { type BoardDeclaration, declarationDefaults, type RankStyle } from "../settings/board_settings.ts";
-import { type BoardPlace, placeOf } from "./board_location.ts";
+import { type BoardLocation, locateBoard } from "./board_location.ts";
 import type { BoardAddress } from "./partitions.ts";
 
 /** Number of boards that a process knows to be noted; beyond it some are noted once more, which changes nothing. */
@@ -44,7 +44,7 @@ export class UsedBoards {
 /** A board by the name under which it is noted. */
 export interface UsedBoard {
   readonly name: string;
-  readonly place: BoardPlace;
+  readonly location: BoardLocation;
 }
 
 /** The boards of a project and its events that were noted. */
@@ -53,7 +53,7 @@ export async function* usedBoards(store: Store, projectId: string): AsyncGenerat
     const [{ entries }] = await store.read(partitionOf(projectId), [
       { type: "board", key, offset, limit: rangeLimitMax },
     ]);
-    for (const { member } of entries) yield { name: member, place: usedPlace(projectId, member) };
+    for (const { member } of entries) yield { name: member, location: usedLocation(projectId, member) };
     if (entries.length < rangeLimitMax) return;
   }
 }
@@ -63,11 +63,11 @@ export function usedName({ eventId, leaderboardId }: Address, { shards, rankStyl
   return [eventId ?? "", leaderboardId, shards, rankStyle].join("/");
 }
 
-function usedPlace(projectId: string, name: string): BoardPlace {
+function usedLocation(projectId: string, name: string): BoardLocation {
   const [eventId = "", leaderboardId = "", shards = "1", rankStyle = "competition"] = name.split("/");
   const shape = { shards: Number(shards), rankStyle: rankStyle as RankStyle };
   const address = { projectId, eventId: eventId === "" ? null : eventId, leaderboardId, season: "" };
-  return placeOf({ id: leaderboardId, ...declarationDefaults, ...shape }, address);
+  return locateBoard({ id: leaderboardId, ...declarationDefaults, ...shape }, address);
 }
 
 function partitionOf(projectId: string): Partition {

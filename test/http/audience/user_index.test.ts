@@ -7,7 +7,7 @@ import { createUsers } from "../../../lib/identity/mod.ts";
 import { memberPartition } from "../../../lib/loyalty/mod.ts";
 import { buildUserIndex, type UserIndexProgress } from "../../../lib/mod.ts";
 import type { PartitionLister, Store } from "../../../lib/storage/mod.ts";
-import { recordedUsersMax, userPartitions } from "../../../lib/users/mod.ts";
+import { recordedUsersMax, userShardPartitions } from "../../../lib/users/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores, type OpenListingStore } from "../../support/stores.ts";
 import { type BackEndCall, backEnd } from "./_back_end.ts";
@@ -39,7 +39,7 @@ async function openWorld(open: OpenListingStore): Promise<World> {
 /** Takes away what lists users, as if it had never been there. */
 async function forgetIndex({ store, platform }: World): Promise<void> {
   await platform.idle();
-  for (const partition of userPartitions(ids.organisation)) {
+  for (const partition of userShardPartitions(ids.organisation)) {
     for (const key of ["created", "active", "metric:points"]) {
       const [{ entries }] = await store.read(partition, [{ type: "board", key, limit: 1_000 }]);
       for (const { member } of entries) {

@@ -1,8 +1,8 @@
 /** The board that cannot be wrong: every user's score in one map, sorted anew for every question. */
 
-import type { RankedUser } from "../../../lib/leaderboards/ranking/ranks.ts";
+import type { RankedEntry } from "../../../lib/leaderboards/ranking/ranks.ts";
 import type { BoardChange } from "../../../lib/leaderboards/scores/board_change.ts";
-import type { BoardPlace } from "../../../lib/leaderboards/scores/board_location.ts";
+import type { BoardLocation } from "../../../lib/leaderboards/scores/board_location.ts";
 
 interface Row {
   readonly userId: string;
@@ -11,7 +11,7 @@ interface Row {
   readonly asOf: number | null;
 }
 
-type Rules = Pick<BoardPlace, "order" | "rankStyle" | "bounds">;
+type Rules = Pick<BoardLocation, "order" | "rankStyle" | "bounds">;
 
 /** Scores as users see them. */
 export class NaiveBoard {
@@ -43,7 +43,7 @@ export class NaiveBoard {
   }
 
   /** Every user in order. */
-  ranking(): RankedUser[] {
+  ranking(): RankedEntry[] {
     const { order, rankStyle } = this.#rules;
     const sign = order === "desc" ? -1 : 1;
     const rows = [...this.#rows.values()].sort(
@@ -65,13 +65,13 @@ export class NaiveBoard {
   }
 
   /** What a list shows. */
-  list(limit: number, include: readonly string[], hidden: ReadonlySet<string>): RankedUser[] {
+  list(limit: number, include: readonly string[], hidden: ReadonlySet<string>): RankedEntry[] {
     const visible = this.ranking().filter(({ userId }) => !hidden.has(userId));
     return visible.filter(({ userId }, index) => index < limit || include.includes(userId));
   }
 
   /** The part around a user. */
-  around(userId: string, limit: number, hidden: ReadonlySet<string>): RankedUser[] | null {
+  around(userId: string, limit: number, hidden: ReadonlySet<string>): RankedEntry[] | null {
     const visible = this.ranking().filter(user => user.userId === userId || !hidden.has(user.userId));
     const own = visible.findIndex(user => user.userId === userId);
     if (own === -1) return null;

@@ -3,15 +3,15 @@ import { it } from "node:test";
 import { createRandom } from "../../../adapters/conformance/random.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
 import {
-  type BoardPlace,
-  createFeeder,
-  type Feeder,
-  type FeedRefusal,
-  type FindFedPlace,
+  type BoardLocation,
+  createScoreDelivery,
   feedAttemptsMax,
   feedBatchMax,
   feedWaitingMax,
-  placeOf,
+  locateBoard,
+  type ResolveTarget,
+  type ScoreDelivery,
+  type TargetRefusal,
 } from "../../../lib/leaderboards/mod.ts";
 import { declarationDefaults } from "../../../lib/leaderboards/settings/board_settings.ts";
 import type { Batch, Commit, Partition } from "../../../lib/storage/mod.ts";
@@ -43,39 +43,39 @@ const update = (score: number, asOf: number, target = overall) => ({ target, sco
 
 interface Setup {
   readonly store: FaultyStore;
-  readonly feeder: Feeder;
+  readonly feeder: ScoreDelivery;
   readonly givenUp: unknown[];
-  readonly refused: [target: string, because: FeedRefusal, count: number][];
+  readonly refused: [target: string, because: TargetRefusal, count: number][];
 }
 
 /** Places of targets as their ids alone tell them. */
-function placeOfTarget(target: string): BoardPlace {
+function placeOfTarget(target: string): BoardLocation {
   const [order, projectId = "", eventId = "", leaderboardId = ""] = target.split("/");
-  const known = places.get(target);
+  const known = locations.get(target);
   const address = { projectId, eventId: eventId === "" ? null : eventId, leaderboardId, season: "" };
   const declaration = {
     ...declarationDefaults,
     id: leaderboardId,
     order: order === "asc" ? "asc" : "desc",
   } as const;
-  const place = known ?? placeOf(declaration, address);
-  places.set(target, place);
-  return place;
+  const location = known ?? locateBoard(declaration, address);
+  locations.set(target, location);
+  return location;
 }
-const places = new Map<string, BoardPlace>();
+const locations = new Map<string, BoardLocation>();
 
 async function setup(
   open: OpenStore,
   t: { after(end: () => Promise<void>): void },
-  findPlace: FindFedPlace = placeOfTarget,
+  findPlace: ResolveTarget = placeOfTarget,
 ): Promise<Setup> {
   const store = new FaultyStore(await open(createTestClock().now));
   t.after(() => store[Symbol.asyncDispose]());
   const givenUp: unknown[] = [];
   const refused: Setup["refused"] = [];
-  const feeder = createFeeder({
+  const feeder = createScoreDelivery({
     store,
-    findPlace,
+    resolveTarget: findPlace,
     onGivenUp: error => givenUp.push(error),
     onRefused: (...refusal) => refused.push(refusal),
   });
@@ -196,8 +196,8 @@ describeOnEveryStore("the feeder of boards", open => {
     }
     await feeder.idle();
     assert.deepEqual(await scores(store), { a: -58, b: -58, c: -58 });
-    const [place] = await store.read(partition, [{ type: "standing", key: "board", member: "a" }]);
-    assert.equal(place?.tie, 1_020);
+    const [location] = await store.read(partition, [{ type: "standing", key: "board", member: "a" }]);
+    assert.equal(location?.tie, 1_020);
   });
 
   it("does not rank what is refused, counts it by target, and keeps it no longer", async t => {
@@ -219,7 +219,7 @@ describeOnEveryStore("the feeder of boards", open => {
     ]);
   });
 
-  it("waits for places that are not known yet, and gives up what has none", async t => {
+  it("waits for locations that are not known yet, and gives up what has none", async t => {
     const { store, feeder, givenUp } = await setup(open, t, async target => {
       if (target.endsWith("broken")) throw new AppError("storage_unavailable", "Cannot reach the store");
       return placeOfTarget(target);
@@ -244,9 +244,9 @@ describeOnEveryStore("the feeder of boards", open => {
     assert.equal(givenUp.length, 1);
   });
 
-  it("looks for a place once in a turn, and anew in the next, when settings may have changed", async t => {
+  it("looks for a location once in a turn, and anew in the next, when settings may have changed", async t => {
     const asked: string[] = [];
-    let answer: ReturnType<FindFedPlace> = placeOfTarget(overall);
+    let answer: ReturnType<ResolveTarget> = placeOfTarget(overall);
     const { feeder, refused } = await setup(open, t, target => {
       asked.push(target);
       return answer;
@@ -263,7 +263,7 @@ describeOnEveryStore("the feeder of boards", open => {
 
   it("spreads the users of a sharded board over its partitions", async t => {
     const address = { projectId: ids.project, eventId: null, leaderboardId: "wide", season: "" };
-    const wide = placeOf({ ...declarationDefaults, id: "wide", shards: 4 }, address);
+    const wide = locateBoard({ ...declarationDefaults, id: "wide", shards: 4 }, address);
     const { store, feeder } = await setup(open, t, () => wide);
     for (let user = 0; user < 40; user++) feeder.deliver(`u${user}`, [update(user, 1)], () => {});
     await feeder.idle();

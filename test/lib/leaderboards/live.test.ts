@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 import { AppError } from "../../../lib/errors/mod.ts";
 import {
-  createLive,
+  createLiveBoards,
   type LiveBoard,
   type LiveBoards,
   type LiveRequest,
@@ -57,7 +57,7 @@ describe("live boards", () => {
     board = new FakeBoard();
     now = 5_000;
     failures = [];
-    live = createLive({ clock: () => now, timer: time.timer, onFailed: error => failures.push(error) });
+    live = createLiveBoards({ clock: () => now, timer: time.timer, onFailed: error => failures.push(error) });
   });
 
   const request = (options: Partial<LiveRequest> = {}): LiveRequest => ({

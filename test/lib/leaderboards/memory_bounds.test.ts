@@ -6,7 +6,7 @@ import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import type { Directory } from "../../../lib/directory/mod.ts";
 import { fedPlacesMax, hiddenUsersProjectsMax, notedSeasonsMax } from "../../../lib/leaderboards/mod.ts";
 import { createHiddenUsers } from "../../../lib/leaderboards/ranking/hidden_users.ts";
-import { fedPlaces } from "../../../lib/leaderboards/scores/feed_targets.ts";
+import { createTargetResolver } from "../../../lib/leaderboards/scores/feed_targets.ts";
 import {
   createRetention,
   pruneBatchMax,
@@ -70,14 +70,14 @@ describe("what a process remembers", () => {
     assert.equal(store.commits.length, notedSeasonsMax + 2);
   });
 
-  it(`of places that are fed is ${fedPlacesMax} of a board`, async () => {
+  it(`of locations that are fed is ${fedPlacesMax} of a board`, async () => {
     let notes = 0;
     const retention = {
       note: async () => {
         notes += 1;
       },
     };
-    const find = fedPlaces({ directory, clock: clock.now, retention });
+    const find = createTargetResolver({ directory, clock: clock.now, retention });
     for (let n = 0; n < fedPlacesMax; n++) await find(`desc/p/e${n}/round_1/`);
     await find("desc/p/e0/round_1/");
     assert.equal(notes, fedPlacesMax);

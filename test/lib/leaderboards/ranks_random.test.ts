@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createRandom, type Random } from "../../../adapters/conformance/random.ts";
 import { readAround } from "../../../lib/leaderboards/ranking/around.ts";
-import { readPlace, readRanking } from "../../../lib/leaderboards/ranking/ranking.ts";
+import { readRanking, readUserEntry } from "../../../lib/leaderboards/ranking/ranking.ts";
 import type { BoardChange } from "../../../lib/leaderboards/scores/board_change.ts";
-import type { BoardPlace } from "../../../lib/leaderboards/scores/board_location.ts";
-import { scoreBatch } from "../../../lib/leaderboards/scores/score_batch.ts";
+import type { BoardLocation } from "../../../lib/leaderboards/scores/board_location.ts";
+import { changeScores } from "../../../lib/leaderboards/scores/score_batch.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { describeOnStores } from "../../support/stores.ts";
@@ -20,7 +20,7 @@ const userIds = [...names, ...names.map(name => `${name}/${name}`), ...names.map
 interface Boards {
   readonly naive: NaiveBoard;
   /** The same board kept in one partition, and where its ranks allow it in several. */
-  readonly places: readonly BoardPlace[];
+  readonly locations: readonly BoardLocation[];
 }
 
 function boards(random: Random, name: string): Boards {
@@ -31,9 +31,9 @@ function boards(random: Random, name: string): Boards {
   const isGuarded = rankStyle === "dense" || bounds !== undefined;
   const shards = Array.from({ length: 2 ** (1 + random.integer(5)) }, (_, shard) => `${name}:${shard}`);
   const [first = "", ...others] = shards;
-  const single: BoardPlace = { ...rules, isGuarded, shards: [`${name}:all`] };
-  const spread: BoardPlace = { ...rules, isGuarded, shards: [first, ...others] };
-  return { naive: new NaiveBoard(rules), places: rankStyle === "dense" ? [single] : [single, spread] };
+  const single: BoardLocation = { ...rules, isGuarded, shards: [`${name}:all`] };
+  const spread: BoardLocation = { ...rules, isGuarded, shards: [first, ...others] };
+  return { naive: new NaiveBoard(rules), locations: rankStyle === "dense" ? [single] : [single, spread] };
 }
 
 function anyChange(random: Random, pool: readonly string[]): BoardChange {
@@ -51,20 +51,20 @@ function anyChange(random: Random, pool: readonly string[]): BoardChange {
 
 async function playOne(store: Store, seed: number): Promise<void> {
   const random = createRandom(seed);
-  const { naive, places } = boards(random, `history:${seed}`);
+  const { naive, locations } = boards(random, `history:${seed}`);
   const pool = userIds.slice(0, 1 + random.integer(userIds.length));
   for (let batch = 0; batch < 1 + random.integer(3); batch++) {
     const changes = Array.from({ length: 1 + random.integer(30) }, () => anyChange(random, pool));
     const expected = changes.map(change => naive.change(change));
-    const done = await Promise.all(places.map(place => scoreBatch(store, place, changes)));
+    const done = await Promise.all(locations.map(location => changeScores(store, location, changes)));
     for (const results of done) assert.deepEqual(results, expected, `seed ${seed}`);
   }
-  await compare(store, { naive, places }, { random, pool, seed });
+  await compare(store, { naive, locations }, { random, pool, seed });
 }
 
 async function compare(
   store: Store,
-  { naive, places }: Boards,
+  { naive, locations }: Boards,
   {
     random,
     pool,
@@ -77,24 +77,24 @@ async function compare(
   const userId = random.pick(pool);
   const all = naive.ranking();
   const own = all.find(user => user.userId === userId);
-  for (const place of places) {
-    const what = `seed ${seed}, ${place.shards.length} shards`;
-    const list = await readRanking(store, place, { limit, include, hidden });
+  for (const location of locations) {
+    const what = `seed ${seed}, ${location.shards.length} shards`;
+    const list = await readRanking(store, location, { limit, include, hidden });
     assert.deepEqual(
       list,
-      { users: naive.list(limit, include, hidden), totalCount: all.length },
+      { entries: naive.list(limit, include, hidden), totalCount: all.length },
       `list, ${what}`,
     );
-    const found = await readPlace(store, place, userId);
+    const found = await readUserEntry(store, location, userId);
     const expected = {
-      user: own,
+      entry: own,
       totalCount: all.length,
       percentile: own === undefined ? 0 : naive.percentile(userId),
     };
-    assert.deepEqual(found, own === undefined ? null : expected, `place, ${what}`);
-    const part = await readAround(store, place, { userId, limit, hidden });
+    assert.deepEqual(found, own === undefined ? null : expected, `entry, ${what}`);
+    const part = await readAround(store, location, { userId, limit, hidden });
     const users = naive.around(userId, limit, hidden);
-    assert.deepEqual(part, users === null ? null : { users, totalCount: all.length }, `around, ${what}`);
+    assert.deepEqual(part, users === null ? null : { entries: users, totalCount: all.length }, `around, ${what}`);
   }
 }
 

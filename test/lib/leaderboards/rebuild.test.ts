@@ -1,20 +1,24 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createRandom, type Random } from "../../../adapters/conformance/random.ts";
-import { readPlace, readRanking } from "../../../lib/leaderboards/ranking/ranking.ts";
+import { readRanking, readUserEntry } from "../../../lib/leaderboards/ranking/ranking.ts";
 import type { BoardChange } from "../../../lib/leaderboards/scores/board_change.ts";
-import { type BoardPlace, boardKey, distinctKey } from "../../../lib/leaderboards/scores/board_location.ts";
+import {
+  type BoardLocation,
+  boardKey,
+  distinctKey,
+} from "../../../lib/leaderboards/scores/board_location.ts";
 import { walkBoard, walkPageMax } from "../../../lib/leaderboards/scores/board_walk.ts";
 import { rebuildBoard } from "../../../lib/leaderboards/scores/rebuild.ts";
 import type { ReplayedScore } from "../../../lib/leaderboards/scores/replayed_score.ts";
-import { scoreBatch } from "../../../lib/leaderboards/scores/score_batch.ts";
+import { changeScores } from "../../../lib/leaderboards/scores/score_batch.ts";
 import type { Store, Write } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { describeOnStores, type OpenStore } from "../../support/stores.ts";
 import { NaiveBoard } from "./_naive_board.ts";
 
 const rules = { order: "desc", rankStyle: "competition", isGuarded: false, shards: ["b:0"] } as const;
-const places: readonly BoardPlace[] = [
+const locations: readonly BoardLocation[] = [
   rules,
   { ...rules, order: "asc", shards: ["c:0", "c:1", "c:2", "c:3"] },
   { ...rules, rankStyle: "dense", isGuarded: true, shards: ["d:0"] },
@@ -30,7 +34,7 @@ async function openOne(open: OpenStore, t: { after(end: () => Promise<void>): vo
 }
 
 /** Lets users reach scores as a feed brings them, and answers what each must have in the end. */
-async function play(store: Store, place: BoardPlace, random: Random): Promise<Scores> {
+async function play(store: Store, location: BoardLocation, random: Random): Promise<Scores> {
   const scores: Scores = new Map();
   for (let asOf = 1; asOf <= 6; asOf++) {
     const changes: BoardChange[] = [];
@@ -43,13 +47,13 @@ async function play(store: Store, place: BoardPlace, random: Random): Promise<Sc
       scores.set(userId, { score, at, asOf });
       changes.push({ userId, operator: "set", score, at: 1_000 + asOf, asOf });
     }
-    await scoreBatch(store, place, changes);
+    await changeScores(store, location, changes);
   }
   return scores;
 }
 
-async function corrupt(store: Store, place: BoardPlace, random: Random): Promise<void> {
-  for (const partition of place.shards) {
+async function corrupt(store: Store, location: BoardLocation, random: Random): Promise<void> {
+  for (const partition of location.shards) {
     const wrong = (member: string): Write => ({
       type: "score",
       op: "set",
@@ -73,18 +77,18 @@ async function corrupt(store: Store, place: BoardPlace, random: Random): Promise
   }
 }
 
-function expected(place: BoardPlace, scores: Scores): NaiveBoard {
-  const board = new NaiveBoard(place);
+function expected(location: BoardLocation, scores: Scores): NaiveBoard {
+  const board = new NaiveBoard(location);
   for (const [userId, score] of scores) board.change({ userId, operator: "set", ...score });
   return board;
 }
 
-async function assertEqual(store: Store, place: BoardPlace, board: NaiveBoard): Promise<void> {
+async function assertEqual(store: Store, location: BoardLocation, board: NaiveBoard): Promise<void> {
   const all = board.ranking();
-  const list = await readRanking(store, place, { limit: 1_000, include: [] });
+  const list = await readRanking(store, location, { limit: 1_000, include: [] });
   assert.deepEqual(list, { users: all, totalCount: all.length });
   for (const { userId, rank } of all) {
-    assert.equal((await readPlace(store, place, userId))?.user.rank, rank, userId);
+    assert.equal((await readUserEntry(store, location, userId))?.entry.rank, rank, userId);
   }
 }
 
@@ -93,31 +97,31 @@ async function* everybody(): AsyncGenerator<string> {
 }
 
 describeOnStores("rebuilding a board", open => {
-  for (const place of places) {
-    const what = `${place.rankStyle}, ${place.order}, ${place.shards.length} shards`;
+  for (const location of locations) {
+    const what = `${location.rankStyle}, ${location.order}, ${location.shards.length} shards`;
     it(`leaves it as if it had been fed and never damaged (${what})`, async t => {
       const store = await openOne(open, t);
       for (let seed = 1; seed <= 3; seed++) {
         const random = createRandom(seed);
-        const scores = await play(store, place, random);
-        await corrupt(store, place, random);
+        const scores = await play(store, location, random);
+        await corrupt(store, location, random);
         const scoreOf = async (userId: string) => scores.get(userId) ?? null;
-        const { written, removed } = await rebuildBoard(store, place, { users: everybody(), scoreOf });
+        const { written, removed } = await rebuildBoard(store, location, { users: everybody(), scoreOf });
         assert.equal(written, scores.size);
         assert.ok(removed > 0);
-        await assertEqual(store, place, expected(place, scores));
+        await assertEqual(store, location, expected(location, scores));
         // What the feed brings late is as stale as it would be on a board that was never damaged, and what is new counts.
         const [[userId, held] = ["", undefined]] = scores;
         assert.ok(held !== undefined);
         const late = { userId, operator: "set", score: 50, at: 9_000 } as const;
-        await scoreBatch(store, place, [{ ...late, asOf: held.asOf }]);
-        await assertEqual(store, place, expected(place, scores));
-        await scoreBatch(store, place, [{ ...late, asOf: held.asOf + 1 }]);
+        await changeScores(store, location, [{ ...late, asOf: held.asOf }]);
+        await assertEqual(store, location, expected(location, scores));
+        await changeScores(store, location, [{ ...late, asOf: held.asOf + 1 }]);
         scores.set(userId, { score: 50, at: 9_000, asOf: held.asOf + 1 });
-        await assertEqual(store, place, expected(place, scores));
-        await scoreBatch(
+        await assertEqual(store, location, expected(location, scores));
+        await changeScores(
           store,
-          place,
+          location,
           [...scores.keys()].map(user => ({ userId: user, operator: "remove" })),
         );
       }
@@ -126,16 +130,16 @@ describeOnStores("rebuilding a board", open => {
 
   it("changes nothing on a board that is as it must be", async t => {
     const store = await openOne(open, t);
-    for (const place of places) {
-      const scores = await play(store, place, createRandom(7));
-      await rebuildBoard(store, place, {
+    for (const location of locations) {
+      const scores = await play(store, location, createRandom(7));
+      await rebuildBoard(store, location, {
         users: everybody(),
         scoreOf: async userId => scores.get(userId) ?? null,
       });
-      await assertEqual(store, place, expected(place, scores));
-      await scoreBatch(
+      await assertEqual(store, location, expected(location, scores));
+      await changeScores(
         store,
-        place,
+        location,
         [...scores.keys()].map(user => ({ userId: user, operator: "remove" })),
       );
     }
@@ -143,7 +147,7 @@ describeOnStores("rebuilding a board", open => {
 
   it("keeps what the feed brings while it runs, also where it was read before", async t => {
     const store = await openOne(open, t);
-    for (const place of places) {
+    for (const location of locations) {
       const before: ReplayedScore = { score: 1, at: 1_000, asOf: 1 };
       const after: ReplayedScore = { score: 5, at: 2_000, asOf: 2 };
       const reads = new Map<string, number>();
@@ -152,25 +156,25 @@ describeOnStores("rebuilding a board", open => {
         const count = (reads.get(userId) ?? 0) + 1;
         reads.set(userId, count);
         if (count > 1) return after;
-        await scoreBatch(store, place, [{ userId, operator: "set", ...after }]);
+        await changeScores(store, location, [{ userId, operator: "set", ...after }]);
         return userId === "new" ? null : before;
       };
-      await scoreBatch(store, place, [{ userId: "new", operator: "set", score: 9, at: 1, asOf: 1 }]);
+      await changeScores(store, location, [{ userId: "new", operator: "set", score: 9, at: 1, asOf: 1 }]);
       async function* users(): AsyncGenerator<string> {
         yield "known";
       }
-      await rebuildBoard(store, place, { users: users(), scoreOf });
+      await rebuildBoard(store, location, { users: users(), scoreOf });
       const scores = new Map(["known", "new"].map(userId => [userId, after]));
-      await assertEqual(store, place, expected(place, scores));
+      await assertEqual(store, location, expected(location, scores));
     }
   });
 
   it("brings dense ranks to a board that had none", async t => {
     const store = await openOne(open, t);
-    const [place, , dense] = places;
-    assert.ok(place !== undefined && dense !== undefined);
-    const scores = await play(store, place, createRandom(11));
-    const now = { ...dense, shards: place.shards };
+    const [location, , dense] = locations;
+    assert.ok(location !== undefined && dense !== undefined);
+    const scores = await play(store, location, createRandom(11));
+    const now = { ...dense, shards: location.shards };
     await rebuildBoard(store, now, {
       users: everybody(),
       scoreOf: async userId => scores.get(userId) ?? null,

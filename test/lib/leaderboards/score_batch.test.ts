@@ -5,13 +5,13 @@ import { AppError } from "../../../lib/errors/mod.ts";
 import {
   aroundAttemptsMax,
   type BoardChange,
-  type BoardPlace,
+  type BoardLocation,
+  changeScores,
   changesPerCommitMax,
   guardedAttemptsMax,
   readAround,
-  readPlace,
   readRanking,
-  scoreBatch,
+  readUserEntry,
   usersPerDecisionMax,
 } from "../../../lib/leaderboards/mod.ts";
 import type { Partition, Read, Results, Store } from "../../../lib/storage/mod.ts";
@@ -20,9 +20,9 @@ import { describeOnEveryStore, type OpenStore } from "../../support/stores.ts";
 import { WatchedStore } from "../../support/watched_store.ts";
 import { NaiveBoard } from "./_naive_board.ts";
 
-const plain: BoardPlace = { order: "desc", rankStyle: "competition", isGuarded: false, shards: ["plain"] };
-const spread: BoardPlace = { ...plain, shards: ["s:0", "s:1", "s:2", "s:3"] };
-const dense: BoardPlace = { ...plain, rankStyle: "dense", isGuarded: true, shards: ["dense"] };
+const plain: BoardLocation = { order: "desc", rankStyle: "competition", isGuarded: false, shards: ["plain"] };
+const spread: BoardLocation = { ...plain, shards: ["s:0", "s:1", "s:2", "s:3"] };
+const dense: BoardLocation = { ...plain, rankStyle: "dense", isGuarded: true, shards: ["dense"] };
 const set = (userId: string, score: number, at = 1): BoardChange => ({ userId, operator: "set", score, at });
 const users = (count: number): BoardChange[] =>
   Array.from({ length: count }, (_, user) => set(`u${user}`, user % 7));
@@ -56,38 +56,39 @@ async function opened(
 describeOnEveryStore("changes of a board", open => {
   it("go in commits of a bounded size, shard by shard, and dense ones in bounded decisions", async t => {
     const { watched } = await opened(open, t);
-    await scoreBatch(watched, plain, users(2 * changesPerCommitMax + 1));
+    await changeScores(watched, plain, users(2 * changesPerCommitMax + 1));
     assert.deepEqual(
       watched.commits.map(({ batch }) => batch.writes.length),
       [changesPerCommitMax, changesPerCommitMax, 1],
     );
     watched.commits.length = 0;
-    await scoreBatch(watched, spread, users(100));
+    await changeScores(watched, spread, users(100));
     assert.deepEqual(watched.commits.map(({ partition }) => partition).sort(), spread.shards);
     watched.commits.length = 0;
-    await scoreBatch(watched, dense, users(2 * usersPerDecisionMax + 1));
+    await changeScores(watched, dense, users(2 * usersPerDecisionMax + 1));
     assert.equal(watched.commits.length, 3);
     assert.equal((await readRanking(watched, dense, { limit: 1, include: [] })).totalCount, 201);
   });
 
   it("write nothing where nothing changes", async t => {
     const { watched } = await opened(open, t);
-    await scoreBatch(watched, dense, users(10));
+    await changeScores(watched, dense, users(10));
     watched.commits.length = 0;
-    assert.deepEqual(await scoreBatch(watched, dense, [set("u1", 1, 99)]), [1]);
-    assert.deepEqual(await scoreBatch(watched, dense, [{ userId: "nobody", operator: "remove" }]), [null]);
-    for (const place of [plain, spread, dense]) assert.deepEqual(await scoreBatch(watched, place, []), []);
+    assert.deepEqual(await changeScores(watched, dense, [set("u1", 1, 99)]), [1]);
+    assert.deepEqual(await changeScores(watched, dense, [{ userId: "nobody", operator: "remove" }]), [null]);
+    for (const location of [plain, spread, dense])
+      assert.deepEqual(await changeScores(watched, location, []), []);
     assert.deepEqual(watched.commits, []);
   });
 
   it("leave out what a feed brings beyond the board's bounds, and keep the score before", async t => {
     const { store } = await opened(open, t);
-    const place: BoardPlace = { ...plain, bounds: { min: 0, max: 10 } };
+    const location: BoardLocation = { ...plain, bounds: { min: 0, max: 10 } };
     assert.deepEqual(
-      await scoreBatch(store, place, [set("a", 7), set("b", 11), set("a", -1), set("c", 10)]),
+      await changeScores(store, location, [set("a", 7), set("b", 11), set("a", -1), set("c", 10)]),
       [7, null, null, 10],
     );
-    const { users: shown } = await readRanking(store, place, { limit: 10, include: [] });
+    const { entries: shown } = await readRanking(store, location, { limit: 10, include: [] });
     assert.deepEqual(
       shown.map(({ userId, score }) => [userId, score]),
       [
@@ -99,12 +100,12 @@ describeOnEveryStore("changes of a board", open => {
 
   it("refuse sums that are no numbers, guarded or not", async t => {
     const { store } = await opened(open, t);
-    for (const place of [plain, dense]) {
+    for (const location of [plain, dense]) {
       const most: BoardChange = { userId: "a", operator: "sum", score: Number.MAX_VALUE, at: 1 };
-      await scoreBatch(store, place, [most]);
-      const refused = scoreBatch(store, place, [most]);
+      await changeScores(store, location, [most]);
+      const refused = changeScores(store, location, [most]);
       await assert.rejects(refused, error => error instanceof AppError && error.code === "conflict");
-      assert.equal((await readPlace(store, place, "a"))?.user.score, Number.MAX_VALUE);
+      assert.equal((await readUserEntry(store, location, "a"))?.entry.score, Number.MAX_VALUE);
     }
   });
 
@@ -120,15 +121,15 @@ describeOnEveryStore("changes of a board", open => {
     });
     const lanes = Array.from({ length: 4 }, async (_, lane) => {
       const on = processes[lane % 2] ?? store;
-      for (const change of changes.slice(40 * lane, 40 * (lane + 1))) await scoreBatch(on, dense, [change]);
+      for (const change of changes.slice(40 * lane, 40 * (lane + 1))) await changeScores(on, dense, [change]);
     });
     await Promise.all(lanes);
-    const { users: shown } = await readRanking(store, dense, { limit: 10, include: [] });
+    const { entries: shown } = await readRanking(store, dense, { limit: 10, include: [] });
     const naive = new NaiveBoard(dense);
     for (const [at, { userId, score }] of shown.entries())
       naive.change({ userId, operator: "set", score, at });
     assert.deepEqual(shown, naive.ranking());
-    for (const user of shown) assert.deepEqual((await readPlace(store, dense, user.userId))?.user, user);
+    for (const user of shown) assert.deepEqual((await readUserEntry(store, dense, user.userId))?.entry, user);
     const [{ size }] = await store.read("dense", [{ type: "board", key: "scores", limit: 0 }]);
     assert.equal(size, new Set(shown.map(({ score }) => score)).size);
   });
@@ -136,18 +137,18 @@ describeOnEveryStore("changes of a board", open => {
   it("give up as busy where the score keeps changing underneath", async t => {
     const { store, watched } = await opened(open, t);
     watched.when = ([first]) => first?.type !== "record";
-    watched.disturb = count => scoreBatch(store, dense, [set("u", count)]);
+    watched.disturb = count => changeScores(store, dense, [set("u", count)]);
     // What the first look saw is another score at each decision.
     const decisions = { count: 0 };
     const { read } = watched;
     watched.read = async (partition, queries) => {
       if (queries[0]?.type === "record") {
         decisions.count += 1;
-        await scoreBatch(store, dense, [set("u", 100 + decisions.count)]);
+        await changeScores(store, dense, [set("u", 100 + decisions.count)]);
       }
       return read.call(watched, partition, queries) as never;
     };
-    await assert.rejects(scoreBatch(watched, dense, [set("u", 5)]), isBusy);
+    await assert.rejects(changeScores(watched, dense, [set("u", 5)]), isBusy);
     assert.equal(decisions.count, guardedAttemptsMax);
   });
 });
@@ -155,36 +156,36 @@ describeOnEveryStore("changes of a board", open => {
 describeOnEveryStore("the part around a user", open => {
   it("is given up as busy where the user has moved on each time", async t => {
     const { store, watched } = await opened(open, t);
-    await scoreBatch(
+    await changeScores(
       store,
       plain,
       Array.from({ length: 100 }, (_, user) => set(`u${user}`, user)),
     );
     watched.when = ([first]) => first?.type === "standing";
-    watched.disturb = count => scoreBatch(store, plain, [set("u50", count % 2 === 0 ? 500 : -500)]);
+    watched.disturb = count => changeScores(store, plain, [set("u50", count % 2 === 0 ? 500 : -500)]);
     await assert.rejects(readAround(watched, plain, { userId: "u50", limit: 3 }), isBusy);
     assert.equal(watched.disturbances, aroundAttemptsMax);
   });
 
   it("is found where the user moves once", async t => {
     const { store, watched } = await opened(open, t);
-    await scoreBatch(store, plain, users(50));
+    await changeScores(store, plain, users(50));
     watched.when = ([first]) => first?.type === "standing" && watched.disturbances === 0;
-    watched.disturb = () => scoreBatch(store, plain, [set("u0", 500)]);
+    watched.disturb = () => changeScores(store, plain, [set("u0", 500)]);
     const part = await readAround(watched, plain, { userId: "u0", limit: 2 });
-    assert.deepEqual(part?.users[0], { rank: 1, score: 500, userId: "u0" });
+    assert.deepEqual(part?.entries[0], { rank: 1, score: 500, userId: "u0" });
   });
 });
 
 describeOnEveryStore("the hottest reads", open => {
   it("cost one round trip: leaders, leaders with included users, and one user's place", async t => {
     const { watched } = await opened(open, t);
-    await scoreBatch(watched, plain, users(20));
+    await changeScores(watched, plain, users(20));
     const trips: (readonly Read[])[] = [];
     watched.when = queries => trips.push(queries) > 0;
     await readRanking(watched, plain, { limit: 10, include: [], hidden: new Set() });
     await readRanking(watched, plain, { limit: 3, include: ["u1", "u2", "nobody"] });
-    await readPlace(watched, plain, "u1");
+    await readUserEntry(watched, plain, "u1");
     assert.deepEqual(
       trips.map(queries => queries.length),
       [1, 4, 2],

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { rangeLimitMax, readsMax, type Store } from "../../../lib/storage/mod.ts";
-import { createListedUsers, signedInUsersMax } from "../../../lib/users/listed_users.ts";
+import { createUserIndex, signedInUsersMax } from "../../../lib/users/listed_users.ts";
 import { userShards, usersInRange, walkUsers } from "../../../lib/users/mod.ts";
 import { rangePagesMax } from "../../../lib/users/ranges.ts";
 import { shardPartMax, shardPartMin } from "../../../lib/users/walk.ts";
@@ -65,7 +65,7 @@ describe("the users who signed in", () => {
       },
     };
     const store = counting as unknown as Store;
-    const users = createListedUsers({ store, clock: clock.now, partitionOf: () => "p" });
+    const users = createUserIndex({ store, clock: clock.now, partitionOf: () => "p" });
     const signIn = (n: number): Promise<void> => users.signedIn({ organisationId: "o", userId: `u${n}` });
     for (let n = 0; n < signedInUsersMax; n++) await signIn(n);
     await signIn(0);

@@ -4,20 +4,20 @@ import type { ScoreFeed, ScoreUpdate } from "../../../lib/leaderboards/scores/sc
 import type { Store } from "../../../lib/storage/mod.ts";
 import {
   activityWrites,
-  buildDeclared,
+  buildDeclaredIndexes,
   buildDelayMs,
   buildLanes,
   buildMetricIndex,
   builtIndexes,
-  createMetricFeed,
-  type IndexSource,
+  type IndexedScoreFeed,
+  indexMetrics,
   listingWrites,
-  type MetricFeed,
+  type MetricIndexSource,
   metricAttemptsMax,
   metricBatchMax,
   metricsWaitingMax,
   userBoards,
-  userPlace,
+  userPartition,
   userShardOf,
   usersInRange,
 } from "../../../lib/users/mod.ts";
@@ -53,8 +53,8 @@ function feedOf(
   clock: () => number,
   boards: ScoreFeed = boardsOf(),
   errors: unknown[] = [],
-): MetricFeed {
-  return createMetricFeed({
+): IndexedScoreFeed {
+  return indexMetrics({
     store,
     clock,
     boards,
@@ -67,18 +67,18 @@ function feedOf(
 
 async function shownValue(store: Store, userId: string, metricId = "points"): Promise<unknown> {
   const key = userBoards.metric(metricId);
-  const [standing] = await store.read(userPlace(organisationId, userId), [
+  const [standing] = await store.read(userPartition(organisationId, userId), [
     { type: "standing", key, member: userId },
   ]);
   return standing === null ? null : [standing.score, standing.tie];
 }
 
-async function targetIds(feed: MetricFeed): Promise<readonly string[]> {
+async function targetIds(feed: IndexedScoreFeed): Promise<readonly string[]> {
   const targets = await feed.targets(null, query);
   return targets.filter(({ id }) => id.startsWith("users/")).map(({ id }) => id);
 }
 
-function deliver(feed: MetricFeed, updates: readonly ScoreUpdate[], userId = "u1"): Promise<string> {
+function deliver(feed: IndexedScoreFeed, updates: readonly ScoreUpdate[], userId = "u1"): Promise<string> {
   return new Promise(resolve => {
     feed.deliver(
       userId,
@@ -194,14 +194,14 @@ describeOnStores("an index that is declared later", open => {
     await using store = await open(clock.now);
     const values = new Map(Array.from({ length: 3 * buildLanes }, (_, n) => [`u${n}`, n]));
     for (const userId of values.keys()) {
-      await store.commit(userPlace(organisationId, userId), {
+      await store.commit(userPartition(organisationId, userId), {
         writes: [...listingWrites(userId, clock.now()), ...activityWrites(userId, clock.now())],
       });
     }
     const feed = feedOf(store, clock.now);
     const [target = ""] = await targetIds(feed);
     let hasRaced = false;
-    const source: IndexSource = {
+    const source: MetricIndexSource = {
       store,
       clock: clock.now,
       async metricsOf({ userId }) {
@@ -222,7 +222,7 @@ describeOnStores("an index that is declared later", open => {
       const found = (await shownValue(store, userId)) as readonly number[] | null;
       assert.equal(found?.[0] ?? null, expected, userId);
     }
-    const [first] = await usersInRange(store, userPlace(organisationId, "u0"), {
+    const [first] = await usersInRange(store, userPartition(organisationId, "u0"), {
       key: userBoards.metric("points"),
       ...everything,
     });
@@ -232,12 +232,12 @@ describeOnStores("an index that is declared later", open => {
   it("is built by itself once every process has had the time to read the settings", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
-    const source: IndexSource = { store, clock: clock.now, metricsOf: async () => null };
-    assert.equal(await buildDeclared(source, organisationId, ["points"]), 0);
+    const source: MetricIndexSource = { store, clock: clock.now, metricsOf: async () => null };
+    assert.equal(await buildDeclaredIndexes(source, organisationId, ["points"]), 0);
     clock.advance(buildDelayMs - 1);
-    assert.equal(await buildDeclared(source, organisationId, ["points"]), 0);
+    assert.equal(await buildDeclaredIndexes(source, organisationId, ["points"]), 0);
     clock.advance(1);
-    assert.equal(await buildDeclared(source, organisationId, ["points"]), 1);
-    assert.equal(await buildDeclared(source, organisationId, ["points"]), 0);
+    assert.equal(await buildDeclaredIndexes(source, organisationId, ["points"]), 1);
+    assert.equal(await buildDeclaredIndexes(source, organisationId, ["points"]), 0);
   });
 });

@@ -3,17 +3,17 @@ import { it } from "node:test";
 import type { BoardEntry, Store } from "../../../lib/storage/mod.ts";
 import { rangeLimitMax } from "../../../lib/storage/mod.ts";
 import {
-  type Direction,
-  type PartQuery,
-  partAfter,
+  type BoardPageQuery,
   partAttemptsMax,
+  readPageAfter,
   sampledShards,
   sampleRanges,
-  userPlace,
+  userPartition,
   userShardOf,
   userShardPartition,
   userShards,
   usersInRange,
+  type WalkDirection,
   walkNamedUsers,
   walkUsers,
 } from "../../../lib/users/mod.ts";
@@ -39,12 +39,12 @@ async function fill(
 
 async function walked(
   store: Store,
-  query: Omit<PartQuery, "after" | "key">,
+  query: Omit<BoardPageQuery, "after" | "key">,
   between: (met: readonly string[]) => Promise<void> = async () => {},
 ): Promise<string[]> {
   const met: string[] = [];
   for (let after: BoardEntry | null = null; ; ) {
-    const part = await partAfter(store, partition, { ...query, key, after });
+    const part = await readPageAfter(store, partition, { ...query, key, after });
     met.push(...part.entries.map(({ member }) => member));
     after = part.entries.at(-1) ?? after;
     if (part.isEnd) return met;
@@ -53,7 +53,7 @@ async function walked(
 }
 
 describeOnEveryStore("the parts of a board", open => {
-  const directions: readonly Direction[] = ["asc", "desc"];
+  const directions: readonly WalkDirection[] = ["asc", "desc"];
 
   it("go on after a point, however long the run of equal scores is", async () => {
     await using store = await open(createTestClock().now);
@@ -134,7 +134,7 @@ describeOnEveryStore("the parts of a board", open => {
       },
     });
     const after = { member: "u100", score: 7, tie: 0 };
-    await assert.rejects(partAfter(store, partition, { key, direction: "asc", after, limit: 5 }), {
+    await assert.rejects(readPageAfter(store, partition, { key, direction: "asc", after, limit: 5 }), {
       code: "busy",
     });
     assert.equal(reads, 2 + partAttemptsMax);
@@ -145,7 +145,7 @@ describeOnEveryStore("users over all shards", open => {
   it("are one order, from any point on, and named ones alone are the same order", async () => {
     await using store = await open(createTestClock().now);
     const entries = Array.from({ length: 500 }, (_, n): [string, number] => [`u${n}`, (n * 7_919) % 50]);
-    for (const entry of entries) await fill(store, userPlace(organisationId, entry[0]), [entry]);
+    for (const entry of entries) await fill(store, userPartition(organisationId, entry[0]), [entry]);
     const ordered = entries
       .map(([member, score]) => ({ member, score, tie: 0 }))
       .toSorted((a, b) => a.score - b.score || (a.member < b.member ? -1 : 1));
