@@ -94,7 +94,11 @@ async function compare(
     assert.deepEqual(found, own === undefined ? null : expected, `entry, ${what}`);
     const part = await readAround(store, location, { userId, limit, hidden });
     const users = naive.around(userId, limit, hidden);
-    assert.deepEqual(part, users === null ? null : { entries: users, totalCount: all.length }, `around, ${what}`);
+    assert.deepEqual(
+      part,
+      users === null ? null : { entries: users, totalCount: all.length },
+      `around, ${what}`,
+    );
   }
 }
 

@@ -86,7 +86,7 @@ function expected(location: BoardLocation, scores: Scores): NaiveBoard {
 async function assertEqual(store: Store, location: BoardLocation, board: NaiveBoard): Promise<void> {
   const all = board.ranking();
   const list = await readRanking(store, location, { limit: 1_000, include: [] });
-  assert.deepEqual(list, { users: all, totalCount: all.length });
+  assert.deepEqual(list, { entries: all, totalCount: all.length });
   for (const { userId, rank } of all) {
     assert.equal((await readUserEntry(store, location, userId))?.entry.rank, rank, userId);
   }
