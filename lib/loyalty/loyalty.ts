@@ -29,18 +29,18 @@ import {
 import { createLook } from "./commands/settle_before_read.ts";
 import { compileConfig } from "./config/compile.ts";
 import type { CompiledConfig } from "./config/compiled.ts";
-import { type Configs, createConfigs } from "./config/config_cache.ts";
+import { type ConfigCache, createConfigCache } from "./config/config_cache.ts";
 import { type CodePools, createCodePools, createCoupons, type ShownCoupon } from "./coupons/mod.ts";
 import { createAgenda, type Indexed, indexedUsers, type Sweep, sweepAgenda } from "./due_users/mod.ts";
-import { type DryRun, dryRun, settle } from "./engine/mod.ts";
+import { advanceTime, type DryRun, dryRun } from "./engine/mod.ts";
 import type { Reconciliation } from "./ledger/mod.ts";
 import { createGlobalLimits, type GlobalLimits } from "./limits/global_limits.ts";
 import { attend } from "./process_due_user.ts";
 import { createProducts, type Products } from "./products/mod.ts";
-import type { ChangePayload, Notification, PlacedTransaction } from "./user/history.ts";
+import type { ChangePayload, HistoryTransaction, Notification } from "./user/history.ts";
 import { createInbox, type Inbox, type InboxOptions } from "./user/inbox.ts";
 import type { InboxNotification } from "./user/inbox_view.ts";
-import { KnownUsers } from "./user/known_users.ts";
+import { UserCache } from "./user/known_users.ts";
 import { type Member, memberPartition } from "./user/member.ts";
 import { readTransactions } from "./user/records.ts";
 import { emptyState, type UserState } from "./user/state.ts";
@@ -174,8 +174,8 @@ export interface LoyaltyOptions {
 /** Creates the loyalty of all spaces. */
 export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const { store, clock, feed, logger } = options;
-  const configOf = createConfigs(options);
-  const users = new KnownUsers();
+  const configOf = createConfigCache(options);
+  const users = new UserCache();
   const policyOf: InboxOptions["policyOf"] = spaceId =>
     chain(configOf(spaceId), ({ config: { notifications, timeZone } }) => ({ ...notifications, timeZone }));
   const inbox = createInbox({ store, clock, policyOf });
@@ -201,7 +201,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       const config = await configOf(member.spaceId);
       const { state, updates } = await stateOf(store, member, { users, feed, states, agenda });
       changes.deliver(member, updates);
-      return rewardsProfile(config, settle(config, state, clock()).state);
+      return rewardsProfile(config, advanceTime(config, state, clock()).state);
     },
     sight: { ...sight, ledger: (member, query) => look(member, () => sight.ledger(member, query)) },
     inbox: { ...inbox, list: (member, query) => look(member, () => inbox.list(member, query)) },
@@ -275,7 +275,7 @@ interface CheckParts {
   readonly clock: Clock;
   readonly states: Remembered<UserState>;
   readonly limits: GlobalLimits;
-  readonly configOf: Configs;
+  readonly configOf: ConfigCache;
 }
 
 /** What would happen to a user, and whether what is on record of one adds up; nothing of it changes anything. */
@@ -313,7 +313,7 @@ function createChecks({
   };
 }
 
-function webhooksOf({ logger, webhooks, ...options }: LoyaltyOptions, configOf: Configs): Webhooks {
+function webhooksOf({ logger, webhooks, ...options }: LoyaltyOptions, configOf: ConfigCache): Webhooks {
   return createWebhooks({
     ...options,
     ...webhooks,
@@ -333,7 +333,7 @@ function firstTransaction({ outcome, recordId }: Decided): ShownTransaction | nu
   return shownTransaction({ ...first, id: recordId, at: outcome.record.at });
 }
 
-function shownTransaction({ id, at, type, payload }: PlacedTransaction): ShownTransaction {
+function shownTransaction({ id, at, type, payload }: HistoryTransaction): ShownTransaction {
   return { id, timestamp: Math.floor(at / 1_000), type, payload };
 }
 

@@ -49,7 +49,7 @@ export {
 } from "./user/inbox.ts";
 export type { InboxItem, InboxNotification, InboxPolicy } from "./user/inbox_view.ts";
 export { type Member, memberPartition } from "./user/member.ts";
-export { clockSkewMsMax, seenGenerationMs } from "./user/once_marks.ts";
+export { clockSkewMsMax, onceGenerationMs } from "./user/once_marks.ts";
 export { historyPageMax } from "./user/records.ts";
 export * from "./user/state.ts";
 export type { ChallengeStatus, ChallengeView, MissionView, Progress } from "./views/challenge_views.ts";

@@ -77,7 +77,7 @@ function plans(document: object): Evaluate {
     items: () => [],
     challenge: () => "none",
     milestone: () => "",
-    counted: () => 0,
+    counterValue: () => 0,
   };
   return ({ name, data }) => {
     const plan = actions.get(name);

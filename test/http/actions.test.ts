@@ -7,7 +7,7 @@ import {
   dataPropertiesMax,
   dataTextCharactersMax,
   memberIdCharactersMax,
-  seenGenerationMs,
+  onceGenerationMs,
 } from "../../lib/loyalty/mod.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
@@ -73,7 +73,7 @@ describeOnStores("reporting an action", open => {
   });
 
   it("remembers an action id over the turn of a generation, for one generation at least and two at most", async () => {
-    const toTurn = seenGenerationMs - (world.clock.now() % seenGenerationMs);
+    const toTurn = onceGenerationMs - (world.clock.now() % onceGenerationMs);
     world.clock.advance(toTurn - 1);
     const { userId } = await world.fan("Sam");
     const token = await serviceToken();
@@ -87,7 +87,7 @@ describeOnStores("reporting an action", open => {
     assert.equal(await points(token), 1);
     world.clock.advance(1);
     assert.equal(await points(token), 1);
-    world.clock.advance(seenGenerationMs - 1);
+    world.clock.advance(onceGenerationMs - 1);
     assert.equal(await points(await serviceToken()), 1);
     world.clock.advance(1);
     assert.equal(await points(await serviceToken()), 2);
@@ -96,15 +96,15 @@ describeOnStores("reporting an action", open => {
   it("keeps no marks of generations that are over, however long the user was away", async () => {
     const { userId } = await world.fan("Sam");
     const partition = `o:${ids.organisation}:member:${userId}`;
-    const first = Math.floor(world.clock.now() / seenGenerationMs);
+    const first = Math.floor(world.clock.now() / onceGenerationMs);
     const act = async (): Promise<void> => {
       const body = { action: "rest", actionId: randomUUID() };
       assert.equal((await report(await serviceToken(), body, `?user_id=${userId}`)).status, 200);
     };
     await act();
-    world.clock.advance(seenGenerationMs);
+    world.clock.advance(onceGenerationMs);
     await act();
-    world.clock.advance(5 * seenGenerationMs);
+    world.clock.advance(5 * onceGenerationMs);
     await act();
     const marks = await Promise.all(
       [0, 1, 6].map(async age => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import type { Permission } from "../../lib/auth/mod.ts";
-import { clockSkewMsMax, seenGenerationMs } from "../../lib/loyalty/mod.ts";
+import { clockSkewMsMax, onceGenerationMs } from "../../lib/loyalty/mod.ts";
 import { createPlatform } from "../../lib/mod.ts";
 import { ids, openPlatform, type TestPlatform, testSecret } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
@@ -80,7 +80,7 @@ describeOnStores("a back end that acts for users", open => {
 
   it("finds a mark that a process whose clock is ahead made in the next generation", async () => {
     const start = world.clock.now();
-    world.clock.advance(seenGenerationMs - (start % seenGenerationMs) - clockSkewMsMax + 1);
+    world.clock.advance(onceGenerationMs - (start % onceGenerationMs) - clockSkewMsMax + 1);
     const ahead = await createPlatform({
       store: world.store,
       secret: testSecret,

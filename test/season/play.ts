@@ -6,7 +6,7 @@
  */
 
 import type { Random } from "../../adapters/conformance/random.ts";
-import { seenGenerationMs } from "../../lib/loyalty/mod.ts";
+import { onceGenerationMs } from "../../lib/loyalty/mod.ts";
 import type { Handler } from "../../lib/mod.ts";
 import { type BackEnd, createFan, enter, enterAsBackEnd, type Fan, report } from "./client.ts";
 import { type Match, type Slot, slotsOf } from "./fixtures.ts";
@@ -54,7 +54,7 @@ export async function playSeason(options: SeasonOptions): Promise<Season> {
     const pauseMs = previous === undefined ? Number.POSITIVE_INFINITY : slot.at - previous.slot.at;
     if (pauseMs > weekendMsMax) weekend = await timeline.at(slot.at, () => nextWeekend(weekend, options));
     const reports = reportsOf(slot, options);
-    const late = pauseMs < seenGenerationMs ? repeated(previous?.reports ?? [], slot) : [];
+    const late = pauseMs < onceGenerationMs ? repeated(previous?.reports ?? [], slot) : [];
     const startedAt = performance.now();
     sent += await send([...late, ...reports], weekend, options);
     sendMs += performance.now() - startedAt;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { dateFaults, type GivenDates } from "../../loyalty/user/given_dates.ts";
+import { type PointDates, pointDateErrors } from "../../loyalty/user/given_dates.ts";
 import { momentOf } from "../_times.ts";
 import { Faults, isObject, itemsOf, optionalId, type PlacedItem, userOf } from "../batch/items.ts";
 import { propertiesOf } from "../batch/properties.ts";
@@ -25,7 +25,7 @@ export type PlainReward =
       readonly type: "metric";
       readonly metricId: string;
       readonly metricQuantity: number;
-    } & GivenDates)
+    } & PointDates)
   | { readonly type: "inventory"; readonly inventorySetId: string; readonly inventoryItemId: string }
   | { readonly type: "coupon"; readonly couponId: string };
 
@@ -153,7 +153,7 @@ function refuseDates({ content, contentBase }: PlacedItem, faults: Faults): void
   }
 }
 
-function datesOf({ content, contentBase }: PlacedItem, now: number, faults: Faults): GivenDates {
+function datesOf({ content, contentBase }: PlacedItem, now: number, faults: Faults): PointDates {
   const dates: { availableAt?: number; expiresAt?: number } = {};
   for (const name of ["availableAt", "expiresAt"] as const) {
     if (content[name] === undefined) continue;
@@ -161,7 +161,7 @@ function datesOf({ content, contentBase }: PlacedItem, now: number, faults: Faul
     if (at === null) faults.add("Expected a time in ISO 8601 with its offset", ...contentBase, name);
     else dates[name] = at;
   }
-  for (const { member, detail } of dateFaults(dates, now)) faults.add(detail, ...contentBase, member);
+  for (const { member, detail } of pointDateErrors(dates, now)) faults.add(detail, ...contentBase, member);
   return dates;
 }
 

@@ -7,7 +7,7 @@
 import { AppError } from "../../errors/mod.ts";
 import type { Put, ReadRecord, Stored } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
-import { adjust } from "../engine/mod.ts";
+import { applyAdjustment } from "../engine/mod.ts";
 import type { MetricChange } from "../user/history.ts";
 import type { Happening } from "./command.ts";
 
@@ -50,7 +50,7 @@ export function adjustmentHappening(
           },
         }),
     decide: (settled, _, { isReached: globalLimitReached }) =>
-      adjust(config, settled, { changes, reason, at: now }, { globalLimitReached }),
+      applyAdjustment(config, settled, { changes, reason, at: now }, { globalLimitReached }),
   };
 }
 

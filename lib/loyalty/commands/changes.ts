@@ -10,12 +10,12 @@ import type { Logger } from "../../http/mod.ts";
 import type { ScoreFeed, ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
 import { decide, type Remembered, type Store } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
-import type { Configs } from "../config/config_cache.ts";
+import type { ConfigCache } from "../config/config_cache.ts";
 import type { Coupons } from "../coupons/mod.ts";
 import type { Agenda } from "../due_users/mod.ts";
 import { settledInstantsMax } from "../engine/mod.ts";
 import type { Claimant, GlobalLimits } from "../limits/global_limits.ts";
-import type { KnownUsers } from "../user/known_users.ts";
+import type { UserCache } from "../user/known_users.ts";
 import type { Member } from "../user/member.ts";
 import type { UserState } from "../user/state.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
@@ -28,9 +28,9 @@ export interface ChangesOptions {
   readonly clock: Clock;
   readonly feed: ScoreFeed;
   readonly logger: Logger;
-  readonly configOf: Configs;
+  readonly configOf: ConfigCache;
   readonly states: Remembered<UserState>;
-  readonly users: KnownUsers;
+  readonly users: UserCache;
   readonly limits: GlobalLimits;
   readonly coupons: Pick<Coupons, "fill">;
   readonly agenda: Agenda;
@@ -53,8 +53,8 @@ export function createChanges(options: ChangesOptions): Changes {
 
   function deliver(member: Member, updates: readonly ScoreUpdate[]): void {
     if (updates.length === 0) return;
-    const user = users.of(member);
-    feed.deliver(user.userId, updates, () => user.noteArrived(updates));
+    const user = users.get(member);
+    feed.deliver(user.userId, updates, () => user.markDelivered(updates));
   }
 
   /** Codes that cannot be had now are given when the coupon is looked at: what was decided stands. */
@@ -93,7 +93,7 @@ export function createChanges(options: ChangesOptions): Changes {
       if (updates.length === 0) return true;
       return await new Promise(resolve => {
         const arrived = (): void => {
-          users.of(member).noteArrived(updates);
+          users.get(member).markDelivered(updates);
           resolve(true);
         };
         feed.deliver(member.userId, updates, arrived, () => resolve(false));
@@ -138,7 +138,7 @@ async function attemptOnce(options: ChangesOptions, attempt: AttemptOptions): Pr
   const { store, feed, states, users, agenda } = options;
   const { progress } = options.webhooks;
   const { happening, member, config, now, uses } = attempt;
-  const user = users.of(member);
+  const user = users.get(member);
   const { partition } = user;
   const query = targetQuery(member, happening, happening.at ?? now);
   // Whatever is decided, a sweep will see to what this process does not get to. The sweep itself must not register whom it

@@ -8,13 +8,13 @@
 import type { Gain, ScoreTarget, ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
 import type { Committed, Partition, Read, Remembered, Stored, Write } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
-import { hasAny } from "../config/own_property.ts";
-import { type Diagnostic, type Outcome, type Settlement, settle } from "../engine/mod.ts";
+import { hasEntries } from "../config/own_property.ts";
+import { advanceTime, type Diagnostic, type Outcome, type TimeOutcome } from "../engine/mod.ts";
 import type { HistoryRecord, Notification } from "../user/history.ts";
 import { notificationsMax } from "../user/inbox.ts";
-import type { KnownUser } from "../user/known_users.ts";
+import type { CachedUser } from "../user/known_users.ts";
 import type { Member } from "../user/member.ts";
-import { type OnceId, seenAfter, seenReads, seenWrites } from "../user/once_marks.ts";
+import { nextOnceMarks, type OnceId, onceMarkReads, onceMarkWrites } from "../user/once_marks.ts";
 import type { Redemption } from "../user/redemption.ts";
 import { emptyState, type UserState, withBookkeeping } from "../user/state.ts";
 import { printRecord } from "../user/stored_record.ts";
@@ -38,7 +38,7 @@ export interface DecisionContext {
   /** Unix ms. */
   readonly now: number;
   /** What is known of the user: board scores that have arrived need not be kept any longer. */
-  readonly user: KnownUser;
+  readonly user: CachedUser;
   /** What the limits of rules for all users have room for. */
   readonly uses: Uses;
 }
@@ -114,7 +114,7 @@ export interface HappeningRule {
 export function happeningRule(context: DecisionContext, happening: Happening): HappeningRule {
   const { member, partition, states, targets, now, uses } = context;
   const { once, refused } = happening;
-  const marks = once === undefined ? [] : seenReads(once, now);
+  const marks = once === undefined ? [] : onceMarkReads(once, now);
   const own = happening.reads ?? [];
   const { webhooks } = context.config.config;
   const progress = webhooks.length === 0 ? [] : [context.progress.query];
@@ -135,7 +135,7 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
       const due = instantBefore(before, now);
       const isPassing = happening.passes === "all" || (happening.passes === "instant" && due === now);
       if (due !== null && !isPassing) return nothing(before, projectId, { passes: due });
-      const settlement = settle(context.config, before, now, { instantsMax: 0 });
+      const settlement = advanceTime(context.config, before, now, { instantsMax: 0 });
       const results = own.length === 0 ? own : found.slice(ownFrom, ownFrom + own.length);
       const { writes: given = noWrites } = happening;
       const besides = typeof given === "function" ? given(results) : given;
@@ -188,7 +188,7 @@ function nothing(
 
 interface Applied {
   readonly before: UserState;
-  readonly settlement: Settlement;
+  readonly settlement: TimeOutcome;
   readonly outcome: Happened | null;
   readonly gained: Gain["metrics"];
   readonly totals: readonly SumTotal[];
@@ -209,16 +209,16 @@ function batchOf(
   const current = updatesOf(after, targets, { totals, gained });
   const diagnostics = outcome?.diagnostics ?? settlement.diagnostics;
   const updates = stillDue(waiting, current).concat(stillDue(known, current), current);
-  const seen = once === undefined ? before.seen : seenAfter(before, now);
+  const onceMarks = once === undefined ? before.onceMarks : nextOnceMarks(before, now);
   const state = withBookkeeping(after, {
     projectId,
     undelivered: updates,
     sums: addedTo(before.sums, totals, now),
-    seen,
+    onceMarks,
   });
   const records = settlement.records.concat(outcome === null ? [] : outcome.record).map(recorded);
   const recordCount = records.length;
-  const marks = once === undefined ? noWrites : seenWrites(before, once, now);
+  const marks = once === undefined ? noWrites : onceMarkWrites(before, once, now);
   const notices = noticesOf(settlement, outcome, state);
   return {
     writes: records.concat(states.put(state), marks, notices, besides),
@@ -231,7 +231,7 @@ function batchOf(
 
 /** Announcements, not more of either kind than a user has: they would push each other out of the log. */
 function noticesOf(
-  { notifications: passed }: Settlement,
+  { notifications: passed }: TimeOutcome,
   outcome: Outcome | null,
   { changedAt }: UserState,
 ): readonly Write[] {
@@ -264,7 +264,7 @@ function stillDue(updates: readonly ScoreUpdate[], later: readonly ScoreUpdate[]
 }
 
 function sum(a: Gain["metrics"], b: Gain["metrics"]): Gain["metrics"] {
-  if (!hasAny(a)) return b;
+  if (!hasEntries(a)) return b;
   return Object.fromEntries(
     [...new Set([...Object.keys(a), ...Object.keys(b)])].map(id => [id, (a[id] ?? 0) + (b[id] ?? 0)]),
   );

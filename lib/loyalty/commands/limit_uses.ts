@@ -6,7 +6,7 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import type { Claim, Claimant, GlobalLimits, LimitedRule } from "../limits/global_limits.ts";
+import type { Claimant, GlobalLimits, LimitClaim, LimitedRule } from "../limits/global_limits.ts";
 
 /** What a decision may use. It is pure, and may be asked by a decision that is made several times. */
 export interface Uses {
@@ -54,7 +54,7 @@ export async function decideWithin<A>(
   options: UsesOptions,
   attempt: (uses: Uses) => Promise<Attempt<A>>,
 ): Promise<A> {
-  const held = new Map<string, Claim>();
+  const held = new Map<string, LimitClaim>();
   const reached = new Set<string>();
   for (;;) {
     let result: Attempt<A>;
@@ -75,7 +75,7 @@ export async function decideWithin<A>(
 }
 
 interface Holding {
-  readonly held: Map<string, Claim>;
+  readonly held: Map<string, LimitClaim>;
   readonly reached: Set<string>;
 }
 
@@ -111,7 +111,7 @@ async function claimAll(
 /** Gives back what the decision did not use. That it fails must not undo the decision. */
 async function giveBack(
   { limits, claimant, onLost }: UsesOptions,
-  held: ReadonlyMap<string, Claim>,
+  held: ReadonlyMap<string, LimitClaim>,
   fired: readonly string[],
 ): Promise<void> {
   const releases = [...held.values()].map(claim =>

@@ -7,7 +7,7 @@
 import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
 import { decide, type ReadRecord, type Remembered, type Rule, type Store } from "../../storage/mod.ts";
 import type { Agenda } from "../due_users/mod.ts";
-import type { KnownUsers } from "../user/known_users.ts";
+import type { UserCache } from "../user/known_users.ts";
 import { type Member, memberPartition } from "../user/member.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 import { knownTotals } from "./scores.ts";
@@ -20,7 +20,7 @@ export interface MetUser {
 
 /** What meeting a user needs beside the store. */
 export interface MeetingOptions {
-  readonly users: KnownUsers;
+  readonly users: UserCache;
   readonly feed: ScoreFeed;
   /** What was parsed of users' records. */
   readonly states: Remembered<UserState>;
@@ -38,7 +38,7 @@ export async function stateOf(
   member: Member,
   { users, feed, states, agenda }: MeetingOptions,
 ): Promise<MetUser> {
-  const user = users.of(member);
+  const user = users.get(member);
   const { partition } = user;
   const [stored] = await store.read(partition, [states.query]);
   const state = stored === null ? null : states.of(partition, stored);

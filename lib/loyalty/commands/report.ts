@@ -7,7 +7,7 @@
 import { AppError, type FieldError } from "../../errors/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ActionDefinition } from "../config/document.ts";
-import { own } from "../config/own_property.ts";
+import { ownValue } from "../config/own_property.ts";
 import { type Action, applyAction, type Outcome } from "../engine/mod.ts";
 import type { ActionData } from "../user/history.ts";
 import type { UserState } from "../user/state.ts";
@@ -18,7 +18,7 @@ import type { Uses } from "./limit_uses.ts";
 export interface Report {
   readonly action: string;
   readonly data: ActionData;
-  /** Reports of one user with the same id within `seenGenerationMs` take effect once. */
+  /** Reports of one user with the same id within `onceGenerationMs` take effect once. */
   readonly actionId?: string;
   /** Whether a fan's own device reports it, and the action must be marked for that. */
   readonly isClientReport: boolean;
@@ -73,7 +73,7 @@ function dataFaults({ data: declared }: ActionDefinition, data: ActionData): rea
   const faults: FieldError[] = [];
   if (declared === undefined) return faults;
   for (const name of Object.keys(data)) {
-    const type = own(declared, name);
+    const type = ownValue(declared, name);
     if (typeof data[name] === type) continue;
     const pointer = `/data/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
     faults.push({

@@ -6,35 +6,35 @@
 
 import { AppError, type FieldError } from "../../errors/mod.ts";
 import type { LogEntry, ReadLog, Store, Stored } from "../../storage/mod.ts";
-import { rewardCount } from "../config/compile_sizes.ts";
+import { countRewards } from "../config/compile_sizes.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import { type NotificationSetting, rewardsTotalMax } from "../config/document.ts";
 import type { MetricReward } from "../config/rewards.ts";
 import { countsFrom } from "../engine/lots.ts";
-import { grant, reverse } from "../engine/mod.ts";
+import { applyGrant, applyReversal } from "../engine/mod.ts";
 import { isReversible } from "../ledger/mod.ts";
-import { dateFaults, type GivenDates } from "../user/given_dates.ts";
+import { type PointDates, pointDateErrors } from "../user/given_dates.ts";
 import {
   type ActionData,
-  type GivenReward,
-  type PlacedTransaction,
+  type GrantedReward,
+  type HistoryTransaction,
   transactionsOf,
 } from "../user/history.ts";
 import { type Member, memberPartition } from "../user/member.ts";
-import { storedRecord } from "../user/records.ts";
-import { reversedReads, reversedWrites } from "../user/reversed.ts";
+import { parseEntry } from "../user/records.ts";
+import { reversalMarkReads, reversalMarkWrites } from "../user/reversed.ts";
 import type { Happening } from "./command.ts";
 
 /** What a back end gives a user. */
 export interface GrantOrder {
-  readonly rewards: readonly GivenReward[];
+  readonly rewards: readonly GrantedReward[];
   /** For people; part of the transaction. */
   readonly reason: string;
   /** What the back end notes beside it; part of the transaction. */
   readonly metadata?: ActionData | undefined;
   /** How the user is told of it. @default not at all */
   readonly notification?: NotificationSetting | undefined;
-  /** Orders of one user with the same id within `seenGenerationMs` take effect once. */
+  /** Orders of one user with the same id within `onceGenerationMs` take effect once. */
   readonly id?: string;
 }
 
@@ -56,7 +56,7 @@ const boards = { action: "", data: {} };
  * @throws {AppError} `validation_failed` with the pointer of each reward that it does not name or whose points would not count
  *   before they expire, or of all of them.
  */
-export function requireRewards(config: CompiledConfig, rewards: readonly GivenReward[], now: number): void {
+export function requireRewards(config: CompiledConfig, rewards: readonly GrantedReward[], now: number): void {
   const fields = rewards.flatMap((reward, index): FieldError[] => {
     const faults = rewardFaults(config, reward, now);
     return faults.map(({ place, detail }) => ({ pointer: `/rewards/${index}${place}`, detail }));
@@ -68,14 +68,14 @@ export function requireRewards(config: CompiledConfig, rewards: readonly GivenRe
       { fields },
     );
   }
-  if (rewardCount(rewards, config.bundles) <= rewardsTotalMax) return;
+  if (countRewards(rewards, config.bundles) <= rewardsTotalMax) return;
   const detail = `Give at most ${rewardsTotalMax}, those of bundles included`;
   throw new AppError("validation_failed", "Cannot give so many rewards at once", {
     fields: [{ pointer: "/rewards", detail }],
   });
 }
 
-function rewardFaults(config: CompiledConfig, reward: GivenReward, now: number): readonly PartFault[] {
+function rewardFaults(config: CompiledConfig, reward: GrantedReward, now: number): readonly PartFault[] {
   if (!isKnown(config, reward)) {
     return [{ place: "", detail: "Expected what the configuration of the space has" }];
   }
@@ -84,7 +84,7 @@ function rewardFaults(config: CompiledConfig, reward: GivenReward, now: number):
 
 function pointsFaults(
   { metrics, config: { timeZone } }: CompiledConfig,
-  { metricId, availableAt, expiresAt }: MetricReward & GivenDates,
+  { metricId, availableAt, expiresAt }: MetricReward & PointDates,
   now: number,
 ): readonly PartFault[] {
   if (availableAt === undefined && expiresAt === undefined) return [];
@@ -92,7 +92,7 @@ function pointsFaults(
   if (policy === undefined) {
     return [{ place: "", detail: "Expected no dates, as the configuration keeps no lots of this metric" }];
   }
-  const faults = dateFaults({ availableAt, expiresAt }, now);
+  const faults = pointDateErrors({ availableAt, expiresAt }, now);
   if (faults.length > 0) return faults.map(({ member, detail }) => ({ place: `/${member}`, detail }));
   if (expiresAt === undefined || expiresAt > countsFrom({ policy, availableAt }, { at: now, timeZone }))
     return [];
@@ -108,7 +108,7 @@ export function grantHappening(config: CompiledConfig, order: GrantOrder, now: n
     ...(id === undefined ? {} : { once: { of: "grant", id } }),
     gain: boards,
     decide: (settled, _, { isReached: globalLimitReached }) =>
-      grant(config, settled, { ...order, at: now }, { globalLimitReached }),
+      applyGrant(config, settled, { ...order, at: now }, { globalLimitReached }),
   };
 }
 
@@ -138,16 +138,16 @@ export function reversalHappening(config: CompiledConfig, transactionId: string,
   const recordAt = instantNamed(transactionId);
   return {
     gain: boards,
-    reads: [instantOf(recordAt), ...reversedReads],
+    reads: [instantOf(recordAt), ...reversalMarkReads],
     writes: ([_, stored, history]) =>
-      reversedWrites({ id: transactionId, recordAt }, [
+      reversalMarkWrites({ id: transactionId, recordAt }, [
         stored as Stored | null,
         history as readonly LogEntry[],
       ]),
     decide: (settled, [entries]) => {
       const transaction = transactionIn(entries as readonly LogEntry[], transactionId);
       requireReversible(transaction);
-      return reverse(config, settled, { transaction, at: now });
+      return applyReversal(config, settled, { transaction, at: now });
     },
     refused: () => {
       throw new AppError("conflict", "Cannot take the transaction back as that was done already");
@@ -166,15 +166,15 @@ function instantOf(recordAt: number): ReadLog {
   return { type: "log", key: "history", from: recordAt, to: recordAt, limit: sameInstantMax };
 }
 
-function transactionIn(entries: readonly LogEntry[], transactionId: string): PlacedTransaction {
+function transactionIn(entries: readonly LogEntry[], transactionId: string): HistoryTransaction {
   const transaction = entries
-    .flatMap(entry => transactionsOf(storedRecord(entry)))
+    .flatMap(entry => transactionsOf(parseEntry(entry)))
     .find(({ id }) => id === transactionId);
   if (transaction === undefined) throw unknown();
   return transaction;
 }
 
-function isKnown({ metrics, coupons, bundles, config }: CompiledConfig, reward: GivenReward): boolean {
+function isKnown({ metrics, coupons, bundles, config }: CompiledConfig, reward: GrantedReward): boolean {
   switch (reward.type) {
     case "metric":
       return metrics.has(reward.metricId);
@@ -190,7 +190,7 @@ function isKnown({ metrics, coupons, bundles, config }: CompiledConfig, reward: 
   }
 }
 
-function requireReversible({ type, entries, payload }: PlacedTransaction): void {
+function requireReversible({ type, entries, payload }: HistoryTransaction): void {
   const { received, lost } = payload.inventoryChanges;
   if (payload.redemptionId !== undefined) {
     throw new AppError("conflict", "Cannot take the transaction back by itself: refund its redemption");

@@ -7,7 +7,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Gain, ScoreTarget, ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
-import { own } from "../config/own_property.ts";
+import { ownValue } from "../config/own_property.ts";
 import type { RunningSum, UserState } from "../user/state.ts";
 
 type SumTarget = Extract<ScoreTarget, { kind: "sum" }>;
@@ -37,7 +37,7 @@ export function sumTotals(
     if (added === 0) continue;
     const { id, keepUntil } = target;
     const key = sumKey(target);
-    const total = (own(sums, key)?.[0] ?? 0) + added;
+    const total = (ownValue(sums, key)?.[0] ?? 0) + added;
     totals.push(keepUntil === undefined ? { id, key, total } : { id, key, total, keepUntil });
   }
   return totals;
@@ -83,7 +83,7 @@ export function updatesOf(
   }));
   for (const target of targets) {
     if (target.kind !== "total" || !Object.hasOwn(gained, target.metricId)) continue;
-    const score = own(metrics, target.metricId) ?? 0;
+    const score = ownValue(metrics, target.metricId) ?? 0;
     updates.push({ target: target.id, score, at: changedAt, asOf: revision });
   }
   return updates;

@@ -19,9 +19,9 @@ import {
   listOf,
   metricValue,
   type NotificationSetting,
+  nonEmptyListOf,
   notificationField,
   optionalText,
-  partsOf,
   textField,
   uuidField,
 } from "./fields.ts";
@@ -129,7 +129,7 @@ export const ChallengeSchema: v.GenericSchema<unknown, Challenge> = v.pipe(
     recurrence: v.optional(v.picklist(["none", "onCompletion", "onExpiration"]), "none"),
     period: v.exactOptional(calendarUnitField),
     requires: listOf(uuidField, configPartsMax),
-    missions: partsOf(MissionSchema),
+    missions: nonEmptyListOf(MissionSchema),
     rewards: listOf(RewardSchema, configPartsMax),
   }),
   v.check(

@@ -7,19 +7,19 @@
 
 import * as v from "valibot";
 import { AppError, type FieldError } from "../../errors/mod.ts";
-import { compiledProduct, PartsCompiler } from "./compile_parts.ts";
-import { sizeFaults } from "./compile_sizes.ts";
+import { ConfigPartsCompiler, compileProduct } from "./compile_parts.ts";
+import { sizeErrors } from "./compile_sizes.ts";
 import {
   type ActionPlan,
   type CompiledChallenge,
   type CompiledConfig,
   type CompiledRule,
-  type Plan,
+  type TriggerPlan,
   triggerKey,
 } from "./compiled.ts";
-import { type LoyaltyConfig, LoyaltyConfigSchema, type Trigger } from "./document.ts";
+import { type LoyaltyConfig, LoyaltyConfigSchema, type RuleTrigger } from "./document.ts";
 import { fieldErrors } from "./issues.ts";
-import { referenceFaults } from "./references.ts";
+import { referenceErrors } from "./references.ts";
 import { standingParts } from "./standing_parts.ts";
 
 export type { CompiledConfig } from "./compiled.ts";
@@ -43,7 +43,7 @@ export function compileConfig(document: unknown, { version = "" }: CompileOption
   const { parts, plans, challenges, faults } = compileParts(config);
   if (faults.length > 0) throw invalid(faults);
   const aggregates = parts.aggregates.all;
-  const products = config.products.map((product, index) => compiledProduct(product, `/products/${index}`));
+  const products = config.products.map((product, index) => compileProduct(product, `/products/${index}`));
   const limits = [...parts.limits, ...products.flatMap(({ limit }) => (limit === null ? [] : [limit]))];
   return {
     version,
@@ -75,18 +75,18 @@ export function compileConfig(document: unknown, { version = "" }: CompileOption
 }
 
 interface Compiled {
-  readonly parts: PartsCompiler;
-  readonly plans: ReadonlyMap<string, Plan>;
+  readonly parts: ConfigPartsCompiler;
+  readonly plans: ReadonlyMap<string, TriggerPlan>;
   readonly challenges: readonly CompiledChallenge[];
   readonly faults: readonly FieldError[];
 }
 
 function compileParts(config: LoyaltyConfig): Compiled {
-  const parts = new PartsCompiler(config);
+  const parts = new ConfigPartsCompiler(config);
   const challenges = config.challenges.map(challenge => parts.challenge(challenge));
   const plans = plansOf(config, parts, challenges);
-  const sizes = sizeFaults(config, { bundles: parts.bundles, aggregates: parts.aggregates.all });
-  return { parts, plans, challenges, faults: [...referenceFaults(config), ...sizes, ...parts.faults] };
+  const sizes = sizeErrors(config, { bundles: parts.bundles, aggregates: parts.aggregates.all });
+  return { parts, plans, challenges, faults: [...referenceErrors(config), ...sizes, ...parts.faults] };
 }
 
 /** What is wrong with a document besides its shape. */
@@ -97,13 +97,13 @@ function faultsBesides(document: unknown): readonly FieldError[] {
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
-type Plans = Map<string, Mutable<Plan>>;
+type Plans = Map<string, Mutable<TriggerPlan>>;
 
 function plansOf(
   config: LoyaltyConfig,
-  parts: PartsCompiler,
+  parts: ConfigPartsCompiler,
   challenges: readonly CompiledChallenge[],
-): ReadonlyMap<string, Plan> {
+): ReadonlyMap<string, TriggerPlan> {
   const plans: Plans = new Map();
   for (const compiled of rulesOf(config, parts)) {
     planAt(plans, keyOf(compiled.rule.trigger)).rules.push(compiled);
@@ -118,7 +118,7 @@ function plansOf(
 }
 
 /** In the order of application. Disabled rules are checked too, but never looked at again. */
-function rulesOf({ rules }: LoyaltyConfig, parts: PartsCompiler): CompiledRule[] {
+function rulesOf({ rules }: LoyaltyConfig, parts: ConfigPartsCompiler): CompiledRule[] {
   return rules
     .map((rule, index) => parts.rule(rule, `/rules/${index}`))
     .filter(({ rule }) => rule.enabled)
@@ -132,7 +132,7 @@ export function compareRules({ rule: a }: CompiledRule, { rule: b }: CompiledRul
 
 function addChallenge(
   plans: Plans,
-  parts: PartsCompiler,
+  parts: ConfigPartsCompiler,
   { challenge, pointer }: { readonly challenge: CompiledChallenge; readonly pointer: string },
 ): void {
   for (const mission of parts.missions(challenge, pointer)) {
@@ -152,13 +152,13 @@ function addChallenge(
   planAt(plans, actionKey(fail.action)).failures.push(...parts.failure(challenge, pointer));
 }
 
-function planAt(plans: Plans, key: string): Mutable<Plan> {
+function planAt(plans: Plans, key: string): Mutable<TriggerPlan> {
   const plan = plans.get(key) ?? emptyPlan();
   plans.set(key, plan);
   return plan;
 }
 
-function emptyPlan(): Mutable<Plan> {
+function emptyPlan(): Mutable<TriggerPlan> {
   return { rules: [], failures: [], missions: [], metricMissions: [], ladders: [] };
 }
 
@@ -166,7 +166,7 @@ function actionKey(name: string): string {
   return `action:${name}`;
 }
 
-function keyOf(trigger: Trigger): string {
+function keyOf(trigger: RuleTrigger): string {
   if ("action" in trigger) return actionKey(trigger.action);
   if ("metric" in trigger) return triggerKey("metric", trigger.metric);
   if ("challengeCompleted" in trigger) return triggerKey("challengeCompleted", trigger.challengeCompleted);

@@ -16,7 +16,7 @@ import {
   type Environment,
   type Variable,
 } from "../../expressions/mod.ts";
-import { type CounterWindow, counterWindow } from "./counter_window.ts";
+import { type CounterWindow, toCounterWindow } from "./counter_window.ts";
 import type { ActionDefinition } from "./document.ts";
 import { aggregateSchemas } from "./expressions.ts";
 import { fieldErrors } from "./issues.ts";
@@ -40,7 +40,7 @@ export function counterKey(definition: unknown): string {
 }
 
 /** The aggregates of a configuration, each kept once however often it is named. */
-export class Aggregates {
+export class AggregateCompiler {
   readonly #actions: ReadonlyMap<string, ActionDefinition>;
   readonly #known = new Map<string, CompiledAggregate>();
 
@@ -63,7 +63,7 @@ export class Aggregates {
     const key = counterKey({ kind, definition });
     if (!this.#known.has(key)) this.#known.set(key, { ...compiled, key });
     const { window } = compiled;
-    return { type: "number", read: ({ user }) => user.counted(key, window) };
+    return { type: "number", read: ({ user }) => user.counterValue(key, window) };
   }
 
   #compile(kind: AggregateKind, source: unknown, pointer: string): Omit<CompiledAggregate, "key"> {
@@ -77,12 +77,12 @@ export class Aggregates {
     }
     if (kind === "count") {
       const count = checked(aggregateSchemas.count, source, pointer);
-      return { ...this.#selection(count, pointer), window: counterWindow(count.window), amount: one };
+      return { ...this.#selection(count, pointer), window: toCounterWindow(count.window), amount: one };
     }
     const sum = checked(aggregateSchemas.sum, source, pointer);
     return {
       ...this.#selection(sum, pointer),
-      window: counterWindow(sum.window),
+      window: toCounterWindow(sum.window),
       amount: compileNumber(sum.of, this.#environment(sum.action), `${pointer}/of`),
     };
   }

@@ -13,7 +13,7 @@ import {
   compileNumber,
   type Environment,
 } from "../../expressions/mod.ts";
-import { Aggregates, counterKey } from "./compile_counters.ts";
+import { AggregateCompiler, counterKey } from "./compile_counters.ts";
 import type {
   CompiledChallenge,
   CompiledEffect,
@@ -24,26 +24,26 @@ import type {
   CompiledMission,
   CompiledProduct,
   CompiledRule,
-  Conditional,
-  PlainReward,
+  ConditionalPart,
+  SingleReward,
 } from "./compiled.ts";
-import { counterWindow } from "./counter_window.ts";
+import { toCounterWindow } from "./counter_window.ts";
 import type {
   ActionDefinition,
   Challenge,
-  Effect,
   LoyaltyConfig,
+  LoyaltyRule,
   MilestoneSet,
   Product,
   Reward,
-  Rule,
+  RuleEffect,
 } from "./document.ts";
 import { dataVariables, type FindVariable, type Scope, userVariables } from "./scope.ts";
 
 /** Compiles parts of one configuration. */
-export class PartsCompiler {
-  readonly bundles: ReadonlyMap<string, readonly PlainReward[]>;
-  readonly aggregates: Aggregates;
+export class ConfigPartsCompiler {
+  readonly bundles: ReadonlyMap<string, readonly SingleReward[]>;
+  readonly aggregates: AggregateCompiler;
   readonly faults: FieldError[] = [];
   /** The limits of all rules, also of disabled ones: who pauses a rule does not give everybody another use of it. */
   readonly limits: CompiledLimit[] = [];
@@ -54,17 +54,17 @@ export class PartsCompiler {
     this.bundles = new Map(config.rewards.map(({ id, effects }) => [id, effects]));
     this.#actions = new Map(config.actions.map(action => [action.name, action]));
     this.#userVariable = userVariables(config);
-    this.aggregates = new Aggregates(this.#actions);
+    this.aggregates = new AggregateCompiler(this.#actions);
   }
 
   /** Rewards with their bundles taken apart. */
-  plain(rewards: readonly Reward[]): readonly PlainReward[] {
+  plain(rewards: readonly Reward[]): readonly SingleReward[] {
     return rewards.flatMap(reward =>
       reward.type === "reward" ? (this.bundles.get(reward.rewardId) ?? []) : [reward],
     );
   }
 
-  rule(rule: Rule, pointer: string): CompiledRule {
+  rule(rule: LoyaltyRule, pointer: string): CompiledRule {
     const environment = this.#environment("action" in rule.trigger ? rule.trigger.action : null);
     const limits = limitsOf(rule, pointer);
     this.limits.push(...limits);
@@ -132,7 +132,7 @@ export class PartsCompiler {
     return { set, rewards: set.milestones.map(({ rewards }) => this.plain(rewards)) };
   }
 
-  #effect(effect: Effect, environment: Environment<Scope>, pointer: string): readonly CompiledEffect[] {
+  #effect(effect: RuleEffect, environment: Environment<Scope>, pointer: string): readonly CompiledEffect[] {
     if (effect.type === "reward") {
       return this.plain([effect]).map(reward =>
         reward.type === "metric"
@@ -165,7 +165,7 @@ export class PartsCompiler {
     source: unknown,
     environment: Environment<Scope>,
     pointers: { readonly condition: string; readonly part: string },
-  ): Conditional {
+  ): ConditionalPart {
     const { condition, part } = pointers;
     if (source === undefined) return { when: always, explain: () => none, pointer: part };
     return {
@@ -191,24 +191,24 @@ export class PartsCompiler {
 }
 
 /** A product; what is counted of it stays the same while its window does. */
-export function compiledProduct(product: Product, pointer: string): CompiledProduct {
+export function compileProduct(product: Product, pointer: string): CompiledProduct {
   const { id, limits } = product;
   if (limits === undefined) return { product, limit: null };
   const { perUser: max, window: calendar } = limits;
   const window = calendar === undefined ? undefined : { calendar };
   const key = counterKey({ kind: "product", product: id, window });
-  return { product, limit: { key, max, window: counterWindow(window), pointer: `${pointer}/limits` } };
+  return { product, limit: { key, max, window: toCounterWindow(window), pointer: `${pointer}/limits` } };
 }
 
 /** The limits for each user; of those with the same window the lowest, as they share what is counted. */
-function limitsOf({ id, limits }: Rule, pointer: string): readonly CompiledLimit[] {
+function limitsOf({ id, limits }: LoyaltyRule, pointer: string): readonly CompiledLimit[] {
   const lowest = new Map<string, CompiledLimit>();
   for (const [index, limit] of limits.entries()) {
     if (limit.per === "global") continue;
     const { max, window } = limit;
     const key = counterKey({ kind: "limit", rule: id, window });
     if (max >= (lowest.get(key)?.max ?? Number.POSITIVE_INFINITY)) continue;
-    lowest.set(key, { key, max, window: counterWindow(window), pointer: `${pointer}/limits/${index}` });
+    lowest.set(key, { key, max, window: toCounterWindow(window), pointer: `${pointer}/limits/${index}` });
   }
   return [...lowest.values()];
 }

@@ -11,22 +11,22 @@ import type {
   ActionDefinition,
   Challenge,
   Coupon,
-  Effect,
   LoyaltyConfig,
+  LoyaltyRule,
   Metric,
   MilestoneSet,
   Mission,
   Product,
   Reward,
-  Rule,
+  RuleEffect,
 } from "./document.ts";
 import type { Scope } from "./scope.ts";
 
 /** A reward that is not a bundle. */
-export type PlainReward = Exclude<Reward, { readonly type: "reward" }>;
+export type SingleReward = Exclude<Reward, { readonly type: "reward" }>;
 
 /** A part that depends on a condition. */
-export interface Conditional {
+export interface ConditionalPart {
   readonly when: Condition<Scope>;
   /** Compiles why the condition is false; only a dry run asks. */
   readonly explain: () => (scope: Scope) => readonly Failure[];
@@ -37,7 +37,7 @@ export interface Conditional {
 /** An effect, bundles taken apart. */
 export type CompiledEffect =
   | { readonly type: "metric"; readonly metricId: string; readonly amount: (scope: Scope) => number }
-  | Exclude<Effect, { readonly type: "metric" | "reward" }>;
+  | Exclude<RuleEffect, { readonly type: "metric" | "reward" }>;
 
 /** A limit of a rule or a product for each user. */
 export interface CompiledLimit {
@@ -48,8 +48,8 @@ export interface CompiledLimit {
 }
 
 /** A rule that may fire. */
-export interface CompiledRule extends Conditional {
-  readonly rule: Rule;
+export interface CompiledRule extends ConditionalPart {
+  readonly rule: LoyaltyRule;
   readonly effects: readonly CompiledEffect[];
   readonly limits: readonly CompiledLimit[];
   readonly hasGlobalLimit: boolean;
@@ -61,13 +61,13 @@ export interface CompiledChallenge {
   /** From when to when it may run, Unix ms; `to` is exclusive. */
   readonly from: number;
   readonly to: number;
-  readonly rewards: readonly PlainReward[];
+  readonly rewards: readonly SingleReward[];
   /** Whether a mission asks for the value of a metric, and so may be done from the start. */
   readonly hasMetricMission: boolean;
 }
 
 /** A mission that an action may advance. */
-export interface CompiledMission extends Conditional {
+export interface CompiledMission extends ConditionalPart {
   readonly of: CompiledChallenge;
   readonly mission: Mission;
   readonly count: number;
@@ -85,7 +85,7 @@ export interface CompiledMetricMission {
 }
 
 /** An action that makes a challenge fail. */
-export interface CompiledFailure extends Conditional {
+export interface CompiledFailure extends ConditionalPart {
   readonly of: CompiledChallenge;
 }
 
@@ -93,11 +93,11 @@ export interface CompiledFailure extends Conditional {
 export interface CompiledLadder {
   readonly set: MilestoneSet;
   /** By the place of the milestone. */
-  readonly rewards: readonly (readonly PlainReward[])[];
+  readonly rewards: readonly (readonly SingleReward[])[];
 }
 
 /** What a trigger may cause. */
-export interface Plan {
+export interface TriggerPlan {
   /** In the order of application: by priority, then id. */
   readonly rules: readonly CompiledRule[];
   readonly failures: readonly CompiledFailure[];
@@ -107,7 +107,7 @@ export interface Plan {
 }
 
 /** What an action may cause. */
-export interface ActionPlan extends Plan {
+export interface ActionPlan extends TriggerPlan {
   readonly definition: ActionDefinition;
   readonly clientReportable: boolean;
   readonly aggregates: readonly CompiledAggregate[];
@@ -130,12 +130,12 @@ export interface CompiledConfig {
   readonly challenges: ReadonlyMap<string, CompiledChallenge>;
   readonly products: ReadonlyMap<string, CompiledProduct>;
   /** The rewards of each bundle. */
-  readonly bundles: ReadonlyMap<string, readonly PlainReward[]>;
+  readonly bundles: ReadonlyMap<string, readonly SingleReward[]>;
   readonly actions: ReadonlyMap<string, ActionPlan>;
   /** By {@linkcode triggerKey}; only those that cause something. */
-  readonly triggers: ReadonlyMap<string, Plan>;
+  readonly triggers: ReadonlyMap<string, TriggerPlan>;
   /** The rules that have limits for all users together. */
-  readonly limitedRules: ReadonlyMap<string, Rule>;
+  readonly limitedRules: ReadonlyMap<string, LoyaltyRule>;
   /** Every key under which something is counted. */
   readonly counterKeys: ReadonlySet<string>;
 }

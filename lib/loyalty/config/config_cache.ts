@@ -17,17 +17,17 @@ import { type CompiledConfig, compileConfig } from "./compile.ts";
 export const loggedFaultsMax = 10;
 
 /** What configurations come from. */
-export interface ConfigsOptions {
+export interface ConfigCacheOptions {
   readonly directory: Pick<Directory, "loyalty">;
   readonly versions: Pick<LoyaltyVersions, "list" | "get">;
   readonly logger: Logger;
 }
 
 /** Finds the configuration of a space; without a promise while it is fresh. */
-export type Configs = (spaceId: string) => CompiledConfig | Promise<CompiledConfig>;
+export type ConfigCache = (spaceId: string) => CompiledConfig | Promise<CompiledConfig>;
 
 /** Compiles the configurations of all spaces; a space without one has the empty one. */
-export function createConfigs({ directory, versions, logger }: ConfigsOptions): Configs {
+export function createConfigCache({ directory, versions, logger }: ConfigCacheOptions): ConfigCache {
   const compiled = new WeakMap<LoyaltyDocument, CompiledConfig | Promise<CompiledConfig>>();
   const none = compileConfig({});
 
@@ -66,7 +66,7 @@ interface Search {
 
 /** @throws {AppError} `internal_error` where no version that is kept compiles. */
 async function newestUsable(
-  versions: ConfigsOptions["versions"],
+  versions: ConfigCacheOptions["versions"],
   spaceId: string,
   { before, cause, logger }: Search,
 ): Promise<CompiledConfig> {

@@ -8,7 +8,7 @@ export type CounterWindow =
   | { readonly kind: "streak"; readonly unit: BucketUnit };
 
 /** A window as counters keep it. */
-export function counterWindow(window: Window | undefined): CounterWindow {
+export function toCounterWindow(window: Window | undefined): CounterWindow {
   if (window === undefined) return { kind: "total" };
   if ("calendar" in window) return { kind: "buckets", unit: window.calendar, last: 1 };
   return { kind: "buckets", unit: window.unit, last: window.last };

@@ -26,8 +26,8 @@ import {
   type RewardDefinition,
   RewardDefinitionSchema,
 } from "./rewards.ts";
-import { type ActionDefinition, ActionSchema, type Rule, RuleSchema } from "./rules.ts";
-import { type Webhook, WebhookSchema } from "./webhooks.ts";
+import { type ActionDefinition, ActionSchema, type LoyaltyRule, RuleSchema } from "./rules.ts";
+import { type WebhookDefinition, WebhookDefinitionSchema } from "./webhooks.ts";
 
 export * from "./bounds.ts";
 export type { Challenge, Mission, MissionRule } from "./challenges.ts";
@@ -44,8 +44,8 @@ export {
   type RewardDefinition,
   RewardSchema,
 } from "./rewards.ts";
-export type { ActionDefinition, DataType, Effect, Rule, RuleLimit, Trigger } from "./rules.ts";
-export { type Webhook, webhookEvents, webhookUrlCharactersMax } from "./webhooks.ts";
+export type { ActionDefinition, DataType, LoyaltyRule, RuleEffect, RuleLimit, RuleTrigger } from "./rules.ts";
+export { type WebhookDefinition, webhookEvents, webhookUrlCharactersMax } from "./webhooks.ts";
 
 /** A whole loyalty configuration. */
 export interface LoyaltyConfig {
@@ -58,10 +58,10 @@ export interface LoyaltyConfig {
   readonly codePools: readonly CodePool[];
   readonly actions: readonly ActionDefinition[];
   readonly challenges: readonly Challenge[];
-  readonly rules: readonly Rule[];
+  readonly rules: readonly LoyaltyRule[];
   readonly rewards: readonly RewardDefinition[];
   readonly products: readonly Product[];
-  readonly webhooks: readonly Webhook[];
+  readonly webhooks: readonly WebhookDefinition[];
   readonly notifications: NotificationPolicy;
 }
 
@@ -78,6 +78,6 @@ export const LoyaltyConfigSchema: v.GenericSchema<unknown, LoyaltyConfig> = v.st
   rules: listOf(RuleSchema),
   rewards: listOf(RewardDefinitionSchema),
   products: listOf(ProductSchema, productsMax),
-  webhooks: listOf(WebhookSchema, webhooksMax),
+  webhooks: listOf(WebhookDefinitionSchema, webhooksMax),
   notifications: NotificationPolicySchema,
 });

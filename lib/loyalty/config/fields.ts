@@ -93,7 +93,7 @@ export function listOf<T>(item: Schema<T>, max: number = configListMax): Schema<
 }
 
 /** A list of at least one part. */
-export function partsOf<T>(item: Schema<T>): Schema<T[]> {
+export function nonEmptyListOf<T>(item: Schema<T>): Schema<T[]> {
   const parts = v.pipe(v.array(item), v.minLength(1), v.maxLength(configPartsMax));
   return atMost(configPartsMax, parts);
 }

@@ -5,10 +5,10 @@
  */
 
 import type { FieldError } from "../../errors/mod.ts";
-import type { Challenge, Effect, LoyaltyConfig, Product, Reward, Trigger } from "./document.ts";
+import type { Challenge, LoyaltyConfig, Product, Reward, RuleEffect, RuleTrigger } from "./document.ts";
 
 /** Every id that is taken, and every reference that leads nowhere. */
-export function referenceFaults(config: LoyaltyConfig): FieldError[] {
+export function referenceErrors(config: LoyaltyConfig): FieldError[] {
   return [...duplicateIds(config), ...new References(config).faults(), ...circles(config.challenges)];
 }
 
@@ -121,7 +121,7 @@ class References {
     }
   }
 
-  #trigger(trigger: Trigger, pointer: string): void {
+  #trigger(trigger: RuleTrigger, pointer: string): void {
     if ("action" in trigger) this.#expect("actions", trigger.action, `${pointer}/action`);
     else if ("metric" in trigger) this.#expect("metrics", trigger.metric, `${pointer}/metric`);
     else if ("milestoneReached" in trigger)
@@ -131,7 +131,7 @@ class References {
     else this.#expectChallenge(trigger.challengeCompleted, `${pointer}/challengeCompleted`);
   }
 
-  #effects(effects: readonly (Effect | Reward)[], pointer: string): void {
+  #effects(effects: readonly (RuleEffect | Reward)[], pointer: string): void {
     for (const [index, effect] of effects.entries()) {
       const detail = this.#stray(effect);
       if (detail !== null) this.#fault(`${pointer}/${index}`, detail);
@@ -139,7 +139,7 @@ class References {
   }
 
   /** What is expected where an effect refers to nothing; null where all is well. */
-  #stray(effect: Effect | Reward): string | null {
+  #stray(effect: RuleEffect | Reward): string | null {
     switch (effect.type) {
       case "metric":
         return this.#ids.metrics.has(effect.metricId) ? null : listed("metrics");

@@ -11,9 +11,9 @@ import {
   idField,
   metricValue,
   type NotificationSetting,
+  nonEmptyListOf,
   notificationField,
   optionalText,
-  partsOf,
   quantityField,
   textField,
 } from "./fields.ts";
@@ -120,7 +120,7 @@ export const RewardSchema: v.GenericSchema<unknown, Reward> = v.variant("type", 
 export const RewardDefinitionSchema: v.GenericSchema<unknown, RewardDefinition> = v.strictObject({
   id: idField,
   title: textField,
-  effects: partsOf(v.variant("type", [metric, inventory, coupon])),
+  effects: nonEmptyListOf(v.variant("type", [metric, inventory, coupon])),
 });
 
 /** A coupon, whose code comes from where its type says. */
@@ -157,7 +157,7 @@ export const MilestoneSetSchema: v.GenericSchema<unknown, MilestoneSet> = v.stri
   metricId: idField,
   isTier: v.optional(v.boolean(), false),
   milestones: v.pipe(
-    partsOf(
+    nonEmptyListOf(
       v.strictObject({
         id: idField,
         title: textField,

@@ -17,8 +17,8 @@ import {
   integerField,
   listOf,
   type NotificationSetting,
+  nonEmptyListOf,
   notificationField,
-  partsOf,
   quantityField,
   uuidField,
   type Window,
@@ -39,7 +39,7 @@ export interface ActionDefinition {
 }
 
 /** What makes a rule be looked at. */
-export type Trigger =
+export type RuleTrigger =
   | { readonly action: string }
   /** A metric that changed. */
   | { readonly metric: string }
@@ -55,7 +55,7 @@ export interface MetricEffect extends Omit<MetricReward, "metricQuantity"> {
 }
 
 /** What a rule does. */
-export type Effect =
+export type RuleEffect =
   | Exclude<Reward, MetricReward>
   | MetricEffect
   | { readonly type: "inventoryLoss"; readonly inventorySetId: string; readonly inventoryItemId: string }
@@ -72,11 +72,11 @@ export type RuleLimit =
   | { readonly per: "global"; readonly max: number; readonly window?: CalendarWindow };
 
 /** What a trigger earns each time, under a condition. */
-export interface Rule {
+export interface LoyaltyRule {
   readonly id: string;
-  readonly trigger: Trigger;
+  readonly trigger: RuleTrigger;
   readonly when?: unknown;
-  readonly effects: readonly Effect[];
+  readonly effects: readonly RuleEffect[];
   /** Lower first; rules of equal priority apply in the order of their ids. */
   readonly priority: number;
   readonly limits: readonly RuleLimit[];
@@ -97,7 +97,7 @@ export const ActionSchema: v.GenericSchema<unknown, ActionDefinition> = v.strict
   data: v.exactOptional(properties),
 });
 
-const triggers: Readonly<Record<string, v.GenericSchema<unknown, Trigger>>> = {
+const triggers: Readonly<Record<string, v.GenericSchema<unknown, RuleTrigger>>> = {
   metric: v.strictObject({ metric: idField }),
   challengeCompleted: v.strictObject({ challengeCompleted: uuidField }),
   milestoneReached: v.strictObject({ milestoneReached: idField }),
@@ -106,7 +106,7 @@ const triggers: Readonly<Record<string, v.GenericSchema<unknown, Trigger>>> = {
 
 const actionTrigger = v.strictObject({ action: ActionNameSchema });
 /** A trigger. */
-export const TriggerSchema: v.GenericSchema<unknown, Trigger> = choiceOf<Trigger>(
+export const TriggerSchema: v.GenericSchema<unknown, RuleTrigger> = choiceOf<RuleTrigger>(
   [actionTrigger, ...Object.values(triggers)],
   input => {
     const [kind = ""] = typeof input === "object" && input !== null ? Object.keys(input) : [];
@@ -123,7 +123,7 @@ const item = { inventorySetId: idField, inventoryItemId: idField };
 const challengeId = uuidField;
 
 /** An effect of a rule. */
-export const EffectSchema: v.GenericSchema<unknown, Effect> = v.variant("type", [
+export const EffectSchema: v.GenericSchema<unknown, RuleEffect> = v.variant("type", [
   v.strictObject({ type: v.literal("metric"), metricId: idField, metricQuantity: amount }),
   v.strictObject({ type: v.literal("inventory"), ...item }),
   v.strictObject({ type: v.literal("coupon"), couponId: idField }),
@@ -144,11 +144,11 @@ const LimitSchema: v.GenericSchema<unknown, RuleLimit> = v.variant("per", [
 ]);
 
 /** A rule. */
-export const RuleSchema: v.GenericSchema<unknown, Rule> = v.strictObject({
+export const RuleSchema: v.GenericSchema<unknown, LoyaltyRule> = v.strictObject({
   id: idField,
   trigger: TriggerSchema,
   when: v.exactOptional(conditionField),
-  effects: partsOf(EffectSchema),
+  effects: nonEmptyListOf(EffectSchema),
   priority: v.optional(integerField, 0),
   limits: listOf(LimitSchema, configPartsMax),
   group: v.exactOptional(idField),

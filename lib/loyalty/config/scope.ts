@@ -8,7 +8,7 @@ import type { Environment, Operand, ValueType, Variable } from "../../expression
 import type { ActionData } from "../user/history.ts";
 import type { CounterWindow } from "./counter_window.ts";
 import type { ActionDefinition, LoyaltyConfig } from "./document.ts";
-import { own } from "./own_property.ts";
+import { ownValue } from "./own_property.ts";
 
 /** A user as conditions see one. */
 export interface UserView {
@@ -19,7 +19,7 @@ export interface UserView {
   /** The id of the highest milestone that was reached; empty: none. */
   milestone(setId: string): string;
   /** What has been counted under a key. */
-  counted(key: string, window: CounterWindow): number;
+  counterValue(key: string, window: CounterWindow): number;
 }
 
 /** What conditions see: the action's data, and the user before the action, whose counts include it. */
@@ -36,9 +36,9 @@ export function dataVariables({ data: declared }: ActionDefinition): FindVariabl
   return path => {
     if (!path.startsWith("data.")) return null;
     const name = path.slice("data.".length);
-    const type = declared === undefined ? "any" : own(declared, name);
+    const type = declared === undefined ? "any" : ownValue(declared, name);
     if (name === "" || type === undefined) return null;
-    return { type, read: ({ data }) => own(data, name) };
+    return { type, read: ({ data }) => ownValue(data, name) };
   };
 }
 

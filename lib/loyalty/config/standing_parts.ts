@@ -18,7 +18,7 @@ import { keepForDefault } from "./notifications.ts";
 import { ProductSchema } from "./products.ts";
 import { CodePoolSchema, CouponSchema, MilestoneSetSchema, RewardDefinitionSchema } from "./rewards.ts";
 import { ActionSchema, EffectSchema, RuleSchema, TriggerSchema } from "./rules.ts";
-import { WebhookSchema, webhookEvents } from "./webhooks.ts";
+import { WebhookDefinitionSchema, webhookEvents } from "./webhooks.ts";
 
 /** The parts of a configuration that can be checked. */
 export interface StandingParts {
@@ -120,7 +120,7 @@ const kinds: Kinds = {
       enabled: false,
     }),
   },
-  webhooks: { schema: WebhookSchema, stub: id => ({ id, url: "", events: webhookEvents }) },
+  webhooks: { schema: WebhookDefinitionSchema, stub: id => ({ id, url: "", events: webhookEvents }) },
 };
 
 const unfired: Omit<LoyaltyConfig["rules"][number], "id"> = {

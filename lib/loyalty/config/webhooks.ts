@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { idField, partsOf } from "./fields.ts";
+import { idField, nonEmptyListOf } from "./fields.ts";
 
 /** Longest address of a webhook, in characters. */
 export const webhookUrlCharactersMax = 1_024;
@@ -34,7 +34,7 @@ export const webhookEvents = [
 ] as const;
 
 /** Where transactions are told to another system. What signs the messages is never part of a configuration. */
-export interface Webhook {
+export interface WebhookDefinition {
   readonly id: string;
   /** `https`, or `http` on the machine itself. */
   readonly url: string;
@@ -52,12 +52,12 @@ function isAddress(text: string): boolean {
 }
 
 /** A webhook. */
-export const WebhookSchema: v.GenericSchema<unknown, Webhook> = v.strictObject({
+export const WebhookDefinitionSchema: v.GenericSchema<unknown, WebhookDefinition> = v.strictObject({
   id: idField,
   url: v.pipe(
     v.string(),
     v.maxLength(webhookUrlCharactersMax),
     v.check(isAddress, "Expected an https address without credentials, or http on the machine itself"),
   ),
-  events: partsOf(v.picklist(webhookEvents)),
+  events: nonEmptyListOf(v.picklist(webhookEvents)),
 });

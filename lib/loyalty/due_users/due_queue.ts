@@ -19,7 +19,7 @@ import {
   organisationsKey,
   organisationsPartition,
 } from "../../users/mod.ts";
-import { KnownUser, KnownUsers } from "../user/known_users.ts";
+import { CachedUser, UserCache } from "../user/known_users.ts";
 import { agendaKeys, agendaMember, agendaPartition, agendaShardOf, type Indexed } from "./shards.ts";
 
 /** How long a registration lasts, in ms. */
@@ -42,7 +42,7 @@ export interface Agenda {
 }
 
 interface Waiting {
-  readonly user: KnownUser;
+  readonly user: CachedUser;
   readonly isActivity: boolean;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
@@ -53,11 +53,11 @@ export interface AgendaOptions {
   readonly store: Store;
   readonly clock: Clock;
   /** What the process knows of users. @default nothing yet */
-  readonly users?: KnownUsers;
+  readonly users?: UserCache;
 }
 
 /** Creates the agenda of a process over a store. */
-export function createAgenda({ store, clock, users = new KnownUsers() }: AgendaOptions): Agenda {
+export function createAgenda({ store, clock, users = new UserCache() }: AgendaOptions): Agenda {
   const organisations = new Map<string, Promise<void>>();
   const lists = new Map<string, Waiting[]>();
 
@@ -113,7 +113,7 @@ export function createAgenda({ store, clock, users = new KnownUsers() }: AgendaO
 
   return {
     register(indexed, { isActivity = true } = {}) {
-      const user = indexed instanceof KnownUser ? indexed : users.of(indexed);
+      const user = indexed instanceof CachedUser ? indexed : users.get(indexed);
       const now = clock();
       if (user.registeredUntil > now && (!isActivity || user.activeUntil > now)) return undefined;
       const partition = agendaPartition(user.organisationId, agendaShardOf(user.userId));

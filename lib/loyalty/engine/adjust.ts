@@ -2,9 +2,9 @@ import type { CompiledConfig } from "../config/compiled.ts";
 import type { MetricChange } from "../user/history.ts";
 import type { UserState } from "../user/state.ts";
 import type { ActionContext } from "./apply_action.ts";
-import { Change } from "./change.ts";
-import { Draft } from "./draft.ts";
-import { HeldBack, noLimit } from "./held_back.ts";
+import { TransactionBuilder } from "./change.ts";
+import { StateDraft } from "./draft.ts";
+import { LimitTracker, neverLimited } from "./held_back.ts";
 import type { Outcome } from "./outcome.ts";
 import { runTriggered } from "./rounds.ts";
 
@@ -24,14 +24,14 @@ export interface Adjustment {
  *
  * @throws {RangeError} The state is not settled: see `settle`.
  */
-export function adjust(
+export function applyAdjustment(
   compiled: CompiledConfig,
   state: UserState,
   { changes, reason, at }: Adjustment,
-  { globalLimitReached = noLimit }: ActionContext = {},
+  { globalLimitReached = neverLimited }: ActionContext = {},
 ): Outcome | null {
-  const draft = new Draft(compiled, state, Math.max(at, state.changedAt));
-  const change = new Change();
+  const draft = new StateDraft(compiled, state, Math.max(at, state.changedAt));
+  const change = new TransactionBuilder();
   for (const { metricId, op, value } of changes) {
     const metric = compiled.metrics.get(metricId);
     if (metric === undefined) continue;
@@ -39,7 +39,7 @@ export function adjust(
   }
   if (change.entries.length === 0) return null;
   draft.record(change.transaction("adjusted", { reason }));
-  const heldBack = new HeldBack(draft, globalLimitReached);
+  const heldBack = new LimitTracker(draft, globalLimitReached);
   runTriggered(draft, heldBack.isLimited);
-  return draft.outcome({ kind: "adjustment", adjustment: { changes, reason, ...heldBack.told } });
+  return draft.outcome({ kind: "adjustment", adjustment: { changes, reason, ...heldBack.reported } });
 }

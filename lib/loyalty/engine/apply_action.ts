@@ -8,8 +8,8 @@ import type { CompiledConfig } from "../config/compiled.ts";
 import type { Scope } from "../config/scope.ts";
 import type { ActionData } from "../user/history.ts";
 import type { UserState } from "../user/state.ts";
-import { Draft } from "./draft.ts";
-import { HeldBack, noLimit } from "./held_back.ts";
+import { StateDraft } from "./draft.ts";
+import { LimitTracker, neverLimited } from "./held_back.ts";
 import type { Outcome } from "./outcome.ts";
 import { type GlobalLimitReached, type RoundOptions, runRounds } from "./rounds.ts";
 
@@ -39,18 +39,18 @@ export function applyAction(
   compiled: CompiledConfig,
   state: UserState,
   action: Action,
-  { globalLimitReached = noLimit, onLook }: ActionContext & RoundOptions = {},
+  { globalLimitReached = neverLimited, onRound: onLook }: ActionContext & RoundOptions = {},
 ): Outcome {
   const { name, data, id } = action;
-  const draft = new Draft(compiled, state, Math.max(action.at, state.changedAt));
+  const draft = new StateDraft(compiled, state, Math.max(action.at, state.changedAt));
   const plan = compiled.actions.get(name);
-  const heldBack = new HeldBack(draft, globalLimitReached);
+  const heldBack = new LimitTracker(draft, globalLimitReached);
   if (plan !== undefined) {
     const scope: Scope = { data, user: draft };
     draft.countAction(plan.aggregates, scope);
-    runRounds(draft, plan, { scope, isLimited: heldBack.isLimited, onLook });
+    runRounds(draft, plan, { scope, isLimited: heldBack.isLimited, onRound: onLook });
   }
   const told = id === undefined ? { name, data } : { name, data, id };
-  const { limited } = heldBack.told;
+  const { limited } = heldBack.reported;
   return draft.outcome({ kind: "action", action: limited === undefined ? told : { ...told, limited } });
 }

@@ -7,15 +7,15 @@
 import { addDuration, periodOf } from "../../calendar/mod.ts";
 import type { CompiledChallenge } from "../config/compiled.ts";
 import type { Mission } from "../config/document.ts";
-import { own } from "../config/own_property.ts";
+import { ownValue } from "../config/own_property.ts";
 import type { ChallengeProgress } from "../user/state.ts";
-import { Change } from "./change.ts";
+import { TransactionBuilder } from "./change.ts";
 import { countedMax } from "./counters.ts";
-import type { Draft } from "./draft.ts";
-import { give } from "./give.ts";
+import type { StateDraft } from "./draft.ts";
+import { giveRewards } from "./give.ts";
 
 /** The run that is in progress, or, where the challenge starts by itself and may start now, the one that would begin. */
-export function openRun(draft: Draft, of: CompiledChallenge): ChallengeProgress | null {
+export function openRun(draft: StateDraft, of: CompiledChallenge): ChallengeProgress | null {
   if (draft.at < of.from || draft.at >= of.to) return null;
   const stored = draft.challenges.get(of.challenge.id);
   if (stored?.status === "in_progress") return stored;
@@ -23,19 +23,19 @@ export function openRun(draft: Draft, of: CompiledChallenge): ChallengeProgress 
 }
 
 /** Starts a challenge by a rule, where it may start and has not. */
-export function startChallenge(draft: Draft, of: CompiledChallenge): void {
+export function startChallenge(draft: StateDraft, of: CompiledChallenge): void {
   const { id } = of.challenge;
   const stored = draft.challenges.get(id);
   if (stored?.status === "in_progress" || draft.at < of.from || draft.at >= of.to) return;
   const run = nextRun(draft, of, stored);
   if (run === null) return;
   store(draft, of, run);
-  draft.record(new Change().transaction("challengeStarted", { challengeId: id }));
+  draft.record(new TransactionBuilder().transaction("challengeStarted", { challengeId: id }));
 }
 
 /** Adds to what has counted for a mission in a run, and completes the mission once that is enough. */
 export function advanceMission(
-  draft: Draft,
+  draft: StateDraft,
   of: CompiledChallenge,
   step: {
     readonly mission: Mission;
@@ -47,14 +47,14 @@ export function advanceMission(
   const { mission, run, amount, needed } = step;
   const progress = runOf(draft, of, run);
   if (progress === null || amount === 0 || progress.missionsCompleted.includes(mission.id)) return;
-  const count = Math.min(Math.max(0, (own(progress.counts, mission.id) ?? 0) + amount), countedMax);
+  const count = Math.min(Math.max(0, (ownValue(progress.counts, mission.id) ?? 0) + amount), countedMax);
   store(draft, of, { ...progress, counts: { ...progress.counts, [mission.id]: count } });
   if (count >= needed) completeMission(draft, of, { mission, run });
 }
 
 /** Completes a mission, and with the last one the challenge. `run`: in no other run than this one. */
 export function completeMission(
-  draft: Draft,
+  draft: StateDraft,
   of: CompiledChallenge,
   { mission, run }: { readonly mission: Mission; readonly run?: string },
 ): void {
@@ -64,33 +64,33 @@ export function completeMission(
   const missionsCompleted = [...progress.missionsCompleted, mission.id];
   store(draft, of, { ...progress, missionsCompleted });
   const subject = { challengeId: challenge.id, missionId: mission.id };
-  give(draft, [], { type: "missionCompleted", subject, notification: mission.notification });
+  giveRewards(draft, [], { type: "missionCompleted", subject, notification: mission.notification });
   if (challenge.missions.every(({ id }) => missionsCompleted.includes(id))) completeChallenge(draft, of);
 }
 
 /** Completes a challenge, and gives its rewards. */
-export function completeChallenge(draft: Draft, of: CompiledChallenge): void {
+export function completeChallenge(draft: StateDraft, of: CompiledChallenge): void {
   const progress = openRun(draft, of);
   if (progress === null) return;
   const { challenge, rewards } = of;
   const completions = progress.completions + 1;
   store(draft, of, ended(draft, of, { ...progress, status: "completed", completions }));
   const subject = { challengeId: challenge.id };
-  give(draft, rewards, { type: "challengeCompleted", subject, notification: challenge.notification });
+  giveRewards(draft, rewards, { type: "challengeCompleted", subject, notification: challenge.notification });
   draft.trigger("challengeCompleted", challenge.id);
 }
 
 /** Fails a challenge that is in progress, or would be. */
-export function failChallenge(draft: Draft, of: CompiledChallenge): void {
+export function failChallenge(draft: StateDraft, of: CompiledChallenge): void {
   const progress = openRun(draft, of);
   if (progress !== null) failRun(draft, of, progress);
 }
 
 /** Fails a run. */
-export function failRun(draft: Draft, of: CompiledChallenge, progress: ChallengeProgress): void {
+export function failRun(draft: StateDraft, of: CompiledChallenge, progress: ChallengeProgress): void {
   store(draft, of, ended(draft, of, { ...progress, status: "failed" }));
   const { id, failureNotification: notification } = of.challenge;
-  give(draft, [], { type: "challengeFailed", subject: { challengeId: id }, notification });
+  giveRewards(draft, [], { type: "challengeFailed", subject: { challengeId: id }, notification });
 }
 
 /** When time fails a run in progress, by the configuration as it is now. */
@@ -115,13 +115,13 @@ function renewalOf({ challenge }: CompiledChallenge, startedAt: number, timeZone
 }
 
 /** The run with this name, in progress or about to begin; an action counts for the run that it met and no other. */
-function runOf(draft: Draft, of: CompiledChallenge, run: string): ChallengeProgress | null {
+function runOf(draft: StateDraft, of: CompiledChallenge, run: string): ChallengeProgress | null {
   const progress = openRun(draft, of);
   return progress?.run === run ? progress : null;
 }
 
 function nextRun(
-  { at, timeZone, challenges }: Draft,
+  { at, timeZone, challenges }: StateDraft,
   of: CompiledChallenge,
   last: ChallengeProgress | undefined,
 ): ChallengeProgress | null {
@@ -149,14 +149,14 @@ function nextNumber(last = "0"): string {
 }
 
 function ended(
-  { at, timeZone }: Draft,
+  { at, timeZone }: StateDraft,
   of: CompiledChallenge,
   progress: ChallengeProgress,
 ): ChallengeProgress {
   return { ...progress, endedAt: at, endsAt: renewalOf(of, progress.startedAt, timeZone) };
 }
 
-function store(draft: Draft, { challenge }: CompiledChallenge, progress: ChallengeProgress): void {
+function store(draft: StateDraft, { challenge }: CompiledChallenge, progress: ChallengeProgress): void {
   const before = draft.challenges.get(challenge.id);
   const isNewRun = before === undefined || before.run !== progress.run;
   draft.challenges.set(challenge.id, progress);

@@ -1,9 +1,9 @@
-import { own } from "../config/own_property.ts";
+import { ownValue } from "../config/own_property.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
 import type { ChangePayload, ItemId, Transaction, TransactionType } from "../user/history.ts";
 
 /** What a transaction is about, beside what changed. */
-export type ChangeSubject = Pick<
+export type TransactionSubject = Pick<
   ChangePayload,
   | "challengeId"
   | "missionId"
@@ -17,7 +17,7 @@ export type ChangeSubject = Pick<
 >;
 
 /** Collects what belongs to one transaction. */
-export class Change {
+export class TransactionBuilder {
   readonly entries: LedgerEntry[] = [];
   readonly #metrics: Record<string, { readonly oldValue: number; newValue: number }> = {};
   readonly #received: ItemId[] = [];
@@ -27,7 +27,7 @@ export class Change {
   metric(entry: LedgerEntry, oldValue: number): void {
     this.entries.push(entry);
     const { metricId, balanceAfter: newValue } = entry;
-    const known = own(this.#metrics, metricId);
+    const known = ownValue(this.#metrics, metricId);
     if (known === undefined) this.#metrics[metricId] = { oldValue, newValue };
     else known.newValue = newValue;
   }
@@ -45,7 +45,7 @@ export class Change {
   }
 
   /** The transaction; a metric that is as it was before has not changed. */
-  transaction(type: TransactionType, subject: ChangeSubject = {}): Transaction {
+  transaction(type: TransactionType, subject: TransactionSubject = {}): Transaction {
     for (const id in this.#metrics) {
       const change = this.#metrics[id];
       if (change !== undefined && change.oldValue === change.newValue) delete this.#metrics[id];

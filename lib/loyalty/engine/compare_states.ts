@@ -1,4 +1,4 @@
-import { own } from "../config/own_property.ts";
+import { ownValue } from "../config/own_property.ts";
 import type { UserState } from "../user/state.ts";
 
 /** Most differences that a comparison lists. */
@@ -32,9 +32,9 @@ function loyaltyOf({
   challenges,
   coupons,
   counters,
-  unnamed,
+  orphanedCounters,
 }: UserState): unknown {
-  const named = Object.entries(counters).filter(([key]) => !Object.hasOwn(unnamed, key));
+  const named = Object.entries(counters).filter(([key]) => !Object.hasOwn(orphanedCounters, key));
   const kept = coupons.map(({ code: _, ...coupon }) => coupon);
   return {
     metrics,
@@ -57,7 +57,7 @@ function compare(
   if (isRecord(a) && isRecord(b) && Array.isArray(a) === Array.isArray(b)) {
     for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
       const at = `${pointer}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-      compare(own(a, key), own(b, key), { pointer: at, differences });
+      compare(ownValue(a, key), ownValue(b, key), { pointer: at, differences });
     }
     return;
   }

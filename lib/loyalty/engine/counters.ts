@@ -19,7 +19,7 @@ export interface CountingTime {
 export const countedMax: number = Number.MAX_SAFE_INTEGER;
 
 /** The counter after an amount was added. A streak takes any amount as one sign of life. */
-export function counted(
+export function addToCounter(
   counter: Counter | undefined,
   window: CounterWindow,
   { at, timeZone, amount }: CountingTime & { readonly amount: number },
@@ -37,7 +37,7 @@ export function counted(
 }
 
 /** The counter as it would be had an amount not been added at a time; a time that left the window changes nothing. */
-export function uncounted(
+export function subtractFromCounter(
   counter: Counter,
   window: CounterWindow,
   { at, timeZone, amount }: CountingTime & { readonly amount: number },
@@ -53,7 +53,7 @@ export function uncounted(
 }
 
 /** What a counter shows at a time. */
-export function countOf(
+export function readCounter(
   counter: Counter | undefined,
   window: CounterWindow,
   { at, timeZone }: CountingTime,

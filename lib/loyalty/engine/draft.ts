@@ -8,25 +8,25 @@ import type { CompiledAggregate } from "../config/compile_counters.ts";
 import { type CompiledConfig, type TriggerKind, triggerKey } from "../config/compiled.ts";
 import type { CounterWindow } from "../config/counter_window.ts";
 import type { Metric } from "../config/document.ts";
-import { own } from "../config/own_property.ts";
+import { ownValue } from "../config/own_property.ts";
 import type { Scope, UserView } from "../config/scope.ts";
-import { type Account, credit, debit, type Moved, type Movement } from "../ledger/mod.ts";
-import type { GivenDates } from "../user/given_dates.ts";
+import { type AccountChange, credit, debit, type LedgerMovement, type MetricAccount } from "../ledger/mod.ts";
+import type { PointDates } from "../user/given_dates.ts";
 import type { HistoryRecord, Notification, Transaction } from "../user/history.ts";
 import type {
   ChallengeProgress,
   Counter,
-  Lifetime,
+  LifetimeTotals,
   MilestoneProgress,
   UserCoupon,
   UserState,
 } from "../user/state.ts";
-import type { Change } from "./change.ts";
-import { counted, countOf, uncounted } from "./counters.ts";
-import { Entries } from "./entries.ts";
+import type { TransactionBuilder } from "./change.ts";
+import { addToCounter, readCounter, subtractFromCounter } from "./counters.ts";
+import { CopyOnWriteRecord } from "./entries.ts";
 import { lotFor } from "./lots.ts";
 import type { Diagnostic, Outcome } from "./outcome.ts";
-import { keptOf } from "./unnamed.ts";
+import { retainCounters } from "./unnamed.ts";
 
 /**
  * Transactions, ledger entries and announcements of one happening after which nothing more is begun. A happening takes effect in
@@ -35,28 +35,28 @@ import { keptOf } from "./unnamed.ts";
 export const effectsMax = 500;
 
 /** How points are added: by which change, and with which dates of their own. */
-export interface MetricAddition extends GivenDates {
-  readonly change: Change;
+export interface MetricAddition extends PointDates {
+  readonly change: TransactionBuilder;
 }
 
 /** A state in the making. */
-export class Draft implements UserView {
+export class StateDraft implements UserView {
   readonly compiled: CompiledConfig;
   readonly at: number;
   readonly timeZone: string;
-  readonly challenges: Entries<ChallengeProgress>;
-  readonly milestones: Entries<MilestoneProgress>;
+  readonly challenges: CopyOnWriteRecord<ChallengeProgress>;
+  readonly milestones: CopyOnWriteRecord<MilestoneProgress>;
   coupons: readonly UserCoupon[];
   readonly diagnostics: Diagnostic[] = [];
   /** Ids of the rules that fired, once for each time. */
   readonly fired: string[] = [];
   readonly #before: UserState;
-  readonly #metrics: Entries<number>;
-  readonly #lifetime: Entries<Lifetime>;
-  readonly #lots: Entries<Account["lots"] & object>;
-  readonly #inventory: Entries<readonly string[]>;
-  readonly #counters: Entries<Counter>;
-  readonly #unnamed: UserState["unnamed"];
+  readonly #metrics: CopyOnWriteRecord<number>;
+  readonly #lifetime: CopyOnWriteRecord<LifetimeTotals>;
+  readonly #lots: CopyOnWriteRecord<MetricAccount["lots"] & object>;
+  readonly #inventory: CopyOnWriteRecord<readonly string[]>;
+  readonly #counters: CopyOnWriteRecord<Counter>;
+  readonly #orphanedCounters: UserState["orphanedCounters"];
   readonly #transactions: Transaction[] = [];
   readonly #notifications: Notification[] = [];
   #triggered: Set<string> | null = null;
@@ -69,19 +69,21 @@ export class Draft implements UserView {
     this.compiled = compiled;
     this.at = at;
     this.timeZone = compiled.config.timeZone;
-    this.challenges = new Entries(before.challenges);
-    this.milestones = new Entries(before.milestones);
+    this.challenges = new CopyOnWriteRecord(before.challenges);
+    this.milestones = new CopyOnWriteRecord(before.milestones);
     this.#before = before;
-    this.#metrics = new Entries(before.metrics);
-    this.#lifetime = new Entries(before.lifetime);
-    this.#lots = new Entries(before.lots);
-    this.#inventory = new Entries(before.inventory);
+    this.#metrics = new CopyOnWriteRecord(before.metrics);
+    this.#lifetime = new CopyOnWriteRecord(before.lifetime);
+    this.#lots = new CopyOnWriteRecord(before.lots);
+    this.#inventory = new CopyOnWriteRecord(before.inventory);
     this.coupons = before.coupons;
     this.#dueAt = before.dueAt;
     const isOther = before.config !== compiled.version;
-    const { counters, unnamed } = isOther ? keptOf(before, { named: compiled.counterKeys, at }) : before;
-    this.#counters = new Entries(counters);
-    this.#unnamed = unnamed;
+    const { counters, orphanedCounters } = isOther
+      ? retainCounters(before, { named: compiled.counterKeys, at })
+      : before;
+    this.#counters = new CopyOnWriteRecord(counters);
+    this.#orphanedCounters = orphanedCounters;
   }
 
   get transactions(): readonly Transaction[] {
@@ -104,15 +106,15 @@ export class Draft implements UserView {
     return this.milestones.get(setId)?.milestoneId ?? "";
   }
 
-  counted(key: string, window: CounterWindow): number {
-    return countOf(this.#counters.get(key), window, this);
+  counterValue(key: string, window: CounterWindow): number {
+    return readCounter(this.#counters.get(key), window, this);
   }
 
   /** Adds to what is counted under a key. */
   count(key: string, window: CounterWindow, amount: number): void {
     this.#counters.set(
       key,
-      counted(this.#counters.get(key), window, { at: this.at, timeZone: this.timeZone, amount }),
+      addToCounter(this.#counters.get(key), window, { at: this.at, timeZone: this.timeZone, amount }),
     );
   }
 
@@ -124,7 +126,7 @@ export class Draft implements UserView {
   ): void {
     const counter = this.#counters.get(key);
     if (counter === undefined) return;
-    this.#counters.set(key, uncounted(counter, window, { at, timeZone: this.timeZone, amount }));
+    this.#counters.set(key, subtractFromCounter(counter, window, { at, timeZone: this.timeZone, amount }));
   }
 
   /** Counts an action in the aggregates that look at it. */
@@ -134,7 +136,7 @@ export class Draft implements UserView {
     }
   }
 
-  account(id: string): Account {
+  account(id: string): MetricAccount {
     const keepsLots = this.compiled.metrics.get(id)?.lots !== undefined;
     return { balance: this.metric(id), lots: this.#lots.get(id) ?? (keepsLots ? [] : null) };
   }
@@ -160,7 +162,7 @@ export class Draft implements UserView {
   }
 
   /** Corrects a metric, within its bounds. What a correction takes was not spent: it was never earned. */
-  correctMetric(metric: Metric, quantity: number, change: Change): void {
+  correctMetric(metric: Metric, quantity: number, change: TransactionBuilder): void {
     if (quantity >= 0) {
       this.addToMetric(metric, quantity, { change });
       return;
@@ -170,7 +172,7 @@ export class Draft implements UserView {
   }
 
   /** Takes over what the ledger made of a metric. */
-  move(metricId: string, { account, entry }: Moved, change: Change): void {
+  move(metricId: string, { account, entry }: AccountChange, change: TransactionBuilder): void {
     if (entry === null) return;
     const [earned, spent] = this.#lifetime.get(metricId) ?? nothingEver;
     const { type, amount } = entry;
@@ -179,7 +181,7 @@ export class Draft implements UserView {
   }
 
   /** Takes over what the ledger has taken back of a metric, or given back. */
-  moveBack(metricId: string, { account, entry }: Moved, change: Change): void {
+  moveBack(metricId: string, { account, entry }: AccountChange, change: TransactionBuilder): void {
     if (entry === null) return;
     const [earned, spent] = this.#lifetime.get(metricId) ?? nothingEver;
     const { type, amount } = entry;
@@ -190,8 +192,8 @@ export class Draft implements UserView {
   /** Takes over a movement of a metric, as settled at its own time. */
   settled(
     metricId: string,
-    { balance, lots }: Account,
-    { entry, change }: { readonly entry: Movement; readonly change: Change },
+    { balance, lots }: MetricAccount,
+    { entry, change }: { readonly entry: LedgerMovement; readonly change: TransactionBuilder },
   ): void {
     change.metric({ metricId, ...entry }, this.metric(metricId));
     this.#metrics.set(metricId, balance);
@@ -204,7 +206,7 @@ export class Draft implements UserView {
     if (entry.status !== "pending") this.trigger("metric", metricId);
   }
 
-  receive(setId: string, itemId: string, change: Change): void {
+  receive(setId: string, itemId: string, change: TransactionBuilder): void {
     const owned = this.items(setId);
     if (owned.includes(itemId)) return;
     this.#inventory.set(setId, [...owned, itemId]);
@@ -212,7 +214,7 @@ export class Draft implements UserView {
     this.trigger("inventoryReceived", setId);
   }
 
-  lose(setId: string, itemId: string, change: Change): void {
+  lose(setId: string, itemId: string, change: TransactionBuilder): void {
     const owned = this.items(setId);
     if (!owned.includes(itemId)) return;
     this.#inventory.set(
@@ -278,8 +280,11 @@ export class Draft implements UserView {
     return this.#state({ dueAt: this.#dueAt, changedAt: this.at });
   }
 
-  /** The outcome with the record of the happening. `lapses` is what the state says of settlements in a row. */
-  outcome(happening: Occurrence, { lapses }: Pick<UserState, "lapses"> = noLapses): Outcome {
+  /** The outcome with the record of the happening. `chainedExpiries`: what the state counts of settlements in a row. */
+  outcome(
+    happening: Occurrence,
+    { chainedExpiries }: Pick<UserState, "chainedExpiries"> = unchained,
+  ): Outcome {
     const { at, compiled, diagnostics, fired } = this;
     const { revision, records } = this.#before;
     const state = this.#state({
@@ -288,7 +293,7 @@ export class Draft implements UserView {
       changedAt: at,
       config: compiled.version,
       dueAt: this.#dueAt,
-      lapses,
+      chainedExpiries,
     });
     const record = recordOf(happening, { at, config: compiled.version, transactions: this.#transactions });
     return {
@@ -303,7 +308,7 @@ export class Draft implements UserView {
 
   /** Every member by its name: copying a state of so many would be the most expensive step of an action. */
   #state(changes: Pick<UserState, "dueAt"> & Partial<UserState>): UserState {
-    const { revision, changedAt, config, projectId, records, redemptions, undelivered, sums, seen } =
+    const { revision, changedAt, config, projectId, records, redemptions, undelivered, sums, onceMarks } =
       this.#before;
     return {
       revision: changes.revision ?? revision,
@@ -318,14 +323,14 @@ export class Draft implements UserView {
       challenges: this.challenges.all,
       coupons: this.coupons,
       counters: this.#counters.all,
-      unnamed: this.#unnamed,
+      orphanedCounters: this.#orphanedCounters,
       dueAt: changes.dueAt,
-      lapses: changes.lapses ?? this.#before.lapses,
+      chainedExpiries: changes.chainedExpiries ?? this.#before.chainedExpiries,
       records: changes.records ?? records,
       redemptions,
       undelivered,
       sums,
-      seen,
+      onceMarks,
     };
   }
 
@@ -336,7 +341,7 @@ export class Draft implements UserView {
       for (const { metricId } of entries) {
         if (Object.hasOwn(gained, metricId)) continue;
         const before =
-          own(this.#before.metrics, metricId) ?? this.compiled.metrics.get(metricId)?.defaultValue ?? 0;
+          ownValue(this.#before.metrics, metricId) ?? this.compiled.metrics.get(metricId)?.defaultValue ?? 0;
         const gain = this.metric(metricId) - before;
         if (gain !== 0) gained[metricId] = gain;
       }
@@ -345,8 +350,8 @@ export class Draft implements UserView {
   }
 }
 
-const noLapses = { lapses: 0 };
-const nothingEver: Lifetime = [0, 0];
+const unchained = { chainedExpiries: 0 };
+const nothingEver: LifetimeTotals = [0, 0];
 
 type Occurrence = Pick<
   HistoryRecord,

@@ -12,20 +12,20 @@ import type { HistoryRecord, Notification, Transaction } from "../user/history.t
 import type { UserState } from "../user/state.ts";
 import { type Action, applyAction } from "./apply_action.ts";
 import { openRun } from "./challenges.ts";
-import { Draft } from "./draft.ts";
+import { StateDraft } from "./draft.ts";
 import type { Diagnostic } from "./outcome.ts";
-import type { RuleLook } from "./rounds.ts";
-import { settle } from "./settle.ts";
+import type { RuleRound } from "./rounds.ts";
+import { advanceTime } from "./settle.ts";
 
 /** Whether a rule would fire, and what keeps it from that. */
-export interface RuleFinding {
+export interface DryRunRule {
   readonly ruleId: string;
   readonly fired: boolean;
   readonly failures: readonly Failure[];
 }
 
 /** Whether an action would count for a mission, and what keeps it from that. */
-export interface MissionFinding {
+export interface DryRunMission {
   readonly challengeId: string;
   readonly missionId: string;
   readonly advanced: boolean;
@@ -34,7 +34,7 @@ export interface MissionFinding {
 }
 
 /** A challenge whose status would change. */
-export interface ChallengeFinding {
+export interface DryRunChallenge {
   readonly challengeId: string;
   readonly before: string;
   readonly after: string;
@@ -46,9 +46,9 @@ export interface DryRun {
   readonly settled: readonly HistoryRecord[];
   readonly effects: readonly Transaction[];
   /** The rules that the action triggers, in their order, then those that its changes trigger, each once. */
-  readonly rules: readonly RuleFinding[];
-  readonly missions: readonly MissionFinding[];
-  readonly challenges: readonly ChallengeFinding[];
+  readonly rules: readonly DryRunRule[];
+  readonly missions: readonly DryRunMission[];
+  readonly challenges: readonly DryRunChallenge[];
   readonly notifications: readonly Notification[];
   readonly diagnostics: readonly Diagnostic[];
   /** What the user would have. */
@@ -71,21 +71,26 @@ export function dryRun(
   { reached = new Map() }: DryRunContext = {},
 ): DryRun {
   const at = Math.max(action.at, state.changedAt);
-  const settled = settle(compiled, state, at);
+  const settled = advanceTime(compiled, state, at);
   const globalLimitReached = (ruleId: string): boolean => reached.has(ruleId);
-  const rules = new Map<string, RuleFinding>();
-  const onLook = (look: RuleLook): void => {
+  const rules = new Map<string, DryRunRule>();
+  const onLook = (look: RuleRound): void => {
     for (const found of ruleFindings(look, reached)) {
       // Of a rule that is looked at in several rounds the one in which it fires tells, or else the last.
       if (rules.get(found.ruleId)?.fired !== true) rules.set(found.ruleId, found);
     }
   };
-  const outcome = applyAction(compiled, settled.state, { ...action, at }, { globalLimitReached, onLook });
+  const outcome = applyAction(
+    compiled,
+    settled.state,
+    { ...action, at },
+    { globalLimitReached, onRound: onLook },
+  );
   return {
     settled: settled.records,
     effects: outcome.record.transactions,
     rules: [...rules.values()],
-    missions: missionFindings(new Draft(compiled, settled.state, at), action, outcome.state),
+    missions: missionFindings(new StateDraft(compiled, settled.state, at), action, outcome.state),
     challenges: challengeFindings(settled.state, outcome.state),
     notifications: outcome.notifications,
     diagnostics: outcome.diagnostics,
@@ -93,7 +98,7 @@ export function dryRun(
   };
 }
 
-function ruleFindings(look: RuleLook, reached: ReachedLimits): readonly RuleFinding[] {
+function ruleFindings(look: RuleRound, reached: ReachedLimits): readonly DryRunRule[] {
   return look.rules.map(compiled => {
     const fired = look.firing.includes(compiled);
     return {
@@ -106,12 +111,12 @@ function ruleFindings(look: RuleLook, reached: ReachedLimits): readonly RuleFind
 
 function ruleFailures(
   { rule, explain, limits, pointer }: CompiledRule,
-  { draft, scope, firing }: RuleLook,
+  { draft, scope, firing }: RuleRound,
   reached: ReachedLimits,
 ): readonly Failure[] {
   const failures = [...explain()(scope)];
   for (const { key, window, max, pointer: path } of limits) {
-    const actual = draft.counted(key, window);
+    const actual = draft.counterValue(key, window);
     if (actual >= max)
       failures.push({ path, expected: `fired fewer than ${max} times for the user`, actual });
   }
@@ -126,7 +131,11 @@ function ruleFailures(
   ];
 }
 
-function missionFindings(draft: Draft, { name, data }: Action, after: UserState): readonly MissionFinding[] {
+function missionFindings(
+  draft: StateDraft,
+  { name, data }: Action,
+  after: UserState,
+): readonly DryRunMission[] {
   const plan = draft.compiled.actions.get(name);
   if (plan === undefined) return [];
   const scope: Scope = { data, user: draft };
@@ -135,10 +144,10 @@ function missionFindings(draft: Draft, { name, data }: Action, after: UserState)
 }
 
 function missionFinding(
-  draft: Draft,
+  draft: StateDraft,
   compiled: CompiledMission,
   { scope, after }: { readonly scope: Scope; readonly after: UserState },
-): MissionFinding {
+): DryRunMission {
   const { of, mission, explain, pointer } = compiled;
   const { id } = of.challenge;
   const run = openRun(draft, of);
@@ -160,7 +169,7 @@ function missionFinding(
   };
 }
 
-function challengeFindings(before: UserState, after: UserState): readonly ChallengeFinding[] {
+function challengeFindings(before: UserState, after: UserState): readonly DryRunChallenge[] {
   if (before.challenges === after.challenges) return [];
   return Object.entries(after.challenges).flatMap(([challengeId, { status, run }]) => {
     const old = before.challenges[challengeId];

@@ -7,15 +7,15 @@
 
 import type { CompiledEffect } from "../config/compiled.ts";
 import { completeChallenge, completeMission, failChallenge, startChallenge } from "./challenges.ts";
-import { Change } from "./change.ts";
-import type { Draft } from "./draft.ts";
+import { TransactionBuilder } from "./change.ts";
+import type { StateDraft } from "./draft.ts";
 import { giveCoupon, giveMetric } from "./give.ts";
 
 /** Gives and takes. */
 export function applyNow(
-  draft: Draft,
+  draft: StateDraft,
   effect: CompiledEffect,
-  { amount, change }: { readonly amount: number; readonly change: Change },
+  { amount, change }: { readonly amount: number; readonly change: TransactionBuilder },
 ): void {
   if (effect.type === "metric") giveMetric(draft, effect.metricId, { quantity: amount, change });
   if (effect.type === "inventory") draft.receive(effect.inventorySetId, effect.inventoryItemId, change);
@@ -23,7 +23,7 @@ export function applyNow(
 }
 
 /** Does what has a transaction of its own. */
-export function applyLater(draft: Draft, effect: CompiledEffect): void {
+export function applyLater(draft: StateDraft, effect: CompiledEffect): void {
   switch (effect.type) {
     case "coupon":
       giveCoupon(draft, effect.couponId);
@@ -32,7 +32,7 @@ export function applyLater(draft: Draft, effect: CompiledEffect): void {
       draft.notify({
         type: "custom",
         ...effect.notification,
-        payload: new Change().transaction("actionRewarded").payload,
+        payload: new TransactionBuilder().transaction("actionRewarded").payload,
       });
       break;
     case "challengeStart":
@@ -44,7 +44,7 @@ export function applyLater(draft: Draft, effect: CompiledEffect): void {
 }
 
 function applyToChallenge(
-  draft: Draft,
+  draft: StateDraft,
   effect: Extract<CompiledEffect, { readonly challengeId: string }>,
 ): void {
   const of = draft.compiled.challenges.get(effect.challengeId);

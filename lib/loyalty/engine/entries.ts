@@ -1,7 +1,7 @@
-import { own } from "../config/own_property.ts";
+import { ownValue } from "../config/own_property.ts";
 
 /** A record of a state, copied when its first entry changes and not before. */
-export class Entries<T> {
+export class CopyOnWriteRecord<T> {
   readonly #before: Readonly<Record<string, T>>;
   #now: Record<string, T> | null = null;
 
@@ -10,7 +10,7 @@ export class Entries<T> {
   }
 
   get(key: string): T | undefined {
-    return own(this.#now ?? this.#before, key);
+    return ownValue(this.#now ?? this.#before, key);
   }
 
   set(key: string, value: T): void {

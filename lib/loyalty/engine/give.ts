@@ -7,33 +7,33 @@
 import { addDuration } from "../../calendar/mod.ts";
 import { type NotificationSetting, quantityMax } from "../config/document.ts";
 import type { MetricReward } from "../config/rewards.ts";
-import type { GivenDates } from "../user/given_dates.ts";
-import type { GivenReward, TransactionType } from "../user/history.ts";
+import type { PointDates } from "../user/given_dates.ts";
+import type { GrantedReward, TransactionType } from "../user/history.ts";
 import type { UserCoupon } from "../user/state.ts";
-import { Change, type ChangeSubject } from "./change.ts";
-import type { Draft, MetricAddition } from "./draft.ts";
+import { TransactionBuilder, type TransactionSubject } from "./change.ts";
+import type { MetricAddition, StateDraft } from "./draft.ts";
 
 /** Most coupons that a user has; an expired one goes first, then the oldest. */
 export const couponsMax = 500;
 
 /** A reward that is not a bundle. */
-export type GivenPlainReward = Exclude<GivenReward, { readonly type: "reward" }>;
+export type GrantedSingleReward = Exclude<GrantedReward, { readonly type: "reward" }>;
 
 /** Why rewards are given, and how that is announced. */
-export interface Occasion {
+export interface RewardContext {
   readonly type: TransactionType;
-  readonly subject: ChangeSubject;
+  readonly subject: TransactionSubject;
   /** Omitted: it is not announced. */
   readonly notification?: NotificationSetting;
 }
 
 /** Gives all rewards of an occasion. The coupons among them have transactions of their own, after that of the occasion. */
-export function give(
-  draft: Draft,
-  rewards: readonly GivenPlainReward[],
-  occasion: Occasion & { readonly change?: Change },
+export function giveRewards(
+  draft: StateDraft,
+  rewards: readonly GrantedSingleReward[],
+  occasion: RewardContext & { readonly change?: TransactionBuilder },
 ): void {
-  const { type, subject, notification, change = new Change() } = occasion;
+  const { type, subject, notification, change = new TransactionBuilder() } = occasion;
   for (const reward of rewards) {
     if (reward.type === "metric") givePoints(draft, reward, change);
     if (reward.type === "inventory") draft.receive(reward.inventorySetId, reward.inventoryItemId, change);
@@ -45,9 +45,9 @@ export function give(
 }
 
 function givePoints(
-  draft: Draft,
-  { metricId, metricQuantity: quantity, availableAt, expiresAt }: MetricReward & GivenDates,
-  change: Change,
+  draft: StateDraft,
+  { metricId, metricQuantity: quantity, availableAt, expiresAt }: MetricReward & PointDates,
+  change: TransactionBuilder,
 ): void {
   // The user's last change may be later than the clock of whoever checked the dates.
   if (expiresAt !== undefined && expiresAt <= draft.at) return;
@@ -56,7 +56,7 @@ function givePoints(
 
 /** Adds to a metric what an effect came to, rounded toward zero. */
 export function giveMetric(
-  draft: Draft,
+  draft: StateDraft,
   metricId: string,
   { quantity, ...addition }: MetricAddition & { readonly quantity: number },
 ): void {
@@ -72,11 +72,15 @@ export function giveMetric(
  *
  * @param poolCode The code of a unique coupon, where it has one already.
  */
-export function giveCoupon(draft: Draft, couponId: string, poolCode: string | null = null): string | null {
+export function giveCoupon(
+  draft: StateDraft,
+  couponId: string,
+  poolCode: string | null = null,
+): string | null {
   const coupon = draft.compiled.coupons.get(couponId);
   if (coupon === undefined) return null;
   const { at, timeZone } = draft;
-  const isGood = (held: UserCoupon): boolean => isGoodAt(held, at);
+  const isGood = (held: UserCoupon): boolean => isCouponValid(held, at);
   const isHeld = draft.coupons.some(held => held.couponId === couponId && isGood(held));
   if (coupon.type === "shared" && isHeld) return null;
   const id = draft.newId();
@@ -84,7 +88,7 @@ export function giveCoupon(draft: Draft, couponId: string, poolCode: string | nu
   const code = coupon.code ?? poolCode;
   const kept = draft.coupons.length < couponsMax ? draft.coupons : withoutOne(draft.coupons, isGood);
   draft.coupons = [...kept, { id, couponId, code, receivedAt: at, expiresAt }];
-  const transaction = new Change().transaction("couponReceived", { couponId, userCouponId: id });
+  const transaction = new TransactionBuilder().transaction("couponReceived", { couponId, userCouponId: id });
   draft.record(transaction);
   if (coupon.showOnNotification) {
     const setting = { display: "toast", title: coupon.title, message: "" };
@@ -94,7 +98,7 @@ export function giveCoupon(draft: Draft, couponId: string, poolCode: string | nu
 }
 
 /** Whether a coupon has not expired at a time. */
-export function isGoodAt({ expiresAt }: UserCoupon, at: number): boolean {
+export function isCouponValid({ expiresAt }: UserCoupon, at: number): boolean {
   return expiresAt === null || expiresAt > at;
 }
 

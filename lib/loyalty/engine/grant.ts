@@ -1,17 +1,17 @@
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { NotificationSetting } from "../config/document.ts";
-import type { ActionData, GivenReward } from "../user/history.ts";
+import type { ActionData, GrantedReward } from "../user/history.ts";
 import type { UserState } from "../user/state.ts";
 import type { ActionContext } from "./apply_action.ts";
-import { Draft } from "./draft.ts";
-import { type GivenPlainReward, give } from "./give.ts";
-import { HeldBack, noLimit } from "./held_back.ts";
+import { StateDraft } from "./draft.ts";
+import { type GrantedSingleReward, giveRewards } from "./give.ts";
+import { LimitTracker, neverLimited } from "./held_back.ts";
 import type { Outcome } from "./outcome.ts";
 import { runTriggered } from "./rounds.ts";
 
 /** What a back end gives a user. */
 export interface Grant {
-  readonly rewards: readonly GivenReward[];
+  readonly rewards: readonly GrantedReward[];
   readonly reason: string;
   readonly metadata?: ActionData | undefined;
   /** @default it is not announced */
@@ -27,26 +27,26 @@ export interface Grant {
  *
  * @throws {RangeError} The state is not settled: see `settle`.
  */
-export function grant(
+export function applyGrant(
   compiled: CompiledConfig,
   state: UserState,
   given: Grant,
-  { globalLimitReached = noLimit }: ActionContext = {},
+  { globalLimitReached = neverLimited }: ActionContext = {},
 ): Outcome {
   const { rewards, reason, metadata, notification, id } = given;
-  const draft = new Draft(compiled, state, Math.max(given.at, state.changedAt));
-  const plain = rewards.flatMap((reward): readonly GivenPlainReward[] =>
+  const draft = new StateDraft(compiled, state, Math.max(given.at, state.changedAt));
+  const plain = rewards.flatMap((reward): readonly GrantedSingleReward[] =>
     reward.type === "reward" ? (compiled.bundles.get(reward.rewardId) ?? []) : [reward],
   );
   const subject = metadata === undefined ? { reason } : { reason, metadata };
-  give(draft, plain, { type: "rewardGranted", subject });
-  const heldBack = new HeldBack(draft, globalLimitReached);
+  giveRewards(draft, plain, { type: "rewardGranted", subject });
+  const heldBack = new LimitTracker(draft, globalLimitReached);
   runTriggered(draft, heldBack.isLimited);
   const [granted] = draft.transactions;
   // Announced last, so that what the grant leads to is the same in a replay, which announces nothing.
   if (notification !== undefined && granted !== undefined) {
     draft.notify({ type: "rewardGranted", ...notification, payload: granted.payload });
   }
-  const told = { rewards, reason, ...(id === undefined ? {} : { id }), ...heldBack.told };
+  const told = { rewards, reason, ...(id === undefined ? {} : { id }), ...heldBack.reported };
   return draft.outcome({ kind: "grant", grant: told });
 }

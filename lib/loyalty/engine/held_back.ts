@@ -1,17 +1,17 @@
-import { own } from "../config/own_property.ts";
-import type { Draft } from "./draft.ts";
+import { ownValue } from "../config/own_property.ts";
+import type { StateDraft } from "./draft.ts";
 import type { GlobalLimitReached } from "./rounds.ts";
 
 /** How often each rule that a global limit held back had fired before. */
-export type Limited = Readonly<Record<string, number>>;
+export type LimitedFirings = Readonly<Record<string, number>>;
 
 /** Asks whether rules have reached their limits for all users, and keeps account of those that have. */
-export class HeldBack {
+export class LimitTracker {
   readonly isLimited: GlobalLimitReached;
   /** Null where none was held back, as for most actions. */
   #limited: Map<string, number> | null = null;
 
-  constructor(draft: Draft, globalLimitReached: GlobalLimitReached) {
+  constructor(draft: StateDraft, globalLimitReached: GlobalLimitReached) {
     this.isLimited = ruleId => {
       if (this.#limited?.has(ruleId) === true) return true;
       if (!globalLimitReached(ruleId)) return false;
@@ -22,28 +22,28 @@ export class HeldBack {
   }
 
   /** What the record of the happening tells of it. */
-  get told(): { readonly limited?: Limited } {
+  get reported(): { readonly limited?: LimitedFirings } {
     return this.#limited === null ? {} : { limited: Object.fromEntries(this.#limited) };
   }
 }
 
 /** Global limits as a record tells of them: each rule fires as often as it did before it was held back. */
-export function limitsOf(limited: Limited): GlobalLimitReached {
+export function recordedLimits(limited: LimitedFirings): GlobalLimitReached {
   const asked = new Map<string, number>();
   return ruleId => {
     const before = asked.get(ruleId) ?? 0;
     asked.set(ruleId, before + 1);
-    const allowed = own(limited, ruleId);
+    const allowed = ownValue(limited, ruleId);
     return allowed !== undefined && before >= allowed;
   };
 }
 
 /** No limit for all users is reached. */
-export function noLimit(): boolean {
+export function neverLimited(): boolean {
   return false;
 }
 
 /** Every limit for all users counts as reached. */
-export function everyLimit(): boolean {
+export function alwaysLimited(): boolean {
   return true;
 }

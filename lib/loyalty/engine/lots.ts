@@ -1,7 +1,7 @@
 import { addDuration, type Duration, endOfPeriod } from "../../calendar/mod.ts";
 import type { LotPolicy } from "../config/document.ts";
 import type { Lot } from "../ledger/mod.ts";
-import type { GivenDates } from "../user/given_dates.ts";
+import type { PointDates } from "../user/given_dates.ts";
 
 /** The lot that points are credited to. */
 export interface LotChoice {
@@ -11,7 +11,7 @@ export interface LotChoice {
 }
 
 /** When points are to count: by the dates given with them, else by their metric's policy. */
-export interface LotOrder extends GivenDates {
+export interface LotOrder extends PointDates {
   readonly policy: LotPolicy;
 }
 

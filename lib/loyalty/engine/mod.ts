@@ -5,31 +5,31 @@
  * @module
  */
 
-export { type Adjustment, adjust } from "./adjust.ts";
+export { type Adjustment, applyAdjustment } from "./adjust.ts";
 export { type Action, type ActionContext, applyAction } from "./apply_action.ts";
 export { compareStates, type Difference, differencesMax } from "./compare_states.ts";
 export { countedMax } from "./counters.ts";
 export { effectsMax } from "./draft.ts";
 export {
-  type ChallengeFinding,
   type DryRun,
+  type DryRunChallenge,
+  type DryRunMission,
+  type DryRunRule,
   dryRun,
-  type MissionFinding,
-  type RuleFinding,
 } from "./dry_run.ts";
 export { couponsMax } from "./give.ts";
-export { type Grant, grant } from "./grant.ts";
+export { applyGrant, type Grant } from "./grant.ts";
 export type { Diagnostic, Outcome } from "./outcome.ts";
-export { type Redeemed, type Redeeming, redeem } from "./redeem.ts";
+export { applyRedemption, type RedemptionInput, type RedemptionOutcome } from "./redeem.ts";
 export { Replay, replay, replayedInstantsMax } from "./replay.ts";
-export { type Reversal, reverse } from "./reverse.ts";
+export { applyReversal, type Reversal } from "./reverse.ts";
 export { type GlobalLimitReached, roundsMax } from "./rounds.ts";
 export {
-  chainedLapsesMax,
+  type AdvanceTimeOptions,
+  advanceTime,
+  chainedExpiriesMax,
   isDue,
-  type Settlement,
-  type SettleOptions,
-  settle,
   settledInstantsMax,
+  type TimeOutcome,
 } from "./settle.ts";
 export { unnamedKeptMs, unnamedStepsMax } from "./unnamed.ts";

@@ -5,22 +5,22 @@
  */
 
 import type { CompiledConfig } from "../config/compiled.ts";
-import { debit, isReversible, type LedgerEntry, reverse } from "../ledger/mod.ts";
-import type { ActionData, ItemId, RedemptionFact, Transaction } from "../user/history.ts";
+import { debit, isReversible, type LedgerEntry, reverseEntry } from "../ledger/mod.ts";
+import type { ActionData, ItemId, RedemptionEvent, Transaction } from "../user/history.ts";
 import { nothingReceived, type Received } from "../user/redemption.ts";
 import type { UserState } from "../user/state.ts";
 import type { ActionContext } from "./apply_action.ts";
-import { Change, type ChangeSubject } from "./change.ts";
-import { Draft } from "./draft.ts";
+import { TransactionBuilder, type TransactionSubject } from "./change.ts";
+import { StateDraft } from "./draft.ts";
 import { giveCoupon } from "./give.ts";
-import { HeldBack, noLimit } from "./held_back.ts";
+import { LimitTracker, neverLimited } from "./held_back.ts";
 import type { Outcome } from "./outcome.ts";
 import { runTriggered } from "./rounds.ts";
 
 /** A step of a redemption. */
-export interface Redeeming {
+export interface RedemptionInput {
   /** Where it begins one, `boughtAt` is replaced by the time that it counts for. */
-  readonly fact: RedemptionFact;
+  readonly fact: RedemptionEvent;
   /** Unix ms. */
   readonly at: number;
   /** What the steps before took and gave. @default nothing */
@@ -35,7 +35,7 @@ export interface Redeeming {
 }
 
 /** What a step made of a user. */
-export interface Redeemed extends Outcome {
+export interface RedemptionOutcome extends Outcome {
   readonly paid: readonly LedgerEntry[];
   readonly received: Received;
 }
@@ -47,13 +47,13 @@ export interface Redeemed extends Outcome {
  *
  * @throws {RangeError} The state is not settled: see `settle`.
  */
-export function redeem(
+export function applyRedemption(
   compiled: CompiledConfig,
   state: UserState,
-  redeeming: Redeeming,
-  { globalLimitReached = noLimit }: ActionContext = {},
-): Redeemed {
-  const draft = new Draft(compiled, state, Math.max(redeeming.at, state.changedAt));
+  redeeming: RedemptionInput,
+  { globalLimitReached = neverLimited }: ActionContext = {},
+): RedemptionOutcome {
+  const draft = new StateDraft(compiled, state, Math.max(redeeming.at, state.changedAt));
   const { step } = redeeming.fact;
   const begins = step === "reserved" || step === "sold";
   const gives = step === "confirmed" || step === "sold";
@@ -61,19 +61,20 @@ export function redeem(
   const paid = begins ? charge(draft, fact) : (redeeming.paid ?? []);
   const received = gives ? deliver(draft, redeeming) : (redeeming.received ?? nothingReceived);
   if (step === "rejected" || step === "refunded") takeBack(draft, redeeming);
-  if (step === "completed") draft.record(new Change().transaction("redemptionCompleted", subjectOf(fact)));
-  const heldBack = new HeldBack(draft, globalLimitReached);
+  if (step === "completed")
+    draft.record(new TransactionBuilder().transaction("redemptionCompleted", subjectOf(fact)));
+  const heldBack = new LimitTracker(draft, globalLimitReached);
   if (gives) {
     draft.trigger("metric", fact.cost.currency);
     runTriggered(draft, heldBack.isLimited);
   }
-  const outcome = draft.outcome({ kind: "redemption", redemption: { ...fact, ...heldBack.told } });
+  const outcome = draft.outcome({ kind: "redemption", redemption: { ...fact, ...heldBack.reported } });
   return { ...outcome, paid, received };
 }
 
-function charge(draft: Draft, fact: RedemptionFact): readonly LedgerEntry[] {
+function charge(draft: StateDraft, fact: RedemptionEvent): readonly LedgerEntry[] {
   const { currency, amount } = fact.cost;
-  const change = new Change();
+  const change = new TransactionBuilder();
   const floor = Number.NEGATIVE_INFINITY;
   draft.move(currency, debit(draft.account(currency), { amount, at: draft.at, floor }), change);
   draft.record(change.transaction("redeemed", subjectOf(fact)));
@@ -83,8 +84,8 @@ function charge(draft: Draft, fact: RedemptionFact): readonly LedgerEntry[] {
 }
 
 /** Coupons have transactions of their own, after that of the redemption. */
-function deliver(draft: Draft, { fact, code = null, metadata }: Redeeming): Received {
-  const change = new Change();
+function deliver(draft: StateDraft, { fact, code = null, metadata }: RedemptionInput): Received {
+  const change = new TransactionBuilder();
   const items: ItemId[] = [];
   const given = fact.given ?? [];
   for (const reward of given) {
@@ -103,14 +104,17 @@ function deliver(draft: Draft, { fact, code = null, metadata }: Redeeming): Rece
   return { items, coupons };
 }
 
-function takeBack(draft: Draft, { fact, paid = [], received = nothingReceived, reason }: Redeeming): void {
+function takeBack(
+  draft: StateDraft,
+  { fact, paid = [], received = nothingReceived, reason }: RedemptionInput,
+): void {
   const { productId, quantity, boughtAt, step } = fact;
-  const change = new Change();
+  const change = new TransactionBuilder();
   for (const entry of paid.toReversed()) {
     if (!isReversible(entry)) continue;
     const account = draft.account(entry.metricId);
     const [floor, ceiling] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
-    draft.moveBack(entry.metricId, reverse(account, entry, { at: draft.at, floor, ceiling }), change);
+    draft.moveBack(entry.metricId, reverseEntry(account, entry, { at: draft.at, floor, ceiling }), change);
   }
   for (const { setId, itemId } of received.items) draft.lose(setId, itemId, change);
   if (received.coupons.length > 0) {
@@ -123,25 +127,25 @@ function takeBack(draft: Draft, { fact, paid = [], received = nothingReceived, r
   draft.record(change.transaction(type, { ...subjectOf(fact), ...why }));
 }
 
-function subjectOf({ id, productId, quantity }: RedemptionFact): ChangeSubject {
+function subjectOf({ id, productId, quantity }: RedemptionEvent): TransactionSubject {
   return { redemptionId: id, productId, quantity };
 }
 
 /** What the steps of redemptions took and gave in a replay, which may not be what they did then. */
 export class ReplayedRedemptions {
-  readonly #known = new Map<string, Pick<Redeemed, "paid" | "received">>();
+  readonly #known = new Map<string, Pick<RedemptionOutcome, "paid" | "received">>();
 
   /** Takes a step as the history tells it. */
   take(
     compiled: CompiledConfig,
     state: UserState,
-    redeeming: Pick<Redeeming, "fact" | "at"> & ReplayContext,
+    redeeming: Pick<RedemptionInput, "fact" | "at"> & ReplayContext,
   ): Outcome {
     const { fact, at, globalLimitReached, transactions } = redeeming;
     const { metadata, reason } = transactions[0]?.payload ?? {};
     const { limited: _, ...told } = fact;
     const before = this.#known.get(fact.id) ?? {};
-    const { paid, received, ...outcome } = redeem(
+    const { paid, received, ...outcome } = applyRedemption(
       compiled,
       state,
       { fact: told, at, ...before, metadata, reason },

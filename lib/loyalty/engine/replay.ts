@@ -7,14 +7,14 @@
 import type { CompiledConfig } from "../config/compiled.ts";
 import { type StoredRecord, type Transaction, transactionsOf } from "../user/history.ts";
 import { emptyState, type UserState } from "../user/state.ts";
-import { adjust } from "./adjust.ts";
+import { applyAdjustment } from "./adjust.ts";
 import { applyAction } from "./apply_action.ts";
-import { grant } from "./grant.ts";
-import { limitsOf } from "./held_back.ts";
+import { applyGrant } from "./grant.ts";
+import { recordedLimits } from "./held_back.ts";
 import type { Outcome } from "./outcome.ts";
 import { ReplayedRedemptions } from "./redeem.ts";
-import { reverse } from "./reverse.ts";
-import { settle } from "./settle.ts";
+import { applyReversal } from "./reverse.ts";
+import { advanceTime } from "./settle.ts";
 
 /** Most instants between two records that a replay tells apart: against another configuration there may be any number. */
 export const replayedInstantsMax = 10_000;
@@ -43,7 +43,7 @@ export class Replay {
     const { at, mergedFrom } = record;
     // What was one settlement then is one now, and nothing else is: else rules would meet what lapsed in other steps.
     if (mergedFrom !== undefined && mergedFrom > this.state.changedAt) this.pass(mergedFrom - 1);
-    const { state, records } = settle(this.#compiled, this.state, at, {
+    const { state, records } = advanceTime(this.#compiled, this.state, at, {
       instantsMax: mergedFrom === undefined ? replayedInstantsMax : 0,
     });
     this.state = state;
@@ -58,28 +58,28 @@ export class Replay {
 
   /** Lets time pass until then (Unix ms), instant by instant. */
   pass(at: number): void {
-    this.state = settle(this.#compiled, this.state, at, { instantsMax: replayedInstantsMax }).state;
+    this.state = advanceTime(this.#compiled, this.state, at, { instantsMax: replayedInstantsMax }).state;
   }
 
   #decide(record: StoredRecord): Outcome | null {
     const { at, action, grant: given, adjustment, reversalOf, redemption: fact, transactions } = record;
     if (action !== undefined) {
       const { limited = {}, ...reported } = action;
-      const globalLimitReached = limitsOf(limited);
+      const globalLimitReached = recordedLimits(limited);
       return applyAction(this.#compiled, this.state, { ...reported, at }, { globalLimitReached });
     }
     if (given !== undefined) {
       const { limited = {}, ...rewarded } = given;
-      const globalLimitReached = limitsOf(limited);
-      return grant(this.#compiled, this.state, { ...rewarded, at }, { globalLimitReached });
+      const globalLimitReached = recordedLimits(limited);
+      return applyGrant(this.#compiled, this.state, { ...rewarded, at }, { globalLimitReached });
     }
     if (adjustment !== undefined) {
       const { limited = {}, ...adjusted } = adjustment;
-      const globalLimitReached = limitsOf(limited);
-      return adjust(this.#compiled, this.state, { ...adjusted, at }, { globalLimitReached });
+      const globalLimitReached = recordedLimits(limited);
+      return applyAdjustment(this.#compiled, this.state, { ...adjusted, at }, { globalLimitReached });
     }
     if (fact !== undefined) {
-      const globalLimitReached = limitsOf(fact.limited ?? {});
+      const globalLimitReached = recordedLimits(fact.limited ?? {});
       return this.#redemptions.take(this.#compiled, this.state, {
         fact,
         at,
@@ -89,6 +89,6 @@ export class Replay {
     }
     const transaction = reversalOf === undefined ? undefined : this.#became.get(reversalOf);
     if (reversalOf === undefined || transaction === undefined) return null;
-    return reverse(this.#compiled, this.state, { transaction: { ...transaction, id: reversalOf }, at });
+    return applyReversal(this.#compiled, this.state, { transaction: { ...transaction, id: reversalOf }, at });
   }
 }

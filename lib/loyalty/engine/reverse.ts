@@ -1,14 +1,14 @@
 import type { CompiledConfig } from "../config/compiled.ts";
-import { isReversible, type LedgerEntry, reverse as reverseEntry } from "../ledger/mod.ts";
-import type { PlacedTransaction } from "../user/history.ts";
+import { isReversible, type LedgerEntry, reverseEntry } from "../ledger/mod.ts";
+import type { HistoryTransaction } from "../user/history.ts";
 import type { UserState } from "../user/state.ts";
-import { Change } from "./change.ts";
-import { Draft } from "./draft.ts";
+import { TransactionBuilder } from "./change.ts";
+import { StateDraft } from "./draft.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** What is taken back. */
 export interface Reversal {
-  readonly transaction: Pick<PlacedTransaction, "id" | "type" | "entries" | "payload">;
+  readonly transaction: Pick<HistoryTransaction, "id" | "type" | "entries" | "payload">;
   /** Unix ms. */
   readonly at: number;
 }
@@ -20,10 +20,10 @@ export interface Reversal {
  *
  * @throws {RangeError} The state is not settled: see `settle`.
  */
-export function reverse(compiled: CompiledConfig, state: UserState, reversal: Reversal): Outcome {
+export function applyReversal(compiled: CompiledConfig, state: UserState, reversal: Reversal): Outcome {
   const { id, type, entries, payload } = reversal.transaction;
-  const draft = new Draft(compiled, state, Math.max(reversal.at, state.changedAt));
-  const change = new Change();
+  const draft = new StateDraft(compiled, state, Math.max(reversal.at, state.changedAt));
+  const change = new TransactionBuilder();
   for (const entry of entries.toReversed()) {
     if (isReversible(entry)) takeBack(draft, entry, { change, isCorrection: type === "adjusted" });
   }
@@ -35,9 +35,9 @@ export function reverse(compiled: CompiledConfig, state: UserState, reversal: Re
 
 /** A metric that the configuration no longer names has no bounds. */
 function takeBack(
-  draft: Draft,
+  draft: StateDraft,
   entry: LedgerEntry,
-  { change, isCorrection }: { readonly change: Change; readonly isCorrection: boolean },
+  { change, isCorrection }: { readonly change: TransactionBuilder; readonly isCorrection: boolean },
 ): void {
   const { at, compiled } = draft;
   const metric = compiled.metrics.get(entry.metricId);

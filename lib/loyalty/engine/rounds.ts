@@ -15,16 +15,16 @@ import type {
   CompiledMetricMission,
   CompiledMission,
   CompiledRule,
-  Plan,
+  TriggerPlan,
 } from "../config/compiled.ts";
 import type { Milestone } from "../config/document.ts";
 import type { Scope } from "../config/scope.ts";
 import type { ChallengeProgress } from "../user/state.ts";
 import { advanceMission, completeMission, failChallenge, openRun } from "./challenges.ts";
-import { Change } from "./change.ts";
-import type { Draft } from "./draft.ts";
+import { TransactionBuilder } from "./change.ts";
+import type { StateDraft } from "./draft.ts";
 import { applyLater, applyNow } from "./effects.ts";
-import { give } from "./give.ts";
+import { giveRewards } from "./give.ts";
 
 /** Most rounds that the changes of one happening may trigger. */
 export const roundsMax = 8;
@@ -33,9 +33,9 @@ export const roundsMax = 8;
 export type GlobalLimitReached = (ruleId: string) => boolean;
 
 /** The rules that a round looks at, and those of them that fire. */
-export interface RuleLook {
+export interface RuleRound {
   /** As it is before the round. */
-  readonly draft: Draft;
+  readonly draft: StateDraft;
   readonly scope: Scope;
   readonly rules: readonly CompiledRule[];
   readonly firing: readonly CompiledRule[];
@@ -44,20 +44,20 @@ export interface RuleLook {
 /** How rounds are run. */
 export interface RoundOptions {
   /** Told of each round with rules before it applies. @default nobody */
-  readonly onLook?: ((look: RuleLook) => void) | undefined;
+  readonly onRound?: ((look: RuleRound) => void) | undefined;
 }
 
 /** Does what a plan says, and then what the changes trigger. */
-export function runRounds(draft: Draft, plan: Plan, context: RoundContext): void {
+export function runRounds(draft: StateDraft, plan: TriggerPlan, context: RoundContext): void {
   runRound(draft, plan, context);
   runTriggered(draft, context.isLimited, context);
 }
 
 /** Does what the changes of a draft trigger, round by round. */
 export function runTriggered(
-  draft: Draft,
+  draft: StateDraft,
   isLimited: GlobalLimitReached,
-  { onLook }: RoundOptions = {},
+  { onRound: onLook }: RoundOptions = {},
 ): void {
   const scope: Scope = { data: {}, user: draft };
   for (let round = 0; ; round++) {
@@ -67,7 +67,7 @@ export function runTriggered(
       draft.diagnostics.push({ type: "roundsExhausted", triggers });
       return;
     }
-    runRound(draft, planOf(draft, triggers), { scope, isLimited, onLook });
+    runRound(draft, planOf(draft, triggers), { scope, isLimited, onRound: onLook });
   }
 }
 
@@ -79,7 +79,7 @@ export interface RoundContext extends RoundOptions {
 
 /** The rules that fire: of those that hold and are within their limits, of each group the first. */
 function firingRules(
-  draft: Draft,
+  draft: StateDraft,
   rules: readonly CompiledRule[],
   { scope, isLimited }: Pick<RoundContext, "scope" | "isLimited">,
 ): readonly CompiledRule[] {
@@ -89,15 +89,15 @@ function firingRules(
     const { group } = rule;
     if (group !== undefined && firing.some(other => other.rule.group === group)) continue;
     if (!when(scope)) continue;
-    if (limits.some(({ key, window, max }) => draft.counted(key, window) >= max)) continue;
+    if (limits.some(({ key, window, max }) => draft.counterValue(key, window) >= max)) continue;
     if (hasGlobalLimit && isLimited(rule.id)) continue;
     firing.push(compiled);
   }
   return firing;
 }
 
-function runRound(draft: Draft, plan: Plan, context: RoundContext): void {
-  const { scope, onLook } = context;
+function runRound(draft: StateDraft, plan: TriggerPlan, context: RoundContext): void {
+  const { scope, onRound: onLook } = context;
   const { rules } = plan;
   const firing = rules.length === 0 ? [] : firingRules(draft, rules, context);
   if (onLook !== undefined && rules.length > 0) onLook({ draft, scope, rules, firing });
@@ -109,7 +109,7 @@ function runRound(draft: Draft, plan: Plan, context: RoundContext): void {
   if (rest !== null) applyRest(draft, rest);
 }
 
-function hasOnlyRules({ failures, missions, metricMissions, ladders }: Plan): boolean {
+function hasOnlyRules({ failures, missions, metricMissions, ladders }: TriggerPlan): boolean {
   return failures.length + missions.length + metricMissions.length + ladders.length === 0;
 }
 
@@ -121,7 +121,7 @@ interface Rest {
   readonly climbed: readonly { readonly ladder: CompiledLadder; readonly rungs: readonly number[] }[];
 }
 
-function decideRest(draft: Draft, plan: Plan, { scope }: RoundContext): Rest {
+function decideRest(draft: StateDraft, plan: TriggerPlan, { scope }: RoundContext): Rest {
   return {
     failing: plan.failures.filter(({ of, when }) => when(scope) && openRun(draft, of) !== null),
     advancing: advancedMissions(draft, plan.missions, scope),
@@ -130,7 +130,7 @@ function decideRest(draft: Draft, plan: Plan, { scope }: RoundContext): Rest {
   };
 }
 
-function applyRest(draft: Draft, { failing, advancing, reached, climbed }: Rest): void {
+function applyRest(draft: StateDraft, { failing, advancing, reached, climbed }: Rest): void {
   for (const { of } of failing) if (draft.hasRoom()) failChallenge(draft, of);
   for (const { compiled, run, amount } of advancing) {
     if (!draft.hasRoom()) break;
@@ -151,7 +151,7 @@ interface Advance {
 
 /** The missions that an action counts for. Those of one challenge follow each other, so its run is found once. */
 function advancedMissions(
-  draft: Draft,
+  draft: StateDraft,
   missions: readonly CompiledMission[],
   scope: Scope,
 ): readonly Advance[] {
@@ -170,7 +170,7 @@ function advancedMissions(
 }
 
 function reachedMissions(
-  draft: Draft,
+  draft: StateDraft,
   missions: readonly CompiledMetricMission[],
 ): readonly (Pick<CompiledMetricMission, "of" | "mission"> & { readonly run: string })[] {
   return missions.flatMap(({ of, mission, metricId, atLeast, isAtStart }) => {
@@ -190,11 +190,11 @@ function amountsOf({ effects }: CompiledRule, scope: Scope): readonly number[] {
   return effects.map(effect => (effect.type === "metric" ? effect.amount(scope) : 0));
 }
 
-function applyRule(draft: Draft, { compiled, amounts }: Firing): void {
+function applyRule(draft: StateDraft, { compiled, amounts }: Firing): void {
   const { rule, effects, limits } = compiled;
   for (const { key, window } of limits) draft.count(key, window, 1);
   draft.fired.push(rule.id);
-  const change = new Change();
+  const change = new TransactionBuilder();
   effects.forEach((effect, index) => {
     applyNow(draft, effect, { amount: amounts[index] ?? 0, change });
   });
@@ -203,27 +203,27 @@ function applyRule(draft: Draft, { compiled, amounts }: Firing): void {
 }
 
 /** The places of the rungs that were not reached before. */
-function rungsReached(draft: Draft, { set }: CompiledLadder): readonly number[] {
+function rungsReached(draft: StateDraft, { set }: CompiledLadder): readonly number[] {
   const value = draft.metric(set.metricId);
   const highest = draft.milestones.get(set.id)?.threshold ?? Number.NEGATIVE_INFINITY;
   const isReached = ({ threshold }: Milestone): boolean => threshold > highest && threshold <= value;
   return set.milestones.flatMap((rung, index) => (isReached(rung) ? [index] : []));
 }
 
-function climb(draft: Draft, { set, rewards }: CompiledLadder, rungs: readonly number[]): void {
+function climb(draft: StateDraft, { set, rewards }: CompiledLadder, rungs: readonly number[]): void {
   for (const index of rungs) {
     const rung = set.milestones[index];
     if (rung === undefined || !draft.hasRoom()) continue;
-    const change = new Change();
+    const change = new TransactionBuilder();
     change.milestone(set.id, draft.milestone(set.id), rung.id);
     draft.milestones.set(set.id, { milestoneId: rung.id, threshold: rung.threshold });
     const { notification } = rung;
-    give(draft, rewards[index] ?? [], { type: "milestoneReached", subject: {}, notification, change });
+    giveRewards(draft, rewards[index] ?? [], { type: "milestoneReached", subject: {}, notification, change });
     draft.trigger("milestoneReached", set.id);
   }
 }
 
-function planOf({ compiled }: Draft, triggers: readonly string[]): Plan {
+function planOf({ compiled }: StateDraft, triggers: readonly string[]): TriggerPlan {
   const plans = triggers.flatMap(key => compiled.triggers.get(key) ?? []);
   const [only, ...others] = plans;
   if (only !== undefined && others.length === 0) return only;

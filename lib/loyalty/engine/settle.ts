@@ -8,13 +8,13 @@
  */
 
 import type { CompiledConfig } from "../config/compiled.ts";
-import { nextSettlement, settle as settleAccount } from "../ledger/mod.ts";
+import { nextSettlement, settleLots } from "../ledger/mod.ts";
 import type { HistoryRecord, Notification, Transaction } from "../user/history.ts";
 import type { ChallengeProgress, UserState } from "../user/state.ts";
 import { deadlineOf, failRun } from "./challenges.ts";
-import { Change } from "./change.ts";
-import { Draft } from "./draft.ts";
-import { everyLimit } from "./held_back.ts";
+import { TransactionBuilder } from "./change.ts";
+import { StateDraft } from "./draft.ts";
+import { alwaysLimited } from "./held_back.ts";
 import type { Diagnostic, Outcome } from "./outcome.ts";
 import { runTriggered } from "./rounds.ts";
 
@@ -24,10 +24,10 @@ export const settledInstantsMax = 64;
  * Most settlements in a row that may give points which time changes again, while nothing else happens to the user. Beyond it
  * time triggers no rules, missions or ladders any more: points that are given whenever points lapse would lapse for ever.
  */
-export const chainedLapsesMax = 32;
+export const chainedExpiriesMax = 32;
 
 /** What settling made of a user. */
-export interface Settlement {
+export interface TimeOutcome {
   readonly state: UserState;
   /** In ascending time; none where nothing happened that a history tells. */
   readonly records: readonly HistoryRecord[];
@@ -38,18 +38,18 @@ export interface Settlement {
 }
 
 /** How settling goes about it. */
-export interface SettleOptions {
+export interface AdvanceTimeOptions {
   /** How many instants are told apart. @default {@linkcode settledInstantsMax} */
   readonly instantsMax?: number;
 }
 
 /** Lets time pass until `at` (Unix ms), inclusive. A state with nothing due is answered as it is. */
-export function settle(
+export function advanceTime(
   compiled: CompiledConfig,
   state: UserState,
   at: number,
-  { instantsMax = settledInstantsMax }: SettleOptions = {},
-): Settlement {
+  { instantsMax = settledInstantsMax }: AdvanceTimeOptions = {},
+): TimeOutcome {
   if (!isDue(state, at)) {
     return { state, records: [], notifications: [], gained: {}, diagnostics: [] };
   }
@@ -87,18 +87,18 @@ function settleAt(
   before: UserState,
   { from, at }: { readonly from: number; readonly at: number },
 ): { readonly next: UserState; readonly outcome: Outcome | null } {
-  const draft = new Draft(compiled, before, at);
+  const draft = new StateDraft(compiled, before, at);
   settlePoints(draft, before);
   settleChallenges(draft, before);
   const own = draft.transactions.length;
   // Time passes for whoever reads, who cannot claim a use for all users: such rules do not fire by time alone.
-  if (before.lapses < chainedLapsesMax) runTriggered(draft, everyLimit);
+  if (before.chainedExpiries < chainedExpiriesMax) runTriggered(draft, alwaysLimited);
   else draft.stop("lapsesExhausted");
   if (draft.transactions.length === 0) return { next: draft.silently(), outcome: null };
   const isChained = draft.transactions.slice(own).some(givesDatedPoints);
   const outcome = draft.outcome(
     { kind: "settlement", ...(from === at ? {} : { mergedFrom: from }) },
-    { lapses: isChained ? before.lapses + 1 : before.lapses },
+    { chainedExpiries: isChained ? before.chainedExpiries + 1 : before.chainedExpiries },
   );
   return { next: outcome.state, outcome };
 }
@@ -107,10 +107,10 @@ function givesDatedPoints({ entries }: Transaction): boolean {
   return entries.some(({ lot }) => lot !== undefined && (lot.expiresAt !== null || lot.activatesAt > 0));
 }
 
-function settlePoints(draft: Draft, { lots }: UserState): void {
+function settlePoints(draft: StateDraft, { lots }: UserState): void {
   for (const metricId of Object.keys(lots)) {
-    const { account, entries } = settleAccount(draft.account(metricId), draft.at);
-    let change = new Change();
+    const { account, entries } = settleLots(draft.account(metricId), draft.at);
+    let change = new TransactionBuilder();
     for (const [index, entry] of entries.entries()) {
       const { at, ...movement } = entry;
       const dated = at === draft.at ? movement : entry;
@@ -118,12 +118,12 @@ function settlePoints(draft: Draft, { lots }: UserState): void {
       // One transaction for all that is alike, and a new one for what is not: entries stay in the order of their balances.
       if (entries[index + 1]?.status === entry.status) continue;
       draft.record(change.transaction(entry.status === "expired" ? "pointsExpired" : "pointsActivated"));
-      change = new Change();
+      change = new TransactionBuilder();
     }
   }
 }
 
-function settleChallenges(draft: Draft, { challenges }: UserState): void {
+function settleChallenges(draft: StateDraft, { challenges }: UserState): void {
   for (const [id, stored] of Object.entries(challenges)) {
     const of = draft.compiled.challenges.get(id);
     if (of === undefined || stored.endsAt === null || stored.endsAt > draft.at) continue;

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import type { Webhook } from "../config/document.ts";
+import type { WebhookDefinition } from "../config/document.ts";
 import { ChangePayloadSchema } from "../views/change_payload.ts";
 import type { DeadLetter } from "../webhooks/letters.ts";
 import type { WebhookStatus } from "../webhooks/webhooks.ts";
@@ -77,7 +77,7 @@ export const ReplaySchema: v.GenericSchema = v.object({
 
 /** A webhook as a resource; with its secret where one is given. */
 export function webhookResource(
-  { id, url, events }: Webhook,
+  { id, url, events }: WebhookDefinition,
   status: WebhookStatus,
   secret?: string,
 ): unknown {

@@ -11,7 +11,7 @@ import type { Directory } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, type Guard, type Reply, route } from "../../http/mod.ts";
 import { webhookSecretText } from "../../outbound/webhook_signature.ts";
-import type { LoyaltyConfig, Webhook } from "../config/document.ts";
+import type { LoyaltyConfig, WebhookDefinition } from "../config/document.ts";
 import type { WebhookKeys } from "../webhooks/attempts.ts";
 import { webhookDeadLettersMax, webhookLettersPageMax } from "../webhooks/letters.ts";
 import type { WebhookPlace } from "../webhooks/places.ts";
@@ -168,7 +168,7 @@ function letterRoutes(context: WebhookControlContext): readonly AnyRoute[] {
 
 interface Found {
   readonly place: WebhookPlace;
-  readonly webhook: Webhook;
+  readonly webhook: WebhookDefinition;
 }
 
 async function webhookOf(

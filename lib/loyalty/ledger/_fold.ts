@@ -28,7 +28,7 @@ export function isSame(a: number, b: number): boolean {
 }
 
 /** The balance and the lots of one metric, as far as entries tell them. */
-export class Fold {
+export class EntryReplay {
   readonly #isComplete: boolean;
   readonly #lots = new Map<string, Held>();
   /** The sum of all changes. */

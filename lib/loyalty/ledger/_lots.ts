@@ -1,6 +1,6 @@
 /** Lists of lots in the order in which they are drawn. */
 
-import type { Account, Draw, Lot } from "./types.ts";
+import type { Draw, Lot, MetricAccount } from "./types.ts";
 
 /** First-expiring first, then the oldest; those that never expire last. */
 function compareLots(a: Lot, b: Lot): number {
@@ -109,7 +109,7 @@ function isUsable(lot: Lot): boolean {
 }
 
 /** @throws {RangeError} The amount is not one that an account with or without lots can move. */
-export function requireAmount(amount: number, { lots }: Account): void {
+export function requireAmount(amount: number, { lots }: MetricAccount): void {
   const isFit = lots === null ? Number.isFinite(amount) : Number.isSafeInteger(amount);
   if (isFit && amount >= 0) return;
   throw new RangeError(
@@ -124,7 +124,7 @@ export function requireCountable(total: number): number {
 }
 
 /** @throws {RangeError} Points have expired that are still in the account: it was not settled at this time. */
-export function requireSettled({ lots }: Account, at: number): void {
+export function requireSettled({ lots }: MetricAccount, at: number): void {
   const next = lots?.[0]?.expiresAt ?? null;
   if (next !== null && next <= at) {
     throw new RangeError("Cannot move the points as the account is not settled at that time");

@@ -1,6 +1,6 @@
 import { isPending, totalsOf } from "./_lots.ts";
-import { settle } from "./settle.ts";
-import type { Account, Lot } from "./types.ts";
+import { settleLots } from "./settle.ts";
+import type { Lot, MetricAccount } from "./types.ts";
 
 /** Points that expire within this time do so soon, in ms: 30 days. */
 export const expiringSoonMs: number = 30 * 24 * 60 * 60 * 1_000;
@@ -18,9 +18,9 @@ export interface Balances {
 }
 
 /** The balances at a time, whenever the account was settled before. */
-export function balancesOf(account: Account, at: number): Balances {
+export function balancesOf(account: MetricAccount, at: number): Balances {
   if (account.lots === null || account.lots.length === 0) return withoutLots(account);
-  const { balance, lots } = settle(account, at).account;
+  const { balance, lots } = settleLots(account, at).account;
   const expiring = new Map<number, number>();
   for (const lot of lots ?? []) {
     if (lot.expiresAt === null || lot.expiresAt > at + expiringSoonMs || isPending(lot)) continue;
@@ -35,12 +35,12 @@ export function balancesOf(account: Account, at: number): Balances {
   };
 }
 
-function withoutLots({ balance }: Account): Balances {
+function withoutLots({ balance }: MetricAccount): Balances {
   return { available: balance, pending: 0, expiringSoon: [] };
 }
 
 /** Until when (Unix ms, exclusive) the balances of lots that are settled stay as they are; infinity: nothing of it is up to time. */
-export function balancesUntil(lots: readonly Lot[], at: number): number {
+export function balancesValidUntil(lots: readonly Lot[], at: number): number {
   let until = Number.POSITIVE_INFINITY;
   for (const { activatesAt, expiresAt } of lots) {
     if (activatesAt > at) until = Math.min(until, activatesAt);

@@ -8,7 +8,7 @@ import {
   towardsDebt,
   withLot,
 } from "./_lots.ts";
-import type { Account, Lot, Moved } from "./types.ts";
+import type { AccountChange, Lot, MetricAccount } from "./types.ts";
 
 /**
  * Most lots of an account, pending ones counted apart. Points that come when there are as many join the lot that expires
@@ -37,7 +37,7 @@ export interface CreditOptions {
  * @throws {RangeError} The amount or the dates are not valid, the lot's id has other dates, or the balance would leave the
  *   range of safe integers.
  */
-export function credit(account: Account, options: CreditOptions): Moved {
+export function credit(account: MetricAccount, options: CreditOptions): AccountChange {
   requireAmount(options.amount, account);
   const { balance, lots } = account;
   if (lots === null) return creditPlain(account, options);
@@ -63,7 +63,7 @@ export function credit(account: Account, options: CreditOptions): Moved {
   };
 }
 
-function creditPlain(account: Account, { amount, ceiling }: CreditOptions): Moved {
+function creditPlain(account: MetricAccount, { amount, ceiling }: CreditOptions): AccountChange {
   const balanceAfter = requireCountable(Math.min(account.balance + amount, ceiling));
   const given = balanceAfter - account.balance;
   if (given <= 0) return { account, entry: null };

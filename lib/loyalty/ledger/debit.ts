@@ -1,5 +1,5 @@
 import { drawFrom, requireAmount, requireCountable, requireSettled } from "./_lots.ts";
-import type { Account, Moved } from "./types.ts";
+import type { AccountChange, MetricAccount } from "./types.ts";
 
 /** What is debited. */
 export interface DebitOptions {
@@ -16,16 +16,16 @@ export interface DebitOptions {
  *
  * @throws {RangeError} The amount is not valid, or the balance would leave the range of safe integers.
  */
-export function debit(account: Account, options: DebitOptions): Moved {
+export function debit(account: MetricAccount, options: DebitOptions): AccountChange {
   requireAmount(options.amount, account);
   return take(account, { ...options, first: [] });
 }
 
 /** A debit that draws the lots named in `first` before all others. */
 export function take(
-  account: Account,
+  account: MetricAccount,
   { amount: wanted, at, floor, first }: DebitOptions & { readonly first: readonly string[] },
-): Moved {
+): AccountChange {
   const { balance, lots } = account;
   if (lots === null) {
     const balanceAfter = requireCountable(Math.max(balance - wanted, floor));

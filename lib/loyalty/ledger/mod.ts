@@ -5,7 +5,13 @@
  * @module
  */
 
-export { type Balances, balancesOf, balancesUntil, expiringSoonMax, expiringSoonMs } from "./balances.ts";
+export {
+  type Balances,
+  balancesOf,
+  balancesValidUntil,
+  expiringSoonMax,
+  expiringSoonMs,
+} from "./balances.ts";
 export { type CreditOptions, credit, lotsMax } from "./credit.ts";
 export { type DebitOptions, debit } from "./debit.ts";
 export {
@@ -17,6 +23,6 @@ export {
   type Reconciliation,
   reconcile,
 } from "./reconcile.ts";
-export { isReversible, type ReverseOptions, reversalGraceMs, reverse } from "./reverse.ts";
-export { nextSettlement, type Settled, settle } from "./settle.ts";
-export type { Account, Draw, LedgerEntry, Lot, Moved, Movement } from "./types.ts";
+export { isReversible, type ReverseOptions, reversalGraceMs, reverseEntry } from "./reverse.ts";
+export { nextSettlement, type SettledAccount, settleLots } from "./settle.ts";
+export type { AccountChange, Draw, LedgerEntry, LedgerMovement, Lot, MetricAccount } from "./types.ts";

@@ -1,4 +1,4 @@
-import { Fold, isSame } from "./_fold.ts";
+import { EntryReplay, isSame } from "./_fold.ts";
 import type { LedgerEntry, Lot } from "./types.ts";
 
 /** A record of a user's history, as far as the ledger is concerned. */
@@ -67,14 +67,14 @@ export function reconcile(
   { defaultOf }: ReconcileOptions,
 ): Reconciliation {
   const isComplete = state.records === records.length;
-  const folds = new Map<string, Fold>();
+  const folds = new Map<string, EntryReplay>();
   const faults: LedgerFault[] = [];
   for (const { id: recordId, at, config, transactions } of records) {
     for (const entry of transactions.flatMap(({ entries }) => entries)) {
       const { metricId } = entry;
       const fold =
         folds.get(metricId) ??
-        new Fold({ balance: isComplete ? defaultOf(metricId, config) : null, isComplete });
+        new EntryReplay({ balance: isComplete ? defaultOf(metricId, config) : null, isComplete });
       folds.set(metricId, fold);
       for (const detail of fold.add(entry, entry.at ?? at)) faults.push({ metricId, recordId, detail });
     }
@@ -95,7 +95,7 @@ interface Proof {
 function proof(
   metricId: string,
   { metrics, lots }: LedgerState,
-  { fold, isComplete }: { readonly fold: Fold | undefined; readonly isComplete: boolean },
+  { fold, isComplete }: { readonly fold: EntryReplay | undefined; readonly isComplete: boolean },
 ): Proof {
   const balance = Object.hasOwn(metrics, metricId) ? (metrics[metricId] ?? null) : null;
   const stored = Object.hasOwn(lots, metricId) ? (lots[metricId] ?? []) : [];

@@ -9,7 +9,7 @@ import {
   withLot,
 } from "./_lots.ts";
 import { take } from "./debit.ts";
-import type { Account, Draw, Lot, Moved, Movement } from "./types.ts";
+import type { AccountChange, Draw, LedgerMovement, Lot, MetricAccount } from "./types.ts";
 
 /** How long points last that come back to a lot that has expired since, in ms: 30 days. */
 export const reversalGraceMs: number = 30 * 24 * 60 * 60 * 1_000;
@@ -35,7 +35,11 @@ export interface ReverseOptions {
  *
  * @throws {RangeError} The entry is not {@linkcode isReversible}.
  */
-export function reverse(account: Account, entry: Movement, options: ReverseOptions): Moved {
+export function reverseEntry(
+  account: MetricAccount,
+  entry: LedgerMovement,
+  options: ReverseOptions,
+): AccountChange {
   if (!isReversible(entry)) {
     throw new RangeError("Cannot reverse points that expired, became usable or were cancelled while pending");
   }
@@ -54,17 +58,17 @@ export function reverse(account: Account, entry: Movement, options: ReverseOptio
 }
 
 /** Whether an entry can be taken back: not one of settlement, nor points that were cancelled before they became usable. */
-export function isReversible({ type, status, lot }: Movement): boolean {
+export function isReversible({ type, status, lot }: LedgerMovement): boolean {
   if (status === "pending") return type === "credit";
   return status === "completed" && (lot?.activatesAt ?? 0) === 0;
 }
 
-function pendingLot({ lots }: Account, { lot }: Movement): Lot | undefined {
+function pendingLot({ lots }: MetricAccount, { lot }: LedgerMovement): Lot | undefined {
   return lots?.find(one => one.id === lot?.id && isPending(one));
 }
 
 /** Takes points that are not usable yet. */
-function cancel({ balance, lots }: Account, lot: Lot, wanted: number): Moved {
+function cancel({ balance, lots }: MetricAccount, lot: Lot, wanted: number): AccountChange {
   const { draws, left } = drawFrom(lots ?? [], wanted, { isDrawn: ({ id }) => id === lot.id });
   const amount = Math.min(wanted, lot.remaining);
   return {
@@ -73,7 +77,7 @@ function cancel({ balance, lots }: Account, lot: Lot, wanted: number): Moved {
   };
 }
 
-function restore(account: Account, entry: Movement, options: ReverseOptions): Moved {
+function restore(account: MetricAccount, entry: LedgerMovement, options: ReverseOptions): AccountChange {
   const { balance, lots } = account;
   if (lots === null) {
     const balanceAfter = requireCountable(Math.min(balance + entry.amount, options.ceiling));

@@ -1,10 +1,10 @@
 import { isPending, outsideOf, towardsDebt, withLot } from "./_lots.ts";
-import type { Account, Lot, Movement } from "./types.ts";
+import type { LedgerMovement, Lot, MetricAccount } from "./types.ts";
 
 /** An account as of some time, and what brought it there, in the order of `at`. */
-export interface Settled {
-  readonly account: Account;
-  readonly entries: readonly (Movement & { readonly at: number })[];
+export interface SettledAccount {
+  readonly account: MetricAccount;
+  readonly entries: readonly (LedgerMovement & { readonly at: number })[];
 }
 
 interface Due {
@@ -17,11 +17,11 @@ interface Due {
  * Lets time pass until `at`, inclusive: pending lots become usable and lots expire, each at its own instant. Settling twice
  * is settling once at the later time. An account with nothing due is answered as it is.
  */
-export function settle(account: Account, at: number): Settled {
+export function settleLots(account: MetricAccount, at: number): SettledAccount {
   const due = dueUntil(account.lots ?? [], at);
   if (due.length === 0) return { account, entries: [] };
   let now = account;
-  const entries: (Movement & { readonly at: number })[] = [];
+  const entries: (LedgerMovement & { readonly at: number })[] = [];
   for (const { at: instant, is, lotId } of due) {
     const lot = now.lots?.find(({ id }) => id === lotId);
     // A lot may expire before it would have become usable, or have paid a debt with all it had.
@@ -34,7 +34,7 @@ export function settle(account: Account, at: number): Settled {
 }
 
 /** When the account is next to be settled; null where never. */
-export function nextSettlement({ lots }: Account): number | null {
+export function nextSettlement({ lots }: MetricAccount): number | null {
   const instants = (lots ?? []).flatMap(({ activatesAt, expiresAt }) => [
     ...(activatesAt > 0 ? [activatesAt] : []),
     ...(expiresAt === null ? [] : [expiresAt]),
@@ -54,11 +54,11 @@ function dueUntil(lots: readonly Lot[], at: number): Due[] {
 }
 
 interface Step {
-  readonly account: Account;
-  readonly entry: Movement;
+  readonly account: MetricAccount;
+  readonly entry: LedgerMovement;
 }
 
-function activate({ balance, lots }: Account, pending: Lot): Step {
+function activate({ balance, lots }: MetricAccount, pending: Lot): Step {
   const amount = pending.remaining;
   const paid = towardsDebt(amount, outsideOf(balance, lots ?? []));
   const lot = { ...pending, remaining: amount - paid };
@@ -69,7 +69,7 @@ function activate({ balance, lots }: Account, pending: Lot): Step {
   };
 }
 
-function expire({ balance, lots }: Account, lot: Lot): Step {
+function expire({ balance, lots }: MetricAccount, lot: Lot): Step {
   const { id, amount: of, remaining: amount, creditedAt, expiresAt } = lot;
   const balanceAfter = isPending(lot) ? balance : balance - amount;
   return {

@@ -34,7 +34,7 @@ export interface Draw {
 }
 
 /** A change of a metric, without its name. */
-export interface Movement {
+export interface LedgerMovement {
   readonly type: "credit" | "debit";
   /** Greater than 0. */
   readonly amount: number;
@@ -57,7 +57,7 @@ export interface Movement {
 }
 
 /** An entry of the ledger: a change of one metric. */
-export interface LedgerEntry extends Movement {
+export interface LedgerEntry extends LedgerMovement {
   readonly metricId: string;
 }
 
@@ -65,15 +65,15 @@ export interface LedgerEntry extends Movement {
  * A metric of a user. The balance is what all usable lots hold plus what is outside them: points from before the metric
  * kept lots, or, where that is negative, a debt that the next points pay first.
  */
-export interface Account {
+export interface MetricAccount {
   readonly balance: number;
   /** In the order in which they are drawn, none empty. Null: the metric keeps no lots. A metric that has lots goes on keeping them. */
   readonly lots: readonly Lot[] | null;
 }
 
 /** What a change made of an account. */
-export interface Moved {
-  readonly account: Account;
+export interface AccountChange {
+  readonly account: MetricAccount;
   /** Null where nothing changed. */
-  readonly entry: Movement | null;
+  readonly entry: LedgerMovement | null;
 }

@@ -21,7 +21,7 @@ import {
   tenantPartition,
   type Write,
 } from "../../storage/mod.ts";
-import type { Rule } from "../config/document.ts";
+import type { LoyaltyRule } from "../config/document.ts";
 
 /** How long the claim of an action with an id is remembered, in ms: as long as the id itself, 14 days. */
 export const claimKeptMs: number = 14 * 24 * 60 * 60 * 1_000;
@@ -29,7 +29,7 @@ export const claimKeptMs: number = 14 * 24 * 60 * 60 * 1_000;
 export const windowsKept = 2;
 
 /** A rule as far as its limits are concerned. */
-export type LimitedRule = Pick<Rule, "id" | "limits">;
+export type LimitedRule = Pick<LoyaltyRule, "id" | "limits">;
 
 /** Whose action makes rules fire. */
 export interface Claimant {
@@ -45,7 +45,7 @@ export interface Claimant {
 }
 
 /** Uses of a rule that nobody else has. */
-export interface Claim {
+export interface LimitClaim {
   readonly ruleId: string;
   /** The windows that they count in. */
   readonly windows: readonly string[];
@@ -53,24 +53,24 @@ export interface Claim {
 }
 
 /** How many uses a claim is to have. */
-export interface ClaimOptions {
+export interface LimitClaimOptions {
   /** All or none of them. */
   readonly count: number;
   /** What was claimed before for the same decision. */
-  readonly held: Claim | null;
+  readonly held: LimitClaim | null;
 }
 
 /** Claims uses of rules and gives them back. */
 export interface GlobalLimits {
   /** Claims uses of a rule; null where one of its limits has no room for them, and then what was held stays held. */
-  claim(claimant: Claimant, rule: LimitedRule, options: ClaimOptions): Promise<Claim | null>;
+  claim(claimant: Claimant, rule: LimitedRule, options: LimitClaimOptions): Promise<LimitClaim | null>;
   /** The limits that have no room for another use just now, by the ids of those of the rules that have such limits. */
   reached(
     claimant: Claimant,
     rules: Iterable<LimitedRule>,
   ): Promise<ReadonlyMap<string, readonly ReachedLimit[]>>;
   /** Gives back all but `used` uses; nothing happens where the action's claim is not there any more. */
-  release(claimant: Claimant, claim: Claim, used: number): Promise<void>;
+  release(claimant: Claimant, claim: LimitClaim, used: number): Promise<void>;
 }
 
 /** A limit that has no room for another use. */
@@ -93,7 +93,7 @@ interface WindowLimit {
 }
 
 /** What is remembered of an action's claim. */
-type Remembered = Omit<Claim, "ruleId">;
+type Remembered = Omit<LimitClaim, "ruleId">;
 
 /** The windows that have tallies, by unit. */
 type Windows = Readonly<Record<string, readonly string[]>>;
@@ -161,7 +161,7 @@ function windowLimits({ limits }: LimitedRule, { timeZone, at }: Claimant): Wind
 function claimRule(
   claimant: Claimant,
   limits: readonly WindowLimit[],
-  { count, held }: ClaimOptions,
+  { count, held }: LimitClaimOptions,
 ): DecisionRule<readonly ReadRecord[], boolean> {
   const key = claimKey(claimant);
   return {
@@ -195,7 +195,7 @@ function claimRule(
 
 function releaseRule(
   claimant: Claimant,
-  claim: Claim,
+  claim: LimitClaim,
   used: number,
 ): DecisionRule<readonly ReadRecord[], void> {
   const key = claimKey(claimant);

@@ -7,10 +7,10 @@
 import type { Clock } from "../../auth/mod.ts";
 import type { Remembered, Store } from "../../storage/mod.ts";
 import type { CompiledConfig, CompiledProduct } from "../config/compiled.ts";
-import type { Configs } from "../config/config_cache.ts";
+import type { ConfigCache } from "../config/config_cache.ts";
 import type { Fulfilment, Product } from "../config/document.ts";
 import type { CodePools } from "../coupons/mod.ts";
-import { settle } from "../engine/mod.ts";
+import { advanceTime } from "../engine/mod.ts";
 import { type Member, memberPartition } from "../user/member.ts";
 import type { RedemptionFault } from "../user/redemption.ts";
 import { emptyState, type UserState } from "../user/state.ts";
@@ -32,7 +32,7 @@ export interface ShownProduct extends Omit<Product, "stock" | "fulfilment" | "en
 export interface CatalogueOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly configOf: Configs;
+  readonly configOf: ConfigCache;
   readonly states: Remembered<UserState>;
   readonly stocks: Pick<Stocks, "sold">;
   readonly pools: Pick<CodePools, "stats">;
@@ -51,7 +51,7 @@ export async function listProducts(
   ]);
   const now = clock();
   const known = stored === null ? emptyState(member.projectId) : states.of(partition, stored);
-  const { state } = settle(config, known, now);
+  const { state } = advanceTime(config, known, now);
   const offered = [...config.products.values()].filter(product => isAvailable(product, now));
   const listed = await Promise.all(
     offered.map(async of => {

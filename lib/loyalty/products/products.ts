@@ -6,7 +6,7 @@
 
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { Price } from "../config/document.ts";
-import { own } from "../config/own_property.ts";
+import { ownValue } from "../config/own_property.ts";
 import type { CodePools, ShownCoupon } from "../coupons/mod.ts";
 import { shownCoupon } from "../coupons/mod.ts";
 import type { ActionData, ItemId } from "../user/history.ts";
@@ -101,7 +101,7 @@ function shown(
     balances: Object.fromEntries(
       config.config.metrics.map(({ id: metricId, defaultValue }) => [
         metricId,
-        own(state.metrics, metricId) ?? defaultValue,
+        ownValue(state.metrics, metricId) ?? defaultValue,
       ]),
     ),
     metadata,

@@ -7,9 +7,9 @@
 import { AppError } from "../../errors/mod.ts";
 import type { CompiledConfig, CompiledProduct } from "../config/compiled.ts";
 import type { Price } from "../config/document.ts";
-import { own } from "../config/own_property.ts";
-import { countOf } from "../engine/counters.ts";
-import { isGoodAt } from "../engine/give.ts";
+import { ownValue } from "../config/own_property.ts";
+import { readCounter } from "../engine/counters.ts";
+import { isCouponValid } from "../engine/give.ts";
 import type { ActionData } from "../user/history.ts";
 import type { Redemption, RedemptionFault } from "../user/redemption.ts";
 import type { UserState } from "../user/state.ts";
@@ -44,7 +44,7 @@ export function faultOf(
   if (of.limit === null) return null;
   const { key, max, window } = of.limit;
   const at = { at: Math.max(now, state.changedAt), timeZone: config.config.timeZone };
-  return countOf(own(state.counters, key), window, at) + quantity > max ? "limit_reached" : null;
+  return readCounter(ownValue(state.counters, key), window, at) + quantity > max ? "limit_reached" : null;
 }
 
 /** Whether the product would give nothing, because items are owned once and a shared coupon is had once. */
@@ -54,19 +54,19 @@ export function hasAlready(
   { fulfilment, now }: Pick<Redemption, "fulfilment"> & { readonly now: number },
 ): boolean {
   if (fulfilment.type === "inventory") {
-    return (own(state.inventory, fulfilment.inventorySetId) ?? []).includes(fulfilment.inventoryItemId);
+    return (ownValue(state.inventory, fulfilment.inventorySetId) ?? []).includes(fulfilment.inventoryItemId);
   }
   if (fulfilment.type !== "coupon" || config.coupons.get(fulfilment.couponId)?.type !== "shared")
     return false;
   const at = Math.max(now, state.changedAt);
-  return state.coupons.some(held => held.couponId === fulfilment.couponId && isGoodAt(held, at));
+  return state.coupons.some(held => held.couponId === fulfilment.couponId && isCouponValid(held, at));
 }
 
 /** Whether a user can pay an amount and keep the least that the metric allows. */
 export function canPay(config: CompiledConfig, state: UserState, { currency, amount }: Price): boolean {
   const metric = config.metrics.get(currency);
   if (metric === undefined) return false;
-  return (own(state.metrics, currency) ?? metric.defaultValue) - metric.minimumValue >= amount;
+  return (ownValue(state.metrics, currency) ?? metric.defaultValue) - metric.minimumValue >= amount;
 }
 
 /**

@@ -17,10 +17,10 @@ import type { Logger } from "../../http/mod.ts";
 import { decide, type Remembered, rangeLimitMax, type Store } from "../../storage/mod.ts";
 import type { Changes } from "../commands/changes.ts";
 import type { Decided } from "../commands/command.ts";
-import type { Configs } from "../config/config_cache.ts";
+import type { ConfigCache } from "../config/config_cache.ts";
 import type { CodePools, PoolAddress } from "../coupons/mod.ts";
 import { type Member, memberPartition } from "../user/member.ts";
-import { storedRecord } from "../user/records.ts";
+import { parseEntry } from "../user/records.ts";
 import type { Redemption } from "../user/redemption.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 import { type RedemptionOrder, redemptionError } from "./redeemable.ts";
@@ -69,7 +69,7 @@ export interface RedemptionsOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly configOf: Configs;
+  readonly configOf: ConfigCache;
   readonly changes: Pick<Changes, "change">;
   readonly states: Remembered<UserState>;
   readonly stocks: Stocks;
@@ -236,7 +236,7 @@ async function paymentOf(
   const [entries] = await store.read(memberPartition(member), [
     { type: "log", key: "history", from: boughtAt, to: boughtAt, limit: rangeLimitMax },
   ]);
-  return entries.map(storedRecord).find(({ redemption }) => redemption?.id === id)?.id ?? null;
+  return entries.map(parseEntry).find(({ redemption }) => redemption?.id === id)?.id ?? null;
 }
 
 function requireSame({ productId, quantity }: Redemption, order: RedemptionOrder): void {

@@ -9,8 +9,8 @@ import { keyName, type ReadRecord, type Stored, unseen, type Write } from "../..
 import type { Happened, Happening } from "../commands/command.ts";
 import type { Uses } from "../commands/limit_uses.ts";
 import type { Reward } from "../config/document.ts";
-import { type Redeeming, redeem } from "../engine/mod.ts";
-import type { RedemptionFact, RedemptionStep } from "../user/history.ts";
+import { applyRedemption, type RedemptionInput } from "../engine/mod.ts";
+import type { RedemptionEvent, RedemptionStep } from "../user/history.ts";
 import type { Redemption, RedemptionFault, RedemptionStatus } from "../user/redemption.ts";
 import type { UserState } from "../user/state.ts";
 import { type OrderContext, ordered } from "./order.ts";
@@ -178,7 +178,7 @@ function taken(
   { redemption: before, step, uses, code = null, mustReturn = false }: Taking,
 ): Happened & { readonly writes: readonly Write[] } {
   const { paid, received, metadata, fault: reason } = before;
-  const redeeming: Redeeming = {
+  const redeeming: RedemptionInput = {
     fact: factOf(before, step),
     at: now,
     paid,
@@ -187,7 +187,7 @@ function taken(
     metadata,
     reason,
   };
-  const made = redeem(config, state, redeeming, { globalLimitReached: uses.isReached });
+  const made = applyRedemption(config, state, redeeming, { globalLimitReached: uses.isReached });
   const { paid: paidNow, received: receivedNow, ...outcome } = made;
   const redemption: Redemption = {
     ...before,
@@ -207,7 +207,7 @@ function taken(
 function factOf(
   { id, productId, quantity, cost, boughtAt, fulfilment }: Redemption,
   step: RedemptionStep,
-): RedemptionFact {
+): RedemptionEvent {
   const fact = { id, step, productId, quantity, cost, boughtAt };
   if (step !== "confirmed" && step !== "sold") return fact;
   const isReward = fulfilment.type === "coupon" || fulfilment.type === "inventory";

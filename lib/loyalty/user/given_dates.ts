@@ -5,7 +5,7 @@
  */
 
 /** Dates of points, in Unix ms; what is omitted, their metric's policy decides. */
-export interface GivenDates {
+export interface PointDates {
   readonly availableAt?: number | undefined;
   /** Exclusive. */
   readonly expiresAt?: number | undefined;
@@ -15,15 +15,18 @@ export interface GivenDates {
 export const givenAheadMsMax: number = 3_653 * 86_400_000;
 
 /** A date that cannot be kept, and why. */
-export interface DateFault {
-  readonly member: keyof GivenDates;
+export interface PointDateError {
+  readonly member: keyof PointDates;
   readonly detail: string;
 }
 
 /** What is wrong with dates at a time (Unix ms); nothing where points expire later than now and than they count. */
-export function dateFaults({ availableAt, expiresAt }: GivenDates, now: number): readonly DateFault[] {
+export function pointDateErrors(
+  { availableAt, expiresAt }: PointDates,
+  now: number,
+): readonly PointDateError[] {
   const latest = now + givenAheadMsMax;
-  const faults: DateFault[] = [];
+  const faults: PointDateError[] = [];
   if (availableAt !== undefined && !(availableAt <= latest)) {
     faults.push({ member: "availableAt", detail: "Expected a time within ten years" });
   }

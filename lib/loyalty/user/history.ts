@@ -8,7 +8,7 @@
 import type { NotificationSetting, Price, Reward } from "../config/document.ts";
 import type { MetricReward } from "../config/rewards.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
-import type { GivenDates } from "./given_dates.ts";
+import type { PointDates } from "./given_dates.ts";
 
 /** A correction of a metric: the value that it is to have, or what is added to it. */
 export interface MetricChange {
@@ -22,7 +22,7 @@ export interface MetricChange {
 export type ActionData = Readonly<Record<string, string | number | boolean>>;
 
 /** A reward that a back end gives. */
-export type GivenReward = Exclude<Reward, { readonly type: "metric" }> | (MetricReward & GivenDates);
+export type GrantedReward = Exclude<Reward, { readonly type: "metric" }> | (MetricReward & PointDates);
 
 /** Something that happened to a user's loyalty. Actions without effects have a record too. */
 export interface HistoryRecord {
@@ -39,7 +39,7 @@ export interface HistoryRecord {
     readonly limited?: Readonly<Record<string, number>>;
   };
   readonly grant?: {
-    readonly rewards: readonly GivenReward[];
+    readonly rewards: readonly GrantedReward[];
     readonly reason: string;
     readonly id?: string;
     /** As of an action. */
@@ -53,7 +53,7 @@ export interface HistoryRecord {
   };
   /** The id of the transaction that was taken back. */
   readonly reversalOf?: string;
-  readonly redemption?: RedemptionFact;
+  readonly redemption?: RedemptionEvent;
   /** Of a settlement in which time passed over several instants at once: the first of them, Unix ms. */
   readonly mergedFrom?: number;
   readonly transactions: readonly Transaction[];
@@ -67,7 +67,7 @@ export interface HistoryRecord {
 export type RedemptionStep = "reserved" | "sold" | "confirmed" | "rejected" | "completed" | "refunded";
 
 /** A step of a redemption, with all that it did: a replay decides nothing of it anew. */
-export interface RedemptionFact {
+export interface RedemptionEvent {
   readonly id: string;
   readonly step: RedemptionStep;
   readonly productId: string;
@@ -153,7 +153,7 @@ export interface Notification extends NotificationSetting {
 }
 
 /** A transaction with its place and time in the history. */
-export interface PlacedTransaction extends Transaction {
+export interface HistoryTransaction extends Transaction {
   /** The id of its record for the first, `<id of the record>.<n>` for the others. */
   readonly id: string;
   /** Unix ms. */
@@ -161,7 +161,7 @@ export interface PlacedTransaction extends Transaction {
 }
 
 /** The transactions of a record. */
-export function transactionsOf({ id, at, transactions }: StoredRecord): readonly PlacedTransaction[] {
+export function transactionsOf({ id, at, transactions }: StoredRecord): readonly HistoryTransaction[] {
   return transactions.map((transaction, n) => ({
     ...transaction,
     id: n === 0 ? id : `${id}.${n}`,

@@ -12,15 +12,15 @@ import { AppError } from "../../errors/mod.ts";
 import { decide, type Put, type ReadLog, type ReadRecord, type Rule, type Store } from "../../storage/mod.ts";
 import {
   compareIds,
-  ended,
+  type InboxContext,
   type InboxItem,
   type InboxNotification,
   type InboxPolicy,
-  kept,
-  type Marks,
-  marksOf,
-  present,
-  type View,
+  keepMarks,
+  parseReadMarks,
+  type ReadMarks,
+  validNotifications,
+  withExpiry,
 } from "./inbox_view.ts";
 import { type Member, memberPartition } from "./member.ts";
 
@@ -92,7 +92,10 @@ export function createInbox({ store, clock, policyOf }: InboxOptions): Inbox {
       policyOf(member.spaceId),
       store.read(memberPartition(member), inboxReads),
     ]);
-    return { items: present(entries, { marks: marksOf(marks), policy, now: clock() }), policy };
+    return {
+      items: validNotifications(entries, { marks: parseReadMarks(marks), policy, now: clock() }),
+      policy,
+    };
   }
 
   return {
@@ -109,7 +112,7 @@ export function createInbox({ store, clock, policyOf }: InboxOptions): Inbox {
       const page = wanted.slice(0, limit);
       const last = wanted.length > limit ? page.at(-1) : undefined;
       return {
-        items: page.map(item => ended(item, policy)),
+        items: page.map(item => withExpiry(item, policy)),
         cursor: last?.id ?? null,
         unreadCount: unreadOf(items).length,
       };
@@ -127,21 +130,21 @@ export function createInbox({ store, clock, policyOf }: InboxOptions): Inbox {
   };
 }
 
-type MarkContext = Omit<View, "marks">;
+type MarkContext = Omit<InboxContext, "marks">;
 
 function markRule(id: string, context: MarkContext): Rule<typeof inboxReads, InboxItem> {
   return {
     reads: inboxReads,
     idempotent: true,
     apply: ([stored, entries]) => {
-      const marks = marksOf(stored);
-      const item = present(entries, { ...context, marks }).find(one => one.id === id);
+      const marks = parseReadMarks(stored);
+      const item = validNotifications(entries, { ...context, marks }).find(one => one.id === id);
       if (item === undefined) {
         throw new AppError("not_found", "Cannot mark the notification as the user has none of this id");
       }
-      if (item.isRead) return { writes: [], answer: ended(item, context.policy) };
-      const ids = { ...kept(marks, entries), [id]: context.now };
-      const answer = ended({ ...item, isRead: true, readAt: context.now }, context.policy);
+      if (item.isRead) return { writes: [], answer: withExpiry(item, context.policy) };
+      const ids = { ...keepMarks(marks, entries), [id]: context.now };
+      const answer = withExpiry({ ...item, isRead: true, readAt: context.now }, context.policy);
       return { writes: [put({ ...marks, ids })], answer };
     },
   };
@@ -152,7 +155,7 @@ function markAllRule(context: MarkContext): Rule<typeof inboxReads, number> {
     reads: inboxReads,
     idempotent: true,
     apply: ([stored, entries]) => {
-      const items = present(entries, { ...context, marks: marksOf(stored) });
+      const items = validNotifications(entries, { ...context, marks: parseReadMarks(stored) });
       const count = unreadOf(items).length;
       const [newest] = items;
       if (count === 0 || newest === undefined) return { writes: [], answer: 0 };
@@ -163,7 +166,7 @@ function markAllRule(context: MarkContext): Rule<typeof inboxReads, number> {
   };
 }
 
-function put(marks: Marks): Put {
+function put(marks: ReadMarks): Put {
   return { type: "put", key: "inbox", value: JSON.stringify(marks) };
 }
 

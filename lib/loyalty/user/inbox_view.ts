@@ -30,34 +30,37 @@ export interface InboxPolicy {
 }
 
 /** What a user has read. */
-export interface Marks {
+export interface ReadMarks {
   /** Everything up to this id was read, at `at`, unless `ids` says an earlier time; null: nothing. */
   readonly through: { readonly id: string; readonly at: number } | null;
   readonly ids: Readonly<Record<string, number>>;
 }
 
-const noMarks: Marks = { through: null, ids: {} };
+const noMarks: ReadMarks = { through: null, ids: {} };
 
 /** The marks as they are stored. */
-export function marksOf(stored: Stored | null): Marks {
-  return stored === null ? noMarks : (JSON.parse(stored.value) as Marks);
+export function parseReadMarks(stored: Stored | null): ReadMarks {
+  return stored === null ? noMarks : (JSON.parse(stored.value) as ReadMarks);
 }
 
 /** The marks of notifications that there still are. */
-export function kept({ ids }: Marks, entries: readonly LogEntry[]): Record<string, number> {
+export function keepMarks({ ids }: ReadMarks, entries: readonly LogEntry[]): Record<string, number> {
   const present = new Set(entries.map(({ id }) => id));
   return Object.fromEntries(Object.entries(ids).filter(([id]) => present.has(id)));
 }
 
 /** What the entries of a log are seen with. */
-export interface View {
-  readonly marks: Marks;
+export interface InboxContext {
+  readonly marks: ReadMarks;
   readonly policy: InboxPolicy;
   readonly now: number;
 }
 
 /** The notifications that have not expired, newest first. */
-export function present(entries: readonly LogEntry[], { marks, policy, now }: View): InboxNotification[] {
+export function validNotifications(
+  entries: readonly LogEntry[],
+  { marks, policy, now }: InboxContext,
+): InboxNotification[] {
   return entries.slice(0, aliveCount(entries, policy, now)).map(({ id, at, value }) => {
     const readAt = readAtOf(id, marks);
     const notification = JSON.parse(value) as Notification;
@@ -66,13 +69,16 @@ export function present(entries: readonly LogEntry[], { marks, policy, now }: Vi
 }
 
 /** How many notifications have neither expired nor been read. Counted without looking into them. */
-export function countUnread(entries: readonly LogEntry[], { marks, policy, now }: View): number {
+export function countUnread(entries: readonly LogEntry[], { marks, policy, now }: InboxContext): number {
   const alive = entries.slice(0, aliveCount(entries, policy, now));
   return alive.filter(({ id }) => readAtOf(id, marks) === null).length;
 }
 
 /** Until when (Unix ms, exclusive) the same entries have surely not expired. */
-export function aliveUntil(entries: readonly LogEntry[], { policy, now }: Omit<View, "marks">): number {
+export function inboxValidUntil(
+  entries: readonly LogEntry[],
+  { policy, now }: Omit<InboxContext, "marks">,
+): number {
   const oldest = entries[aliveCount(entries, policy, now) - 1];
   return oldest === undefined ? Number.POSITIVE_INFINITY : oldest.at + shortestMs(policy.keepFor);
 }
@@ -111,11 +117,11 @@ function shortestMs({
 }
 
 /** The notification with its end. */
-export function ended(item: InboxNotification, { keepFor, timeZone }: InboxPolicy): InboxItem {
+export function withExpiry(item: InboxNotification, { keepFor, timeZone }: InboxPolicy): InboxItem {
   return { ...item, expiresAt: addDuration(item.createdAt, keepFor, timeZone) };
 }
 
-function readAtOf(id: string, { through, ids }: Marks): number | null {
+function readAtOf(id: string, { through, ids }: ReadMarks): number | null {
   const marked = Object.hasOwn(ids, id) ? ids[id] : undefined;
   if (marked !== undefined) return marked;
   return through !== null && compareIds(id, through.id) <= 0 ? through.at : null;

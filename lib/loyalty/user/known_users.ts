@@ -13,10 +13,10 @@ import { type Member, memberPartition } from "./member.ts";
 export const knownUsersMax = 100_000;
 
 /** A user as places outside the user's partition know one. */
-export type UserAddress = Pick<Member, "organisationId" | "spaceId" | "userId">;
+export type UserKey = Pick<Member, "organisationId" | "spaceId" | "userId">;
 
 /** What is known of one user, all found by one look-up. */
-export class KnownUser implements UserAddress {
+export class CachedUser implements UserKey {
   readonly organisationId: string;
   readonly spaceId: string;
   readonly userId: string;
@@ -31,7 +31,7 @@ export class KnownUser implements UserAddress {
   #arrived = -1;
 
   /** @throws {AppError} `validation_failed`: an id is ill-formed or too long. */
-  constructor({ organisationId, spaceId, userId }: UserAddress) {
+  constructor({ organisationId, spaceId, userId }: UserKey) {
     this.organisationId = organisationId;
     this.spaceId = spaceId;
     this.userId = userId;
@@ -46,21 +46,21 @@ export class KnownUser implements UserAddress {
   }
 
   /** Notes that all of the user's updates that waited have arrived. */
-  noteArrived(updates: readonly ScoreUpdate[]): void {
+  markDelivered(updates: readonly ScoreUpdate[]): void {
     for (const { asOf } of updates) if (asOf > this.#arrived) this.#arrived = asOf;
   }
 }
 
 /** The users that a process has met. */
-export class KnownUsers {
-  readonly #users = new BoundedCache<KnownUser>(knownUsersMax);
+export class UserCache {
+  readonly #users = new BoundedCache<CachedUser>(knownUsersMax);
 
   /** What is known of a user. */
-  of(address: UserAddress): KnownUser {
+  get(address: UserKey): CachedUser {
     const { organisationId, spaceId, userId } = address;
     const known = this.#users.get(userId);
     if (known?.spaceId === spaceId && known.organisationId === organisationId) return known;
-    const met = new KnownUser(address);
+    const met = new CachedUser(address);
     this.#users.set(userId, met);
     return met;
   }

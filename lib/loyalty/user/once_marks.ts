@@ -9,7 +9,7 @@ import { type Read, type ReadTally, tallyFieldsMax, unseen, type Write } from ".
 import type { UserState } from "./state.ts";
 
 /** Ids are remembered by generations of this length: for one to two of them, 7 to 14 days. */
-export const seenGenerationMs: number = 7 * 24 * 60 * 60 * 1_000;
+export const onceGenerationMs: number = 7 * 24 * 60 * 60 * 1_000;
 /** How far the clocks of processes may differ without a repeated id counting twice at the turn of a generation. */
 export const clockSkewMsMax = 60_000;
 
@@ -23,13 +23,13 @@ const names = { action: "seen", grant: "granted" } as const;
 const kinds = ["action", "grant"] as const;
 
 /** Reads the marks of an id: of each generation in which one may be. */
-export function seenReads({ of, id }: OnceId, now: number): Read[] {
-  return seenKeys(of, now).map(key => unseen(key, id));
+export function onceMarkReads({ of, id }: OnceId, now: number): Read[] {
+  return markKeys(of, now).map(key => unseen(key, id));
 }
 
 /** Reads the marks of actions: of each generation in which they may be. */
-export function seenActions(ids: readonly string[], now: number): readonly ReadTally[] {
-  return seenKeys("action", now).map(key => ({ type: "tally", key, fields: ids }));
+export function actionMarkReads(ids: readonly string[], now: number): readonly ReadTally[] {
+  return markKeys("action", now).map(key => ({ type: "tally", key, fields: ids }));
 }
 
 /**
@@ -37,22 +37,22 @@ export function seenActions(ids: readonly string[], now: number): readonly ReadT
  *
  * @throws {AppError} `rate_limited`: there are as many as can be remembered.
  */
-export function seenAfter({ seen }: UserState, now: number): UserState["seen"] {
+export function nextOnceMarks({ onceMarks }: UserState, now: number): UserState["onceMarks"] {
   const generation = generationOf(now);
-  const count = seen.generation === generation ? seen.count : 0;
+  const count = onceMarks.generation === generation ? onceMarks.count : 0;
   if (count >= tallyFieldsMax) {
     const message = `Cannot accept more than ${tallyFieldsMax} actions with an id in a week`;
-    throw new AppError("rate_limited", message, { retryAfterMs: seenGenerationMs });
+    throw new AppError("rate_limited", message, { retryAfterMs: onceGenerationMs });
   }
   return { generation, count: count + 1 };
 }
 
 /** Marks the id as seen. The first mark of a generation removes the generations that are over. */
-export function seenWrites({ seen }: UserState, { of, id }: OnceId, now: number): readonly Write[] {
+export function onceMarkWrites({ onceMarks }: UserState, { of, id }: OnceId, now: number): readonly Write[] {
   const generation = generationOf(now);
   const mark: Write = { type: "add", key: keyOf(of, generation), field: id, by: 1 };
-  if (seen.generation === generation) return [mark];
-  const over = [seen.generation - 1, seen.generation].filter(one => one < generation - 1);
+  if (onceMarks.generation === generation) return [mark];
+  const over = [onceMarks.generation - 1, onceMarks.generation].filter(one => one < generation - 1);
   const removals = over.flatMap(one =>
     kinds.map((kind): Write => ({ type: "delete", shape: "tally", key: keyOf(kind, one) })),
   );
@@ -64,10 +64,10 @@ function keyOf(of: OnceId["of"], generation: number): string {
 }
 
 function generationOf(now: number): number {
-  return Math.floor(now / seenGenerationMs);
+  return Math.floor(now / onceGenerationMs);
 }
 
-interface SeenKeys {
+interface MarkKeys {
   readonly of: OnceId["of"];
   readonly generation: number;
   readonly next: number;
@@ -75,13 +75,13 @@ interface SeenKeys {
 }
 
 /** The keys that were asked for last: nearly everybody in a week asks for the same. */
-let lastKeys: SeenKeys | undefined;
+let lastKeys: MarkKeys | undefined;
 
 /**
  * The keys of the generations in which a mark may be: this one and the one before, and the next one while a process whose
  * clock is ahead may already be in it.
  */
-function seenKeys(of: OnceId["of"], now: number): readonly string[] {
+function markKeys(of: OnceId["of"], now: number): readonly string[] {
   const generation = generationOf(now);
   const next = generationOf(now + clockSkewMsMax);
   if (lastKeys?.of === of && lastKeys.generation === generation && lastKeys.next === next)

@@ -11,7 +11,7 @@ import {
   rangeLimitMax,
   type Store,
 } from "../../storage/mod.ts";
-import { type PlacedTransaction, type StoredRecord, transactionsOf } from "./history.ts";
+import { type HistoryTransaction, type StoredRecord, transactionsOf } from "./history.ts";
 import type { UserState } from "./state.ts";
 import { parseRecord } from "./stored_record.ts";
 
@@ -25,7 +25,7 @@ export interface HistoryRange {
 }
 
 /** A record as it is stored. */
-export function storedRecord({ id, value }: LogEntry): StoredRecord {
+export function parseEntry({ id, value }: LogEntry): StoredRecord {
   return { ...parseRecord(value), id };
 }
 
@@ -34,12 +34,12 @@ export async function readTransactions(
   store: Store,
   partition: Partition,
   range: HistoryRange,
-): Promise<readonly PlacedTransaction[]> {
-  const found: PlacedTransaction[] = [];
+): Promise<readonly HistoryTransaction[]> {
+  const found: HistoryTransaction[] = [];
   for (let cursor: string | undefined; ; ) {
     const query = { type: "log", key: "history", limit: rangeLimitMax, ...range } as const;
     const [entries] = await store.read(partition, [cursor === undefined ? query : { ...query, cursor }]);
-    found.push(...entries.flatMap(entry => transactionsOf(storedRecord(entry))));
+    found.push(...entries.flatMap(entry => transactionsOf(parseEntry(entry))));
     cursor = entries.at(-1)?.id;
     if (entries.length < rangeLimitMax || found.length >= historyPageMax)
       return found.slice(0, historyPageMax);
@@ -65,7 +65,7 @@ export async function readWholeHistory(
       states.query,
       cursor === undefined ? query : { ...query, cursor },
     ]);
-    for (const entry of entries) take(storedRecord(entry));
+    for (const entry of entries) take(parseEntry(entry));
     cursor = entries.at(-1)?.id ?? cursor;
     if (entries.length < rangeLimitMax) return stored === null ? null : states.of(partition, stored);
   }

@@ -11,14 +11,14 @@ import type { LogEntry, Partition, ReadLog, ReadRecord, Store, Stored, Write } f
 export const reversedGenerationMs: number = 28 * 24 * 60 * 60 * 1_000;
 
 /** Reads of which times there are marks. */
-export const readGenerations: ReadRecord = { type: "record", key: "reversed" };
+export const reversalGenerationsRead: ReadRecord = { type: "record", key: "reversed" };
 const readOldest: ReadLog = { type: "log", key: "history", limit: 1 };
 
-/** What {@linkcode reversedWrites} needs to know. */
-export const reversedReads: readonly [ReadRecord, ReadLog] = [readGenerations, readOldest];
+/** What {@linkcode reversalMarkWrites} needs to know. */
+export const reversalMarkReads: readonly [ReadRecord, ReadLog] = [reversalGenerationsRead, readOldest];
 
 /** Marks a transaction; the store refuses a second mark. Marks older than all of the history are removed. */
-export function reversedWrites(
+export function reversalMarkWrites(
   { id, recordAt }: { readonly id: string; readonly recordAt: number },
   [stored, history]: readonly [Stored | null, readonly LogEntry[]],
 ): readonly Write[] {
@@ -31,23 +31,25 @@ export function reversedWrites(
   return [
     { type: "add", key: keyOf(own), field: id, by: 1, max: 1 },
     ...over.map((generation): Write => ({ type: "delete", shape: "tally", key: keyOf(generation) })),
-    ...(isSame ? [] : [{ type: "put", key: readGenerations.key, value: JSON.stringify(kept) } as const]),
+    ...(isSame
+      ? []
+      : [{ type: "put", key: reversalGenerationsRead.key, value: JSON.stringify(kept) } as const]),
   ];
 }
 
 /** What is looked for among the marks. */
-export interface ReversedQuery {
-  /** The result of {@linkcode readGenerations}. */
+export interface ReversalMarksQuery {
+  /** The result of {@linkcode reversalGenerationsRead}. */
   readonly generations: Stored | null;
   /** Entries of the history. */
   readonly entries: readonly LogEntry[];
 }
 
 /** The ids of transactions that were taken back, those of the entries among them. Mostly none were, and then nothing is read. */
-export async function readReversed(
+export async function readReversedIds(
   store: Store,
   partition: Partition,
-  { generations, entries }: ReversedQuery,
+  { generations, entries }: ReversalMarksQuery,
 ): Promise<ReadonlySet<string>> {
   const wanted = new Set(entries.map(({ at }) => generationOf(at)));
   const known = generationsOf(generations).filter(generation => wanted.has(generation));

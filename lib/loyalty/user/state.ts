@@ -59,7 +59,7 @@ export type Counter =
  * All that was credited, and all that left otherwise than by expiring. What was taken back, by a reversal or a correction, counts in
  * neither, so that earned less spent less expired is what a metric has gained. So more may have been taken back than was earned.
  */
-export type Lifetime = readonly [earned: number, spent: number];
+export type LifetimeTotals = readonly [earned: number, spent: number];
 
 /** What single actions have added up to for a board. */
 export type RunningSum =
@@ -80,7 +80,7 @@ export interface UserState {
   /** Values of the metrics that have ever changed: what can be used now. */
   readonly metrics: Readonly<Record<string, number>>;
   /** What was ever earned and spent of the metrics that have changed by anything but time. */
-  readonly lifetime: Readonly<Record<string, Lifetime>>;
+  readonly lifetime: Readonly<Record<string, LifetimeTotals>>;
   /** The lots of metrics that keep them. */
   readonly lots: Readonly<Record<string, readonly Lot[]>>;
   readonly inventory: Readonly<Record<string, readonly string[]>>;
@@ -91,11 +91,11 @@ export interface UserState {
   /** By the key that the configuration's aggregates and limits have. */
   readonly counters: Readonly<Record<string, Counter>>;
   /** Since when (Unix ms) no configuration has named some of those keys. */
-  readonly unnamed: Readonly<Record<string, number>>;
+  readonly orphanedCounters: Readonly<Record<string, number>>;
   /** When time alone may next change something, in Unix ms; null: never. Never too late, but it may be too early. */
   readonly dueAt: number | null;
   /** In how many settlements since anything else happened rules gave points that time changes again. */
-  readonly lapses: number;
+  readonly chainedExpiries: number;
   /** Number of history records ever written. */
   readonly records: number;
   /** Redemptions that somebody has to go on with: whose stock is to be taken, or given back. */
@@ -105,7 +105,7 @@ export interface UserState {
   /** By the short name of a board. */
   readonly sums: Readonly<Record<string, RunningSum>>;
   /** How many action ids the newest generation of seen ids holds. */
-  readonly seen: { readonly generation: number; readonly count: number };
+  readonly onceMarks: { readonly generation: number; readonly count: number };
 }
 
 /** The state of a user who has not done anything. */
@@ -123,14 +123,14 @@ export function emptyState(projectId: string | null): UserState {
     challenges: {},
     coupons: [],
     counters: {},
-    unnamed: {},
+    orphanedCounters: {},
     dueAt: null,
-    lapses: 0,
+    chainedExpiries: 0,
     records: 0,
     redemptions: [],
     undelivered: [],
     sums: {},
-    seen: { generation: 0, count: 0 },
+    onceMarks: { generation: 0, count: 0 },
   };
 }
 
@@ -140,7 +140,12 @@ export function emptyState(projectId: string | null): UserState {
  */
 export function withBookkeeping(
   state: UserState,
-  { projectId, undelivered, sums, seen }: Pick<UserState, "projectId" | "undelivered" | "sums" | "seen">,
+  {
+    projectId,
+    undelivered,
+    sums,
+    onceMarks,
+  }: Pick<UserState, "projectId" | "undelivered" | "sums" | "onceMarks">,
 ): UserState {
   return {
     revision: state.revision,
@@ -155,14 +160,14 @@ export function withBookkeeping(
     challenges: state.challenges,
     coupons: state.coupons,
     counters: state.counters,
-    unnamed: state.unnamed,
+    orphanedCounters: state.orphanedCounters,
     dueAt: state.dueAt,
-    lapses: state.lapses,
+    chainedExpiries: state.chainedExpiries,
     records: state.records,
     redemptions: state.redemptions,
     undelivered,
     sums,
-    seen,
+    onceMarks,
   };
 }
 

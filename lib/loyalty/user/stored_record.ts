@@ -5,7 +5,7 @@
  */
 
 import { inOnePiece } from "../../storage/mod.ts";
-import { hasAny } from "../config/own_property.ts";
+import { hasEntries } from "../config/own_property.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
 import type { ChangePayload, HistoryRecord, ItemId, Transaction } from "./history.ts";
 
@@ -66,10 +66,10 @@ function shortTransaction({ type, at, payload, entries }: Transaction): Written<
     type,
     at,
     about: subjectOf(payload),
-    metrics: hasAny(metricChanges) ? pairsOf(metricChanges) : undefined,
+    metrics: hasEntries(metricChanges) ? pairsOf(metricChanges) : undefined,
     received: received.length === 0 ? undefined : received,
     lost: lost.length === 0 ? undefined : lost,
-    milestones: hasAny(milestoneChanges) ? milestoneChanges : undefined,
+    milestones: hasEntries(milestoneChanges) ? milestoneChanges : undefined,
     entries: entries.length === 0 ? undefined : entries.map(shortEntry),
   };
 }

@@ -6,7 +6,7 @@
 
 import type { ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
 import { type ReadRecord, StoredMembers } from "../../storage/mod.ts";
-import { hasAny } from "../config/own_property.ts";
+import { hasEntries } from "../config/own_property.ts";
 import { emptyState, type UserState } from "./state.ts";
 
 /** Reads the record. */
@@ -20,14 +20,20 @@ type StoredUpdate =
   | readonly [target: string, score: number]
   | readonly [target: string, score: number, at: number, asOf: number];
 
-type StoredState = Partial<Omit<UserState, "undelivered">> & {
+/** Members that are stored under a shorter or an older name. */
+type RenamedMember = "undelivered" | "orphanedCounters" | "chainedExpiries" | "onceMarks";
+
+type StoredState = Partial<Omit<UserState, RenamedMember>> & {
+  readonly unnamed?: UserState["orphanedCounters"];
+  readonly lapses?: UserState["chainedExpiries"];
+  readonly seen?: UserState["onceMarks"];
   /** A whole update where its target has the mark in it. */
   readonly undelivered?: readonly (StoredUpdate | ScoreUpdate)[];
 };
 
 /** The text of a state. Each member by its name: the text is made for every action. First comes what lists of users ask for. */
 export function printState(state: UserState): string {
-  const stored: { readonly [K in keyof UserState]: unknown } = {
+  const stored: { readonly [K in keyof Required<StoredState>]: unknown } = {
     revision: state.revision,
     changedAt: state.changedAt,
     // Also where it is null, because whoever looks for it would have to read all the text to know that it is not there.
@@ -42,8 +48,8 @@ export function printState(state: UserState): string {
     challenges: filled(state.challenges),
     coupons: filled(state.coupons),
     counters: filled(state.counters),
-    unnamed: filled(state.unnamed),
-    lapses: state.lapses === 0 ? undefined : state.lapses,
+    unnamed: filled(state.orphanedCounters),
+    lapses: state.chainedExpiries === 0 ? undefined : state.chainedExpiries,
     records: state.records,
     redemptions: filled(state.redemptions),
     undelivered:
@@ -51,26 +57,32 @@ export function printState(state: UserState): string {
         ? undefined
         : state.undelivered.map(update => storedUpdate(update, state)),
     sums: filled(state.sums),
-    seen: state.seen.generation === 0 && state.seen.count === 0 ? undefined : state.seen,
+    seen: state.onceMarks.generation === 0 && state.onceMarks.count === 0 ? undefined : state.onceMarks,
   };
   return JSON.stringify(stored);
 }
 
 function filled(member: object): object | undefined {
-  return hasAny(member) ? member : undefined;
+  return hasEntries(member) ? member : undefined;
 }
 
 /** The state of a text. */
 export function parseState(text: string): UserState {
-  const stored = JSON.parse(text) as StoredState;
-  const state: UserState = { ...emptyState(stored.projectId ?? null), ...stored, undelivered: [] };
-  const { undelivered } = stored;
+  const { undelivered, unnamed, lapses, seen, ...stored } = JSON.parse(text) as StoredState;
+  const empty = emptyState(stored.projectId ?? null);
+  const state: UserState = {
+    ...empty,
+    ...stored,
+    orphanedCounters: unnamed ?? empty.orphanedCounters,
+    chainedExpiries: lapses ?? empty.chainedExpiries,
+    onceMarks: seen ?? empty.onceMarks,
+  };
   if (undelivered === undefined) return state;
   return { ...state, undelivered: undelivered.map(update => updateOf(update, state)) };
 }
 
 /** What lists of users ask of a state, read off its text when it is first asked for. */
-export class StateText
+export class StoredStateReader
   implements Pick<UserState, "dueAt" | "changedAt" | "metrics" | "inventory" | "challenges">
 {
   readonly #members: StoredMembers;

@@ -6,7 +6,7 @@
 
 import type { CompiledChallenge, CompiledConfig } from "../config/compiled.ts";
 import type { Challenge, Mission } from "../config/document.ts";
-import { own } from "../config/own_property.ts";
+import { ownValue } from "../config/own_property.ts";
 import type { ChallengeProgress, UserState } from "../user/state.ts";
 
 /** How a challenge stands with a user. */
@@ -54,7 +54,7 @@ export function challengeViews(
   at: number,
 ): readonly ChallengeView[] {
   return [...compiled.challenges.values()].flatMap(of => {
-    const progress = own(state.challenges, of.challenge.id);
+    const progress = ownValue(state.challenges, of.challenge.id);
     const hasRun = progress !== undefined && progress.status !== "none";
     return hasRun || at < of.to ? [challengeView(of, progress, { compiled, state })] : [];
   });
@@ -111,8 +111,8 @@ function missionView(
   const target = "metric" in rule ? rule.atLeast : rule.count;
   const reached =
     "metric" in rule
-      ? (own(state.metrics, rule.metric) ?? compiled.metrics.get(rule.metric)?.defaultValue ?? 0)
-      : (own(run?.counts ?? {}, mission.id) ?? 0);
+      ? (ownValue(state.metrics, rule.metric) ?? compiled.metrics.get(rule.metric)?.defaultValue ?? 0)
+      : (ownValue(run?.counts ?? {}, mission.id) ?? 0);
   const isCompleted = run?.missionsCompleted.includes(mission.id) ?? false;
   const current = isCompleted ? target : Math.min(Math.max(reached, 0), Math.max(target, 0));
   const percent = isCompleted ? 100 : target > 0 ? Math.min(99, Math.floor((100 * current) / target)) : 0;

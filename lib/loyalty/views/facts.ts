@@ -7,13 +7,13 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import type { ReadRecord, Store, Stored } from "../../storage/mod.ts";
-import type { Configs } from "../config/config_cache.ts";
-import { own } from "../config/own_property.ts";
-import { isDue, settle } from "../engine/mod.ts";
+import type { ConfigCache } from "../config/config_cache.ts";
+import { ownValue } from "../config/own_property.ts";
+import { advanceTime, isDue } from "../engine/mod.ts";
 import { type Member, memberPartition } from "../user/member.ts";
 import type { ChallengeProgress, UserState } from "../user/state.ts";
 import { emptyState } from "../user/state.ts";
-import { parseState, readState, StateText } from "../user/stored_state.ts";
+import { parseState, readState, StoredStateReader } from "../user/stored_state.ts";
 
 /** What a user has, as of now. */
 export interface LoyaltyFacts {
@@ -46,7 +46,7 @@ export interface Facts {
 /** What reading needs. */
 export interface FactsOptions {
   readonly clock: Clock;
-  readonly configOf: Configs;
+  readonly configOf: ConfigCache;
 }
 
 /** Creates a reader of facts. */
@@ -63,11 +63,11 @@ export function createFacts({ clock, configOf }: FactsOptions): Facts {
         challenges: new Set(challenges.map(({ id }) => id)),
         read(stored) {
           if (stored === null) return factsOf(nothing, defaults);
-          const state = new StateText(stored.value);
+          const state = new StoredStateReader(stored.value);
           const now = clock();
           // Nothing is due with most users, and then a text tells what is asked for without being parsed as a whole.
           if (!isDue(state, now)) return factsOf(state, defaults);
-          return factsOf(settle(compiled, parseState(stored.value), now).state, defaults);
+          return factsOf(advanceTime(compiled, parseState(stored.value), now).state, defaults);
         },
       };
     },
@@ -90,10 +90,10 @@ function factsOf(
   defaults: ReadonlyMap<string, number>,
 ): LoyaltyFacts {
   return {
-    metric: id => own(state.metrics, id) ?? defaults.get(id) ?? 0,
-    items: setId => own(state.inventory, setId) ?? [],
+    metric: id => ownValue(state.metrics, id) ?? defaults.get(id) ?? 0,
+    items: setId => ownValue(state.inventory, setId) ?? [],
     challenge(id) {
-      const status = own(state.challenges, id)?.status ?? "none";
+      const status = ownValue(state.challenges, id)?.status ?? "none";
       return status === "none" ? "not_started" : status;
     },
   };

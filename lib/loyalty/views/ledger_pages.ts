@@ -9,9 +9,9 @@
 
 import type { LogEntry, Partition, ReadLog, Store } from "../../storage/mod.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
-import { type PlacedTransaction, type StoredRecord, transactionsOf } from "../user/history.ts";
-import { storedRecord } from "../user/records.ts";
-import { readGenerations, readReversed } from "../user/reversed.ts";
+import { type HistoryTransaction, type StoredRecord, transactionsOf } from "../user/history.ts";
+import { parseEntry } from "../user/records.ts";
+import { readReversedIds, reversalGenerationsRead } from "../user/reversed.ts";
 
 /** Most records that a page reads. */
 export const ledgerRecordsMax = 1_000;
@@ -42,7 +42,7 @@ export interface LedgerItem {
   /** Unix ms. */
   readonly at: number;
   readonly entry: LedgerEntry;
-  readonly transaction: PlacedTransaction;
+  readonly transaction: HistoryTransaction;
   readonly record: StoredRecord;
   /** Whether its transaction was taken back. */
   readonly isReversed: boolean;
@@ -68,9 +68,9 @@ export async function readLedger(
     const read: ReadLog = { type: "log", key: "history", limit, reverse: true };
     const [entries, generations] = await store.read(partition, [
       cursor === undefined ? read : { ...read, cursor },
-      readGenerations,
+      reversalGenerationsRead,
     ]);
-    const reversed = await readReversed(store, partition, { generations, entries });
+    const reversed = await readReversedIds(store, partition, { generations, entries });
     for (const entry of entries) if (!page.add(entry, reversed)) return { items: page.items, end: page.end };
     if (entries.length < limit) return { items: page.items, end: null };
     cursor = entries.at(-1)?.id;
@@ -91,7 +91,7 @@ class Page {
   /** Takes the entries of the next record, and says whether all had room. */
   add(stored: LogEntry, reversed: ReadonlySet<string>): boolean {
     const { limit, type, metricId, after } = this.#query;
-    const items = itemsOf(storedRecord(stored), reversed);
+    const items = itemsOf(parseEntry(stored), reversed);
     const taken = after?.recordId === stored.id ? after.taken : 0;
     for (const [index, item] of items.entries()) {
       const isWanted =

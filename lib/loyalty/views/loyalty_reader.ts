@@ -6,12 +6,12 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import type { ReadRecord, Remembered, Store, Stored } from "../../storage/mod.ts";
-import type { Configs } from "../config/config_cache.ts";
-import { settle } from "../engine/mod.ts";
+import type { ConfigCache } from "../config/config_cache.ts";
+import { advanceTime } from "../engine/mod.ts";
 import { inboxReads } from "../user/inbox.ts";
-import { aliveUntil, countUnread, type InboxPolicy, marksOf } from "../user/inbox_view.ts";
+import { countUnread, type InboxPolicy, inboxValidUntil, parseReadMarks } from "../user/inbox_view.ts";
 import { type Member, memberPartition } from "../user/member.ts";
-import { seenActions } from "../user/once_marks.ts";
+import { actionMarkReads } from "../user/once_marks.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 import { type ChallengeView, challengeViews } from "./challenge_views.ts";
 import { type LedgerPage, type LedgerQuery, readLedger } from "./ledger_pages.ts";
@@ -43,7 +43,7 @@ export interface Sight {
 export interface SightOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly configOf: Configs;
+  readonly configOf: ConfigCache;
   readonly states: Remembered<UserState>;
   readonly policyOf: (spaceId: string) => Promise<InboxPolicy> | InboxPolicy;
 }
@@ -75,12 +75,12 @@ export function createSight({ store, clock, configOf, states, policyOf }: SightO
         early ?? store.read(partition, [readEntries]),
       ]);
       const { now } = context;
-      const { state } = settle(config, found, now);
-      const unreadNotifications = countUnread(entries, { marks: marksOf(marks), policy, now });
+      const { state } = advanceTime(config, found, now);
+      const unreadNotifications = countUnread(entries, { marks: parseReadMarks(marks), policy, now });
       const view = { ...overviewOf(config, state, now), unreadNotifications };
       // What was read beside a state that was known before is not older than that state.
       if (found === known && state === found) {
-        const until = Math.min(overviewUntil(state, now), aliveUntil(entries, { policy, now }));
+        const until = Math.min(overviewUntil(state, now), inboxValidUntil(entries, { policy, now }));
         overviews.keep(found, context, { view, until });
       }
       return { view, ...rest };
@@ -91,11 +91,11 @@ export function createSight({ store, clock, configOf, states, policyOf }: SightO
         store.read(memberPartition(member), [states.query, beside]),
       ]);
       const now = clock();
-      const { state } = settle(config, stateIn(member, stored), now);
+      const { state } = advanceTime(config, stateIn(member, stored), now);
       return { view: challengeViews(config, state, now), isKnown: stored !== null, beside: other };
     },
     async applied(member, actionIds) {
-      const reads = seenActions(actionIds, clock());
+      const reads = actionMarkReads(actionIds, clock());
       const marks = await store.read(memberPartition(member), reads);
       return actionIds.map(id => marks.some(mark => mark.has(id)));
     },

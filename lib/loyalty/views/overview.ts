@@ -6,8 +6,8 @@
 
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { Metric } from "../config/document.ts";
-import { own } from "../config/own_property.ts";
-import { type Balances, balancesOf, balancesUntil } from "../ledger/mod.ts";
+import { ownValue } from "../config/own_property.ts";
+import { type Balances, balancesOf, balancesValidUntil } from "../ledger/mod.ts";
 import type { UserState } from "../user/state.ts";
 import { activeChallenges, type ChallengeView, type Progress } from "./challenge_views.ts";
 
@@ -50,7 +50,9 @@ export function overviewOf(compiled: CompiledConfig, state: UserState, at: numbe
     balances: Object.fromEntries(
       config.metrics.map(metric => [metric.id, lifetimeBalances(metric, state, at)]),
     ),
-    inventory: Object.fromEntries(config.inventory.map(({ id }) => [id, own(state.inventory, id) ?? []])),
+    inventory: Object.fromEntries(
+      config.inventory.map(({ id }) => [id, ownValue(state.inventory, id) ?? []]),
+    ),
     tier: tierOf(compiled, state),
     activeChallenges: activeChallenges(compiled, state),
   };
@@ -59,28 +61,28 @@ export function overviewOf(compiled: CompiledConfig, state: UserState, at: numbe
 /** Until when (Unix ms, exclusive) there is the same to tell of a state that is settled at that time. */
 export function overviewUntil({ dueAt, lots }: UserState, at: number): number {
   let until = dueAt ?? Number.POSITIVE_INFINITY;
-  for (const id of Object.keys(lots)) until = Math.min(until, balancesUntil(lots[id] ?? [], at));
+  for (const id of Object.keys(lots)) until = Math.min(until, balancesValidUntil(lots[id] ?? [], at));
   return until;
 }
 
 function shownValue({ id, defaultValue }: Metric, state: UserState): number {
-  return own(state.metrics, id) ?? defaultValue;
+  return ownValue(state.metrics, id) ?? defaultValue;
 }
 
 function lifetimeBalances(metric: Metric, state: UserState, at: number): LifetimeBalances {
-  const [lifetimeEarned, lifetimeSpent] = own(state.lifetime, metric.id) ?? [0, 0];
+  const [lifetimeEarned, lifetimeSpent] = ownValue(state.lifetime, metric.id) ?? [0, 0];
   const balances = balancesOf(accountOf(metric, state), at);
   return { ...balances, lifetimeEarned: Math.max(0, lifetimeEarned), lifetimeSpent };
 }
 
 function accountOf(metric: Metric, state: UserState): Parameters<typeof balancesOf>[0] {
-  const lots = own(state.lots, metric.id) ?? (metric.lots === undefined ? null : []);
+  const lots = ownValue(state.lots, metric.id) ?? (metric.lots === undefined ? null : []);
   return { balance: shownValue(metric, state), lots };
 }
 
 function tierOf({ config, metrics }: CompiledConfig, state: UserState): Tier | null {
   const ladder = config.milestones.find(({ isTier }) => isTier);
-  const reached = ladder === undefined ? undefined : own(state.milestones, ladder.id);
+  const reached = ladder === undefined ? undefined : ownValue(state.milestones, ladder.id);
   const metric = ladder === undefined ? undefined : metrics.get(ladder.metricId);
   if (ladder === undefined || reached === undefined || metric === undefined) return null;
   const rung = ladder.milestones.find(({ id }) => id === reached.milestoneId);

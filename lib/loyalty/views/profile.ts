@@ -5,7 +5,7 @@
  */
 
 import type { CompiledConfig } from "../config/compiled.ts";
-import { own } from "../config/own_property.ts";
+import { ownValue } from "../config/own_property.ts";
 import type { UserState } from "../user/state.ts";
 
 /** The rewards profile as the loyalty API shows it. */
@@ -31,12 +31,14 @@ export function rewardsProfile(compiled: CompiledConfig, state: UserState): Rewa
 function show({ config }: CompiledConfig, state: UserState): RewardsProfile {
   return {
     metrics: Object.fromEntries(
-      config.metrics.map(({ id, defaultValue }) => [id, own(state.metrics, id) ?? defaultValue]),
+      config.metrics.map(({ id, defaultValue }) => [id, ownValue(state.metrics, id) ?? defaultValue]),
     ),
-    inventory: Object.fromEntries(config.inventory.map(({ id }) => [id, own(state.inventory, id) ?? []])),
+    inventory: Object.fromEntries(
+      config.inventory.map(({ id }) => [id, ownValue(state.inventory, id) ?? []]),
+    ),
     challenges: Object.fromEntries(
       config.challenges.map(({ id }) => {
-        const { status, missionsCompleted = [] } = own(state.challenges, id) ?? {};
+        const { status, missionsCompleted = [] } = ownValue(state.challenges, id) ?? {};
         return [id, { isCompleted: status === "completed", missionsCompleted }];
       }),
     ),

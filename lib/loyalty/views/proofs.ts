@@ -7,7 +7,7 @@
 import { AppError } from "../../errors/mod.ts";
 import type { Partition, Remembered, Store } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
-import { compareStates, type Difference, Replay, replayedInstantsMax, settle } from "../engine/mod.ts";
+import { advanceTime, compareStates, type Difference, Replay, replayedInstantsMax } from "../engine/mod.ts";
 import { type Reconciliation, reconcile } from "../ledger/mod.ts";
 import type { StoredRecord } from "../user/history.ts";
 import { readWholeHistory } from "../user/records.ts";
@@ -70,7 +70,7 @@ export async function replayUser(
   if (stored === null) throw unknownUser("replay the history");
   // What happened without a record is still to come in a replay.
   const at = (one: UserState): UserState =>
-    settle(compiled, one, now, { instantsMax: replayedInstantsMax }).state;
+    advanceTime(compiled, one, now, { instantsMax: replayedInstantsMax }).state;
   return {
     records,
     isComplete: records === stored.records,

@@ -7,7 +7,7 @@
 import { Breaker, type Clock, providerRetryMs } from "../../auth/mod.ts";
 import { WebhookError, type WebhookSender } from "../../outbound/webhook_sender.ts";
 import { BoundedCache } from "../../storage/mod.ts";
-import type { Webhook } from "../config/document.ts";
+import type { WebhookDefinition } from "../config/document.ts";
 import type { EndpointState, Endpoints } from "./endpoints.ts";
 import { type Letter, placeName, type WebhookPlace } from "./places.ts";
 import { webhookRetryMsMax } from "./schedule.ts";
@@ -31,7 +31,7 @@ export type Attempted =
 /** What is sent where. */
 export interface Delivery {
   readonly place: WebhookPlace;
-  readonly webhook: Webhook;
+  readonly webhook: WebhookDefinition;
   readonly letter: Letter;
 }
 

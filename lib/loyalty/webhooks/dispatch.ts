@@ -13,8 +13,8 @@ import {
   type Store,
   type Stored,
 } from "../../storage/mod.ts";
-import type { LoyaltyConfig, Webhook } from "../config/document.ts";
-import { type PlacedTransaction, transactionsOf } from "../user/history.ts";
+import type { LoyaltyConfig, WebhookDefinition } from "../config/document.ts";
+import { type HistoryTransaction, transactionsOf } from "../user/history.ts";
 import { type Member, memberPartition } from "../user/member.ts";
 import type { UserState } from "../user/state.ts";
 import { parseRecord } from "../user/stored_record.ts";
@@ -127,7 +127,7 @@ export function createWebhookDispatch(options: WebhookDispatchOptions): WebhookD
 async function deliverAll(
   options: WebhookDispatchOptions,
   member: Member,
-  webhook: Webhook,
+  webhook: WebhookDefinition,
 ): Promise<number | null> {
   for (;;) {
     const page = await readPage(options, member, webhook);
@@ -166,7 +166,7 @@ interface Page {
 async function readPage(
   { store, clock, progress: memory }: WebhookDispatchOptions,
   member: Member,
-  { id }: Webhook,
+  { id }: WebhookDefinition,
 ): Promise<Page | Pick<EntryFailure, "retryAt"> | null> {
   const partition = memberPartition(member);
   const [known] = await store.read(partition, [memory.query]);
@@ -195,7 +195,7 @@ function recordsOf(stored: Stored | null): number {
 
 interface Telling {
   readonly member: Member;
-  readonly webhook: Webhook;
+  readonly webhook: WebhookDefinition;
   readonly entries: readonly LogEntry[];
   /** How it went with the first entry before. */
   readonly before: EntryFailure | undefined;
@@ -224,8 +224,8 @@ async function tell(options: WebhookDispatchOptions, telling: Telling): Promise<
 
 interface Message {
   readonly member: Member;
-  readonly webhook: Webhook;
-  readonly transaction: PlacedTransaction;
+  readonly webhook: WebhookDefinition;
+  readonly transaction: HistoryTransaction;
   readonly before: EntryFailure | undefined;
 }
 

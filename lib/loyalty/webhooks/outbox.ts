@@ -9,7 +9,7 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import { decide, keyName, type Standing, type Store, type Version } from "../../storage/mod.ts";
-import type { LoyaltyConfig, Webhook } from "../config/document.ts";
+import type { LoyaltyConfig, WebhookDefinition } from "../config/document.ts";
 import type { Attempted, Attempts } from "./attempts.ts";
 import type { Letters, StoredLetter } from "./letters.ts";
 import { type Letter, placeName, placeOf, type WebhookPlace, waitingPartition } from "./places.ts";
@@ -117,7 +117,7 @@ async function sendDue(options: OutboxOptions, place: WebhookPlace): Promise<voi
 interface Sending {
   readonly place: WebhookPlace;
   /** Undefined: the space has no such webhook any more. */
-  readonly webhook: Webhook | undefined;
+  readonly webhook: WebhookDefinition | undefined;
   readonly letter: StoredLetter;
 }
 

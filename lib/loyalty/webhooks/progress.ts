@@ -8,7 +8,7 @@
  */
 
 import { Remembered } from "../../storage/mod.ts";
-import type { Webhook } from "../config/document.ts";
+import type { WebhookDefinition } from "../config/document.ts";
 
 /** How far one webhook is. */
 export interface WebhookProgress {
@@ -58,7 +58,7 @@ export interface ProgressStart {
  * are forgotten; null where all are known already.
  */
 export function beginProgress(
-  webhooks: readonly Webhook[],
+  webhooks: readonly WebhookDefinition[],
   stored: AllProgress,
   { now, records }: ProgressStart,
 ): AllProgress | null {

@@ -8,7 +8,7 @@ import type { Clock } from "../../auth/mod.ts";
 import type { Announcer } from "../../outbound/announcer.ts";
 import { WebhookError, type WebhookSender } from "../../outbound/webhook_sender.ts";
 import type { Store } from "../../storage/mod.ts";
-import type { LoyaltyConfig, Webhook } from "../config/document.ts";
+import type { LoyaltyConfig, WebhookDefinition } from "../config/document.ts";
 import { createAttempts, type WebhookKeys } from "./attempts.ts";
 import { createWebhookDispatch, type WebhookDispatch } from "./dispatch.ts";
 import { createEndpoints, type EndpointState } from "./endpoints.ts";
@@ -24,9 +24,9 @@ export interface WebhookStatus extends EndpointState {
 
 /** What operators see and do of webhooks. */
 export interface WebhookOffice {
-  status(place: WebhookPlace, webhook: Webhook): Promise<WebhookStatus>;
+  status(place: WebhookPlace, webhook: WebhookDefinition): Promise<WebhookStatus>;
   /** Lets a webhook be told again that was disabled. What it missed is among its dead letters. */
-  enable(place: WebhookPlace, webhook: Webhook): Promise<void>;
+  enable(place: WebhookPlace, webhook: WebhookDefinition): Promise<void>;
   readonly deadLetters: Letters["list"];
   /** Sends dead letters again in the background, and says which there were. */
   readonly replay: Outbox["replay"];

@@ -1,17 +1,17 @@
 /** Short ways to drive the rules engine through time. */
 
 import {
+  advanceTime,
   applyAction,
+  applyGrant,
   type CompiledConfig,
   compileConfig,
   emptyState,
   type Grant,
-  grant,
   type HistoryRecord,
   type Notification,
   type Outcome,
   type StoredRecord,
-  settle,
   type Transaction,
   type UserState,
 } from "../../../lib/loyalty/mod.ts";
@@ -79,12 +79,12 @@ export class Player {
 
   grant(given: Omit<Grant, "reason">): Outcome {
     this.pass(given.at);
-    return this.take(grant(this.compiled, this.state, { ...given, reason: "Test" }));
+    return this.take(applyGrant(this.compiled, this.state, { ...given, reason: "Test" }));
   }
 
   /** Lets time pass, and tells what that did. */
   pass(at: number | string): readonly Transaction[] {
-    const settled = settle(this.compiled, this.state, typeof at === "string" ? Date.parse(at) : at);
+    const settled = advanceTime(this.compiled, this.state, typeof at === "string" ? Date.parse(at) : at);
     this.state = settled.state;
     for (const record of settled.records) this.#keep(record);
     this.notifications.push(...settled.notifications);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createDirectory, createLoyaltyVersions, directoryAgeMsMax } from "../../../lib/directory/mod.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
-import { createConfigs, loggedFaultsMax } from "../../../lib/loyalty/config/config_cache.ts";
+import { createConfigCache, loggedFaultsMax } from "../../../lib/loyalty/config/config_cache.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { ids } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
@@ -27,7 +27,7 @@ describeOnStores("the configuration in force", open => {
       },
     };
     const directory = createDirectory({ store, clock: clock.now });
-    const configs = createConfigs({ directory, versions: counted, logger });
+    const configs = createConfigCache({ directory, versions: counted, logger });
     const put = (document: unknown) => versions.put(ids.space, { document, by: "file" });
     const metricIds = async (): Promise<string[]> => {
       clock.advance(directoryAgeMsMax);
@@ -88,7 +88,11 @@ describeOnStores("the configuration in force", open => {
     const list: typeof versions.list = spaceId =>
       isDown ? Promise.reject(new AppError("storage_unavailable", "Down")) : versions.list(spaceId);
     const directory = createDirectory({ store, clock: clock.now });
-    const configs = createConfigs({ directory, versions: { get: versions.get, list }, logger: keptLog() });
+    const configs = createConfigCache({
+      directory,
+      versions: { get: versions.get, list },
+      logger: keptLog(),
+    });
     await assert.rejects(async () => configs(ids.space), { code: "storage_unavailable" });
     isDown = false;
     assert.equal((await configs(ids.space)).config.metrics.length, 1);

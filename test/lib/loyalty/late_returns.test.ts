@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../../adapters/conformance/random.ts";
 import {
+  advanceTime,
   applyAction,
-  chainedLapsesMax,
+  chainedExpiriesMax,
   compareStates,
   nextDue,
   notificationsMax,
   type Reward,
   replay,
-  settle,
   settledInstantsMax,
 } from "../../../lib/loyalty/mod.ts";
 import { ids, loyalty, openPlatform, seed } from "../../support/platform.ts";
@@ -100,14 +100,14 @@ describe("points that are given whenever points lapse", () => {
     const player = new Player(document);
     player.act("go", 0);
     for (let visit = 1; nextDue(player.state) !== null; visit++) {
-      assert.ok(visit <= chainedLapsesMax + 1, "goes on for ever");
+      assert.ok(visit <= chainedExpiriesMax + 1, "goes on for ever");
       player.pass(nextDue(player.state) ?? 0);
     }
     assert.deepEqual([player.state.metrics.points, player.state.lots.points], [0, []]);
-    const { diagnostics } = settle(player.compiled, player.state, 1e9);
+    const { diagnostics } = advanceTime(player.compiled, player.state, 1e9);
     assert.deepEqual(diagnostics, []);
     const settled = player.records.filter(({ kind }) => kind === "settlement");
-    assert.equal(settled.length, chainedLapsesMax + 1);
+    assert.equal(settled.length, chainedExpiriesMax + 1);
     assert.deepEqual(replay(player.compiled, player.records), player.state);
 
     player.act("go", 1e9);
@@ -118,8 +118,8 @@ describe("points that are given whenever points lapse", () => {
   it("are told to have gone on for too long", () => {
     const player = new Player(document);
     player.act("go", 0);
-    const { diagnostics, records, state } = settle(player.compiled, player.state, 1e9);
-    assert.equal(records.length, chainedLapsesMax + 1);
+    const { diagnostics, records, state } = advanceTime(player.compiled, player.state, 1e9);
+    assert.equal(records.length, chainedExpiriesMax + 1);
     assert.deepEqual(
       [diagnostics.at(-1), nextDue(state)],
       [{ type: "lapsesExhausted", triggers: ["metric:points"] }, null],
@@ -128,7 +128,7 @@ describe("points that are given whenever points lapse", () => {
 
   it("leave what lapses without an end of its own alone", () => {
     const lots = { expires: { after: { minutes: 1 } } };
-    const count = chainedLapsesMax + 20;
+    const count = chainedExpiriesMax + 20;
     const player = new Player({
       metrics: [
         { id: "points", title: "", lots },

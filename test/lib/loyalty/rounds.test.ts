@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
   applyAction,
+  applyReversal,
   compareStates,
   couponsMax,
   dryRun,
   replay,
-  reverse,
   roundsMax,
 } from "../../../lib/loyalty/mod.ts";
 import { badge, base, Player, points, rule, typesOf } from "./_engine.ts";
@@ -319,7 +319,10 @@ describe("taking back", () => {
     const { record } = player.act("go");
     const [given] = record.transactions;
     assert.ok(given);
-    const taken = reverse(player.compiled, player.state, { transaction: { ...given, id: "0-0" }, at: 5 });
+    const taken = applyReversal(player.compiled, player.state, {
+      transaction: { ...given, id: "0-0" },
+      at: 5,
+    });
     player.take(taken);
     assert.deepEqual([player.state.metrics, player.state.inventory], [{ points: 0, xp: 3 }, { badges: [] }]);
     assert.deepEqual(typesOf(taken), ["reversed"]);
@@ -335,7 +338,9 @@ describe("taking back", () => {
       const [given] = player.act("go").record.transactions;
       player.act("stop");
       assert.ok(given);
-      player.take(reverse(player.compiled, player.state, { transaction: { ...given, id: "0-0" }, at: 0 }));
+      player.take(
+        applyReversal(player.compiled, player.state, { transaction: { ...given, id: "0-0" }, at: 0 }),
+      );
       assert.equal(player.state.metrics.points, allowNegative ? -4 : 0);
     }
   });

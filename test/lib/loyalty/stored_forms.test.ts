@@ -6,7 +6,7 @@ import type { LedgerEntry, Lot } from "../../../lib/loyalty/ledger/mod.ts";
 import type { HistoryRecord, Transaction } from "../../../lib/loyalty/user/history.ts";
 import { emptyState, type UserState } from "../../../lib/loyalty/user/state.ts";
 import { parseRecord, printRecord } from "../../../lib/loyalty/user/stored_record.ts";
-import { parseState, printState, StateText } from "../../../lib/loyalty/user/stored_state.ts";
+import { parseState, printState, StoredStateReader } from "../../../lib/loyalty/user/stored_state.ts";
 
 const runs = 2_000;
 const names = ["a", "*", "points", "x/y", "$&", "～😀", '"'];
@@ -55,14 +55,14 @@ function randomState(random: Random): UserState {
     inventory: record(random, () => some(random, () => pick(names))),
     milestones: record(random, () => ({ milestoneId: pick(names), threshold: integer(9) })),
     counters: record(random, () => (chance(0.5) ? { total: integer(9) } : { last: 1, length: 2 })),
-    unnamed: record(random, () => integer(9)),
+    orphanedCounters: record(random, () => integer(9)),
     lifetime: record(random, () => [integer(9), integer(9)] as const),
     dueAt: chance(0.5) ? null : integer(9),
-    lapses: integer(3),
+    chainedExpiries: integer(3),
     records: integer(9),
     undelivered: some(random, () => update(random, base)),
     sums: record(random, () => (chance(0.5) ? [integer(9) / 2] : [integer(9), integer(9)])),
-    seen: { generation: integer(3), count: integer(3) },
+    onceMarks: { generation: integer(3), count: integer(3) },
   };
 }
 
@@ -130,7 +130,7 @@ describe("what is stored of a user", () => {
       const { dueAt, ...others } = JSON.parse(text);
       const later = JSON.stringify({ ...others, ...(dueAt === null ? {} : { dueAt }) });
       const { dueAt: due, changedAt, metrics, inventory, challenges } = state;
-      for (const seen of [new StateText(text), new StateText(later)]) {
+      for (const seen of [new StoredStateReader(text), new StoredStateReader(later)]) {
         assert.deepEqual([seen.dueAt, seen.changedAt], [due, changedAt]);
         assert.deepEqual([seen.metrics, seen.inventory, seen.challenges], [metrics, inventory, challenges]);
       }

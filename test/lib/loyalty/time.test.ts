@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { balancesOf, reconcile } from "../../../lib/loyalty/ledger/mod.ts";
 import {
+  advanceTime,
   compareStates,
   nextDue,
   replay,
-  settle,
   settledInstantsMax,
   unnamedKeptMs,
   unnamedStepsMax,
@@ -145,7 +145,10 @@ describe("what is counted", () => {
       [{ rules: [] }, unnamedKeptMs - 1],
       [{ rules: [once] }, unnamedKeptMs],
     ]);
-    assert.deepEqual([state.metrics.points, Object.keys(state.counters).length, state.unnamed], [1, 1, {}]);
+    assert.deepEqual(
+      [state.metrics.points, Object.keys(state.counters).length, state.orphanedCounters],
+      [1, 1, {}],
+    );
   });
 
   it("is forgotten when no configuration has named it for long", () => {
@@ -154,7 +157,7 @@ describe("what is counted", () => {
       [{ rules: [] }, 1],
       [{ rules: [] }, 1 + unnamedKeptMs],
     ]);
-    assert.deepEqual([state.counters, state.unnamed], [{}, {}]);
+    assert.deepEqual([state.counters, state.orphanedCounters], [{}, {}]);
   });
 
   it("is forgotten where it would be too much, what has not been named for longest first", () => {
@@ -184,7 +187,10 @@ describe("what is counted", () => {
       [{ rules: [once] }, 0],
       [{ rules: [] }, 1],
     ]);
-    assert.deepEqual(compareStates(player.state, { ...player.state, counters: {}, unnamed: {} }), []);
+    assert.deepEqual(
+      compareStates(player.state, { ...player.state, counters: {}, orphanedCounters: {} }),
+      [],
+    );
   });
 });
 
@@ -248,7 +254,7 @@ describe("runs of a challenge", () => {
     const player = new Player({ challenges: [challenge({ within: { hours: 2 } })] });
     player.act("go", 0);
     const longer = new Player({ challenges: [challenge({ within: { hours: 4 } })] });
-    const { state, records } = settle(longer.compiled, player.state, 2 * 3_600_000);
+    const { state, records } = advanceTime(longer.compiled, player.state, 2 * 3_600_000);
     assert.deepEqual(
       [state.challenges[first]?.status, nextDue(state), records],
       ["in_progress", 4 * 3_600_000, []],

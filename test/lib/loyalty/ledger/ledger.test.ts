@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom } from "../../../../adapters/conformance/random.ts";
 import {
-  type Account,
   balancesOf,
   credit,
   debit,
@@ -11,14 +10,15 @@ import {
   isReversible,
   type Lot,
   lotsMax,
+  type MetricAccount,
   nextSettlement,
   reversalGraceMs,
-  reverse,
-  settle,
+  reverseEntry,
+  settleLots,
 } from "../../../../lib/loyalty/ledger/mod.ts";
 
-const empty: Account = { balance: 0, lots: [] };
-const plain: Account = { balance: 0, lots: null };
+const empty: MetricAccount = { balance: 0, lots: [] };
+const plain: MetricAccount = { balance: 0, lots: null };
 const ceiling = 1_000_000_000;
 const bounds = { floor: 0, ceiling };
 
@@ -28,17 +28,17 @@ interface Dates {
   readonly expiresAt?: number | null;
 }
 
-function given(account: Account, amount: number, lotId: string, dates: Dates = {}): Account {
+function given(account: MetricAccount, amount: number, lotId: string, dates: Dates = {}): MetricAccount {
   return credit(account, { at: 1, ceiling, amount, lotId, ...dates }).account;
 }
 
-function held({ lots }: Account): Record<string, number> {
+function held({ lots }: MetricAccount): Record<string, number> {
   return Object.fromEntries((lots ?? []).map(({ id, remaining }) => [id, remaining]));
 }
 
 describe("a debit", () => {
   it("draws what expires first, then what is oldest, then what never expires, and points outside lots last", () => {
-    let account: Account = { balance: 5, lots: [] };
+    let account: MetricAccount = { balance: 5, lots: [] };
     account = given(account, 2, "never", { at: 1 });
     account = given(account, 2, "late", { at: 2, expiresAt: 90 });
     account = given(account, 2, "younger", { at: 3, expiresAt: 50 });
@@ -77,15 +77,15 @@ describe("a credit", () => {
     const account = given(empty, 6, "soon", { activatesAt: 20 });
     const { entry, account: after } = credit(account, { amount: 9, at: 1, lotId: "now", ceiling: 10 });
     assert.deepEqual([entry?.amount, after.balance], [4, 4]);
-    assert.equal(settle(after, 20).account.balance, 10);
+    assert.equal(settleLots(after, 20).account.balance, 10);
     assert.equal(credit(after, { amount: 1, at: 1, lotId: "more", ceiling: 10 }).entry, null);
   });
 
   it("pays a debt before it fills a lot, also when its points become usable later", () => {
-    const indebted: Account = { balance: -5, lots: [] };
+    const indebted: MetricAccount = { balance: -5, lots: [] };
     assert.deepEqual(held(given(indebted, 7, "a")), { a: 2 });
     assert.equal(given(indebted, 7, "a").balance, 2);
-    const later = settle(given(indebted, 7, "a", { activatesAt: 20 }), 20);
+    const later = settleLots(given(indebted, 7, "a", { activatesAt: 20 }), 20);
     assert.deepEqual([later.account.balance, held(later.account)], [2, { a: 2 }]);
     assert.deepEqual(given(indebted, 4, "a"), { balance: -1, lots: [] });
   });
@@ -132,7 +132,7 @@ describe("a credit", () => {
     assert.equal(account.balance, lotsMax + 12);
     const pending = given(account, 2, "pending", { activatesAt: 30 });
     assert.equal(pending.lots?.length, lotsMax + 1);
-    assert.equal(settle(pending, 30).account.balance, lotsMax + 14);
+    assert.equal(settleLots(pending, 30).account.balance, lotsMax + 14);
   });
 });
 
@@ -148,12 +148,12 @@ describe("amounts", () => {
   });
 
   it("never leave the range of safe integers", () => {
-    const rich: Account = { balance: Number.MAX_SAFE_INTEGER - 1, lots: [] };
+    const rich: MetricAccount = { balance: Number.MAX_SAFE_INTEGER - 1, lots: [] };
     const over = { amount: 2, at: 1, lotId: "a", ceiling: Number.POSITIVE_INFINITY };
     assert.throws(() => credit(rich, over), /safe integers/);
     assert.throws(() => credit({ ...rich, lots: null }, over), /safe integers/);
     assert.equal(credit(rich, { ...over, amount: 1 }).account.balance, Number.MAX_SAFE_INTEGER);
-    const poor: Account = { balance: -Number.MAX_SAFE_INTEGER, lots: [] };
+    const poor: MetricAccount = { balance: -Number.MAX_SAFE_INTEGER, lots: [] };
     assert.throws(() => debit(poor, { amount: 1, at: 1, floor: Number.NEGATIVE_INFINITY }), /safe integers/);
   });
 
@@ -163,7 +163,7 @@ describe("amounts", () => {
       { amount: 5, at: 1, lotId: "a", ceiling: 10 },
     );
     assert.deepEqual(entry, { type: "credit", amount: 2, balanceAfter: 10, status: "completed" });
-    assert.equal(reverse(account, entry ?? assert.fail(), { at: 2, ...bounds }).account.balance, 8);
+    assert.equal(reverseEntry(account, entry ?? assert.fail(), { at: 2, ...bounds }).account.balance, 8);
     assert.equal(debit(account, { amount: 50, at: 1, floor: -5 }).entry?.amount, 15);
     assert.equal(debit({ balance: -9, lots: null }, { amount: 5, at: 1, floor: 0 }).entry, null);
   });
@@ -179,7 +179,7 @@ describe("settlement", () => {
   ].reduce((sum, { id, dates }) => given(sum, 2, id, dates), empty);
 
   it("dates each activation and expiry by its own instant, the activations of an instant first", () => {
-    const { entries } = settle(account, 100);
+    const { entries } = settleLots(account, 100);
     assert.deepEqual(
       entries.map(({ at, type, status, balanceAfter, lot, draws }) => [
         at,
@@ -203,8 +203,8 @@ describe("settlement", () => {
   it("is the same in one step and in two, at every time", () => {
     for (let first = 0; first <= 60; first++) {
       for (let second = first; second <= 60; second++) {
-        const once = settle(account, second);
-        const [a, b] = [settle(account, first), settle(settle(account, first).account, second)];
+        const once = settleLots(account, second);
+        const [a, b] = [settleLots(account, first), settleLots(settleLots(account, first).account, second)];
         assert.deepEqual({ account: b.account, entries: [...a.entries, ...b.entries] }, once);
       }
     }
@@ -212,16 +212,16 @@ describe("settlement", () => {
 
   it("is due at the next activation or expiry, which is exclusive, and leaves an account with nothing due as it is", () => {
     assert.equal(nextSettlement(account), 10);
-    assert.equal(settle(account, 9).account, account);
+    assert.equal(settleLots(account, 9).account, account);
     assert.equal(
-      settle(account, 30).account.lots?.some(({ id }) => id === "a"),
+      settleLots(account, 30).account.lots?.some(({ id }) => id === "a"),
       false,
     );
     assert.equal(
-      settle(account, 29).account.lots?.some(({ id }) => id === "a"),
+      settleLots(account, 29).account.lots?.some(({ id }) => id === "a"),
       true,
     );
-    assert.equal(nextSettlement(settle(account, 100).account), null);
+    assert.equal(nextSettlement(settleLots(account, 100).account), null);
     assert.equal(nextSettlement(plain), null);
   });
 });
@@ -231,7 +231,7 @@ describe("a reversal", () => {
     const account = given(given(empty, 3, "a", { expiresAt: 500 }), 3, "b", { expiresAt: 600 });
     const { account: after, entry } = debit(account, { amount: 5, at: 2, floor: 0 });
     assert.deepEqual(held(after), { b: 1 });
-    assert.deepEqual(reverse(after, entry ?? assert.fail(), { at: 400, ...bounds }).account, account);
+    assert.deepEqual(reverseEntry(after, entry ?? assert.fail(), { at: 400, ...bounds }).account, account);
   });
 
   it("gives points of a lot that has expired since a grace of 30 days", () => {
@@ -240,8 +240,8 @@ describe("a reversal", () => {
       at: 2,
       floor: 0,
     });
-    const late = settle(account, 700).account;
-    const { account: after } = reverse(late, entry ?? assert.fail(), { at: 700, ...bounds });
+    const late = settleLots(account, 700).account;
+    const { account: after } = reverseEntry(late, entry ?? assert.fail(), { at: 700, ...bounds });
     const [lot] = after.lots ?? [];
     assert.deepEqual([lot?.id, lot?.remaining, lot?.expiresAt], ["a", 2, 700 + 2_592_000_000]);
     assert.equal(reversalGraceMs, 2_592_000_000);
@@ -250,7 +250,7 @@ describe("a reversal", () => {
   it("of a credit takes what is left of its own lot first", () => {
     const first = given(empty, 5, "first", { expiresAt: 90 });
     const { account, entry } = credit(first, { amount: 5, at: 2, lotId: "second", ceiling });
-    assert.deepEqual(held(reverse(account, entry ?? assert.fail(), { at: 3, ...bounds }).account), {
+    assert.deepEqual(held(reverseEntry(account, entry ?? assert.fail(), { at: 3, ...bounds }).account), {
       first: 5,
     });
   });
@@ -259,16 +259,16 @@ describe("a reversal", () => {
     const { account, entry } = credit(empty, { amount: 5, at: 1, lotId: "a", ceiling });
     const spent = given(debit(account, { amount: 5, at: 2, floor: 0 }).account, 2, "b", { at: 2 });
     const made = entry ?? assert.fail();
-    assert.deepEqual(reverse(spent, made, { at: 3, ...bounds }).account, empty);
-    const indebted = reverse(spent, made, { at: 3, ...bounds, allowNegative: true });
+    assert.deepEqual(reverseEntry(spent, made, { at: 3, ...bounds }).account, empty);
+    const indebted = reverseEntry(spent, made, { at: 3, ...bounds, allowNegative: true });
     assert.deepEqual([indebted.account.balance, indebted.entry?.amount], [-3, 5]);
-    const undone = reverse(indebted.account, indebted.entry ?? assert.fail(), { at: 4, ...bounds });
+    const undone = reverseEntry(indebted.account, indebted.entry ?? assert.fail(), { at: 4, ...bounds });
     assert.deepEqual([undone.account.balance, held(undone.account)], [2, { b: 2 }]);
   });
 
   it("of pending points takes them before they become usable", () => {
     const { account, entry } = credit(empty, { amount: 5, at: 1, lotId: "a", activatesAt: 50, ceiling });
-    const reversed = reverse(account, entry ?? assert.fail(), { at: 3, ...bounds });
+    const reversed = reverseEntry(account, entry ?? assert.fail(), { at: 3, ...bounds });
     assert.deepEqual(reversed.account, empty);
     assert.equal(reversed.entry?.status, "pending");
     assert.equal(isReversible(reversed.entry ?? assert.fail()), false);
@@ -276,16 +276,16 @@ describe("a reversal", () => {
 
   it("of settlement is refused", () => {
     const account = given(empty, 5, "a", { activatesAt: 10, expiresAt: 20 });
-    for (const entry of settle(account, 30).entries) {
+    for (const entry of settleLots(account, 30).entries) {
       assert.equal(isReversible(entry), false);
-      assert.throws(() => reverse(account, entry, { at: 5, ...bounds }), RangeError);
+      assert.throws(() => reverseEntry(account, entry, { at: 5, ...bounds }), RangeError);
     }
   });
 
   it("puts back no more than the ceiling has room for", () => {
     const { account, entry } = debit(given(empty, 5, "a"), { amount: 5, at: 2, floor: 0 });
     const full = given(account, 7, "b", { at: 3 });
-    const { account: after } = reverse(full, entry ?? assert.fail(), { at: 4, floor: 0, ceiling: 10 });
+    const { account: after } = reverseEntry(full, entry ?? assert.fail(), { at: 4, floor: 0, ceiling: 10 });
     assert.deepEqual([after.balance, held(after)], [10, { a: 3, b: 7 }]);
   });
 });

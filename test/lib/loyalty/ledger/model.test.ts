@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../../../adapters/conformance/random.ts";
 import {
-  type Account,
+  type AccountChange,
   credit,
   debit,
   type LedgerEntry,
+  type LedgerMovement,
   type LedgerRecord,
   type LedgerState,
-  type Moved,
-  type Movement,
+  type MetricAccount,
   reconcile,
-  reverse,
-  settle,
+  reverseEntry,
+  settleLots,
 } from "../../../../lib/loyalty/ledger/mod.ts";
 import { CoinLedger, type Taken } from "./_coins.ts";
 
@@ -22,7 +22,7 @@ const graceMs = 7;
 
 /** What may be reversed: an entry, and what the model knows of it. */
 interface Past {
-  readonly entry: Movement;
+  readonly entry: LedgerMovement;
   readonly taken: Taken | null;
 }
 
@@ -34,7 +34,7 @@ class Run {
   readonly ceiling: number;
   readonly model: CoinLedger;
   readonly records: LedgerRecord[] = [];
-  account: Account;
+  account: MetricAccount;
   #past: Past[] = [];
 
   constructor(seed: number) {
@@ -62,8 +62,8 @@ class Run {
   #wait(ticks: number): void {
     const at = this.model.now + ticks;
     this.model.liveUntil(at);
-    const { account, entries } = settle(this.account, at);
-    assert.deepEqual(settle(account, at), { account, entries: [] });
+    const { account, entries } = settleLots(this.account, at);
+    assert.deepEqual(settleLots(account, at), { account, entries: [] });
     this.account = account;
     if (entries.length > 0) this.#record(entries);
   }
@@ -99,7 +99,7 @@ class Run {
       [...lots],
     );
     if (moved.entry !== null) {
-      const restored = reverse(moved.account, moved.entry, { ...this.#bounds(), ceiling: 1_000_000 });
+      const restored = reverseEntry(moved.account, moved.entry, { ...this.#bounds(), ceiling: 1_000_000 });
       assert.deepEqual(restored.account, before, "reversal restores balance and lots exactly");
     }
     this.#apply(moved, taken);
@@ -116,7 +116,7 @@ class Run {
     this.#past = this.#past.filter(one => one !== past);
     const { entry, taken } = past;
     const allowNegative = this.random.chance(0.5);
-    const moved = reverse(this.account, entry, { ...this.#bounds(), allowNegative });
+    const moved = reverseEntry(this.account, entry, { ...this.#bounds(), allowNegative });
     if (taken !== null) {
       assert.equal(moved.entry?.amount ?? 0, this.model.restore(taken, this.ceiling));
       this.#apply(moved, null, { isFinal: true });
@@ -135,14 +135,14 @@ class Run {
     this.#apply(moved, back, { isFinal: false });
   }
 
-  #apply({ account, entry }: Moved, taken: Taken | null, { isFinal = false } = {}): void {
+  #apply({ account, entry }: AccountChange, taken: Taken | null, { isFinal = false } = {}): void {
     this.account = account;
     if (entry === null) return;
     this.#record([entry]);
     if (!isFinal) this.#past.push({ entry, taken });
   }
 
-  #record(movements: readonly Movement[]): void {
+  #record(movements: readonly LedgerMovement[]): void {
     const entries = movements.map((movement): LedgerEntry => ({ ...movement, metricId: "points" }));
     const id = `${this.records.length}-0`;
     this.records.push({ id, at: this.model.now, config: "1", transactions: [{ entries }] });

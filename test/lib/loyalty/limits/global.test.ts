@@ -4,11 +4,11 @@ import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../../../adapters/redis/mod.ts";
 import {
-  type Claim,
   type Claimant,
   claimKeptMs,
   createGlobalLimits,
   type GlobalLimits,
+  type LimitClaim,
   type LimitedRule,
   windowsKept,
 } from "../../../../lib/loyalty/limits/global_limits.ts";
@@ -39,7 +39,11 @@ const daily = (max: number): LimitedRule["limits"][number] => ({
 });
 const ever = (max: number): LimitedRule["limits"][number] => ({ per: "global", max });
 
-function claim(limits: GlobalLimits, of: LimitedRule, by: Partial<Claimant> = {}): Promise<Claim | null> {
+function claim(
+  limits: GlobalLimits,
+  of: LimitedRule,
+  by: Partial<Claimant> = {},
+): Promise<LimitClaim | null> {
   return limits.claim({ ...ann, ...by }, of, { count: 1, held: null });
 }
 

@@ -5,6 +5,7 @@ import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../../../adapters/conformance/random.ts";
 import { reconcile } from "../../../../lib/loyalty/ledger/mod.ts";
 import {
+  advanceTime,
   applyAction,
   type CompiledConfig,
   compareStates,
@@ -14,7 +15,6 @@ import {
   type HistoryRecord,
   replay,
   type StoredRecord,
-  settle,
   type UserState,
 } from "../../../../lib/loyalty/mod.ts";
 import { documentOf } from "./_document.ts";
@@ -50,7 +50,7 @@ function play(random: Random, where: string): Played {
   for (let index = 0; index < actionsPerRun; index++) {
     at += randomPause(random, { at, zone: space.zone });
     const here = `${where}, action ${index}`;
-    const settled = settle(compiled, deepFreeze(state), at);
+    const settled = advanceTime(compiled, deepFreeze(state), at);
     model.pass(at);
     assertSame(settled.state, { model, space, where: `${here}, settled` });
     const [name, n] = [random.pick(actionNames), random.integer(6)];
