@@ -2,8 +2,8 @@
  * The board beside a sorted array and a skip list: rates, memory and the longest single operation.
  *
  * ```sh
- * node --import tsx test/bench/board.ts            # up to 100,000 members, half a minute on a quiet core
- * node --import tsx test/bench/board.ts 1000000    # up to a million, a minute and a half
+ * npm run bench -- board            # up to 100,000 members, half a minute on a quiet core
+ * npm run bench -- board 1000000    # up to a million, a minute and a half
  * ```
  *
  * Members are UUIDs, scores uniform integers below 2^20, ties ever new stamps. Every sample is a fresh process; rounds
@@ -13,6 +13,7 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { BoardSample } from "./board_sample.ts";
+import { figure } from "./figure.ts";
 import { bundleForBench, median } from "./harness.ts";
 
 interface Row {
@@ -23,6 +24,7 @@ interface Row {
 
 const membersMax = Number(process.argv[2] ?? 100_000);
 const rounds = 3;
+const bars = { update: "300,000/s", rank: "700,000/s" } as const;
 /** Measured operations of each kind, fewer where each takes tens of microseconds. */
 const operations = { board: 200_000, other: 40_000 };
 /** Beyond this the others would only make one wait. */
@@ -81,6 +83,14 @@ function printGrowth(): void {
   for (const column of ["insert", "update", "nudge", "rank", "top"] as const) {
     const of = (row: Row): number => median(row.samples.map(one => one[column]));
     const times = (of(small) / of(large)).toFixed(2);
+    if (column === "update" || column === "rank") {
+      figure(
+        `board in memory, ${count(large.members)} members: ${column}`,
+        `${count(of(large))}/s`,
+        bars[column],
+      );
+      figure(`the same, dearer than with ${count(small.members)}`, `${times} times`, "3");
+    }
     console.log(
       `${column}: ${times}x as dear with ${count(large.members)} members as with ${count(small.members)}`,
     );

@@ -1,7 +1,7 @@
 /**
  * What actions in bulk cost: taking them in over HTTP, and applying them.
  *
- *     node --import tsx test/bench/bulk_actions.ts [rounds]
+ *     npm run bench -- bulk_actions [rounds]
  *
  * Requests of 1,000 actions, four at a time, of 5,000 users in turns. Client and server share a process, so that the accept
  * rates include the client's work. A worker applies 20,000 actions that wait, boards included, after as many others to warm up;
@@ -13,6 +13,7 @@
 
 import { redisAvailable, startRedis } from "../support/redis.ts";
 import { samples } from "./bulk_actions_samples.ts";
+import { figure } from "./figure.ts";
 import { sampleInFreshProcess } from "./fresh_process.ts";
 import { median } from "./harness.ts";
 
@@ -51,6 +52,6 @@ async function main(rounds: number): Promise<void> {
     const reached = rateOf(of) / (to === undefined ? 1 : rateOf(to));
     const shown = (value: number): string => (to === undefined ? `${Math.round(value)}/s` : value.toFixed(2));
     const what = to === undefined ? of : `${of}, to ${to}`;
-    console.log(`${what}: ${shown(reached)}, at least ${shown(least)}${reached < least ? " (missed)" : ""}`);
+    figure(`bulk actions: ${what}`, shown(reached), shown(least));
   }
 }

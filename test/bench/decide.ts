@@ -2,8 +2,8 @@
  * Decisions of 64 parallel callers on one partition, beside the same work without `decide`.
  *
  * ```sh
- * node --import tsx test/bench/decide.ts            # memory and Redis, about a minute
- * node --import tsx test/bench/decide.ts memory
+ * npm run bench -- decide            # memory and Redis, about a minute
+ * npm run bench -- decide memory
  * ```
  *
  * Every sample is a fresh process; rounds interleave the variants and reverse their order.

@@ -2,7 +2,7 @@
  * What encryption and Base64 of an export cost on each runtime, beside a pipeline of node:crypto and Buffer that is written
  * inline; and what each cipher and encoder costs alone.
  *
- *     node --import tsx test/bench/export_cipher.ts
+ *     npm run bench -- export_cipher
  *
  * Every runtime runs all ways in turn, each round in the reverse order of the last. The ratios are medians over rounds, by
  * the clock on the wall and by the processor time of all threads: WebCrypto works beside the event loop. The gap is the
@@ -17,6 +17,7 @@ import { availableParallelism, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { runtimes } from "../runtime/runtimes.ts";
 import type { CipherSample, Cost } from "./export_cipher_sample.ts";
+import { figure } from "./figure.ts";
 import { bundleForBench, median } from "./harness.ts";
 
 /** Most that the product may take of what the inline pipeline takes. */
@@ -55,6 +56,11 @@ for (const { name, sample } of measured) {
   const ratios = [ratioOf(sample, "wallMs"), ratioOf(sample, "cpuMs")].map(ratio => ratio.toFixed(2));
   const gaps = [sample.gaps.map(({ gapMs }) => gapMs), sample.gaps.map(({ ownGapMs }) => ownGapMs)].map(all =>
     median(all).toFixed(1),
+  );
+  figure(
+    `export encrypted and encoded to inline node:crypto, ${name}`,
+    `${ratios[1]} times the time`,
+    `${ratioMax}`,
   );
   console.log(
     `| ${name} | ${rate(inline)} | ${rate(product)} | ${ratios.join(" | ")} | ${gaps.join(" | ")} |`,

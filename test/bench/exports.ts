@@ -2,7 +2,7 @@
  * Exports of many users: how fast, in how much memory, and what other requests of the process notice of it.
  *
  * ```sh
- * node --import tsx test/bench/exports.ts [users, by default 100000] [memory|Redis]
+ * npm run bench -- exports [users, by default 100000] [memory|Redis]
  * ```
  *
  * Every sample is a process of its own that exports all users of the store once, from the request to the completed job, after
@@ -21,6 +21,7 @@ import type { Batch, Store, Write } from "../../lib/storage/mod.ts";
 import { listingWrites, userPartition } from "../../lib/users/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { startRedis } from "../support/redis.ts";
+import { figure } from "./figure.ts";
 import { sampleInFreshProcess } from "./fresh_process.ts";
 
 const usersDefault = 100_000;
@@ -67,7 +68,18 @@ async function compare(on: string, users: string): Promise<void> {
     }
     const best = (way: string): number => Math.min(...(samples[way] ?? []).map(({ seconds }) => seconds));
     const rate = best("plain") / best("encrypted");
-    console.log(`${on}: encrypted at ${rate.toFixed(2)} of the rate of plain (bar 0.6)`);
+    const encrypted = samples.encrypted ?? [];
+    const most = (of: (one: Sample) => number): string => Math.max(...encrypted.map(of)).toFixed(1);
+    const title = `export of ${users} users, ${on}`;
+    figure(title, `${Math.round(Number(users) / best("encrypted")).toLocaleString("en")} users/s`);
+    figure(`${title}: rate to plain`, rate.toFixed(2), "0.6");
+    figure(`${title}: memory grew by`, `${most(one => one.growthMb)} MB`, "100 MB");
+    figure(`${title}: longest gap of the event loop`, `${most(one => one.gapMsMax)} ms`, "20 ms");
+    figure(
+      `${title}: p99 of other requests`,
+      `${most(one => one.busyP99Ms / one.quietP99Ms)} times the quiet one`,
+      "2 times",
+    );
   } finally {
     await server?.kill();
   }

@@ -1,7 +1,7 @@
 /**
  * What a look-up of a country costs, what the database costs to load, and how long it keeps the process from other work.
  *
- *     node --import tsx test/bench/geo.ts [database.mmdb]
+ *     npm run bench -- geo [database.mmdb]
  *
  * Without a file it makes one of 250 full records, 456,704 IPv4 and 65,536 IPv6 networks that leave no gaps, which is about
  * what a real one has. Everything is measured in fresh processes. The text of every address is made anew for every
@@ -20,6 +20,7 @@ import { Reader, type Response } from "mmdb-lib";
 import { createRandom, type Random } from "../../adapters/conformance/random.ts";
 import { knownCountry, loadGeoDatabase } from "../../adapters/geo/mod.ts";
 import { buildDatabase } from "../support/mmdb_writer.ts";
+import { figure } from "./figure.ts";
 
 const rounds = 5;
 const liveAddresses = 10_000;
@@ -115,6 +116,7 @@ async function speed(path: string): Promise<void> {
   for (const [name, rates] of times) {
     const all = rates.map(rate => Math.round(rate / 1_000)).join(" ");
     console.log(`| ${name} | ${Math.round(median(rates)).toLocaleString("en")} | ${all} |`);
+    figure(`country look-ups, ${name}`, `${Math.round(median(rates)).toLocaleString("en")}/s`);
   }
   console.log(`\n(checksum ${sink})`);
 }

@@ -2,7 +2,7 @@
  * Writing scores when all users are on one board, beside users who are spread over 16 boards.
  *
  * ```sh
- * node --import tsx test/bench/hot_board.ts
+ * npm run bench -- hot_board
  * ```
  *
  * 64 back ends write single scores, and in the second part the feed brings what users earn, many at a time. Every sample is
@@ -18,6 +18,7 @@ import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { type BoardLocation, changeScores, createScoreDelivery } from "../../lib/leaderboards/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { startRedis } from "../support/redis.ts";
+import { figure } from "./figure.ts";
 import { bundleForBench, median } from "./harness.ts";
 
 const users = 100_000;
@@ -93,6 +94,7 @@ function print(title: string, rows: readonly { name: string; samples: readonly S
       rates.map(rate => Math.round(rate / 1_000)).join(" "),
     ];
     console.log(`| ${cells.join(" | ")} |`);
+    if (name !== rows[0]?.name) figure(`${title}: ${name}, to users on 16 boards`, ratio.toFixed(2), "0.7");
   }
 }
 

@@ -4,12 +4,13 @@
  *
  * ```sh
  * npm run bench                                  # the node that runs npm
- * node --import tsx test/bench/http_bridge.ts /path/to/other/node 10   # rounds
+ * npm run bench -- http_bridge /path/to/other/node 10   # rounds
  * ```
  */
 
 import { fileURLToPath } from "node:url";
-import { bundleForBench, canMeasure, compare, type Load, table, type Variant } from "./harness.ts";
+import { figure } from "./figure.ts";
+import { bundleForBench, canMeasure, compare, type Load, ratio, table, type Variant } from "./harness.ts";
 
 const variants = ["bare", "grandstand", "hono", "srvx", "naive"];
 const node = process.argv[2] ?? process.execPath;
@@ -42,7 +43,9 @@ if (canMeasure()) {
   const server = await bundleForBench(fileURLToPath(new URL("./http_bridge_server.ts", import.meta.url)));
   const servers: Variant[] = variants.map(name => ({ name, command: [node, server, name] }));
   for (const [name, load] of Object.entries(loads)) {
-    console.log(`\n${name}\n\n${table(await compare(servers, load, { rounds }))}`);
+    const rows = await compare(servers, load, { rounds });
+    console.log(`\n${name}\n\n${table(rows)}`);
+    figure(`Fetch bridge, ${name}, to bare node:http`, ratio(rows, "grandstand", "bare").toFixed(2), "0.9");
   }
 } else {
   console.log("Cannot measure: this needs Linux and wrk");

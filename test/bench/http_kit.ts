@@ -6,7 +6,7 @@
  * Response and with one that only keeps what it was given, as a runtime's bridge does. Requests are plain objects with a
  * URL and a header lookup, as a bridge makes them.
  *
- * Run: `node --import tsx test/bench/http_kit.ts`
+ * Run: `npm run bench -- http_kit`
  *
  * @module
  */

@@ -3,7 +3,7 @@
  * of a leaderboard, and a rewards profile with a token seen before. In memory, with access lines off and on.
  *
  * ```sh
- * node --import tsx test/bench/http_stack.ts [rounds]
+ * npm run bench -- http_stack [rounds]
  * ```
  */
 
@@ -15,7 +15,8 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import type { Batch, Partition } from "../../lib/storage/mod.ts";
 import { runtimes } from "../runtime/runtimes.ts";
 import { ids, openPlatform } from "../support/platform.ts";
-import { bundleForBench, canMeasure, compare, type Load, table, type Variant } from "./harness.ts";
+import { figure } from "./figure.ts";
+import { bundleForBench, canMeasure, compare, type Load, ratio, table, type Variant } from "./harness.ts";
 
 const rounds = Number(process.argv[2] ?? 5);
 const fans = 1_000;
@@ -57,6 +58,10 @@ async function prepare(): Promise<{ scene: Scene; token: string }> {
   return { scene: { commits, answers }, token };
 }
 
+/** Least share of the bare server's rate. */
+const barOf = (runtime: string): string =>
+  runtime.startsWith("Bun") ? "0.6" : runtime.startsWith("Deno") ? "0.65" : "0.7";
+
 const paths = {
   leaderboard: `/projects/${ids.project}/leaderboards/overall?limit=10`,
   profile: "/api/loyalty/profile",
@@ -82,7 +87,13 @@ if (canMeasure()) {
         command: [...command, server, variant, file],
       }));
       for (const [what, load] of Object.entries(loads)) {
-        console.log(`\n${name}: ${what}\n\n${table(await compare(servers, load, { rounds }))}`);
+        const rows = await compare(servers, load, { rounds });
+        console.log(`\n${name}: ${what}\n\n${table(rows)}`);
+        figure(
+          `whole stack in memory, ${what}, ${name}, to bare`,
+          ratio(rows, "grandstand", "bare").toFixed(2),
+          barOf(name),
+        );
       }
     }
   } finally {

@@ -3,8 +3,8 @@
  * where this one slides.
  *
  * ```sh
- * node --import tsx test/bench/limiter.ts            # memory and Redis, about a minute
- * node --import tsx test/bench/limiter.ts memory
+ * npm run bench -- limiter            # memory and Redis, about a minute
+ * npm run bench -- limiter memory
  * ```
  *
  * A machine so busy that Redis does not answer within 50 ms makes routes count in the process: such a row has no ratio.
@@ -13,6 +13,7 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { redisAvailable, startRedis } from "../support/redis.ts";
+import { figure } from "./figure.ts";
 import { bundleForBench, median } from "./harness.ts";
 import { type LimiterSample, limiterVariants } from "./limiter_sample.ts";
 
@@ -54,6 +55,11 @@ function measure(place: "memory" | "Redis", socket: string): void {
     const uncounted = Math.max(...samples.map(each => each.uncounted));
     const ratioText = (value: number): string => (uncounted > uncountedMax ? "none" : value.toFixed(2));
     const raw = samples.map(({ perSecond }) => Math.round(perSecond)).join(" ");
+    if (name !== rows[0]?.name)
+      figure(
+        `rate limit decision, ${place}, ${name}, to rate-limiter-flexible by processor time`,
+        ratioText(cheaper),
+      );
     console.log(
       `| ${name} | ${Math.round(of("perSecond")).toLocaleString("en")} | ${ratioText(ratio)} | ${of("cpuUs").toFixed(2)} | ${ratioText(cheaper)} | ${(uncounted * 100).toFixed(1)} % | ${raw} |`,
     );

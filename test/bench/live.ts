@@ -1,7 +1,7 @@
 /**
  * What listeners of one live board cost: reads of the board, messages, processor time, and how late messages are.
  *
- *     node --import tsx test/bench/live.ts [--listeners 1000] [--seconds 10] [--writes 50] [--store memory|redis]
+ *     npm run bench -- live [--listeners 1000] [--seconds 10] [--writes 50] [--store memory|redis]
  *
  * A server of its own with the whole platform listens on loopback. The listeners are sockets of this process; they ask for
  * 10, 50 and 100 users by turns. Scores are written in the server, so many a second, and each changes the leaders. Processor time is that of the server alone; it contains the writes, which a run with one listener shows.
@@ -28,6 +28,7 @@ import { serve } from "../../runtime/node.ts";
 import { ids, seed, testSecret } from "../support/platform.ts";
 import { sharedRedis } from "../support/redis.ts";
 import { WatchedStore } from "../support/watched_store.ts";
+import { figure } from "./figure.ts";
 
 const members = 1_000;
 const address = { projectId: ids.project, eventId: null, leaderboardId: "goals", season: "" };
@@ -168,6 +169,11 @@ async function measure(listeners: number, { seconds, writes, store }: Options): 
   const lags = heard.lags.toSorted((a, b) => a - b);
   const lag = (part: number): string => (lags[Math.floor((lags.length - 1) * part)] ?? 0).toFixed(1);
   const per = (count: number): string => (count / (report.ms / 1_000)).toFixed(2);
+  figure(
+    `${report.listeners} listeners of a live board (${store})`,
+    `${per(report.reads)} board reads/s, ${((100 * report.cpuMs) / report.ms).toFixed(1)} % of a core`,
+    "1 board read/s",
+  );
   console.log(
     `${String(report.listeners).padStart(5)} listeners (${store}): ${per(report.reads)} board reads/s, ` +
       `${per(heard.messages)} messages/s, ${(heard.bytes / 1_048_576 / (report.ms / 1_000)).toFixed(2)} MiB/s, ` +

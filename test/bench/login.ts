@@ -2,7 +2,7 @@
  * What users with a password cost: logins beside the key derivation alone, other requests during a storm of logins, and
  * a check and a profile with a token seen before beside a bare server that answers the same bytes. In memory.
  *
- *     node --import tsx test/bench/login.ts [rounds]
+ *     npm run bench -- login [rounds]
  *
  * A login's cost is the processor time of all threads of the process, since that hardly depends on what else the machine
  * does. Latencies do depend on it: quiet and stormy periods take turns, and beside them stands how late the server's event
@@ -22,6 +22,7 @@ import { nativeKernels } from "../../adapters/native/mod.ts";
 import { createPasswordHasher, systemRandom } from "../../lib/auth/mod.ts";
 import type { Batch, Partition } from "../../lib/storage/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
+import { figure } from "./figure.ts";
 import { bundleForBench, canMeasure, compare, median, ratio, table } from "./harness.ts";
 import { checkLatencies, percentile, stormOfLogins } from "./login_load.ts";
 import type { Lateness } from "./login_server.ts";
@@ -99,7 +100,7 @@ async function measureLogins(world: TestPlatform): Promise<void> {
   console.log(`| | processor ms | per core second |\n|---|---|---|`);
   console.log(`| key derivation alone | ${kdf.toFixed(1)} | ${(1_000 / kdf).toFixed(2)} |`);
   console.log(`| login | ${perLogin.toFixed(1)} | ${(1_000 / perLogin).toFixed(2)} |`);
-  console.log(`\nlogin rate / derivation rate: ${share.toFixed(3)} (bar: at least 0.9)`);
+  figure("logins to the raw password hash", share.toFixed(2), "0.9");
 }
 
 async function measureStorm(server: string, scene: string, token: string): Promise<void> {
@@ -155,7 +156,7 @@ function printStorm(samples: readonly StormSample[]): void {
   }
   const worse = median(samples.map(({ quiet, stormy }) => stormy / quiet));
   const own = median(samples.map(({ quietLoop, stormyLoop }) => stormyLoop.own / quietLoop.own));
-  console.log(`\np99 during logins / p99 quiet: ${worse.toFixed(2)} (bar: at most 3)`);
+  figure("p99 of GET /v1/user/check in a login storm to its quiet p99", `${worse.toFixed(1)} times`, "3");
   console.log(`the same of the event loop's own lateness: ${own.toFixed(2)}`);
 }
 
@@ -182,7 +183,7 @@ try {
       const headers = { authorization: `Bearer ${token}` };
       const rows = await compare(servers, { path, headers }, { rounds, repeats: 1 });
       console.log(`\nGET ${name}\n\n${table(rows)}`);
-      console.log(`\nbare / grandstand: ${ratio(rows, "grandstand", "bare").toFixed(2)} (bar: at least 0.5)`);
+      figure(`GET ${name}, token seen before, to bare`, ratio(rows, "grandstand", "bare").toFixed(2), "0.6");
     }
   } else {
     console.log("Cannot measure check and profile: this needs Linux and wrk");

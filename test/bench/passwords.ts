@@ -2,7 +2,7 @@
  * What a password hash costs: through the hasher and its gate, by the runtime's scrypt alone, and by the portable one; and
  * how long the event loop is held up while eight are asked for at once.
  *
- *     node --import tsx test/bench/passwords.ts
+ *     npm run bench -- passwords
  *
  * Hashes per second of one core come from the processor time of all threads of the process, since that hardly depends on
  * what else the machine does. The variants take turns, each round in the reverse order of the last. The gap is the longest

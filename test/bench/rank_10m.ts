@@ -2,8 +2,8 @@
  * What a user's rank costs on Redis among ten million users beside a hundred thousand.
  *
  * ```sh
- * node --import tsx test/bench/rank_10m.ts             # fills 10,000,000 users: some minutes, 3 GB of memory
- * node --import tsx test/bench/rank_10m.ts 1000000
+ * npm run bench -- rank_10m             # fills 10,000,000 users: some minutes, 3 GB of memory
+ * npm run bench -- rank_10m 1000000
  * ```
  *
  * One reader asks for one rank at a time, turn by turn on either board, over a unix socket; a read answers rank, number of
@@ -14,6 +14,7 @@ import { Redis } from "ioredis";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { type BoardLocation, readRanking, readUserEntry } from "../../lib/leaderboards/mod.ts";
 import { startRedis } from "../support/redis.ts";
+import { figure } from "./figure.ts";
 import { median } from "./harness.ts";
 import { fillBoard, memberAt, quantile } from "./redis_board_fill.ts";
 
@@ -77,7 +78,7 @@ async function measure(
   }
   const [small, large] = rows.map(({ p50s }) => p50s);
   const ratios = (large ?? []).map((us, round) => us / (small?.[round] ?? Number.NaN));
-  console.log(`${kind}: ${median(ratios).toFixed(2)}x as long on the large board`);
+  figure(`${kind} among 10,000,000 on Redis, to 100,000`, `${median(ratios).toFixed(2)} times the time`, "2");
 }
 
 function placeOf(users: number): BoardLocation {

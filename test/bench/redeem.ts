@@ -14,6 +14,7 @@ import { buyer, fund, shopDocument } from "../lib/loyalty/products/_shop.ts";
 import { createTestClock } from "../support/clock.ts";
 import { ids, seed, testSecret } from "../support/platform.ts";
 import { startRedis } from "../support/redis.ts";
+import { figure } from "./figure.ts";
 
 const buyers = 5_000;
 const lanes = 64;
@@ -67,8 +68,9 @@ async function measure(name: string, bare: Store): Promise<void> {
       }),
     );
     const perSecond = Math.round(buyers / ((performance.now() - before) / 1_000));
-    console.log(
-      `${name} ${productId}: ${perSecond}/s; one alone: ${alone.reads} reads, ${alone.commits} commits`,
+    figure(
+      `purchases of "${productId}", ${name}`,
+      `${perSecond}/s; one alone: ${alone.reads} reads, ${alone.commits} commits`,
     );
   }
   await platform.close();

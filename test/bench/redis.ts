@@ -2,8 +2,8 @@
  * The Redis adapter beside bare ioredis doing the same work.
  *
  * ```sh
- * node --import tsx test/bench/redis.ts            # all, about five minutes
- * node --import tsx test/bench/redis.ts commit     # only what begins with this
+ * npm run bench -- redis            # all, about five minutes
+ * npm run bench -- redis commit     # only what begins with this
  * ```
  *
  * Every sample is a fresh process with 64 concurrent callers on one unix socket; rounds interleave the variants and
@@ -11,6 +11,7 @@
  * hardly depends on what else the machine does.
  */
 import { startRedis } from "../support/redis.ts";
+import { figure } from "./figure.ts";
 import { sampleInFreshProcess } from "./fresh_process.ts";
 import { median } from "./harness.ts";
 import { fillBoards, groups, variants } from "./redis_variants.ts";
@@ -70,6 +71,11 @@ function print(title: string, rows: readonly { variant: string; samples: readonl
       samples.map(({ perSecond }) => Math.round(perSecond / 1000)).join(" "),
     ];
     console.log(`| ${cells.join(" | ")} |`);
+    if (index > 0)
+      figure(
+        `Redis, ${title}, ${variant.slice(title.length + 1)} to the first by processor time`,
+        (row.perCore / first.perCore).toFixed(2),
+      );
   }
 }
 

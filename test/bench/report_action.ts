@@ -1,7 +1,7 @@
 /**
  * What reporting an action costs, end to end: from the call to the effect that the next read sees.
  *
- *     node --import tsx test/bench/report_action.ts [rounds]
+ *     npm run bench -- report_action [rounds]
  *
  * 64 callers, 5,000 users in turns ("one user": all callers report for the same), a new action id each time, three points
  * each time, and at the end every point is counted. An action moves two boards, in the
@@ -17,6 +17,7 @@
 import { Redis } from "ioredis";
 import { redisAvailable, startRedis } from "../support/redis.ts";
 import type { RedisProcess } from "../support/redis_process.ts";
+import { figure } from "./figure.ts";
 import { sampleInFreshProcess } from "./fresh_process.ts";
 import { median } from "./harness.ts";
 import { type Reporter, userCount, variants } from "./report_action_variants.ts";
@@ -143,8 +144,14 @@ function print(rows: readonly Row[]): void {
     return median(samples.map(each => each.processorUs)) + serverUsOf(samples);
   };
   const ratio = totalOf("Redis, dedicated script") / totalOf("Redis, library");
+  for (const { name: way, samples } of rows) {
+    const us =
+      median(samples.map(each => each.processorUs)) + (way.startsWith("memory") ? 0 : serverUsOf(samples));
+    if (way.includes("library"))
+      figure(`report an action: ${way}`, `${Math.round(1e6 / us).toLocaleString("en")}/s per core second`);
+  }
   if (!Number.isNaN(ratio))
-    console.log(`\nRedis, library, to dedicated script by processor time: ${ratio.toFixed(2)}`);
+    figure("report an action on Redis to a dedicated script", ratio.toFixed(2), "0.55");
 }
 
 function serverUsOf(samples: readonly Sample[]): number {

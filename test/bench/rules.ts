@@ -1,7 +1,7 @@
 /**
  * Rules engines side by side: how many actions a second each finds the missions for, of the same 150.
  *
- *     node --import tsx test/bench/rules.ts [rounds]
+ *     npm run bench -- rules [rounds]
  *
  * Every sample is a fresh process; rounds interleave the engines and reverse their order. Rates are per second of processor
  * time, so that neighbours on the machine matter less. All engines must find the same missions. "The whole decision" is
@@ -12,6 +12,7 @@
 
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { figure } from "./figure.ts";
 import { bundleForBench, median } from "./harness.ts";
 import { type RulesSample, variantNames } from "./rules_sample.ts";
 
@@ -62,13 +63,14 @@ function print(): void {
   const own = rateOf("Grandstand");
   const crowdedShare = rateOf("Grandstand with 1,500 unrelated rules more") / own;
   console.log(`\nMissions found by every engine: ${[...hits].join()}`);
-  verdict(`${Math.round(own).toLocaleString("en")} actions/s per core`, own >= bars.perSecondMin);
-  verdict(`${(own / baseline).toFixed(0)} times json-rules-engine`, own / baseline >= bars.timesMin);
-  verdict(`${crowdedShare.toFixed(2)} with unrelated rules`, crowdedShare >= bars.crowdedShareMin);
-}
-
-function verdict(text: string, isReached: boolean): void {
-  console.log(`${isReached ? "reached" : "MISSED "}  ${text}`);
+  const shown = (value: number): string => Math.round(value).toLocaleString("en");
+  figure(
+    "actions decided by 150 missions of two conditions, per core",
+    `${shown(own)}/s`,
+    `${shown(bars.perSecondMin)}/s`,
+  );
+  figure("the same to json-rules-engine", `${shown(own / baseline)} times`, `${shown(bars.timesMin)} times`);
+  figure("the same with 1,500 unrelated rules more", crowdedShare.toFixed(2), `${bars.crowdedShareMin}`);
 }
 
 function rateOf(name: string): number {

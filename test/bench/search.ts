@@ -3,7 +3,7 @@
  *
  * ```sh
  * node --import tsx --max-old-space-size=6000 test/bench/search.ts                # memory, 10,000 and 1,000,000 users
- * node --import tsx test/bench/search.ts redis 100000                             # a Redis of its own, 10,000 and 100,000
+ * npm run bench -- search redis 100000                             # a Redis of its own, 10,000 and 100,000
  * ```
  *
  * Two organisations of one store have the same kind of users, and the same requests go to both in turns. Every user has a
@@ -29,6 +29,7 @@ import {
 } from "../../lib/users/mod.ts";
 import { ids, openPlatform, seed } from "../support/platform.ts";
 import { startRedis } from "../support/redis.ts";
+import { figure } from "./figure.ts";
 import { median } from "./harness.ts";
 
 const barRatioMax = 3;
@@ -126,6 +127,11 @@ async function compare(finder: UserFinder, name: string, search: Search): Promis
   }
   const [small = 0, large = 0] = times.map(median);
   const ratio = large / small;
+  figure(
+    `search page, ${where}, ${name}: ${many} users to ${few}`,
+    `${ratio.toFixed(2)} times`,
+    `${barRatioMax}`,
+  );
   console.log(
     `${name}: ${small.toFixed(2)} ms among ${few}, ${large.toFixed(2)} ms among ${many}, ratio ${ratio.toFixed(2)} (bar ${barRatioMax})`,
   );

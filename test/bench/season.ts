@@ -1,7 +1,7 @@
 /**
  * A league season with many fans: every matchday is replayed through the handler, and every table is read and compared.
  *
- *     node --import tsx test/bench/season.ts [--fans 10000] [--matchdays 4] [--store memory|redis]
+ *     npm run bench -- season [--fans 10000] [--matchdays 4] [--store memory|redis]
  *
  * Each store has a process of its own. 64 calls are under way at a time; every sixth report is sent twice. Clients and
  * platform share the process, so the figures contain making every Request and reading every Response, and on Redis

@@ -2,7 +2,7 @@
  * How long Redis answers nobody while the scores of a season of a million users are removed.
  *
  * ```sh
- * node --import tsx test/bench/season_removal.ts [users]
+ * npm run bench -- season_removal [users]
  * ```
  *
  * One connection sends PING after PING while the season goes, as the retention of boards removes it. What Redis itself
@@ -13,6 +13,7 @@
 import { Redis } from "ioredis";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { startRedis } from "../support/redis.ts";
+import { figure } from "./figure.ts";
 import { fillBoard } from "./redis_board_fill.ts";
 
 const users = Number(process.argv[2] ?? 1_000_000);
@@ -68,6 +69,11 @@ async function report(what: string, remove: () => Promise<unknown>): Promise<voi
   await pinging;
   const log = (await client.slowlog("GET", 128)) as [id: number, at: number, us: number][];
   const slowest = Math.max(notedUs, ...log.map(([, , us]) => us)) / 1_000;
+  figure(
+    `${what} of ${users.toLocaleString("en")} entries: longest command of Redis`,
+    `${slowest.toFixed(2)} ms`,
+    "20 ms",
+  );
   console.log(
     `| ${what} | ${log.length === 0 ? "below " : ""}${slowest.toFixed(2)} | ${longest.toFixed(2)} |`,
   );

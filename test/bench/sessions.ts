@@ -1,7 +1,7 @@
 /**
  * What sessions cost: opening, refreshing and checking them, in memory and on Redis.
  *
- *     node --import tsx test/bench/sessions.ts
+ *     npm run bench -- sessions
  *
  * One process, no HTTP. Processor time covers all threads of this process, among them those that sign; "per core" is
  * 1 second divided by it. Wall time is that of 32 clients at once. Each round runs the variants in the reverse order of
@@ -33,6 +33,7 @@ import {
 } from "../../lib/identity/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { redisAvailable, startRedis } from "../support/redis.ts";
+import { figure } from "./figure.ts";
 
 const rounds = 7;
 const clients = 32;
@@ -204,6 +205,7 @@ async function measure(title: string, store: Store): Promise<void> {
     const perCore = Math.round(1_000_000 / median(cpu)).toLocaleString("en-US");
     const wall = Math.round(1_000_000 / median(taken.map(({ wallUs }) => wallUs))).toLocaleString("en-US");
     const all = cpu.map(value => value.toFixed(1)).join(" ");
+    figure(`sessions, ${title}: ${name}`, `${perCore}/s per core`);
     console.log(`| ${title} | ${name} | ${median(cpu).toFixed(1)} | ${perCore} | ${wall} | ${all} |`);
   }
 }

@@ -1,7 +1,7 @@
 /**
  * What one verification of a token costs: remembered, new, by jose alone, and by the runtime's own crypto alone.
  *
- *     node --import tsx test/bench/tokens.ts
+ *     npm run bench -- tokens
  *
  * Processor time is measured, since that hardly depends on what else the machine does. All variants run in one process
  * in turns, each round in the reverse order of the last; the table has medians and all rounds. The remembered variants
@@ -28,6 +28,7 @@ import {
   systemRandom,
   type TokensOptions,
 } from "../../lib/auth/mod.ts";
+import { figure } from "./figure.ts";
 
 const rounds = 7;
 const liveTokens = 10_000;
@@ -178,6 +179,7 @@ for (const algorithm of signatureAlgorithms) {
   for (const [name, values] of await measure(await createVariants(algorithm))) {
     const all = values.map(value => value.toFixed(2)).join(" ");
     console.log(`| ${algorithm} | ${name} | ${median(values).toFixed(2)} | ${all} |`);
+    if (algorithm === "EdDSA") figure(`tokens, ${algorithm}: ${name}`, `${median(values).toFixed(2)} µs`);
   }
 }
 console.log(`\n(checksum ${sink})`);
