@@ -7,6 +7,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { createRandom, type Random } from "../../adapters/conformance/random.ts";
+import { sampleSize } from "../support/full.ts";
 import { type Answer, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { errorCode } from "./_families.ts";
@@ -22,7 +23,10 @@ import {
 } from "./_operations.ts";
 
 const seed = Number(process.env.GRANDSTAND_FUZZ_SEED ?? 20_250_615);
-const counts = { memory: Number(process.env.GRANDSTAND_FUZZ_COUNT ?? 20_000), Redis: 4_000 };
+const counts = {
+  memory: Number(process.env.GRANDSTAND_FUZZ_COUNT ?? sampleSize(20_000, 3_000)),
+  Redis: 4_000,
+};
 /** Requests that are under way at once. */
 const atOnce = 16;
 /** Requests after which the clock moves on and credentials are renewed. */

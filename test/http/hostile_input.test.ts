@@ -11,6 +11,7 @@ import { after, before, describe, it } from "node:test";
 import { createRandom } from "../../adapters/conformance/random.ts";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { errorFacts } from "../../lib/http/errors/status.ts";
+import { sampleSize } from "../support/full.ts";
 import { openPlatform, type TestPlatform } from "../support/platform.ts";
 import { type WatchedCommit, type WatchedStore, watching } from "../support/watched_store.ts";
 import { type HostileRequest, hostileRequests } from "./_hostile.ts";
@@ -25,7 +26,7 @@ import {
 } from "./_operations.ts";
 
 const seed = Number(process.env.GRANDSTAND_HOSTILE_SEED ?? 20_250_615);
-const share = Number(process.env.GRANDSTAND_HOSTILE_SHARE ?? 0.2);
+const share = Number(process.env.GRANDSTAND_HOSTILE_SHARE ?? sampleSize(0.2, 0.04));
 /** Longest time that an answer may take, in ms: far more than any needs, and less than a hang. */
 const answerMsMax = 5_000;
 /** Operations that share a platform, because an organisation has only so many API keys. */
