@@ -64,7 +64,7 @@ export interface Seen<T> {
   readonly view: T;
   /** Whether there is anything on record of the user's loyalty. */
   readonly isKnown: boolean;
-  readonly beside: Stored | null;
+  readonly extraRecord: Stored | null;
 }
 
 /** An entry of the ledger with where it comes from. */
@@ -112,11 +112,11 @@ export interface MetricChange {
 
 /** Looks at users and corrects their metrics. */
 export interface LoyaltySight {
-  readonly sight: {
+  readonly reader: {
     /** For each id whether an action has taken effect under it within the last week. */
-    applied(member: AudienceMember, actionIds: readonly string[]): Promise<readonly boolean[]>;
+    areActionsApplied(member: AudienceMember, actionIds: readonly string[]): Promise<readonly boolean[]>;
     /** The user's loyalty at a glance. */
-    overview(member: AudienceMember, beside: ReadRecord): Promise<Seen<SeenLoyalty>>;
+    summary(member: AudienceMember, beside: ReadRecord): Promise<Seen<SeenLoyalty>>;
     /** The challenges that the user has to do with. */
     challenges(member: AudienceMember, beside: ReadRecord): Promise<Seen<readonly SeenChallenge[]>>;
     /** A page of the ledger, newest entry first; an `end` of null: there is nothing beyond. */
@@ -136,7 +136,7 @@ export interface LoyaltySight {
     order: {
       readonly changes: readonly MetricChange[];
       readonly reason: string;
-      readonly beside: {
+      readonly extraRecord: {
         readonly read: ReadRecord;
         readonly write: (stored: Stored | null) => Extract<Write, { readonly type: "put" }> | null;
       };

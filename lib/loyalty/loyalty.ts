@@ -14,28 +14,34 @@ import type { ScoreFeed } from "../leaderboards/scores/score_feed.ts";
 import type { UserEarnings } from "../leaderboards/scores/user_earnings.ts";
 import type { Announcer } from "../outbound/announcer.ts";
 import { Remembered, type Store } from "../storage/mod.ts";
-import { type AdjustmentOrder, adjustmentHappening } from "./commands/adjustments.ts";
-import { type Changes, claimantOf, createChanges } from "./commands/changes.ts";
-import type { Decided } from "./commands/command.ts";
-import { stateOf } from "./commands/load_or_create.ts";
-import { type Report, reportHappening, requireReportable } from "./commands/report.ts";
+import { type AdjustmentOrder, adjustmentCommand } from "./commands/adjustments.ts";
+import type { CommandDecision } from "./commands/command.ts";
+import { type CommandRunner, createCommandRunner, limitClaimant } from "./commands/command_runner.ts";
 import {
   type GrantOrder,
-  grantHappening,
+  grantCommand,
   requireRewards,
   requireTransaction,
-  reversalHappening,
-} from "./commands/rewards.ts";
-import { createLook } from "./commands/settle_before_read.ts";
+  reversalCommand,
+} from "./commands/grants.ts";
+import { loadOrCreateState } from "./commands/load_or_create.ts";
+import { type ActionReport, reportCommand, requireReportable } from "./commands/report.ts";
+import { createSettleBeforeRead } from "./commands/settle_before_read.ts";
 import { compileConfig } from "./config/compile.ts";
 import type { CompiledConfig } from "./config/compiled.ts";
 import { type ConfigCache, createConfigCache } from "./config/config_cache.ts";
-import { type CodePools, createCodePools, createCoupons, type ShownCoupon } from "./coupons/mod.ts";
-import { createAgenda, type Indexed, indexedUsers, type Sweep, sweepAgenda } from "./due_users/mod.ts";
+import { type CodePools, type CouponView, createCodePools, createCoupons } from "./coupons/mod.ts";
+import {
+  createDueUserQueue,
+  type DueUser,
+  listUsersOf,
+  type SweepResult,
+  sweepDueUsers,
+} from "./due_users/mod.ts";
 import { advanceTime, type DryRun, dryRun } from "./engine/mod.ts";
 import type { Reconciliation } from "./ledger/mod.ts";
 import { createGlobalLimits, type GlobalLimits } from "./limits/global_limits.ts";
-import { attend } from "./process_due_user.ts";
+import { processDueUser } from "./process_due_user.ts";
 import { createProducts, type Products } from "./products/mod.ts";
 import type { ChangePayload, HistoryTransaction, Notification } from "./user/history.ts";
 import { createInbox, type Inbox, type InboxOptions } from "./user/inbox.ts";
@@ -46,12 +52,12 @@ import { readTransactions } from "./user/records.ts";
 import { emptyState, type UserState } from "./user/state.ts";
 import { parseState, printState, readState } from "./user/stored_state.ts";
 import { readEarnings } from "./views/earnings.ts";
-import { createSight, type Sight } from "./views/loyalty_reader.ts";
+import { createLoyaltyReader, type LoyaltyReader } from "./views/loyalty_reader.ts";
 import { type RewardsProfile, rewardsProfile } from "./views/profile.ts";
-import { type Replayed, reconcileUser, replayUser, type UserSource } from "./views/proofs.ts";
+import { type ReplayResult, reconcileUser, replayUser, type UserSource } from "./views/verification.ts";
 import {
   createWebhooks,
-  type WebhookOffice,
+  type WebhookAdmin,
   type Webhooks,
   type WebhooksOptions,
 } from "./webhooks/webhooks.ts";
@@ -63,7 +69,7 @@ export const parsedStatesMax = 10_000;
 export type Dated<T> = T & { readonly id: string; readonly timestamp: number };
 
 /** A transaction as the API shows it. */
-export type ShownTransaction = Dated<{ readonly type: string; readonly payload: ChangePayload }>;
+export type TransactionView = Dated<{ readonly type: string; readonly payload: ChangePayload }>;
 
 /** Reads and changes the loyalty of users. */
 export interface Loyalty {
@@ -72,7 +78,7 @@ export interface Loyalty {
   /** The rewards profile; an empty one is created where there is none. */
   profile(member: Member): Promise<RewardsProfile>;
   /** Looks at users without changing anything. */
-  readonly sight: Sight;
+  readonly reader: LoyaltyReader;
   /** The notifications of users, read and unread. */
   readonly inbox: Inbox;
   /** Unread notifications as the loyalty API shows them, oldest first. */
@@ -85,12 +91,12 @@ export interface Loyalty {
    *
    * @throws {AppError} `not_found` where the user has no such coupon, or it has expired.
    */
-  coupon(member: Member, id: string): Promise<ShownCoupon>;
+  coupon(member: Member, id: string): Promise<CouponView>;
   /** Transactions in ascending time, from `from` to `to` (Unix seconds, both inclusive), at most a page of them. */
   history(
     member: Member,
     range: { readonly from?: number; readonly to?: number },
-  ): Promise<readonly ShownTransaction[]>;
+  ): Promise<readonly TransactionView[]>;
   /**
    * Applies an action; it has taken effect when the promise resolves. Boards follow in the background. Answers false where an
    * action with the same id took effect before.
@@ -98,19 +104,19 @@ export interface Loyalty {
    * @throws {AppError} `forbidden` where the action is not one that this caller may report, `validation_failed` where its
    *   data are not as declared.
    */
-  report(member: Member, report: Report): Promise<boolean>;
+  report(member: Member, report: ActionReport): Promise<boolean>;
   /**
    * What an action would do now, and why it would not do more. Nothing changes.
    *
    * @throws {AppError} As {@linkcode report} does.
    */
-  dryRun(member: Member, report: Report): Promise<DryRun>;
+  dryRun(member: Member, report: ActionReport): Promise<DryRun>;
   /**
    * Gives rewards; null where an order with the same id was carried out before.
    *
    * @throws {AppError} `validation_failed` where the configuration does not name one of them.
    */
-  grant(member: Member, order: GrantOrder): Promise<ShownTransaction | null>;
+  grant(member: Member, order: GrantOrder): Promise<TransactionView | null>;
   /**
    * Corrects metrics, within their bounds, and tells the id of the transaction; null where they were as they are to be.
    *
@@ -124,23 +130,23 @@ export interface Loyalty {
    *
    * @throws {AppError} `not_found`, or `conflict` where that was done already or the transaction changed nothing.
    */
-  reverse(member: Member, transactionId: string): Promise<ShownTransaction>;
+  reverse(member: Member, transactionId: string): Promise<TransactionView>;
   /**
    * Stores what time alone has changed, delivers what waits for boards and webhooks, gives codes to coupons that are without,
    * and says when to look again, in Unix ms; null: never.
    */
-  settle(member: Member): Promise<number | null>;
+  processDueUser(member: Member): Promise<number | null>;
   /**
    * Attends to every user of all organisations who is due: whose last change within an hour may have been interrupted, or whom
    * time alone changes. To be called again and again; calls that overlap, in one process or several, do no harm.
    */
-  sweep(): Promise<Sweep>;
+  sweep(): Promise<SweepResult>;
   /** Lists a user among those of the organisation, although nothing happens to the user's loyalty. */
   register(member: Member): Promise<void>;
   /** Every user of an organisation who has ever done anything. */
-  users(organisationId: string): AsyncIterable<Indexed>;
+  users(organisationId: string): AsyncIterable<DueUser>;
   /** The webhooks of all spaces: what they are told beside this, and how they do. */
-  readonly webhooks: Announcer & WebhookOffice;
+  readonly webhooks: Announcer & WebhookAdmin;
   /** Resolves when no webhook is told anything any more. */
   idle(): Promise<void>;
   /** Proves that the user's metrics are what the ledger entries add up to. Throws `not_found` where nothing is on record. */
@@ -151,7 +157,7 @@ export interface Loyalty {
    * @throws {AppError} `validation_failed` where the document is not a configuration, `not_found` where nothing is on record
    *   of the user.
    */
-  replay(member: Member, document?: unknown): Promise<Replayed>;
+  replay(member: Member, document?: unknown): Promise<ReplayResult>;
   /** What is recorded of the user's gains, from which boards are rebuilt; null where there is no such user. */
   earnings(member: Member): Promise<UserEarnings | null>;
 }
@@ -188,26 +194,29 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const pools = createCodePools({ store, clock });
   const coupons = createCoupons({ store, clock, pools, states, configOf });
   const limits = createGlobalLimits(store);
-  const agenda = createAgenda({ store, clock, users });
+  const agenda = createDueUserQueue({ store, clock, users });
   const webhooks = webhooksOf(options, configOf);
-  const changes = createChanges({ ...options, configOf, states, users, limits, coupons, agenda, webhooks });
+  const changes = createCommandRunner({
+    ...{ ...options, configOf, states, users },
+    ...{ limits, coupons, agenda, webhooks },
+  });
   const products = createProducts({ store, clock, logger, configOf, changes, states, pools });
-  const sight = createSight({ store, clock, configOf, states, policyOf });
-  const look = createLook({ store, clock, states, changes });
+  const sight = createLoyaltyReader({ store, clock, configOf, states, policyOf });
+  const look = createSettleBeforeRead({ store, clock, states, changes });
   const attendance = { clock, changes, coupons, redemptions: products, webhooks };
   return {
     config: configOf,
     async profile(member) {
       const config = await configOf(member.spaceId);
-      const { state, updates } = await stateOf(store, member, { users, feed, states, agenda });
-      changes.deliver(member, updates);
+      const { state, updates } = await loadOrCreateState(store, member, { users, feed, states, agenda });
+      changes.deliverScores(member, updates);
       return rewardsProfile(config, advanceTime(config, state, clock()).state);
     },
-    sight: { ...sight, ledger: (member, query) => look(member, () => sight.ledger(member, query)) },
+    reader: { ...sight, ledger: (member, query) => look(member, () => sight.ledger(member, query)) },
     inbox: { ...inbox, list: (member, query) => look(member, () => inbox.list(member, query)) },
     notifications: async member => (await look(member, () => inbox.unread(member))).map(shownNotification),
     codePools: pools,
-    coupon: coupons.show,
+    coupon: coupons.find,
     async history(member, { from, to }) {
       const range = {
         ...(from === undefined ? {} : { from: from * 1_000 }),
@@ -219,20 +228,20 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     ...createOrders(store, changes),
     ...createChecks({ store, clock, states, limits, configOf }),
     products,
-    async settle(member) {
+    async processDueUser(member) {
       await agenda.register(member, { isActivity: false });
-      return await attend(attendance, member);
+      return await processDueUser(attendance, member);
     },
     async sweep() {
       await webhooks.work();
-      return await sweepAgenda({
+      return await sweepDueUsers({
         ...options,
-        attend: user => attend(attendance, { ...user, projectId: null }),
+        processUser: user => processDueUser(attendance, { ...user, projectId: null }),
         onFailed: (_, error) => logger.log("warn", "user_not_attended", { error: String(error) }),
       });
     },
     register: async member => await agenda.register(member),
-    users: organisationId => indexedUsers(store, organisationId),
+    users: organisationId => listUsersOf(store, organisationId),
     webhooks,
     idle: webhooks.idle,
   };
@@ -241,28 +250,28 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
 /** What is asked to happen to users. */
 function createOrders(
   store: Store,
-  { change }: Changes,
+  { run: change }: CommandRunner,
 ): Pick<Loyalty, "report" | "grant" | "adjust" | "reverse"> {
   return {
     report: (member, report) =>
       change(member, (config, now) => {
         requireReportable(config, report);
-        return reportHappening(config, report, now);
+        return reportCommand(config, report, now);
       }).then(hasHappened),
     async grant(member, order) {
       const decided = await change(member, (config, now) => {
         requireRewards(config, order.rewards, now);
-        return grantHappening(config, order, now);
+        return grantCommand(config, order, now);
       });
       return firstTransaction(decided);
     },
     async adjust(member, order) {
-      const decided = await change(member, (config, now) => adjustmentHappening(config, order, now));
-      return decided.outcome === null ? null : decided.recordId;
+      const decided = await change(member, (config, now) => adjustmentCommand(config, order, now));
+      return decided.result === null ? null : decided.recordId;
     },
     async reverse(member, transactionId) {
       await requireTransaction(store, { member, transactionId });
-      const decided = await change(member, (config, now) => reversalHappening(config, transactionId, now));
+      const decided = await change(member, (config, now) => reversalCommand(config, transactionId, now));
       const transaction = firstTransaction(decided);
       if (transaction === null) throw new TypeError("Expected a reversal to have a transaction");
       return transaction;
@@ -300,7 +309,7 @@ function createChecks({
       const at = clock();
       const [state, reached] = await Promise.all([
         storedState(member),
-        limits.reached(claimantOf(member, { at, config }), config.limitedRules.values()),
+        limits.reached(limitClaimant(member, { at, config }), config.limitedRules.values()),
       ]);
       return dryRun(config, state, { name, data, at }, { reached });
     },
@@ -323,17 +332,17 @@ function webhooksOf({ logger, webhooks, ...options }: LoyaltyOptions, configOf: 
   });
 }
 
-function hasHappened({ outcome }: Decided): boolean {
+function hasHappened({ result: outcome }: CommandDecision): boolean {
   return outcome !== null;
 }
 
-function firstTransaction({ outcome, recordId }: Decided): ShownTransaction | null {
+function firstTransaction({ result: outcome, recordId }: CommandDecision): TransactionView | null {
   const [first] = outcome?.record.transactions ?? [];
   if (outcome === null || first === undefined || recordId === null) return null;
   return shownTransaction({ ...first, id: recordId, at: outcome.record.at });
 }
 
-function shownTransaction({ id, at, type, payload }: HistoryTransaction): ShownTransaction {
+function shownTransaction({ id, at, type, payload }: HistoryTransaction): TransactionView {
   return { id, timestamp: Math.floor(at / 1_000), type, payload };
 }
 

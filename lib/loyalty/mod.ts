@@ -4,15 +4,15 @@
  * @module
  */
 
-export type { AdjustmentOrder, BesideRecord } from "./commands/adjustments.ts";
+export type { AdjustmentOrder, ExtraRecord } from "./commands/adjustments.ts";
 export { historyMax } from "./commands/command.ts";
-export type { Report } from "./commands/report.ts";
-export { type GrantOrder, requireRewards } from "./commands/rewards.ts";
+export { type GrantOrder, requireRewards } from "./commands/grants.ts";
+export type { ActionReport } from "./commands/report.ts";
 export { type CompileOptions, compileConfig } from "./config/compile.ts";
 export type { CompiledConfig } from "./config/compiled.ts";
 export * from "./config/document.ts";
 export * from "./coupons/mod.ts";
-export { indexedUsers, type MetUser } from "./due_users/mod.ts";
+export { type ListedUser, listUsersOf } from "./due_users/mod.ts";
 export * from "./engine/mod.ts";
 export { configurationType, documentErrorsMax } from "./http/config_document.ts";
 export { type LoyaltyControlContext, loyaltyControlRoutes } from "./http/config_routes.ts";
@@ -21,20 +21,20 @@ export {
   loyaltyOperatorRoutes,
   replayBytesMax,
 } from "./http/operator_routes.ts";
-export * from "./http/routes.ts";
 export {
   actionIdCharactersMax,
   dataNameCharactersMax,
   dataPropertiesMax,
   dataTextCharactersMax,
   memberIdCharactersMax,
-} from "./http/schema.ts";
+} from "./http/requests.ts";
+export * from "./http/routes.ts";
 export {
   createLoyalty,
   type Dated,
   type Loyalty,
   type LoyaltyOptions,
-  type ShownTransaction,
+  type TransactionView,
 } from "./loyalty.ts";
 export * from "./products/mod.ts";
 export * from "./user/history.ts";
@@ -52,19 +52,25 @@ export { type Member, memberPartition } from "./user/member.ts";
 export { clockSkewMsMax, onceGenerationMs } from "./user/once_marks.ts";
 export { historyPageMax } from "./user/records.ts";
 export * from "./user/state.ts";
-export type { ChallengeStatus, ChallengeView, MissionView, Progress } from "./views/challenge_views.ts";
-export { createFacts, type Facts, type FactsReader, type LoyaltyFacts, readMetrics } from "./views/facts.ts";
+export type { ChallengeStatus, ChallengeView, MissionView, ProgressView } from "./views/challenge_views.ts";
 export {
-  type LedgerItem,
+  createFactsSource,
+  type FactsReader,
+  type FactsSource,
+  type LoyaltyFacts,
+  readMetrics,
+} from "./views/facts.ts";
+export {
+  type LedgerCursor,
+  type LedgerEntryView,
   type LedgerPage,
-  type LedgerPlace,
   type LedgerQuery,
   ledgerReadMax,
   ledgerRecordsMax,
 } from "./views/ledger_pages.ts";
-export type { Seen, Sight } from "./views/loyalty_reader.ts";
-export type { FullOverview, Overview, Tier } from "./views/overview.ts";
+export type { LoyaltyReader, ReadView } from "./views/loyalty_reader.ts";
+export type { LoyaltyOverview, LoyaltySummary, Tier } from "./views/overview.ts";
 export { type RewardsProfile, rewardsProfile } from "./views/profile.ts";
-export type { Replayed } from "./views/proofs.ts";
-export type { WebhookKeys } from "./webhooks/attempts.ts";
+export type { ReplayResult } from "./views/verification.ts";
+export type { WebhookKeys } from "./webhooks/client.ts";
 export * from "./webhooks/mod.ts";

@@ -5,8 +5,8 @@
  */
 
 import type { Clock } from "../auth/mod.ts";
-import type { Changes } from "./commands/changes.ts";
-import type { Happening } from "./commands/command.ts";
+import type { Command } from "./commands/command.ts";
+import type { CommandRunner } from "./commands/command_runner.ts";
 import type { Coupons } from "./coupons/mod.ts";
 import { couponRetryMs } from "./coupons/mod.ts";
 import type { Products } from "./products/mod.ts";
@@ -18,30 +18,30 @@ import type { Webhooks } from "./webhooks/webhooks.ts";
 export const deliveryRetryMs = 60_000;
 
 /** What attending needs. */
-export interface AttendanceOptions {
+export interface ProcessDueUserOptions {
   readonly clock: Clock;
-  readonly changes: Changes;
-  readonly coupons: Pick<Coupons, "fill">;
+  readonly changes: CommandRunner;
+  readonly coupons: Pick<Coupons, "assignCodes">;
   readonly redemptions: Pick<Products, "finish">;
   readonly webhooks: Pick<Webhooks, "deliver">;
 }
 
-const passing: Happening = { gain: { action: "", data: {} }, isAttended: true };
+const passing: Command = { scoring: { action: "", data: {} }, isFromSweep: true };
 
 /**
  * Settles a user, brings redemptions to their end, delivers what waits for boards and webhooks, gives codes to coupons that are
  * without, and says when to look again, in Unix ms; null: never. It may be interrupted anywhere and repeated, by whoever finds
  * the user on the agenda.
  */
-export async function attend(options: AttendanceOptions, member: Member): Promise<number | null> {
+export async function processDueUser(options: ProcessDueUserOptions, member: Member): Promise<number | null> {
   const { clock, changes, coupons, redemptions, webhooks } = options;
-  const met = await changes.change(member, () => passing);
+  const met = await changes.run(member, () => passing);
   const stuck = await redemptions.finish(member, met.state);
   const isChanged = met.state.redemptions.length > stuck;
-  const { state, updates } = isChanged ? await changes.change(member, () => passing) : met;
-  const arrived = await changes.deliverNow(member, updates);
-  if (arrived && updates.length > 0) await changes.change(member, () => ({ ...passing, tidies: true }));
-  const withoutCode = await coupons.fill(member, state);
+  const { state, updates } = isChanged ? await changes.run(member, () => passing) : met;
+  const arrived = await changes.deliverScoresNow(member, updates);
+  if (arrived && updates.length > 0) await changes.run(member, () => ({ ...passing, dropsDelivered: true }));
+  const withoutCode = await coupons.assignCodes(member, state);
   const untoldAt = await webhooks.deliver(member);
   const now = clock();
   const times = [

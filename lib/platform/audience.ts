@@ -43,7 +43,7 @@ export function audienceArea(parts: AudienceParts, spaces: SpaceGuardOptions): A
   const guards = audienceGuards({ ...spaces, apiKeys });
   const routes = audienceRoutes({
     ...actions,
-    batches: createActionBatches({ store, clock, marks: loyalty.sight, deadLetters: actions.deadLetters }),
+    batches: createActionBatches({ store, clock, marks: loyalty.reader, deadLetters: actions.deadLetters }),
     guards,
     directory,
     loyalty,

@@ -8,7 +8,7 @@ import type { Clock } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import { createPause } from "../exports/mod.ts";
 import { createUsers, type User } from "../identity/mod.ts";
-import { indexedUsers, memberPartition, readMetrics } from "../loyalty/mod.ts";
+import { listUsersOf, memberPartition, readMetrics } from "../loyalty/mod.ts";
 import { type PartitionLister, partitionParts, type Store, tenantPrefixes } from "../storage/mod.ts";
 import {
   buildMetricIndex,
@@ -105,7 +105,7 @@ const msPerSecond = 1_000;
 
 /** Users who acted, or whom back ends changed. */
 async function* metUsers(store: Store, organisationId: string): AsyncGenerator<RecordedUser, void> {
-  for await (const { userId, metAt } of indexedUsers(store, organisationId)) {
+  for await (const { userId, firstSeenAt: metAt } of listUsersOf(store, organisationId)) {
     yield { organisationId, userId, cameAt: metAt, lastActiveAt: metAt, account: null };
   }
 }

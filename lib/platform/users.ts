@@ -11,7 +11,7 @@ import type { Directory } from "../directory/mod.ts";
 import type { Logger } from "../http/mod.ts";
 import { createUsers, type Users } from "../identity/mod.ts";
 import type { ScoreFeed } from "../leaderboards/scores/score_feed.ts";
-import { createFacts, type Loyalty, memberPartition, readMetrics } from "../loyalty/mod.ts";
+import { createFactsSource, type Loyalty, memberPartition, readMetrics } from "../loyalty/mod.ts";
 import type { Store } from "../storage/mod.ts";
 import {
   buildDeclaredIndexes,
@@ -134,7 +134,7 @@ export function userDirectory({ store, directory, clock, loyalty }: SearchParts)
     store,
     directory,
     clock,
-    facts: createFacts({ clock, configOf: loyalty.config }),
+    facts: createFactsSource({ clock, configOf: loyalty.config }),
     partitionOf: memberPartition,
   });
   const source: MetricIndexSource = { store, clock, metricsOf: user => readMetrics(store, user) };

@@ -16,7 +16,7 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { createUserFinder, type SearchRequest, type UserFinder } from "../../lib/audience/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
-import { createFacts, emptyState, memberPartition } from "../../lib/loyalty/mod.ts";
+import { createFactsSource, emptyState, memberPartition } from "../../lib/loyalty/mod.ts";
 import { printState, readState } from "../../lib/loyalty/user/stored_state.ts";
 import type { Store, Write } from "../../lib/storage/mod.ts";
 import {
@@ -66,7 +66,7 @@ const audiences: readonly Audience[] = [
 async function measure(open: Parameters<typeof openPlatform>[0]): Promise<void> {
   const world = await openPlatform(open, { seed: indexed });
   const { store, platform, clock } = world;
-  const facts = createFacts({ clock: clock.now, configOf: platform.loyalty.config });
+  const facts = createFactsSource({ clock: clock.now, configOf: platform.loyalty.config });
   const { directory } = platform;
   const finder = createUserFinder({
     store,

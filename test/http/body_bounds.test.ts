@@ -6,7 +6,7 @@ import { createMemoryQueue, createMemoryStore } from "../../adapters/memory/mod.
 import { bulkBytesMax } from "../../lib/audience/http/action_routes.ts";
 import { updatesBytesMax } from "../../lib/audience/http/internal_profile_routes.ts";
 import { codesBodyBytesMax } from "../../lib/loyalty/coupons/mod.ts";
-import { codeCharactersMax, codesAddedMax, replayBytesMax } from "../../lib/loyalty/mod.ts";
+import { codesAddedMax, poolCodeCharactersMax, replayBytesMax } from "../../lib/loyalty/mod.ts";
 import { createTestClock } from "../support/clock.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { newKey } from "./_operations.ts";
@@ -56,7 +56,7 @@ describe("the largest bodies", () => {
   }
 
   it("hold as many of the longest codes as may be added at once", () => {
-    const longest = Array.from({ length: codesAddedMax }, () => "~".repeat(codeCharactersMax));
+    const longest = Array.from({ length: codesAddedMax }, () => "~".repeat(poolCodeCharactersMax));
     assert.ok(
       new TextEncoder().encode(JSON.stringify({ codes: longest }, null, 2)).length <= codesBodyBytesMax,
     );

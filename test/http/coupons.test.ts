@@ -133,7 +133,7 @@ describeOnStores("a user's coupon", open => {
   it("is given a code by a sweep, which asks an exhausted pool again after an hour", async () => {
     const fan = await world.fan("Sam");
     await fan.act("cheer");
-    const { settle } = world.platform.loyalty;
+    const { processDueUser: settle } = world.platform.loyalty;
     assert.equal(await settle(memberOf(fan)), world.clock.now() + couponRetryMs);
     assert.equal(couponRetryMs, hourMs);
     await fill(["A"]);
@@ -145,7 +145,7 @@ describeOnStores("a user's coupon", open => {
     const fan = await world.fan("Sam");
     for (let n = 0; n <= couponsFilledMax; n++) await fan.act("cheer");
     await fill(numbered(couponsFilledMax + 1));
-    const { settle, codePools } = world.platform.loyalty;
+    const { processDueUser: settle, codePools } = world.platform.loyalty;
     assert.equal(await settle(memberOf(fan)), world.clock.now() + couponRetryMs);
     assert.equal((await codePools.stats(pool)).available, 1);
     assert.equal(await settle(memberOf(fan)), null);

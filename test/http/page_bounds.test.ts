@@ -8,7 +8,7 @@ import { deadLetterPageMax } from "../../lib/audience/worker/dead_letters.ts";
 import { exportPageMax } from "../../lib/exports/jobs/jobs.ts";
 import { trailPageMax } from "../../lib/exports/jobs/trail.ts";
 import { versionDigitsMax } from "../../lib/loyalty/http/resources.ts";
-import { webhookLettersPageMax } from "../../lib/loyalty/webhooks/mod.ts";
+import { deadLettersPageMax } from "../../lib/loyalty/webhooks/mod.ts";
 import { createTestClock } from "../support/clock.ts";
 import { type Answer, ids, loyalty, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { newKey } from "./_operations.ts";
@@ -51,7 +51,7 @@ describe("what is asked for at once", () => {
     [`${audience}/challenges`, challengesPageMax, true],
     [`${audience}/notifications`, notificationsPageMax, true],
     [actionLetters, deadLetterPageMax],
-    [webhookLetters, webhookLettersPageMax],
+    [webhookLetters, deadLettersPageMax],
     [`${audience}/internal/exports`, exportPageMax],
     [`${audience}/internal/export-trail`, trailPageMax],
   ];
@@ -68,7 +68,7 @@ describe("what is asked for at once", () => {
 
   const replays: readonly (readonly [path: string, idsMax: number, status: number])[] = [
     [`${actionLetters}/replay`, deadLetterPageMax, 200],
-    [`${webhookLetters}/replay`, webhookLettersPageMax, 202],
+    [`${webhookLetters}/replay`, deadLettersPageMax, 202],
   ];
   for (const [path, idsMax, status] of replays) {
     it(`is replayed of ${path.replace(ids.space, ":spaceId")} up to ${idsMax} letters`, async () => {

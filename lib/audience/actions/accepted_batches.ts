@@ -35,7 +35,7 @@ export interface NamedAction {
 /** Says which actions have taken effect. */
 export interface ActionMarks {
   /** For each id whether an action has taken effect under it within the last week. */
-  applied(member: AudienceMember, actionIds: readonly string[]): Promise<readonly boolean[]>;
+  areActionsApplied(member: AudienceMember, actionIds: readonly string[]): Promise<readonly boolean[]>;
 }
 
 /** Remembers bulk requests, and looks for what has become of them. */
@@ -130,7 +130,7 @@ async function lookFor(
   const open: NamedAction[] = [];
   await sideBySide([...idsOf], batchLookLanes, async ([userId, of]) => {
     const ids = [...of];
-    const applied = await marks.applied({ organisationId, spaceId, userId, projectId: null }, ids);
+    const applied = await marks.areActionsApplied({ organisationId, spaceId, userId, projectId: null }, ids);
     for (const [index, actionId] of ids.entries()) {
       if (applied[index] === true) became.set(nameOf({ userId, actionId }), "applied");
       else open.push({ userId, actionId });

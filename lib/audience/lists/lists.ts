@@ -103,7 +103,7 @@ export async function listTransactions(
 ): Promise<ListPage> {
   const scope = scopeOf(member, "transactions", { type, currency });
   const place = cursors.open(scope, lastEvaluatedKey);
-  const { items, end } = await loyalty.sight.ledger(member, {
+  const { items, end } = await loyalty.reader.ledger(member, {
     limit,
     type,
     metricId: currency,
@@ -126,7 +126,7 @@ export async function listChallenges(
 ): Promise<{ readonly page: ListPage; readonly isKnown: boolean }> {
   const scope = scopeOf(member, "challenges", { status });
   const place = cursors.open(scope, lastEvaluatedKey);
-  const { view, isKnown, beside } = await loyalty.sight.challenges(member, readProfileRecord);
+  const { view, isKnown, extraRecord } = await loyalty.reader.challenges(member, readProfileRecord);
   const rest = view
     .map(asListed)
     .filter(seen => status === undefined || seen.status === status)
@@ -137,7 +137,7 @@ export async function listChallenges(
   const end = rest.length > limit ? (shown.at(-1)?.order ?? null) : null;
   const data = shown.map(({ seen }) => challengeDocument(seen));
   const page = { data, lastEvaluatedKey: cursors.seal(scope, end) };
-  return { page, isKnown: isKnown || beside !== null };
+  return { page, isKnown: isKnown || extraRecord !== null };
 }
 
 /** A page of the user's notifications, newest first. */

@@ -77,16 +77,16 @@ export function createProfiles(options: ProfilesOptions): Profiles {
   }
   return {
     async see(member) {
-      const { view, isKnown, beside } = await loyalty.sight.overview(member, readProfileRecord);
-      if (!isKnown && beside === null) return null;
-      return { record: beside, loyalty: view };
+      const { view, isKnown, extraRecord } = await loyalty.reader.summary(member, readProfileRecord);
+      if (!isKnown && extraRecord === null) return null;
+      return { record: extraRecord, loyalty: view };
     },
     async own(member) {
-      const { view, beside } = await loyalty.sight.overview(member, readProfileRecord);
-      if (beside !== null) return { record: beside, loyalty: view };
+      const { view, extraRecord } = await loyalty.reader.summary(member, readProfileRecord);
+      if (extraRecord !== null) return { record: extraRecord, loyalty: view };
       await write(member, { patch: {} });
-      const made = await loyalty.sight.overview(member, readProfileRecord);
-      return { record: made.beside, loyalty: made.view };
+      const made = await loyalty.reader.summary(member, readProfileRecord);
+      return { record: made.extraRecord, loyalty: made.view };
     },
     async change(member, change) {
       const { metrics = [] } = change;
@@ -96,7 +96,7 @@ export function createProfiles(options: ProfilesOptions): Profiles {
       const transactionId = await loyalty.adjust(member, {
         changes: metrics,
         reason,
-        beside: {
+        extraRecord: {
           read: readProfileRecord,
           write: stored => {
             const { put, record } = changed(stored, change, clock());

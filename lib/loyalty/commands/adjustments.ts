@@ -9,7 +9,7 @@ import type { Put, ReadRecord, Stored } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import { applyAdjustment } from "../engine/mod.ts";
 import type { MetricChange } from "../user/history.ts";
-import type { Happening } from "./command.ts";
+import type { Command } from "./command.ts";
 
 /** How a back end corrects a user. */
 export interface AdjustmentOrder {
@@ -17,11 +17,11 @@ export interface AdjustmentOrder {
   /** For people; part of the transaction. */
   readonly reason: string;
   /** A record of the user's partition that changes together with the metrics, or not at all. */
-  readonly beside?: BesideRecord | undefined;
+  readonly extraRecord?: ExtraRecord | undefined;
 }
 
 /** A record that changes in the same commit. */
-export interface BesideRecord {
+export interface ExtraRecord {
   readonly read: ReadRecord;
   /** The record as it is to be; null: it stays. What it throws is what the whole change throws. */
   readonly write: (stored: Stored | null) => Put | null;
@@ -32,14 +32,14 @@ export interface BesideRecord {
  *
  * @throws {AppError} `validation_failed` where the configuration does not name a metric.
  */
-export function adjustmentHappening(
+export function adjustmentCommand(
   config: CompiledConfig,
-  { changes, reason, beside }: AdjustmentOrder,
+  { changes, reason, extraRecord: beside }: AdjustmentOrder,
   now: number,
-): Happening {
+): Command {
   requireMetrics(config, changes);
   return {
-    gain: { action: "", data: {} },
+    scoring: { action: "", data: {} },
     ...(beside === undefined
       ? {}
       : {

@@ -18,20 +18,20 @@ import { nextOnceMarks, type OnceId, onceMarkReads, onceMarkWrites } from "../us
 import type { Redemption } from "../user/redemption.ts";
 import { emptyState, type UserState, withBookkeeping } from "../user/state.ts";
 import { printRecord } from "../user/stored_record.ts";
-import { beginProgress, type ProgressMemory } from "../webhooks/progress.ts";
-import type { Uses } from "./limit_uses.ts";
-import { addedTo, knownTotals, type SumTotal, sumTotals, updatesOf } from "./scores.ts";
+import { beginProgress, type ProgressCache } from "../webhooks/progress.ts";
+import type { LimitUses } from "./limit_uses.ts";
+import { type ChangedSum, changedSums, scoreUpdates, totalScores, withChangedSums } from "./scores.ts";
 
 /** Most records of a user's history that are kept; the oldest is dropped first. */
 export const historyMax = 10_000;
 
 /** What decisions about a user depend on besides the user's partition. */
-export interface DecisionContext {
+export interface CommandContext {
   readonly config: CompiledConfig;
   readonly member: Member;
   readonly partition: Partition;
   readonly states: Remembered<UserState>;
-  readonly progress: ProgressMemory;
+  readonly progress: ProgressCache;
   /** The project that `targets` belong to; null where none is known. */
   readonly projectId: string | null;
   readonly targets: readonly ScoreTarget[];
@@ -40,11 +40,11 @@ export interface DecisionContext {
   /** What is known of the user: board scores that have arrived need not be kept any longer. */
   readonly user: CachedUser;
   /** What the limits of rules for all users have room for. */
-  readonly uses: Uses;
+  readonly uses: LimitUses;
 }
 
 /** What a happening came to. */
-export interface Happened extends Outcome {
+export interface CommandResult extends Outcome {
   /** What it writes besides. @default nothing */
   readonly writes?: readonly Write[];
   /** The redemption that it is a step of. */
@@ -52,9 +52,9 @@ export interface Happened extends Outcome {
 }
 
 /** Something that happens to a user. */
-export interface Happening {
+export interface Command {
   /** Nothing but time passes: over the one `instant` at which it next does something, or over `all` until now as one. */
-  readonly passes?: "instant" | "all";
+  readonly advanceTime?: "nextInstant" | "toNow";
   /** When it happened, Unix ms, which says in which seasons of boards it counts. @default now */
   readonly at?: number;
   /** Under which id it happens once. */
@@ -62,23 +62,27 @@ export interface Happening {
   /** Whether deciding it again, once it took effect, changes nothing more. @default where it has an id */
   readonly isIdempotent?: boolean;
   /** How boards see it. */
-  readonly gain: Omit<Gain, "metrics">;
+  readonly scoring: Omit<Gain, "metrics">;
   /** What it reads besides. @default nothing */
   readonly reads?: readonly Read[];
   /** What it writes besides, or how that follows from the results of `reads`. @default nothing */
   readonly writes?: readonly Write[] | ((results: readonly unknown[]) => readonly Write[]);
   /** What it makes of a settled state; `results` are those of `reads`. Omitted: nothing but time passes. */
-  readonly decide?: (settled: UserState, results: readonly unknown[], uses: Uses) => Happened | null;
+  readonly decide?: (
+    settled: UserState,
+    results: readonly unknown[],
+    uses: LimitUses,
+  ) => CommandResult | null;
   /** Whether board scores that have arrived are struck off although nothing else happens. @default false */
-  readonly tidies?: boolean;
+  readonly dropsDelivered?: boolean;
   /** Whether the user is on the agenda until all that this causes is done, as in a sweep. @default false */
-  readonly isAttended?: boolean;
+  readonly isFromSweep?: boolean;
   /** Throws what to say where a guard of `writes` refused. */
   readonly refused?: (key: string) => never;
 }
 
 /** What was decided. */
-export interface Decided {
+export interface CommandDecision {
   /** The user's project. Where it is not the one that the decision was made for, nothing has happened yet. */
   readonly projectId: string | null;
   /** The board scores that are now to be delivered. */
@@ -86,32 +90,32 @@ export interface Decided {
   /** The state that the user now has. */
   readonly state: UserState;
   /** What happened; null where nothing did, as when it was repeated. */
-  readonly outcome: Happened | null;
+  readonly result: CommandResult | null;
   /** Id of the history record of the outcome. */
   readonly recordId: string | null;
   /** What was left out because it went too far. */
   readonly diagnostics: readonly Diagnostic[];
   /** Rules of which uses must be claimed first; where there are any, nothing has happened yet. */
-  readonly needs: readonly string[];
+  readonly missingUses: readonly string[];
   /** The instant (Unix ms) until which time must pass first, in a decision of its own; else null. Nothing has happened yet. */
-  readonly passes: number | null;
+  readonly advanceTo: number | null;
 }
 
 const noWrites: readonly Write[] = [];
 
 /** A pure decision of `decide`. */
-export interface HappeningRule {
+export interface CommandRule {
   readonly reads: readonly Read[];
   readonly idempotent: boolean;
   readonly apply: (state: readonly unknown[]) => {
     readonly writes: readonly Write[];
-    readonly answer: Decided | ((committed: Committed) => Decided);
+    readonly answer: CommandDecision | ((committed: Committed) => CommandDecision);
     readonly refused?: (key: string) => never;
   };
 }
 
 /** The decision for one happening. */
-export function happeningRule(context: DecisionContext, happening: Happening): HappeningRule {
+export function commandRule(context: CommandContext, happening: Command): CommandRule {
   const { member, partition, states, targets, now, uses } = context;
   const { once, refused } = happening;
   const marks = once === undefined ? [] : onceMarkReads(once, now);
@@ -133,23 +137,24 @@ export function happeningRule(context: DecisionContext, happening: Happening): H
       if (isRepeated) return nothing(before, context.projectId, { updates: undelivered(context, before) });
       if (projectId !== context.projectId) return nothing(before, projectId);
       const due = instantBefore(before, now);
-      const isPassing = happening.passes === "all" || (happening.passes === "instant" && due === now);
-      if (due !== null && !isPassing) return nothing(before, projectId, { passes: due });
+      const isPassing =
+        happening.advanceTime === "toNow" || (happening.advanceTime === "nextInstant" && due === now);
+      if (due !== null && !isPassing) return nothing(before, projectId, { advanceTo: due });
       const settlement = advanceTime(context.config, before, now, { instantsMax: 0 });
       const results = own.length === 0 ? own : found.slice(ownFrom, ownFrom + own.length);
       const { writes: given = noWrites } = happening;
       const besides = typeof given === "function" ? given(results) : given;
       const outcome = happening.decide?.(settlement.state, results, uses) ?? null;
       const needs = uses.missing(outcome?.fired ?? []);
-      if (needs.length > 0) return nothing(before, projectId, { needs });
+      if (needs.length > 0) return nothing(before, projectId, { missingUses: needs });
       const waiting = undelivered(context, before);
-      const isTidy = happening.tidies !== true || waiting.length === before.undelivered.length;
+      const isTidy = happening.dropsDelivered !== true || waiting.length === before.undelivered.length;
       if (outcome === null && settlement.state === before && isTidy && besides.length === 0) {
         return nothing(before, projectId, { updates: waiting });
       }
       const gained = sum(settlement.gained, outcome?.gained ?? {});
-      const { action, data } = happening.gain;
-      const totals = sumTotals(targets, before.sums, { action, data, metrics: gained });
+      const { action, data } = happening.scoring;
+      const totals = changedSums(targets, before.sums, { action, data, metrics: gained });
       const toldOf = progress.length === 0 ? null : (found.at(-1) as Stored | null);
       const told = toldOf === null ? {} : context.progress.of(partition, toldOf);
       const begun = beginProgress(webhooks, told, { now, records: before.records });
@@ -180,18 +185,31 @@ function instantBefore({ dueAt, changedAt }: UserState, now: number): number | n
 function nothing(
   state: UserState,
   projectId: string | null,
-  { updates = [], needs = [], passes = null }: Partial<Pick<Decided, "updates" | "needs" | "passes">> = {},
-): ReturnType<HappeningRule["apply"]> {
-  const answer = { projectId, updates, state, outcome: null, recordId: null, diagnostics: [], needs, passes };
+  {
+    updates = [],
+    missingUses = [],
+    advanceTo = null,
+  }: Partial<Pick<CommandDecision, "updates" | "missingUses" | "advanceTo">> = {},
+): ReturnType<CommandRule["apply"]> {
+  const answer = {
+    projectId,
+    updates,
+    state,
+    result: null,
+    recordId: null,
+    diagnostics: [],
+    missingUses,
+    advanceTo,
+  };
   return { writes: [], answer };
 }
 
 interface Applied {
   readonly before: UserState;
   readonly settlement: TimeOutcome;
-  readonly outcome: Happened | null;
+  readonly outcome: CommandResult | null;
   readonly gained: Gain["metrics"];
-  readonly totals: readonly SumTotal[];
+  readonly totals: readonly ChangedSum[];
   /** Board scores of earlier decisions that have not arrived. */
   readonly waiting: readonly ScoreUpdate[];
   /** What the happening writes besides, and what webhooks that are new to the user begin with. */
@@ -199,21 +217,21 @@ interface Applied {
 }
 
 function batchOf(
-  context: DecisionContext,
-  { once }: Happening,
+  context: CommandContext,
+  { once }: Command,
   { before, settlement, outcome, gained, totals, waiting, besides }: Applied,
-): ReturnType<HappeningRule["apply"]> {
+): ReturnType<CommandRule["apply"]> {
   const { projectId, targets, states, now } = context;
   const after = outcome?.state ?? settlement.state;
-  const known = before.projectId === null && projectId !== null ? knownTotals(before, targets) : [];
-  const current = updatesOf(after, targets, { totals, gained });
+  const known = before.projectId === null && projectId !== null ? totalScores(before, targets) : [];
+  const current = scoreUpdates(after, targets, { totals, gained });
   const diagnostics = outcome?.diagnostics ?? settlement.diagnostics;
   const updates = stillDue(waiting, current).concat(stillDue(known, current), current);
   const onceMarks = once === undefined ? before.onceMarks : nextOnceMarks(before, now);
   const state = withBookkeeping(after, {
     projectId,
     undelivered: updates,
-    sums: addedTo(before.sums, totals, now),
+    sums: withChangedSums(before.sums, totals, now),
     onceMarks,
   });
   const records = settlement.records.concat(outcome === null ? [] : outcome.record).map(recorded);
@@ -224,7 +242,16 @@ function batchOf(
     writes: records.concat(states.put(state), marks, notices, besides),
     answer: ({ results }) => {
       const recordId = outcome === null ? null : String(results[recordCount - 1]);
-      return { projectId, updates, state, outcome, recordId, diagnostics, needs: [], passes: null };
+      return {
+        projectId,
+        updates,
+        state,
+        result: outcome,
+        recordId,
+        diagnostics,
+        missingUses: [],
+        advanceTo: null,
+      };
     },
   };
 }
@@ -253,7 +280,7 @@ function announced(notification: Notification, at: number): Write {
   return { type: "append", key: "notifications", value, at, maxLength: notificationsMax };
 }
 
-function undelivered({ user }: DecisionContext, state: UserState): readonly ScoreUpdate[] {
+function undelivered({ user }: CommandContext, state: UserState): readonly ScoreUpdate[] {
   return user.undelivered(state.undelivered);
 }
 

@@ -9,7 +9,7 @@ import { AppError } from "../../errors/mod.ts";
 import type { Claimant, GlobalLimits, LimitClaim, LimitedRule } from "../limits/global_limits.ts";
 
 /** What a decision may use. It is pure, and may be asked by a decision that is made several times. */
-export interface Uses {
+export interface LimitUses {
   /** Whether the rule must not fire because a limit is reached. The same for all firings of a rule in one decision. */
   readonly isReached: (ruleId: string) => boolean;
   /**
@@ -22,10 +22,10 @@ export interface Uses {
 }
 
 /** Where there are no limits. */
-export const unlimited: Uses = { isReached: () => false, missing: () => [] };
+export const noLimits: LimitUses = { isReached: () => false, missing: () => [] };
 
 /** What a decision came to. */
-export type Attempt<A> =
+export type LimitedAttempt<A> =
   /** Nothing was written as uses are missing: the rules that would have fired. */
   | { readonly needs: readonly string[] }
   | {
@@ -35,7 +35,7 @@ export type Attempt<A> =
     };
 
 /** What decisions with limited rules need. */
-export interface UsesOptions {
+export interface LimitUsesOptions {
   readonly limits: GlobalLimits;
   readonly claimant: Claimant;
   /** The limited rules, by id. */
@@ -50,14 +50,14 @@ export interface UsesOptions {
  * @param attempt Makes the decision with the uses that there are.
  * @throws What `attempt` throws.
  */
-export async function decideWithin<A>(
-  options: UsesOptions,
-  attempt: (uses: Uses) => Promise<Attempt<A>>,
+export async function decideWithinLimits<A>(
+  options: LimitUsesOptions,
+  attempt: (uses: LimitUses) => Promise<LimitedAttempt<A>>,
 ): Promise<A> {
   const held = new Map<string, LimitClaim>();
   const reached = new Set<string>();
   for (;;) {
-    let result: Attempt<A>;
+    let result: LimitedAttempt<A>;
     try {
       result = await attempt(usesOf(options, { held, reached }));
     } catch (error) {
@@ -79,7 +79,7 @@ interface Holding {
   readonly reached: Set<string>;
 }
 
-function usesOf({ rules }: UsesOptions, { held, reached }: Holding): Uses {
+function usesOf({ rules }: LimitUsesOptions, { held, reached }: Holding): LimitUses {
   return {
     isReached: ruleId => reached.has(ruleId),
     missing: fired => {
@@ -91,7 +91,7 @@ function usesOf({ rules }: UsesOptions, { held, reached }: Holding): Uses {
 }
 
 async function claimAll(
-  { limits, claimant, rules }: UsesOptions,
+  { limits, claimant, rules }: LimitUsesOptions,
   needs: readonly string[],
   { held, reached }: Holding,
 ): Promise<void> {
@@ -110,7 +110,7 @@ async function claimAll(
 
 /** Gives back what the decision did not use. That it fails must not undo the decision. */
 async function giveBack(
-  { limits, claimant, onLost }: UsesOptions,
+  { limits, claimant, onLost }: LimitUsesOptions,
   held: ReadonlyMap<string, LimitClaim>,
   fired: readonly string[],
 ): Promise<void> {

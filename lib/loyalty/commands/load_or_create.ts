@@ -6,25 +6,25 @@
 
 import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
 import { decide, type ReadRecord, type Remembered, type Rule, type Store } from "../../storage/mod.ts";
-import type { Agenda } from "../due_users/mod.ts";
+import type { DueUserQueue } from "../due_users/mod.ts";
 import type { UserCache } from "../user/known_users.ts";
 import { type Member, memberPartition } from "../user/member.ts";
 import { emptyState, type UserState } from "../user/state.ts";
-import { knownTotals } from "./scores.ts";
+import { totalScores } from "./scores.ts";
 
 /** A user's state, and the board scores that are to be delivered for it. */
-export interface MetUser {
+export interface LoadedUser {
   readonly state: UserState;
   readonly updates: readonly ScoreUpdate[];
 }
 
 /** What meeting a user needs beside the store. */
-export interface MeetingOptions {
+export interface LoadStateOptions {
   readonly users: UserCache;
   readonly feed: ScoreFeed;
   /** What was parsed of users' records. */
   readonly states: Remembered<UserState>;
-  readonly agenda: Agenda;
+  readonly agenda: DueUserQueue;
 }
 
 const everyTotal = { action: "", eventId: null, at: 0 } as const;
@@ -33,11 +33,11 @@ const everyTotal = { action: "", eventId: null, at: 0 } as const;
  * The state of a user; an empty one is created where there is none. A state that a back end created before the user's
  * project was known learns it now, and what the user has by then goes to the boards.
  */
-export async function stateOf(
+export async function loadOrCreateState(
   store: Store,
   member: Member,
-  { users, feed, states, agenda }: MeetingOptions,
-): Promise<MetUser> {
+  { users, feed, states, agenda }: LoadStateOptions,
+): Promise<LoadedUser> {
   const user = users.get(member);
   const { partition } = user;
   const [stored] = await store.read(partition, [states.query]);
@@ -48,14 +48,14 @@ export async function stateOf(
   const { organisationId, projectId } = member;
   const targets = projectId === null ? [] : await feed.targets(projectId, { organisationId, ...everyTotal });
   await agenda.register(user);
-  return await decide(store, partition, adoption(member, targets, states));
+  return await decide(store, partition, assignProjectRule(member, targets, states));
 }
 
-function adoption(
+function assignProjectRule(
   member: Member,
   targets: readonly ScoreTarget[],
   states: Remembered<UserState>,
-): Rule<readonly [ReadRecord], MetUser> {
+): Rule<readonly [ReadRecord], LoadedUser> {
   return {
     reads: [states.query],
     idempotent: true,
@@ -65,7 +65,7 @@ function adoption(
       if (stored !== null && (before.projectId !== null || member.projectId === null)) {
         return { writes: [], answer: { state: before, updates: before.undelivered } };
       }
-      const updates = knownTotals(before, targets);
+      const updates = totalScores(before, targets);
       const { projectId } = member;
       const state: UserState = {
         ...before,

@@ -11,11 +11,11 @@ import { ownValue } from "../config/own_property.ts";
 import { type Action, applyAction, type Outcome } from "../engine/mod.ts";
 import type { ActionData } from "../user/history.ts";
 import type { UserState } from "../user/state.ts";
-import type { Happening } from "./command.ts";
-import type { Uses } from "./limit_uses.ts";
+import type { Command } from "./command.ts";
+import type { LimitUses } from "./limit_uses.ts";
 
 /** What a fan or a back end reports. */
-export interface Report {
+export interface ActionReport {
   readonly action: string;
   readonly data: ActionData;
   /** Reports of one user with the same id within `onceGenerationMs` take effect once. */
@@ -33,7 +33,7 @@ export interface Report {
  *
  * @throws {AppError} `forbidden` or `validation_failed`.
  */
-export function requireReportable(config: CompiledConfig, report: Report): void {
+export function requireReportable(config: CompiledConfig, report: ActionReport): void {
   const plan = config.actions.get(report.action);
   if (plan === undefined && !report.isClientReport) {
     throw new AppError(
@@ -52,7 +52,7 @@ export function requireReportable(config: CompiledConfig, report: Report): void 
 }
 
 /** The happening that a report is. */
-export function reportHappening(config: CompiledConfig, report: Report, now: number): Happening {
+export function reportCommand(config: CompiledConfig, report: ActionReport, now: number): Command {
   const { action, data, actionId } = report;
   const gain = { action, data };
   const at = Math.min(report.at ?? now, now);
@@ -61,12 +61,12 @@ export function reportHappening(config: CompiledConfig, report: Report, now: num
   function decide(
     settled: UserState,
     _: readonly unknown[],
-    { isReached: globalLimitReached }: Uses,
+    { isReached: globalLimitReached }: LimitUses,
   ): Outcome {
     return applyAction(config, settled, told, { globalLimitReached });
   }
-  if (actionId === undefined) return { at, gain, decide };
-  return { at, once: { of: "action", id: actionId }, gain, decide };
+  if (actionId === undefined) return { at, scoring: gain, decide };
+  return { at, once: { of: "action", id: actionId }, scoring: gain, decide };
 }
 
 function dataFaults({ data: declared }: ActionDefinition, data: ActionData): readonly FieldError[] {

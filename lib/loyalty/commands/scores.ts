@@ -13,7 +13,7 @@ import type { RunningSum, UserState } from "../user/state.ts";
 type SumTarget = Extract<ScoreTarget, { kind: "sum" }>;
 
 /** A running sum that changed. */
-export interface SumTotal extends Pick<SumTarget, "id" | "keepUntil"> {
+export interface ChangedSum extends Pick<SumTarget, "id" | "keepUntil"> {
   /** The name under which a state keeps it. */
   readonly key: string;
   readonly total: number;
@@ -25,12 +25,12 @@ const keyCharacters = 20;
 const keys = new WeakMap<SumTarget, string>();
 
 /** The sums that a gain changes. */
-export function sumTotals(
+export function changedSums(
   targets: readonly ScoreTarget[],
   sums: UserState["sums"],
   gain: Gain,
-): readonly SumTotal[] {
-  const totals: SumTotal[] = [];
+): readonly ChangedSum[] {
+  const totals: ChangedSum[] = [];
   for (const target of targets) {
     if (target.kind !== "sum") continue;
     const added = target.amount(gain);
@@ -44,9 +44,9 @@ export function sumTotals(
 }
 
 /** The sums after those that changed. With a new one those go to which nothing is added any more. */
-export function addedTo(
+export function withChangedSums(
   sums: UserState["sums"],
-  totals: readonly SumTotal[],
+  totals: readonly ChangedSum[],
   now: number,
 ): UserState["sums"] {
   if (totals.length === 0) return sums;
@@ -70,10 +70,10 @@ function sumKey(target: SumTarget): string {
 }
 
 /** The scores of the sums that changed, and of the boards that show a metric which changed. */
-export function updatesOf(
+export function scoreUpdates(
   { changedAt, revision, metrics }: UserState,
   targets: readonly ScoreTarget[],
-  { totals, gained }: { readonly totals: readonly SumTotal[]; readonly gained: Gain["metrics"] },
+  { totals, gained }: { readonly totals: readonly ChangedSum[]; readonly gained: Gain["metrics"] },
 ): readonly ScoreUpdate[] {
   const updates: ScoreUpdate[] = totals.map(({ id, total }) => ({
     target: id,
@@ -90,6 +90,6 @@ export function updatesOf(
 }
 
 /** The scores of a user, whose project has just become known, on the boards that show a metric. */
-export function knownTotals(state: UserState, targets: readonly ScoreTarget[]): readonly ScoreUpdate[] {
-  return updatesOf(state, targets, { totals: [], gained: state.metrics });
+export function totalScores(state: UserState, targets: readonly ScoreTarget[]): readonly ScoreUpdate[] {
+  return scoreUpdates(state, targets, { totals: [], gained: state.metrics });
 }

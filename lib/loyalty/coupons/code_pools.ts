@@ -37,11 +37,11 @@ export const codesReturnedMax = 1_000;
 /** Most wrong codes that an error names. */
 export const codeFaultsMax = 100;
 /** Longest code, in characters. */
-export const codeCharactersMax = 128;
+export const poolCodeCharactersMax = 128;
 
 /** Whether a text may be a code: printable ASCII, with no space at its ends. */
 export function isCode(text: string): boolean {
-  return text.length <= codeCharactersMax && /^[!-~](?:[ -~]*[!-~])?$/.test(text);
+  return text.length <= poolCodeCharactersMax && /^[!-~](?:[ -~]*[!-~])?$/.test(text);
 }
 
 /** A pool of a space. */
@@ -269,7 +269,7 @@ function requireCodes(codes: readonly string[]): void {
   throw invalid(
     wrong.slice(0, codeFaultsMax).map(index => ({
       pointer: `/codes/${index}`,
-      detail: `Expected 1 to ${codeCharactersMax} printable ASCII characters, without a space at either end`,
+      detail: `Expected 1 to ${poolCodeCharactersMax} printable ASCII characters, without a space at either end`,
     })),
   );
 }

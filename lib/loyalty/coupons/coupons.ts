@@ -20,7 +20,7 @@ export const couponsFilledMax = 50;
 export const couponRetryMs: number = 60 * 60 * 1_000;
 
 /** A coupon as the loyalty API shows it. */
-export interface ShownCoupon {
+export interface CouponView {
   /** Of the user's own coupon. */
   readonly id: string;
   readonly title: string;
@@ -38,14 +38,14 @@ export interface Coupons {
    * Gives codes to those of a user's coupons that are without, and answers how many still are: because their pool is
    * exhausted, or as there are more than {@linkcode couponsFilledMax}.
    */
-  fill(member: Member, state: UserState): Promise<number>;
+  assignCodes(member: Member, state: UserState): Promise<number>;
   /**
    * Shows one coupon of a user: by its own id, or the newest one of that coupon of the configuration. Coupons that have
    * expired are not there any more.
    *
    * @throws {AppError} `not_found`.
    */
-  show(member: Member, id: string): Promise<ShownCoupon>;
+  find(member: Member, id: string): Promise<CouponView>;
 }
 
 /** What coupons need. */
@@ -75,11 +75,11 @@ export function createCoupons({ store, clock, pools, states, configOf }: Coupons
   }
 
   return {
-    async fill(member, state) {
+    async assignCodes(member, state) {
       const filled = await fill(member, state);
       return withoutCode(await configOf(member.spaceId), filled, clock()).length;
     },
-    async show(member, id) {
+    async find(member, id) {
       const { coupons: known } = await configOf(member.spaceId);
       const partition = memberPartition(member);
       const [stored] = await store.read(partition, [states.query]);
@@ -91,7 +91,7 @@ export function createCoupons({ store, clock, pools, states, configOf }: Coupons
         state = await fill(member, state);
         held = findCoupon(state, held.id, clock()) ?? held;
       }
-      return shownCoupon(coupon, held);
+      return couponView(coupon, held);
     },
   };
 }
@@ -145,7 +145,7 @@ function isGood({ expiresAt }: UserCoupon, now: number): boolean {
 }
 
 /** A coupon of a user as the loyalty API shows it. */
-export function shownCoupon(coupon: Coupon, { id, code }: UserCoupon): ShownCoupon {
+export function couponView(coupon: Coupon, { id, code }: UserCoupon): CouponView {
   const { title, link, type, showOnNotification } = coupon;
   return {
     id,

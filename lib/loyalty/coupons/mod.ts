@@ -8,7 +8,6 @@ export { codesBodyBytesMax, type PoolContext, poolRoutes } from "../http/pool_ro
 export {
   type CodePools,
   type CodesAdded,
-  codeCharactersMax,
   codeFaultsMax,
   codesAddedMax,
   codesPerCommitMax,
@@ -16,15 +15,16 @@ export {
   isCode,
   type PoolAddress,
   type PoolStats,
+  poolCodeCharactersMax,
   poolCodesMax,
   type RedeemedCode,
 } from "./code_pools.ts";
 export {
   type Coupons,
   type CouponsOptions,
+  type CouponView,
   couponRetryMs,
   couponsFilledMax,
+  couponView,
   createCoupons,
-  type ShownCoupon,
-  shownCoupon,
 } from "./coupons.ts";

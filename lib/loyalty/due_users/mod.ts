@@ -1,4 +1,4 @@
-export { type Agenda, createAgenda } from "./due_queue.ts";
-export type { Indexed } from "./shards.ts";
-export { type Sweep, type SweepOptions, sweepAgenda } from "./sweep.ts";
-export { indexedUsers, type MetUser } from "./user_index.ts";
+export { type ListedUser, listUsersOf } from "./list_users.ts";
+export { createDueUserQueue, type DueUserQueue } from "./queue.ts";
+export type { DueUser } from "./shards.ts";
+export { type SweepOptions, type SweepResult, sweepDueUsers } from "./sweep.ts";

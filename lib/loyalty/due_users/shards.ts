@@ -3,10 +3,10 @@ import { userShardOf, userShardPartition, userShards } from "../../users/mod.ts"
 import type { Member } from "../user/member.ts";
 
 /** Over how many partitions the users of an organisation are spread. */
-export const agendaShards: number = userShards;
+export const dueUserShards: number = userShards;
 
 /** The keys of a shard. */
-export const agendaKeys = {
+export const dueUserKeys = {
   /** Board: when a user is to be looked at next, in Unix ms. */
   due: "due",
   /** Board: when a user was first met, in Unix ms. */
@@ -18,25 +18,25 @@ export const agendaKeys = {
 } as const;
 
 /** A user as the agenda knows one. */
-export type Indexed = Pick<Member, "organisationId" | "spaceId" | "userId">;
+export type DueUser = Pick<Member, "organisationId" | "spaceId" | "userId">;
 
 /** One shard of an organisation's agenda, which is the shard of the same users in the index. */
-export function agendaPartition(organisationId: string, shard: number): Partition {
+export function dueUsersPartition(organisationId: string, shard: number): Partition {
   return userShardPartition(organisationId, shard);
 }
 
 /** The shard in which a user is found. */
-export function agendaShardOf(userId: string): number {
+export function dueUserShardOf(userId: string): number {
   return userShardOf(userId);
 }
 
 /** A user's name on the boards of a shard. Ids of spaces have no slash. */
-export function agendaMember({ spaceId, userId }: Indexed): string {
+export function boardMemberOf({ spaceId, userId }: DueUser): string {
   return `${spaceId}/${userId}`;
 }
 
 /** The user of that name. */
-export function indexedUser(organisationId: string, member: string): Indexed {
+export function userOfBoardMember(organisationId: string, member: string): DueUser {
   const slash = member.indexOf("/");
   return { organisationId, spaceId: member.slice(0, slash), userId: member.slice(slash + 1) };
 }

@@ -6,7 +6,7 @@ import { spaceOfRequest } from "../../space_tokens/mod.ts";
 import type { Member } from "../user/member.ts";
 
 /** A user of the space that the request is addressed to; a key of another organisation finds no space there. */
-export async function memberOf(
+export async function memberOfRequest(
   directory: Directory,
   { request, principal }: Pick<Call<ApiKeyPrincipal, unknown, unknown, unknown>, "request" | "principal">,
   userId: string,

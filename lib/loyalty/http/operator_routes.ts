@@ -12,9 +12,9 @@ import { type AnyRoute, envelope, type Guard, route } from "../../http/mod.ts";
 import type { DryRun } from "../engine/mod.ts";
 import type { Loyalty } from "../loyalty.ts";
 import { rewardsProfile } from "../views/profile.ts";
-import { DryRunAnswer, ReconciliationAnswer, ReplayAnswer, TransactionAnswer } from "./answers.ts";
-import { memberOf } from "./operator_member.ts";
-import { DryRunBodySchema, UserIdSchema } from "./schema.ts";
+import { memberOfRequest } from "./operator_member.ts";
+import { DryRunBodySchema, UserIdSchema } from "./requests.ts";
+import { DryRunResponse, ReconciliationResponse, ReplayResponse, TransactionResponse } from "./responses.ts";
 
 /** Largest configuration document that a replay takes, in bytes. */
 export const replayBytesMax = 1_048_576;
@@ -56,11 +56,11 @@ function dryRunRoute({ directory, loyalty, usersReader }: LoyaltyOperatorContext
       "What an action of a user would do now, and why rules and missions would not hold; nothing changes",
     auth: usersReader,
     body: { schema: DryRunBodySchema },
-    responses: { 200: { description: "What would happen", schema: DryRunAnswer } },
+    responses: { 200: { description: "What would happen", schema: DryRunResponse } },
     errors: ["not_found", "forbidden"],
     handle: async call => {
       const { userId, ...action } = call.body;
-      const member = await memberOf(directory, call, userId);
+      const member = await memberOfRequest(directory, call, userId);
       const tried = await loyalty.dryRun(member, { ...action, isClientReport: false });
       const config = await loyalty.config(member.spaceId);
       return envelope({ ...shownDryRun(tried), profile: rewardsProfile(config, tried.state) });
@@ -77,10 +77,10 @@ function proofRoutes({ directory, loyalty, usersReader }: LoyaltyOperatorContext
       summary: "Whether a user's metrics are what the entries of the ledger add up to",
       auth: usersReader,
       params: UserParams,
-      responses: { 200: { description: "The proof, or every fault", schema: ReconciliationAnswer } },
+      responses: { 200: { description: "The proof, or every fault", schema: ReconciliationResponse } },
       errors: ["not_found"],
       handle: async call =>
-        envelope(await loyalty.reconcile(await memberOf(directory, call, call.params.userId))),
+        envelope(await loyalty.reconcile(await memberOfRequest(directory, call, call.params.userId))),
     }),
     route({
       method: "POST",
@@ -93,12 +93,12 @@ function proofRoutes({ directory, loyalty, usersReader }: LoyaltyOperatorContext
       responses: {
         200: {
           description: "Every difference: `a` is what the user has, `b` what the replay gives",
-          schema: ReplayAnswer,
+          schema: ReplayResponse,
         },
       },
       errors: ["not_found"],
       handle: async call => {
-        const member = await memberOf(directory, call, call.params.userId);
+        const member = await memberOfRequest(directory, call, call.params.userId);
         return envelope(await loyalty.replay(member, call.body.document));
       },
     }),
@@ -114,10 +114,10 @@ function reversalRoute({ directory, loyalty, rewardsWriter }: LoyaltyOperatorCon
     auth: rewardsWriter,
     params: UserParams,
     body: { schema: ReversalBody },
-    responses: { 200: { description: "The transaction that took it back", schema: TransactionAnswer } },
+    responses: { 200: { description: "The transaction that took it back", schema: TransactionResponse } },
     errors: ["not_found", "conflict"],
     handle: async call => {
-      const member = await memberOf(directory, call, call.params.userId);
+      const member = await memberOfRequest(directory, call, call.params.userId);
       return envelope(await loyalty.reverse(member, call.body.transactionId));
     },
   });

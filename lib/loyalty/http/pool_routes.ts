@@ -12,7 +12,12 @@ import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, envelope, type Guard, route } from "../../http/mod.ts";
 import { spaceOfRequest } from "../../space_tokens/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
-import { type CodePools, codeCharactersMax, codesAddedMax, type PoolAddress } from "../coupons/code_pools.ts";
+import {
+  type CodePools,
+  codesAddedMax,
+  type PoolAddress,
+  poolCodeCharactersMax,
+} from "../coupons/code_pools.ts";
 
 /** Largest body with codes, in bytes: the longest codes there are, quoted, with room to spare. */
 export const codesBodyBytesMax = 2_000_000;
@@ -40,7 +45,7 @@ const RedeemedSchema = v.object({ code: v.string(), redeemedAt: v.string(), alre
 const CodesBody = v.object({
   codes: v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(codesAddedMax)),
 });
-const CodeBody = v.object({ code: v.pipe(v.string(), v.minLength(1), v.maxLength(codeCharactersMax)) });
+const CodeBody = v.object({ code: v.pipe(v.string(), v.minLength(1), v.maxLength(poolCodeCharactersMax)) });
 
 function replySchema<S extends v.GenericSchema>(data: S): v.GenericSchema {
   return v.object({ message: v.string(), data });

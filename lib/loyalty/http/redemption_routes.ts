@@ -8,10 +8,10 @@ import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { type AnyRoute, envelope, type Guard, type Reply, route } from "../../http/mod.ts";
-import type { Products, ShownRedemption } from "../products/products.ts";
-import { RedemptionAnswer } from "./answers.ts";
-import { memberOf } from "./operator_member.ts";
-import { UserIdSchema } from "./schema.ts";
+import type { Products, RedemptionView } from "../products/products.ts";
+import { memberOfRequest } from "./operator_member.ts";
+import { UserIdSchema } from "./requests.ts";
+import { RedemptionResponse } from "./responses.ts";
 
 /** What the routes of redemptions work with. */
 export interface RedemptionOperatorContext {
@@ -46,10 +46,10 @@ export function redemptionOperatorRoutes(context: RedemptionOperatorContext): re
       summary: "A redemption of a user, and what became of it",
       auth: usersReader,
       params: Params,
-      responses: { 200: { description: "The redemption", schema: RedemptionAnswer } },
+      responses: { 200: { description: "The redemption", schema: RedemptionResponse } },
       errors: ["not_found"],
       handle: async call => {
-        const member = await memberOf(directory, call, call.params.userId);
+        const member = await memberOfRequest(directory, call, call.params.userId);
         return shown(await products.find(member, call.params.redemptionId));
       },
     }),
@@ -60,10 +60,10 @@ export function redemptionOperatorRoutes(context: RedemptionOperatorContext): re
       summary: "Note that the product was handed over",
       auth: rewardsWriter,
       params: Params,
-      responses: { 200: { description: "The redemption", schema: RedemptionAnswer } },
+      responses: { 200: { description: "The redemption", schema: RedemptionResponse } },
       errors: ["not_found", "conflict"],
       handle: async call => {
-        const member = await memberOf(directory, call, call.params.userId);
+        const member = await memberOfRequest(directory, call, call.params.userId);
         return shown(await products.complete(member, call.params.redemptionId));
       },
     }),
@@ -75,10 +75,10 @@ export function redemptionOperatorRoutes(context: RedemptionOperatorContext): re
       auth: rewardsWriter,
       params: Params,
       body: { schema: RefundBody, described: RefundObject },
-      responses: { 200: { description: "The redemption", schema: RedemptionAnswer } },
+      responses: { 200: { description: "The redemption", schema: RedemptionResponse } },
       errors: ["not_found", "conflict"],
       handle: async call => {
-        const member = await memberOf(directory, call, call.params.userId);
+        const member = await memberOfRequest(directory, call, call.params.userId);
         const restocks = call.body.restock;
         return shown(await products.refund(member, call.params.redemptionId, { restocks }));
       },
@@ -86,7 +86,7 @@ export function redemptionOperatorRoutes(context: RedemptionOperatorContext): re
   ];
 }
 
-function shown({ id, createdAt, changedAt, ...redemption }: ShownRedemption): Reply {
+function shown({ id, createdAt, changedAt, ...redemption }: RedemptionView): Reply {
   return envelope({
     redemptionId: id,
     ...redemption,

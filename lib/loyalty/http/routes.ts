@@ -15,8 +15,14 @@ import type { Challenge } from "../config/document.ts";
 import type { Loyalty } from "../loyalty.ts";
 import type { Member } from "../user/member.ts";
 import type { RewardsProfile } from "../views/profile.ts";
-import { ConfigAnswer, CouponAnswer, HistoryAnswer, NotificationsAnswer, ProfileAnswer } from "./answers.ts";
-import { ActionBodySchema, HistoryQuerySchema, type MemberQuery, MemberQuerySchema } from "./schema.ts";
+import { ActionBodySchema, HistoryQuerySchema, type MemberQuery, MemberQuerySchema } from "./requests.ts";
+import {
+  ConfigResponse,
+  CouponResponse,
+  HistoryResponse,
+  NotificationsResponse,
+  ProfileResponse,
+} from "./responses.ts";
 
 /** What the routes work with. */
 export interface LoyaltyContext {
@@ -39,7 +45,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       operation: "getLoyaltyConfig",
       summary: "The loyalty configuration: for the user whose token is sent, or else its public part",
       auth: visitor,
-      responses: { 200: { description: "The configuration", schema: ConfigAnswer } },
+      responses: { 200: { description: "The configuration", schema: ConfigResponse } },
       errors: ["not_found"],
       handle: ({ principal: { space, caller } }) =>
         chain(loyalty.config(space.id), config => envelope(shownConfig(config, caller !== null))),
@@ -51,7 +57,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       summary: "The user's rewards profile; an empty one is created where there is none",
       auth: member,
       query: MemberQuerySchema,
-      responses: { 200: { description: "The rewards profile", schema: ProfileAnswer } },
+      responses: { 200: { description: "The rewards profile", schema: ProfileResponse } },
       errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
       handle: async ({ principal, query }) =>
         profileReply(await loyalty.profile(await memberOf(principal, query, "users:read"))),
@@ -63,7 +69,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       summary: "The user's unread notifications, oldest first",
       auth: member,
       query: MemberQuerySchema,
-      responses: { 200: { description: "The notifications", schema: NotificationsAnswer } },
+      responses: { 200: { description: "The notifications", schema: NotificationsResponse } },
       errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
       handle: async ({ principal, query }) =>
         envelope(await loyalty.notifications(await memberOf(principal, query, "users:read"))),
@@ -75,7 +81,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       summary: "The user's transactions in ascending time",
       auth: member,
       query: HistoryQuerySchema,
-      responses: { 200: { description: "The transactions", schema: HistoryAnswer } },
+      responses: { 200: { description: "The transactions", schema: HistoryResponse } },
       errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
       handle: async ({ principal, query }) =>
         envelope(await loyalty.history(await memberOf(principal, query, "users:read"), query)),
@@ -116,7 +122,7 @@ function couponRoute({ loyalty, member }: LoyaltyContext, memberOf: MemberFinder
     auth: member,
     params: v.object({ couponId: v.string() }),
     query: MemberQuerySchema,
-    responses: { 200: { description: "The coupon", schema: CouponAnswer } },
+    responses: { 200: { description: "The coupon", schema: CouponResponse } },
     errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
     handle: async ({ principal, params, query }) =>
       envelope(await loyalty.coupon(await memberOf(principal, query, "users:read"), params.couponId)),

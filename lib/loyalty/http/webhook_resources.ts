@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import type { WebhookDefinition } from "../config/document.ts";
 import { ChangePayloadSchema } from "../views/change_payload.ts";
-import type { DeadLetter } from "../webhooks/letters.ts";
+import type { WebhookDeadLetter } from "../webhooks/delivery_store.ts";
 import type { WebhookStatus } from "../webhooks/webhooks.ts";
 
 const time = v.nullable(v.number());
@@ -41,14 +41,14 @@ const WebhookEntry = v.object({
 });
 
 /** A webhook. */
-export const WebhookSchema: v.GenericSchema = v.object({ data: WebhookEntry });
+export const WebhookDocument: v.GenericSchema = v.object({ data: WebhookEntry });
 /** The webhooks of a space. */
-export const WebhooksSchema: v.GenericSchema = v.object({
+export const WebhooksDocument: v.GenericSchema = v.object({
   data: v.array(WebhookEntry),
   meta: v.object({ total: v.number() }),
 });
 /** What a webhook did not take. */
-export const DeadLettersSchema: v.GenericSchema = v.object({
+export const DeadLettersDocument: v.GenericSchema = v.object({
   data: v.array(
     v.object({
       type: v.literal("webhook_dead_letters"),
@@ -67,7 +67,7 @@ export const DeadLettersSchema: v.GenericSchema = v.object({
   meta: v.object({ total: v.number() }),
 });
 /** Which messages are sent again. */
-export const ReplaySchema: v.GenericSchema = v.object({
+export const ReplayDocument: v.GenericSchema = v.object({
   data: v.object({
     type: v.literal("webhook_replays"),
     id: v.string(),
@@ -81,7 +81,7 @@ export function webhookResource(
   status: WebhookStatus,
   secret?: string,
 ): unknown {
-  const { failingSince, lastFailure, disabled, letters } = status;
+  const { failingSince, lastFailure, disabled, deliveries: letters } = status;
   return {
     type: "loyalty_webhooks",
     id,
@@ -102,7 +102,7 @@ export function webhookResource(
 
 /** A dead letter as a resource. */
 export function deadLetterResource({
-  letterId,
+  deliveryId: letterId,
   id,
   type,
   at,
@@ -110,7 +110,7 @@ export function deadLetterResource({
   attempts,
   reason,
   deadAt,
-}: DeadLetter): unknown {
+}: WebhookDeadLetter): unknown {
   return {
     type: "webhook_dead_letters",
     id: letterId,

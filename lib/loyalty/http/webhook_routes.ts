@@ -12,18 +12,18 @@ import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, type Guard, type Reply, route } from "../../http/mod.ts";
 import { webhookSecretText } from "../../outbound/webhook_signature.ts";
 import type { LoyaltyConfig, WebhookDefinition } from "../config/document.ts";
-import type { WebhookKeys } from "../webhooks/attempts.ts";
-import { webhookDeadLettersMax, webhookLettersPageMax } from "../webhooks/letters.ts";
-import type { WebhookPlace } from "../webhooks/places.ts";
-import type { WebhookOffice } from "../webhooks/webhooks.ts";
+import type { WebhookKeys } from "../webhooks/client.ts";
+import type { WebhookAddress } from "../webhooks/delivery.ts";
+import { deadLettersPageMax, webhookDeadLettersMax } from "../webhooks/delivery_store.ts";
+import type { WebhookAdmin } from "../webhooks/webhooks.ts";
 import { requireSpace } from "./require_space.ts";
 import { SpaceParams, WebhookParams } from "./resources.ts";
 import {
-  DeadLettersSchema,
+  DeadLettersDocument,
   deadLetterResource,
-  ReplaySchema,
-  WebhookSchema,
-  WebhooksSchema,
+  ReplayDocument,
+  WebhookDocument,
+  WebhooksDocument,
   webhookResource,
 } from "./webhook_resources.ts";
 
@@ -39,21 +39,21 @@ export interface WebhookControlContext {
   readonly configWriter: Guard<ApiKeyPrincipal>;
   readonly config: (spaceId: string) => LoyaltyConfig | Promise<LoyaltyConfig>;
   readonly keyOf: WebhookKeys;
-  readonly webhooks: WebhookOffice;
+  readonly webhooks: WebhookAdmin;
 }
 
 const lettersPageDefault = 50;
 const number = v.pipe(v.string(), v.regex(/^\d{1,5}$/, "Expected a whole number"), v.transform(Number));
 const LettersQuery = v.object({
   limit: v.optional(
-    v.pipe(number, v.minValue(1), v.maxValue(webhookLettersPageMax)),
+    v.pipe(number, v.minValue(1), v.maxValue(deadLettersPageMax)),
     String(lettersPageDefault),
   ),
   offset: v.optional(v.pipe(number, v.maxValue(webhookDeadLettersMax)), "0"),
 });
 const letterId = v.pipe(v.string(), v.regex(/^wdl_[0-9a-f]{32}$/, "Expected the id of a dead letter"));
 const ReplayBody = v.strictObject({
-  ids: v.pipe(v.array(letterId), v.minLength(1), v.maxLength(webhookLettersPageMax)),
+  ids: v.pipe(v.array(letterId), v.minLength(1), v.maxLength(deadLettersPageMax)),
 });
 const path = "/api/v2/spaces/:spaceId/loyalty/webhooks";
 
@@ -70,7 +70,7 @@ function listRoute(context: WebhookControlContext): AnyRoute {
     summary: "The webhooks of a space's loyalty configuration, and how each does",
     auth: context.configReader,
     params: SpaceParams,
-    responses: { 200: { description: "The webhooks, without their secrets", schema: WebhooksSchema } },
+    responses: { 200: { description: "The webhooks, without their secrets", schema: WebhooksDocument } },
     errors: ["not_found"],
     handle: async ({ principal, params: { spaceId } }) => {
       await requireSpace(context, principal, spaceId);
@@ -95,7 +95,7 @@ function getRoute(context: WebhookControlContext): AnyRoute {
     summary: "A webhook, how it does, and the secret that its receiver verifies messages with",
     auth: context.configWriter,
     params: WebhookParams,
-    responses: { 200: { description: "The webhook", schema: WebhookSchema } },
+    responses: { 200: { description: "The webhook", schema: WebhookDocument } },
     errors: ["not_found"],
     handle: async ({ principal, params }) =>
       await webhookReply(context, await webhookOf(context, principal, params)),
@@ -110,7 +110,7 @@ function enableRoute(context: WebhookControlContext): AnyRoute {
     summary: "Let a webhook be told again that was disabled; what it missed is among its dead letters",
     auth: context.configWriter,
     params: WebhookParams,
-    responses: { 200: { description: "The webhook", schema: WebhookSchema } },
+    responses: { 200: { description: "The webhook", schema: WebhookDocument } },
     errors: ["not_found"],
     handle: async ({ principal, params }) => {
       const found = await webhookOf(context, principal, params);
@@ -130,7 +130,7 @@ function letterRoutes(context: WebhookControlContext): readonly AnyRoute[] {
       auth: context.configWriter,
       params: WebhookParams,
       query: LettersQuery,
-      responses: { 200: { description: "The messages with the reasons", schema: DeadLettersSchema } },
+      responses: { 200: { description: "The messages with the reasons", schema: DeadLettersDocument } },
       errors: ["not_found"],
       handle: async ({ principal, params, query }) => {
         const { place } = await webhookOf(context, principal, params);
@@ -146,7 +146,7 @@ function letterRoutes(context: WebhookControlContext): readonly AnyRoute[] {
       auth: context.configWriter,
       params: WebhookParams,
       body: { schema: ReplayBody },
-      responses: { 202: { description: "Which ones are sent again", schema: ReplaySchema } },
+      responses: { 202: { description: "Which ones are sent again", schema: ReplayDocument } },
       errors: ["not_found", "conflict"],
       handle: async ({ principal, params, body }) => {
         const { place, webhook } = await webhookOf(context, principal, params);
@@ -167,7 +167,7 @@ function letterRoutes(context: WebhookControlContext): readonly AnyRoute[] {
 }
 
 interface Found {
-  readonly place: WebhookPlace;
+  readonly place: WebhookAddress;
   readonly webhook: WebhookDefinition;
 }
 

@@ -14,12 +14,12 @@ import { advanceTime } from "../engine/mod.ts";
 import { type Member, memberPartition } from "../user/member.ts";
 import type { RedemptionFault } from "../user/redemption.ts";
 import { emptyState, type UserState } from "../user/state.ts";
-import { poolOf } from "./order.ts";
-import { canPay, faultOf, isAvailable } from "./redeemable.ts";
-import { type Stocks, totalOf } from "./stock.ts";
+import { codePoolOf } from "./accept_order.ts";
+import { canPay, isAvailable, redemptionFault } from "./redeemable.ts";
+import { type Stocks, stockTotal } from "./stock.ts";
 
 /** A product as a user sees it. */
-export interface ShownProduct extends Omit<Product, "stock" | "fulfilment" | "enabled"> {
+export interface ProductView extends Omit<Product, "stock" | "fulfilment" | "enabled"> {
   readonly stock: { readonly type: "unlimited" } | { readonly type: "limited"; readonly available: number };
   readonly fulfilment: Pick<Fulfilment, "type">;
   /** Whether the user could redeem one of it now. */
@@ -42,7 +42,7 @@ export interface CatalogueOptions {
 export async function listProducts(
   options: CatalogueOptions,
   member: Member,
-): Promise<readonly ShownProduct[]> {
+): Promise<readonly ProductView[]> {
   const { store, clock, configOf, states } = options;
   const partition = memberPartition(member);
   const [config, [stored]] = await Promise.all([
@@ -74,8 +74,8 @@ async function leftOf(
   { config, member, of: { product } }: Looked,
 ): Promise<number | null> {
   const { organisationId, spaceId } = member;
-  const total = totalOf(product);
-  const poolId = poolOf(config, product.fulfilment);
+  const total = stockTotal(product);
+  const poolId = codePoolOf(config, product.fulfilment);
   const [sold, codes] = await Promise.all([
     total === null ? 0 : stocks.sold({ organisationId, spaceId, productId: product.id }),
     poolId === null ? null : pools.stats({ organisationId, spaceId, poolId }),
@@ -91,9 +91,9 @@ interface Shown {
   readonly now: number;
 }
 
-function shown(config: CompiledConfig, state: UserState, { of, left, now }: Shown): ShownProduct {
+function shown(config: CompiledConfig, state: UserState, { of, left, now }: Shown): ProductView {
   const { stock: _, fulfilment, enabled: __, ...product } = of.product;
-  const fault = faultOf(config, state, { of, quantity: 1, now });
+  const fault = redemptionFault(config, state, { of, quantity: 1, now });
   const isPayable = product.prices.some(price => canPay(config, state, price));
   const reasons: RedemptionFault[] = [
     ...(fault === null ? [] : [fault]),

@@ -7,24 +7,24 @@
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { Price } from "../config/document.ts";
 import { ownValue } from "../config/own_property.ts";
-import type { CodePools, ShownCoupon } from "../coupons/mod.ts";
-import { shownCoupon } from "../coupons/mod.ts";
+import type { CodePools, CouponView } from "../coupons/mod.ts";
+import { couponView } from "../coupons/mod.ts";
 import type { ActionData, ItemId } from "../user/history.ts";
 import type { Member } from "../user/member.ts";
 import type { Redemption, RedemptionFault, RedemptionStatus } from "../user/redemption.ts";
 import type { UserState } from "../user/state.ts";
-import { type CatalogueOptions, listProducts, type ShownProduct } from "./catalogue.ts";
+import { type CatalogueOptions, listProducts, type ProductView } from "./catalogue.ts";
 import type { RedemptionOrder } from "./redeemable.ts";
 import {
   createRedemptions,
+  type RedemptionResult,
   type Redemptions,
   type RedemptionsOptions,
-  type SeenRedemption,
 } from "./redemptions.ts";
 import { createStocks } from "./stock.ts";
 
 /** A redemption as it is shown. */
-export interface ShownRedemption {
+export interface RedemptionView {
   readonly id: string;
   readonly productId: string;
   readonly quantity: number;
@@ -37,7 +37,7 @@ export interface ShownRedemption {
   readonly transactionId: string | null;
   readonly fulfilment: {
     readonly type: Redemption["fulfilment"]["type"];
-    readonly coupon: ShownCoupon | null;
+    readonly coupon: CouponView | null;
     readonly items: readonly ItemId[];
   };
   /** What the user has of every metric. */
@@ -52,15 +52,15 @@ export interface ShownRedemption {
 /** Lists products and sells them. */
 export interface Products extends Pick<Redemptions, "finish"> {
   /** The products that are in stock and available, in the order of the configuration. */
-  list(member: Member): Promise<readonly ShownProduct[]>;
+  list(member: Member): Promise<readonly ProductView[]>;
   /** As {@linkcode Redemptions.redeem}. */
-  redeem(member: Member, order: RedemptionOrder): Promise<ShownRedemption>;
+  redeem(member: Member, order: RedemptionOrder): Promise<RedemptionView>;
   /** As {@linkcode Redemptions.find}. */
-  find(member: Member, id: string): Promise<ShownRedemption>;
+  find(member: Member, id: string): Promise<RedemptionView>;
   /** As {@linkcode Redemptions.complete}. */
-  complete(member: Member, id: string): Promise<ShownRedemption>;
+  complete(member: Member, id: string): Promise<RedemptionView>;
   /** As {@linkcode Redemptions.refund}. */
-  refund(member: Member, id: string, options: { readonly restocks: boolean }): Promise<ShownRedemption>;
+  refund(member: Member, id: string, options: { readonly restocks: boolean }): Promise<RedemptionView>;
 }
 
 /** What products need. */
@@ -71,7 +71,7 @@ export type ProductsOptions = Omit<RedemptionsOptions, "stocks"> &
 export function createProducts(options: ProductsOptions): Products {
   const stocks = createStocks(options);
   const redemptions = createRedemptions({ ...options, stocks });
-  const show = async (member: Member, seen: SeenRedemption): Promise<ShownRedemption> =>
+  const show = async (member: Member, seen: RedemptionResult): Promise<RedemptionView> =>
     shown(await options.configOf(member.spaceId), seen);
   return {
     list: member => listProducts({ ...options, stocks }, member),
@@ -85,8 +85,8 @@ export function createProducts(options: ProductsOptions): Products {
 
 function shown(
   config: CompiledConfig,
-  { redemption, state, transactionId }: SeenRedemption,
-): ShownRedemption {
+  { redemption, state, transactionId }: RedemptionResult,
+): RedemptionView {
   const { id, productId, quantity, cost, status, fault = null, fulfilment, received } = redemption;
   const { metadata = {}, boughtAt, changedAt } = redemption;
   return {
@@ -114,8 +114,8 @@ function couponOf(
   { coupons }: CompiledConfig,
   state: UserState,
   { received }: Redemption,
-): ShownCoupon | null {
+): CouponView | null {
   const held = state.coupons.find(({ id }) => received.coupons.includes(id));
   const coupon = held === undefined ? undefined : coupons.get(held.couponId);
-  return held === undefined || coupon === undefined ? null : shownCoupon(coupon, held);
+  return held === undefined || coupon === undefined ? null : couponView(coupon, held);
 }

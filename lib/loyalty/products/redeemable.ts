@@ -33,14 +33,14 @@ export function isAvailable({ product }: CompiledProduct, now: number): boolean 
 }
 
 /** What of the user speaks against it; the state is settled. Stock is another matter. */
-export function faultOf(
+export function redemptionFault(
   config: CompiledConfig,
   state: UserState,
   wanted: { readonly of: CompiledProduct; readonly quantity: number; readonly now: number },
 ): Exclude<RedemptionFault, "insufficient_balance" | "out_of_stock"> | null {
   const { of, quantity, now } = wanted;
   if (!isAvailable(of, now)) return "not_available";
-  if (hasAlready(config, state, { fulfilment: of.product.fulfilment, now })) return "limit_reached";
+  if (isOwned(config, state, { fulfilment: of.product.fulfilment, now })) return "limit_reached";
   if (of.limit === null) return null;
   const { key, max, window } = of.limit;
   const at = { at: Math.max(now, state.changedAt), timeZone: config.config.timeZone };
@@ -48,7 +48,7 @@ export function faultOf(
 }
 
 /** Whether the product would give nothing, because items are owned once and a shared coupon is had once. */
-export function hasAlready(
+export function isOwned(
   config: CompiledConfig,
   state: UserState,
   { fulfilment, now }: Pick<Redemption, "fulfilment"> & { readonly now: number },

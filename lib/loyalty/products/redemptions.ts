@@ -15,8 +15,8 @@ import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Logger } from "../../http/mod.ts";
 import { decide, type Remembered, rangeLimitMax, type Store } from "../../storage/mod.ts";
-import type { Changes } from "../commands/changes.ts";
-import type { Decided } from "../commands/command.ts";
+import type { CommandDecision } from "../commands/command.ts";
+import type { CommandRunner } from "../commands/command_runner.ts";
 import type { ConfigCache } from "../config/config_cache.ts";
 import type { CodePools, PoolAddress } from "../coupons/mod.ts";
 import { type Member, memberPartition } from "../user/member.ts";
@@ -25,19 +25,19 @@ import type { Redemption } from "../user/redemption.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 import { type RedemptionOrder, redemptionError } from "./redeemable.ts";
 import {
-  beginHappening,
-  completeHappening,
-  decideHappening,
+  beginCommand,
+  completeCommand,
   openRedemption,
-  redemptionOf,
-  redemptionRead,
-  refundHappening,
-  type Verdict,
+  parseRedemption,
+  type ReservationResult,
+  readRedemption,
+  refundCommand,
+  settleRedemptionCommand,
 } from "./steps.ts";
-import { type Stocks, totalOf } from "./stock.ts";
+import { type Stocks, stockTotal } from "./stock.ts";
 
 /** A redemption with the user's state after it. */
-export interface SeenRedemption {
+export interface RedemptionResult {
   readonly redemption: Redemption;
   readonly state: UserState;
   /** The transaction that took the price; null where the history does not go back that far. */
@@ -53,13 +53,13 @@ export interface Redemptions {
    * @throws {AppError} `not_found`, `validation_failed`, `insufficient_balance`, `out_of_stock`, `limit_reached`,
    *   `not_available`; `conflict` where the key names a redemption of something else.
    */
-  redeem(member: Member, order: RedemptionOrder): Promise<SeenRedemption>;
+  redeem(member: Member, order: RedemptionOrder): Promise<RedemptionResult>;
   /** A redemption by its id. Throws `not_found`. */
-  find(member: Member, id: string): Promise<SeenRedemption>;
+  find(member: Member, id: string): Promise<RedemptionResult>;
   /** Notes that a product was handed over. Throws `not_found` or `conflict`. */
-  complete(member: Member, id: string): Promise<SeenRedemption>;
+  complete(member: Member, id: string): Promise<RedemptionResult>;
   /** Gives the price back, and what was taken of the stock too where that is wanted. Throws `not_found` or `conflict`. */
-  refund(member: Member, id: string, options: { readonly restocks: boolean }): Promise<SeenRedemption>;
+  refund(member: Member, id: string, options: { readonly restocks: boolean }): Promise<RedemptionResult>;
   /** Goes on with all that somebody has stopped at, and answers how many redemptions that did not work for. */
   finish(member: Member, state: UserState): Promise<number>;
 }
@@ -70,7 +70,7 @@ export interface RedemptionsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly configOf: ConfigCache;
-  readonly changes: Pick<Changes, "change">;
+  readonly changes: Pick<CommandRunner, "run">;
   readonly states: Remembered<UserState>;
   readonly stocks: Stocks;
   readonly pools: Pick<CodePools, "claim" | "release">;
@@ -86,18 +86,18 @@ export function redemptionId({ organisationId, spaceId, userId }: Member, key: s
 export function createRedemptions(options: RedemptionsOptions): Redemptions {
   const { changes, logger, stocks } = options;
 
-  async function goOn(member: Member, redemption: Redemption): Promise<SeenRedemption> {
+  async function goOn(member: Member, redemption: Redemption): Promise<RedemptionResult> {
     const { id } = redemption;
     const verdict = await askedFor(options, member, redemption);
-    const decided = await changes.change(member, (config, now) =>
-      decideHappening({ id, config, now }, verdict),
+    const decided = await changes.run(member, (config, now) =>
+      settleRedemptionCommand({ id, config, now }, verdict),
     );
     const seen = await seenIn(options, { member, id, decided });
     if (openRedemption(decided.state, id) !== null) await restock(options, member, seen.redemption);
     return seen;
   }
 
-  async function changed(member: Member, id: string, decided: Decided): Promise<SeenRedemption> {
+  async function changed(member: Member, id: string, decided: CommandDecision): Promise<RedemptionResult> {
     const open = openRedemption(decided.state, id);
     if (open !== null) await restock(options, member, open);
     const { redemption, state } = await seenIn(options, { member, id, decided });
@@ -107,9 +107,9 @@ export function createRedemptions(options: RedemptionsOptions): Redemptions {
   return {
     async redeem(member, order) {
       const id = redemptionId(member, order.key);
-      const sold = stocks.knownSold({ ...member, productId: order.productId });
-      const decided = await changes.change(member, (config, now) =>
-        beginHappening({ id, config, now, sold }, order),
+      const sold = stocks.cachedSold({ ...member, productId: order.productId });
+      const decided = await changes.run(member, (config, now) =>
+        beginCommand({ id, config, now, sold }, order),
       );
       const begun = await seenIn(options, { member, id, decided });
       requireSame(begun.redemption, order);
@@ -125,13 +125,13 @@ export function createRedemptions(options: RedemptionsOptions): Redemptions {
     },
     async complete(member, id) {
       await findRedemption(options, member, id);
-      const decided = await changes.change(member, (config, now) => completeHappening({ id, config, now }));
+      const decided = await changes.run(member, (config, now) => completeCommand({ id, config, now }));
       return await changed(member, id, decided);
     },
     async refund(member, id, { restocks }) {
       await findRedemption(options, member, id);
-      const decided = await changes.change(member, (config, now) =>
-        refundHappening({ id, config, now }, restocks),
+      const decided = await changes.run(member, (config, now) =>
+        refundCommand({ id, config, now }, restocks),
       );
       return await changed(member, id, decided);
     },
@@ -156,11 +156,11 @@ async function askedFor(
   { configOf, stocks, pools }: RedemptionsOptions,
   member: Member,
   { id, productId, quantity, takesStock, poolId }: Redemption,
-): Promise<Verdict> {
+): Promise<ReservationResult> {
   const none = { fault: "out_of_stock", isTaken: false, code: null } as const;
   if (takesStock) {
     const config = await configOf(member.spaceId);
-    const total = totalOf(config.products.get(productId)?.product) ?? Number.MAX_SAFE_INTEGER;
+    const total = stockTotal(config.products.get(productId)?.product) ?? Number.MAX_SAFE_INTEGER;
     const isTaken = await stocks.take({ ...member, productId }, { redemptionId: id, quantity, total });
     if (!isTaken) return none;
   }
@@ -199,14 +199,14 @@ async function restock(
 interface Looked {
   readonly member: Member;
   readonly id: string;
-  readonly decided: Decided;
+  readonly decided: CommandDecision;
 }
 
 /** The redemption after a decision about it; where that did nothing, it is looked for. */
 async function seenIn(
   options: RedemptionsOptions,
-  { member, id, decided: { outcome, state, recordId } }: Looked,
-): Promise<SeenRedemption> {
+  { member, id, decided: { result: outcome, state, recordId } }: Looked,
+): Promise<RedemptionResult> {
   const redemption = outcome?.redemption ?? openRedemption(state, id);
   if (redemption === null) return await findRedemption(options, member, id);
   return { redemption, state, transactionId: recordId };
@@ -216,11 +216,11 @@ async function findRedemption(
   { store, states }: RedemptionsOptions,
   member: Member,
   id: string,
-): Promise<SeenRedemption> {
+): Promise<RedemptionResult> {
   const partition = memberPartition(member);
-  const [stored, kept] = await store.read(partition, [states.query, redemptionRead(id)]);
+  const [stored, kept] = await store.read(partition, [states.query, readRedemption(id)]);
   const state = stored === null ? emptyState(member.projectId) : states.of(partition, stored);
-  const redemption = openRedemption(state, id) ?? (kept === null ? null : redemptionOf(kept));
+  const redemption = openRedemption(state, id) ?? (kept === null ? null : parseRedemption(kept));
   if (redemption === null) {
     throw new AppError("not_found", "Cannot find the redemption as the user has none of this id");
   }

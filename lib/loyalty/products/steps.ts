@@ -6,15 +6,15 @@
 
 import { AppError } from "../../errors/mod.ts";
 import { keyName, type ReadRecord, type Stored, unseen, type Write } from "../../storage/mod.ts";
-import type { Happened, Happening } from "../commands/command.ts";
-import type { Uses } from "../commands/limit_uses.ts";
+import type { Command, CommandResult } from "../commands/command.ts";
+import type { LimitUses } from "../commands/limit_uses.ts";
 import type { Reward } from "../config/document.ts";
 import { applyRedemption, type RedemptionInput } from "../engine/mod.ts";
 import type { RedemptionEvent, RedemptionStep } from "../user/history.ts";
 import type { Redemption, RedemptionFault, RedemptionStatus } from "../user/redemption.ts";
 import type { UserState } from "../user/state.ts";
-import { type OrderContext, ordered } from "./order.ts";
-import { hasAlready, type RedemptionOrder } from "./redeemable.ts";
+import { acceptOrder, type OrderContext } from "./accept_order.ts";
+import { isOwned, type RedemptionOrder } from "./redeemable.ts";
 
 /** How long a redemption is on record after it was decided for good, in ms: 366 days. */
 export const redemptionKeptMs: number = 366 * 24 * 60 * 60 * 1_000;
@@ -23,7 +23,7 @@ export const redemptionKeptMs: number = 366 * 24 * 60 * 60 * 1_000;
 export type StepContext = Omit<OrderContext, "sold">;
 
 /** What was found out about a redemption outside its user's partition. */
-export interface Verdict {
+export interface ReservationResult {
   /** Why there is nothing to give; null: there is. */
   readonly fault: RedemptionFault | null;
   /** Whether stock was taken for it. */
@@ -37,12 +37,12 @@ const markCharacters = 2;
 const boards = { action: "", data: {} };
 
 /** Reads a redemption that is on record. */
-export function redemptionRead(id: string): ReadRecord {
+export function readRedemption(id: string): ReadRecord {
   return { type: "record", key: keyName("redemption", id) };
 }
 
 /** A redemption from its record. */
-export function redemptionOf(stored: Stored): Redemption {
+export function parseRedemption(stored: Stored): Redemption {
   return JSON.parse(stored.value) as Redemption;
 }
 
@@ -55,16 +55,16 @@ export function openRedemption({ redemptions }: UserState, id: string): Redempti
  * Takes the price; where nothing outside the user's partition has a say, the product is given at once. Nothing happens where
  * the redemption was begun before. The decision throws what `ordered` does.
  */
-export function beginHappening(context: OrderContext, order: RedemptionOrder): Happening {
+export function beginCommand(context: OrderContext, order: RedemptionOrder): Command {
   const { id } = context;
   const mark = { key: keyName("redeemed", id.slice(-markCharacters)), field: id };
   return {
     isIdempotent: true,
-    gain: boards,
+    scoring: boards,
     reads: [unseen(mark.key, mark.field)],
     decide: (settled, [seen], uses) => {
       if ((seen as ReadonlyMap<string, number>).size > 0) return null;
-      const redemption = ordered(context, settled, order);
+      const redemption = acceptOrder(context, settled, order);
       const mustAsk = redemption.takesStock || redemption.poolId !== undefined;
       const step = mustAsk ? "reserved" : "sold";
       const made = taken(context, settled, { redemption, step, uses });
@@ -77,17 +77,17 @@ export function beginHappening(context: OrderContext, order: RedemptionOrder): H
  * Gives the product of a redemption that is paid for, or the price back. Nothing happens where that is done. It is rejected too where
  * the user has come to own what it would give.
  */
-export function decideHappening(context: StepContext, verdict: Verdict): Happening {
+export function settleRedemptionCommand(context: StepContext, verdict: ReservationResult): Command {
   const { id, config, now } = context;
   return {
     isIdempotent: true,
-    gain: boards,
+    scoring: boards,
     decide: (settled, _, uses) => {
       const redemption = openRedemption(settled, id);
       if (redemption?.status !== "reserved") return null;
       const { fulfilment } = redemption;
       const isGone = fulfilment.type === "coupon" && !config.coupons.has(fulfilment.couponId);
-      const own = hasAlready(config, settled, { fulfilment, now }) ? "limit_reached" : null;
+      const own = isOwned(config, settled, { fulfilment, now }) ? "limit_reached" : null;
       const fault = verdict.fault ?? (isGone ? "not_available" : own);
       if (fault === null) {
         return taken(context, settled, { redemption, step: "confirmed", uses, code: verdict.code });
@@ -108,11 +108,11 @@ export function decideHappening(context: StepContext, verdict: Verdict): Happeni
  *
  * The decision throws `not_found`, and `conflict` where there is nothing to hand over.
  */
-export function completeHappening(context: StepContext): Happening {
+export function completeCommand(context: StepContext): Command {
   return {
     isIdempotent: true,
-    gain: boards,
-    reads: [redemptionRead(context.id)],
+    scoring: boards,
+    reads: [readRedemption(context.id)],
     decide: (settled, [stored], uses) => {
       const redemption = decidedRedemption(context, settled, stored as Stored | null);
       if (redemption.status === "completed") return null;
@@ -131,11 +131,11 @@ export function completeHappening(context: StepContext): Happening {
  *
  * @param restocks Whether what it took of the stock is to be sold again.
  */
-export function refundHappening(context: StepContext, restocks: boolean): Happening {
+export function refundCommand(context: StepContext, restocks: boolean): Command {
   return {
     isIdempotent: true,
-    gain: boards,
-    reads: [redemptionRead(context.id)],
+    scoring: boards,
+    reads: [readRedemption(context.id)],
     decide: (settled, [stored], uses) => {
       const redemption = decidedRedemption(context, settled, stored as Stored | null);
       if (redemption.status === "refunded") return null;
@@ -159,13 +159,13 @@ function decidedRedemption({ id }: StepContext, state: UserState, stored: Stored
   }
   if (stored === null)
     throw new AppError("not_found", "Cannot find the redemption as the user has none of this id");
-  return redemptionOf(stored);
+  return parseRedemption(stored);
 }
 
 interface Taking {
   readonly redemption: Redemption;
   readonly step: RedemptionStep;
-  readonly uses: Uses;
+  readonly uses: LimitUses;
   readonly code?: string | null;
   /** Whether stock or a code that it took is to be given back from now on. @default false */
   readonly mustReturn?: boolean;
@@ -176,7 +176,7 @@ function taken(
   { config, now }: StepContext,
   state: UserState,
   { redemption: before, step, uses, code = null, mustReturn = false }: Taking,
-): Happened & { readonly writes: readonly Write[] } {
+): CommandResult & { readonly writes: readonly Write[] } {
   const { paid, received, metadata, fault: reason } = before;
   const redeeming: RedemptionInput = {
     fact: factOf(before, step),
@@ -224,7 +224,7 @@ function statusAfter({ fulfilment }: Redemption, step: RedemptionStep): Redempti
 function recordOf(redemption: Redemption, now: number): Write {
   const put = {
     type: "put",
-    key: redemptionRead(redemption.id).key,
+    key: readRedemption(redemption.id).key,
     value: JSON.stringify(redemption),
   } as const;
   return redemption.status === "pending" ? put : { ...put, expireAt: now + redemptionKeptMs };

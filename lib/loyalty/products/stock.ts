@@ -23,9 +23,9 @@ import type { Product } from "../config/document.ts";
 import type { Member } from "../user/member.ts";
 
 /** How long a process goes by what it last knew of a stock before it looks again, in ms. */
-export const stockKnownMs = 1_000;
+export const stockFreshMs = 1_000;
 /** Number of products whose stock a process remembers; the one looked at for longest is forgotten first. */
-export const stocksKnownMax = 10_000;
+export const stocksCachedMax = 10_000;
 
 /** A product of a space. */
 export interface ProductAddress extends Pick<Member, "organisationId" | "spaceId"> {
@@ -46,10 +46,10 @@ export interface Stocks {
   take(product: ProductAddress, claim: StockClaim): Promise<boolean>;
   /** Gives back what a redemption holds, once. */
   giveBack(product: ProductAddress, redemptionId: string): Promise<void>;
-  /** How many were sold, as of at most {@linkcode stockKnownMs} ago. */
+  /** How many were sold, as of at most {@linkcode stockFreshMs} ago. */
   sold(product: ProductAddress): Promise<number>;
   /** As {@linkcode Stocks.sold}, as far as that is known without asking the store. */
-  knownSold(product: ProductAddress): number | null;
+  cachedSold(product: ProductAddress): number | null;
 }
 
 interface Known {
@@ -70,14 +70,14 @@ export function createStocks({ store, clock }: { readonly store: Store; readonly
   function remember(partition: Partition, sold: number): void {
     known.delete(partition);
     known.set(partition, { sold, at: clock() });
-    if (known.size <= stocksKnownMax) return;
+    if (known.size <= stocksCachedMax) return;
     const [oldest] = known.keys();
     if (oldest !== undefined) known.delete(oldest);
   }
 
   function recall(partition: Partition): number | null {
     const found = known.get(partition);
-    return found === undefined || clock() - found.at >= stockKnownMs ? null : found.sold;
+    return found === undefined || clock() - found.at >= stockFreshMs ? null : found.sold;
   }
 
   async function read(partition: Partition): Promise<number> {
@@ -114,12 +114,12 @@ export function createStocks({ store, clock }: { readonly store: Store; readonly
       reading.set(partition, running);
       return await running;
     },
-    knownSold: product => recall(partitionOf(product)),
+    cachedSold: product => recall(partitionOf(product)),
   };
 }
 
 /** How many of a product there ever are; null: without end. */
-export function totalOf(product: Product | undefined): number | null {
+export function stockTotal(product: Product | undefined): number | null {
   if (product === undefined) return 0;
   return product.stock.type === "limited" ? product.stock.quantity : null;
 }

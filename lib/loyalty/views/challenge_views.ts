@@ -13,7 +13,7 @@ import type { ChallengeProgress, UserState } from "../user/state.ts";
 export type ChallengeStatus = "not_started" | "in_progress" | "completed" | "failed";
 
 /** How far something is along: `percent` is a whole number from 0 to 100. */
-export interface Progress {
+export interface ProgressView {
   readonly current: number;
   readonly target: number;
   readonly percent: number;
@@ -23,7 +23,7 @@ export interface Progress {
 export interface MissionView {
   readonly mission: Mission;
   readonly status: "not_started" | "in_progress" | "completed";
-  readonly progress: Progress;
+  readonly progress: ProgressView;
 }
 
 /** A challenge as a user sees it; times in Unix ms. */
@@ -31,7 +31,7 @@ export interface ChallengeView {
   readonly challenge: Challenge;
   readonly status: ChallengeStatus;
   /** Missions completed, of all; the percentage counts missions that are half done by half. */
-  readonly progress: Progress;
+  readonly progress: ProgressView;
   readonly missions: readonly MissionView[];
   /** From when it may run; null: it always could. */
   readonly startsAt: number | null;

@@ -7,7 +7,7 @@
 import type { Earning, UserEarnings } from "../../leaderboards/scores/user_earnings.ts";
 import type { StoredRecord } from "../user/history.ts";
 import { readWholeHistory } from "../user/records.ts";
-import type { UserSource } from "./proofs.ts";
+import type { UserSource } from "./verification.ts";
 
 /**
  * Reads what is recorded of a user; null where there is no such user. Points that lapsed or became usable count for the

@@ -36,7 +36,7 @@ export interface FactsReader {
 }
 
 /** Reads many users. */
-export interface Facts {
+export interface FactsSource {
   /** The record of a user's partition that it is read from. */
   readonly record: ReadRecord;
   /** What the users of a space may have. */
@@ -50,7 +50,7 @@ export interface FactsOptions {
 }
 
 /** Creates a reader of facts. */
-export function createFacts({ clock, configOf }: FactsOptions): Facts {
+export function createFactsSource({ clock, configOf }: FactsOptions): FactsSource {
   return {
     record: readState,
     async of(spaceId) {

@@ -19,7 +19,7 @@ export const ledgerRecordsMax = 1_000;
 export const ledgerReadMax = 250;
 
 /** Where a page ends: after so many entries, newest first, of a record, or after all of them. */
-export interface LedgerPlace {
+export interface LedgerCursor {
   readonly recordId: string;
   /** 0: the whole record. */
   readonly taken: number;
@@ -32,11 +32,11 @@ export interface LedgerQuery {
   readonly type?: LedgerEntry["type"] | undefined;
   readonly metricId?: string | undefined;
   /** Where the page before ended. */
-  readonly after?: LedgerPlace | undefined;
+  readonly after?: LedgerCursor | undefined;
 }
 
 /** An entry with all that is known of it. */
-export interface LedgerItem {
+export interface LedgerEntryView {
   /** Unique among the user's entries: the id of its transaction for the first, `<id of the transaction>~<n>` for others. */
   readonly id: string;
   /** Unix ms. */
@@ -50,9 +50,9 @@ export interface LedgerItem {
 
 /** A part of the ledger, newest entry first. */
 export interface LedgerPage {
-  readonly items: readonly LedgerItem[];
+  readonly items: readonly LedgerEntryView[];
   /** Where it ends; null: there is nothing beyond. */
-  readonly end: LedgerPlace | null;
+  readonly end: LedgerCursor | null;
 }
 
 /** Reads a page of the ledger. Pages follow one another without a gap or a repetition, whatever is added meanwhile. */
@@ -80,8 +80,8 @@ export async function readLedger(
 }
 
 class Page {
-  readonly items: LedgerItem[] = [];
-  end: LedgerPlace | null = null;
+  readonly items: LedgerEntryView[] = [];
+  end: LedgerCursor | null = null;
   readonly #query: LedgerQuery;
 
   constructor(query: LedgerQuery) {
@@ -108,9 +108,9 @@ class Page {
 }
 
 /** The entries of a record, newest first. */
-function itemsOf(record: StoredRecord, reversed: ReadonlySet<string>): readonly LedgerItem[] {
+function itemsOf(record: StoredRecord, reversed: ReadonlySet<string>): readonly LedgerEntryView[] {
   const items = transactionsOf(record).flatMap(transaction =>
-    transaction.entries.map((entry, n): LedgerItem => {
+    transaction.entries.map((entry, n): LedgerEntryView => {
       const { id, at } = transaction;
       const isReversed = reversed.has(id);
       return {
@@ -127,7 +127,7 @@ function itemsOf(record: StoredRecord, reversed: ReadonlySet<string>): readonly 
 }
 
 /** Log ids order by milliseconds, then number; a record of which a part is left is read once more. */
-function cursorOf({ recordId, taken }: LedgerPlace): string {
+function cursorOf({ recordId, taken }: LedgerCursor): string {
   if (taken === 0) return recordId;
   const hyphen = recordId.indexOf("-");
   return `${recordId.slice(0, hyphen)}-${Number(recordId.slice(hyphen + 1)) + 1}`;

@@ -15,32 +15,32 @@ import { actionMarkReads } from "../user/once_marks.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 import { type ChallengeView, challengeViews } from "./challenge_views.ts";
 import { type LedgerPage, type LedgerQuery, readLedger } from "./ledger_pages.ts";
-import { type FullOverview, overviewOf, overviewUntil } from "./overview.ts";
-import { ShownOverviews } from "./shown_overviews.ts";
+import { type LoyaltySummary, overviewAt, overviewValidUntil } from "./overview.ts";
+import { SummaryCache } from "./summary_cache.ts";
 
 /** What was seen of a user, and a record of the same instant. */
-export interface Seen<T> {
+export interface ReadView<T> {
   readonly view: T;
   /** Whether there is anything on record of the user's loyalty. */
   readonly isKnown: boolean;
   /** The other record of the user's partition that was asked for. */
-  readonly beside: Stored | null;
+  readonly extraRecord: Stored | null;
 }
 
 /** Looks at users. */
-export interface Sight {
+export interface LoyaltyReader {
   /** A user's loyalty at a glance: the same object as long as it stays the same, where the process remembers it. */
-  overview(member: Member, beside: ReadRecord): Promise<Seen<FullOverview>>;
+  summary(member: Member, beside: ReadRecord): Promise<ReadView<LoyaltySummary>>;
   /** The challenges that a user has to do with. */
-  challenges(member: Member, beside: ReadRecord): Promise<Seen<readonly ChallengeView[]>>;
+  challenges(member: Member, beside: ReadRecord): Promise<ReadView<readonly ChallengeView[]>>;
   /** For each id whether an action has taken effect under it, for 7 to 14 days. */
-  applied(member: Member, actionIds: readonly string[]): Promise<readonly boolean[]>;
+  areActionsApplied(member: Member, actionIds: readonly string[]): Promise<readonly boolean[]>;
   /** A page of a user's ledger, newest entry first. */
   ledger(member: Member, query: LedgerQuery): Promise<LedgerPage>;
 }
 
 /** What looking needs. */
-export interface SightOptions {
+export interface LoyaltyReaderOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly configOf: ConfigCache;
@@ -49,14 +49,20 @@ export interface SightOptions {
 }
 
 /** Creates a way to look at users. */
-export function createSight({ store, clock, configOf, states, policyOf }: SightOptions): Sight {
-  const overviews = new ShownOverviews();
+export function createLoyaltyReader({
+  store,
+  clock,
+  configOf,
+  states,
+  policyOf,
+}: LoyaltyReaderOptions): LoyaltyReader {
+  const overviews = new SummaryCache();
   const [readMarks, readEntries] = inboxReads;
   function stateIn(member: Member, stored: Stored | null): UserState {
     return stored === null ? emptyState(member.projectId) : states.of(memberPartition(member), stored);
   }
   return {
-    async overview(member, beside) {
+    async summary(member, beside) {
       const partition = memberPartition(member);
       const known = states.known(partition);
       // Records alone are far cheaper to read than records and a log at one instant, and a count may be of another one.
@@ -67,7 +73,7 @@ export function createSight({ store, clock, configOf, states, policyOf }: SightO
       ]);
       const found = stateIn(member, stored);
       const context = { config, marks: marks?.version ?? null, now: clock() };
-      const rest = { isKnown: stored !== null, beside: other };
+      const rest = { isKnown: stored !== null, extraRecord: other };
       const shown = overviews.of(found, context);
       if (shown !== undefined) return { view: shown, ...rest };
       const [policy, [entries]] = await Promise.all([
@@ -77,10 +83,10 @@ export function createSight({ store, clock, configOf, states, policyOf }: SightO
       const { now } = context;
       const { state } = advanceTime(config, found, now);
       const unreadNotifications = countUnread(entries, { marks: parseReadMarks(marks), policy, now });
-      const view = { ...overviewOf(config, state, now), unreadNotifications };
+      const view = { ...overviewAt(config, state, now), unreadNotifications };
       // What was read beside a state that was known before is not older than that state.
       if (found === known && state === found) {
-        const until = Math.min(overviewUntil(state, now), inboxValidUntil(entries, { policy, now }));
+        const until = Math.min(overviewValidUntil(state, now), inboxValidUntil(entries, { policy, now }));
         overviews.keep(found, context, { view, until });
       }
       return { view, ...rest };
@@ -92,9 +98,9 @@ export function createSight({ store, clock, configOf, states, policyOf }: SightO
       ]);
       const now = clock();
       const { state } = advanceTime(config, stateIn(member, stored), now);
-      return { view: challengeViews(config, state, now), isKnown: stored !== null, beside: other };
+      return { view: challengeViews(config, state, now), isKnown: stored !== null, extraRecord: other };
     },
-    async applied(member, actionIds) {
+    async areActionsApplied(member, actionIds) {
       const reads = actionMarkReads(actionIds, clock());
       const marks = await store.read(memberPartition(member), reads);
       return actionIds.map(id => marks.some(mark => mark.has(id)));

@@ -9,7 +9,7 @@ import type { Metric } from "../config/document.ts";
 import { ownValue } from "../config/own_property.ts";
 import { type Balances, balancesOf, balancesValidUntil } from "../ledger/mod.ts";
 import type { UserState } from "../user/state.ts";
-import { activeChallenges, type ChallengeView, type Progress } from "./challenge_views.ts";
+import { activeChallenges, type ChallengeView, type ProgressView } from "./challenge_views.ts";
 
 /** Where a user stands on the ladder that makes tiers. */
 export interface Tier {
@@ -17,7 +17,7 @@ export interface Tier {
   readonly id: string;
   readonly name: string;
   /** On the way to the next rung, by the metric of the ladder; null on the highest one. */
-  readonly progress: Progress | null;
+  readonly progress: ProgressView | null;
 }
 
 /** What a user has of a metric, and ever had. */
@@ -29,7 +29,7 @@ export interface LifetimeBalances extends Balances {
 }
 
 /** A user's loyalty at a glance. */
-export interface Overview {
+export interface LoyaltyOverview {
   /** What can be used now, of every metric of the configuration. */
   readonly metrics: Readonly<Record<string, number>>;
   readonly balances: Readonly<Record<string, LifetimeBalances>>;
@@ -40,10 +40,10 @@ export interface Overview {
 }
 
 /** A user's loyalty at a glance, with the number of unread notifications. */
-export type FullOverview = Overview & { readonly unreadNotifications: number };
+export type LoyaltySummary = LoyaltyOverview & { readonly unreadNotifications: number };
 
 /** What there is to tell of a state that is settled at that time. */
-export function overviewOf(compiled: CompiledConfig, state: UserState, at: number): Overview {
+export function overviewAt(compiled: CompiledConfig, state: UserState, at: number): LoyaltyOverview {
   const { config } = compiled;
   return {
     metrics: Object.fromEntries(config.metrics.map(metric => [metric.id, shownValue(metric, state)])),
@@ -59,7 +59,7 @@ export function overviewOf(compiled: CompiledConfig, state: UserState, at: numbe
 }
 
 /** Until when (Unix ms, exclusive) there is the same to tell of a state that is settled at that time. */
-export function overviewUntil({ dueAt, lots }: UserState, at: number): number {
+export function overviewValidUntil({ dueAt, lots }: UserState, at: number): number {
   let until = dueAt ?? Number.POSITIVE_INFINITY;
   for (const id of Object.keys(lots)) until = Math.min(until, balancesValidUntil(lots[id] ?? [], at));
   return until;

@@ -9,7 +9,7 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import { BoundedCache, decide, type ReadRecord, type Store, type Stored } from "../../storage/mod.ts";
-import { placeName, type WebhookPlace, webhookKeys, webhookPartition } from "./places.ts";
+import { type WebhookAddress, webhookKeys, webhookName, webhookPartition } from "./delivery.ts";
 
 /** How long a service may take nothing before it is disabled, in ms: 5 days. */
 export const webhookFailingMsMax: number = 5 * 24 * 3_600_000;
@@ -41,15 +41,15 @@ export interface EndpointFailure {
 /** What is known of services. A service is a webhook with its address: another address is another service. */
 export interface Endpoints {
   /** How it does now. */
-  look(place: WebhookPlace, url: string): Promise<EndpointState>;
+  load(place: WebhookAddress, url: string): Promise<EndpointState>;
   /** How it does, as known within the last seconds. */
-  state(place: WebhookPlace, url: string): Promise<EndpointState>;
+  cached(place: WebhookAddress, url: string): Promise<EndpointState>;
   /** Notes that it took a message. */
-  took(place: WebhookPlace, url: string): Promise<void>;
+  recordSuccess(place: WebhookAddress, url: string): Promise<void>;
   /** Notes that it did not, and says how it does now. */
-  failed(place: WebhookPlace, url: string, failure: EndpointFailure): Promise<EndpointState>;
+  recordFailure(place: WebhookAddress, url: string, failure: EndpointFailure): Promise<EndpointState>;
   /** Lets it be told again. */
-  enable(place: WebhookPlace, url: string): Promise<void>;
+  enable(place: WebhookAddress, url: string): Promise<void>;
 }
 
 interface StoredEndpoint extends EndpointState {
@@ -82,7 +82,7 @@ export function createEndpoints({
   const memory = new BoundedCache<Known>(endpointsKnownMax);
 
   async function change(
-    place: WebhookPlace,
+    place: WebhookAddress,
     url: string,
     next: (before: EndpointState) => EndpointState,
   ): Promise<EndpointState> {
@@ -97,34 +97,34 @@ export function createEndpoints({
         return { writes: after === before ? [] : [put], answer: after };
       },
     });
-    memory.set(placeName(place), { url, state, at: clock() });
+    memory.set(webhookName(place), { url, state, at: clock() });
     return state;
   }
 
-  async function look(place: WebhookPlace, url: string): Promise<EndpointState> {
+  async function look(place: WebhookAddress, url: string): Promise<EndpointState> {
     const [stored] = await store.read(webhookPartition(place), [readEndpoint]);
     const state = endpointOf(stored, url);
-    memory.set(placeName(place), { url, state, at: clock() });
+    memory.set(webhookName(place), { url, state, at: clock() });
     return state;
   }
 
-  async function state(place: WebhookPlace, url: string): Promise<EndpointState> {
-    const known = memory.get(placeName(place));
+  async function state(place: WebhookAddress, url: string): Promise<EndpointState> {
+    const known = memory.get(webhookName(place));
     const isFresh = known?.url === url && clock() - known.at < endpointFreshMs;
     return isFresh ? known.state : await look(place, url);
   }
 
   return {
-    look,
-    state,
-    async took(place, url) {
+    load: look,
+    cached: state,
+    async recordSuccess(place, url) {
       const { failingSince } = await state(place, url);
       if (failingSince === null) return;
       await change(place, url, before =>
         before.failingSince === null ? before : { ...before, failingSince: null },
       );
     },
-    async failed(place, url, failure) {
+    async recordFailure(place, url, failure) {
       const now = clock();
       const known = await state(place, url);
       const isNoted =

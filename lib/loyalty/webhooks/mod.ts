@@ -1,3 +1,12 @@
+export type { WebhookAddress } from "./delivery.ts";
+export {
+  type DeliveryCounts,
+  deadLettersPageMax,
+  type WebhookDeadLetter,
+  webhookDeadLettersMax,
+  webhookDeadMsMax,
+  webhookDeliveriesWaitingMax,
+} from "./delivery_store.ts";
 export {
   type EndpointState,
   endpointFreshMs,
@@ -5,14 +14,5 @@ export {
   webhookFailingMsMax,
   webhookFailureGapMsMax,
 } from "./endpoints.ts";
-export {
-  type DeadLetter,
-  type LetterCounts,
-  webhookDeadLettersMax,
-  webhookDeadMsMax,
-  webhookLettersPageMax,
-  webhookWaitingLettersMax,
-} from "./letters.ts";
-export type { WebhookPlace } from "./places.ts";
 export * from "./schedule.ts";
-export type { WebhookOffice, WebhookStatus } from "./webhooks.ts";
+export type { WebhookAdmin, WebhookStatus } from "./webhooks.ts";

@@ -10,9 +10,15 @@
 import type { Clock } from "../../auth/mod.ts";
 import { decide, keyName, type Standing, type Store, type Version } from "../../storage/mod.ts";
 import type { LoyaltyConfig, WebhookDefinition } from "../config/document.ts";
-import type { Attempted, Attempts } from "./attempts.ts";
-import type { Letters, StoredLetter } from "./letters.ts";
-import { type Letter, placeName, placeOf, type WebhookPlace, waitingPartition } from "./places.ts";
+import type { SendResult, WebhookClient } from "./client.ts";
+import {
+  type WebhookAddress,
+  type WebhookDelivery,
+  waitingWebhooksPartition,
+  webhookName,
+  webhookOfName,
+} from "./delivery.ts";
+import type { DeliveryStore, StoredDelivery } from "./delivery_store.ts";
 import { retryDelayMs, webhookTriedMsMax } from "./schedule.ts";
 
 /** How long a process holds a webhook while it sends its messages, in ms. */
@@ -23,11 +29,11 @@ export const outboxWorkedMsMax = 60_000;
 export const outboxRoundMax = 100;
 
 /** Sends stored messages. */
-export interface Outbox {
+export interface WebhookOutbox {
   /** Stores a message and sends it in the background. */
-  post(place: WebhookPlace, letter: Letter): Promise<void>;
+  post(place: WebhookAddress, letter: WebhookDelivery): Promise<void>;
   /** Sends dead letters again in the background, and says which there were. */
-  replay(place: WebhookPlace, letterIds: readonly string[]): Promise<readonly string[]>;
+  replay(place: WebhookAddress, letterIds: readonly string[]): Promise<readonly string[]>;
   /** Sends what is due in the background, of all webhooks. */
   work(): Promise<void>;
   /** Resolves when nothing is sent in the background any more. */
@@ -35,13 +41,13 @@ export interface Outbox {
 }
 
 /** What an outbox needs. */
-export interface OutboxOptions {
+export interface WebhookOutboxOptions {
   readonly store: Store;
   readonly clock: Clock;
   /** Names this process among those that send. */
   readonly holder: string;
-  readonly attempts: Attempts;
-  readonly letters: Letters;
+  readonly attempts: WebhookClient;
+  readonly letters: DeliveryStore;
   readonly config: (spaceId: string) => LoyaltyConfig | Promise<LoyaltyConfig>;
   readonly onFailed: (webhookId: string, error: unknown) => void;
 }
@@ -49,13 +55,13 @@ export interface OutboxOptions {
 const due = "due";
 
 /** Creates the outbox of a process. */
-export function createOutbox(options: OutboxOptions): Outbox {
+export function createWebhookOutbox(options: WebhookOutboxOptions): WebhookOutbox {
   const { store, clock, letters, onFailed } = options;
   const running = new Map<string, Promise<void>>();
 
   /** One at a time for a webhook: what comes meanwhile is found by the next round. */
-  function start(place: WebhookPlace): Promise<void> {
-    const name = placeName(place);
+  function start(place: WebhookAddress): Promise<void> {
+    const name = webhookName(place);
     const known = running.get(name);
     if (known !== undefined) return known;
     const done = sendDue(options, place)
@@ -65,9 +71,9 @@ export function createOutbox(options: OutboxOptions): Outbox {
     return done;
   }
 
-  async function list(place: WebhookPlace): Promise<void> {
-    const name = placeName(place);
-    await store.commit(waitingPartition(), {
+  async function list(place: WebhookAddress): Promise<void> {
+    const name = webhookName(place);
+    await store.commit(waitingWebhooksPartition(), {
       writes: [
         { type: "put", key: gateOf(name), value: "" },
         { type: "score", op: "min", key: due, member: name, score: clock() },
@@ -87,10 +93,10 @@ export function createOutbox(options: OutboxOptions): Outbox {
       return found;
     },
     async work() {
-      const [{ entries }] = await store.read(waitingPartition(), [
+      const [{ entries }] = await store.read(waitingWebhooksPartition(), [
         { type: "board", key: due, max: clock(), limit: outboxRoundMax },
       ]);
-      for (const { member } of entries) void start(placeOf(member));
+      for (const { member } of entries) void start(webhookOfName(member));
     },
     async idle() {
       while (running.size > 0) await Promise.all(running.values());
@@ -99,8 +105,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
 }
 
 /** Sends the messages of a webhook that are due, if nobody else does. */
-async function sendDue(options: OutboxOptions, place: WebhookPlace): Promise<void> {
-  const name = placeName(place);
+async function sendDue(options: WebhookOutboxOptions, place: WebhookAddress): Promise<void> {
+  const name = webhookName(place);
   const claim = await claimed(options, name);
   if (claim === null) return;
   const { webhooks } = await options.config(place.spaceId);
@@ -115,36 +121,36 @@ async function sendDue(options: OutboxOptions, place: WebhookPlace): Promise<voi
 }
 
 interface Sending {
-  readonly place: WebhookPlace;
+  readonly place: WebhookAddress;
   /** Undefined: the space has no such webhook any more. */
   readonly webhook: WebhookDefinition | undefined;
-  readonly letter: StoredLetter;
+  readonly letter: StoredDelivery;
 }
 
-async function sendOne(options: OutboxOptions, { place, webhook, letter }: Sending): Promise<void> {
+async function sendOne(options: WebhookOutboxOptions, { place, webhook, letter }: Sending): Promise<void> {
   const { letters, attempts, clock } = options;
   if (webhook === undefined) return await letters.remove(place, letter.id);
   const { id, type, at, data } = letter;
-  const result = await attempts.send({ place, webhook, letter: { id, type, at, data } });
+  const result = await attempts.send({ address: place, webhook, delivery: { id, type, at, data } });
   await settled(letters, { place, letter, result, now: clock() });
 }
 
 interface Settling {
-  readonly place: WebhookPlace;
-  readonly letter: StoredLetter;
-  readonly result: Attempted;
+  readonly place: WebhookAddress;
+  readonly letter: StoredDelivery;
+  readonly result: SendResult;
   readonly now: number;
 }
 
 async function settled(
-  letters: OutboxOptions["letters"],
+  letters: WebhookOutboxOptions["letters"],
   { place, letter, result, now }: Settling,
 ): Promise<void> {
   switch (result.outcome) {
     case "taken":
       return await letters.remove(place, letter.id);
     case "refused":
-      return await letters.bury(place, {
+      return await letters.moveToDeadLetters(place, {
         ...letter,
         attempts: letter.attempts + (result.isTried ? 1 : 0),
         reason: result.reason,
@@ -154,7 +160,7 @@ async function settled(
     case "failed": {
       const { reason, retryAfterMs } = result;
       const tried = { ...letter, attempts: letter.attempts + 1, reason };
-      if (now - letter.since > webhookTriedMsMax) return await letters.bury(place, tried);
+      if (now - letter.since > webhookTriedMsMax) return await letters.moveToDeadLetters(place, tried);
       const pause = retryDelayMs({ id: letter.id, attempts: tried.attempts, retryAfterMs });
       return await letters.defer(place, tried, now + pause);
     }
@@ -174,8 +180,8 @@ interface Claim {
   readonly gate: Version | null;
 }
 
-async function claimed({ store, clock, holder }: OutboxOptions, name: string): Promise<Claim | null> {
-  return await decide(store, waitingPartition(), {
+async function claimed({ store, clock, holder }: WebhookOutboxOptions, name: string): Promise<Claim | null> {
+  return await decide(store, waitingWebhooksPartition(), {
     reads: [
       { type: "record", key: leaseOf(name) },
       { type: "record", key: gateOf(name) },
@@ -199,8 +205,8 @@ interface Release extends Claim {
 }
 
 /** A webhook to which messages were added meanwhile stays due. */
-async function release({ store }: OutboxOptions, { name, gate, next }: Release): Promise<void> {
-  await decide(store, waitingPartition(), {
+async function release({ store }: WebhookOutboxOptions, { name, gate, next }: Release): Promise<void> {
+  await decide(store, waitingWebhooksPartition(), {
     reads: [
       { type: "record", key: gateOf(name) },
       { type: "standing", key: due, member: name },

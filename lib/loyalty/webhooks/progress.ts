@@ -32,16 +32,16 @@ export interface EntryFailure {
 }
 
 /** By the webhook's id. */
-export type AllProgress = Readonly<Record<string, WebhookProgress>>;
+export type ProgressByWebhook = Readonly<Record<string, WebhookProgress>>;
 
 /** Number of users whose progress a process remembers. */
 export const progressesMax = 10_000;
 
 /** What a process remembers of the progress of users' webhooks: decisions about users need not read it. */
-export type ProgressMemory = Remembered<AllProgress>;
+export type ProgressCache = Remembered<ProgressByWebhook>;
 
 /** Creates the memory of a process. */
-export function createProgressMemory(): ProgressMemory {
+export function createProgressCache(): ProgressCache {
   return new Remembered({ key: "webhooks", entriesMax: progressesMax });
 }
 
@@ -59,9 +59,9 @@ export interface ProgressStart {
  */
 export function beginProgress(
   webhooks: readonly WebhookDefinition[],
-  stored: AllProgress,
+  stored: ProgressByWebhook,
   { now, records }: ProgressStart,
-): AllProgress | null {
+): ProgressByWebhook | null {
   const ids = webhooks.map(({ id }) => id);
   const isKnown =
     ids.every(id => Object.hasOwn(stored, id)) && Object.keys(stored).every(id => ids.includes(id));
@@ -71,6 +71,6 @@ export function beginProgress(
 }
 
 /** The progress of one webhook, if it has any. */
-export function progressOf(all: AllProgress, id: string): WebhookProgress | undefined {
+export function progressOf(all: ProgressByWebhook, id: string): WebhookProgress | undefined {
   return Object.hasOwn(all, id) ? all[id] : undefined;
 }

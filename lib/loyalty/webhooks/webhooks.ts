@@ -9,33 +9,33 @@ import type { Announcer } from "../../outbound/announcer.ts";
 import { WebhookError, type WebhookSender } from "../../outbound/webhook_sender.ts";
 import type { Store } from "../../storage/mod.ts";
 import type { LoyaltyConfig, WebhookDefinition } from "../config/document.ts";
-import { createAttempts, type WebhookKeys } from "./attempts.ts";
-import { createWebhookDispatch, type WebhookDispatch } from "./dispatch.ts";
+import { createWebhookClient, type WebhookKeys } from "./client.ts";
+import type { WebhookAddress } from "./delivery.ts";
+import { createDeliveryStore, type DeliveryCounts, type DeliveryStore } from "./delivery_store.ts";
+import { createWebhookDispatcher, type WebhookDispatcher } from "./dispatcher.ts";
 import { createEndpoints, type EndpointState } from "./endpoints.ts";
-import { createLetters, type LetterCounts, type Letters } from "./letters.ts";
-import { createOutbox, type Outbox } from "./outbox.ts";
-import type { WebhookPlace } from "./places.ts";
-import { createProgressMemory, type ProgressMemory } from "./progress.ts";
+import { createWebhookOutbox, type WebhookOutbox } from "./outbox.ts";
+import { createProgressCache, type ProgressCache } from "./progress.ts";
 
 /** How a webhook does. */
 export interface WebhookStatus extends EndpointState {
-  readonly letters: LetterCounts;
+  readonly deliveries: DeliveryCounts;
 }
 
 /** What operators see and do of webhooks. */
-export interface WebhookOffice {
-  status(place: WebhookPlace, webhook: WebhookDefinition): Promise<WebhookStatus>;
+export interface WebhookAdmin {
+  status(place: WebhookAddress, webhook: WebhookDefinition): Promise<WebhookStatus>;
   /** Lets a webhook be told again that was disabled. What it missed is among its dead letters. */
-  enable(place: WebhookPlace, webhook: WebhookDefinition): Promise<void>;
-  readonly deadLetters: Letters["list"];
+  enable(place: WebhookAddress, webhook: WebhookDefinition): Promise<void>;
+  readonly deadLetters: DeliveryStore["list"];
   /** Sends dead letters again in the background, and says which there were. */
-  readonly replay: Outbox["replay"];
+  readonly replay: WebhookOutbox["replay"];
 }
 
 /** Tells webhooks what happened. */
-export interface Webhooks extends Announcer, WebhookOffice, Pick<WebhookDispatch, "enqueue" | "deliver"> {
+export interface Webhooks extends Announcer, WebhookAdmin, Pick<WebhookDispatcher, "enqueue" | "deliver"> {
   /** What is remembered of how much of a user's history each webhook has been told. */
-  readonly progress: ProgressMemory;
+  readonly progress: ProgressCache;
   /** Sends again what is due. To be called again and again. */
   work(): Promise<void>;
   /** Resolves when nothing is sent in the background any more. */
@@ -67,11 +67,11 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   const isTold = options.sender !== undefined;
   const sender = options.sender ?? mute;
   const endpoints = createEndpoints(options);
-  const letters = createLetters(options);
-  const attempts = createAttempts({ ...options, sender, endpoints });
-  const progress = createProgressMemory();
-  const dispatch = createWebhookDispatch({ ...options, progress, attempts, letters });
-  const outbox = createOutbox({ ...options, attempts, letters });
+  const letters = createDeliveryStore(options);
+  const attempts = createWebhookClient({ ...options, sender, endpoints });
+  const progress = createProgressCache();
+  const dispatch = createWebhookDispatcher({ ...options, progress, attempts, letters });
+  const outbox = createWebhookOutbox({ ...options, attempts, letters });
   return {
     progress,
     enqueue(member) {
@@ -95,8 +95,8 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
       }
     },
     async status(place, { url }) {
-      const [state, counts] = await Promise.all([endpoints.look(place, url), letters.counts(place)]);
-      return { ...state, letters: counts };
+      const [state, counts] = await Promise.all([endpoints.load(place, url), letters.counts(place)]);
+      return { ...state, deliveries: counts };
     },
     enable: (place, { url }) => endpoints.enable(place, url),
     deadLetters: letters.list,

@@ -356,7 +356,7 @@ describeOnStores("products", open => {
     await reverse(member, given?.id ?? "");
     assert.deepEqual((await pointsNow()).slice(0, 3), [60, 60, 0]);
     world.clock.advance(90 * 24 * 3_600_000);
-    const later = await world.platform.loyalty.sight.overview(member, { type: "record", key: "profile" });
+    const later = await world.platform.loyalty.reader.summary(member, { type: "record", key: "profile" });
     const { available, lifetimeEarned, lifetimeSpent } = later.view.balances.points ?? {};
     assert.deepEqual([available, lifetimeEarned, lifetimeSpent], [0, 60, 0]);
   });

@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { AppError } from "../../../lib/errors/mod.ts";
-import { registrationMs } from "../../../lib/loyalty/due_users/due_queue.ts";
-import { createAgenda, type Indexed, indexedUsers, sweepAgenda } from "../../../lib/loyalty/due_users/mod.ts";
-import { agendaShardOf } from "../../../lib/loyalty/due_users/shards.ts";
+import { indexPageMax } from "../../../lib/loyalty/due_users/list_users.ts";
+import {
+  createDueUserQueue,
+  type DueUser,
+  listUsersOf,
+  sweepDueUsers,
+} from "../../../lib/loyalty/due_users/mod.ts";
+import { registrationMs } from "../../../lib/loyalty/due_users/queue.ts";
+import { dueUserShardOf } from "../../../lib/loyalty/due_users/shards.ts";
 import { sweepBatchMax, sweepLeaseMs, sweepRetryMs } from "../../../lib/loyalty/due_users/sweep.ts";
-import { indexPageMax } from "../../../lib/loyalty/due_users/user_index.ts";
 import { rangeLimitMax, type Store } from "../../../lib/storage/mod.ts";
 import { listedOrganisations, organisationsPartition, organisationWrites } from "../../../lib/users/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
@@ -14,26 +19,26 @@ import { describeOnEveryStore } from "../../support/stores.ts";
 const organisationId = "o";
 const spaceId = "s";
 
-function user(userId: string): Indexed {
+function user(userId: string): DueUser {
   return { organisationId, spaceId, userId };
 }
 
 interface Sweeper {
-  readonly attended: string[];
-  sweep(next?: (userId: string) => number | null): Promise<{ attended: number; failed: number }>;
+  readonly processed: string[];
+  sweep(next?: (userId: string) => number | null): Promise<{ processed: number; failed: number }>;
 }
 
 function sweeper(store: Store, clock: () => number, holder = "p1"): Sweeper {
-  const attended: string[] = [];
+  const processed: string[] = [];
   return {
-    attended,
+    processed,
     sweep: (next = () => null) =>
-      sweepAgenda({
+      sweepDueUsers({
         store,
         clock,
         holder,
-        async attend({ userId }) {
-          attended.push(userId);
+        async processUser({ userId }) {
+          processed.push(userId);
           return next(userId);
         },
         onFailed: () => {},
@@ -55,31 +60,31 @@ function methodsOf(store: Store): Store {
 
 async function usersOf(store: Store): Promise<string[]> {
   const found: string[] = [];
-  for await (const { userId } of indexedUsers(store, organisationId)) found.push(userId);
+  for await (const { userId } of listUsersOf(store, organisationId)) found.push(userId);
   return found;
 }
 
 describeOnEveryStore("the agenda", (open, on) => {
-  it("has a registered user attended once the registration is over, and only then", async () => {
+  it("has a registered user processed once the registration is over, and only then", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
-    const agenda = createAgenda({ store, clock: clock.now });
-    const { attended, sweep } = sweeper(store, clock.now);
+    const agenda = createDueUserQueue({ store, clock: clock.now });
+    const { processed, sweep } = sweeper(store, clock.now);
     await agenda.register(user("a/b"));
     await sweep();
-    assert.deepEqual(attended, []);
+    assert.deepEqual(processed, []);
     clock.advance(registrationMs);
-    assert.deepEqual(await sweep(), { attended: 1, failed: 0 });
-    assert.deepEqual(attended, ["a/b"]);
+    assert.deepEqual(await sweep(), { processed: 1, failed: 0 });
+    assert.deepEqual(processed, ["a/b"]);
     clock.advance(10 * registrationMs);
     await sweep();
-    assert.deepEqual(attended, ["a/b"]);
+    assert.deepEqual(processed, ["a/b"]);
   });
 
   it("registers a user at most once within the time that a registration lasts", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
-    const agenda = createAgenda({ store, clock: clock.now });
+    const agenda = createDueUserQueue({ store, clock: clock.now });
     await agenda.register(user("a"));
     assert.equal(agenda.register(user("a")), undefined);
     const elsewhere = agenda.register({ ...user("a"), spaceId: "other" });
@@ -103,7 +108,7 @@ describeOnEveryStore("the agenda", (open, on) => {
         throw new AppError(code, "Cannot commit");
       },
     };
-    const agenda = createAgenda({ store, clock: clock.now });
+    const agenda = createDueUserQueue({ store, clock: clock.now });
     await assert.rejects(async () => await agenda.register(user("a")), { code: "storage_unavailable" });
     failures.push("outcome_unknown");
     await agenda.register(user("a"));
@@ -113,107 +118,107 @@ describeOnEveryStore("the agenda", (open, on) => {
   it("looks at a user again at the time that attending asked for", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
-    await createAgenda({ store, clock: clock.now }).register(user("a"));
+    await createDueUserQueue({ store, clock: clock.now }).register(user("a"));
     clock.advance(registrationMs);
-    const { attended, sweep } = sweeper(store, clock.now);
+    const { processed, sweep } = sweeper(store, clock.now);
     await sweep(() => clock.now() + 5_000);
     clock.advance(4_999);
     await sweep();
-    assert.equal(attended.length, 1);
+    assert.equal(processed.length, 1);
     clock.advance(1);
     await sweep();
-    assert.equal(attended.length, 2);
+    assert.equal(processed.length, 2);
   });
 
   it("looks at a user who registers within the hour, however far ahead the next look was planned", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
-    const agenda = createAgenda({ store, clock: clock.now });
-    const { attended, sweep } = sweeper(store, clock.now);
+    const agenda = createDueUserQueue({ store, clock: clock.now });
+    const { processed, sweep } = sweeper(store, clock.now);
     await agenda.register(user("a"));
     clock.advance(registrationMs);
     await sweep(() => clock.now() + 100 * registrationMs);
     await agenda.register(user("a"));
     clock.advance(registrationMs - 1);
     await sweep();
-    assert.deepEqual(attended, ["a"]);
+    assert.deepEqual(processed, ["a"]);
     clock.advance(1);
     await sweep();
-    assert.deepEqual(attended, ["a", "a"]);
+    assert.deepEqual(processed, ["a", "a"]);
   });
 
-  it("keeps a user who registers while being attended, whatever attending asks for", async () => {
+  it("keeps a user who registers while being processed, whatever attending asks for", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
-    await createAgenda({ store, clock: clock.now }).register(user("a"));
+    await createDueUserQueue({ store, clock: clock.now }).register(user("a"));
     clock.advance(registrationMs);
     let count = 0;
     const options = { store, clock: clock.now, holder: "p1", onFailed: () => {} };
     const attend = async (): Promise<null> => {
       count += 1;
       // Another process, which remembers nothing of the first registration.
-      if (count === 1) await createAgenda({ store, clock: clock.now }).register(user("a"));
+      if (count === 1) await createDueUserQueue({ store, clock: clock.now }).register(user("a"));
       return null;
     };
-    await sweepAgenda({ ...options, attend });
+    await sweepDueUsers({ ...options, processUser: attend });
     clock.advance(registrationMs);
-    await sweepAgenda({ ...options, attend });
+    await sweepDueUsers({ ...options, processUser: attend });
     assert.equal(count, 2);
   });
 
-  it("looks again after a while at a user who could not be attended, and goes on with the others", async () => {
+  it("looks again after a while at a user who could not be processed, and goes on with the others", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
-    const agenda = createAgenda({ store, clock: clock.now });
+    const agenda = createDueUserQueue({ store, clock: clock.now });
     await Promise.all(["a", "b", "c"].map(id => agenda.register(user(id))));
     clock.advance(registrationMs);
     const failures: string[] = [];
-    const attended: string[] = [];
+    const processed: string[] = [];
     const options = { store, clock: clock.now, holder: "p1" };
     const sweep = (): Promise<unknown> =>
-      sweepAgenda({
+      sweepDueUsers({
         ...options,
-        async attend({ userId }) {
+        async processUser({ userId }) {
           if (userId === "b" && failures.length === 0) throw new Error("not now");
-          attended.push(userId);
+          processed.push(userId);
           return null;
         },
         onFailed: ({ userId }) => failures.push(userId),
       });
-    assert.deepEqual(await sweep(), { attended: 2, failed: 1 });
+    assert.deepEqual(await sweep(), { processed: 2, failed: 1 });
     clock.advance(sweepRetryMs);
-    assert.deepEqual(await sweep(), { attended: 1, failed: 0 });
-    assert.deepEqual([failures, attended.toSorted()], [["b"], ["a", "b", "c"]]);
+    assert.deepEqual(await sweep(), { processed: 1, failed: 0 });
+    assert.deepEqual([failures, processed.toSorted()], [["b"], ["a", "b", "c"]]);
   });
 
   it("leaves a shard to the process that sweeps it, until its lease is over", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
-    await createAgenda({ store, clock: clock.now }).register(user("a"));
+    await createDueUserQueue({ store, clock: clock.now }).register(user("a"));
     clock.advance(registrationMs);
     await sweeper(store, clock.now, "p1").sweep(() => clock.now() + 1);
     clock.advance(1);
     const other = sweeper(store, clock.now, "p2");
     await other.sweep();
-    assert.deepEqual(other.attended, []);
+    assert.deepEqual(other.processed, []);
     clock.advance(sweepLeaseMs);
     await other.sweep();
-    assert.deepEqual(other.attended, ["a"]);
+    assert.deepEqual(other.processed, ["a"]);
   });
 
   it("attends more users of one shard than one batch holds", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
-    const agenda = createAgenda({ store, clock: clock.now });
+    const agenda = createDueUserQueue({ store, clock: clock.now });
     const ids: string[] = [];
     for (let n = 0; ids.length < 2 * sweepBatchMax + 1; n++) {
-      if (agendaShardOf(`u${n}`) === 7) ids.push(`u${n}`);
+      if (dueUserShardOf(`u${n}`) === 7) ids.push(`u${n}`);
     }
     await Promise.all(ids.map(id => agenda.register(user(id))));
     clock.advance(registrationMs);
-    const { attended, sweep } = sweeper(store, clock.now);
+    const { processed, sweep } = sweeper(store, clock.now);
     await sweep();
-    assert.deepEqual(attended.toSorted(), ids.toSorted());
+    assert.deepEqual(processed.toSorted(), ids.toSorted());
   });
 
   it("visits every organisation, however many there are", async () => {
@@ -224,7 +229,7 @@ describeOnEveryStore("the agenda", (open, on) => {
       await store.commit(organisationsPartition(), { writes: writes.slice(from, from + 500).flat() });
     }
     clock.advance(1);
-    await createAgenda({ store, clock: clock.now }).register(user("late"));
+    await createDueUserQueue({ store, clock: clock.now }).register(user("late"));
     const listed: string[] = [];
     for await (const organisation of listedOrganisations(store)) listed.push(organisation);
     assert.equal(new Set(listed).size, rangeLimitMax + 1);
@@ -232,15 +237,15 @@ describeOnEveryStore("the agenda", (open, on) => {
     // Some 64,000 reads, one after the other.
     if (on === "Redis") return;
     clock.advance(registrationMs);
-    const { attended, sweep } = sweeper(store, clock.now);
+    const { processed, sweep } = sweeper(store, clock.now);
     await sweep();
-    assert.deepEqual(attended, ["late"]);
+    assert.deepEqual(processed, ["late"]);
   });
 
   it("lists every user of an organisation once, and of no other", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
-    const agenda = createAgenda({ store, clock: clock.now });
+    const agenda = createDueUserQueue({ store, clock: clock.now });
     const ids = Array.from({ length: 500 }, (_, n) => `u${n}`);
     await Promise.all(ids.map(id => agenda.register(user(id))));
     await agenda.register({ ...user("stranger"), organisationId: "p" });
@@ -250,10 +255,10 @@ describeOnEveryStore("the agenda", (open, on) => {
   it("lists users who came in one and the same millisecond page by page", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
-    const agenda = createAgenda({ store, clock: clock.now });
+    const agenda = createDueUserQueue({ store, clock: clock.now });
     const ids: string[] = [];
     for (let n = 0; ids.length < 2 * indexPageMax + 10; n++) {
-      if (agendaShardOf(`u${n}`) === 3) ids.push(`u${n}`);
+      if (dueUserShardOf(`u${n}`) === 3) ids.push(`u${n}`);
     }
     await Promise.all(ids.slice(0, indexPageMax + 5).map(id => agenda.register(user(id))));
     clock.advance(1);

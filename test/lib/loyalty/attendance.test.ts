@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { registrationMs } from "../../../lib/loyalty/due_users/due_queue.ts";
+import { registrationMs } from "../../../lib/loyalty/due_users/queue.ts";
 import { ids, loyalty } from "../../support/platform.ts";
 import { openProcesses } from "../../support/processes.ts";
 import { describeOnStores } from "../../support/stores.ts";
@@ -21,18 +21,18 @@ describeOnStores("users who do nothing", open => {
     const platform = await world.process();
     await platform.loyalty.report(member, action);
     await platform.idle();
-    const attended: number[] = [];
+    const processed: number[] = [];
     for (let hour = 0; hour < 4; hour++) {
       world.clock.advance(registrationMs);
-      attended.push((await platform.loyalty.sweep()).attended);
+      processed.push((await platform.loyalty.sweep()).processed);
     }
-    assert.deepEqual(attended, [1, 0, 0, 0]);
+    assert.deepEqual(processed, [1, 0, 0, 0]);
   });
 
   it("are found again where an operator settles them and the process ends in between", async () => {
     await using world = await openProcesses(open, loyalty);
-    await (await world.process()).loyalty.settle(member);
+    await (await world.process()).loyalty.processDueUser(member);
     world.clock.advance(registrationMs);
-    assert.deepEqual(await (await world.process()).loyalty.sweep(), { attended: 1, failed: 0 });
+    assert.deepEqual(await (await world.process()).loyalty.sweep(), { processed: 1, failed: 0 });
   });
 });

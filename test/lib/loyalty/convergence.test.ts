@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { registrationMs } from "../../../lib/loyalty/due_users/due_queue.ts";
+import { registrationMs } from "../../../lib/loyalty/due_users/queue.ts";
 import type { Platform } from "../../../lib/mod.ts";
 import { createDyingStore, type Death } from "../../support/dying_store.ts";
 import { ids, loyalty } from "../../support/platform.ts";
@@ -75,7 +75,7 @@ async function sweep({ clock }: Processes, platform: Platform): Promise<void> {
   await platform.work();
   await platform.idle();
   // Whoever was due must not be looked at again and again.
-  const { attended } = await platform.loyalty.sweep();
+  const { processed: attended } = await platform.loyalty.sweep();
   assert.equal(attended, 0);
 }
 

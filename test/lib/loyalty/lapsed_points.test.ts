@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { graceMsDefault } from "../../../lib/leaderboards/settings/board_settings.ts";
-import { registrationMs } from "../../../lib/loyalty/due_users/due_queue.ts";
+import { registrationMs } from "../../../lib/loyalty/due_users/queue.ts";
 import { ids, loyalty, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores, type OpenStore } from "../../support/stores.ts";
 
@@ -89,7 +89,7 @@ async function play(league: TestPlatform, { isSwept }: { readonly isSwept: boole
   if (isSwept) await league.platform.work();
   advanceTo(league, "2027-02-01T00:30:00Z");
   await report(league, { coins: 2 });
-  await league.platform.loyalty.settle(other);
+  await league.platform.loyalty.processDueUser(other);
   return await scores(league);
 }
 
@@ -135,7 +135,7 @@ describeOnStores("points that lapsed", open => {
     await report(league, { coins: 5 });
     advanceTo(league, "2027-02-01T00:00:00Z");
     league.clock.advance(graceMsDefault);
-    await league.platform.loyalty.settle(member);
+    await league.platform.loyalty.processDueUser(member);
     const [total, january, february] = (await scores(league)) as readonly unknown[];
     assert.deepEqual([total, january, february], [[[0, "1"]], [[5, "1"]], []]);
     assert.equal((await league.platform.loyalty.reconcile(member)).ok, true);

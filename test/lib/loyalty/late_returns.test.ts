@@ -183,7 +183,7 @@ describeOnStores("a user who comes back after a long time", open => {
     }
     league.clock.advance(90 * 24 * 60 * minuteMs);
     const seen = await rewards.profile(member);
-    await rewards.settle(member);
+    await rewards.processDueUser(member);
     assert.deepEqual((await rewards.profile(member)).metrics, seen.metrics);
     assert.equal(seen.metrics.coins, 0);
     await rewards.report(member, report);
@@ -218,7 +218,7 @@ describeOnStores("a user who comes back after a long time", open => {
     const { loyalty: rewards } = league.platform;
     await rewards.report(member, { action: "prediction", data: {}, isClientReport: false });
     league.clock.advance(25 * 60 * minuteMs);
-    await rewards.settle(member);
+    await rewards.processDueUser(member);
     const appended = (stores[0]?.commits ?? []).flatMap(({ batch }) =>
       batch.writes.filter(write => write.type === "append" && write.key === "notifications"),
     );

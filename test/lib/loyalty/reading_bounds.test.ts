@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
-import { registrationAttemptsMax, registrationBatchMax } from "../../../lib/loyalty/due_users/due_queue.ts";
-import { createAgenda, type Indexed } from "../../../lib/loyalty/due_users/mod.ts";
-import { agendaShardOf } from "../../../lib/loyalty/due_users/shards.ts";
+import { createDueUserQueue, type DueUser } from "../../../lib/loyalty/due_users/mod.ts";
+import { registrationAttemptsMax, registrationBatchMax } from "../../../lib/loyalty/due_users/queue.ts";
+import { dueUserShardOf } from "../../../lib/loyalty/due_users/shards.ts";
 import type { HistoryRecord } from "../../../lib/loyalty/user/history.ts";
 import { historyPageMax, readTransactions } from "../../../lib/loyalty/user/records.ts";
 import { printRecord } from "../../../lib/loyalty/user/stored_record.ts";
 import { ledgerReadMax, ledgerRecordsMax, readLedger } from "../../../lib/loyalty/views/ledger_pages.ts";
-import { createProgressMemory, progressesMax } from "../../../lib/loyalty/webhooks/progress.ts";
+import { createProgressCache, progressesMax } from "../../../lib/loyalty/webhooks/progress.ts";
 import { decide, type Write } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { ProbeStore } from "../../support/probe_store.ts";
@@ -67,7 +67,7 @@ describe("what a process remembers of the webhooks of users", () => {
   it(`is the progress of ${progressesMax} users at most`, async () => {
     const clock = createTestClock();
     await using store = createMemoryStore({ clock: clock.now });
-    const memory = createProgressMemory();
+    const memory = createProgressCache();
     const tell = (n: number): Promise<null> =>
       decide(store, `o:o:member:s:u${n}`, {
         reads: [memory.query],
@@ -84,11 +84,11 @@ describe("what a process remembers of the webhooks of users", () => {
 
 describe("users who register for the agenda", () => {
   /** So many users of one shard. */
-  function neighbours(count: number): readonly Indexed[] {
-    const users: Indexed[] = [];
+  function neighbours(count: number): readonly DueUser[] {
+    const users: DueUser[] = [];
     for (let n = 0; users.length < count; n++) {
       const userId = `u${n}`;
-      if (agendaShardOf(userId) === agendaShardOf("u0")) {
+      if (dueUserShardOf(userId) === dueUserShardOf("u0")) {
         users.push({ organisationId: "o", spaceId: "s", userId });
       }
     }
@@ -98,7 +98,7 @@ describe("users who register for the agenda", () => {
   it(`are ${registrationBatchMax} of a commit at most, which no store refuses`, async () => {
     const commitsFor = async (count: number): Promise<number> => {
       const store = new ProbeStore();
-      const agenda = createAgenda({ store, clock: createTestClock().now });
+      const agenda = createDueUserQueue({ store, clock: createTestClock().now });
       await Promise.all(neighbours(count).map(user => agenda.register(user)));
       return store.commits.length - 1;
     };
@@ -112,7 +112,7 @@ describe("users who register for the agenda", () => {
     };
     const register = async (failures: number): Promise<void> => {
       const store = new ProbeStore();
-      const agenda = createAgenda({ store, clock: createTestClock().now });
+      const agenda = createDueUserQueue({ store, clock: createTestClock().now });
       const [first, second] = neighbours(2);
       assert.ok(first !== undefined && second !== undefined);
       await agenda.register(first);

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { reversalCommand } from "../../../lib/loyalty/commands/grants.ts";
 import { requireReportable } from "../../../lib/loyalty/commands/report.ts";
-import { reversalHappening } from "../../../lib/loyalty/commands/rewards.ts";
 import { compileConfig, emptyState } from "../../../lib/loyalty/mod.ts";
 import { base } from "./_engine.ts";
 
@@ -28,7 +28,7 @@ describe("a reversal that is refused", () => {
     const entry = { metricId: "points", type: "debit", amount: 1, balanceAfter: 0, status: "completed" };
     const transactions = [{ type: "reversed", payload, entries: [entry] }];
     const record = { kind: "reversal", at: 5, config: "1", reversalOf: "4-1", transactions };
-    const { decide } = reversalHappening(compiled, "5-1", 6);
+    const { decide } = reversalCommand(compiled, "5-1", 6);
     const log = [{ id: "5-1", at: 5, value: JSON.stringify(record) }];
     const noLimits = { isReached: () => false, missing: () => [] };
     assert.throws(() => decide?.(emptyState(null), [log], noLimits), {

@@ -29,7 +29,7 @@ describeOnStores("a transaction that was taken back", open => {
     const [first = "", second = "", third = ""] = given;
     for (const id of [first, second]) await loyalty.reverse(member, id);
     for (const id of [first, second]) await assert.rejects(loyalty.reverse(member, id), { code: "conflict" });
-    const { items } = await loyalty.sight.ledger(member, { limit: 10 });
+    const { items } = await loyalty.reader.ledger(member, { limit: 10 });
     const reversed = items.filter(({ isReversed }) => isReversed).map(({ transaction }) => transaction.id);
     assert.deepEqual(reversed, [second, first]);
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { registrationMs } from "../../../lib/loyalty/due_users/due_queue.ts";
+import { registrationMs } from "../../../lib/loyalty/due_users/queue.ts";
 import { createPlatform } from "../../../lib/mod.ts";
 import { createDyingStore } from "../../support/dying_store.ts";
 import { ids, openPlatform, seed, testSecret } from "../../support/platform.ts";

@@ -7,13 +7,13 @@ import { createRedisStore } from "../../../../adapters/redis/mod.ts";
 import { AppError } from "../../../../lib/errors/mod.ts";
 import {
   type CodePools,
-  codeCharactersMax,
   codeFaultsMax,
   codesAddedMax,
   codesPerCommitMax,
   codesReturnedMax,
   createCodePools,
   type PoolAddress,
+  poolCodeCharactersMax,
   poolCodesMax,
 } from "../../../../lib/loyalty/coupons/code_pools.ts";
 import { type Store, tenantPartition } from "../../../../lib/storage/mod.ts";
@@ -103,7 +103,7 @@ describeOnEveryStore("a code pool", open => {
 
   it("refuses too many codes and texts that are none", () =>
     withPools(async pools => {
-      const tooLong = "x".repeat(codeCharactersMax + 1);
+      const tooLong = "x".repeat(poolCodeCharactersMax + 1);
       for (const codes of [[""], [" A"], ["A "], ["Ä"], ["A\n"], [tooLong], numbered(codesAddedMax + 1)]) {
         await assert.rejects(pools.add(pool, codes), isCode("validation_failed"));
       }
@@ -119,7 +119,7 @@ describeOnEveryStore("a code pool", open => {
           return true;
         },
       );
-      assert.deepEqual(await pools.add(pool, ["x".repeat(codeCharactersMax), "A B", "{%:}"]), {
+      assert.deepEqual(await pools.add(pool, ["x".repeat(poolCodeCharactersMax), "A B", "{%:}"]), {
         added: 3,
         duplicates: 0,
       });

@@ -4,10 +4,10 @@ import { createRandom } from "../../../../adapters/conformance/random.ts";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
 import { AppError } from "../../../../lib/errors/mod.ts";
 import {
-  type Attempt,
-  decideWithin,
-  type Uses,
-  type UsesOptions,
+  decideWithinLimits,
+  type LimitedAttempt,
+  type LimitUses,
+  type LimitUsesOptions,
 } from "../../../../lib/loyalty/commands/limit_uses.ts";
 import {
   type Claimant,
@@ -37,7 +37,7 @@ interface World {
   ): Promise<readonly string[]>;
   /** How many uses of a rule are left. */
   left(rules: ReadonlyMap<string, LimitedRule>, ruleId: string): Promise<number>;
-  readonly options: Omit<UsesOptions, "claimant" | "rules">;
+  readonly options: Omit<LimitUsesOptions, "claimant" | "rules">;
 }
 
 async function withWorld(open: OpenStore, body: (world: World) => Promise<void>): Promise<void> {
@@ -47,7 +47,9 @@ async function withWorld(open: OpenStore, body: (world: World) => Promise<void>)
   await body({
     options,
     decide: (rules, wanted, by = {}) =>
-      decideWithin({ ...options, rules, claimant: { ...ann, ...by } }, async uses => fire(uses, wanted)),
+      decideWithinLimits({ ...options, rules, claimant: { ...ann, ...by } }, async uses =>
+        fire(uses, wanted),
+      ),
     async left(rules, ruleId) {
       let count = 0;
       const rule = rules.get(ruleId) ?? assert.fail();
@@ -59,7 +61,7 @@ async function withWorld(open: OpenStore, body: (world: World) => Promise<void>)
 }
 
 /** A decision in which the wanted rules fire unless a limit is reached. */
-function fire(uses: Uses, wanted: readonly string[]): Attempt<readonly string[]> {
+function fire(uses: LimitUses, wanted: readonly string[]): LimitedAttempt<readonly string[]> {
   const fired = wanted.filter(ruleId => !uses.isReached(ruleId));
   const needs = uses.missing(fired);
   return needs.length > 0 ? { needs } : { answer: fired, fired };
@@ -93,7 +95,7 @@ describeOnEveryStore("decisions within limits for all users", open => {
       const rules = limited(5, 5);
       const course = [["r0"], ["r0", "r0", "r1"], ["r1"]];
       const seen: boolean[] = [];
-      const fired = await decideWithin({ ...options, rules, claimant: ann }, async uses => {
+      const fired = await decideWithinLimits({ ...options, rules, claimant: ann }, async uses => {
         seen.push(uses.isReached("r0"));
         return fire(uses, course.shift() ?? assert.fail());
       });
@@ -108,14 +110,17 @@ describeOnEveryStore("decisions within limits for all users", open => {
       const by = { actionId: "a" };
       const unknown = new AppError("outcome_unknown", "Cannot tell whether the commit was applied");
       let attempts = 0;
-      const interrupted = decideWithin({ ...options, rules, claimant: { ...ann, ...by } }, async uses => {
-        if (attempts++ === 0) return fire(uses, ["r0"]);
-        throw unknown;
-      });
+      const interrupted = decideWithinLimits(
+        { ...options, rules, claimant: { ...ann, ...by } },
+        async uses => {
+          if (attempts++ === 0) return fire(uses, ["r0"]);
+          throw unknown;
+        },
+      );
       await assert.rejects(interrupted, unknown);
       assert.deepEqual(await decide(rules, ["r0"], by), ["r0"]);
       const repeated = { answer: "seen", fired: null };
-      await decideWithin({ ...options, rules, claimant: { ...ann, ...by } }, async () => repeated);
+      await decideWithinLimits({ ...options, rules, claimant: { ...ann, ...by } }, async () => repeated);
       assert.equal(await left(rules, "r0"), 1);
     }));
 
@@ -124,7 +129,7 @@ describeOnEveryStore("decisions within limits for all users", open => {
       const rules = limited(1);
       const failure = new AppError("storage_unavailable", "Cannot reach the store");
       let attempts = 0;
-      const failed = decideWithin({ ...options, rules, claimant: ann }, async uses => {
+      const failed = decideWithinLimits({ ...options, rules, claimant: ann }, async uses => {
         if (attempts++ === 0) return fire(uses, ["r0"]);
         throw failure;
       });
@@ -141,7 +146,9 @@ describe("a decision within limits", () => {
     const limits = { ...createGlobalLimits(store), release: () => Promise.reject(error) };
     const options = { limits, claimant: ann, rules: limited(3), onLost: (one: unknown) => lost.push(one) };
     const course = [["r0"], ["x"]];
-    const answer = await decideWithin(options, async uses => fire(uses, course.shift() ?? assert.fail()));
+    const answer = await decideWithinLimits(options, async uses =>
+      fire(uses, course.shift() ?? assert.fail()),
+    );
     assert.deepEqual(answer, ["x"]);
     assert.deepEqual(lost, [error]);
   });

@@ -107,7 +107,7 @@ async function live({ random, space, clock, platform, users }: World): Promise<v
       const soon = attendedAt + unattendedMsMax - clock.now();
       clock.advance(soon);
       pause -= soon;
-      for (const user of users) await platform.loyalty.settle(user.member);
+      for (const user of users) await platform.loyalty.processDueUser(user.member);
       await platform.idle();
     }
     clock.advance(pause);
@@ -121,7 +121,7 @@ async function live({ random, space, clock, platform, users }: World): Promise<v
     if ("eventId" in event) events.set(model.step, event.eventId);
   }
   for (const { member, model } of users) {
-    await platform.loyalty.settle(member);
+    await platform.loyalty.processDueUser(member);
     model.pass(clock.now());
   }
   await platform.idle();

@@ -5,8 +5,8 @@ import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
 import { AppError } from "../../../../lib/errors/mod.ts";
 import { compileConfig, emptyState } from "../../../../lib/loyalty/mod.ts";
-import { ordered, redemptionsOpenMax } from "../../../../lib/loyalty/products/order.ts";
-import { createStocks, stocksKnownMax } from "../../../../lib/loyalty/products/stock.ts";
+import { acceptOrder, redemptionsOpenMax } from "../../../../lib/loyalty/products/accept_order.ts";
+import { createStocks, stocksCachedMax } from "../../../../lib/loyalty/products/stock.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { shopDocument } from "./_shop.ts";
 
@@ -16,10 +16,10 @@ describe("redemptions", () => {
     const context = { id: "red_1", config, now: 1_000, sold: null };
     const order = { key: "k", productId: "poster", quantity: 1 };
     const funded = { ...emptyState(null), metrics: { points: 10 } };
-    const open = (count: number): ReturnType<typeof ordered> => {
-      const one = ordered(context, funded, order);
+    const open = (count: number): ReturnType<typeof acceptOrder> => {
+      const one = acceptOrder(context, funded, order);
       const redemptions = Array.from({ length: count }, (_, n) => ({ ...one, id: `red_${n}` }));
-      return ordered(context, { ...funded, redemptions }, order);
+      return acceptOrder(context, { ...funded, redemptions }, order);
     };
     assert.equal(open(redemptionsOpenMax - 1).status, "reserved");
     assert.throws(
@@ -39,11 +39,11 @@ describe("the stocks that a process remembers", () => {
       spaceId: "s",
       productId: `p${n}`,
     });
-    for (let n = 0; n < stocksKnownMax; n++) await stocks.sold(product(n));
-    assert.equal(stocks.knownSold(product(0)), 0);
-    await stocks.sold(product(stocksKnownMax));
-    assert.equal(stocks.knownSold(product(0)), null);
-    assert.equal(stocks.knownSold(product(1)), 0);
-    assert.equal(stocks.knownSold(product(stocksKnownMax)), 0);
+    for (let n = 0; n < stocksCachedMax; n++) await stocks.sold(product(n));
+    assert.equal(stocks.cachedSold(product(0)), 0);
+    await stocks.sold(product(stocksCachedMax));
+    assert.equal(stocks.cachedSold(product(0)), null);
+    assert.equal(stocks.cachedSold(product(1)), 0);
+    assert.equal(stocks.cachedSold(product(stocksCachedMax)), 0);
   });
 });

@@ -9,7 +9,7 @@ import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../../../adapters/conformance/random.ts";
 import { createRedisStore } from "../../../../adapters/redis/mod.ts";
 import { AppError } from "../../../../lib/errors/mod.ts";
-import { registrationMs } from "../../../../lib/loyalty/due_users/due_queue.ts";
+import { registrationMs } from "../../../../lib/loyalty/due_users/queue.ts";
 import type { Platform } from "../../../../lib/mod.ts";
 import { createDyingStore, type DyingStore } from "../../../support/dying_store.ts";
 import { ids } from "../../../support/platform.ts";
@@ -103,7 +103,7 @@ async function settleAll({ clock }: Processes, platform: Platform): Promise<void
   clock.advance(registrationMs);
   await platform.work();
   await platform.idle();
-  assert.equal((await platform.loyalty.sweep()).attended, 0);
+  assert.equal((await platform.loyalty.sweep()).processed, 0);
 }
 
 async function assertReconciled(

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { AppError, type ErrorCode } from "../../../../lib/errors/mod.ts";
-import { registrationMs } from "../../../../lib/loyalty/due_users/due_queue.ts";
+import { registrationMs } from "../../../../lib/loyalty/due_users/queue.ts";
 import type { Member } from "../../../../lib/loyalty/mod.ts";
-import { stockKnownMs } from "../../../../lib/loyalty/mod.ts";
+import { stockFreshMs } from "../../../../lib/loyalty/mod.ts";
 import type { Platform } from "../../../../lib/mod.ts";
 import { createDyingStore } from "../../../support/dying_store.ts";
 import { describeOnEveryStore } from "../../../support/stores.ts";
@@ -102,7 +102,7 @@ describeOnEveryStore("redeeming a product", open => {
       assert.equal(await balance(one, member), bought[n]?.status === "fulfilled" ? 15 : 25);
       await assertProved(one, member);
     }
-    shop.clock.advance(stockKnownMs);
+    shop.clock.advance(stockFreshMs);
     const listed = await one.loyalty.products.list(fan);
     assert.ok(listed.every(({ id }) => id !== "scarf"));
   });
@@ -318,7 +318,7 @@ describeOnEveryStore("operators", open => {
     await sold.refund(fan, badge.id, { restocks: true });
     assert.equal(await balance(platform), 14);
     assert.deepEqual((await platform.loyalty.profile(fan)).inventory.badges, []);
-    shop.clock.advance(stockKnownMs);
+    shop.clock.advance(stockFreshMs);
     const listed = await sold.list(fan);
     assert.deepEqual(listed[0]?.stock, { type: "limited", available: 5 });
     await assert.rejects(sold.complete(fan, scarf.id), withCode("conflict"));
@@ -331,7 +331,7 @@ describeOnEveryStore("operators", open => {
     await fund({ loyalty } as Platform, fan, { points: 14 });
     const { id } = await loyalty.products.redeem(fan, { key: "b", productId: "scarf", quantity: 1 });
     await loyalty.products.refund(fan, id, { restocks: false });
-    shop.clock.advance(stockKnownMs);
+    shop.clock.advance(stockFreshMs);
     assert.deepEqual((await loyalty.products.list(fan))[0]?.stock, { type: "limited", available: 4 });
   });
 

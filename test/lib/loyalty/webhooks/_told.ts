@@ -8,7 +8,7 @@ import { type Member, memberPartition } from "../../../../lib/loyalty/user/membe
 import { emptyState } from "../../../../lib/loyalty/user/state.ts";
 import { printRecord } from "../../../../lib/loyalty/user/stored_record.ts";
 import { printState } from "../../../../lib/loyalty/user/stored_state.ts";
-import { beginProgress, createProgressMemory } from "../../../../lib/loyalty/webhooks/progress.ts";
+import { beginProgress, createProgressCache } from "../../../../lib/loyalty/webhooks/progress.ts";
 import { createWebhooks, type Webhooks } from "../../../../lib/loyalty/webhooks/webhooks.ts";
 import { WebhookError, type WebhookMessage } from "../../../../lib/outbound/webhook_sender.ts";
 import type { Store, Write } from "../../../../lib/storage/mod.ts";
@@ -94,7 +94,7 @@ export async function happen(
   { config, now, types }: { config: LoyaltyConfig; now: number; types: string[] },
 ): Promise<void> {
   const partition = memberPartition(member);
-  const progress = createProgressMemory();
+  const progress = createProgressCache();
   const [stored, state] = await store.read(partition, [progress.query, { type: "record", key: "loyalty" }]);
   const records: number = state === null ? 0 : JSON.parse(state.value).records;
   const transactions = types.map(type => ({ type, payload: nothing, entries: [] }));

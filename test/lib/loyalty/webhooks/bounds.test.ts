@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
-import { createAttempts, webhookServicesMax } from "../../../../lib/loyalty/webhooks/attempts.ts";
+import { createWebhookClient, webhookServicesMax } from "../../../../lib/loyalty/webhooks/client.ts";
 import { createEndpoints, endpointsKnownMax } from "../../../../lib/loyalty/webhooks/endpoints.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { WatchedStore } from "../../../support/watched_store.ts";
@@ -16,7 +16,7 @@ describe("what a process remembers of services", () => {
     const clock = createTestClock();
     const store = new WatchedStore(createMemoryStore({ clock: clock.now }));
     const endpoints = createEndpoints({ store, clock: clock.now });
-    const look = (n: number) => endpoints.state(placeOf(`w${n}`), url);
+    const look = (n: number) => endpoints.cached(placeOf(`w${n}`), url);
     await look(0);
     await look(0);
     assert.equal(store.reads.length, 1);
@@ -29,7 +29,7 @@ describe("what a process remembers of services", () => {
     const clock = createTestClock();
     const store = createMemoryStore({ clock: clock.now });
     let asked = 0;
-    const attempts = createAttempts({
+    const attempts = createWebhookClient({
       clock: clock.now,
       keyOf: () => new Uint8Array(24),
       endpoints: createEndpoints({ store, clock: clock.now }),
@@ -43,9 +43,9 @@ describe("what a process remembers of services", () => {
     });
     const send = (n: number) =>
       attempts.send({
-        place: placeOf(`w${n}`),
+        address: placeOf(`w${n}`),
         webhook: { id: `w${n}`, url, events: [] },
-        letter: { id: "l", type: "t", at: 0, data: {} },
+        delivery: { id: "l", type: "t", at: 0, data: {} },
       });
     await send(0);
     assert.equal((await send(0)).outcome, "postponed");

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { memberPartition } from "../../../../lib/loyalty/user/member.ts";
-import { webhookPageMax } from "../../../../lib/loyalty/webhooks/dispatch.ts";
-import type { AllProgress } from "../../../../lib/loyalty/webhooks/progress.ts";
+import { webhookPageMax } from "../../../../lib/loyalty/webhooks/dispatcher.ts";
+import type { ProgressByWebhook } from "../../../../lib/loyalty/webhooks/progress.ts";
 import {
   webhookRetryJitter,
   webhookRetryMsMax,
@@ -17,7 +17,7 @@ import { createTestClock } from "../../../support/clock.ts";
 import { describeOnStores } from "../../../support/stores.ts";
 import { answered, configOf, happen, member, nothing, placeOf, tellingOf } from "./_told.ts";
 
-async function progress(store: Store): Promise<AllProgress> {
+async function progress(store: Store): Promise<ProgressByWebhook> {
   const [stored] = await store.read(memberPartition(member), [{ type: "record", key: "webhooks" }]);
   return JSON.parse(stored?.value ?? "{}");
 }

@@ -2,19 +2,19 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { deliveryIdOf, webhookKeys, webhookPartition } from "../../../../lib/loyalty/webhooks/delivery.ts";
+import {
+  createDeliveryStore,
+  webhookDeadLettersMax,
+  webhookDeadMsMax,
+  webhookDeliveriesWaitingMax,
+} from "../../../../lib/loyalty/webhooks/delivery_store.ts";
 import {
   endpointFreshMs,
   failureNotedMs,
   webhookFailingMsMax,
   webhookFailureGapMsMax,
 } from "../../../../lib/loyalty/webhooks/endpoints.ts";
-import {
-  createLetters,
-  webhookDeadLettersMax,
-  webhookDeadMsMax,
-  webhookWaitingLettersMax,
-} from "../../../../lib/loyalty/webhooks/letters.ts";
-import { letterIdOf, webhookKeys, webhookPartition } from "../../../../lib/loyalty/webhooks/places.ts";
 import { webhookRetryMsMin, webhookTriedMsMax } from "../../../../lib/loyalty/webhooks/schedule.ts";
 import type { Announcement } from "../../../../lib/outbound/announcer.ts";
 import { type Store, type Write, writesMax } from "../../../../lib/storage/mod.ts";
@@ -64,7 +64,7 @@ describeOnStores("stored messages for webhooks", open => {
     );
     await worked(telling);
     assert.equal(telling.asked, 1);
-    const { letters } = await telling.webhooks.status(place, {
+    const { deliveries: letters } = await telling.webhooks.status(place, {
       id: "w",
       url: "https://w.example.org/",
       events: [],
@@ -105,8 +105,8 @@ describeOnStores("stored messages for webhooks", open => {
     assert.equal(size, 1);
     assert.equal(letters[0]?.attempts, asked);
     telling.says = () => undefined;
-    const id = letterIdOf("s:w:export:1");
-    assert.deepEqual(await telling.webhooks.replay(place, [id, letterIdOf("unknown")]), [id]);
+    const id = deliveryIdOf("s:w:export:1");
+    assert.deepEqual(await telling.webhooks.replay(place, [id, deliveryIdOf("unknown")]), [id]);
     await telling.webhooks.idle();
     assert.deepEqual(
       telling.taken.map(message => [message.id, message.at]),
@@ -135,31 +135,34 @@ describeOnStores("stored messages for webhooks", open => {
   it("are dead at once where too many wait", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
-    const letters = createLetters({ store, clock: clock.now });
+    const letters = createDeliveryStore({ store, clock: clock.now });
     const letter = { id: "one", type: "t", at: clock.now(), data: null };
-    await crowd(store, webhookKeys.waiting, { count: webhookWaitingLettersMax - 1, score: clock.now() + 1 });
+    await crowd(store, webhookKeys.waiting, {
+      count: webhookDeliveriesWaitingMax - 1,
+      score: clock.now() + 1,
+    });
     await letters.queue(place, letter);
-    assert.deepEqual(await letters.counts(place), { waiting: webhookWaitingLettersMax, dead: 0 });
+    assert.deepEqual(await letters.counts(place), { waiting: webhookDeliveriesWaitingMax, dead: 0 });
     await letters.queue(place, letter);
     await letters.queue(place, { ...letter, id: "two" });
-    assert.deepEqual(await letters.counts(place), { waiting: webhookWaitingLettersMax, dead: 1 });
+    assert.deepEqual(await letters.counts(place), { waiting: webhookDeliveriesWaitingMax, dead: 1 });
     assert.match((await letters.list(place, page)).letters[0]?.reason ?? "", /are waiting/);
   });
 
   it("that are dead are bounded in number and age, the oldest go first", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
-    const letters = createLetters({ store, clock: clock.now });
+    const letters = createDeliveryStore({ store, clock: clock.now });
     const dead = { type: "t", at: 0, data: null, since: 0, attempts: 1, reason: "why" };
-    await letters.bury(place, { ...dead, id: "oldest" });
+    await letters.moveToDeadLetters(place, { ...dead, id: "oldest" });
     clock.advance(1);
     await crowd(store, webhookKeys.dead, { count: webhookDeadLettersMax - 1, score: clock.now() });
     assert.equal((await letters.counts(place)).dead, webhookDeadLettersMax);
     clock.advance(1);
-    await letters.bury(place, { ...dead, id: "newest" });
-    await letters.bury(place, { ...dead, id: "newest" });
+    await letters.moveToDeadLetters(place, { ...dead, id: "newest" });
+    await letters.moveToDeadLetters(place, { ...dead, id: "newest" });
     assert.equal((await letters.counts(place)).dead, webhookDeadLettersMax);
-    assert.deepEqual(await letters.replay(place, [letterIdOf("oldest")]), []);
+    assert.deepEqual(await letters.replay(place, [deliveryIdOf("oldest")]), []);
     const { letters: shown } = await letters.list(place, { offset: 0, limit: 1 });
     assert.equal(shown[0]?.id, "newest");
     clock.advance(webhookDeadMsMax);
@@ -181,7 +184,7 @@ describeOnStores("a service behind a webhook", open => {
       await happen(store, { config, now: clock.now(), types: ["challengeCompleted"] });
     assert.equal(await telling.webhooks.deliver(member), null);
     assert.equal(telling.asked, 1);
-    const { disabled, letters } = await telling.webhooks.status(place, webhook);
+    const { disabled, deliveries: letters } = await telling.webhooks.status(place, webhook);
     assert.deepEqual(disabled, { at: clock.now(), reason: "gone" });
     assert.equal(letters.dead, 3);
     const { letters: dead } = await telling.webhooks.deadLetters(place, page);
@@ -192,7 +195,7 @@ describeOnStores("a service behind a webhook", open => {
     assert.equal((await telling.webhooks.status(place, webhook)).disabled, null);
     await telling.webhooks.replay(
       place,
-      dead.map(({ letterId }) => letterId),
+      dead.map(({ deliveryId: letterId }) => letterId),
     );
     await telling.webhooks.idle();
     assert.equal(telling.taken.length, 3);
@@ -299,7 +302,7 @@ describeOnStores("a service behind a webhook", open => {
     for (let n = 0; n < 20; n++) await telling.webhooks.announce(exported(clock.now(), `export:${n}`));
     await worked(telling);
     assert.equal(telling.asked, 5);
-    assert.equal((await telling.webhooks.status(place, webhook)).letters.waiting, 20);
+    assert.equal((await telling.webhooks.status(place, webhook)).deliveries.waiting, 20);
   });
 
   it("is not kept from one organisation by what it says to another one that names its address", async () => {

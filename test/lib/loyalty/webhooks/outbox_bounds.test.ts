@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
-import { createLetters, webhookLettersPageMax } from "../../../../lib/loyalty/webhooks/letters.ts";
+import { createDeliveryStore, deadLettersPageMax } from "../../../../lib/loyalty/webhooks/delivery_store.ts";
 import { outboxRoundMax, outboxWorkedMsMax } from "../../../../lib/loyalty/webhooks/outbox.ts";
 import { webhookRetryMsMin } from "../../../../lib/loyalty/webhooks/schedule.ts";
 import type { Announcement } from "../../../../lib/outbound/announcer.ts";
@@ -41,15 +41,15 @@ describe("a round of the outbox", () => {
   });
 
   for (const [tookMs, sent] of [
-    [outboxWorkedMsMax - 1, webhookLettersPageMax + 1],
-    [outboxWorkedMsMax, webhookLettersPageMax],
+    [outboxWorkedMsMax - 1, deadLettersPageMax + 1],
+    [outboxWorkedMsMax, deadLettersPageMax],
   ] as const) {
-    it(`sends ${sent} of ${webhookLettersPageMax + 1} messages where the first took ${tookMs} ms`, async () => {
+    it(`sends ${sent} of ${deadLettersPageMax + 1} messages where the first took ${tookMs} ms`, async () => {
       const clock = createTestClock();
       await using store = createMemoryStore({ clock: clock.now });
       const telling = tellingOf(store, clock.now, configOf("w"));
-      const letters = createLetters({ store, clock: clock.now });
-      for (let n = 0; n < webhookLettersPageMax; n++) {
+      const letters = createDeliveryStore({ store, clock: clock.now });
+      for (let n = 0; n < deadLettersPageMax; n++) {
         await letters.queue(place, { id: `l${n}`, type: "t", at: clock.now(), data: {} });
       }
       telling.says = () => {
@@ -60,7 +60,7 @@ describe("a round of the outbox", () => {
       await telling.webhooks.idle();
       assert.equal(telling.taken.length, sent);
       await worked(telling);
-      assert.equal(telling.taken.length, webhookLettersPageMax + 1);
+      assert.equal(telling.taken.length, deadLettersPageMax + 1);
     });
   }
 });

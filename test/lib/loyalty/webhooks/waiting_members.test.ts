@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Member, memberPartition } from "../../../../lib/loyalty/user/member.ts";
 import {
-  WaitingMembers,
-  webhookLanes,
-  webhookLanesPerSpaceMax,
-  webhookWaitingMax,
-} from "../../../../lib/loyalty/webhooks/waiting_members.ts";
+  FairUserQueue,
+  queuedUsersMax,
+  webhookConcurrency,
+  webhookConcurrencyPerSpaceMax,
+} from "../../../../lib/loyalty/webhooks/fair_user_queue.ts";
 
 function member(spaceId: string, n: number): Member {
   return { organisationId: "o", spaceId, userId: `${spaceId}-${n}`, projectId: null };
 }
 
-function crowd(...spaces: readonly (readonly [spaceId: string, count: number])[]): WaitingMembers {
-  const waiting = new WaitingMembers();
+function crowd(...spaces: readonly (readonly [spaceId: string, count: number])[]): FairUserQueue {
+  const waiting = new FairUserQueue();
   for (const [spaceId, count] of spaces) for (let n = 0; n < count; n++) waiting.add(member(spaceId, n));
   return waiting;
 }
@@ -29,9 +29,9 @@ describe("users whose events are to be sent", () => {
   });
 
   it("of one space leave lanes to those of others, however slow its services are", () => {
-    assert.ok(webhookLanesPerSpaceMax < webhookLanes);
+    assert.ok(webhookConcurrencyPerSpaceMax < webhookConcurrency);
     const waiting = crowd(["slow", 1_000]);
-    const taken = Array.from({ length: webhookLanesPerSpaceMax }, () => waiting.take(nobody));
+    const taken = Array.from({ length: webhookConcurrencyPerSpaceMax }, () => waiting.take(nobody));
     assert.ok(taken.every(one => one !== null));
     assert.equal(waiting.take(nobody), null);
     waiting.add(member("quick", 1));
@@ -52,7 +52,7 @@ describe("users whose events are to be sent", () => {
   });
 
   it("are bounded in number", () => {
-    const waiting = crowd(["a", webhookWaitingMax + 1]);
-    assert.equal(waiting.size, webhookWaitingMax);
+    const waiting = crowd(["a", queuedUsersMax + 1]);
+    assert.equal(waiting.size, queuedUsersMax);
   });
 });

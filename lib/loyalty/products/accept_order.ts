@@ -9,8 +9,8 @@ import type { CompiledConfig } from "../config/compiled.ts";
 import type { Fulfilment } from "../config/document.ts";
 import { nothingReceived, type Redemption } from "../user/redemption.ts";
 import type { UserState } from "../user/state.ts";
-import { canPay, costOf, faultOf, type RedemptionOrder, redemptionError } from "./redeemable.ts";
-import { totalOf } from "./stock.ts";
+import { canPay, costOf, type RedemptionOrder, redemptionError, redemptionFault } from "./redeemable.ts";
+import { stockTotal } from "./stock.ts";
 
 /** Most redemptions of a user that are not decided at a time. */
 export const redemptionsOpenMax = 20;
@@ -31,7 +31,7 @@ export interface OrderContext {
  *
  * @throws {AppError} `not_found`, `validation_failed`, `busy`, or why the user may not have the product.
  */
-export function ordered(context: OrderContext, state: UserState, order: RedemptionOrder): Redemption {
+export function acceptOrder(context: OrderContext, state: UserState, order: RedemptionOrder): Redemption {
   const { id, config, now, sold } = context;
   const { quantity, metadata } = order;
   const of = config.products.get(order.productId);
@@ -41,15 +41,15 @@ export function ordered(context: OrderContext, state: UserState, order: Redempti
   const { fulfilment } = of.product;
   const cost = costOf(of, order);
   requireOne(fulfilment, quantity);
-  const fault = faultOf(config, state, { of, quantity, now });
+  const fault = redemptionFault(config, state, { of, quantity, now });
   if (fault !== null) throw redemptionError(fault);
-  const total = totalOf(of.product);
+  const total = stockTotal(of.product);
   if (total !== null && (sold ?? 0) + quantity > total) throw redemptionError("out_of_stock");
   if (!canPay(config, state, cost)) throw redemptionError("insufficient_balance");
   if (state.redemptions.length >= redemptionsOpenMax) {
     throw new AppError("busy", "Cannot redeem more while so many redemptions are not decided");
   }
-  const poolId = poolOf(config, fulfilment);
+  const poolId = codePoolOf(config, fulfilment);
   return {
     id,
     productId: of.product.id,
@@ -68,7 +68,7 @@ export function ordered(context: OrderContext, state: UserState, order: Redempti
 }
 
 /** The pool that a product's codes come from; null where it gives none. */
-export function poolOf({ coupons }: CompiledConfig, fulfilment: Fulfilment): string | null {
+export function codePoolOf({ coupons }: CompiledConfig, fulfilment: Fulfilment): string | null {
   if (fulfilment.type !== "coupon") return null;
   return coupons.get(fulfilment.couponId)?.poolId ?? null;
 }

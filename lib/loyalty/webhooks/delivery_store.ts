@@ -10,27 +10,27 @@
 import type { Clock } from "../../auth/mod.ts";
 import { type BoardRange, decide, type Store, type Write } from "../../storage/mod.ts";
 import {
-  type Letter,
-  letterIdOf,
-  letterKey,
-  type WebhookPlace,
+  deliveryIdOf,
+  deliveryKey,
+  type WebhookAddress,
+  type WebhookDelivery,
   webhookKeys,
   webhookPartition,
-} from "./places.ts";
+} from "./delivery.ts";
 
 /** How long a dead letter is kept, in ms: 14 days. */
 export const webhookDeadMsMax: number = 14 * 24 * 3_600_000;
 /** Most dead letters of a webhook; the oldest goes where there would be more. */
 export const webhookDeadLettersMax = 10_000;
 /** Most messages of a webhook that wait; one more becomes a dead letter at once. */
-export const webhookWaitingLettersMax = 10_000;
+export const webhookDeliveriesWaitingMax = 10_000;
 /** Most letters that are listed, replayed or sent at a time. */
-export const webhookLettersPageMax = 100;
+export const deadLettersPageMax = 100;
 /** How many letters that are over, at most, one new letter clears away. */
 const clearedMax = 4;
 
 /** A letter with what became of it. */
-export interface StoredLetter extends Letter {
+export interface StoredDelivery extends WebhookDelivery {
   /** Since when it waits in this box, Unix ms. */
   readonly since: number;
   readonly attempts: number;
@@ -39,66 +39,66 @@ export interface StoredLetter extends Letter {
 }
 
 /** A letter that was given up. */
-export interface DeadLetter extends StoredLetter {
+export interface WebhookDeadLetter extends StoredDelivery {
   /** Names the letter. */
-  readonly letterId: string;
+  readonly deliveryId: string;
   /** When it was given up, Unix ms. */
   readonly deadAt: number;
 }
 
 /** How many letters there are. */
-export interface LetterCounts {
+export interface DeliveryCounts {
   readonly waiting: number;
   readonly dead: number;
 }
 
 /** The stored messages of all webhooks. */
-export interface Letters {
+export interface DeliveryStore {
   /** Stores a message that is to be sent now. One that waits already keeps its place. */
-  queue(place: WebhookPlace, letter: Letter): Promise<void>;
+  queue(place: WebhookAddress, letter: WebhookDelivery): Promise<void>;
   /** The messages that are to be sent by now, the longest due first. */
-  due(place: WebhookPlace): Promise<readonly StoredLetter[]>;
+  due(place: WebhookAddress): Promise<readonly StoredDelivery[]>;
   /** When the next message is to be sent, Unix ms; null: none waits. */
-  nextAt(place: WebhookPlace): Promise<number | null>;
+  nextAt(place: WebhookAddress): Promise<number | null>;
   /** Notes a failed attempt, and when the next one is due. */
-  defer(place: WebhookPlace, letter: StoredLetter, at: number): Promise<void>;
+  defer(place: WebhookAddress, letter: StoredDelivery, at: number): Promise<void>;
   /** Forgets a message that was sent. */
-  remove(place: WebhookPlace, messageId: string): Promise<void>;
+  remove(place: WebhookAddress, messageId: string): Promise<void>;
   /** Makes a message a dead letter. */
-  bury(place: WebhookPlace, letter: StoredLetter): Promise<void>;
+  moveToDeadLetters(place: WebhookAddress, letter: StoredDelivery): Promise<void>;
   /** Dead letters, newest first. */
   list(
-    place: WebhookPlace,
+    place: WebhookAddress,
     page: { readonly offset: number; readonly limit: number },
-  ): Promise<{ readonly letters: readonly DeadLetter[]; readonly size: number }>;
-  counts(place: WebhookPlace): Promise<LetterCounts>;
+  ): Promise<{ readonly letters: readonly WebhookDeadLetter[]; readonly size: number }>;
+  counts(place: WebhookAddress): Promise<DeliveryCounts>;
   /** Lets dead letters wait to be sent again, and says which of them there were. */
-  replay(place: WebhookPlace, letterIds: readonly string[]): Promise<readonly string[]>;
+  replay(place: WebhookAddress, letterIds: readonly string[]): Promise<readonly string[]>;
 }
 
 const { waiting, dead } = webhookKeys;
 
 /** What the stored messages are made over. */
-export interface LettersOptions {
+export interface DeliveryStoreOptions {
   readonly store: Store;
   readonly clock: Clock;
 }
 
 /** Creates the stored messages of all webhooks. */
-export function createLetters(options: LettersOptions): Letters {
-  return { ...lettersReader(options), ...lettersWriter(options) };
+export function createDeliveryStore(options: DeliveryStoreOptions): DeliveryStore {
+  return { ...deliveryReads(options), ...deliveryWrites(options) };
 }
 
-function lettersReader({
+function deliveryReads({
   store,
   clock,
-}: LettersOptions): Pick<Letters, "due" | "nextAt" | "list" | "counts"> {
+}: DeliveryStoreOptions): Pick<DeliveryStore, "due" | "nextAt" | "list" | "counts"> {
   return {
     async due(place) {
       const [{ entries }] = await store.read(webhookPartition(place), [
-        { type: "board", key: waiting, max: clock(), limit: webhookLettersPageMax },
+        { type: "board", key: waiting, max: clock(), limit: deadLettersPageMax },
       ]);
-      const letters = await lettersOf(
+      const letters = await readDeliveries(
         store,
         place,
         entries.map(({ member }) => member),
@@ -117,14 +117,14 @@ function lettersReader({
         { type: "board", key: dead, min, offset, limit, reverse: true },
         { type: "before", key: dead, score: min },
       ]);
-      const found = await lettersOf(
+      const found = await readDeliveries(
         store,
         place,
         entries.map(({ member }) => member),
       );
       const letters = entries.flatMap(({ member, score }, index) => {
         const letter = found[index] ?? null;
-        return letter === null ? [] : [{ ...letter, letterId: member, deadAt: score }];
+        return letter === null ? [] : [{ ...letter, deliveryId: member, deadAt: score }];
       });
       return { letters, size: size - past };
     },
@@ -139,16 +139,16 @@ function lettersReader({
   };
 }
 
-function lettersWriter({
+function deliveryWrites({
   store,
   clock,
-}: LettersOptions): Pick<Letters, "queue" | "defer" | "remove" | "bury" | "replay"> {
+}: DeliveryStoreOptions): Pick<DeliveryStore, "queue" | "defer" | "remove" | "moveToDeadLetters" | "replay"> {
   return {
     async queue(place, letter) {
-      const id = letterIdOf(letter.id);
+      const id = deliveryIdOf(letter.id);
       await decide(store, webhookPartition(place), {
         reads: [
-          { type: "record", key: letterKey(id) },
+          { type: "record", key: deliveryKey(id) },
           { type: "standing", key: waiting, member: id },
           { type: "board", key: waiting, limit: 0 },
           { type: "standing", key: dead, member: id },
@@ -159,43 +159,46 @@ function lettersWriter({
           const now = clock();
           const stored = { ...letter, since: now, attempts: 0, reason: null };
           if (standing !== null) return { writes: [], answer: null };
-          if (size < webhookWaitingLettersMax) return { writes: waits(stored, now), answer: null };
-          const reason = `${webhookWaitingLettersMax} messages are waiting for the service`;
+          if (size < webhookDeliveriesWaitingMax) return { writes: waitingWrites(stored, now), answer: null };
+          const reason = `${webhookDeliveriesWaitingMax} messages are waiting for the service`;
           return {
-            writes: burial({ ...stored, reason }, { entries, size: graves, isNew: grave === null, now }),
+            writes: deadLetterWrites(
+              { ...stored, reason },
+              { entries, size: graves, isNew: grave === null, now },
+            ),
             answer: null,
           };
         },
       });
     },
     async defer(place, letter, at) {
-      await store.commit(webhookPartition(place), { writes: waits(letter, at) });
+      await store.commit(webhookPartition(place), { writes: waitingWrites(letter, at) });
     },
     async remove(place, messageId) {
-      await store.commit(webhookPartition(place), { writes: removal(letterIdOf(messageId)) });
+      await store.commit(webhookPartition(place), { writes: removalWrites(deliveryIdOf(messageId)) });
     },
-    async bury(place, letter) {
+    async moveToDeadLetters(place, letter) {
       await decide(store, webhookPartition(place), {
         reads: [
-          { type: "record", key: letterKey(letterIdOf(letter.id)) },
-          { type: "standing", key: dead, member: letterIdOf(letter.id) },
+          { type: "record", key: deliveryKey(deliveryIdOf(letter.id)) },
+          { type: "standing", key: dead, member: deliveryIdOf(letter.id) },
           { type: "board", key: dead, limit: clearedMax },
         ],
         idempotent: true,
         apply([, grave, { entries, size }]) {
-          const writes = burial(letter, { entries, size, isNew: grave === null, now: clock() });
+          const writes = deadLetterWrites(letter, { entries, size, isNew: grave === null, now: clock() });
           return { writes, answer: null };
         },
       });
     },
     async replay(place, letterIds) {
-      const found = await lettersOf(store, place, letterIds);
+      const found = await readDeliveries(store, place, letterIds);
       const now = clock();
       const writes = letterIds.flatMap((id, index): readonly Write[] => {
         const letter = found[index] ?? null;
         if (letter === null) return [];
         return [
-          ...waits({ ...letter, since: now, attempts: 0 }, now),
+          ...waitingWrites({ ...letter, since: now, attempts: 0 }, now),
           { type: "unscore", key: dead, member: id },
         ];
       });
@@ -205,48 +208,51 @@ function lettersWriter({
   };
 }
 
-async function lettersOf(
+async function readDeliveries(
   store: Store,
-  place: WebhookPlace,
+  place: WebhookAddress,
   ids: readonly string[],
-): Promise<readonly (StoredLetter | null)[]> {
+): Promise<readonly (StoredDelivery | null)[]> {
   if (ids.length === 0) return [];
-  const reads = ids.map(id => ({ type: "record", key: letterKey(id) }) as const);
+  const reads = ids.map(id => ({ type: "record", key: deliveryKey(id) }) as const);
   const found = await store.read(webhookPartition(place), reads);
-  return found.map(stored => (stored === null ? null : (JSON.parse(stored.value) as StoredLetter)));
+  return found.map(stored => (stored === null ? null : (JSON.parse(stored.value) as StoredDelivery)));
 }
 
-function waits(letter: StoredLetter, at: number): readonly Write[] {
-  const id = letterIdOf(letter.id);
+function waitingWrites(letter: StoredDelivery, at: number): readonly Write[] {
+  const id = deliveryIdOf(letter.id);
   return [
-    { type: "put", key: letterKey(id), value: JSON.stringify(letter) },
+    { type: "put", key: deliveryKey(id), value: JSON.stringify(letter) },
     { type: "score", op: "set", key: waiting, member: id, score: at },
   ];
 }
 
-interface Graveyard extends BoardRange {
+interface DeadLetterBoard extends BoardRange {
   readonly isNew: boolean;
   readonly now: number;
 }
 
 /** A dead letter takes the place of what is over, and of the oldest where there would be too many. */
-function burial(letter: StoredLetter, { entries, size, isNew, now }: Graveyard): readonly Write[] {
-  const id = letterIdOf(letter.id);
+function deadLetterWrites(
+  letter: StoredDelivery,
+  { entries, size, isNew, now }: DeadLetterBoard,
+): readonly Write[] {
+  const id = deliveryIdOf(letter.id);
   const surplus = size + (isNew ? 1 : 0) - webhookDeadLettersMax;
   const over = entries.filter(
     ({ member, score }, index) => member !== id && (score <= now - webhookDeadMsMax || index < surplus),
   );
   return [
-    { type: "put", key: letterKey(id), value: JSON.stringify(letter), expireAt: now + webhookDeadMsMax },
+    { type: "put", key: deliveryKey(id), value: JSON.stringify(letter), expireAt: now + webhookDeadMsMax },
     { type: "unscore", key: waiting, member: id },
     { type: "score", op: "set", key: dead, member: id, score: now },
-    ...over.flatMap(({ member }) => removal(member)),
+    ...over.flatMap(({ member }) => removalWrites(member)),
   ];
 }
 
-function removal(letterId: string): readonly Write[] {
+function removalWrites(letterId: string): readonly Write[] {
   return [
-    { type: "delete", shape: "record", key: letterKey(letterId) },
+    { type: "delete", shape: "record", key: deliveryKey(letterId) },
     { type: "unscore", key: waiting, member: letterId },
     { type: "unscore", key: dead, member: letterId },
   ];

@@ -101,25 +101,25 @@ function answer(data: v.GenericSchema): v.GenericSchema {
 }
 
 /** The configuration as clients see it. */
-export const ConfigAnswer: v.GenericSchema = answer(Config);
+export const ConfigResponse: v.GenericSchema = answer(Config);
 /** The rewards profile. */
-export const ProfileAnswer: v.GenericSchema = answer(Profile);
+export const ProfileResponse: v.GenericSchema = answer(Profile);
 /** Unread notifications; times are Unix seconds. */
-export const NotificationsAnswer: v.GenericSchema = answer(v.array(Notification));
+export const NotificationsResponse: v.GenericSchema = answer(v.array(Notification));
 /** Transactions in ascending time; times are Unix seconds. */
-export const HistoryAnswer: v.GenericSchema = answer(v.array(Transaction));
+export const HistoryResponse: v.GenericSchema = answer(v.array(Transaction));
 /** One transaction. */
-export const TransactionAnswer: v.GenericSchema = answer(Transaction);
+export const TransactionResponse: v.GenericSchema = answer(Transaction);
 /** What an action would do, and why rules and missions would not hold. */
-export const DryRunAnswer: v.GenericSchema = answer(DryRun);
+export const DryRunResponse: v.GenericSchema = answer(DryRun);
 /** The proof of a user's ledger. */
-export const ReconciliationAnswer: v.GenericSchema = answer(Reconciliation);
+export const ReconciliationResponse: v.GenericSchema = answer(Reconciliation);
 /** How a replay of a user's history differs from what the user has. */
-export const ReplayAnswer: v.GenericSchema = answer(Replay);
+export const ReplayResponse: v.GenericSchema = answer(Replay);
 /** A coupon of a user. */
-export const CouponAnswer: v.GenericSchema = answer(UserCouponSchema);
+export const CouponResponse: v.GenericSchema = answer(UserCouponSchema);
 /** A redemption of a user; times are Unix seconds. */
-export const RedemptionAnswer: v.GenericSchema = answer(
+export const RedemptionResponse: v.GenericSchema = answer(
   v.object({
     redemptionId: text,
     productId: text,

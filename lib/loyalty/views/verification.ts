@@ -21,7 +21,7 @@ export interface UserSource {
 }
 
 /** What a replay of a user's history comes to. */
-export interface Replayed {
+export interface ReplayResult {
   /** Records that were replayed. */
   readonly records: number;
   /** Whether no record had been dropped, so that the replay began where the user did. */
@@ -59,7 +59,7 @@ export async function replayUser(
   source: UserSource,
   compiled: CompiledConfig,
   now: number,
-): Promise<Replayed> {
+): Promise<ReplayResult> {
   const replay = new Replay(compiled);
   let records = 0;
   const take = (record: StoredRecord): void => {

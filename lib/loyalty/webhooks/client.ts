@@ -8,8 +8,8 @@ import { Breaker, type Clock, providerRetryMs } from "../../auth/mod.ts";
 import { WebhookError, type WebhookSender } from "../../outbound/webhook_sender.ts";
 import { BoundedCache } from "../../storage/mod.ts";
 import type { WebhookDefinition } from "../config/document.ts";
+import { type WebhookAddress, type WebhookDelivery, webhookName } from "./delivery.ts";
 import type { EndpointState, Endpoints } from "./endpoints.ts";
-import { type Letter, placeName, type WebhookPlace } from "./places.ts";
 import { webhookRetryMsMax } from "./schedule.ts";
 
 /** Number of services that a process remembers; the one that was told nothing for longest is forgotten first. */
@@ -19,7 +19,7 @@ export const webhookServicesMax = 10_000;
 export type WebhookKeys = (spaceId: string, webhookId: string) => Uint8Array;
 
 /** What came of an attempt. */
-export type Attempted =
+export type SendResult =
   | { readonly outcome: "taken" }
   /** To be tried again later. */
   | { readonly outcome: "failed"; readonly reason: string; readonly retryAfterMs: number | null }
@@ -29,19 +29,19 @@ export type Attempted =
   | { readonly outcome: "refused"; readonly reason: string; readonly isTried: boolean };
 
 /** What is sent where. */
-export interface Delivery {
-  readonly place: WebhookPlace;
+export interface SendRequest {
+  readonly address: WebhookAddress;
   readonly webhook: WebhookDefinition;
-  readonly letter: Letter;
+  readonly delivery: WebhookDelivery;
 }
 
 /** Tells services something, once each time. */
-export interface Attempts {
-  send(delivery: Delivery): Promise<Attempted>;
+export interface WebhookClient {
+  send(delivery: SendRequest): Promise<SendResult>;
 }
 
 /** What attempts need. */
-export interface AttemptsOptions {
+export interface WebhookClientOptions {
   readonly clock: Clock;
   readonly sender: WebhookSender;
   readonly keyOf: WebhookKeys;
@@ -54,13 +54,13 @@ export interface AttemptsOptions {
  * Creates the attempts of a process. A service that fails again and again is left alone for some seconds, one that asks for it
  * as long as it says.
  */
-export function createAttempts(options: AttemptsOptions): Attempts {
+export function createWebhookClient(options: WebhookClientOptions): WebhookClient {
   const { clock, endpoints, onFailed } = options;
   const services = new BoundedCache<Service>(webhookServicesMax);
 
   /** Each webhook has a service of its own: whoever else names its address must not decide when it is told. */
-  function serviceOf({ place, webhook }: Delivery): Service {
-    const name = `${placeName(place)} ${webhook.url}`;
+  function serviceOf({ address: place, webhook }: SendRequest): Service {
+    const name = `${webhookName(place)} ${webhook.url}`;
     const service = services.get(name) ?? { breaker: new Breaker(clock), heldUntil: 0 };
     services.set(name, service);
     return service;
@@ -68,8 +68,8 @@ export function createAttempts(options: AttemptsOptions): Attempts {
 
   return {
     async send(delivery) {
-      const { place, webhook } = delivery;
-      const { disabled } = await endpoints.state(place, webhook.url);
+      const { address: place, webhook } = delivery;
+      const { disabled } = await endpoints.cached(place, webhook.url);
       if (disabled !== null) return { outcome: "refused", reason: refusalOf(disabled), isTried: false };
       const service = serviceOf(delivery);
       if (clock() < service.heldUntil) return { outcome: "postponed", until: service.heldUntil };
@@ -84,7 +84,9 @@ export function createAttempts(options: AttemptsOptions): Attempts {
         onFailed(webhook.id, error);
         return await failed(options, { delivery, service, error });
       }
-      await endpoints.took(place, webhook.url).catch((error: unknown) => onFailed(webhook.id, error));
+      await endpoints
+        .recordSuccess(place, webhook.url)
+        .catch((error: unknown) => onFailed(webhook.id, error));
       return { outcome: "taken" };
     },
   };
@@ -97,7 +99,10 @@ interface Service {
   heldUntil: number;
 }
 
-async function post({ sender, keyOf }: AttemptsOptions, { place, webhook, letter }: Delivery): Promise<void> {
+async function post(
+  { sender, keyOf }: WebhookClientOptions,
+  { address: place, webhook, delivery: letter }: SendRequest,
+): Promise<void> {
   const { id, type, at, data } = letter;
   await sender.send({ url: webhook.url, key: keyOf(place.spaceId, webhook.id), id, type, at, data });
 }
@@ -107,19 +112,19 @@ const unexplained: Pick<WebhookError, "status" | "retryAfterMs" | "message"> = n
 );
 
 interface Failure {
-  readonly delivery: Delivery;
+  readonly delivery: SendRequest;
   readonly service: Service;
   readonly error: unknown;
 }
 
 async function failed(
-  { clock, endpoints }: AttemptsOptions,
-  { delivery: { place, webhook }, service, error }: Failure,
-): Promise<Attempted> {
+  { clock, endpoints }: WebhookClientOptions,
+  { delivery: { address: place, webhook }, service, error }: Failure,
+): Promise<SendResult> {
   // What others throw may hold addresses: it is for the log alone.
   const { status, retryAfterMs, message: reason } = error instanceof WebhookError ? error : unexplained;
   if (retryAfterMs !== null) service.heldUntil = clock() + Math.min(retryAfterMs, webhookRetryMsMax);
-  const { disabled } = await endpoints.failed(place, webhook.url, { reason, isGone: status === 410 });
+  const { disabled } = await endpoints.recordFailure(place, webhook.url, { reason, isGone: status === 410 });
   if (disabled !== null) return { outcome: "refused", reason, isTried: true };
   return { outcome: "failed", reason, retryAfterMs };
 }

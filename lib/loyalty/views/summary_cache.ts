@@ -7,10 +7,10 @@
 import type { Version } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { UserState } from "../user/state.ts";
-import type { FullOverview } from "./overview.ts";
+import type { LoyaltySummary } from "./overview.ts";
 
 /** What an overview depends on beside the state. */
-export interface OverviewContext {
+export interface SummaryContext {
   readonly config: CompiledConfig;
   /** The version of what marks notifications as read; null: there is none. */
   readonly marks: Version | null;
@@ -18,8 +18,8 @@ export interface OverviewContext {
   readonly now: number;
 }
 
-interface Shown extends OverviewContext {
-  readonly view: FullOverview;
+interface Shown extends SummaryContext {
+  readonly view: LoyaltySummary;
   readonly until: number;
 }
 
@@ -27,7 +27,7 @@ interface Shown extends OverviewContext {
  * Overviews by the state that they are of, kept as long as the state is. Every commit that announces something to a user also
  * changes the user's state, so the notifications are those of the state too, once they were read after it was known.
  */
-export class ShownOverviews {
+export class SummaryCache {
   readonly #shown = new WeakMap<UserState, Shown>();
 
   /** Whether something was shown of the state that time has not changed. */
@@ -37,7 +37,7 @@ export class ShownOverviews {
   }
 
   /** What was shown of the state, where that is what there is to show now: the same object each time. */
-  of(state: UserState, { config, marks, now }: OverviewContext): FullOverview | undefined {
+  of(state: UserState, { config, marks, now }: SummaryContext): LoyaltySummary | undefined {
     const shown = this.#shown.get(state);
     if (shown === undefined || shown.config !== config || shown.marks !== marks) return undefined;
     return isStill(shown, now) ? shown.view : undefined;
@@ -46,8 +46,8 @@ export class ShownOverviews {
   /** Keeps what was shown of the state. It stays the same until `until`, in Unix ms, exclusive. */
   keep(
     state: UserState,
-    context: OverviewContext,
-    { view, until }: { readonly view: FullOverview; readonly until: number },
+    context: SummaryContext,
+    { view, until }: { readonly view: LoyaltySummary; readonly until: number },
   ): void {
     this.#shown.set(state, { ...context, view, until });
   }

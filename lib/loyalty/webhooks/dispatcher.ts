@@ -18,36 +18,36 @@ import { type HistoryTransaction, transactionsOf } from "../user/history.ts";
 import { type Member, memberPartition } from "../user/member.ts";
 import type { UserState } from "../user/state.ts";
 import { parseRecord } from "../user/stored_record.ts";
-import type { Attempts } from "./attempts.ts";
-import type { Letters } from "./letters.ts";
-import type { Letter } from "./places.ts";
+import type { WebhookClient } from "./client.ts";
+import type { WebhookDelivery } from "./delivery.ts";
+import type { DeliveryStore } from "./delivery_store.ts";
+import { FairUserQueue, queuedUsersMax, webhookConcurrency } from "./fair_user_queue.ts";
 import {
-  type AllProgress,
   type EntryFailure,
-  type ProgressMemory,
+  type ProgressByWebhook,
+  type ProgressCache,
   progressOf,
   type WebhookProgress,
 } from "./progress.ts";
 import { retryDelayMs, webhookTriedMsMax } from "./schedule.ts";
-import { WaitingMembers, webhookLanes, webhookWaitingMax } from "./waiting_members.ts";
 
 /** Number of history records that are looked through at a time. */
 export const webhookPageMax = 100;
 
 /** What a dispatch needs. */
-export interface WebhookDispatchOptions {
+export interface WebhookDispatcherOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly progress: ProgressMemory;
-  readonly attempts: Attempts;
-  readonly letters: Pick<Letters, "bury">;
+  readonly progress: ProgressCache;
+  readonly attempts: WebhookClient;
+  readonly letters: Pick<DeliveryStore, "moveToDeadLetters">;
   readonly config: (spaceId: string) => LoyaltyConfig | Promise<LoyaltyConfig>;
   /** Told of users who could not be dealt with; the sweep finds them. */
   readonly onFailed: (webhookId: string, error: unknown) => void;
 }
 
 /** Sends what webhooks have not been told yet. */
-export interface WebhookDispatch {
+export interface WebhookDispatcher {
   /** Sends in the background. */
   enqueue(member: Member): void;
   /** Sends now, and says when to try what was not taken again, in Unix ms; null: nothing is left. */
@@ -59,8 +59,8 @@ export interface WebhookDispatch {
 }
 
 /** Creates the dispatch of a process. It deals with a user once at a time, so that nothing is told twice for haste. */
-export function createWebhookDispatch(options: WebhookDispatchOptions): WebhookDispatch {
-  const waiting = new WaitingMembers();
+export function createWebhookDispatcher(options: WebhookDispatcherOptions): WebhookDispatcher {
+  const waiting = new FairUserQueue();
   const retries = new Map<string, { readonly member: Member; readonly at: number }>();
   const turns = new Map<string, Promise<number | null>>();
   const running = new Set<Promise<void>>();
@@ -72,7 +72,7 @@ export function createWebhookDispatch(options: WebhookDispatchOptions): WebhookD
     const at = times.length === 0 ? null : Math.min(...times);
     retries.delete(name);
     // Whoever does not fit in is found by the sweep.
-    if (at !== null && retries.size < webhookWaitingMax) retries.set(name, { member, at });
+    if (at !== null && retries.size < queuedUsersMax) retries.set(name, { member, at });
     return at;
   }
 
@@ -98,7 +98,7 @@ export function createWebhookDispatch(options: WebhookDispatchOptions): WebhookD
   }
 
   function start(): void {
-    if (waiting.size === 0 || running.size >= webhookLanes) return;
+    if (waiting.size === 0 || running.size >= webhookConcurrency) return;
     const done = Promise.resolve()
       .then(lane)
       .finally(() => running.delete(done));
@@ -125,7 +125,7 @@ export function createWebhookDispatch(options: WebhookDispatchOptions): WebhookD
 
 /** Tells one webhook what it has not been told, and says when to go on; null: nothing is left. */
 async function deliverAll(
-  options: WebhookDispatchOptions,
+  options: WebhookDispatcherOptions,
   member: Member,
   webhook: WebhookDefinition,
 ): Promise<number | null> {
@@ -134,7 +134,12 @@ async function deliverAll(
     if (page === null) return null;
     if ("retryAt" in page) return page.retryAt;
     const { progress, entries } = page;
-    const { told, failure } = await tell(options, { member, webhook, entries, before: progress.failure });
+    const { told, failure } = await sendEntries(options, {
+      member,
+      webhook,
+      entries,
+      before: progress.failure,
+    });
     const isOver = told === entries.length && entries.length < webhookPageMax;
     const isUntried =
       told === 0 && failure !== null && failure.attempts === (progress.failure?.attempts ?? 0);
@@ -164,7 +169,7 @@ interface Page {
 
 /** What the webhook has not been told, or when to look for it; null where that is nothing. */
 async function readPage(
-  { store, clock, progress: memory }: WebhookDispatchOptions,
+  { store, clock, progress: memory }: WebhookDispatcherOptions,
   member: Member,
   { id }: WebhookDefinition,
 ): Promise<Page | Pick<EntryFailure, "retryAt"> | null> {
@@ -185,7 +190,7 @@ async function readPage(
   return records <= progress.records ? null : { progress, entries, records };
 }
 
-function allOf(memory: ProgressMemory, partition: Partition, stored: Stored | null): AllProgress {
+function allOf(memory: ProgressCache, partition: Partition, stored: Stored | null): ProgressByWebhook {
   return stored === null ? {} : memory.of(partition, stored);
 }
 
@@ -201,7 +206,7 @@ interface Telling {
   readonly before: EntryFailure | undefined;
 }
 
-interface Told {
+interface SentEntries {
   /** How many entries are dealt with. */
   readonly told: number;
   /** How it went with the entry after those; null: that was all. */
@@ -209,13 +214,13 @@ interface Told {
 }
 
 /** Tells entry by entry, up to the first that is not taken. */
-async function tell(options: WebhookDispatchOptions, telling: Telling): Promise<Told> {
+async function sendEntries(options: WebhookDispatcherOptions, telling: Telling): Promise<SentEntries> {
   const { member, webhook, entries } = telling;
   for (const [told, { id, value }] of entries.entries()) {
     const before = told === 0 ? telling.before : undefined;
     for (const transaction of transactionsOf({ ...parseRecord(value), id })) {
       if (!webhook.events.includes(transaction.type)) continue;
-      const failure = await tellOne(options, { member, webhook, transaction, before });
+      const failure = await sendTransaction(options, { member, webhook, transaction, before });
       if (failure !== null) return { told, failure };
     }
   }
@@ -230,14 +235,17 @@ interface Message {
 }
 
 /** Tells one thing. What is not to be tried any more becomes a dead letter, and is dealt with so. */
-async function tellOne(options: WebhookDispatchOptions, message: Message): Promise<EntryFailure | null> {
+async function sendTransaction(
+  options: WebhookDispatcherOptions,
+  message: Message,
+): Promise<EntryFailure | null> {
   const { attempts, letters, clock } = options;
   const { member, webhook, transaction, before } = message;
   const { organisationId, spaceId } = member;
   const place = { organisationId, spaceId, webhookId: webhook.id };
-  const letter = letterOf(message);
+  const letter = deliveryOf(message);
   const tried = before?.attempts ?? 0;
-  const result = await attempts.send({ place, webhook, letter });
+  const result = await attempts.send({ address: place, webhook, delivery: letter });
   const now = clock();
   if (result.outcome === "taken") return null;
   if (result.outcome === "postponed") {
@@ -250,11 +258,11 @@ async function tellOne(options: WebhookDispatchOptions, message: Message): Promi
     const pause = retryDelayMs({ id: letter.id, attempts: times, retryAfterMs: result.retryAfterMs });
     return { attempts: times, retryAt: now + pause, reason };
   }
-  await letters.bury(place, { ...letter, since: transaction.at, attempts: times, reason });
+  await letters.moveToDeadLetters(place, { ...letter, since: transaction.at, attempts: times, reason });
   return null;
 }
 
-function letterOf({ member, webhook, transaction }: Message): Letter {
+function deliveryOf({ member, webhook, transaction }: Message): WebhookDelivery {
   const { organisationId, spaceId, userId } = member;
   const { id, at, type, payload } = transaction;
   const timestamp = Math.floor(at / 1_000);
@@ -274,7 +282,7 @@ interface Advance {
 
 /** Moves the cursor on, unless somebody else has moved it meanwhile. */
 async function advance(
-  { store, progress: memory }: WebhookDispatchOptions,
+  { store, progress: memory }: WebhookDispatcherOptions,
   member: Member,
   { id, before, after }: Advance,
 ): Promise<void> {

@@ -23,7 +23,7 @@ import {
 import { type Member, memberPartition } from "../user/member.ts";
 import { parseEntry } from "../user/records.ts";
 import { reversalMarkReads, reversalMarkWrites } from "../user/reversed.ts";
-import type { Happening } from "./command.ts";
+import type { Command } from "./command.ts";
 
 /** What a back end gives a user. */
 export interface GrantOrder {
@@ -102,11 +102,11 @@ function pointsFaults(
 }
 
 /** The happening that a grant is. */
-export function grantHappening(config: CompiledConfig, order: GrantOrder, now: number): Happening {
+export function grantCommand(config: CompiledConfig, order: GrantOrder, now: number): Command {
   const { id } = order;
   return {
     ...(id === undefined ? {} : { once: { of: "grant", id } }),
-    gain: boards,
+    scoring: boards,
     decide: (settled, _, { isReached: globalLimitReached }) =>
       applyGrant(config, settled, { ...order, at: now }, { globalLimitReached }),
   };
@@ -134,10 +134,10 @@ export async function requireTransaction(
  * Its decision throws `not_found` where the user has no such transaction, or not any more, and `conflict` where it was taken
  * back already or cannot be.
  */
-export function reversalHappening(config: CompiledConfig, transactionId: string, now: number): Happening {
+export function reversalCommand(config: CompiledConfig, transactionId: string, now: number): Command {
   const recordAt = instantNamed(transactionId);
   return {
-    gain: boards,
+    scoring: boards,
     reads: [instantOf(recordAt), ...reversalMarkReads],
     writes: ([_, stored, history]) =>
       reversalMarkWrites({ id: transactionId, recordAt }, [

@@ -5,14 +5,14 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { keyName, type Partition, platformPartition, tenantPartition } from "../../storage/mod.ts";
 
 /** A webhook of a space. */
-export interface WebhookPlace {
+export interface WebhookAddress {
   readonly organisationId: string;
   readonly spaceId: string;
   readonly webhookId: string;
 }
 
 /** What a webhook is told. */
-export interface Letter {
+export interface WebhookDelivery {
   /** The id that the receiver sees. */
   readonly id: string;
   readonly type: string;
@@ -33,32 +33,32 @@ export const webhookKeys = {
 } as const;
 
 /** What is known of one webhook. */
-export function webhookPartition({ organisationId, spaceId, webhookId }: WebhookPlace): Partition {
+export function webhookPartition({ organisationId, spaceId, webhookId }: WebhookAddress): Partition {
   return tenantPartition({ organisation: organisationId }, "webhook", spaceId, webhookId);
 }
 
 /** Where the webhooks are listed that have messages waiting. */
-export function waitingPartition(): Partition {
+export function waitingWebhooksPartition(): Partition {
   return platformPartition("webhooks_waiting");
 }
 
 /** The name of a letter: short, whatever the id of its message holds. */
-export function letterIdOf(messageId: string): string {
+export function deliveryIdOf(messageId: string): string {
   return `wdl_${bytesToHex(sha256(utf8ToBytes(messageId)).subarray(0, 16))}`;
 }
 
 /** The record of a letter. */
-export function letterKey(letterId: string): string {
+export function deliveryKey(letterId: string): string {
   return keyName("letter", letterId);
 }
 
 /** A webhook's name on the list of those that have messages waiting. */
-export function placeName({ organisationId, spaceId, webhookId }: WebhookPlace): string {
+export function webhookName({ organisationId, spaceId, webhookId }: WebhookAddress): string {
   return JSON.stringify([organisationId, spaceId, webhookId]);
 }
 
 /** The webhook of that name. */
-export function placeOf(name: string): WebhookPlace {
+export function webhookOfName(name: string): WebhookAddress {
   const [organisationId = "", spaceId = "", webhookId = ""] = JSON.parse(name) as readonly string[];
   return { organisationId, spaceId, webhookId };
 }

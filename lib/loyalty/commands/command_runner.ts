@@ -12,18 +12,18 @@ import { decide, type Remembered, type Store } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ConfigCache } from "../config/config_cache.ts";
 import type { Coupons } from "../coupons/mod.ts";
-import type { Agenda } from "../due_users/mod.ts";
+import type { DueUserQueue } from "../due_users/mod.ts";
 import { settledInstantsMax } from "../engine/mod.ts";
 import type { Claimant, GlobalLimits } from "../limits/global_limits.ts";
 import type { UserCache } from "../user/known_users.ts";
 import type { Member } from "../user/member.ts";
 import type { UserState } from "../user/state.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
-import { type Decided, type Happening, happeningRule } from "./command.ts";
-import { type Attempt, decideWithin, type Uses, unlimited } from "./limit_uses.ts";
+import { type Command, type CommandDecision, commandRule } from "./command.ts";
+import { decideWithinLimits, type LimitedAttempt, type LimitUses, noLimits } from "./limit_uses.ts";
 
 /** What changes need. */
-export interface ChangesOptions {
+export interface CommandRunnerOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly feed: ScoreFeed;
@@ -32,23 +32,23 @@ export interface ChangesOptions {
   readonly states: Remembered<UserState>;
   readonly users: UserCache;
   readonly limits: GlobalLimits;
-  readonly coupons: Pick<Coupons, "fill">;
-  readonly agenda: Agenda;
+  readonly coupons: Pick<Coupons, "assignCodes">;
+  readonly agenda: DueUserQueue;
   readonly webhooks: Pick<Webhooks, "enqueue" | "progress">;
 }
 
 /** Changes users. */
-export interface Changes {
+export interface CommandRunner {
   /** Decides about a user, once its boards, its limits and its coupons are seen to. */
-  change(member: Member, make: (config: CompiledConfig, now: number) => Happening): Promise<Decided>;
+  run(member: Member, make: (config: CompiledConfig, now: number) => Command): Promise<CommandDecision>;
   /** Hands board scores over for delivery in the background. */
-  deliver(member: Member, updates: readonly ScoreUpdate[]): void;
+  deliverScores(member: Member, updates: readonly ScoreUpdate[]): void;
   /** Delivers board scores, and says whether all of them have arrived. */
-  deliverNow(member: Member, updates: readonly ScoreUpdate[]): Promise<boolean>;
+  deliverScoresNow(member: Member, updates: readonly ScoreUpdate[]): Promise<boolean>;
 }
 
 /** Creates the changes of all users. */
-export function createChanges(options: ChangesOptions): Changes {
+export function createCommandRunner(options: CommandRunnerOptions): CommandRunner {
   const { clock, feed, logger, configOf, users, limits, coupons, webhooks } = options;
 
   function deliver(member: Member, updates: readonly ScoreUpdate[]): void {
@@ -58,38 +58,40 @@ export function createChanges(options: ChangesOptions): Changes {
   }
 
   /** Codes that cannot be had now are given when the coupon is looked at: what was decided stands. */
-  async function giveCodes(member: Member, { state }: Decided): Promise<void> {
+  async function giveCodes(member: Member, { state }: CommandDecision): Promise<void> {
     try {
-      await coupons.fill(member, state);
+      await coupons.assignCodes(member, state);
     } catch (error) {
       logger.log("warn", "coupon_code_deferred", { error: String(error) });
     }
   }
 
   /** Whoever wrote the configuration did not mean that: effects were left out. */
-  function tellStopped({ spaceId }: Member, { version }: CompiledConfig, { diagnostics }: Decided): void {
+  function logStopped({ member, config }: AttemptOptions, { diagnostics }: CommandDecision): void {
+    const { spaceId } = member;
+    const { version } = config;
     for (const { type } of diagnostics) {
       logger.log("warn", "loyalty_stopped", { spaceId, version, because: type });
     }
   }
 
-  function onPassed({ member, config }: AttemptOptions, decided: Decided): void {
-    tellStopped(member, config, decided);
-    deliver(member, decided.updates);
+  function onPassed(attempt: AttemptOptions, decided: CommandDecision): void {
+    logStopped(attempt, decided);
+    deliver(attempt.member, decided.updates);
   }
 
-  function decideLimited(attempt: AttemptOptions): Promise<Decided> {
+  function decideLimited(attempt: AttemptOptions): Promise<CommandDecision> {
     const { config, member, now, happening } = attempt;
-    const claimant = claimantOf(member, { at: now, config, once: happening.once });
+    const claimant = limitClaimant(member, { at: now, config, once: happening.once });
     const onLost = (error: unknown): void => logger.log("warn", "rule_use_lost", { error: String(error) });
-    return decideWithin({ limits, claimant, rules: config.limitedRules, onLost }, uses =>
+    return decideWithinLimits({ limits, claimant, rules: config.limitedRules, onLost }, uses =>
       attemptOnce(options, { ...attempt, uses }),
     );
   }
 
   return {
-    deliver,
-    async deliverNow(member, updates) {
+    deliverScores: deliver,
+    async deliverScoresNow(member, updates) {
       if (updates.length === 0) return true;
       return await new Promise(resolve => {
         const arrived = (): void => {
@@ -99,18 +101,17 @@ export function createChanges(options: ChangesOptions): Changes {
         feed.deliver(member.userId, updates, arrived, () => resolve(false));
       });
     },
-    async change(member, make) {
+    async run(member, make) {
       const known = configOf(member.spaceId);
       const config = known instanceof Promise ? await known : known;
       const now = clock();
       const happening = make(config, now);
-      const attempt = { config, member, now, happening, uses: unlimited, onPassed };
+      const attempt = { config, member, now, happening, uses: noLimits, onPassed };
       const decided =
         config.limitedRules.size === 0
           ? decidedOf(await attemptOnce(options, attempt))
           : await decideLimited(attempt);
-      tellStopped(member, config, decided);
-      deliver(member, decided.updates);
+      onPassed(attempt, decided);
       if (config.config.webhooks.length > 0) webhooks.enqueue(member);
       if (hasCoupon(decided)) await giveCodes(member, decided);
       return decided;
@@ -122,19 +123,22 @@ interface AttemptOptions {
   readonly config: CompiledConfig;
   readonly member: Member;
   readonly now: number;
-  readonly happening: Happening;
-  readonly uses: Uses;
+  readonly happening: Command;
+  readonly uses: LimitUses;
   /** Told of each decision in which nothing but time passed. */
-  readonly onPassed: (attempt: AttemptOptions, decided: Decided) => void;
+  readonly onPassed: (attempt: AttemptOptions, decided: CommandDecision) => void;
 }
 
-const nobodysGain: Happening["gain"] = { action: "", data: {} };
+const nobodysGain: Command["scoring"] = { action: "", data: {} };
 
 /**
  * Decides once, after a decision for each instant at which time alone has changed something. The boards depend on the user's
  * project, and which one that is only the user's record knows for certain.
  */
-async function attemptOnce(options: ChangesOptions, attempt: AttemptOptions): Promise<Attempt<Decided>> {
+async function attemptOnce(
+  options: CommandRunnerOptions,
+  attempt: AttemptOptions,
+): Promise<LimitedAttempt<CommandDecision>> {
   const { store, feed, states, users, agenda } = options;
   const { progress } = options.webhooks;
   const { happening, member, config, now, uses } = attempt;
@@ -143,7 +147,7 @@ async function attemptOnce(options: ChangesOptions, attempt: AttemptOptions): Pr
   const query = targetQuery(member, happening, happening.at ?? now);
   // Whatever is decided, a sweep will see to what this process does not get to. The sweep itself must not register whom it
   // looks at: it would look at everybody once an hour for good.
-  const ready = happening.isAttended
+  const ready = happening.isFromSweep
     ? undefined
     : agenda.register(user, { isActivity: happening.decide !== undefined });
   ready?.catch(() => {});
@@ -152,43 +156,43 @@ async function attemptOnce(options: ChangesOptions, attempt: AttemptOptions): Pr
     const found = feed.targets(projectId, query);
     const targets = found instanceof Promise ? await found : found;
     const context = { config, member, partition, states, progress, projectId, targets, now, user, uses };
-    const rule = happeningRule(context, happening);
+    const rule = commandRule(context, happening);
     const decided = await decide(store, partition, ready === undefined ? rule : { ...rule, ready });
     user.projectId = decided.projectId;
-    if (decided.needs.length > 0) return { needs: decided.needs };
+    if (decided.missingUses.length > 0) return { needs: decided.missingUses };
     if (decided.projectId !== projectId) {
       projectId = decided.projectId;
-    } else if (decided.passes === null) {
-      return { answer: decided, fired: decided.outcome?.fired ?? null };
+    } else if (decided.advanceTo === null) {
+      return { answer: decided, fired: decided.result?.fired ?? null };
     } else {
       instants += 1;
-      await passTime(options, attempt, instants <= settledInstantsMax ? decided.passes : null);
+      await passTime(options, attempt, instants <= settledInstantsMax ? decided.advanceTo : null);
     }
   }
 }
 
 /** Decides what time alone does at its next instant, or at all until now where none is given. */
 async function passTime(
-  options: ChangesOptions,
+  options: CommandRunnerOptions,
   attempt: AttemptOptions,
   instant: number | null,
 ): Promise<void> {
-  const { isAttended = false } = attempt.happening;
-  const happening: Happening = {
-    gain: nobodysGain,
-    passes: instant === null ? "all" : "instant",
-    isAttended,
+  const { isFromSweep: isAttended = false } = attempt.happening;
+  const happening: Command = {
+    scoring: nobodysGain,
+    advanceTime: instant === null ? "toNow" : "nextInstant",
+    isFromSweep: isAttended,
   };
   const now = instant ?? attempt.now;
-  const passed = await attemptOnce(options, { ...attempt, happening, now, uses: unlimited });
+  const passed = await attemptOnce(options, { ...attempt, happening, now, uses: noLimits });
   if ("answer" in passed) attempt.onPassed(attempt, passed.answer);
 }
 
-function hasCoupon({ outcome }: Decided): boolean {
+function hasCoupon({ result: outcome }: CommandDecision): boolean {
   return outcome?.record.transactions.some(({ type }) => type === "couponReceived") ?? false;
 }
 
-function decidedOf(attempt: Attempt<Decided>): Decided {
+function decidedOf(attempt: LimitedAttempt<CommandDecision>): CommandDecision {
   if ("answer" in attempt) return attempt.answer;
   throw new TypeError("Expected a decision without limits to need nothing");
 }
@@ -197,11 +201,11 @@ function decidedOf(attempt: Attempt<Decided>): Decided {
 export interface ClaimantOptions {
   readonly at: number;
   readonly config: CompiledConfig;
-  readonly once?: Happening["once"] | undefined;
+  readonly once?: Command["once"] | undefined;
 }
 
 /** Who claims uses of limited rules for what happens to a user. */
-export function claimantOf(
+export function limitClaimant(
   { organisationId, spaceId, userId }: Member,
   { at, config, once }: ClaimantOptions,
 ): Claimant {
@@ -212,7 +216,7 @@ export function claimantOf(
 
 function targetQuery(
   { organisationId }: Member,
-  { gain }: Happening,
+  { scoring: gain }: Command,
   at: number,
 ): Parameters<ScoreFeed["targets"]>[1] {
   const eventId = Object.hasOwn(gain.data, "eventId") ? gain.data.eventId : undefined;

@@ -1,14 +1,14 @@
 import { type Member, memberPartition } from "../user/member.ts";
 
 /** Number of users whose events a process sends side by side. */
-export const webhookLanes = 20;
+export const webhookConcurrency = 20;
 /** Most of them that are of one space: a slow service of one must not keep the events of others waiting. */
-export const webhookLanesPerSpaceMax = 16;
+export const webhookConcurrencyPerSpaceMax = 16;
 /** Most users who wait for that in a process; the sweep finds those beyond. */
-export const webhookWaitingMax = 100_000;
+export const queuedUsersMax = 100_000;
 
 /** Users whose events are to be sent. Spaces take turns; within one the users come in their order. */
-export class WaitingMembers {
+export class FairUserQueue {
   readonly #bySpace = new Map<string, Map<string, Member>>();
   /** How many of a space are being dealt with. */
   readonly #underWay = new Map<string, number>();
@@ -19,9 +19,9 @@ export class WaitingMembers {
     return this.#size;
   }
 
-  /** Lets a user wait, once; nobody beyond {@linkcode webhookWaitingMax}. */
+  /** Lets a user wait, once; nobody beyond {@linkcode queuedUsersMax}. */
   add(member: Member): void {
-    if (this.#size >= webhookWaitingMax) return;
+    if (this.#size >= queuedUsersMax) return;
     const name = memberPartition(member);
     const members = this.#bySpace.get(member.spaceId) ?? new Map<string, Member>();
     if (!members.has(name)) this.#size += 1;
@@ -32,7 +32,7 @@ export class WaitingMembers {
   /** The next user who is not `busy`, under way from now on; null: none, or too many of their spaces are. */
   take(busy: ReadonlyMap<string, unknown>): Member | null {
     for (const [spaceId, members] of this.#bySpace) {
-      if ((this.#underWay.get(spaceId) ?? 0) >= webhookLanesPerSpaceMax) continue;
+      if ((this.#underWay.get(spaceId) ?? 0) >= webhookConcurrencyPerSpaceMax) continue;
       for (const [name, member] of members) {
         if (busy.has(name)) continue;
         members.delete(name);

@@ -20,7 +20,7 @@ import {
   organisationsPartition,
 } from "../../users/mod.ts";
 import { CachedUser, UserCache } from "../user/known_users.ts";
-import { agendaKeys, agendaMember, agendaPartition, agendaShardOf, type Indexed } from "./shards.ts";
+import { boardMemberOf, type DueUser, dueUserKeys, dueUserShardOf, dueUsersPartition } from "./shards.ts";
 
 /** How long a registration lasts, in ms. */
 export const registrationMs = 3_600_000;
@@ -32,13 +32,13 @@ export const registrationBatchMax = 240;
 export const registrationAttemptsMax = 3;
 
 /** Registers users whose state is about to change. */
-export interface Agenda {
+export interface DueUserQueue {
   /**
    * Sees to it that a sweep will look at the user. Undefined where that is certain already; else the change may be
    * committed once the promise resolves. What is no activity, as when nothing but time passes, does not make the user active.
    * @default an activity
    */
-  register(user: Indexed, options?: { readonly isActivity?: boolean }): Promise<void> | undefined;
+  register(user: DueUser, options?: { readonly isActivity?: boolean }): Promise<void> | undefined;
 }
 
 interface Waiting {
@@ -49,7 +49,7 @@ interface Waiting {
 }
 
 /** What an agenda needs. */
-export interface AgendaOptions {
+export interface DueUserQueueOptions {
   readonly store: Store;
   readonly clock: Clock;
   /** What the process knows of users. @default nothing yet */
@@ -57,7 +57,11 @@ export interface AgendaOptions {
 }
 
 /** Creates the agenda of a process over a store. */
-export function createAgenda({ store, clock, users = new UserCache() }: AgendaOptions): Agenda {
+export function createDueUserQueue({
+  store,
+  clock,
+  users = new UserCache(),
+}: DueUserQueueOptions): DueUserQueue {
   const organisations = new Map<string, Promise<void>>();
   const lists = new Map<string, Waiting[]>();
 
@@ -81,7 +85,7 @@ export function createAgenda({ store, clock, users = new UserCache() }: AgendaOp
     const now = clock();
     const writes = batch.flatMap(waiting => registration(waiting, now));
     try {
-      await commitSurely(store, partition, [{ type: "put", key: agendaKeys.gate, value: "" }, ...writes]);
+      await commitSurely(store, partition, [{ type: "put", key: dueUserKeys.gate, value: "" }, ...writes]);
     } catch (error) {
       for (const { reject } of batch) reject(error);
       return;
@@ -116,7 +120,7 @@ export function createAgenda({ store, clock, users = new UserCache() }: AgendaOp
       const user = indexed instanceof CachedUser ? indexed : users.get(indexed);
       const now = clock();
       if (user.registeredUntil > now && (!isActivity || user.activeUntil > now)) return undefined;
-      const partition = agendaPartition(user.organisationId, agendaShardOf(user.userId));
+      const partition = dueUsersPartition(user.organisationId, dueUserShardOf(user.userId));
       return listOrganisation(user.organisationId).then(
         () => new Promise((resolve, reject) => enqueue(partition, { user, isActivity, resolve, reject })),
       );
@@ -138,11 +142,11 @@ async function commitSurely(store: Store, partition: Partition, writes: readonly
 }
 
 function registration({ user, isActivity }: Waiting, now: number): readonly Write[] {
-  const member = agendaMember(user);
+  const member = boardMemberOf(user);
   return [
     // Whatever was planned: sooner, the change may come after the look; later, what it leaves behind would wait as long.
-    { type: "score", op: "set", key: agendaKeys.due, member, score: now + registrationMs },
-    { type: "score", op: "min", key: agendaKeys.users, member, score: now },
+    { type: "score", op: "set", key: dueUserKeys.due, member, score: now + registrationMs },
+    { type: "score", op: "min", key: dueUserKeys.users, member, score: now },
     ...listingWrites(user.userId, now),
     ...(isActivity ? activityWrites(user.userId, now) : []),
   ];
