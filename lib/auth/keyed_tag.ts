@@ -2,7 +2,7 @@
 
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
-import { base64url, netstrings } from "./encoding.ts";
+import { base64url, netstrings } from "./crypto/encoding.ts";
 
 /**
  * What stands for a list of texts where they must not be readable: their HMAC-SHA-256, 43 characters of base64url. Only

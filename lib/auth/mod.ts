@@ -14,7 +14,7 @@ export * from "./api_keys/routes.ts";
 export { apiKeyUseMs, apiKeyUsesMax } from "./api_keys/uses.ts";
 export * from "./client_address.ts";
 export * from "./environment.ts";
-export * from "./ids.ts";
+export * from "./crypto/ids.ts";
 export {
   contains,
   formatAddress,
@@ -32,12 +32,12 @@ export {
   issuerKeysCooldownMs,
   issuerKeysStaleMsMax,
 } from "./remote_issuers/issuer_keys.ts";
-export * from "./remote_issuers/remote_issuer.ts";
-export * from "./remote_issuers/remote_json.ts";
+export * from "./remote_issuers/remote_issuers.ts";
+export * from "./remote_issuers/remote_fetch.ts";
 export * from "./remote_issuers/remote_url.ts";
-export * from "./seal.ts";
-export * from "./secret.ts";
-export * from "./session_record.ts";
+export * from "./crypto/seal.ts";
+export * from "./crypto/secret.ts";
+export * from "./tokens/session_record.ts";
 export * from "./tokens/bearer.ts";
 export {
   type Claims,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { fromBase64url } from "../auth/encoding.ts";
+import { fromBase64url } from "../auth/crypto/encoding.ts";
 import { type Clock, deriveKey, keyedTag, type MasterSecret, type RandomBytes, uuid } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { base64url, fromBase64url, utf8 } from "../../auth/encoding.ts";
+import { base64url, fromBase64url, utf8 } from "../../auth/crypto/encoding.ts";
 import { type Clock, constantTimeEqual, keyedTag } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 

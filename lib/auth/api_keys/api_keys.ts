@@ -10,7 +10,7 @@
 import { AppError } from "../../errors/mod.ts";
 import type { Store } from "../../storage/contract.ts";
 import type { Clock, RandomBytes } from "../environment.ts";
-import { deriveKey, type MasterSecret } from "../secret.ts";
+import { deriveKey, type MasterSecret } from "../crypto/secret.ts";
 import { addToIndex, apiKeysPerOrganisationMax, indexedKeys, removeFromIndex } from "./index.ts";
 import { apiKeyPartition, apiKeyRecord, apiKeyUse } from "./partitions.ts";
 import { isPermission, type Permission } from "./permissions.ts";

@@ -3,8 +3,8 @@
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { netstrings } from "../encoding.ts";
-import { constantTimeEqual } from "../ids.ts";
+import { netstrings } from "../crypto/encoding.ts";
+import { constantTimeEqual } from "../crypto/ids.ts";
 import type { Permission } from "./permissions.ts";
 
 /** A secret of a key: never itself, only its peppered hash. */

@@ -9,7 +9,7 @@
  */
 
 import { sha256 } from "@noble/hashes/sha2.js";
-import { base32, utf8 } from "../encoding.ts";
+import { base32, utf8 } from "../crypto/encoding.ts";
 import type { RandomBytes } from "../environment.ts";
 
 const keyPrefix = "gsk_";

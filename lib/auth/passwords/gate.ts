@@ -9,7 +9,7 @@
 
 import { AppError } from "../../errors/mod.ts";
 import { systemTimer, type Timer } from "../../http/mod.ts";
-import type { PasswordHasher } from "./password.ts";
+import type { PasswordHasher } from "./hasher.ts";
 
 /** Hashes that run at once where the runtime does not say. */
 export const concurrentHashesDefault = 2;

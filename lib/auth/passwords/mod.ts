@@ -14,6 +14,6 @@ export {
   scryptCostMax,
 } from "./cost.ts";
 export * from "./gate.ts";
-export * from "./password.ts";
+export * from "./hasher.ts";
 export * from "./policy.ts";
 export { sliceMsMax } from "./portable_kernels.ts";

@@ -1,6 +1,6 @@
 import { AppError } from "../../errors/mod.ts";
 import type { Clock } from "../environment.ts";
-import { providerRetryMs, providerUnavailable } from "./remote_json.ts";
+import { providerRetryMs, providerUnavailable } from "./remote_fetch.ts";
 
 /** Failures in a row after which a provider is left alone. */
 export const breakerFailuresMax = 5;

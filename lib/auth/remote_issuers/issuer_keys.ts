@@ -9,7 +9,7 @@
 
 import type { Clock } from "../environment.ts";
 import { type ForeignKeys, foreignKeys } from "../tokens/jose.ts";
-import { providerError, providerRetryMs, type RemoteJson } from "./remote_json.ts";
+import { providerError, providerRetryMs, type RemoteJson } from "./remote_fetch.ts";
 import { remoteUrl } from "./remote_url.ts";
 
 /** Age from which keys are fetched again, in ms. */

@@ -8,7 +8,7 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import { fromBase64url, fromUtf8 } from "../encoding.ts";
+import { fromBase64url, fromUtf8 } from "../crypto/encoding.ts";
 import { clockSkewSecondsMax, tokenTtlSecondsMax } from "./key_ring_record.ts";
 
 /** Longest token, in characters. */

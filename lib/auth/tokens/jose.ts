@@ -24,7 +24,7 @@ import {
   type JWTVerifyOptions,
   jwtVerify,
 } from "jose";
-import { fromBase64url, utf8 } from "../encoding.ts";
+import { fromBase64url, utf8 } from "../crypto/encoding.ts";
 
 /** Signature algorithms for tokens. All are asymmetric, so that whoever verifies cannot sign. */
 export const signatureAlgorithms = ["EdDSA", "ES256", "RS256"] as const;

@@ -12,8 +12,8 @@ import { AppError } from "../../errors/mod.ts";
 import type { Store, Stored } from "../../storage/contract.ts";
 import { platformPartition } from "../../storage/mod.ts";
 import type { Clock, RandomBytes } from "../environment.ts";
-import { open, seal } from "../seal.ts";
-import { deriveKey, type MasterSecret } from "../secret.ts";
+import { open, seal } from "../crypto/seal.ts";
+import { deriveKey, type MasterSecret } from "../crypto/secret.ts";
 import {
   generatePrivateJwk,
   importPair,

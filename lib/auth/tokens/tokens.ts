@@ -7,7 +7,7 @@
  */
 
 import type { Clock, RandomBytes } from "../environment.ts";
-import { uuid } from "../ids.ts";
+import { uuid } from "../crypto/ids.ts";
 import {
   acceptClaims,
   type Claims,

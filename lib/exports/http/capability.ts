@@ -6,7 +6,7 @@
  * @module
  */
 
-import { base64url, fromBase64url, fromUtf8, utf8 } from "../../auth/encoding.ts";
+import { base64url, fromBase64url, fromUtf8, utf8 } from "../../auth/crypto/encoding.ts";
 import { type Clock, constantTimeEqual, keyedTag, type RandomBytes } from "../../auth/mod.ts";
 import type { ExportAddress } from "../jobs/partitions.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { base32, base64url, fromBase64url } from "../../../lib/auth/encoding.ts";
+import { base32, base64url, fromBase64url } from "../../../lib/auth/crypto/encoding.ts";
 import {
   capabilityId,
   capabilityIdBytes,

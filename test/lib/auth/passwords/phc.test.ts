@@ -11,7 +11,7 @@ import {
   phcPrefix,
   saltBytesMax,
   saltBytesMin,
-} from "../../../../lib/auth/passwords/phc.ts";
+} from "../../../../lib/auth/passwords/hash_format.ts";
 
 const bytes = (length: number): Uint8Array => new Uint8Array(length).fill(0xa5);
 

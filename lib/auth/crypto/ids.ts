@@ -2,7 +2,7 @@
 
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { base32 } from "./encoding.ts";
-import type { RandomBytes } from "./environment.ts";
+import type { RandomBytes } from "../environment.ts";
 
 /** Randomness of a capability id, in bytes: 160 bits. */
 export const capabilityIdBytes = 20;

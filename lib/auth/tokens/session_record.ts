@@ -12,9 +12,9 @@
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { netstrings } from "./encoding.ts";
-import { constantTimeEqual } from "./ids.ts";
-import { deriveKey, type MasterSecret } from "./secret.ts";
+import { netstrings } from "../crypto/encoding.ts";
+import { constantTimeEqual } from "../crypto/ids.ts";
+import { deriveKey, type MasterSecret } from "../crypto/secret.ts";
 
 /** Length of a signature: 64 upper-case hexadecimal digits. */
 export const signatureDigits = 64;

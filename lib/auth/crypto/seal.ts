@@ -8,7 +8,7 @@
 
 import { gcm } from "@noble/ciphers/aes.js";
 import { base64url, fromBase64url, fromUtf8, netstrings, utf8 } from "./encoding.ts";
-import type { RandomBytes } from "./environment.ts";
+import type { RandomBytes } from "../environment.ts";
 
 /** Longest text that is sealed, in UTF-8 bytes. */
 export const sealedTextBytesMax = 65_536;

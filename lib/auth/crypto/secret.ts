@@ -10,7 +10,7 @@
 import { expand, extract } from "@noble/hashes/hkdf.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { base64url, netstrings, utf8 } from "./encoding.ts";
-import type { RandomBytes } from "./environment.ts";
+import type { RandomBytes } from "../environment.ts";
 
 /** Shortest master secret, in UTF-8 bytes of its text. */
 export const masterSecretBytesMin = 32;

@@ -6,7 +6,7 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import { fromUtf8 } from "../encoding.ts";
+import { fromUtf8 } from "../crypto/encoding.ts";
 
 /** How long a server may take until its answer is complete, in ms. */
 export const remoteMsMax = 3_000;

@@ -7,12 +7,12 @@
  * @module
  */
 
-import { utf8 } from "../encoding.ts";
+import { utf8 } from "../crypto/encoding.ts";
 import type { RandomBytes } from "../environment.ts";
-import { constantTimeEqual } from "../ids.ts";
+import { constantTimeEqual } from "../crypto/ids.ts";
 import { type HashCost, isBounded, passwordCosts } from "./cost.ts";
 import type { PasswordKernels } from "./kernels.ts";
-import { formatPhc, type ParsedHash, parsePhc, phcPrefix } from "./phc.ts";
+import { formatPhc, type ParsedHash, parsePhc, phcPrefix } from "./hash_format.ts";
 import { portableKernels } from "./portable_kernels.ts";
 
 /** Bytes of the salt of a new hash. */

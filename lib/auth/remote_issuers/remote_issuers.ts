@@ -16,7 +16,7 @@ import {
 } from "../tokens/jose.ts";
 import { clockSkewSecondsMax } from "../tokens/key_ring_record.ts";
 import { IssuerKeys } from "./issuer_keys.ts";
-import type { RemoteJson } from "./remote_json.ts";
+import type { RemoteJson } from "./remote_fetch.ts";
 
 /** Most issuers whose keys are remembered; the one that was met first is forgotten first. */
 export const remoteIssuersMax = 1_000;
