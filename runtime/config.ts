@@ -26,11 +26,10 @@ import { parseS3Url } from "../adapters/s3/s3_url.ts";
 import {
   createClientAddress,
   MasterSecret,
-  type PasswordAlgorithm,
-  passwordAlgorithms,
   type SignatureAlgorithm,
   signatureAlgorithms,
 } from "../lib/auth/mod.ts";
+import { type PasswordAlgorithm, passwordAlgorithms } from "../lib/auth/passwords/mod.ts";
 import { exportIntervalMsDefault, exportTtlMsDefault } from "../lib/exports/mod.ts";
 import { type LogLevel, logLevels } from "../lib/http/mod.ts";
 import {

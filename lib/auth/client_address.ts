@@ -1,26 +1,25 @@
 /**
  * The address of the client behind trusted proxies.
  *
- * Every proxy appends the address of its peer to X-Forwarded-For, so the right end is written by our own proxies and the
- * left end by whoever likes. The list is read from the right: the first address that is not a trusted proxy is the
- * client. What stands to the left of it is never looked at.
+ * Every proxy appends the address of its peer to X-Forwarded-For: our own proxies write the right end, anybody the left
+ * one. So the list is read from the right, and the first address that is not a trusted proxy is the client.
  *
  * @module
  */
 
 import {
-  contains,
   formatAddress,
   type IpAddress,
+  isInNetwork,
   type Network,
   parseAddress,
   parseNetwork,
 } from "./ip_address.ts";
 
-/** Most proxies between a client and this process. A longer trusted chain is not believed. */
-export const forwardedHopsMax = 16;
+/** Most proxies between a client and this process. A longer chain is ignored. */
+const forwardedHopsMax = 16;
 
-/** What is known of a connection. */
+/** The facts of a connection that name its client. */
 export interface Connection {
   /** Address of the peer, as the runtime gives it. */
   readonly socketAddress: string;
@@ -28,12 +27,12 @@ export interface Connection {
   readonly forwardedFor: string | null;
 }
 
-/** The address of the client of a connection, in canonical form. */
+/** Finds the address of the client of a connection, in canonical form. */
 export type ClientAddress = (connection: Connection) => string;
 
 /**
- * Reads client addresses behind the given proxies (`10.0.0.0/8`, `2001:db8::/32` or single addresses). A chain that is
- * malformed before the client is reached is not believed: the answer is then the address of the peer.
+ * Reads client addresses behind the given proxies (`10.0.0.0/8`, `2001:db8::/32` or single addresses). If the chain is
+ * malformed before the client is reached, the peer counts as the client.
  *
  * @throws {RangeError} A proxy is neither an address nor a network.
  */
@@ -47,7 +46,7 @@ export function createClientAddress(options: { readonly trustedProxies: readonly
   };
 }
 
-/** The first untrusted hop from the right, the leftmost hop where all are trusted, undefined for an unbelievable chain. */
+/** Finds the first untrusted hop from the right, or the leftmost if all are trusted; undefined for a malformed chain. */
 function forwardedClient(forwardedFor: string, networks: readonly Network[]): IpAddress | undefined {
   let end = forwardedFor.length;
   for (let hop = 0; hop < forwardedHopsMax; hop++) {
@@ -59,7 +58,7 @@ function forwardedClient(forwardedFor: string, networks: readonly Network[]): Ip
   return undefined;
 }
 
-/** A hop with or without its port: `192.0.2.1`, `192.0.2.1:443`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:443`. */
+/** Parses a hop with or without its port: `192.0.2.1`, `192.0.2.1:443`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:443`. */
 function parseHop(text: string): IpAddress | undefined {
   const hop = text.trim();
   const bracketed = /^\[([^\]]*)\](?::[0-9]{1,5})?$/.exec(hop)?.[1];
@@ -68,7 +67,7 @@ function parseHop(text: string): IpAddress | undefined {
 }
 
 function isTrusted(address: IpAddress, networks: readonly Network[]): boolean {
-  return networks.some(network => contains(network, address));
+  return networks.some(network => isInNetwork(network, address));
 }
 
 function trustedNetwork(text: string): Network {
@@ -78,7 +77,7 @@ function trustedNetwork(text: string): Network {
   return network;
 }
 
-/** Link-local peers come with the interface that they were seen on (`fe80::1%eth0`). */
+/** Drops the interface of link-local peers (`fe80::1%eth0`). */
 function withoutZone(address: string): string {
   return address.split("%", 1)[0] ?? address;
 }

@@ -1,17 +1,17 @@
-/** Where time and randomness come from. Both are injected, so that tests decide them. */
+/** Clock and randomness, injected so that tests control them. */
 
-/** The current time, in Unix ms. */
+/** Returns the current time in Unix ms. */
 export type Clock = () => number;
 
-/** `length` unpredictable bytes. */
+/** Returns `length` unpredictable bytes. */
 export type RandomBytes = (length: number) => Uint8Array;
 
-/** The clock of the machine. */
+/** Reads the clock of the machine. */
 export function systemClock(): number {
   return Date.now();
 }
 
-/** Bytes from the cryptographic generator of the runtime. At most 65,536 at once. */
+/** Reads the cryptographic generator of the runtime, at most 65,536 bytes at once. */
 export function systemRandom(length: number): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(length));
 }

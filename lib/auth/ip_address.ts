@@ -1,6 +1,6 @@
 /**
- * IP addresses and networks. An IPv4 address is treated as its IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2), so that
- * both spellings are one address.
+ * IP addresses and networks. An IPv4 address is treated as its IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2), so both
+ * spellings are one address. One client of IPv6 has many addresses, so limits and trails use networks.
  *
  * @module
  */
@@ -20,13 +20,13 @@ const mappedBits = 96;
 const decimalByte = /^(?:0|[1-9][0-9]{0,2})$/;
 const hexGroup = /^[0-9a-f]{1,4}$/i;
 
-/** The address that a text spells, or undefined. Zone ids, leading zeros in IPv4 and ports are no part of one. */
+/** Parses an address; undefined for anything else, such as a zone id, leading zeros in IPv4 or a port. */
 export function parseAddress(text: string): IpAddress | undefined {
   if (text.length > 45) return undefined;
   return text.includes(":") ? parseIpv6(text) : parseIpv4(text);
 }
 
-/** The canonical text: dotted for IPv4 and IPv4-mapped addresses, RFC 5952 for the others. */
+/** Writes the canonical text: dotted for IPv4 and IPv4-mapped addresses, RFC 5952 for the others. */
 export function formatAddress(address: IpAddress): string {
   if (isMapped(address)) {
     return address
@@ -40,7 +40,7 @@ export function formatAddress(address: IpAddress): string {
   return `${groups.slice(0, zeros.start).join(":")}::${groups.slice(zeros.start + zeros.length).join(":")}`;
 }
 
-/** The network that `address/bits` or a single address spells, or undefined. */
+/** Parses `address/bits` or a single address; undefined for anything else. */
 export function parseNetwork(text: string): Network | undefined {
   const [addressText = "", bitsText, ...rest] = text.split("/");
   const address = parseAddress(addressText);
@@ -52,13 +52,34 @@ export function parseNetwork(text: string): Network | undefined {
   return bits <= 128 ? { address, bits } : undefined;
 }
 
-/** Whether the network holds the address. */
-export function contains(network: Network, address: IpAddress): boolean {
+/** Tests if the network holds the address. */
+export function isInNetwork(network: Network, address: IpAddress): boolean {
   return network.address.every((group, index) => {
     const bits = Math.min(16, Math.max(0, network.bits - index * 16));
     const mask = (0xffff << (16 - bits)) & 0xffff;
     return (group & mask) === ((address[index] ?? 0) & mask);
   });
+}
+
+/** The number of leading bits of an address that name its network. */
+export interface NetworkBits {
+  /** Of an IPv4 address, mapped ones included; 0 to 32. */
+  readonly ipv4: number;
+  /** Of an IPv6 address; 0 to 128. */
+  readonly ipv6: number;
+}
+
+/** Returns the network of an address as `address/bits`, without a zone id; undefined for a text that is no address. */
+export function networkTag(address: string, bits: NetworkBits): string | undefined {
+  const groups = parseAddress(address.split("%", 1)[0] ?? "");
+  if (groups === undefined) return undefined;
+  const isIpv4 = formatAddress(groups).includes(".");
+  const prefix = isIpv4 ? 96 + bits.ipv4 : bits.ipv6;
+  const network = groups.map((group, index) => {
+    const bitsOfGroup = Math.min(16, Math.max(0, prefix - index * 16));
+    return group & (0xffff << (16 - bitsOfGroup)) & 0xffff;
+  });
+  return `${formatAddress(network)}/${isIpv4 ? bits.ipv4 : bits.ipv6}`;
 }
 
 function parseIpv4(text: string): IpAddress | undefined {
@@ -81,7 +102,7 @@ function parseIpv6(text: string): IpAddress | undefined {
   return [...left, ...new Array<number>(missing).fill(0), ...right];
 }
 
-/** The groups of one side of `::`. Only the last one of the address may be a dotted IPv4 address. */
+/** Parses one side of `::`. Only the last group of an address may be a dotted IPv4 address. */
 function parseGroups(text: string, mayEndDotted: boolean): number[] | undefined {
   if (text === "") return [];
   const groups: number[] = [];

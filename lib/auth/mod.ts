@@ -1,69 +1,36 @@
 /**
- * Who calls and what they may do: master secret, tokens and their key ring, API keys, the signed session record and
- * the address of the client.
+ * Authentication: master secret, tokens and their key ring, API keys, the signed session record and client addresses.
+ *
+ * Its parts `crypto`, `passwords` and `remote_issuers` have a `mod.ts` of their own.
  *
  * @module
  */
 
-export * from "./api_keys/api_keys.ts";
-export * from "./api_keys/guard.ts";
-export { apiKeysPerOrganisationMax } from "./api_keys/index.ts";
-export * from "./api_keys/permissions.ts";
-export type { ApiKeyRecord, SecretHash, StoredSecret } from "./api_keys/record.ts";
-export * from "./api_keys/routes.ts";
-export { apiKeyUseMs, apiKeyUsesMax } from "./api_keys/uses.ts";
-export * from "./client_address.ts";
-export * from "./environment.ts";
-export * from "./crypto/ids.ts";
 export {
-  contains,
-  formatAddress,
-  type IpAddress,
-  type Network,
-  parseAddress,
-  parseNetwork,
-} from "./ip_address.ts";
-export * from "./keyed_tag.ts";
-export * from "./network_tag.ts";
-export * from "./passwords/mod.ts";
-export * from "./remote_issuers/breaker.ts";
+  type ApiKeyInfo,
+  type ApiKeyPrincipal,
+  type ApiKeys,
+  createApiKeys,
+  type IssuedApiKey,
+} from "./api_keys/api_keys.ts";
+export { apiKeyGuard } from "./api_keys/guard.ts";
+export { type Permission, permissions } from "./api_keys/record.ts";
+export { apiKeyRoutes } from "./api_keys/routes.ts";
+export { createClientAddress } from "./client_address.ts";
+export { deriveKey, generateMasterSecret, MasterSecret } from "./crypto/secret.ts";
+export { type Clock, type RandomBytes, systemClock, systemRandom } from "./environment.ts";
+export { formatAddress, networkTag, parseAddress } from "./ip_address.ts";
 export {
-  issuerKeysAgeMsMax,
-  issuerKeysCooldownMs,
-  issuerKeysStaleMsMax,
-} from "./remote_issuers/issuer_keys.ts";
-export * from "./remote_issuers/remote_issuers.ts";
-export * from "./remote_issuers/remote_fetch.ts";
-export * from "./remote_issuers/remote_url.ts";
-export * from "./crypto/seal.ts";
-export * from "./crypto/secret.ts";
-export * from "./tokens/session_record.ts";
-export * from "./tokens/bearer.ts";
-export {
+  bearerToken,
   type Claims,
+  foreignBearerToken,
   invalidToken,
-  type TokenExpectation,
   tokenCharsMax,
   unverifiedClaim,
 } from "./tokens/claims.ts";
-export {
-  type ForeignAlgorithm,
-  foreignAlgorithms,
-  type KeyPair,
-  type PublicJwk,
-  type SignatureAlgorithm,
-  signatureAlgorithms,
-} from "./tokens/jose.ts";
-export * from "./tokens/jwks_routes.ts";
-export * from "./tokens/key_ring.ts";
-export {
-  clockSkewSecondsMax,
-  jwksAgeSecondsMax,
-  retentionMs,
-  ringAgeMsMax,
-  ringKeysMax,
-  standbyMs,
-  tokenTtlSecondsMax,
-} from "./tokens/key_ring_record.ts";
-export { tokenCacheAgeMsMax, tokenCacheBytesMax, tokenCacheEntriesMax } from "./tokens/token_cache.ts";
-export * from "./tokens/tokens.ts";
+export { type SignatureAlgorithm, signatureAlgorithms } from "./tokens/jose.ts";
+export { jwksArea } from "./tokens/jwks_routes.ts";
+export { createKeyRing, type KeyRing } from "./tokens/key_ring.ts";
+export { tokenTtlSecondsMax } from "./tokens/key_ring_record.ts";
+export { recordKey, signRecord, verifyRecord } from "./tokens/session_record.ts";
+export { createTokens, type Tokens } from "./tokens/tokens.ts";

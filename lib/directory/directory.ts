@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isUuid } from "../auth/crypto/ids.ts";
+import { isUuid } from "../auth/crypto/mod.ts";
 import type { Read, Results, Store, Stored } from "../storage/contract.ts";
 import { directoryPartition, domainPartition } from "./_partitions.ts";
 import { FreshCache, type Versioned } from "./fresh_cache.ts";

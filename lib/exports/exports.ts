@@ -4,8 +4,8 @@
  * @module
  */
 
-import { fromBase64url } from "../auth/crypto/encoding.ts";
-import { type Clock, deriveKey, keyedTag, type MasterSecret, type RandomBytes, uuid } from "../auth/mod.ts";
+import { fromBase64url, keyedTag, uuid } from "../auth/crypto/mod.ts";
+import { type Clock, deriveKey, type MasterSecret, type RandomBytes } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import type { Logger } from "../http/mod.ts";

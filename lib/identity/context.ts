@@ -1,4 +1,5 @@
-import type { Clock, RandomBytes, RemoteIssuers, Tokens } from "../auth/mod.ts";
+import type { Clock, RandomBytes, Tokens } from "../auth/mod.ts";
+import type { RemoteIssuers } from "../auth/remote_issuers/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import type { Mailer } from "../outbound/mailer.ts";
 import type { Abuse } from "./abuse/abuse.ts";

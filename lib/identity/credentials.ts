@@ -1,17 +1,15 @@
+import type { Clock, MasterSecret, RandomBytes } from "../auth/mod.ts";
 import {
-  type Clock,
   concurrentHashesDefault,
   createHashGate,
   createPasswordHasher,
   gatedHasher,
-  type MasterSecret,
   type PasswordAlgorithm,
   type PasswordHasher,
+  type PasswordKernels,
   type PasswordPolicy,
   passwordCosts,
-  type RandomBytes,
-} from "../auth/mod.ts";
-import type { PasswordKernels } from "../auth/passwords/kernels.ts";
+} from "../auth/passwords/mod.ts";
 import type { Store } from "../storage/mod.ts";
 import { type Codes, codeCost, createCodes } from "./codes/codes.ts";
 

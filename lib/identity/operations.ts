@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { isUuid } from "../auth/mod.ts";
+import { isUuid } from "../auth/crypto/mod.ts";
 import type { Directory, Project, Settings } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type Call, type Reply, type Subject, validate } from "../http/mod.ts";

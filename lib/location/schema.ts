@@ -1,7 +1,7 @@
 /** What location checks are asked and answer. */
 
 import * as v from "valibot";
-import { isUuid } from "../auth/mod.ts";
+import { isUuid } from "../auth/crypto/mod.ts";
 import { eventAliases } from "../directory/mod.ts";
 import type { CountryResult } from "./geo_reader.ts";
 

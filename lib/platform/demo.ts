@@ -4,7 +4,8 @@
  * @module
  */
 
-import { permissions as everyPermission, type RandomBytes, systemRandom, uuid } from "../auth/mod.ts";
+import { uuid } from "../auth/crypto/mod.ts";
+import { permissions as everyPermission, type RandomBytes, systemRandom } from "../auth/mod.ts";
 import type { Seed } from "../directory/mod.ts";
 import { platformPartition, type Store } from "../storage/mod.ts";
 import { demoCodes, demoLoyalty } from "./demo_loyalty.ts";

@@ -1,4 +1,5 @@
-import { type RandomBytes, uuid } from "../auth/mod.ts";
+import { uuid } from "../auth/crypto/mod.ts";
+import type { RandomBytes } from "../auth/mod.ts";
 
 /** Number of codes in the pool of the demo. */
 export const demoCodesCount = 100;

@@ -6,14 +6,13 @@
 
 import {
   type Clock,
-  createRemoteIssuers,
-  createRemoteJson,
   createTokens,
   type KeyRing,
   type RandomBytes,
   systemRandom,
   type Tokens,
 } from "../auth/mod.ts";
+import { createRemoteFetch, createRemoteIssuers } from "../auth/remote_issuers/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import { silentLogger } from "../http/mod.ts";
 import {
@@ -65,8 +64,8 @@ export function platformIdentity(
       logger.log("warn", "refresh_token_reused", { projectId, userId, sessionId: sid }),
   });
   const isKept = keepsPoints({ directory, loyalty });
-  const remote = createRemoteJson(options.identity?.remote);
-  const issuers = createRemoteIssuers({ remote, clock });
+  const fetch = createRemoteFetch(options.identity?.remote);
+  const issuers = createRemoteIssuers({ fetch, clock });
   return {
     directory,
     clock,
@@ -79,7 +78,7 @@ export function platformIdentity(
     sessionGuard: createSessionGuard({ store, clock }),
     tokens,
     issuers,
-    socialVerifiers: createSocialVerifiers({ issuers, remote, clock }),
+    socialVerifiers: createSocialVerifiers({ issuers, fetch, clock }),
     ...credentials({ ...options, random }),
     abuse: abuseControls(options),
     audit: createAudit({ store, logger }),

@@ -4,16 +4,9 @@
  * @module
  */
 
-import type {
-  Clock,
-  MasterSecret,
-  PasswordAlgorithm,
-  PasswordPolicy,
-  RandomBytes,
-  RemoteJsonOptions,
-  SignatureAlgorithm,
-} from "../auth/mod.ts";
-import type { PasswordKernels } from "../auth/passwords/kernels.ts";
+import type { Clock, MasterSecret, RandomBytes, SignatureAlgorithm } from "../auth/mod.ts";
+import type { PasswordAlgorithm, PasswordKernels, PasswordPolicy } from "../auth/passwords/mod.ts";
+import type { RemoteFetchOptions } from "../auth/remote_issuers/mod.ts";
 import type { ExportOptions } from "../exports/mod.ts";
 import type { Area, HandlerOptions, Logger } from "../http/mod.ts";
 import type { RateLimits } from "../http/rate_limit/mod.ts";
@@ -93,5 +86,5 @@ export interface IdentityOptions {
    */
   readonly onMerge?: (merge: Merge) => Promise<void> | void;
   /** How identity providers of others are asked. @default the `fetch` and `AbortSignal.timeout` of the runtime */
-  readonly remote?: RemoteJsonOptions;
+  readonly remote?: RemoteFetchOptions;
 }

@@ -5,6 +5,7 @@
  */
 
 import { type ActionService, type ActionWorker, createActionService } from "../audience/mod.ts";
+import { uuid } from "../auth/crypto/mod.ts";
 import {
   type ApiKeys,
   apiKeyGuard,
@@ -17,7 +18,6 @@ import {
   type KeyRing,
   systemClock,
   systemRandom,
-  uuid,
 } from "../auth/mod.ts";
 import {
   createDirectory,

@@ -8,7 +8,8 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { type AudienceUser, actionsIn, type BackEnd } from "../audience/mod.ts";
-import { type ApiKeyPrincipal, deriveKey, keyedTag, type MasterSecret, networkTag } from "../auth/mod.ts";
+import { keyedTag } from "../auth/crypto/mod.ts";
+import { type ApiKeyPrincipal, deriveKey, type MasterSecret, networkTag } from "../auth/mod.ts";
 import type { Admitted, AnyRoute, ContentLimit, FailureLimit, IdempotencySubject } from "../http/mod.ts";
 import type { QuotaName, Quotas } from "../http/rate_limit/mod.ts";
 import { clientNetworkBits } from "../identity/mod.ts";

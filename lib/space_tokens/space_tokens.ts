@@ -7,8 +7,7 @@
  * @module
  */
 
-import type { Claims, Tokens } from "../auth/mod.ts";
-import { invalidToken } from "../auth/mod.ts";
+import { type Claims, invalidToken, type Tokens } from "../auth/mod.ts";
 import type { Space } from "../directory/mod.ts";
 
 /** Life of a space token, in seconds. */

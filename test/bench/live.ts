@@ -4,7 +4,7 @@
  *     npm run bench -- live [--listeners 1000] [--seconds 10] [--writes 50] [--store memory|redis]
  *
  * A server of its own with the whole platform listens on loopback. The listeners are sockets of this process; they ask for
- * 10, 50 and 100 users by turns. Scores are written in the server, so many a second, and each changes the leaders. Processor time is that of the server alone; it contains the writes, which a run with one listener shows.
+ * 10, 50 and 100 users by turns. Scores are written in the server, so many a second, and each changes the leaders. Processor time is that of the server alone; it isInNetwork the writes, which a run with one listener shows.
  *
  * @module
  */

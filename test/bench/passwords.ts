@@ -17,17 +17,18 @@ import { readFileSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { promisify } from "node:util";
 import { nativeKernels } from "../../adapters/native/mod.ts";
+import { systemRandom } from "../../lib/auth/mod.ts";
+import type { HashGate } from "../../lib/auth/passwords/gate.ts";
 import {
   createHashGate,
   createPasswordHasher,
   gatedHasher,
-  type HashGate,
-  keyBytes,
   passwordCosts,
-  saltBytes,
-  systemRandom,
-} from "../../lib/auth/mod.ts";
+} from "../../lib/auth/passwords/mod.ts";
 import { median } from "./harness.ts";
+
+const keyBytes = 32;
+const saltBytes = 16;
 
 const rounds = 7;
 const hashes = 8;

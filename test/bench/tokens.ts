@@ -26,8 +26,8 @@ import {
   signatureAlgorithms,
   systemClock,
   systemRandom,
-  type TokensOptions,
 } from "../../lib/auth/mod.ts";
+import type { TokensOptions } from "../../lib/auth/tokens/tokens.ts";
 import { figure } from "./figure.ts";
 
 const rounds = 7;

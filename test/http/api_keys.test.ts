@@ -2,15 +2,13 @@
 
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import {
-  apiKeysPerOrganisationMax,
-  graceSecondsMax,
-  type Permission,
-  permissions,
-} from "../../lib/auth/mod.ts";
+import { apiKeysPerOrganisationMax } from "../../lib/auth/api_keys/key_index.ts";
+import { type Permission, permissions } from "../../lib/auth/mod.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { errorCode } from "./_families.ts";
+
+const graceSecondsMax = 2_592_000;
 
 interface Credentials {
   readonly key: string;

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import { issuerKeysCooldownMs } from "../../lib/auth/mod.ts";
 import {
   appProfileBytesMax,
   createUsers,
@@ -13,6 +12,8 @@ import { type Answer, ids, openPlatform, otherHost, type TestPlatform } from "..
 import { describeOnStores } from "../support/stores.ts";
 import { errorCode } from "./_families.ts";
 import { newKey } from "./_operations.ts";
+
+const issuerKeysCooldownMs = 30_000;
 
 const deviceId = "0123abcd-0000-4000-8000-00000000000d";
 const hosted = { projectId: ids.project, strategy: "email", provider: "hostedIdp" };

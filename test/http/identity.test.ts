@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
-import { recordKey, type SignedSessionRecord, signatureDigits, verifyRecord } from "../../lib/auth/mod.ts";
+import { recordKey, verifyRecord } from "../../lib/auth/mod.ts";
+import type { SignedSessionRecord } from "../../lib/auth/tokens/session_record.ts";
 import {
   additionalIdCharactersMax,
   createUsers,
@@ -11,6 +12,8 @@ import {
 } from "../../lib/identity/mod.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform, testSecret } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
+
+const signatureDigits = 64;
 
 const noLogin = { projectId: ids.project, strategy: "simplified", provider: "noLogin" };
 const anonymous = { projectId: ids.project, strategy: "simplified", provider: "anonymous" };

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, it } from "node:test";
-import { issuerKeysAgeMsMax, issuerKeysCooldownMs } from "../../lib/auth/mod.ts";
 import type { Project, Space } from "../../lib/directory/mod.ts";
 import { type OpenIdProvider, startOpenIdProvider } from "../support/openid_provider.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { errorCode } from "./_families.ts";
+
+const issuerKeysAgeMsMax = 600_000;
+const issuerKeysCooldownMs = 30_000;
 
 const deviceId = "0123abcd-0000-4000-8000-00000000000d";
 const selector = { projectId: ids.project, strategy: "email" };

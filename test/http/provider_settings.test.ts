@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { remoteUrlCharactersMax } from "../../lib/auth/mod.ts";
 import type { Project, Space } from "../../lib/directory/mod.ts";
 import { audienceCharactersMax, memberPathCharactersMax } from "../../lib/identity/mod.ts";
 import { forge } from "../support/issuer.ts";
 import { ids, openPlatform, seed } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { errorCode } from "./_families.ts";
+
+const remoteUrlCharactersMax = 512;
 
 const login = { issuer: "https://login.example", audience: "app-1" };
 const opaque = {

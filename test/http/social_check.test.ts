@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, it } from "node:test";
 import { createMemoryLimiter } from "../../adapters/memory/mod.ts";
-import { breakerFailuresMax, providerRetryMs, remoteBytesMax, remoteMsMax } from "../../lib/auth/mod.ts";
 import type { Project } from "../../lib/directory/mod.ts";
 import { createUsers, socialSubjectCharactersMax } from "../../lib/identity/mod.ts";
 import { forge, TestIssuer } from "../support/issuer.ts";
@@ -9,6 +8,11 @@ import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../supp
 import { type Misbehaviour, type SocialServer, startSocialServer } from "../support/social_server.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { errorCode } from "./_families.ts";
+
+const breakerFailuresMax = 5;
+const providerRetryMs = 5_000;
+const remoteBytesMax = 262_144;
+const remoteMsMax = 3_000;
 
 const deviceId = "0123abcd-0000-4000-8000-00000000000d";
 const selector = { projectId: ids.project, strategy: "email" };

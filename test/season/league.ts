@@ -1,6 +1,6 @@
 /** The league as the platform knows it: one project, an event for each matchday, and rules that give points. */
 
-import type { NewApiKey } from "../../lib/auth/mod.ts";
+import type { NewApiKey } from "../../lib/auth/api_keys/api_keys.ts";
 import type { Seed } from "../../lib/directory/mod.ts";
 import type { Match } from "./fixtures.ts";
 import { pointsOf } from "./predictions.ts";

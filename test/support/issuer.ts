@@ -1,7 +1,7 @@
 /** An OpenID issuer whose documents come through an injected `fetch`, so that tests decide what it publishes and how it fails. */
 
 import { generateKeyPairSync, type JsonWebKey, type KeyObject, randomUUID, sign } from "node:crypto";
-import type { Fetch } from "../../lib/auth/mod.ts";
+import type { Fetch } from "../../lib/auth/remote_issuers/mod.ts";
 
 /** A key of an issuer. */
 export interface IssuerKey {

@@ -1,12 +1,8 @@
 /** Key derivation that costs nothing, for tests of everything around it, and that counts how often it is asked. */
 
 import { createHmac } from "node:crypto";
-import type {
-  Argon2idCost,
-  KdfInput,
-  PasswordKernels,
-  ScryptCost,
-} from "../../lib/auth/passwords/kernels.ts";
+import type { Argon2idCost, KdfInput, ScryptCost } from "../../lib/auth/passwords/kernels.ts";
+import type { PasswordKernels } from "../../lib/auth/passwords/mod.ts";
 
 /** One derivation that was asked for. */
 export type Derivation =

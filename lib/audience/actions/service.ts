@@ -4,7 +4,8 @@
  * @module
  */
 
-import { type Clock, type RandomBytes, uuid } from "../../auth/mod.ts";
+import { uuid } from "../../auth/crypto/mod.ts";
+import type { Clock, RandomBytes } from "../../auth/mod.ts";
 import type { Logger } from "../../http/mod.ts";
 import type { Queue, Store } from "../../storage/mod.ts";
 import type { Timer } from "../worker/alarm.ts";

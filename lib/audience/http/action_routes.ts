@@ -5,7 +5,8 @@
  */
 
 import * as v from "valibot";
-import { type RandomBytes, uuid } from "../../auth/mod.ts";
+import { uuid } from "../../auth/crypto/mod.ts";
+import type { RandomBytes } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, envelope, type Reply, route } from "../../http/mod.ts";
 import { type AcceptedBatch, batchPrefix, madeActionId } from "../actions/accepted_batches.ts";

@@ -7,12 +7,7 @@
  * @module
  */
 
-import {
-  type ApiKeyGuardOptions,
-  type ApiKeyPrincipal,
-  apiKeyGuard,
-  type Permission,
-} from "../../auth/mod.ts";
+import { type ApiKeyPrincipal, type ApiKeys, apiKeyGuard, type Permission } from "../../auth/mod.ts";
 import type { Space } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { chain, type Guard, type GuardHeader } from "../../http/mod.ts";
@@ -61,7 +56,7 @@ export interface AudienceGuards {
 }
 
 /** What the guards need. */
-export type AudienceGuardOptions = SpaceGuardOptions & Pick<ApiKeyGuardOptions, "apiKeys">;
+export type AudienceGuardOptions = SpaceGuardOptions & { readonly apiKeys: Pick<ApiKeys, "verify"> };
 
 const headers: readonly GuardHeader[] = [
   { name: "X-Platform-Org-ID", description: "Id of the organisation that the credentials belong to" },

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { uuid } from "../../auth/mod.ts";
+import { uuid } from "../../auth/crypto/mod.ts";
 import { type AnyRoute, envelope, route } from "../../http/mod.ts";
 import { BulkAnswerSchema } from "../batch/results.ts";
 import { profileText } from "../lists/documents.ts";

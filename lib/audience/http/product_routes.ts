@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { uuid } from "../../auth/mod.ts";
+import { uuid } from "../../auth/crypto/mod.ts";
 import { type AnyRoute, envelope, idempotencyKeyOf, route } from "../../http/mod.ts";
 import { FulfilmentSchema } from "../../loyalty/views/change_payload.ts";
 import { isoTime } from "../_times.ts";

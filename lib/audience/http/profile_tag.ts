@@ -9,7 +9,7 @@
  */
 
 import { sha256 } from "@noble/hashes/sha2.js";
-import { base64url, utf8 } from "../../auth/crypto/encoding.ts";
+import { base64url, utf8 } from "../../auth/crypto/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { preconditionCharsMax } from "../../http/mod.ts";
 

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { uuid } from "../../auth/mod.ts";
+import { uuid } from "../../auth/crypto/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, envelope, type Reply, route } from "../../http/mod.ts";
 import { checkRewards } from "../actions/check_rewards.ts";

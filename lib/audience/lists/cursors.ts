@@ -7,8 +7,8 @@
  * @module
  */
 
-import { base64url, fromBase64url, utf8 } from "../../auth/crypto/encoding.ts";
-import { type Clock, constantTimeEqual, keyedTag } from "../../auth/mod.ts";
+import { base64url, constantTimeEqual, fromBase64url, keyedTag, utf8 } from "../../auth/crypto/mod.ts";
+import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 
 /** How long a cursor is good, in ms: a day. */

@@ -1,5 +1,5 @@
 /**
- * API keys of organisations: who a trusted back end is and what it may do.
+ * API keys of organisations, which authenticate trusted back ends.
  *
  * A verified key stays in memory for a few seconds, so that a busy back end costs no round trip per request. Every
  * process sees a revocation or a rotation within that time.
@@ -9,34 +9,38 @@
 
 import { AppError } from "../../errors/mod.ts";
 import type { Store } from "../../storage/contract.ts";
-import type { Clock, RandomBytes } from "../environment.ts";
 import { deriveKey, type MasterSecret } from "../crypto/secret.ts";
-import { addToIndex, apiKeysPerOrganisationMax, indexedKeys, removeFromIndex } from "./index.ts";
-import { apiKeyPartition, apiKeyRecord, apiKeyUse } from "./partitions.ts";
-import { isPermission, type Permission } from "./permissions.ts";
+import type { Clock, RandomBytes } from "../environment.ts";
+import { addToIndex, apiKeysPerOrganisationMax, indexedKeys, removeFromIndex } from "./key_index.ts";
 import {
   type ApiKeyRecord,
+  apiKeyPartition,
+  apiKeyRecord,
+  apiKeyUse,
   hasLiveSecret,
-  isLive,
+  isApiKeyId,
+  isApiSecret,
+  isLiveSecret,
+  newApiKeyId,
+  newApiSecret,
+  type Permission,
   pepperedHash,
+  permissions,
   type SecretHash,
   type StoredSecret,
 } from "./record.ts";
-import { isApiKeyName, isApiSecret, newApiKeyName, newApiSecret } from "./text.ts";
 import { ApiKeyUses } from "./uses.ts";
 
-/** Age in ms at which a key in memory is read again: the longest that a revoked key still works. */
-export const apiKeyAgeMsMax = 5_000;
-/** Most keys that a process keeps in memory. */
-export const apiKeysCachedMax = 10_000;
+/** Age in ms at which a key in memory is read again: the longest that a revoked key still works elsewhere. */
+const cachedKeyMs = 5_000;
+const cachedKeysMax = 10_000;
 /** Longest name of a key, in characters. */
 export const apiKeyNameCharsMax = 100;
-/** How long the old secret still works after a rotation unless said otherwise, in ms: a day. */
-export const rotationGraceMs = 86_400_000;
-/** How often a change of a key is tried again after another process changed it. */
-export const apiKeyAttemptsMax = 8;
+/** Default time that the old secret works after a rotation: a day. */
+const rotationGraceMs = 86_400_000;
+const changeAttemptsMax = 8;
 
-/** What API keys need. */
+/** Options of {@linkcode createApiKeys}. */
 export interface ApiKeysOptions {
   readonly store: Store;
   readonly secret: MasterSecret;
@@ -46,15 +50,15 @@ export interface ApiKeysOptions {
   readonly hash?: SecretHash;
 }
 
-/** What a new key is for. */
+/** A key to create. */
 export interface NewApiKey {
   readonly organisationId: string;
   readonly permissions: readonly Permission[];
-  /** For people, 1 to {@linkcode apiKeyNameCharsMax} characters. */
+  /** For people, 1 to 100 characters. */
   readonly name: string;
 }
 
-/** A key whose secret has just been made. The secret is told here and never again. */
+/** A key with its new secret, which cannot be read again. */
 export interface IssuedApiKey {
   /** The value of `X-API-Key`. */
   readonly key: string;
@@ -67,7 +71,7 @@ export interface IssuedApiKey {
   readonly createdAt: number;
 }
 
-/** What may be told of a key. */
+/** A key without its secrets. */
 export interface ApiKeyInfo {
   /** The value of `X-API-Key`. */
   readonly key: string;
@@ -76,20 +80,20 @@ export interface ApiKeyInfo {
   readonly name: string;
   /** Unix ms. */
   readonly createdAt: number;
-  /** Unix ms, at most `apiKeyUseMs` and a round of background work late; null where it was never used. */
+  /** Unix ms, up to a minute and a round of background work late; null for a key that was never used. */
   readonly lastUsedAt: number | null;
-  /** The secrets that still work, newest first. */
+  /** The live secrets, newest first. */
   readonly secrets: readonly Omit<StoredSecret, "hash">[];
 }
 
-/** Who calls, once key and secret are verified. */
+/** The caller of a verified key and secret. */
 export interface ApiKeyPrincipal {
   readonly keyId: string;
   readonly organisationId: string;
   readonly permissions: readonly Permission[];
 }
 
-/** Names a key of an organisation. Another organisation's key is unknown. */
+/** A key of an organisation. Keys of other organisations count as unknown. */
 export interface ApiKeyReference {
   readonly organisationId: string;
   readonly keyId: string;
@@ -98,26 +102,28 @@ export interface ApiKeyReference {
 /** Issues, verifies and ends API keys. */
 export interface ApiKeys {
   /**
+   * Creates a key.
+   *
    * @throws {RangeError} No permission or an unknown one, or a name that is empty or too long.
-   * @throws {AppError} `conflict`: the organisation has `apiKeysPerOrganisationMax` keys.
+   * @throws {AppError} `conflict`: the organisation has 500 keys.
    */
   create(key: NewApiKey): Promise<IssuedApiKey>;
   /**
-   * Who the key and secret belong to. Answers at once while the key is in memory.
+   * Authenticates a key and secret, without a promise while the key is in memory.
    *
    * @throws {AppError} `invalid_api_key`, the same for a malformed, unknown, revoked or wrong one.
    */
   verify(key: string, secret: string): ApiKeyPrincipal | Promise<ApiKeyPrincipal>;
-  /** Whether the organisation has the key still, seen no more than {@linkcode apiKeyAgeMsMax} ago. Answers at once while it is in memory. */
+  /** Tests if the key was not revoked, seen at most 5 s ago; without a promise while the key is in memory. */
   isAlive(reference: ApiKeyReference): boolean | Promise<boolean>;
-  /** The keys of an organisation, oldest first. */
+  /** Lists the keys of an organisation, oldest first. */
   list(organisationId: string): Promise<readonly ApiKeyInfo[]>;
-  /** One key, or null where the organisation has no such key. */
+  /** Finds a key; null if the organisation has no such key. */
   find(reference: ApiKeyReference): Promise<ApiKeyInfo | null>;
-  /** Writes when keys were last used, which verification only notes. Call it every few seconds. */
+  /** Writes the last uses that verification only keeps in memory. Call it every few seconds. */
   flushUses(): Promise<void>;
   /**
-   * Makes a new secret; the one before it works for another `graceMs`, and any older one ends now.
+   * Makes a new secret. The one before it works for another `graceMs`, any older one ends now.
    *
    * @throws {AppError} `not_found`; `conflict` when other processes keep changing the key.
    */
@@ -130,7 +136,7 @@ export interface ApiKeys {
   revoke(reference: ApiKeyReference): Promise<void>;
 }
 
-/** Creates the API keys of a platform. Each has a memory of its own: create one per process. */
+/** Creates the API keys of a platform. Create one per process, as it caches keys. */
 export function createApiKeys(options: ApiKeysOptions): ApiKeys {
   return new StoredApiKeys(options);
 }
@@ -157,7 +163,7 @@ class StoredApiKeys implements ApiKeys {
   async create(key: NewApiKey): Promise<IssuedApiKey> {
     checkNewKey(key);
     const { store, clock, random } = this.#options;
-    const keyId = newApiKeyName(random);
+    const keyId = newApiKeyId(random);
     const secret = newApiSecret(random);
     const createdAt = clock();
     const { organisationId, permissions, name } = key;
@@ -171,7 +177,7 @@ class StoredApiKeys implements ApiKeys {
       createdAt,
       secrets: [newest],
     } as const;
-    // Indexed first: a crash then leaves a name of nothing, and never a key that nobody can list.
+    // Indexed first: a crash then leaves an entry without a key, and never a key that no list shows.
     await this.#index(organisationId, keyId);
     const commit = await store.commit(apiKeyPartition(keyId), {
       checks: [{ key: apiKeyRecord, version: null }],
@@ -182,7 +188,7 @@ class StoredApiKeys implements ApiKeys {
   }
 
   verify(key: string, secret: string): ApiKeyPrincipal | Promise<ApiKeyPrincipal> {
-    if (!isApiKeyName(key) || !isApiSecret(secret)) throw invalidApiKey();
+    if (!isApiKeyId(key) || !isApiSecret(secret)) throw invalidApiKey();
     const now = this.#options.clock();
     const cached = this.#verified.get(key);
     const isFresh = cached !== undefined && now < cached.until;
@@ -190,7 +196,7 @@ class StoredApiKeys implements ApiKeys {
       this.#uses.note(key, now);
       return cached.principal;
     }
-    // A secret that memory does not know may be one that another process made a moment ago.
+    // An unknown secret may be one that another process has just made.
     return this.#verifyStored(key, secret, now);
   }
 
@@ -203,13 +209,13 @@ class StoredApiKeys implements ApiKeys {
   }
 
   async list(organisationId: string): Promise<readonly ApiKeyInfo[]> {
-    const known = await indexedKeys(this.#options.store, organisationId);
-    const found = await Promise.all(known.map(keyId => this.find({ organisationId, keyId })));
+    const indexed = await indexedKeys(this.#options.store, organisationId);
+    const found = await Promise.all(indexed.map(keyId => this.find({ organisationId, keyId })));
     return found.filter(info => info !== null);
   }
 
   async find({ organisationId, keyId }: ApiKeyReference): Promise<ApiKeyInfo | null> {
-    if (!isApiKeyName(keyId)) return null;
+    if (!isApiKeyId(keyId)) return null;
     const [stored, use] = await this.#options.store.read(apiKeyPartition(keyId), [
       { type: "record", key: apiKeyRecord },
       { type: "record", key: apiKeyUse },
@@ -246,13 +252,13 @@ class StoredApiKeys implements ApiKeys {
     await removeFromIndex(this.#options.store, reference.organisationId, new Set([reference.keyId]));
   }
 
-  /** Adds a key to the index, from which what ended between two steps is removed when it is full. */
+  /** Adds a key to the index. A full index first loses the keys that interrupted changes left in it. */
   async #index(organisationId: string, keyId: string): Promise<void> {
     const { store } = this.#options;
-    const known = await indexedKeys(store, organisationId);
-    if (known.length >= apiKeysPerOrganisationMax) {
+    const indexed = await indexedKeys(store, organisationId);
+    if (indexed.length >= apiKeysPerOrganisationMax) {
       const alive = new Set((await this.list(organisationId)).map(({ key }) => key));
-      await removeFromIndex(store, organisationId, new Set(known.filter(name => !alive.has(name))));
+      await removeFromIndex(store, organisationId, new Set(indexed.filter(id => !alive.has(id))));
     }
     await addToIndex(store, organisationId, keyId);
   }
@@ -271,7 +277,7 @@ class StoredApiKeys implements ApiKeys {
     return true;
   }
 
-  /** Only keys that a secret or a token of ours was shown for get here, so that guesses cannot push them out. */
+  /** Caches keys with a verified secret or token only, so that guesses cannot evict them. */
   #remember(record: ApiKeyRecord, now: number): ApiKeyPrincipal {
     const { keyId, organisationId } = record;
     const principal = Object.freeze({
@@ -281,8 +287,8 @@ class StoredApiKeys implements ApiKeys {
     });
     this.#uses.note(keyId, now);
     this.#verified.delete(keyId);
-    this.#verified.set(keyId, { record, principal, until: now + apiKeyAgeMsMax });
-    if (this.#verified.size > apiKeysCachedMax) {
+    this.#verified.set(keyId, { record, principal, until: now + cachedKeyMs });
+    if (this.#verified.size > cachedKeysMax) {
       const [oldest] = this.#verified.keys();
       if (oldest !== undefined) this.#verified.delete(oldest);
     }
@@ -297,13 +303,13 @@ class StoredApiKeys implements ApiKeys {
     return { record: JSON.parse(stored.value), version: stored.version };
   }
 
-  /** Replaces the record by what `apply` makes of it, or deletes it where that is null; answers the last state. */
+  /** Replaces the record by the result of `apply`, or deletes it for null; returns the last state. */
   async #change(
     { organisationId, keyId }: ApiKeyReference,
     apply: (record: ApiKeyRecord) => ApiKeyRecord | null,
   ): Promise<ApiKeyRecord> {
-    for (let attempt = 0; attempt < apiKeyAttemptsMax; attempt++) {
-      const { record, version } = isApiKeyName(keyId)
+    for (let attempt = 0; attempt < changeAttemptsMax; attempt++) {
+      const { record, version } = isApiKeyId(keyId)
         ? await this.#read(keyId)
         : { record: null, version: null };
       if (record === null || record.organisationId !== organisationId) {
@@ -329,7 +335,7 @@ function infoOf(
   { now, lastUsedAt }: { readonly now: number; readonly lastUsedAt: number | null },
 ): ApiKeyInfo {
   const { keyId, organisationId, permissions, name, createdAt } = record;
-  const live = record.secrets.filter(secret => isLive(secret, now));
+  const live = record.secrets.filter(secret => isLiveSecret(secret, now));
   const secrets = live.map(secret => ({ createdAt: secret.createdAt, expireAt: secret.expireAt }));
   return { key: keyId, organisationId, permissions, name, createdAt, lastUsedAt, secrets };
 }
@@ -339,8 +345,8 @@ function issued(record: ApiKeyRecord, secret: string): IssuedApiKey {
   return { key: keyId, secret, organisationId, permissions, name, createdAt };
 }
 
-function checkNewKey({ permissions, name }: NewApiKey): void {
-  if (permissions.length === 0 || !permissions.every(isPermission)) {
+function checkNewKey({ permissions: asked, name }: NewApiKey): void {
+  if (asked.length === 0 || !asked.every(one => permissions.includes(one))) {
     throw new RangeError("Cannot create an API key without a permission or with an unknown one");
   }
   if (name.length < 1 || name.length > apiKeyNameCharsMax) {

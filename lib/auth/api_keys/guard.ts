@@ -4,17 +4,17 @@ import { AppError } from "../../errors/mod.ts";
 import { chain } from "../../http/chain.ts";
 import type { Guard } from "../../http/routing/route.ts";
 import type { ApiKeyPrincipal, ApiKeys } from "./api_keys.ts";
-import type { Permission } from "./permissions.ts";
+import type { Permission } from "./record.ts";
 
-/** What the guard needs. */
+/** Options of {@linkcode apiKeyGuard}. */
 export interface ApiKeyGuardOptions {
   readonly apiKeys: Pick<ApiKeys, "verify">;
-  /** What the key must be allowed to do; omitted: any valid key passes. */
+  /** The permission that the key needs. @default any valid key passes */
   readonly permission?: Permission;
 }
 
 /**
- * Lets back ends in that send a valid `X-API-Key` and `X-API-Secret`.
+ * Creates a guard that demands a valid `X-API-Key` and `X-API-Secret`.
  *
  * Its `authenticate` throws `missing_api_key` where a header field is missing or empty, `invalid_api_key`, and
  * `insufficient_scope` where the key lacks the permission.
@@ -40,12 +40,12 @@ export function apiKeyGuard(options: ApiKeyGuardOptions): Guard<ApiKeyPrincipal>
         );
       }
       const principal = apiKeys.verify(key, secret);
-      return chain(principal, known => permitted(known, permission));
+      return chain(principal, caller => requirePermission(caller, permission));
     },
   };
 }
 
-function permitted(principal: ApiKeyPrincipal, permission: Permission | undefined): ApiKeyPrincipal {
+function requirePermission(principal: ApiKeyPrincipal, permission: Permission | undefined): ApiKeyPrincipal {
   if (permission !== undefined && !principal.permissions.includes(permission)) {
     throw new AppError("insufficient_scope", `The API key lacks the permission ${permission}`);
   }

@@ -1,13 +1,37 @@
-/** An API key as it is stored, and whether a secret is one of its live ones. */
+/**
+ * API keys as they are stored and written.
+ *
+ * `X-API-Key` is `gsk_` and 26 characters; it names the key and is no secret. `X-API-Secret` is `gss_`, 52 characters of
+ * `a-z2-7` (256 random bits) and a checksum of 6. The prefixes let secret scanners find them, and the checksum tells a
+ * mistyped secret from a wrong one.
+ *
+ * @module
+ */
 
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { netstrings } from "../crypto/encoding.ts";
+import { platformPartition } from "../../storage/mod.ts";
+import { base32, netstrings, utf8 } from "../crypto/encoding.ts";
 import { constantTimeEqual } from "../crypto/ids.ts";
-import type { Permission } from "./permissions.ts";
+import type { RandomBytes } from "../environment.ts";
 
-/** A secret of a key: never itself, only its peppered hash. */
+/** The permissions of API keys, in the order in which documents list them. */
+export const permissions = [
+  "actions:write",
+  "users:read",
+  "users:write",
+  "rewards:write",
+  "users:export",
+  "config:read",
+  "config:write",
+  "keys:write",
+] as const;
+
+/** A permission of an API key. */
+export type Permission = (typeof permissions)[number];
+
+/** A secret of a key, of which only the peppered hash is stored. */
 export interface StoredSecret {
   /** 64 hexadecimal digits. */
   readonly hash: string;
@@ -17,7 +41,7 @@ export interface StoredSecret {
   readonly expireAt: number | null;
 }
 
-/** An API key. Its organisation can never change. */
+/** A stored API key. Its organisation never changes. */
 export interface ApiKeyRecord {
   readonly format: 1;
   readonly keyId: string;
@@ -26,14 +50,24 @@ export interface ApiKeyRecord {
   readonly name: string;
   /** Unix ms. */
   readonly createdAt: number;
-  /** The newest secret, then the one before it while both live. */
+  /** The newest secret, then the one before it while both work. */
   readonly secrets: readonly [StoredSecret] | readonly [StoredSecret, StoredSecret];
+}
+
+/** The record of a key, in its partition. */
+export const apiKeyRecord = "api_key";
+/** The record of a key's last use, Unix ms, in its partition. */
+export const apiKeyUse = "api_key_use";
+
+/** Names the partition of a key. */
+export function apiKeyPartition(keyId: string): string {
+  return platformPartition("api_key", keyId);
 }
 
 /** Hashes the secret of a key. */
 export type SecretHash = (keyId: string, secret: string) => string;
 
-/** HMAC-SHA-256 under a pepper that is not in the store: 64 hexadecimal digits, different for each key. */
+/** Creates HMAC-SHA-256 under a pepper that is not in the store: 64 hexadecimal digits, different for each key. */
 export function pepperedHash(pepper: Uint8Array): SecretHash {
   return (keyId, secret) =>
     bytesToHex(hmac(sha256, pepper, netstrings(["grandstand.api_secret.v1", keyId, secret])));
@@ -42,17 +76,48 @@ export function pepperedHash(pepper: Uint8Array): SecretHash {
 const noSecret: StoredSecret = { hash: "-".repeat(64), createdAt: 0, expireAt: 0 };
 
 /**
- * Whether the hash is that of a live secret at `now` (Unix ms). Both places are compared whatever the record holds, and
- * for a key that does not exist as well, so that the work tells nothing.
+ * Tests if the hash is that of a live secret at `now` (Unix ms). Two hashes are compared whatever the record holds, also
+ * for a key that does not exist, so that the duration reveals nothing.
  */
 export function hasLiveSecret(record: ApiKeyRecord | null, hash: string, now: number): boolean {
   const [newest = noSecret, previous = noSecret] = record?.secrets ?? [];
   const isNewest = constantTimeEqual(hash, newest.hash);
   const isPrevious = constantTimeEqual(hash, previous.hash);
-  return (isNewest && isLive(newest, now)) || (isPrevious && isLive(previous, now));
+  return (isNewest && isLiveSecret(newest, now)) || (isPrevious && isLiveSecret(previous, now));
 }
 
-/** Whether a secret still works at `now` (Unix ms). */
-export function isLive(secret: StoredSecret, now: number): boolean {
+/** Tests if a secret still works at `now` (Unix ms). */
+export function isLiveSecret(secret: StoredSecret, now: number): boolean {
   return secret.expireAt === null || now < secret.expireAt;
+}
+
+const keyPrefix = "gsk_";
+const secretPrefix = "gss_";
+const keyShape = /^gsk_[a-z2-7]{26}$/;
+const secretShape = /^gss_[a-z2-7]{58}$/;
+const checksumChars = 6;
+
+/** Makes the id of a new key. */
+export function newApiKeyId(random: RandomBytes): string {
+  return keyPrefix + base32(random(16));
+}
+
+/** Makes a new secret. */
+export function newApiSecret(random: RandomBytes): string {
+  const body = secretPrefix + base32(random(32));
+  return body + checksum(body);
+}
+
+/** Tests the shape of a key id. */
+export function isApiKeyId(text: string): boolean {
+  return keyShape.test(text);
+}
+
+/** Tests the shape of a secret and its checksum. */
+export function isApiSecret(text: string): boolean {
+  return secretShape.test(text) && checksum(text.slice(0, -checksumChars)) === text.slice(-checksumChars);
+}
+
+function checksum(body: string): string {
+  return base32(sha256(utf8(body)).subarray(0, 5)).slice(0, checksumChars);
 }

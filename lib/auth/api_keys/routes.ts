@@ -1,6 +1,6 @@
 /**
- * The API keys of an organisation in the control API. A key with the permission `keys:write` manages those of its own
- * organisation, and none that may do more than itself.
+ * Routes that manage the API keys of an organisation. They demand a key with `keys:write`, which can neither create nor
+ * rotate a key with permissions that it lacks.
  *
  * @module
  */
@@ -15,12 +15,12 @@ import {
   apiKeyNameCharsMax,
   type IssuedApiKey,
 } from "./api_keys.ts";
-import { type Permission, permissions } from "./permissions.ts";
+import { type Permission, permissions } from "./record.ts";
 
-/** Longest time that an old secret may work after a rotation, in seconds: 30 days. */
-export const graceSecondsMax = 2_592_000;
+/** 30 days. */
+const graceSecondsMax = 2_592_000;
 
-/** What the routes work with. */
+/** Services of {@linkcode apiKeyRoutes}. */
 export interface ApiKeyControlContext {
   readonly apiKeys: ApiKeys;
   /** Demands an API key that may manage API keys. */
@@ -76,7 +76,7 @@ function listRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
     method: "GET",
     path: collection,
     operation: "listApiKeys",
-    summary: "The API keys of an organisation, oldest first, without their secrets",
+    summary: "List the API keys of an organisation",
     auth: keysWriter,
     params: OrganisationParams,
     responses: { 200: { description: "The keys", schema: ListSchema } },
@@ -94,7 +94,7 @@ function createRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
     method: "POST",
     path: collection,
     operation: "createApiKey",
-    summary: "Create an API key; its secret is told once",
+    summary: "Create an API key",
     auth: keysWriter,
     params: OrganisationParams,
     body: { schema: CreateBody, mediaTypes: [jsonApiMediaType] },
@@ -118,7 +118,7 @@ function rotateRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
     method: "POST",
     path: `${collection}/:keyId/rotate`,
     operation: "rotateApiKey",
-    summary: "Give an API key a new secret, told once; the one before it works for a while",
+    summary: "Rotate the secret of an API key",
     auth: keysWriter,
     params: KeyParams,
     body: { schema: RotateBody, mediaTypes: [jsonApiMediaType] },
@@ -126,10 +126,10 @@ function rotateRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
     errors: ["not_found", "forbidden", "conflict"],
     handle: async ({ principal, params, body }) => {
       requireOwn(principal, params.organisationId);
-      const known = await apiKeys.find(params);
-      if (known === null) throw new AppError("not_found", "The organisation has no such API key");
-      // Who gets the new secret could do all that the key may.
-      requireWithin(principal, known.permissions);
+      const key = await apiKeys.find(params);
+      if (key === null) throw new AppError("not_found", "The organisation has no such API key");
+      // The caller learns the new secret, and so gains all permissions of the key.
+      requireWithin(principal, key.permissions);
       return issuedReply(await apiKeys.rotate(params, { graceMs: body.grace_seconds * 1_000 }), 200);
     },
   });
@@ -140,10 +140,10 @@ function revokeRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
     method: "DELETE",
     path: `${collection}/:keyId`,
     operation: "revokeApiKey",
-    summary: "End an API key for good",
+    summary: "Revoke an API key",
     auth: keysWriter,
     params: KeyParams,
-    responses: { 204: { description: "The key works no more" } },
+    responses: { 204: { description: "The key is revoked" } },
     errors: ["not_found", "conflict"],
     handle: async ({ principal, params }) => {
       requireOwn(principal, params.organisationId);
@@ -153,7 +153,7 @@ function revokeRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
   });
 }
 
-/** Another organisation is answered like one that does not exist. */
+/** Answers another organisation like one that does not exist. */
 function requireOwn(principal: ApiKeyPrincipal, organisationId: string): void {
   if (principal.organisationId === organisationId) return;
   throw new AppError("not_found", "Cannot serve the request as there is no such organisation");
@@ -164,7 +164,7 @@ function requireWithin(principal: ApiKeyPrincipal, asked: readonly Permission[])
   if (missing.length === 0) return;
   throw new AppError(
     "forbidden",
-    `Cannot hand on permissions that the own API key lacks: ${missing.join(", ")}`,
+    `Cannot grant permissions that the calling API key lacks: ${missing.join(", ")}`,
   );
 }
 

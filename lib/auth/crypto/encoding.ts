@@ -1,17 +1,17 @@
-/** Bytes as text, and several texts as one unambiguous byte string. */
+/** Encodings of bytes as text, and of several texts as one unambiguous byte string. */
 
 const base32Digits = "abcdefghijklmnopqrstuvwxyz234567";
 const encoder = new TextEncoder();
-/** Refuses what is not UTF-8 instead of replacing it, so that two inputs never decode to one text. */
+/** Refuses malformed UTF-8 instead of replacing it, so that two inputs never decode to one text. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The UTF-8 bytes of a text. */
+/** Encodes a text as UTF-8. */
 export function utf8(text: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(text);
 }
 
 /**
- * The text of UTF-8 bytes.
+ * Decodes UTF-8.
  *
  * @throws {TypeError} The bytes are not UTF-8.
  */
@@ -19,7 +19,7 @@ export function fromUtf8(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
 
-/** RFC 4648 base32 in lower case, without padding. */
+/** Encodes bytes in RFC 4648 base32, in lower case without padding. */
 export function base32(bytes: Uint8Array): string {
   let text = "";
   let buffer = 0;
@@ -36,14 +36,14 @@ export function base32(bytes: Uint8Array): string {
   return bits === 0 ? text : text + base32Digits.charAt((buffer << (5 - bits)) & 31);
 }
 
-/** RFC 4648 base64url, without padding. */
+/** Encodes bytes in RFC 4648 base64url, without padding. */
 export function base64url(bytes: Uint8Array): string {
   let binary = "";
   for (const byte of bytes) binary += String.fromCharCode(byte);
   return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-/** The bytes of base64url without padding, or undefined where the text is anything else. */
+/** Decodes base64url without padding; undefined for any other text. */
 export function fromBase64url(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[A-Za-z0-9_-]*$/.test(text) || text.length % 4 === 1) return undefined;
   const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
@@ -53,7 +53,7 @@ export function fromBase64url(text: string): Uint8Array<ArrayBuffer> | undefined
 }
 
 /**
- * Several texts as one byte string from which each can be told: `<UTF-8 length>:<text>,` for every part (netstrings).
+ * Joins texts unambiguously as netstrings: `<UTF-8 length>:<text>,` for every part.
  *
  * @throws {TypeError} A part has a lone surrogate, which UTF-8 cannot carry.
  */

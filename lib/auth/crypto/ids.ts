@@ -1,16 +1,15 @@
-/** Identifiers, and the comparison that tells nothing by its duration. */
+/** Identifiers, and comparison in constant time. */
 
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { base32 } from "./encoding.ts";
 import type { RandomBytes } from "../environment.ts";
+import { base32 } from "./encoding.ts";
 
-/** Randomness of a capability id, in bytes: 160 bits. */
-export const capabilityIdBytes = 20;
+/** 160 bits. */
+const capabilityIdBytes = 20;
 
 const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const capabilityShape = /^[a-z2-7]{32}$/;
 
-/** A random UUID (RFC 9562, version 4), in lower case. It names something; it is never a secret. */
+/** Makes a random UUID (RFC 9562, version 4) in lower case. It is an identifier and never a secret. */
 export function uuid(random: RandomBytes): string {
   const bytes = random(16).slice();
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
@@ -19,22 +18,17 @@ export function uuid(random: RandomBytes): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** Whether the text has the shape of a UUID of any version, in either case. */
+/** Accepts UUIDs of any version, in either case. */
 export function isUuid(text: string): boolean {
   return text.length === 36 && uuidShape.test(text);
 }
 
-/** An id that cannot be guessed, so that knowing it is the right to use it: 32 characters of `a-z2-7`, 160 bits. */
+/** Makes an unguessable id that serves as a capability: 32 characters of `a-z2-7`, 160 bits. */
 export function capabilityId(random: RandomBytes): string {
   return base32(random(capabilityIdBytes));
 }
 
-/** Whether the text has the shape of a {@linkcode capabilityId}. */
-export function isCapabilityId(text: string): boolean {
-  return text.length === 32 && capabilityShape.test(text);
-}
-
-/** Whether two texts or two byte strings are equal. The duration depends on their lengths alone. */
+/** Compares two texts or byte strings. The duration depends on their lengths alone. */
 export function constantTimeEqual<T extends string | Uint8Array>(left: T, right: T): boolean {
   if (left.length !== right.length) return false;
   let difference = 0;

@@ -1,8 +1,7 @@
 /**
- * The gate before password hashes: how many run at once, how many wait for their turn, and for how long.
+ * The gate before password hashes, which bounds how many run at once, how many wait, and how long.
  *
- * A native hash takes a thread that file and name look-ups need as well, and 32 MiB; a flood of logins must cost those who
- * log in, and nobody else.
+ * A native hash takes 32 MiB, and a thread that files and DNS need as well. A flood of logins must slow down logins only.
  *
  * @module
  */
@@ -11,41 +10,40 @@ import { AppError } from "../../errors/mod.ts";
 import { systemTimer, type Timer } from "../../http/mod.ts";
 import type { PasswordHasher } from "./hasher.ts";
 
-/** Hashes that run at once where the runtime does not say. */
+/** Hashes that run at once if the runtime gives no number. */
 export const concurrentHashesDefault = 2;
-/** Most hashes that wait for their turn; the next is refused at once. */
-export const hashesWaitingMax = 64;
-/** Longest wait for a turn, in ms. */
-export const hashWaitMsMax = 2_000;
+/** Most hashes that wait; the next one is refused at once. */
+const hashesWaitingMax = 64;
+const hashWaitMsMax = 2_000;
 
-/** Lets a bounded number of hashes run at once, in order of arrival. */
+/** Runs a bounded number of hashes at once, in order of arrival. */
 export interface HashGate {
   /**
-   * Does the work when its turn comes.
+   * Does the work in its turn.
    *
-   * @throws {AppError} `busy` with the time to wait: too many are waiting, or the turn did not come in time.
+   * @throws {AppError} `busy` with the time to wait: too many are waiting, or this one waited too long.
    */
   run<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** How a gate is set. */
+/** Options of {@linkcode createHashGate}. */
 export interface HashGateOptions {
-  /** Hashes that run at once, at least 1. @default concurrentHashesDefault */
+  /** Hashes that run at once, at least 1. @default 2 */
   readonly concurrentMax?: number;
-  /** @default hashesWaitingMax */
+  /** @default 64 */
   readonly waitingMax?: number;
-  /** Longest wait, in ms. @default hashWaitMsMax */
+  /** Longest wait, in ms. @default 2000 */
   readonly waitMsMax?: number;
   /** @default systemTimer */
   readonly timer?: Timer;
 }
 
-/** Creates a gate. One process has one for all its hashes. */
+/** Creates a gate. A process needs one for all its hashes. */
 export function createHashGate(options: HashGateOptions = {}): HashGate {
   return new Gate(options);
 }
 
-/** The same hasher behind a gate. */
+/** Puts a hasher behind a gate. */
 export function gatedHasher(hasher: PasswordHasher, gate: HashGate): PasswordHasher {
   return {
     id: hasher.id,
@@ -59,7 +57,7 @@ class Gate implements HashGate {
   readonly #waitingMax: number;
   readonly #waitMsMax: number;
   readonly #timer: Timer;
-  /** What lets each in, in order of arrival. */
+  /** Functions that start a waiting hash, in order of arrival. */
   readonly #waiting = new Set<() => void>();
   #running = 0;
 
@@ -98,7 +96,7 @@ class Gate implements HashGate {
     });
   }
 
-  /** Hands the place to whoever waits longest. */
+  /** Starts the hash that has waited longest. */
   #pass(): void {
     const [next] = this.#waiting;
     if (next === undefined) {
@@ -110,7 +108,7 @@ class Gate implements HashGate {
   }
 
   #busy(): AppError {
-    return new AppError("busy", "Cannot work on a password now as many others wait: try again later", {
+    return new AppError("busy", "Cannot process a password now as too many are waiting: try again later", {
       retryAfterMs: this.#waitMsMax,
     });
   }

@@ -1,65 +1,69 @@
 /**
- * Password hashing: scrypt by default, Argon2id where a deployment chooses it, both verified everywhere.
+ * Password hashing: scrypt by default, Argon2id by choice of a deployment, both verified everywhere.
  *
- * Every verification runs exactly one key derivation, also for a stored text that is malformed or beyond the bounds, so
- * that its duration tells nothing of what is stored.
+ * Every verification runs exactly one key derivation, also for a malformed or unbounded stored text, so that its
+ * duration reveals nothing of the store.
  *
  * @module
  */
 
 import { utf8 } from "../crypto/encoding.ts";
-import type { RandomBytes } from "../environment.ts";
 import { constantTimeEqual } from "../crypto/ids.ts";
-import { type HashCost, isBounded, passwordCosts } from "./cost.ts";
-import type { PasswordKernels } from "./kernels.ts";
-import { formatPhc, type ParsedHash, parsePhc, phcPrefix } from "./hash_format.ts";
-import { portableKernels } from "./portable_kernels.ts";
+import type { RandomBytes } from "../environment.ts";
+import {
+  formatPhc,
+  type HashCost,
+  isBoundedCost,
+  type ParsedHash,
+  parsePhc,
+  passwordCosts,
+  phcPrefix,
+} from "./hash_format.ts";
+import { type PasswordKernels, portableKernels } from "./kernels.ts";
 
-/** Bytes of the salt of a new hash. */
-export const saltBytes = 16;
-/** Bytes of the derived key of a new hash. */
-export const keyBytes = 32;
+const saltBytes = 16;
+const keyBytes = 32;
 
 /** Hashes and verifies passwords. */
 export interface PasswordHasher {
   /** Algorithm and cost of new hashes, as the beginning of a PHC string: `$scrypt$ln=15,r=8,p=3`. */
   readonly id: string;
   /**
-   * A PHC string.
+   * Hashes a password as a PHC string.
    *
    * @throws {TypeError} The password has a lone surrogate.
    */
   hash(password: string): Promise<string>;
-  /** Whether the password fits; runs exactly one KDF whatever the stored string is. */
+  /** Verifies a password, with exactly one key derivation for any stored string. */
   verify(phc: string, password: string): Promise<Verification>;
 }
 
 /** The outcome of a verification. */
 export interface Verification {
   readonly ok: boolean;
-  /** Whether the password fits a hash of another algorithm or cost than new ones have. */
+  /** Set if the password is right and its hash has another algorithm or cost than new ones. */
   readonly needsRehash: boolean;
 }
 
-/** What a hasher is made of. */
+/** Options of {@linkcode createPasswordHasher}. */
 export interface PasswordHasherOptions {
   readonly random: RandomBytes;
-  /** What the runtime brings; where it lacks a function, a portable one takes its place. @default {} */
+  /** Native functions; portable ones take the place of missing ones. @default {} */
   readonly kernels?: PasswordKernels;
   /** Algorithm and cost of new hashes. @default passwordCosts.scrypt */
   readonly cost?: HashCost;
-  /** Accepts Argon2id where only the portable function has it, at several times the cost of scrypt. @default false */
+  /** Accepts the portable Argon2id, at several times the cost of scrypt. @default false */
   readonly allowSlow?: boolean;
 }
 
 /**
  * Creates a hasher.
  *
- * @throws {RangeError} The cost is beyond its bounds, or Argon2id is asked for where it is not native.
+ * @throws {RangeError} The cost is beyond its bounds, or Argon2id is not native here.
  */
 export function createPasswordHasher(options: PasswordHasherOptions): PasswordHasher {
   const { random, kernels = {}, cost = passwordCosts.scrypt, allowSlow = false } = options;
-  if (!isBounded(cost)) throw new RangeError(`Cannot hash passwords at a cost of ${phcPrefix(cost)}`);
+  if (!isBoundedCost(cost)) throw new RangeError(`Cannot hash passwords at a cost of ${phcPrefix(cost)}`);
   if (cost.algorithm === "argon2id" && kernels.argon2id === undefined && !allowSlow) {
     throw new RangeError(
       "Cannot hash passwords with Argon2id: this runtime has no native one; use scrypt, Node >= 24.7 or Bun",
@@ -68,7 +72,7 @@ export function createPasswordHasher(options: PasswordHasherOptions): PasswordHa
   return new KdfHasher(cost, kernels, random);
 }
 
-/** A PHC string of the hasher's cost that no password fits, so that an unknown user costs one KDF like a known one. */
+/** Makes a PHC string of the hasher's cost that no password fits, so that an unknown user costs one key derivation too. */
 export function dummyHash(hasher: PasswordHasher): string {
   // Finding a password for a key of zeros is as hard as finding one for any other 256 bits.
   return formatPhc(hasher.id, { salt: new Uint8Array(saltBytes), key: new Uint8Array(keyBytes) });
@@ -96,7 +100,7 @@ class KdfHasher implements PasswordHasher {
 
   async verify(phc: string, password: string): Promise<Verification> {
     const stored = parsePhc(phc);
-    const { cost, salt, key } = stored ?? this.#nothing();
+    const { cost, salt, key } = stored ?? this.#dummy();
     const derived = await this.#derive(password, { cost, salt, length: key.length });
     const isEqual = constantTimeEqual(derived, key);
     // UTF-8 has one replacement for every lone surrogate, so that several such texts give the same bytes.
@@ -105,7 +109,7 @@ class KdfHasher implements PasswordHasher {
     return { ok, needsRehash: ok && !isCurrent };
   }
 
-  #nothing(): ParsedHash {
+  #dummy(): ParsedHash {
     return { cost: this.#cost, salt: new Uint8Array(saltBytes), key: new Uint8Array(keyBytes) };
   }
 

@@ -1,11 +1,13 @@
 /**
- * The port through which a runtime brings its native key derivation functions, which run off the event loop and are
- * several times faster than portable ones.
+ * Key derivation functions.
+ *
+ * A runtime may bring native ones, which run off the event loop and are several times faster. The portable ones give the
+ * same bytes, in slices on the event loop.
  *
  * @module
  */
 
-/** What is derived from what. */
+/** The input of a key derivation. */
 export interface KdfInput {
   readonly password: Uint8Array;
   readonly salt: Uint8Array;
@@ -28,10 +30,31 @@ export interface Argon2idCost {
   readonly parallelism: number;
 }
 
-/** The key derivation functions that a runtime has natively. All are asynchronous and leave the event loop free. */
+/** The native key derivation functions of a runtime. All are asynchronous and leave the event loop free. */
 export interface PasswordKernels {
   readonly scrypt?: (input: KdfInput, cost: ScryptCost) => Promise<Uint8Array>;
   readonly argon2id?: (input: KdfInput, cost: Argon2idCost) => Promise<Uint8Array>;
-  /** How many hashes may run at once without starving other work of the runtime. Omitted: it does not say. */
+  /** Most hashes that may run at once without starving other work of the runtime. @default unknown */
   readonly concurrentMax?: number;
 }
+
+/** Longest slice of a hash on the event loop. */
+const sliceMsMax = 10;
+
+/** Portable functions, each loaded at first use. */
+export const portableKernels: Required<Pick<PasswordKernels, "scrypt" | "argon2id">> = {
+  async scrypt({ password, salt, length }, { logN, r, p }) {
+    const { scryptAsync } = await import("@noble/hashes/scrypt.js");
+    return await scryptAsync(password, salt, { N: 2 ** logN, r, p, dkLen: length, asyncTick: sliceMsMax });
+  },
+  async argon2id({ password, salt, length }, { memoryKib, passes, parallelism }) {
+    const { argon2idAsync } = await import("@noble/hashes/argon2.js");
+    return await argon2idAsync(password, salt, {
+      m: memoryKib,
+      t: passes,
+      p: parallelism,
+      dkLen: length,
+      asyncTick: sliceMsMax,
+    });
+  },
+};

@@ -1,19 +1,16 @@
 /**
- * Passwords: how they are hashed and verified, how many hashes run at once, and which passwords may be chosen.
+ * Passwords: hashing, the gate before it, and the policy for new ones.
  *
  * @module
  */
 
-export * from "./common_passwords.ts";
+export { concurrentHashesDefault, createHashGate, gatedHasher } from "./gate.ts";
 export {
-  argon2idCostMax,
   type HashCost,
   type PasswordAlgorithm,
   passwordAlgorithms,
   passwordCosts,
-  scryptCostMax,
-} from "./cost.ts";
-export * from "./gate.ts";
-export * from "./hasher.ts";
-export * from "./policy.ts";
-export { sliceMsMax } from "./portable_kernels.ts";
+} from "./hash_format.ts";
+export { createPasswordHasher, dummyHash, type PasswordHasher } from "./hasher.ts";
+export type { PasswordKernels } from "./kernels.ts";
+export { checkPassword, type PasswordPolicy, passwordUnitsMax } from "./policy.ts";

@@ -1,35 +1,31 @@
 /**
- * Which passwords may be chosen. Length and commonness decide, never kinds of characters (NIST SP 800-63B-4, 3.1.1.2;
- * OWASP ASVS 5.0, 6.2). A password is taken as it was typed: nothing is trimmed, folded or normalised.
+ * The policy for new passwords. Length and commonness decide, never kinds of characters (NIST SP 800-63B-4, 3.1.1.2;
+ * OWASP ASVS 5.0, 6.2). A password is taken as typed: nothing is trimmed, case-folded or normalised.
  *
  * @module
  */
 
 import { AppError } from "../../errors/mod.ts";
 import { systemTimer, type Timer } from "../../http/mod.ts";
-import { isCommonPassword, passwordUnitsMin } from "./common_passwords.ts";
+import { isCommonPassword } from "./common_passwords.ts";
 
+/** Shortest password, in UTF-16 units. */
+const passwordUnitsMin = 8;
 /** Longest password, in UTF-16 units. */
 export const passwordUnitsMax = 1_024;
-/** Longest wait for a deployment's own check, in ms. */
-export const passwordCheckMsMax = 3_000;
+/** Longest wait for a deployment's own check. */
+const passwordCheckMsMax = 3_000;
 
 /** A deployment's own check of new passwords, such as a look-up among leaked ones. */
 export interface PasswordPolicy {
-  /** Why the password must not be used, as a short code such as `breached`, or null where it may. */
+  /** Returns a short code such as `breached` for a password that must not be used, or null. */
   readonly check?: (password: string) => Promise<string | null>;
-  /** Longest wait for `check`, in ms. @default passwordCheckMsMax */
+  /** Longest wait for `check`, in ms. @default 3000 */
   readonly checkMsMax?: number;
-  /** What becomes of a password that `check` cannot judge, or not in time. @default "accept" */
+  /** The decision if `check` fails or takes too long. @default "accept" */
   readonly onCheckFailed?: "accept" | "refuse";
   /** @default systemTimer */
   readonly timer?: Timer;
-}
-
-/** Where a request carries the password. */
-export interface PasswordPlace {
-  /** JSON Pointer into the body. @default "/data/password" */
-  readonly pointer?: string;
 }
 
 const details: Readonly<Record<string, string>> = {
@@ -40,36 +36,36 @@ const details: Readonly<Record<string, string>> = {
 };
 
 /**
- * Checks a password that a user wants to have.
+ * Checks a new password. `pointer` is its place in the body, for the error.
  *
  * @throws {AppError} `weak_password` with the reason `too_short`, `too_long`, `ill_formed`, `common` or that of the policy;
- *   `busy` where the policy's check failed and the policy refuses then.
+ *   `busy` if the check of the policy failed and the policy refuses then.
  */
 export async function checkPassword(
   password: string,
   policy: PasswordPolicy = {},
-  place: PasswordPlace = {},
+  pointer = "/data/password",
 ): Promise<void> {
-  const reason = reasonOf(password) ?? ((await isCommonPassword(password)) ? "common" : null);
-  const refusal = reason ?? (await judge(password, policy));
-  if (refusal === null) return;
-  const detail = details[refusal] ?? "another password";
+  const reason =
+    lengthFault(password) ?? (isCommonPassword(password) ? "common" : await customFault(password, policy));
+  if (reason === null) return;
+  const detail = details[reason] ?? "another password";
   throw new AppError(
     "weak_password",
     "Cannot use this password: it is too easy to guess or of a wrong length",
     {
-      fields: [{ pointer: place.pointer ?? "/data/password", detail: `Expected ${detail}`, reason: refusal }],
+      fields: [{ pointer, detail: `Expected ${detail}`, reason }],
     },
   );
 }
 
-function reasonOf(password: string): string | null {
+function lengthFault(password: string): string | null {
   if (password.length < passwordUnitsMin) return "too_short";
   if (password.length > passwordUnitsMax) return "too_long";
   return password.isWellFormed() ? null : "ill_formed";
 }
 
-async function judge(password: string, policy: PasswordPolicy): Promise<string | null> {
+async function customFault(password: string, policy: PasswordPolicy): Promise<string | null> {
   const { check, checkMsMax = passwordCheckMsMax, onCheckFailed = "accept", timer = systemTimer } = policy;
   if (check === undefined) return null;
   let cancel = (): void => {};

@@ -1,102 +1,100 @@
 /**
- * JSON from servers of others, which are down, slow or hostile one day: every answer is bounded in time and size, and no
- * redirect is followed, because a server must not choose whom this one calls.
+ * Requests to servers of other operators, which are down, slow or hostile one day.
+ *
+ * Every answer is bounded in time and size, and no redirect is followed: a server must not choose whom this one calls.
  *
  * @module
  */
 
 import { AppError } from "../../errors/mod.ts";
-import { fromUtf8 } from "../crypto/encoding.ts";
+import { providerUnavailable } from "../../outbound/circuit_breaker.ts";
 
-/** How long a server may take until its answer is complete, in ms. */
-export const remoteMsMax = 3_000;
-/** Largest answer of a server, in bytes: 256 KiB. */
-export const remoteBytesMax = 262_144;
-/** After how long whoever met a broken or unreachable provider may try again, in ms. */
-export const providerRetryMs = 5_000;
-
-/** Most causes of a failed request that are told. */
+const requestMsMax = 3_000;
+const answerBytesMax = 262_144;
+const urlCharactersMax = 512;
+/** Most causes of a failed request that its error keeps. */
 const reasonsMax = 4;
 
-/** Sends a request, as the global `fetch` does. */
+/** Sends a request, like the global `fetch`. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
-/** A signal that aborts after this many ms, as `AbortSignal.timeout` does. */
+/** Creates a signal that aborts after this many ms, like `AbortSignal.timeout`. */
 export type Deadline = (ms: number) => AbortSignal;
 
-/** What JSON of others is fetched with. */
-export interface RemoteJsonOptions {
+/** Options of {@linkcode createRemoteFetch}. */
+export interface RemoteFetchOptions {
   /** @default fetch */
   readonly fetch?: Fetch;
   /** @default AbortSignal.timeout */
   readonly deadline?: Deadline;
 }
 
-/** What a server answered; `json` is undefined unless the status is 200. */
-export interface RemoteAnswer {
-  readonly status: number;
-  readonly json: unknown;
-}
+/**
+ * Sends a GET request. The answer is complete, and its status is 200 or one that refuses the request.
+ *
+ * @throws {AppError} `provider_unavailable`: no answer within 3 s, or status 429 or 5xx; `provider_error`: a redirect, or more
+ * than 256 KiB.
+ */
+export type RemoteFetch = (url: string, headers?: HeadersInit) => Promise<Response>;
 
-/** Fetches JSON. */
-export interface RemoteJson {
-  /**
-   * The answer to a GET.
-   *
-   * @throws {AppError} `provider_unavailable`: no answer in time, or one with status 429 or 5xx. `provider_error`: a
-   * redirect, more than {@linkcode remoteBytesMax} bytes, or a 200 that is no JSON.
-   */
-  get(url: URL, headers?: Readonly<Record<string, string>>): Promise<RemoteAnswer>;
-}
-
-/** Creates what fetches JSON. */
-export function createRemoteJson({
-  fetch: send = globalFetch,
-  deadline,
-}: RemoteJsonOptions = {}): RemoteJson {
-  const startDeadline = deadline ?? (ms => AbortSignal.timeout(ms));
-  async function request(url: URL, headers: Readonly<Record<string, string>>): Promise<RemoteAnswer> {
-    const response = await send(url.href, {
-      headers: { accept: "application/json", ...headers },
-      redirect: "manual",
-      signal: startDeadline(remoteMsMax),
-    });
-    const { status } = response;
-    if (status === 200) return { status, json: parsed(await readBounded(response)) };
-    await response.body?.cancel();
-    if (status === 429 || status >= 500) throw providerUnavailable(`status ${status}`);
-    if (status < 400) throw providerError(`status ${status}`);
-    return { status, json: undefined };
-  }
-  return {
-    async get(url, headers = {}) {
-      try {
-        return await request(url, headers);
-      } catch (error) {
-        throw error instanceof AppError ? error : providerUnavailable(reasonOf(error));
-      }
-    },
+/** Creates a bounded fetch. */
+export function createRemoteFetch(options: RemoteFetchOptions = {}): RemoteFetch {
+  const { fetch: send = globalFetch, deadline = timeoutSignal } = options;
+  return async (url, given = {}) => {
+    const headers = { accept: "application/json", ...Object.fromEntries(new Headers(given)) };
+    try {
+      const response = await send(url, { headers, redirect: "manual", signal: deadline(requestMsMax) });
+      const { status } = response;
+      if (status === 200) return new Response(await readBounded(response));
+      await response.body?.cancel();
+      if (status === 429 || status >= 500) throw providerUnavailable(`status ${status}`);
+      if (status < 400) throw providerError(`status ${status}`);
+      return new Response(null, { status });
+    } catch (error) {
+      throw error instanceof AppError ? error : providerUnavailable(reasonOf(error));
+    }
   };
 }
 
-/** @returns The error for a provider that cannot be reached or has troubles of its own. */
-export function providerUnavailable(cause: unknown): AppError {
-  return new AppError("provider_unavailable", "Cannot ask the identity provider now: try again later", {
-    cause,
-    retryAfterMs: providerRetryMs,
-  });
+/**
+ * Reads an answer as JSON.
+ *
+ * @throws {AppError} `provider_error`: it is none.
+ */
+export async function jsonOf(response: Response): Promise<unknown> {
+  try {
+    return await response.json();
+  } catch {
+    throw providerError("no JSON");
+  }
 }
 
-/** @returns The error for a provider whose answer makes no sense. */
+/** Creates the error for a provider with an unusable answer. */
 export function providerError(cause: unknown): AppError {
   return new AppError("provider_error", "Cannot use the answer of the identity provider: try again later", {
     cause,
   });
 }
 
-/** An address, of which the origin is no secret. */
+/**
+ * Parses an address that may be requested: https, or plain http on the machine itself, without credentials; undefined
+ * for any other. `near` is the address of the document that names it: only a local one may name a local address.
+ */
+export function remoteUrl(text: string, near?: URL): URL | undefined {
+  if (text.length > urlCharactersMax || !URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  if (url.username !== "" || url.password !== "" || url.hash !== "") return undefined;
+  const isLocal = isLoopback(url);
+  if (isLocal && near !== undefined && !isLoopback(near)) return undefined;
+  return url.protocol === "https:" || (url.protocol === "http:" && isLocal) ? url : undefined;
+}
+
+function isLoopback({ hostname }: URL): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}
+
 const addresses = /\b(https?:\/\/[^\s/?#)]+)[^\s)]*/g;
 
-/** Why a request failed. Some runtimes repeat its address, and a query may be a user's token, so only origins stay. */
+/** Describes a failed request. Some runtimes repeat its address, whose query may be a token, so only origins stay. */
 function reasonOf(error: unknown): Error {
   const reasons: string[] = [];
   for (let at = error; at instanceof Error && reasons.length < reasonsMax; at = at.cause)
@@ -108,31 +106,21 @@ function globalFetch(url: string, init: RequestInit): Promise<Response> {
   return fetch(url, init);
 }
 
-async function readBounded(response: Response): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
+function timeoutSignal(ms: number): AbortSignal {
+  return AbortSignal.timeout(ms);
+}
+
+async function readBounded(response: Response): Promise<Blob> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
   const reader = response.body?.getReader();
   for (let next = await reader?.read(); next?.value !== undefined; next = await reader?.read()) {
     length += next.value.length;
-    if (length > remoteBytesMax) {
+    if (length > answerBytesMax) {
       await reader?.cancel();
       throw providerError("too large");
     }
     chunks.push(next.value);
   }
-  const bytes = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return bytes;
-}
-
-function parsed(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(fromUtf8(bytes));
-  } catch {
-    throw providerError("no JSON");
-  }
+  return new Blob(chunks);
 }

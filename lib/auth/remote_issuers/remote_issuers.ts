@@ -1,39 +1,66 @@
 /**
- * Tokens of other issuers. Issuer, audience and algorithms are configured; a token chooses nothing but one of the keys
- * that the configured issuer publishes (RFC 8725, sections 3.1 and 3.8 to 3.11).
+ * Tokens of other issuers, verified by jose.
+ *
+ * Issuer, audience and algorithms are configured. A token chooses only among the keys that the configured issuer
+ * publishes (RFC 8725, sections 3.1 and 3.8 to 3.11). Keys are found through the issuer's discovery document (OpenID
+ * Connect Discovery 1.0).
  *
  * @module
  */
 
+import {
+  createRemoteJWKSet,
+  customFetch,
+  decodeProtectedHeader,
+  errors,
+  type FetchImplementation,
+  type JWTPayload,
+  jwtVerify,
+} from "jose";
 import { AppError } from "../../errors/mod.ts";
+import { CircuitBreaker } from "../../outbound/circuit_breaker.ts";
+import { BoundedCache } from "../../storage/mod.ts";
 import type { Clock } from "../environment.ts";
 import { invalidToken, tokenCharsMax } from "../tokens/claims.ts";
-import {
-  type ForeignAlgorithm,
-  type ForeignExpectation,
-  type ForeignVerdict,
-  verifyForeign,
-} from "../tokens/jose.ts";
 import { clockSkewSecondsMax } from "../tokens/key_ring_record.ts";
-import { IssuerKeys } from "./issuer_keys.ts";
-import type { RemoteJson } from "./remote_fetch.ts";
+import { jsonOf, providerError, type RemoteFetch, remoteUrl } from "./remote_fetch.ts";
 
-/** Most issuers whose keys are remembered; the one that was met first is forgotten first. */
-export const remoteIssuersMax = 1_000;
-/** The algorithms of an issuer for which none are configured. */
-export const remoteAlgorithmsDefault: readonly ForeignAlgorithm[] = ["RS256", "ES256", "EdDSA"];
+/** Signature algorithms that other issuers may be configured with. None is symmetric. */
+export const remoteAlgorithms = [
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "EdDSA",
+] as const;
 
-/** Whose tokens are accepted. */
+const defaultAlgorithms = ["RS256", "ES256", "EdDSA"];
+const issuersMax = 1_000;
+/** Age from which the keys of an issuer are fetched again. */
+const keysAgeMs = 600_000;
+/** Age until which they stay in use while they cannot be fetched: a day. */
+const keysStaleMs = 86_400_000;
+/** Least time between two fetches for tokens that name an unknown key. */
+const unknownKeyCooldownMs = 30_000;
+/** The last second of ECMAScript's clock: a token that claims to live longer was not made by one. */
+const lastSecond = 8_640_000_000_000;
+
+/** An issuer whose tokens are accepted. */
 export interface RemoteIssuer {
-  /** Exactly as tokens and discovery document say it: an https address, or a loopback one. */
+  /** Exactly as tokens and the discovery document spell it: an https address, or a loopback one. */
   readonly issuer: string;
   /** Must be the audience of the token or one of them. */
   readonly audience: string;
-  /** @default {@linkcode remoteAlgorithmsDefault} */
-  readonly algorithms?: readonly ForeignAlgorithm[] | undefined;
+  /** @default RS256, ES256 and EdDSA */
+  readonly algorithms?: readonly (typeof remoteAlgorithms)[number][] | undefined;
 }
 
-/** What a verified token of another issuer says. */
+/** The claims of a verified token of another issuer. */
 export interface RemoteClaims {
   readonly iss: string;
   /** 1 to 255 printable ASCII characters. */
@@ -43,18 +70,18 @@ export interface RemoteClaims {
   readonly [claim: string]: unknown;
 }
 
-/** Kinds of tokens by the `typ` of their header; `""` where they have none. */
+/** Media types of ID tokens; `""` for a header without one. */
 export const idTokenTypes: readonly string[] = ["", "jwt"];
-/** ID tokens, and access tokens as RFC 9068 has them. */
+/** Media types of ID tokens and of access tokens (RFC 9068). */
 export const anyTokenTypes: readonly string[] = [...idTokenTypes, "at+jwt"];
 
 /** Verifies tokens of other issuers. */
 export interface RemoteIssuers {
   /**
-   * The claims of a token that the issuer has signed for the audience.
+   * Verifies that the issuer signed the token for the audience, and returns its claims.
    *
-   * @throws {AppError} `invalid_token`, `token_expired`; `provider_unavailable` and `provider_error` where the keys of
-   * the issuer are not known and cannot be learned.
+   * @throws {AppError} `invalid_token`, `token_expired`; `provider_unavailable` and `provider_error` while the keys of
+   * the issuer are unknown and cannot be fetched.
    */
   verify(
     token: string,
@@ -63,65 +90,155 @@ export interface RemoteIssuers {
   ): Promise<RemoteClaims>;
 }
 
-/** What the verification needs. */
-export interface RemoteIssuersOptions {
-  readonly remote: RemoteJson;
+/** Creates the verification. Create one per process, as it caches keys. */
+export function createRemoteIssuers(options: {
+  readonly fetch: RemoteFetch;
   readonly clock: Clock;
-}
-
-/** Creates the verification. Each remembers keys by itself: create one per process. */
-export function createRemoteIssuers(options: RemoteIssuersOptions): RemoteIssuers {
-  const known = new Map<string, IssuerKeys>();
+}): RemoteIssuers {
+  const { clock } = options;
+  const issuers = new BoundedCache<IssuerKeys>(issuersMax);
   function keysOf(issuer: string): IssuerKeys {
-    const keys = known.get(issuer) ?? new IssuerKeys(issuer, options);
-    if (!known.has(issuer) && known.size >= remoteIssuersMax) {
-      for (const eldest of known.keys()) {
-        known.delete(eldest);
-        break;
-      }
-    }
-    known.set(issuer, keys);
+    const keys = issuers.get(issuer) ?? new IssuerKeys(issuer, options);
+    issuers.set(issuer, keys);
     return keys;
   }
   return {
-    async verify(token, { issuer, audience, algorithms }, { types = idTokenTypes } = {}) {
+    async verify(token, { issuer, audience, algorithms = defaultAlgorithms }, { types = idTokenTypes } = {}) {
       if (token.length > tokenCharsMax) throw invalidToken("length");
-      const expected: ForeignExpectation = {
-        issuer,
-        audience,
-        algorithms: algorithms ?? remoteAlgorithmsDefault,
-        now: options.clock(),
-        skewSecondsMax: clockSkewSecondsMax,
-      };
-      return claimsOf(await judge(token, keysOf(issuer), expected), expected, types);
+      const keys = await keysOf(issuer).get();
+      const now = clock();
+      try {
+        // A token without the name of a key would be tried with any that fits.
+        if (typeof decodeProtectedHeader(token).kid !== "string") throw invalidToken("kid");
+        const { payload, protectedHeader } = await jwtVerify(token, keys, {
+          issuer,
+          audience,
+          algorithms: [...algorithms],
+          currentDate: new Date(now),
+          clockTolerance: clockSkewSecondsMax,
+          requiredClaims: ["sub", "exp", "iat"],
+        });
+        return acceptedClaims(payload, { typ: protectedHeader.typ, types, now });
+      } catch (error) {
+        throw refusalOf(error);
+      }
     },
   };
 }
 
-async function judge(token: string, keys: IssuerKeys, expected: ForeignExpectation): Promise<ForeignVerdict> {
-  const verdict = await verifyForeign(token, await keys.current(), expected);
-  if (verdict.verdict !== "unknownKey") return verdict;
-  const renewed = await keys.renewed();
-  return renewed === undefined ? verdict : await verifyForeign(token, renewed, expected);
+/** Checks what jose leaves to its caller. */
+function acceptedClaims(
+  claims: JWTPayload,
+  { typ = "", types, now }: { readonly typ: string | undefined; types: readonly string[]; now: number },
+): RemoteClaims {
+  if (!types.includes(typ.toLowerCase().replace(/^application\//, ""))) throw invalidToken("typ");
+  const { iss, sub, iat, exp } = claims;
+  if (typeof iss !== "string" || typeof sub !== "string" || !/^[\x20-\x7e]{1,255}$/.test(sub))
+    throw invalidToken("sub");
+  if (exp === undefined || exp > lastSecond) throw invalidToken("exp");
+  if (iat === undefined || iat > now / 1_000 + clockSkewSecondsMax) throw invalidToken("iat");
+  return { ...claims, iss, sub, iat };
 }
 
-function claimsOf(
-  result: ForeignVerdict,
-  { now, skewSecondsMax }: ForeignExpectation,
-  types: readonly string[],
-): RemoteClaims {
-  if (result.verdict === "expired") {
-    throw new AppError(
+function refusalOf(error: unknown): unknown {
+  if (error instanceof AppError) return error;
+  if (error instanceof errors.JWTExpired) {
+    return new AppError(
       "token_expired",
       "The token of the identity provider has expired: get a new one there",
     );
   }
-  if (result.verdict !== "valid") throw invalidToken(result.verdict);
-  const { typ = "", claims } = result;
-  if (!types.includes(typ.toLowerCase().replace(/^application\//, ""))) throw invalidToken("typ");
-  const { iss, sub, iat } = claims;
-  if (typeof iss !== "string" || typeof sub !== "string" || !/^[\x20-\x7e]{1,255}$/.test(sub))
-    throw invalidToken("sub");
-  if (iat === undefined || iat > now / 1_000 + skewSecondsMax) throw invalidToken("iat");
-  return { ...claims, iss, sub, iat };
+  if (error instanceof errors.JWKSInvalid) return providerError("jwks");
+  // Any other fault of a key or token is its maker's.
+  return invalidToken(error instanceof errors.JOSEError ? error.code : "invalid");
+}
+
+type KeySet = ReturnType<typeof createRemoteJWKSet>;
+
+/** The published keys of one issuer. */
+class IssuerKeys {
+  readonly #issuer: string;
+  readonly #fetch: RemoteFetch;
+  readonly #clock: Clock;
+  readonly #circuit: CircuitBreaker;
+  #keys: KeySet | undefined;
+  #loadedAt = Number.NEGATIVE_INFINITY;
+  #loading: Promise<KeySet> | undefined;
+
+  constructor(issuer: string, { fetch, clock }: { readonly fetch: RemoteFetch; readonly clock: Clock }) {
+    this.#issuer = issuer;
+    this.#fetch = fetch;
+    this.#clock = clock;
+    this.#circuit = new CircuitBreaker(clock);
+  }
+
+  /** Returns keys that are at most ten minutes old, or a day while the issuer fails. Racing callers share a fetch. */
+  async get(): Promise<KeySet> {
+    const now = this.#clock();
+    if (this.#keys !== undefined && now - this.#loadedAt < keysAgeMs) return this.#keys;
+    this.#loading ??= this.#circuit
+      .run(() => this.#load(now))
+      .finally(() => {
+        this.#loading = undefined;
+      });
+    try {
+      return await this.#loading;
+    } catch (error) {
+      if (this.#keys !== undefined && now - this.#loadedAt < keysStaleMs) return this.#keys;
+      throw error;
+    }
+  }
+
+  async #load(now: number): Promise<KeySet> {
+    const source = await this.#discover();
+    const keys = createRemoteJWKSet(source, {
+      // Age and cool-down follow the injected clock: jose fetches at the first load and for every unknown key.
+      cacheMaxAge: Number.POSITIVE_INFINITY,
+      cooldownDuration: 0,
+      [customFetch]: this.#fetchKeys(),
+    });
+    await keys.reload().catch(error => {
+      throw error instanceof AppError ? error : providerError("jwks");
+    });
+    this.#keys = keys;
+    this.#loadedAt = now;
+    return keys;
+  }
+
+  /** Fetches the keys once per cool-down, so that tokens with invented key names cause no storm of requests. */
+  #fetchKeys(): FetchImplementation {
+    let triedAt = Number.NEGATIVE_INFINITY;
+    let failure: unknown;
+    return async (url, { headers }) => {
+      const now = this.#clock();
+      // While a fetch has failed it is unknown if the key exists, so the token is not called invalid.
+      if (now - triedAt < unknownKeyCooldownMs) throw failure ?? new errors.JWKSNoMatchingKey();
+      triedAt = now;
+      failure = undefined;
+      try {
+        const response = await this.#fetch(url, headers);
+        if (response.status !== 200) throw providerError(`status ${response.status}`);
+        return response;
+      } catch (error) {
+        failure = error;
+        throw error;
+      }
+    };
+  }
+
+  /** Finds the address of the keys. */
+  async #discover(): Promise<URL> {
+    const home = remoteUrl(this.#issuer);
+    if (home === undefined) throw providerError("issuer");
+    const response = await this.#fetch(`${this.#issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
+    if (response.status !== 200) throw providerError(`status ${response.status}`);
+    const document = await jsonOf(response);
+    if (typeof document !== "object" || document === null) throw providerError("shape");
+    const { issuer, jwks_uri: address } = document as Readonly<Record<string, unknown>>;
+    // OpenID Connect Discovery 1.0, section 4.3: else another issuer's document would speak for this one.
+    if (issuer !== this.#issuer) throw providerError("issuer");
+    const source = typeof address === "string" ? remoteUrl(address, home) : undefined;
+    if (source === undefined) throw providerError("jwks_uri");
+    return source;
+  }
 }

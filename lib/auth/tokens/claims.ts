@@ -1,8 +1,9 @@
 /**
- * What a token says, and whether that is acceptable here.
+ * The claims of tokens, and the checks of every use.
  *
- * A header is believed for nothing but the name of a key of our own ring: `jku`, `x5u`, `jwk` and `x5c` are never read,
- * and a token with critical extensions is refused (RFC 8725, sections 3.1 and 3.10).
+ * Of a header only the name of a key of our own ring counts: `jku`, `x5u`, `jwk` and `x5c` are never read, and a token
+ * with critical extensions is refused (RFC 8725, sections 3.1 and 3.10). The checks are ours and not those of jose, as
+ * they run at every use of a cached token, without a promise.
  *
  * @module
  */
@@ -11,10 +12,10 @@ import { AppError } from "../../errors/mod.ts";
 import { fromBase64url, fromUtf8 } from "../crypto/encoding.ts";
 import { clockSkewSecondsMax, tokenTtlSecondsMax } from "./key_ring_record.ts";
 
-/** Longest token, in characters. */
+/** The longest token, in characters. */
 export const tokenCharsMax = 8_192;
 
-/** The claims of a verified token. Frozen through and through. */
+/** The claims of a verified token, deeply frozen. */
 export interface Claims {
   readonly iss: string;
   readonly aud: string | readonly string[];
@@ -28,27 +29,29 @@ export interface Claims {
   readonly [claim: string]: unknown;
 }
 
-/** What a token must say to be accepted. */
+/** The claims that a token needs for one use. */
 export interface TokenExpectation {
-  /** Media type of the token, for example `at+jwt`; compared exactly, so that no kind of token passes for another. */
+  /** Media type of the token, for example `at+jwt`; compared exactly, so that no kind of token is accepted as another. */
   readonly typ: string;
   readonly issuer: string;
   /** Must be the token's audience or one of them. */
   readonly audience: string;
-  /** Accept a token whose time is over, as refresh and logout do. @default false */
+  /** Accepts an expired token, as refresh and logout do. @default false */
   readonly acceptExpired?: boolean;
 }
 
-/** The members of a token's header that are used. */
+/** The members of a token's header. */
 export interface TokenHeader {
   readonly alg: string;
   readonly kid: string;
   readonly typ: string;
 }
 
+const bearerScheme = /^bearer(?: +|$)/i;
+const token68 = /^[A-Za-z0-9._~+/-]+=*$/;
 const compactShape = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
-/** The header of a compact token, or undefined where the text is not one that can be accepted anywhere. */
+/** Decodes the header of a compact token; undefined for a text that is no acceptable token. */
 export function decodeHeader(token: string): TokenHeader | undefined {
   if (token.length > tokenCharsMax || !compactShape.test(token)) return undefined;
   const header = decodeObject(token.slice(0, token.indexOf(".")));
@@ -59,8 +62,8 @@ export function decodeHeader(token: string): TokenHeader | undefined {
 }
 
 /**
- * One claim of a token that nobody has verified: good for choosing what the verification then expects, and for nothing
- * else. Undefined where the text is no token or does not say.
+ * Reads a claim of an unverified token, for choosing what its verification expects. Undefined for a text that is no
+ * token or lacks the claim.
  */
 export function unverifiedClaim(token: string, name: string): unknown {
   if (decodeHeader(token) === undefined) return undefined;
@@ -68,16 +71,16 @@ export function unverifiedClaim(token: string, name: string): unknown {
   return claims !== undefined && Object.hasOwn(claims, name) ? claims[name] : undefined;
 }
 
-/** The claims of a compact token, or undefined where a required one is missing or of the wrong type. */
+/** Decodes the claims of a compact token; undefined if a required one is missing or of the wrong type. */
 export function decodeClaims(token: string): Claims | undefined {
   const claims = decodeObject(token.slice(token.indexOf(".") + 1, token.lastIndexOf(".")));
   return claims !== undefined && isClaims(claims) ? freezeDeep(claims) : undefined;
 }
 
 /**
- * The claims, if a token with them may be used as expected at `now` (Unix ms).
+ * Returns the claims of a token that may be used as expected at `now` (Unix ms).
  *
- * @throws {AppError} `token_expired` when its time is the only fault, else `invalid_token`.
+ * @throws {AppError} `token_expired` if the expiry is the only fault, else `invalid_token`.
  */
 export function acceptClaims(
   token: { readonly typ: string; readonly claims: Claims },
@@ -98,11 +101,40 @@ export function acceptClaims(
   return claims;
 }
 
-/** The one answer to a token that is not acceptable. Why is for the log alone. */
+/** Creates the one error for an unacceptable token. The reason is for the log alone. */
 export function invalidToken(reason: string): AppError {
   return new AppError("invalid_token", "The token is not valid for this request: sign in again", {
     cause: reason,
   });
+}
+
+/**
+ * Reads the token of an `Authorization: Bearer <token>` header (RFC 6750), the scheme in any case. Its characters are
+ * left to the verification, which skips those of a cached token.
+ *
+ * @throws {AppError} `missing_token`: no header, or another scheme. `invalid_token`: no single token there.
+ */
+export function bearerToken(authorization: string | null): string {
+  const scheme = authorization === null ? null : bearerScheme.exec(authorization);
+  if (authorization === null || scheme === null) {
+    throw new AppError("missing_token", "This request needs an Authorization header with a bearer token");
+  }
+  const token = authorization.slice(scheme[0].length);
+  if (authorization.length > tokenCharsMax + 64 || token === "" || token.includes(" ")) {
+    throw invalidToken("header");
+  }
+  return token;
+}
+
+/**
+ * Reads a bearer token for another issuer, and checks its characters as well (RFC 6750).
+ *
+ * @throws {AppError} `missing_token`: no header, or another scheme. `invalid_token`: no single well-formed token there.
+ */
+export function foreignBearerToken(authorization: string | null): string {
+  const token = bearerToken(authorization);
+  if (!token68.test(token)) throw invalidToken("header");
+  return token;
 }
 
 function tokenExpired(): AppError {

@@ -1,4 +1,4 @@
-/** The public keys of the platform, for everybody who verifies its tokens. */
+/** The route of the public keys that verify the platform's tokens. */
 
 import { array, literal, looseObject, object, picklist, string } from "valibot";
 import { type Area, open, route } from "../../http/routing/route.ts";

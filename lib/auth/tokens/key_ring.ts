@@ -2,8 +2,8 @@
  * The key ring: the keys that sign and verify tokens, shared by all processes through the store.
  *
  * Private keys are sealed under the master secret, and public keys are derived from them, so that whoever can write to
- * the store can neither sign nor plant a key. A process keeps the opened ring in memory, reads it again before it signs
- * or publishes when its copy is a minute old, and when a token names a key that it has not seen.
+ * the store can neither sign nor plant a key. A process keeps the opened ring in memory. It reads the ring again when a
+ * token names an unknown key, and before it signs or publishes with a copy that is a minute old.
  *
  * @module
  */
@@ -11,9 +11,9 @@
 import { AppError } from "../../errors/mod.ts";
 import type { Store, Stored } from "../../storage/contract.ts";
 import { platformPartition } from "../../storage/mod.ts";
-import type { Clock, RandomBytes } from "../environment.ts";
-import { open, seal } from "../crypto/seal.ts";
+import { seal, unseal } from "../crypto/seal.ts";
 import { deriveKey, type MasterSecret } from "../crypto/secret.ts";
+import type { Clock, RandomBytes } from "../environment.ts";
 import {
   generatePrivateJwk,
   importPair,
@@ -35,16 +35,15 @@ import {
   standbyMs,
 } from "./key_ring_record.ts";
 
-/** Least time between two reloads for tokens that name an unknown key, in ms. */
-export const unknownKeyCooldownMs = 30_000;
-/** Least time between two attempts to read the ring after one failed, in ms. */
-export const failedReloadCooldownMs = 1_000;
-/** How often a commit to the ring is tried again after another process changed it. */
-export const ringAttemptsMax = 8;
+/** Least time between two reloads for tokens that name an unknown key. */
+const unknownKeyCooldownMs = 30_000;
+/** Least time between two attempts to read the ring after one failed. */
+const failedReloadCooldownMs = 1_000;
+const changeAttemptsMax = 8;
 
 const ringKey = "ring";
 
-/** What a key ring needs. */
+/** Options of {@linkcode createKeyRing}. */
 export interface KeyRingOptions {
   readonly store: Store;
   readonly secret: MasterSecret;
@@ -52,7 +51,7 @@ export interface KeyRingOptions {
   readonly random: RandomBytes;
   /** Algorithm of new keys. A ring whose newest key has another one rotates when it is opened. @default "EdDSA" */
   readonly algorithm?: SignatureAlgorithm;
-  /** Told when the ring could not be read again; the copy in memory stays in use. @default nothing */
+  /** Called if the ring cannot be read again; the copy in memory stays in use. @default nothing */
   readonly onReloadFailed?: (error: unknown) => void;
 }
 
@@ -62,7 +61,7 @@ export interface RingKey {
   readonly goneAt: number;
 }
 
-/** What a rotation brought about. */
+/** The result of a rotation. */
 export interface Rotation {
   readonly kid: string;
   /** Unix ms from which the key signs. */
@@ -76,21 +75,21 @@ export interface PublicKeySet {
 
 /** The keys of a platform. */
 export interface KeyRing {
-  /** The pair that signs now, from a copy of the ring that is at most a minute old unless the store is down. */
+  /** Returns the pair that signs now, from a copy of the ring that is at most a minute old unless the store is down. */
   signer(): Promise<KeyPair>;
-  /** The key of this name if it is known here and not gone at `now`, in Unix ms. Never waits. */
+  /** Finds a key that is known here and not gone at `now`, in Unix ms, without waiting. */
   find(kid: string, now: number): RingKey | undefined;
   /**
-   * Like `find`, but reads the ring again where the name is unknown, once per cooldown for all callers.
+   * Finds a key, and reads the ring again for an unknown name, once per cool-down for all callers.
    *
-   * @throws {AppError} `storage_unavailable`: the ring cannot be read now, so that it is not known whether the key exists.
+   * @throws {AppError} `storage_unavailable`: the ring cannot be read, so it is unknown if the key exists.
    */
   lookup(kid: string): Promise<RingKey | undefined>;
-  /** The public keys that verifiers must know: standby, active and retired. */
+  /** Returns the public keys that verifiers must know: standby, active and retired. */
   jwks(): Promise<PublicKeySet>;
   /**
-   * Publishes a new key that signs after {@linkcode standbyMs}. While one is already waiting, that one is the answer, so
-   * that processes which rotate at the same time mint one key.
+   * Publishes a new key that signs after {@linkcode standbyMs}. While one is waiting already, that one is the answer, so
+   * that racing rotations create one key.
    *
    * @throws {RangeError} The ring holds {@linkcode ringKeysMax} keys that tokens may still need.
    */
@@ -98,7 +97,7 @@ export interface KeyRing {
 }
 
 /**
- * Opens the key ring of the store, minting it where there is none: of many processes that start at once, one mints.
+ * Opens the key ring of the store, or creates it: of many processes that start at once, one does.
  *
  * @throws {Error} The ring was sealed under another master secret, or its record is not readable.
  */
@@ -159,10 +158,10 @@ class StoredKeyRing implements KeyRing {
 
   async lookup(kid: string): Promise<RingKey | undefined> {
     const now = this.#options.clock();
-    const known = this.find(kid, now);
-    if (known !== undefined || now - this.#unknownReloadAt < unknownKeyCooldownMs) return known;
+    const key = this.find(kid, now);
+    if (key !== undefined || now - this.#unknownReloadAt < unknownKeyCooldownMs) return key;
     await this.#reload();
-    // A ring that cannot be opened is the operator's to mend; only a store that is down may answer better soon.
+    // A ring that cannot be opened needs an operator; only a store that is down may recover soon.
     if (this.#failure?.error instanceof AppError) throw this.#failure.error;
     this.#unknownReloadAt = now;
     return this.find(kid, now);
@@ -185,11 +184,11 @@ class StoredKeyRing implements KeyRing {
     return { kid: newest.key.kid, activeFrom: newest.key.activeFrom };
   }
 
-  /** Adds a key that signs from the moment that `decide` names, or none, against any number of racing processes. */
+  /** Adds a key that signs from the moment that `decide` returns, if any, against racing processes. */
   async #change(decide: (lives: readonly KeyLife[], now: number) => number | undefined): Promise<void> {
     const { store, clock } = this.#options;
     let privateJwk: string | undefined;
-    for (let attempt = 0; attempt < ringAttemptsMax; attempt++) {
+    for (let attempt = 0; attempt < changeAttemptsMax; attempt++) {
       const readAt = clock();
       const stored = await this.#read();
       const lives = stored === null ? [] : keyLives(decodeRing(stored.value));
@@ -210,7 +209,7 @@ class StoredKeyRing implements KeyRing {
       if (commit.ok) return await this.#adopt({ value, version: commit.version }, readAt);
     }
     throw new Error(
-      `Cannot change the key ring: other processes changed it ${ringAttemptsMax} times meanwhile`,
+      `Cannot change the key ring: other processes changed it ${changeAttemptsMax} times meanwhile`,
     );
   }
 
@@ -227,12 +226,12 @@ class StoredKeyRing implements KeyRing {
     return { kid, algorithm, activeFrom, sealed };
   }
 
-  /** Reads the ring again where the copy is too old. A failure leaves the copy in use. */
+  /** Reads the ring again if the copy is too old. A failure leaves the copy in use. */
   async #refresh(): Promise<void> {
     if (this.#options.clock() - this.#readAt >= ringAgeMsMax) await this.#reload();
   }
 
-  /** One reading for all callers; after a failed one, none for a while. */
+  /** Shares one read among all callers, and pauses after a failed one. */
   async #reload(): Promise<void> {
     const now = this.#options.clock();
     if (this.#failure !== undefined && now - this.#failure.at < failedReloadCooldownMs) return;
@@ -263,9 +262,9 @@ class StoredKeyRing implements KeyRing {
   }
 
   async #opened({ key, goneAt }: KeyLife): Promise<OpenedKey> {
-    const known = this.#copy.keys.get(key.kid);
-    if (known !== undefined && isSameKey(known.stored, key)) return { ...known, goneAt };
-    const privateJwk = open(this.#sealingKey, key.sealed, { context: sealContext(key) });
+    const copied = this.#copy.keys.get(key.kid);
+    if (copied !== undefined && isSameKey(copied.stored, key)) return { ...copied, goneAt };
+    const privateJwk = unseal(this.#sealingKey, key.sealed, { context: sealContext(key) });
     if (privateJwk === undefined) {
       throw new Error(
         "Cannot open the key ring: it was sealed under another master secret. Start with the secret that sealed it, " +
@@ -282,7 +281,7 @@ function isSameKey(left: StoredKey, right: StoredKey): boolean {
   );
 }
 
-/** A sealed key is bound to all that is stored beside it, so that none of it can be changed in the store. */
+/** Binds a sealed key to the members stored with it, so that none of them can be changed in the store. */
 function sealContext(key: Omit<StoredKey, "sealed">): readonly string[] {
   return ["key_ring", key.kid, key.algorithm, String(key.activeFrom)];
 }

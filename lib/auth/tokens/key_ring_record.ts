@@ -1,31 +1,31 @@
 /**
- * The key ring as it is stored, and the life of a key as a function of time.
+ * The stored key ring, and the life of a key as a function of time.
  *
- * A key is minted with the moment from which it signs. Its state follows from the clock alone, so no process has to
- * act at the right moment: **standby** before that moment, **active** while it is the latest whose moment has come,
- * **retired** after a later key took over, **gone** once no token that it signed can still be valid.
+ * A key is created with the moment from which it signs. Its state follows from the clock alone, so no process has to
+ * act at the right moment: **standby** before that moment, **active** while it is the latest started key, **retired**
+ * after a later key took over, **gone** once no token that it signed can still be valid.
  *
  * @module
  */
 
 import { type SignatureAlgorithm, signatureAlgorithms } from "./jose.ts";
 
-/** How long JWKS answers may be cached, in seconds. */
+/** The time that clients may cache the key set, in seconds. */
 export const jwksAgeSecondsMax = 600;
 /** Age in ms at which a process reads the ring again before it signs or publishes. */
 export const ringAgeMsMax = 60_000;
-/** Longest life of a token, in seconds: 366 days. A retired key is kept as long. */
+/** The longest life of a token, in seconds: 366 days. A retired key is kept as long. */
 export const tokenTtlSecondsMax = 31_622_400;
-/** How far the clocks of two processes may differ, in seconds. */
+/** The most that the clocks of two processes may differ, in seconds. */
 export const clockSkewSecondsMax = 10;
-/** How long a new key is published before it signs, in ms: every cache of the JWKS and every process has it by then. */
+/** The time in ms for which a new key is published before it signs: every cache and process has it by then. */
 export const standbyMs: number = jwksAgeSecondsMax * 1_000 + ringAgeMsMax + clockSkewSecondsMax * 1_000;
-/** How long a retired key still verifies, in ms: as long as a token that a process just signed with it may live. */
+/** The time in ms for which a retired key verifies: as long as the last token that it signed may live. */
 export const retentionMs: number = (tokenTtlSecondsMax + clockSkewSecondsMax) * 1_000 + ringAgeMsMax;
 /** Most keys of a ring that are not gone: enough to rotate every month. */
 export const ringKeysMax = 16;
 
-/** One key as stored. */
+/** A stored key. */
 export interface StoredKey {
   readonly kid: string;
   readonly algorithm: SignatureAlgorithm;
@@ -35,7 +35,7 @@ export interface StoredKey {
   readonly sealed: string;
 }
 
-/** Where a key is in its life. */
+/** The state of a key. */
 export type KeyState = "standby" | "active" | "retired" | "gone";
 
 /** A key with the moment from which it is gone, in Unix ms; infinite while no later key exists. */
@@ -44,7 +44,7 @@ export interface KeyLife {
   readonly goneAt: number;
 }
 
-/** The lives of the keys, in the order in which they sign. */
+/** Computes the lives of the keys, in the order in which they sign. */
 export function keyLives(keys: readonly StoredKey[]): readonly KeyLife[] {
   const ordered = keys.toSorted((left, right) => left.activeFrom - right.activeFrom);
   return ordered.map((key, index) => {
@@ -55,27 +55,27 @@ export function keyLives(keys: readonly StoredKey[]): readonly KeyLife[] {
 }
 
 /**
- * The key that signs at `now`: the latest whose moment has come. A process whose clock is behind that of the minting
- * process finds none and takes the earliest.
+ * Finds the key that signs at `now`: the latest that has started. A process whose clock is behind finds none and takes
+ * the earliest.
  */
 export function signingLife(lives: readonly KeyLife[], now: number): KeyLife | undefined {
   return lives.findLast(life => life.key.activeFrom <= now) ?? lives[0];
 }
 
-/** The state of a key of the ring at `now`, in Unix ms. */
+/** Computes the state of a key of the ring at `now`, in Unix ms. */
 export function keyState(life: KeyLife, lives: readonly KeyLife[], now: number): KeyState {
   if (life.goneAt <= now) return "gone";
   if (life === signingLife(lives, now)) return "active";
   return life.key.activeFrom > now ? "standby" : "retired";
 }
 
-/** The stored form of a ring. */
+/** Encodes a ring. */
 export function encodeRing(keys: readonly StoredKey[]): string {
   return JSON.stringify({ format: 1, keys });
 }
 
 /**
- * The keys of a stored ring.
+ * Decodes the keys of a stored ring.
  *
  * @throws {Error} The text is not a ring of this format.
  */

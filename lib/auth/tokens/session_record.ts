@@ -1,6 +1,5 @@
 /**
- * The signed session record: what the identity area hands to a client so that any backend of the project can tell,
- * without asking, which user a client speaks for.
+ * The signed session record, with which any back end of a project can verify the user of a client by itself.
  *
  * The signature is the upper-case hexadecimal HMAC-SHA-256, under the record key of the project, of these texts as
  * netstrings (`<UTF-8 length>:<text>,`): `grandstand.session_record.v1`, projectId, externalId, userId, deviceId,
@@ -16,33 +15,30 @@ import { netstrings } from "../crypto/encoding.ts";
 import { constantTimeEqual } from "../crypto/ids.ts";
 import { deriveKey, type MasterSecret } from "../crypto/secret.ts";
 
-/** Length of a signature: 64 upper-case hexadecimal digits. */
-export const signatureDigits = 64;
-
-/** What a signature covers. */
+/** The members that a signature covers. */
 export interface SessionRecord {
   readonly projectId: string;
   readonly externalId: string;
   readonly userId: string;
   readonly deviceId: string;
-  /** When the record was made, in Unix seconds. */
+  /** Time of issue, Unix seconds. */
   readonly timeStamp: number;
-  /** When the user signed up, in Unix seconds. */
+  /** Time of sign-up, Unix seconds. */
   readonly signUp: number;
 }
 
-/** A record as a client presents it. */
+/** A record with its signature. */
 export interface SignedSessionRecord extends SessionRecord {
   readonly signature: string;
 }
 
-/** The 32-byte key of a project's records. A backend that is given it can verify records, and could sign them. */
+/** Derives the 32-byte key of a project's records. A back end that has it can verify records, and sign them too. */
 export function recordKey(secret: MasterSecret, projectId: string): Uint8Array {
   return deriveKey(secret, "session_record", projectId);
 }
 
 /**
- * The signature of a record: 64 upper-case hexadecimal digits.
+ * Signs a record: 64 upper-case hexadecimal digits.
  *
  * @throws {TypeError} A text has a lone surrogate, or a time is not an integer.
  */
@@ -63,7 +59,7 @@ export function signRecord(key: Uint8Array, record: SessionRecord): string {
   return bytesToHex(hmac(sha256, key, message)).toUpperCase();
 }
 
-/** Whether the record carries its own signature. Takes records of unknown origin, and the same time for each of them. */
+/** Verifies the signature of a record of unknown origin, in constant time. */
 export function verifyRecord(key: Uint8Array, record: SignedSessionRecord): boolean {
   if (!isRecordShaped(record)) return false;
   return constantTimeEqual(signRecord(key, record), record.signature);

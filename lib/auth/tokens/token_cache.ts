@@ -1,13 +1,9 @@
 /**
- * Remembers which tokens carried a good signature, so that a token seen before costs no cryptography.
+ * A cache of tokens with verified signatures. The claims are checked at every use.
  *
- * Two generations of a Map: when the younger is full or old it becomes the elder, and the elder is dropped as a whole.
- * So there is no bookkeeping on a hit, and eviction is one assignment. Only the signature is remembered; whoever asks
- * checks the claims each time.
- *
- * The Map is keyed by the end of the token, which is the end of its signature, and the entry holds the token to compare:
- * hashing 43 characters instead of 400 halves the cost of a hit. Tokens with the same end displace each other and no
- * more; that needs two good signatures which agree in 256 bits.
+ * It is no `Cache` of lib/background: it is bounded in bytes as well, a hit does no bookkeeping, and it is keyed by the
+ * last 43 characters of the token, the end of the signature. Hashing those instead of 400 halves the cost of a hit.
+ * Tokens with the same end only displace each other, as the entry holds the token to compare.
  *
  * @module
  */
@@ -15,18 +11,14 @@
 import type { Claims } from "./claims.ts";
 import type { KeyPair } from "./jose.ts";
 
-/** Age in ms at which a remembered signature is checked again. */
-export const tokenCacheAgeMsMax = 60_000;
-/** Most tokens remembered. */
-export const tokenCacheEntriesMax = 100_000;
-/** Most memory for remembered tokens, in bytes, as estimated by {@linkcode entryBytes}. */
-export const tokenCacheBytesMax = 67_108_864;
+/** Age from which a signature is verified again. */
+const ageMsMax = 60_000;
 
-/** A token whose signature was good. */
+/** A token with a verified signature. */
 export interface VerifiedToken {
   readonly typ: string;
   readonly claims: Claims;
-  /** The pair whose key verified it. */
+  /** The pair that verified it. */
   readonly pair: KeyPair;
 }
 
@@ -39,31 +31,46 @@ interface Entry extends VerifiedToken {
   readonly until: number;
 }
 
-/** Memory of an entry in bytes, as measured for access tokens: the token, its parsed claims and the objects around them. */
-export function entryBytes(token: string): number {
+/** Estimates the memory of an entry, as measured for access tokens: the token, its claims and the objects around them. */
+function entryBytes(token: string): number {
   return 512 + 2 * token.length;
 }
 
-/** A bounded memory of verified tokens. */
+/** Bounds of a {@linkcode TokenCache}. */
+export interface TokenCacheOptions {
+  /** @default 100000 */
+  readonly entriesMax?: number;
+  /** Estimated memory. @default 64 MiB */
+  readonly bytesMax?: number;
+}
+
+/** Caches verified tokens. */
 export class TokenCache {
+  readonly #entriesMax: number;
+  readonly #bytesMax: number;
   #young = new Map<string, Entry>();
   #elder = new Map<string, Entry>();
   #youngSince = Number.NEGATIVE_INFINITY;
   #youngBytes = 0;
 
-  /** What was remembered of the token, unless its time is over at `now`, in Unix ms. */
+  constructor({ entriesMax = 100_000, bytesMax = 67_108_864 }: TokenCacheOptions = {}) {
+    this.#entriesMax = entriesMax;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Finds the token, unless its entry or the token has expired at `now`, in Unix ms. */
   get(token: string, now: number): VerifiedToken | undefined {
     const tail = token.slice(-tailChars);
     const entry = this.#young.get(tail) ?? this.#elder.get(tail);
     return entry !== undefined && now < entry.until && entry.token === token ? entry : undefined;
   }
 
-  /** Remembers the token from `now` (Unix ms) until it expires, for {@linkcode tokenCacheAgeMsMax} at most. */
+  /** Keeps the token from `now` (Unix ms) until it expires, for a minute at most. */
   put(token: string, verified: VerifiedToken, now: number): void {
-    const until = Math.min(verified.claims.exp * 1_000, now + tokenCacheAgeMsMax);
+    const until = Math.min(verified.claims.exp * 1_000, now + ageMsMax);
     if (until <= now) return;
     const bytes = entryBytes(token);
-    if (this.#isFull(bytes) || now - this.#youngSince >= tokenCacheAgeMsMax) this.#age(now);
+    if (this.#isFull(bytes) || now - this.#youngSince >= ageMsMax) this.#age(now);
     const tail = token.slice(-tailChars);
     const displaced = this.#young.get(tail);
     this.#youngBytes += displaced === undefined ? bytes : bytes - entryBytes(displaced.token);
@@ -71,13 +78,13 @@ export class TokenCache {
     this.#young.set(tail, { token, typ, claims, pair, until });
   }
 
-  /** The number of tokens remembered. */
+  /** The number of entries. */
   get size(): number {
     return this.#young.size + this.#elder.size;
   }
 
   #isFull(bytes: number): boolean {
-    return this.#young.size >= tokenCacheEntriesMax / 2 || this.#youngBytes + bytes > tokenCacheBytesMax / 2;
+    return this.#young.size >= this.#entriesMax / 2 || this.#youngBytes + bytes > this.#bytesMax / 2;
   }
 
   #age(now: number): void {

@@ -1,13 +1,13 @@
 /**
- * Tokens: compact JWTs signed by the key ring, and their verification.
+ * Tokens: compact JWTs signed by the key ring.
  *
- * A signature is checked once per token and minute; typ, issuer, audience and times are checked at every use.
+ * A signature is verified once per token and minute; typ, issuer, audience and times are checked at every use.
  *
  * @module
  */
 
-import type { Clock, RandomBytes } from "../environment.ts";
 import { uuid } from "../crypto/ids.ts";
+import type { Clock, RandomBytes } from "../environment.ts";
 import {
   acceptClaims,
   type Claims,
@@ -17,19 +17,19 @@ import {
   type TokenExpectation,
   tokenCharsMax,
 } from "./claims.ts";
-import { signCompact, verifyCompact } from "./jose.ts";
+import { isSignedBy, signCompact } from "./jose.ts";
 import type { KeyRing } from "./key_ring.ts";
 import { tokenTtlSecondsMax } from "./key_ring_record.ts";
 import { TokenCache, type VerifiedToken } from "./token_cache.ts";
 
-/** What tokens need. */
+/** Options of {@linkcode createTokens}. */
 export interface TokensOptions {
   readonly ring: KeyRing;
   readonly clock: Clock;
   readonly random: RandomBytes;
 }
 
-/** What a new token says. */
+/** A token to sign. */
 export interface TokenContent {
   /** Media type of the token, for example `at+jwt`. */
   readonly typ: string;
@@ -45,27 +45,27 @@ export interface TokenContent {
 /** Signs and verifies tokens. */
 export interface Tokens {
   /**
-   * A signed token with `iat`, `exp` and a unique `jti`.
+   * Signs a token with `iat`, `exp` and a unique `jti`.
    *
    * @throws {RangeError} The life is out of bounds, or the token would be longer than {@linkcode tokenCharsMax}.
-   * @throws {TypeError} `claims` names a registered claim.
+   * @throws {TypeError} `claims` has a registered claim.
    */
   sign(content: TokenContent): Promise<string>;
   /**
-   * The claims of a token of ours that is as expected. Answers (or throws) at once where the signature was checked
-   * within the last minute, so that hot paths need no microtask; else answers by a promise.
+   * Verifies a token of ours and returns its claims, without a promise if its signature was verified within the last
+   * minute, so that hot paths need no microtask.
    *
-   * @throws {AppError} `token_expired`; `invalid_token` for every other fault of the token; `storage_unavailable` when
+   * @throws {AppError} `token_expired`; `invalid_token` for every other fault of the token; `storage_unavailable` if
    * the token names an unknown key and the ring cannot be read.
    */
   verify(token: string, expected: TokenExpectation): Claims | Promise<Claims>;
-  /** Whether a token says that a key of this ring signed it: no proof, but a reason to show it to nobody else. */
+  /** Tests if a token names a key of this ring: no proof, but a reason to send it to no other server. */
   namesOwnKey(token: string): boolean;
 }
 
 const registeredClaims: readonly string[] = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti"];
 
-/** Creates the tokens of a key ring. Each has a cache of its own: create one per process. */
+/** Creates the tokens of a key ring. Create one per process, as it caches verified tokens. */
 export function createTokens(options: TokensOptions): Tokens {
   return new RingTokens(options);
 }
@@ -106,9 +106,9 @@ class RingTokens implements Tokens {
 
   verify(token: string, expected: TokenExpectation): Claims | Promise<Claims> {
     const now = this.#clock();
-    const known = this.#cache.get(token, now);
-    if (known !== undefined && this.#ring.find(known.pair.kid, now)?.pair === known.pair) {
-      return acceptClaims(known, expected, now);
+    const cached = this.#cache.get(token, now);
+    if (cached !== undefined && this.#ring.find(cached.pair.kid, now)?.pair === cached.pair) {
+      return acceptClaims(cached, expected, now);
     }
     return this.#verifyNew(token, expected);
   }
@@ -128,11 +128,11 @@ class RingTokens implements Tokens {
   async #checkSignature(token: string): Promise<VerifiedToken> {
     const header = decodeHeader(token);
     if (header === undefined) throw invalidToken("format");
-    const known = this.#ring.find(header.kid, this.#clock()) ?? (await this.#ring.lookup(header.kid));
-    if (known === undefined) throw invalidToken("kid");
-    const { pair } = known;
+    const key = this.#ring.find(header.kid, this.#clock()) ?? (await this.#ring.lookup(header.kid));
+    if (key === undefined) throw invalidToken("kid");
+    const { pair } = key;
     if (header.alg !== pair.algorithm) throw invalidToken("alg");
-    if (!(await verifyCompact(pair, token))) throw invalidToken("signature");
+    if (!(await isSignedBy(pair, token))) throw invalidToken("signature");
     const claims = decodeClaims(token);
     if (claims === undefined) throw invalidToken("claims");
     return { typ: header.typ, claims, pair };

@@ -6,8 +6,15 @@
  * @module
  */
 
-import { base64url, fromBase64url, fromUtf8, utf8 } from "../../auth/crypto/encoding.ts";
-import { type Clock, constantTimeEqual, keyedTag, type RandomBytes } from "../../auth/mod.ts";
+import {
+  base64url,
+  constantTimeEqual,
+  fromBase64url,
+  fromUtf8,
+  keyedTag,
+  utf8,
+} from "../../auth/crypto/mod.ts";
+import type { Clock, RandomBytes } from "../../auth/mod.ts";
 import type { ExportAddress } from "../jobs/partitions.ts";
 
 /** How long the link of an answer is good, in ms: 15 minutes. */

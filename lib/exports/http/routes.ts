@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { isUuid } from "../../auth/mod.ts";
+import { isUuid } from "../../auth/crypto/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, envelope, type Guard, route } from "../../http/mod.ts";
 import { webhookSecretText } from "../../outbound/webhook_signature.ts";

@@ -1,7 +1,8 @@
 /** The password of an export as it is stored: sealed, and bound to its job. */
 
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
-import { open, type RandomBytes, seal } from "../../auth/mod.ts";
+import { seal, unseal } from "../../auth/crypto/mod.ts";
+import type { RandomBytes } from "../../auth/mod.ts";
 import type { ExportSecret } from "../file/mod.ts";
 import type { ExportAddress } from "./partitions.ts";
 
@@ -27,7 +28,7 @@ export function openSecret(
   address: ExportAddress,
   sealed: string,
 ): ExportSecret | undefined {
-  const [password, salt, iv] = open(key, sealed, { context: contextOf(address) })?.split(" ") ?? [];
+  const [password, salt, iv] = unseal(key, sealed, { context: contextOf(address) })?.split(" ") ?? [];
   if (password === undefined || salt === undefined || iv === undefined) return undefined;
   return { password, salt: hexToBytes(salt), iv: hexToBytes(iv) };
 }

@@ -1,4 +1,5 @@
-import { deriveKey, keyedTag, type MasterSecret, networkTag } from "../../auth/mod.ts";
+import { keyedTag } from "../../auth/crypto/mod.ts";
+import { deriveKey, type MasterSecret, networkTag } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Logger } from "../../http/mod.ts";
 import type { Limiter } from "../../storage/mod.ts";

@@ -1,4 +1,5 @@
-import { deriveKey, keyedTag, type MasterSecret, networkTag } from "../../auth/mod.ts";
+import { keyedTag } from "../../auth/crypto/mod.ts";
+import { deriveKey, type MasterSecret, networkTag } from "../../auth/mod.ts";
 import type { ClientInfo } from "../../http/mod.ts";
 
 /** How much of a client's address a trail keeps. */

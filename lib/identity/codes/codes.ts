@@ -7,14 +7,8 @@
  * @module
  */
 
-import {
-  type Clock,
-  dummyHash,
-  type HashCost,
-  type MasterSecret,
-  type PasswordHasher,
-  type RandomBytes,
-} from "../../auth/mod.ts";
+import type { Clock, MasterSecret, RandomBytes } from "../../auth/mod.ts";
+import { dummyHash, type HashCost, type PasswordHasher } from "../../auth/passwords/mod.ts";
 import { decide, type Partition, type Store, tenantPartition } from "../../storage/mod.ts";
 import { randomCode } from "./digits.ts";
 import { emailHashKey, emailKey } from "./email.ts";

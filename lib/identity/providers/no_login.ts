@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { capabilityId, uuid } from "../../auth/mod.ts";
+import { capabilityId, uuid } from "../../auth/crypto/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Reply } from "../../http/mod.ts";
 import { isPublicName } from "../../users/mod.ts";

@@ -5,7 +5,8 @@
  * @module
  */
 
-import { capabilityId, invalidToken, uuid } from "../../auth/mod.ts";
+import { capabilityId, uuid } from "../../auth/crypto/mod.ts";
+import { invalidToken } from "../../auth/mod.ts";
 import { isPublicName } from "../../users/mod.ts";
 import type { IdentityContext } from "../context.ts";
 import { type Origin, type Provider, type User, unixSeconds } from "../users.ts";

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { foreignAlgorithms, type RemoteIssuer, remoteUrl } from "../../auth/mod.ts";
+import { type RemoteIssuer, remoteAlgorithms, remoteUrl } from "../../auth/remote_issuers/mod.ts";
 import type { Settings } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 
@@ -29,7 +29,7 @@ export const AudienceSchema: v.GenericSchema<string, string> = v.pipe(
 export const RemoteIssuerSchema: v.GenericSchema<unknown, RemoteIssuer> = v.object({
   issuer: RemoteUrlSchema,
   audience: AudienceSchema,
-  algorithms: v.exactOptional(v.pipe(v.array(v.picklist(foreignAlgorithms)), v.minLength(1))),
+  algorithms: v.exactOptional(v.pipe(v.array(v.picklist(remoteAlgorithms)), v.minLength(1))),
 });
 
 /**

@@ -1,3 +1,4 @@
+import { uuid } from "../../auth/crypto/mod.ts";
 import {
   bearerToken,
   type Clock,
@@ -5,7 +6,6 @@ import {
   networkTag,
   type RandomBytes,
   type Tokens,
-  uuid,
 } from "../../auth/mod.ts";
 import type { Project } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";

@@ -5,7 +5,9 @@
  */
 
 import * as v from "valibot";
-import { type ApiKeys, idTokenTypes, isUuid, tokenCharsMax, unverifiedClaim } from "../../auth/mod.ts";
+import { isUuid } from "../../auth/crypto/mod.ts";
+import { type ApiKeys, tokenCharsMax, unverifiedClaim } from "../../auth/mod.ts";
+import { idTokenTypes } from "../../auth/remote_issuers/mod.ts";
 import type { Space } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, envelope, open, route } from "../../http/mod.ts";

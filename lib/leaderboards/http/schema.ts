@@ -1,7 +1,7 @@
 /** What leaderboard requests carry and answer. */
 
 import * as v from "valibot";
-import { isUuid } from "../../auth/mod.ts";
+import { isUuid } from "../../auth/crypto/mod.ts";
 import { eventAliases } from "../../directory/mod.ts";
 import {
   BoardIdSchema,

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { isUuid } from "../../auth/mod.ts";
+import { isUuid } from "../../auth/crypto/mod.ts";
 import { ActionNameSchema } from "../config/document.ts";
 import type { ActionData } from "../user/history.ts";
 

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { isUuid } from "../../auth/mod.ts";
+import { isUuid } from "../../auth/crypto/mod.ts";
 import type { LoyaltyRevision, LoyaltyVersion } from "../../directory/mod.ts";
 import type { Reply } from "../../http/mod.ts";
 import { versionTag } from "../../http/mod.ts";

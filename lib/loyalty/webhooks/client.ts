@@ -4,7 +4,8 @@
  * @module
  */
 
-import { Breaker, type Clock, providerRetryMs } from "../../auth/mod.ts";
+import type { Clock } from "../../auth/mod.ts";
+import { CircuitBreaker, circuitRetryMs } from "../../outbound/circuit_breaker.ts";
 import { WebhookError, type WebhookSender } from "../../outbound/webhook_sender.ts";
 import { BoundedCache } from "../../storage/mod.ts";
 import type { WebhookDefinition } from "../config/document.ts";
@@ -61,7 +62,7 @@ export function createWebhookClient(options: WebhookClientOptions): WebhookClien
   /** Each webhook has a service of its own: whoever else names its address must not decide when it is told. */
   function serviceOf({ address: place, webhook }: SendRequest): Service {
     const name = `${webhookName(place)} ${webhook.url}`;
-    const service = services.get(name) ?? { breaker: new Breaker(clock), heldUntil: 0 };
+    const service = services.get(name) ?? { breaker: new CircuitBreaker(clock), heldUntil: 0 };
     services.set(name, service);
     return service;
   }
@@ -80,7 +81,7 @@ export function createWebhookClient(options: WebhookClientOptions): WebhookClien
           await post(options, delivery);
         });
       } catch (error) {
-        if (!isAsked) return { outcome: "postponed", until: clock() + providerRetryMs };
+        if (!isAsked) return { outcome: "postponed", until: clock() + circuitRetryMs };
         onFailed(webhook.id, error);
         return await failed(options, { delivery, service, error });
       }
@@ -94,7 +95,7 @@ export function createWebhookClient(options: WebhookClientOptions): WebhookClien
 
 /** What a process remembers of a service. */
 interface Service {
-  readonly breaker: Breaker;
+  readonly breaker: CircuitBreaker;
   /** Unix ms. */
   heldUntil: number;
 }

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { knownCountry, loadGeoDatabase } from "../../../adapters/geo/mod.ts";
-import { formatAddress, type IpAddress, parseNetwork } from "../../../lib/auth/mod.ts";
+import { type IpAddress, parseNetwork } from "../../../lib/auth/ip_address.ts";
+import { formatAddress } from "../../../lib/auth/mod.ts";
 import { sharedData } from "../../support/shared_data.ts";
 
 interface Country {

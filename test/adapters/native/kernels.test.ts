@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { concurrentHashes, nativeKernels, uvThreadsMax } from "../../../adapters/native/mod.ts";
-import { portableKernels } from "../../../lib/auth/passwords/portable_kernels.ts";
+import { portableKernels } from "../../../lib/auth/passwords/kernels.ts";
 import { runtimes } from "../../runtime/runtimes.ts";
 import { argon2idSamples, scryptSamples } from "./_samples.ts";
 

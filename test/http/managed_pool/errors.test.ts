@@ -2,11 +2,13 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { concurrentHashesDefault, hashesWaitingMax } from "../../../lib/auth/mod.ts";
+import { concurrentHashesDefault } from "../../../lib/auth/passwords/mod.ts";
 import type { Answer } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { failingOnce } from "./_failing_store.ts";
 import { newPassword, Pool, password } from "./_pool.ts";
+
+const hashesWaitingMax = 64;
 
 const email = "ann@example.com";
 /** Logins beyond those that run and wait. */

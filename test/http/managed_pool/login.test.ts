@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
-import { createPasswordHasher, recordKey, systemRandom, verifyRecord } from "../../../lib/auth/mod.ts";
+import { recordKey, systemRandom, verifyRecord } from "../../../lib/auth/mod.ts";
+import { createPasswordHasher } from "../../../lib/auth/passwords/mod.ts";
 import { createUsers, loginAttemptsMax, type User } from "../../../lib/identity/mod.ts";
 import { quickKernels } from "../../support/kernels.ts";
 import { ids, testSecret } from "../../support/platform.ts";

@@ -1,7 +1,8 @@
 /** What the auth tests share: one clock, one predictable generator, one store that counts. */
 
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import { createKeyRing, type KeyRing, type KeyRingOptions, MasterSecret } from "../../../lib/auth/mod.ts";
+import { createKeyRing, type KeyRing, MasterSecret } from "../../../lib/auth/mod.ts";
+import type { KeyRingOptions } from "../../../lib/auth/tokens/key_ring.ts";
 import { AppError, type ErrorCode } from "../../../lib/errors/mod.ts";
 import type { Batch, Commit, Read, Results, Store } from "../../../lib/storage/contract.ts";
 import { createTestClock } from "../../support/clock.ts";

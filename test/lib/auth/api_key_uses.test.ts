@@ -1,24 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { addToIndex, indexedKeys } from "../../../lib/auth/api_keys/index.ts";
-import { newApiKeyName } from "../../../lib/auth/api_keys/text.ts";
-import {
-  ApiKeyUses,
-  apiKeyUseLanesMax,
-  apiKeyUseMs,
-  apiKeyUsesMax,
-} from "../../../lib/auth/api_keys/uses.ts";
-import {
-  type ApiKeys,
-  apiKeysPerOrganisationMax,
-  createApiKeys,
-  systemRandom,
-} from "../../../lib/auth/mod.ts";
+import { addToIndex, apiKeysPerOrganisationMax, indexedKeys } from "../../../lib/auth/api_keys/key_index.ts";
+import { newApiKeyId } from "../../../lib/auth/api_keys/record.ts";
+import { ApiKeyUses } from "../../../lib/auth/api_keys/uses.ts";
+import { type ApiKeys, createApiKeys, systemRandom } from "../../../lib/auth/mod.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { createDyingStore } from "../../support/dying_store.ts";
 import { describeOnStores, type OpenStore } from "../../support/stores.ts";
 import { createFixture, hasCode, secret } from "./_setup.ts";
+
+const apiKeyUseLanesMax = 16;
+const apiKeyUseMs = 60_000;
+const apiKeyUsesMax = 10_000;
 
 const wanted = { organisationId: "org-1", permissions: ["users:read"], name: "Ticketing" } as const;
 
@@ -134,9 +128,9 @@ describeOnStores("the index of an organisation's keys", open => {
     assert.equal((await indexedKeys(store, "org-1")).length, 1);
     assert.deepEqual(await process().list("org-1"), []);
     for (let n = 1; n < apiKeysPerOrganisationMax; n++) {
-      await addToIndex(store, "org-1", newApiKeyName(systemRandom));
+      await addToIndex(store, "org-1", newApiKeyId(systemRandom));
     }
-    await assert.rejects(addToIndex(store, "org-1", newApiKeyName(systemRandom)), hasCode("conflict"));
+    await assert.rejects(addToIndex(store, "org-1", newApiKeyId(systemRandom)), hasCode("conflict"));
     const { key } = await process().create(wanted);
     assert.deepEqual(await indexedKeys(store, "org-1"), [key]);
   });

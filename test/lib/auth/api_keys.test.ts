@@ -1,22 +1,21 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { pepperedHash } from "../../../lib/auth/api_keys/record.ts";
-import { isApiSecret, newApiKeyName, newApiSecret } from "../../../lib/auth/api_keys/text.ts";
+import { apiKeyNameCharsMax } from "../../../lib/auth/api_keys/api_keys.ts";
+import { isApiSecret, newApiKeyId, newApiSecret, pepperedHash } from "../../../lib/auth/api_keys/record.ts";
 import {
   type ApiKeyPrincipal,
   type ApiKeys,
-  apiKeyAgeMsMax,
   apiKeyGuard,
-  apiKeyNameCharsMax,
-  apiKeysCachedMax,
   createApiKeys,
-  isPermission,
   permissions,
-  rotationGraceMs,
 } from "../../../lib/auth/mod.ts";
 import type { ErrorCode } from "../../../lib/errors/mod.ts";
 import { platformPartition } from "../../../lib/storage/mod.ts";
 import { createFixture, createTestRandom, type Fixture, hasCode, otherSecret } from "./_setup.ts";
+
+const apiKeyAgeMsMax = 5_000;
+const apiKeysCachedMax = 10_000;
+const rotationGraceMs = 86_400_000;
 
 const wanted = {
   organisationId: "org-1",
@@ -94,9 +93,6 @@ describe("a new API key", () => {
       "config:write",
       "keys:write",
     ]);
-    assert.ok(permissions.every(isPermission));
-    assert.equal(isPermission("users:*"), false);
-    assert.equal(isPermission(undefined), false);
   });
 });
 
@@ -112,7 +108,7 @@ describe("verification", () => {
     await assertInvalid(apiKeys, "__proto__", secret);
     await assertInvalid(apiKeys, `${key}, ${key}`, secret);
     await assertInvalid(apiKeys, key.toUpperCase(), secret);
-    await assertInvalid(apiKeys, newApiKeyName(random), secret);
+    await assertInvalid(apiKeys, newApiKeyId(random), secret);
     await assertInvalid(apiKeys, key, newApiSecret(random));
     await assertInvalid(apiKeys, key, revoked.secret);
     await assertInvalid(apiKeys, revoked.key, revoked.secret);
@@ -135,7 +131,7 @@ describe("verification", () => {
     }
     const counting = createApiKeys({ ...fixture, hash });
     const work: unknown[] = [];
-    for (const name of [key, rotated.key, revoked.key, newApiKeyName(random)]) {
+    for (const name of [key, rotated.key, revoked.key, newApiKeyId(random)]) {
       [hashes, compared, fixture.store.reads] = [0, 0, 0];
       await assertInvalid(counting, name, newApiSecret(random));
       work.push({ hashes, compared, reads: fixture.store.reads });
@@ -178,7 +174,7 @@ describe("verification", () => {
   it("keeps nothing of keys that were refused", async () => {
     const { apiKeys, fixture } = createSubject();
     const random = createTestRandom(3);
-    const [key, secret] = [newApiKeyName(random), newApiSecret(random)];
+    const [key, secret] = [newApiKeyId(random), newApiSecret(random)];
     const reads = fixture.store.reads;
     await assertInvalid(apiKeys, key, secret);
     await assertInvalid(apiKeys, key, secret);
@@ -225,7 +221,7 @@ describe("revocation", () => {
   it("and rotation know the keys of the own organisation alone", async () => {
     const { apiKeys } = createSubject();
     const { key, secret } = await apiKeys.create(wanted);
-    for (const keyId of [key, newApiKeyName(createTestRandom(4)), "", "__proto__", "x".repeat(600)]) {
+    for (const keyId of [key, newApiKeyId(createTestRandom(4)), "", "__proto__", "x".repeat(600)]) {
       const reference = { organisationId: "org-2", keyId };
       await assert.rejects(apiKeys.revoke(reference), hasCode("not_found"));
       await assert.rejects(apiKeys.rotate(reference), hasCode("not_found"));

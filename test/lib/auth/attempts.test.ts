@@ -2,13 +2,14 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { apiKeyAttemptsMax } from "../../../lib/auth/api_keys/api_keys.ts";
 import { createApiKeys } from "../../../lib/auth/mod.ts";
-import { ringAttemptsMax } from "../../../lib/auth/tokens/key_ring.ts";
 import type { Batch, Commit, Partition } from "../../../lib/storage/mod.ts";
 import { ids } from "../../support/platform.ts";
 import { WatchedStore } from "../../support/watched_store.ts";
 import { createFixture, hasCode, openRing } from "./_setup.ts";
+
+const apiKeyAttemptsMax = 8;
+const ringAttemptsMax = 8;
 
 /** A store in which somebody else writes every record anew that is about to be changed, so many times. */
 class RacingStore extends WatchedStore {

@@ -1,21 +1,22 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 import {
+  createRemoteFetch,
   createRemoteIssuers,
-  createRemoteJson,
-  issuerKeysAgeMsMax,
-  issuerKeysCooldownMs,
-  issuerKeysStaleMsMax,
-  providerRetryMs,
   type RemoteClaims,
   type RemoteIssuers,
-  remoteBytesMax,
-  remoteMsMax,
-} from "../../../lib/auth/mod.ts";
-import type { ErrorCode } from "../../../lib/errors/mod.ts";
+} from "../../../lib/auth/remote_issuers/mod.ts";
+import { AppError, type ErrorCode } from "../../../lib/errors/mod.ts";
+import { circuitRetryMs } from "../../../lib/outbound/circuit_breaker.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { forge, type IssuerKey, issuerKey, TestIssuer } from "../../support/issuer.ts";
 import { hasCode } from "./_setup.ts";
+
+const keysAgeMs = 600_000;
+const cooldownMs = 30_000;
+const keysStaleMs = 86_400_000;
+const answerBytesMax = 262_144;
+const requestMsMax = 3_000;
 
 describe("the keys of another issuer", () => {
   let clock: ReturnType<typeof createTestClock>;
@@ -31,7 +32,7 @@ describe("the keys of another issuer", () => {
 
   function serve(issuer: TestIssuer): void {
     login = issuer;
-    const remote = createRemoteJson({
+    const fetch = createRemoteFetch({
       fetch: login.fetch,
       deadline: ms => {
         const controller = new AbortController();
@@ -39,7 +40,7 @@ describe("the keys of another issuer", () => {
         return controller.signal;
       },
     });
-    issuers = createRemoteIssuers({ remote, clock: clock.now });
+    issuers = createRemoteIssuers({ fetch, clock: clock.now });
   }
   function verify(key: IssuerKey = login.key): Promise<RemoteClaims> {
     const token = forge(key, login.claims(clock.now()));
@@ -58,7 +59,7 @@ describe("the keys of another issuer", () => {
   });
   it("are fetched again when they are old, and not before", async () => {
     await verify();
-    clock.advance(issuerKeysAgeMsMax - 1);
+    clock.advance(keysAgeMs - 1);
     await verify();
     assert.equal(login.asked.length, 2);
     clock.advance(1);
@@ -67,14 +68,14 @@ describe("the keys of another issuer", () => {
   });
   it("are fetched again for an unknown name, so that a rotated key works at once", async () => {
     await verify();
-    clock.advance(issuerKeysCooldownMs);
+    clock.advance(cooldownMs);
     login.keys.push(issuerKey());
     await Promise.all(Array.from({ length: 20 }, () => verify()));
-    assert.equal(login.asked.length, 4);
+    assert.equal(login.asked.length, 3);
   });
   it("are fetched for unknown names once per cooldown, however many tokens name one", async () => {
     await verify();
-    clock.advance(issuerKeysCooldownMs - 1);
+    clock.advance(cooldownMs - 1);
     for (let index = 0; index < 20; index++) {
       await assert.rejects(verify(issuerKey("stranger")), hasCode("invalid_token"));
     }
@@ -83,69 +84,70 @@ describe("the keys of another issuer", () => {
     for (let index = 0; index < 20; index++) {
       await assert.rejects(verify(issuerKey("stranger")), hasCode("invalid_token"));
     }
-    assert.equal(login.asked.length, 4);
+    assert.equal(login.asked.length, 3);
   });
   it("are gone when the issuer no longer publishes them and they are old", async () => {
     const [old = issuerKey()] = login.keys;
     await verify(old);
     login.keys = [issuerKey()];
-    clock.advance(issuerKeysAgeMsMax);
+    clock.advance(keysAgeMs);
     await assert.rejects(verify(old), hasCode("invalid_token"));
   });
   it("stay in use while the issuer fails, for a day at most", async () => {
     await verify();
     login.answering = status(503);
-    clock.advance(issuerKeysAgeMsMax);
+    clock.advance(keysAgeMs);
     await verify();
-    clock.advance(issuerKeysStaleMsMax - issuerKeysAgeMsMax - 1);
+    clock.advance(keysStaleMs - keysAgeMs - 1);
     await verify();
     clock.advance(1);
     await fails("provider_unavailable");
     login.answering = null;
-    clock.advance(providerRetryMs);
+    clock.advance(circuitRetryMs);
     await verify();
   });
-  it("leave it open whether an unknown one exists while the issuer fails", async () => {
+  it("are unknown and not invalid while they cannot be fetched", async () => {
     await verify();
-    clock.advance(issuerKeysCooldownMs);
+    clock.advance(cooldownMs);
     login.answering = status(500);
     for (let index = 0; index < 3; index++) {
       await assert.rejects(verify(issuerKey("stranger")), hasCode("provider_unavailable"));
     }
     assert.equal(login.asked.length, 3);
   });
-  it("are asked for again only after a while when the issuer failed", async () => {
+  it("are not asked for during five seconds after the issuer failed five times in a row", async () => {
     login.answering = status(500);
-    await fails("provider_unavailable");
+    for (let failure = 0; failure < 10; failure++) await fails("provider_unavailable");
+    assert.equal(login.asked.length, 5);
     login.answering = null;
-    clock.advance(providerRetryMs - 1);
+    clock.advance(circuitRetryMs - 1);
     await fails("provider_unavailable");
-    assert.equal(login.asked.length, 1);
+    assert.equal(login.asked.length, 5);
     clock.advance(1);
     await verify();
   });
-  it("are given up when the issuer does not answer in time", async () => {
+  it("are not waited for when the issuer does not answer in time", async () => {
     login.answering = (_, { signal }) =>
       new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
     const waiting = fails("provider_unavailable");
     while (deadlines.length === 0) await new Promise(setImmediate);
     assert.deepEqual(
       deadlines.map(({ ms }) => ms),
-      [remoteMsMax],
+      [requestMsMax],
     );
     deadlines[0]?.controller.abort(new Error("timed out"));
     await waiting;
   });
   it("are not taken from an answer that is too large", async () => {
     const document = { issuer: login.issuer, jwks_uri: `${login.issuer}/jwks`, padding: "" };
-    const room = remoteBytesMax - JSON.stringify(document).length;
+    const room = answerBytesMax - JSON.stringify(document).length;
     login.discovery = { padding: "x".repeat(room) };
     await verify();
     serve(new TestIssuer());
     login.discovery = { padding: "x".repeat(room + 1) };
     await fails("provider_error");
   });
-  it("are not taken from wherever a redirect leads", async () => {
+  it("are not fetched along a redirect", async () => {
     login.answering = async (_, init) => {
       assert.equal(init.redirect, "manual");
       return new Response(null, { status: 302, headers: { location: "https://evil.example/" } });
@@ -203,5 +205,27 @@ describe("the keys of another issuer", () => {
       serve(new TestIssuer(issuer));
       await verify();
     }
+  });
+});
+
+describe("a request to another server", () => {
+  it("keeps the reasons of a failure, and only the origin of its address", async () => {
+    const fetch = createRemoteFetch({
+      // As Deno words it.
+      fetch: url => {
+        const cause = new Error(`error sending request for url (${url}): client error (Connect): dns error`);
+        return Promise.reject(new TypeError("fetch failed", { cause }));
+      },
+    });
+    const url = "https://social.example/debug?input_token=a-secret-token";
+    const error: unknown = await fetch(url).catch((reason: unknown) => reason);
+    assert.ok(error instanceof AppError && error.code === "provider_unavailable");
+    const reasons: string[] = [];
+    for (let at: unknown = error; at instanceof Error; at = at.cause) reasons.push(String(at));
+    assert.match(
+      reasons.join(),
+      /fetch failed.*https:\/\/social\.example\): client error \(Connect\): dns error/,
+    );
+    assert.doesNotMatch(reasons.join(), /secret-token|input_token/);
   });
 });

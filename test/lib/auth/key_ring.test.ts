@@ -1,22 +1,22 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { createKeyRing, createTokens, type KeyRing, tokenTtlSecondsMax } from "../../../lib/auth/mod.ts";
 import {
   clockSkewSecondsMax,
-  createKeyRing,
-  createTokens,
+  decodeRing,
   jwksAgeSecondsMax,
-  type KeyRing,
+  keyLives,
+  keyState,
   retentionMs,
   ringAgeMsMax,
   ringKeysMax,
   standbyMs,
-  tokenTtlSecondsMax,
-  unknownKeyCooldownMs,
-} from "../../../lib/auth/mod.ts";
-import { failedReloadCooldownMs } from "../../../lib/auth/tokens/key_ring.ts";
-import { decodeRing, keyLives, keyState } from "../../../lib/auth/tokens/key_ring_record.ts";
+} from "../../../lib/auth/tokens/key_ring_record.ts";
 import { platformPartition } from "../../../lib/storage/mod.ts";
 import { createFixture, type Fixture, hasCode, openRing, otherSecret } from "./_setup.ts";
+
+const unknownKeyCooldownMs = 30_000;
+const failedReloadCooldownMs = 1_000;
 
 const partition = platformPartition("key_ring");
 

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { createDecipheriv } from "node:crypto";
 import { describe, it } from "node:test";
-import { deriveKey, open, seal, sealedTextBytesMax } from "../../../lib/auth/mod.ts";
+import { seal, unseal } from "../../../lib/auth/crypto/mod.ts";
+import { deriveKey } from "../../../lib/auth/mod.ts";
 import { createTestRandom, otherSecret, secret } from "./_setup.ts";
+
+const sealedTextBytesMax = 65_536;
 
 const key = deriveKey(secret, "test");
 const context = ["record", "field"];
@@ -11,7 +14,7 @@ const random = createTestRandom();
 describe("seal and open", () => {
   it("give the text back, whatever it holds", () => {
     for (const text of ["", "x", "ünï😀\u0000", "\ufeffbom", "a".repeat(sealedTextBytesMax)]) {
-      assert.equal(open(key, seal(key, text, { context, random }), { context }), text);
+      assert.equal(unseal(key, seal(key, text, { context, random }), { context }), text);
     }
   });
   it("are AES-256-GCM as the runtime's own crypto has it", () => {
@@ -29,22 +32,22 @@ describe("seal and open", () => {
   });
   it("refuse another key, another context, and another split of the context", () => {
     const sealed = seal(key, "x", { context, random });
-    assert.equal(open(deriveKey(otherSecret, "test"), sealed, { context }), undefined);
-    assert.equal(open(key, sealed, { context: ["record", "other"] }), undefined);
-    assert.equal(open(key, sealed, { context: ["recordfield"] }), undefined);
-    assert.equal(open(key, sealed, { context: [] }), undefined);
+    assert.equal(unseal(deriveKey(otherSecret, "test"), sealed, { context }), undefined);
+    assert.equal(unseal(key, sealed, { context: ["record", "other"] }), undefined);
+    assert.equal(unseal(key, sealed, { context: ["recordfield"] }), undefined);
+    assert.equal(unseal(key, sealed, { context: [] }), undefined);
   });
   it("refuse a text in which any one character was changed", () => {
     const sealed = seal(key, "hello", { context, random });
     for (let index = 0; index < sealed.length; index++) {
       const changed = sealed[index] === "A" ? "Q" : "A";
       const forged = sealed.slice(0, index) + changed + sealed.slice(index + 1);
-      assert.equal(open(key, forged, { context }), undefined, forged);
+      assert.equal(unseal(key, forged, { context }), undefined, forged);
     }
   });
   it("refuse what was never sealed", () => {
     for (const text of ["", "v1.", "v1.AAAA", "v2.AAAA", "v1.!!!!", `v1.${"A".repeat(16)}`, "v1.A"]) {
-      assert.equal(open(key, text, { context }), undefined, text);
+      assert.equal(unseal(key, text, { context }), undefined, text);
     }
   });
   it("refuse to seal more than the bound", () => {

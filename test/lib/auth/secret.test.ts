@@ -2,16 +2,12 @@ import assert from "node:assert/strict";
 import { hkdfSync } from "node:crypto";
 import { describe, it } from "node:test";
 import { inspect } from "node:util";
-import {
-  deriveKey,
-  generateMasterSecret,
-  MasterSecret,
-  masterSecretBytesMin,
-  masterSecretHexDigitsMin,
-  masterSecretVarietyMin,
-  systemRandom,
-} from "../../../lib/auth/mod.ts";
+import { deriveKey, generateMasterSecret, MasterSecret, systemRandom } from "../../../lib/auth/mod.ts";
 import { otherSecret, secret } from "./_setup.ts";
+
+const masterSecretBytesMin = 32;
+const masterSecretHexDigitsMin = 64;
+const masterSecretVarietyMin = 10;
 
 describe("the master secret", () => {
   it("is refused when it is shorter than 32 bytes, with a word on how to make one", () => {

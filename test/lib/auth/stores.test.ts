@@ -2,13 +2,8 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../../adapters/redis/mod.ts";
-import {
-  createApiKeys,
-  createKeyRing,
-  createTokens,
-  type KeyRing,
-  standbyMs,
-} from "../../../lib/auth/mod.ts";
+import { createApiKeys, createKeyRing, createTokens, type KeyRing } from "../../../lib/auth/mod.ts";
+import { standbyMs } from "../../../lib/auth/tokens/key_ring_record.ts";
 import type { Store } from "../../../lib/storage/contract.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { redisAvailable, sharedRedis } from "../../support/redis.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { systemRandom } from "../../../lib/auth/mod.ts";
-import type { PasswordKernels } from "../../../lib/auth/passwords/kernels.ts";
+import type { PasswordKernels } from "../../../lib/auth/passwords/mod.ts";
 import { type Credentials, type CredentialsOptions, createCredentials } from "../../../lib/identity/mod.ts";
 import { quickKernels } from "../../support/kernels.ts";
 import { testSecret } from "../../support/platform.ts";

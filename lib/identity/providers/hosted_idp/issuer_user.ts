@@ -1,4 +1,4 @@
-import { anyTokenTypes, type RemoteIssuer, type RemoteIssuers } from "../../../auth/mod.ts";
+import { anyTokenTypes, type RemoteIssuer, type RemoteIssuers } from "../../../auth/remote_issuers/mod.ts";
 import type { IdentityContext } from "../../context.ts";
 import { accountBanned, isBanned } from "../../sessions/ban.ts";
 import type { User } from "../../users.ts";

@@ -1,5 +1,5 @@
 import type * as v from "valibot";
-import type { RemoteIssuer } from "../../../auth/mod.ts";
+import type { RemoteIssuer } from "../../../auth/remote_issuers/mod.ts";
 import type { Project, Space } from "../../../directory/mod.ts";
 import { AppError } from "../../../errors/mod.ts";
 import { UuidSchema } from "../../operations.ts";

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { checkPassword } from "../../../auth/mod.ts";
+import { checkPassword } from "../../../auth/passwords/mod.ts";
 import { AppError } from "../../../errors/mod.ts";
 import { identityEnvelope, type Reply } from "../../../http/mod.ts";
 import type { IdentityContext } from "../../context.ts";

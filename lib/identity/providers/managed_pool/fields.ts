@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { passwordUnitsMax } from "../../../auth/mod.ts";
+import { passwordUnitsMax } from "../../../auth/passwords/mod.ts";
 import { utf8Length } from "../../../storage/mod.ts";
 import { isPublicName } from "../../../users/mod.ts";
 import { UuidSchema } from "../../operations.ts";

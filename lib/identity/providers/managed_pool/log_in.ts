@@ -8,7 +8,8 @@
  */
 
 import * as v from "valibot";
-import { dummyHash, uuid } from "../../../auth/mod.ts";
+import { uuid } from "../../../auth/crypto/mod.ts";
+import { dummyHash } from "../../../auth/passwords/mod.ts";
 import { AppError } from "../../../errors/mod.ts";
 import type { Reply } from "../../../http/mod.ts";
 import type { IdentityContext } from "../../context.ts";

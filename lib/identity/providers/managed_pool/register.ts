@@ -8,7 +8,8 @@
  */
 
 import * as v from "valibot";
-import { capabilityId, checkPassword, uuid } from "../../../auth/mod.ts";
+import { capabilityId, uuid } from "../../../auth/crypto/mod.ts";
+import { checkPassword } from "../../../auth/passwords/mod.ts";
 import { AppError } from "../../../errors/mod.ts";
 import { identityEnvelope, type Reply } from "../../../http/mod.ts";
 import type { IdentityContext } from "../../context.ts";

@@ -1,4 +1,4 @@
-import type { RemoteClaims, RemoteIssuers } from "../../../auth/mod.ts";
+import type { RemoteClaims, RemoteIssuers } from "../../../auth/remote_issuers/mod.ts";
 import { AppError } from "../../../errors/mod.ts";
 import type { IdTokenSettings } from "./settings.ts";
 import { type SocialVerifier, socialTokenRejected } from "./verifier.ts";

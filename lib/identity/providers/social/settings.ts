@@ -12,7 +12,7 @@
  */
 
 import * as v from "valibot";
-import type { RemoteIssuer } from "../../../auth/mod.ts";
+import type { RemoteIssuer } from "../../../auth/remote_issuers/mod.ts";
 import type { Settings } from "../../../directory/mod.ts";
 import { AudienceSchema, RemoteIssuerSchema, RemoteUrlSchema, settingsReader } from "../remote_settings.ts";
 

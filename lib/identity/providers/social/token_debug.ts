@@ -4,7 +4,9 @@
  * @module
  */
 
-import { Breaker, type Clock, providerError, type RemoteJson } from "../../../auth/mod.ts";
+import type { Clock } from "../../../auth/mod.ts";
+import { jsonOf, providerError, type RemoteFetch } from "../../../auth/remote_issuers/mod.ts";
+import { CircuitBreaker } from "../../../outbound/circuit_breaker.ts";
 import type { TokenDebugSettings } from "./settings.ts";
 import { type SocialIdentity, type SocialVerifier, socialTokenRejected } from "./verifier.ts";
 
@@ -13,23 +15,23 @@ export const socialSubjectCharactersMax = 255;
 
 /** What the verification needs. */
 export interface TokenDebugOptions {
-  readonly remote: RemoteJson;
+  readonly fetch: RemoteFetch;
   readonly clock: Clock;
 }
 
 /** Creates the verification for one provider, which it leaves alone while that fails. */
 export function createTokenDebugVerifier(
   settings: TokenDebugSettings,
-  { remote, clock }: TokenDebugOptions,
+  { fetch, clock }: TokenDebugOptions,
 ): SocialVerifier {
-  const breaker = new Breaker(clock);
+  const circuit = new CircuitBreaker(clock);
   return {
     verify({ userId, accessToken }) {
       if (accessToken === undefined) throw socialTokenRejected("no token");
-      return breaker.run(async () => {
-        const subject = await debug(settings, remote, accessToken);
+      return circuit.run(async () => {
+        const subject = await debug(settings, fetch, accessToken);
         if (userId !== undefined && userId !== subject) throw socialTokenRejected("subject");
-        return await describe(settings, remote, { accessToken, subject });
+        return await describe(settings, fetch, { accessToken, subject });
       });
     },
   };
@@ -38,12 +40,12 @@ export function createTokenDebugVerifier(
 /** The user whom the token is for, if it is for our application. */
 async function debug(
   { appId, tokenDebug }: TokenDebugSettings,
-  remote: RemoteJson,
+  fetch: RemoteFetch,
   accessToken: string,
 ): Promise<string> {
   const url = new URL(tokenDebug.url);
   url.searchParams.set(tokenDebug.tokenParameter, accessToken);
-  const answer = await ask(remote, url);
+  const answer = await ask(fetch, url);
   const { validMember, appIdMember, subjectMember } = tokenDebug;
   if (validMember !== undefined && memberAt(answer, validMember) !== true)
     throw socialTokenRejected("validity");
@@ -55,10 +57,10 @@ async function debug(
 
 async function describe(
   { issuer, appId, userinfo }: TokenDebugSettings,
-  remote: RemoteJson,
+  fetch: RemoteFetch,
   { accessToken, subject }: { readonly accessToken: string; readonly subject: string },
 ): Promise<SocialIdentity> {
-  const answer = await ask(remote, new URL(userinfo.url), { authorization: `Bearer ${accessToken}` });
+  const answer = await ask(fetch, new URL(userinfo.url), { authorization: `Bearer ${accessToken}` });
   if (idAt(answer, userinfo.subjectMember) !== subject) throw socialTokenRejected("subject");
   const email = memberAt(answer, userinfo.emailMember);
   const nickname = memberAt(answer, userinfo.nicknameMember);
@@ -74,14 +76,15 @@ async function describe(
 
 /** The answer to a question about a token, which providers refuse with 400, 401 or 403 where the token is not valid. */
 async function ask(
-  remote: RemoteJson,
+  fetch: RemoteFetch,
   url: URL,
   headers?: Readonly<Record<string, string>>,
 ): Promise<unknown> {
-  const { status, json } = await remote.get(url, headers);
+  const response = await fetch(url.href, headers);
+  const { status } = response;
   if (status === 400 || status === 401 || status === 403) throw socialTokenRejected(`status ${status}`);
   if (status !== 200) throw providerError(`status ${status}`);
-  return json;
+  return await jsonOf(response);
 }
 
 /** Ids are texts, and numbers at some providers. */

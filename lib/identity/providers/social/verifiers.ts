@@ -1,4 +1,5 @@
-import type { Clock, RemoteIssuers, RemoteJson } from "../../../auth/mod.ts";
+import type { Clock } from "../../../auth/mod.ts";
+import type { RemoteFetch, RemoteIssuers } from "../../../auth/remote_issuers/mod.ts";
 import type { Project } from "../../../directory/mod.ts";
 import { AppError } from "../../../errors/mod.ts";
 import { createIdTokenVerifier } from "./id_token.ts";
@@ -19,7 +20,7 @@ export interface SocialVerifiers {
 /** What verifiers need. */
 export interface SocialVerifiersOptions {
   readonly issuers: RemoteIssuers;
-  readonly remote: RemoteJson;
+  readonly fetch: RemoteFetch;
   readonly clock: Clock;
 }
 

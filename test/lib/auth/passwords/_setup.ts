@@ -1,8 +1,5 @@
-import {
-  createPasswordHasher,
-  type PasswordHasher,
-  type PasswordHasherOptions,
-} from "../../../../lib/auth/mod.ts";
+import type { PasswordHasherOptions } from "../../../../lib/auth/passwords/hasher.ts";
+import { createPasswordHasher, type PasswordHasher } from "../../../../lib/auth/passwords/mod.ts";
 import { type CountingKernels, quickKernels } from "../../../support/kernels.ts";
 import { createTestRandom } from "../_setup.ts";
 

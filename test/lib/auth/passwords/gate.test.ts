@@ -1,16 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  concurrentHashesDefault,
-  createHashGate,
-  gatedHasher,
-  type HashGate,
-  type HashGateOptions,
-  hashesWaitingMax,
-  hashWaitMsMax,
-} from "../../../../lib/auth/mod.ts";
+import type { HashGate, HashGateOptions } from "../../../../lib/auth/passwords/gate.ts";
+import { concurrentHashesDefault, createHashGate, gatedHasher } from "../../../../lib/auth/passwords/mod.ts";
 import { AppError } from "../../../../lib/errors/mod.ts";
 import { quickHasher } from "./_setup.ts";
+
+const hashesWaitingMax = 64;
+const hashWaitMsMax = 2_000;
 
 /** A gate whose timers a test fires, and work that a test finishes. */
 class Bench {

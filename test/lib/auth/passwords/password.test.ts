@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { nativeKernels } from "../../../../adapters/native/mod.ts";
-import {
-  argon2idCostMax,
-  createPasswordHasher,
-  dummyHash,
-  passwordCosts,
-  scryptCostMax,
-  systemRandom,
-} from "../../../../lib/auth/mod.ts";
+import { systemRandom } from "../../../../lib/auth/mod.ts";
+import { createPasswordHasher, dummyHash, passwordCosts } from "../../../../lib/auth/passwords/mod.ts";
 import { quickHasher } from "./_setup.ts";
+
+const argon2idCostMax = { memoryKib: 262_144, passes: 10, parallelism: 4 };
+const scryptCostMax = { logN: 17, r: 16, p: 10 };
 
 const password = "correct horse battery staple";
 const rfc7914Key = Buffer.from(

@@ -1,16 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  checkPassword,
-  commonPasswordsMax,
-  isCommonPassword,
-  type PasswordPolicy,
-  passwordCheckMsMax,
-  passwordUnitsMax,
-  passwordUnitsMin,
-} from "../../../../lib/auth/mod.ts";
+import { isCommonPassword } from "../../../../lib/auth/passwords/common_passwords.ts";
+import { checkPassword, type PasswordPolicy } from "../../../../lib/auth/passwords/mod.ts";
 import { AppError } from "../../../../lib/errors/mod.ts";
 import { hasCode } from "../_setup.ts";
+
+const passwordCheckMsMax = 3_000;
 
 const strong = "not on any list of passwords";
 
@@ -27,7 +22,6 @@ async function reasonOf(password: string, policy: PasswordPolicy = {}): Promise<
 
 describe("the choice of a password", () => {
   it("allows 8 to 1,024 UTF-16 units, whatever they are", async () => {
-    assert.deepEqual([passwordUnitsMin, passwordUnitsMax], [8, 1_024]);
     assert.equal(await reasonOf("q7#kZ!w"), "too_short");
     assert.equal(await reasonOf("q7#kZ!w."), undefined);
     assert.equal(await reasonOf("        "), undefined);
@@ -42,17 +36,16 @@ describe("the choice of a password", () => {
   });
 
   it("refuses the 3,000 most common passwords of that length, in any case", async () => {
-    assert.equal(commonPasswordsMax, 3_000);
     for (const common of ["password", "PassWord", "12345678", "qwertyuiop", "1QAZ2WSX", "trustno1"]) {
       assert.equal(await reasonOf(common), "common", common);
     }
-    assert.equal(await isCommonPassword(strong), false);
+    assert.equal(isCommonPassword(strong), false);
     // As typed: a blank makes it another password.
     assert.equal(await reasonOf("password "), undefined);
   });
 
   it("says which field is at fault", async () => {
-    const error = await checkPassword("short", {}, { pointer: "/data/newPassword" }).catch(thrown => thrown);
+    const error = await checkPassword("short", {}, "/data/newPassword").catch(thrown => thrown);
     assert.ok(error instanceof AppError);
     assert.deepEqual(error.fields, [
       { pointer: "/data/newPassword", detail: "Expected at least 8 characters", reason: "too_short" },

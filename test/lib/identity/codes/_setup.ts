@@ -1,10 +1,6 @@
-import {
-  createPasswordHasher,
-  dummyHash,
-  type PasswordHasher,
-  systemRandom,
-  type Verification,
-} from "../../../../lib/auth/mod.ts";
+import { systemRandom } from "../../../../lib/auth/mod.ts";
+import type { Verification } from "../../../../lib/auth/passwords/hasher.ts";
+import { createPasswordHasher, dummyHash, type PasswordHasher } from "../../../../lib/auth/passwords/mod.ts";
 import { type Codes, codeCost, createCodes } from "../../../../lib/identity/mod.ts";
 import type { Store } from "../../../../lib/storage/mod.ts";
 import { quickKernels } from "../../../support/kernels.ts";

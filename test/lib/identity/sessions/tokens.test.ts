@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
-import type { TokenContent } from "../../../../lib/auth/mod.ts";
+import type { TokenContent } from "../../../../lib/auth/tokens/tokens.ts";
 import {
   accessTokenTtlSecondsMax,
   accessTokenTtlSecondsMin,

@@ -1,17 +1,20 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
-import { Breaker, breakerFailuresMax, providerRetryMs } from "../../../lib/auth/mod.ts";
 import { AppError, type ErrorCode } from "../../../lib/errors/mod.ts";
+import { CircuitBreaker } from "../../../lib/outbound/circuit_breaker.ts";
 import { createTestClock } from "../../support/clock.ts";
-import { hasCode } from "./_setup.ts";
+import { hasCode } from "../auth/_setup.ts";
 
-describe("a breaker", () => {
+const breakerFailuresMax = 5;
+const providerRetryMs = 5_000;
+
+describe("a circuit breaker", () => {
   let clock: ReturnType<typeof createTestClock>;
-  let breaker: Breaker;
+  let breaker: CircuitBreaker;
   let asked: number;
   beforeEach(() => {
     clock = createTestClock();
-    breaker = new Breaker(clock.now);
+    breaker = new CircuitBreaker(clock.now);
     asked = 0;
   });
 
@@ -50,7 +53,7 @@ describe("a breaker", () => {
     const broken = breaker.run(() => Promise.reject(new TypeError("broken")));
     await assert.rejects(broken, TypeError);
     assert.ok(await isOpen());
-    breaker = new Breaker(clock.now);
+    breaker = new CircuitBreaker(clock.now);
     for (let refusal = 0; refusal < 2 * breakerFailuresMax; refusal++) await fail("social_token_rejected");
     assert.equal(await answer(), "answer");
   });

@@ -1,0 +1,9 @@
+/**
+ * Encodings, ids, sealed texts and keyed tags.
+ *
+ * @module
+ */
+
+export { base64url, fromBase64url, fromUtf8, utf8 } from "./encoding.ts";
+export { capabilityId, constantTimeEqual, isUuid, uuid } from "./ids.ts";
+export { keyedTag, seal, unseal } from "./seal.ts";
