@@ -8,8 +8,12 @@ import * as crypto from "node:crypto";
 import { availableParallelism } from "node:os";
 import { env } from "node:process";
 import { promisify } from "node:util";
-import type { Argon2idCost, KdfInput, ScryptCost } from "../../lib/auth/passwords/kernels.ts";
-import type { PasswordKernels } from "../../lib/auth/passwords/mod.ts";
+import type {
+  Argon2idCost,
+  KdfInput,
+  PasswordKernels,
+  ScryptCost,
+} from "../../lib/auth/passwords/kernels.ts";
 
 /** Threads of libuv's pool where `UV_THREADPOOL_SIZE` does not say. */
 export const uvThreadsDefault = 4;
