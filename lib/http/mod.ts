@@ -25,6 +25,7 @@ export {
   logLevels,
   silentLogger,
 } from "./logger.ts";
+export { named } from "./openapi/named.ts";
 export { type Json, jsonSchemaOf } from "./openapi/schema.ts";
 export type { FailureLimit } from "./rate_limit/exchange_limits.ts";
 export { canonicalJson } from "./replies/canonical_json.ts";
@@ -44,6 +45,7 @@ export {
   identityEnvelope,
   json,
   jsonText,
+  stream,
   text,
 } from "./replies/replies.ts";
 export { bodyBytesMaxDefault, bodyMsMaxDefault, systemTimer, type Timer } from "./requests/body.ts";

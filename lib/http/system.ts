@@ -4,12 +4,24 @@
  * @module
  */
 
-import { boolean, number, object, picklist, string } from "valibot";
+import {
+  boolean,
+  description,
+  integer,
+  literal,
+  number,
+  object,
+  pipe,
+  record,
+  string,
+  unknown,
+} from "valibot";
 import { AppError, type ErrorCode } from "../errors/mod.ts";
 import { errorFacts } from "./errors/status.ts";
 import { type Meters, metricsMediaType } from "./metrics.ts";
-import { json, jsonText } from "./replies/replies.ts";
-import { type AnyRoute, type Area, open, type Reply, route } from "./routing/route.ts";
+import { named } from "./openapi/named.ts";
+import { json, jsonText, text } from "./replies/replies.ts";
+import { type AnyRoute, type Area, type JsonText, open, route } from "./routing/route.ts";
 
 /** What the area tells of. */
 export interface SystemOptions {
@@ -21,7 +33,16 @@ export interface SystemOptions {
   readonly meters: Meters | null;
 }
 
-const statusSchema = object({ status: picklist(["ok"]) });
+const HealthSchema = named("Health", object({ status: literal("ok") }));
+const ProblemCodeSchema = named(
+  "ProblemCode",
+  object({
+    code: pipe(string(), description("The code of the error")),
+    status: pipe(number(), integer(), description("The HTTP status that it is answered with")),
+    title: pipe(string(), description("A short summary, the same for every error of the code")),
+    retryable: pipe(boolean(), description("Says that the same request may succeed later")),
+  }),
+);
 
 /** Builds the area. */
 export function systemArea(options: SystemOptions): Area {
@@ -39,83 +60,87 @@ function healthRoute(): AnyRoute {
     method: "GET",
     path: "/healthz",
     operation: "getHealth",
-    summary: "Tell whether the process answers",
+    summary: "Check the process",
+    description: "Answers as long as the process handles requests, whatever state the store is in.",
     auth: open,
-    responses: { 200: { description: "It does", schema: statusSchema } },
+    responses: { 200: { description: "The process answers", schema: HealthSchema } },
     handle: () => json(200, { status: "ok" }),
   });
 }
 
 function readyRoute(ready: () => Promise<void>): AnyRoute {
-  async function handle(): Promise<Reply> {
-    try {
-      await ready();
-    } catch (cause) {
-      throw new AppError("storage_unavailable", "Cannot serve requests: the store does not answer", {
-        cause,
-      });
-    }
-    return json(200, { status: "ok" });
-  }
   return route({
     method: "GET",
     path: "/readyz",
     operation: "getReadiness",
-    summary: "Tell whether the store answers",
+    summary: "Check the store",
+    description: "Answers 200 where the store is reachable and takes writes, for load balancers.",
     auth: open,
-    responses: { 200: { description: "It does", schema: statusSchema } },
+    responses: { 200: { description: "The store answers", schema: HealthSchema } },
     errors: ["storage_unavailable"],
-    handle,
+    handle: async () => {
+      try {
+        await ready();
+      } catch (cause) {
+        throw new AppError("storage_unavailable", "Cannot serve requests: the store does not answer", {
+          cause,
+        });
+      }
+      return json(200, { status: "ok" });
+    },
   });
 }
 
+const publicFor5Minutes = { "cache-control": "public, max-age=300" };
+
 function documentRoute(document: () => unknown): AnyRoute {
-  let written: string | null = null;
-  function handle(): Reply {
-    written ??= JSON.stringify(document());
-    return jsonText(written, { "cache-control": "public, max-age=300" });
-  }
+  let written: JsonText<Record<string, unknown>> | null = null;
   return route({
     method: "GET",
     path: "/openapi.json",
     operation: "getOpenapi",
-    summary: "Describe every route as an OpenAPI 3.1 document",
+    summary: "Get the OpenAPI document",
+    description:
+      "Describes every operation of this deployment, own areas included, as an OpenAPI 3.1 document.",
     auth: open,
-    responses: { 200: { description: "The document" } },
+    responses: {
+      200: {
+        description: "The document",
+        schema: named("OpenapiDocument", record(string(), unknown())),
+      },
+    },
     cache: "public",
-    handle,
+    handle: () => {
+      written ??= JSON.stringify(document()) as JsonText<Record<string, unknown>>;
+      return jsonText(written, publicFor5Minutes);
+    },
   });
 }
 
-/** The addresses that problems have as their type lead here. */
+/** The `type` of problems is an address of this route. */
 function problemRoute(): AnyRoute {
   return route({
     method: "GET",
     path: "/problems/:code",
     operation: "getProblem",
-    summary: "Tell what a code of an error means",
+    summary: "Explain an error code",
+    description:
+      "Returns the HTTP status and the title of an error code. The `type` of a problem leads here.",
     auth: open,
-    params: object({ code: string() }),
-    responses: {
-      200: {
-        description: "Its status, its title, and whether the same request may succeed later",
-        schema: object({ code: string(), status: number(), title: string(), retryable: boolean() }),
-      },
-    },
+    params: object({ code: pipe(string(), description("The `code` of an error body")) }),
+    responses: { 200: { description: "The meaning of the code", schema: ProblemCodeSchema } },
     errors: ["not_found"],
     cache: "public",
     handle: ({ params: { code } }) => {
       if (!isErrorCode(code)) throw new AppError("not_found", "Cannot find an error of this code");
       const { status, title, retryable } = errorFacts[code];
-      return jsonText(JSON.stringify({ code, status, title, retryable }), {
-        "cache-control": "public, max-age=300",
-      });
+      return json(200, { code, status, title, retryable }, publicFor5Minutes);
     },
   });
 }
 
-function isErrorCode(text: string): text is ErrorCode {
-  return Object.hasOwn(errorFacts, text);
+function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(errorFacts, code);
 }
 
 function metricsRoute(meters: Meters): AnyRoute {
@@ -123,9 +148,10 @@ function metricsRoute(meters: Meters): AnyRoute {
     method: "GET",
     path: "/metrics",
     operation: "getMetrics",
-    summary: "Tell request counts and durations in the Prometheus text form",
+    summary: "Get request metrics",
+    description: "Returns request counts and durations in the Prometheus text form.",
     auth: open,
     responses: { 200: { description: "The metrics" } },
-    handle: () => ({ status: 200, text: meters.render(), headers: { "content-type": metricsMediaType } }),
+    handle: () => text(200, meters.render(), { "content-type": metricsMediaType }),
   });
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type AnyRoute, open, route } from "../http/mod.ts";
+import { type AnyRoute, looseRoute, open } from "../http/mod.ts";
 import { EnvelopeSchema, serving, sessionErrors } from "./_serving.ts";
 import type { IdentityContext } from "./context.ts";
 import { DeviceSelectorSchema, type Operations, SelectorSchema } from "./operations.ts";
@@ -46,7 +46,7 @@ function accountRoutes(context: IdentityContext): readonly AnyRoute[] {
     "email/hostedIdp": updateHostedUser(context),
   };
   return [
-    route({
+    looseRoute({
       auth: open,
       method: "POST",
       path: "/v1/user",
@@ -60,7 +60,7 @@ function accountRoutes(context: IdentityContext): readonly AnyRoute[] {
       errors: [...commonErrors, "invalid_credentials", "weak_password", "registration_disabled"],
       handle: body(register, "register"),
     }),
-    route({
+    looseRoute({
       auth: optionalUserTokenGuard,
       method: "PUT",
       path: "/v1/user",
@@ -94,7 +94,7 @@ function profileRoutes(context: IdentityContext): readonly AnyRoute[] {
     "email/hostedIdp": checkHostedUser(context),
   };
   return [
-    route({
+    looseRoute({
       auth: optionalUserTokenGuard,
       method: "GET",
       path: "/v1/user",
@@ -105,7 +105,7 @@ function profileRoutes(context: IdentityContext): readonly AnyRoute[] {
       responses: { 200: { description: "The profile", schema: EnvelopeSchema } },
       handle: query(profile, "profile"),
     }),
-    route({
+    looseRoute({
       auth: userTokenGuard,
       method: "GET",
       path: "/v1/user/check",
@@ -132,7 +132,7 @@ function sessionRoutes(context: IdentityContext): readonly AnyRoute[] {
     "email/managedPool": logInPoolUser(context),
   };
   return [
-    route({
+    looseRoute({
       auth: open,
       method: "PUT",
       path: "/v1/user/login",
@@ -150,7 +150,7 @@ function sessionRoutes(context: IdentityContext): readonly AnyRoute[] {
       responses: { 200: { description: "The session record", schema: EnvelopeSchema } },
       handle: body(login, "login"),
     }),
-    route({
+    looseRoute({
       auth: userTokenGuard,
       method: "POST",
       path: "/v1/user/refresh",
@@ -167,7 +167,7 @@ function sessionRoutes(context: IdentityContext): readonly AnyRoute[] {
       responses: { 200: { description: "The session record with new tokens", schema: EnvelopeSchema } },
       handle: body(refreshOperations(context), "refresh"),
     }),
-    route({
+    looseRoute({
       auth: userTokenGuard,
       method: "POST",
       path: "/v1/user/logout",

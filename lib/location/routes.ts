@@ -8,16 +8,15 @@ import type * as v from "valibot";
 import { AppError } from "../errors/mod.ts";
 import {
   type AnyRoute,
-  type ClientInfo,
   chain,
+  type Immutable,
   identityEnvelope,
+  type JsonReply,
   open,
-  type Reply,
   route,
 } from "../http/mod.ts";
 import type { Location, LocationDecision } from "./location.ts";
 import {
-  type CheckParams,
   countryJson,
   EventCheckParams,
   ProjectCheckParams,
@@ -31,46 +30,43 @@ export interface LocationContext {
   readonly location: Location;
 }
 
-/** Builds the routes of location checks. The client is who `info.address` says. */
+/** Builds the routes of location checks. The client is at `info.address`. */
 export function locationRoutes({ location }: LocationContext): readonly AnyRoute[] {
-  const base = "/v1/locations/projects/:projectId";
-  return [
-    checkRoute(location, { path: `${base}/check`, of: "Project", params: ProjectCheckParams }),
-    checkRoute(location, { path: `${base}/events/:eventId/check`, of: "Event", params: EventCheckParams }),
-  ];
-}
-
-interface Place {
-  readonly path: `/${string}`;
-  readonly of: "Project" | "Event";
-  readonly params: v.GenericSchema<unknown, CheckParams>;
-}
-
-function checkRoute(location: Location, { path, of, params }: Place): AnyRoute {
-  return route({
+  const path = "/v1/locations/projects/:projectId";
+  const common = {
     method: "GET",
-    path,
-    operation: `check${of}Location`,
-    summary: `Tell a client whether the ${of.toLowerCase()} is served where the client is`,
+    description:
+      "Looks up the country of the client's address and answers it where the settings of the project and the event serve it.",
     auth: open,
-    params,
     responses: {
       200: { description: "The location is served", schema: ServedSchema },
       403: { description: "location_not_supported", schema: RefusedSchema },
     },
     errors: ["location_not_supported", "not_found"],
-    handle: ({ params, info }) => chain(location.check(queryOf(params, info)), answer),
-  });
+  } as const;
+  return [
+    route({
+      ...common,
+      path: `${path}/check`,
+      operation: "checkProjectLocation",
+      summary: "Check the client's location for a project",
+      params: ProjectCheckParams,
+      handle: ({ params, info: { address } }) => chain(location.check({ ...params, address }), answer),
+    }),
+    route({
+      ...common,
+      path: `${path}/events/:eventId/check`,
+      operation: "checkEventLocation",
+      summary: "Check the client's location for an event",
+      params: EventCheckParams,
+      handle: ({ params, info: { address } }) => chain(location.check({ ...params, address }), answer),
+    }),
+  ];
 }
 
-function queryOf(
-  params: CheckParams,
-  { address }: ClientInfo,
-): CheckParams & { address: string | undefined } {
-  return { ...params, address };
-}
+type Served = v.InferOutput<typeof ServedSchema>;
 
-function answer({ country, isServed }: LocationDecision): Reply {
+function answer({ country, isServed }: LocationDecision): JsonReply<200, Immutable<Served>> {
   if (!isServed) throw refusal(country);
   return identityEnvelope(
     { country: countryJson(country ?? unknownCountry) },

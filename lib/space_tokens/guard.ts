@@ -33,18 +33,23 @@ export interface SpaceVisit<C extends Caller | null = Caller> {
   readonly caller: C;
 }
 
-const bearerScheme = {
-  type: "http",
-  scheme: "bearer",
-  bearerFormat: "JWT",
-  description: "Access token of the space, from POST /api/auth/token",
-};
+const security: Guard<unknown>["security"] = [
+  {
+    schemes: {
+      spaceToken: {
+        type: "http",
+        scheme: "bearer",
+        bearerFormat: "JWT",
+        description: "Access token of the space, from POST /api/auth/token",
+      },
+    },
+  },
+];
 
 /** Demands a token of the space. */
 export function spaceGuard(options: SpaceGuardOptions): Guard<SpaceVisit> {
   return {
-    scheme: "spaceToken",
-    openapi: bearerScheme,
+    security,
     authenticate: input =>
       chain(spaceOfRequest(options.directory, input.request), space => visit(options, input, space)),
   };
@@ -53,8 +58,7 @@ export function spaceGuard(options: SpaceGuardOptions): Guard<SpaceVisit> {
 /** Takes a token of the space if there is an Authorization header; a bad one is refused. */
 export function optionalSpaceGuard(options: SpaceGuardOptions): Guard<SpaceVisit<Caller | null>> {
   return {
-    scheme: "spaceToken",
-    openapi: bearerScheme,
+    security,
     optional: true,
     authenticate: input =>
       chain(

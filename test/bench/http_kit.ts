@@ -18,9 +18,9 @@ import {
   createHandler,
   type Handler,
   json,
+  looseRoute,
   open,
   type ResponseFactory,
-  route,
 } from "../../lib/http/mod.ts";
 
 const requestsPerSample = 50_000;
@@ -46,9 +46,9 @@ function table(): Area {
   for (let n = 0; n < 36; n++) {
     const path = `/v1/api/resource${n}` as const;
     routes.push(
-      route({ ...shared, method: "GET", path, operation: `list${n}`, handle }),
-      route({ ...shared, method: "PUT", path, operation: `replace${n}`, handle }),
-      route({
+      looseRoute({ ...shared, method: "GET", path, operation: `list${n}`, handle }),
+      looseRoute({ ...shared, method: "PUT", path, operation: `replace${n}`, handle }),
+      looseRoute({
         ...shared,
         method: "GET",
         path: `${path}/:id`,
@@ -61,8 +61,16 @@ function table(): Area {
   const ids = object({ projectId: pipe(string(), uuid()), boardId: string() });
   const board = "/projects/:projectId/leaderboards/:boardId" as const;
   routes.push(
-    route({ ...shared, method: "GET", path: board, operation: "board", params: ids, query: page, handle }),
-    route({
+    looseRoute({
+      ...shared,
+      method: "GET",
+      path: board,
+      operation: "board",
+      params: ids,
+      query: page,
+      handle,
+    }),
+    looseRoute({
       ...shared,
       method: "POST",
       path: "/actions",

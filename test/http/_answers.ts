@@ -22,7 +22,7 @@ export interface ToldAnswers {
 
 /** Reads what the platform's document tells. */
 export async function toldAnswers(world: TestPlatform): Promise<ToldAnswers> {
-  const { paths } = (await world.call("/openapi.json")).json;
+  const { paths, components } = (await world.call("/openapi.json")).json;
   const operations = Object.values(paths as Record<string, Record<string, Operation>>).flatMap(path =>
     Object.values(path),
   );
@@ -30,7 +30,9 @@ export async function toldAnswers(world: TestPlatform): Promise<ToldAnswers> {
     const found = operations.find(({ operationId }) => operationId === id);
     const [content] = Object.values(found?.responses[status]?.content ?? {});
     assert.ok(content !== undefined, `${id} tells of no answer ${status}`);
-    return new Ajv2020({ strict: false }).compile(closed(content.schema) as object);
+    return new Ajv2020({ strict: false }).compile(
+      closed({ ...(content.schema as object), components }) as object,
+    );
   }
   return {
     fits: (operation, body) => validator(operation, 200)(body),

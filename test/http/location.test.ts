@@ -168,10 +168,13 @@ describeOnEveryStore("the location check", open => {
     const described = document.paths["/v1/locations/projects/{projectId}/check"].get;
     assert.deepEqual(described.tags, ["location"]);
     assert.deepEqual(Object.keys(described.responses), ["200", "400", "403", "404", "500"]);
-    const members = (status: string): unknown =>
-      Object.keys(described.responses[status].content["application/json"].schema.properties.data.properties);
-    assert.deepEqual(members("200"), ["country"]);
-    assert.deepEqual(members("403"), ["country", "reason", "code", "retryable", "action"]);
+    const { LocationServed, LocationRefused } = document.components.schemas;
+    assert.deepEqual(described.responses[200].content["application/json"].schema, {
+      $ref: "#/components/schemas/LocationServed",
+    });
+    assert.deepEqual(Object.keys(LocationServed.properties.data.properties), ["country"]);
+    const refused = ["country", "reason", "code", "retryable", "action"];
+    assert.deepEqual(Object.keys(LocationRefused.properties.data.properties), refused);
     const alone = world.platform.handler(["location"]);
     const request = new Request(`http://geo.example${path}/check`);
     assert.equal((await alone(request, { address: german })).status, 200);

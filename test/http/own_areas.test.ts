@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { type Area, json, open, route } from "../../lib/http/mod.ts";
+import { type Area, json, looseRoute, open } from "../../lib/http/mod.ts";
 import { createPlatform, type Platform } from "../../lib/mod.ts";
 import { testSecret } from "../support/platform.ts";
 
 function areaAt(path: `/${string}`): Area {
-  const hello = route({
+  const hello = looseRoute({
     method: "GET",
     path,
     operation: "sayHello",

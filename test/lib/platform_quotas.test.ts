@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type AnyRoute, open, route } from "../../lib/http/mod.ts";
+import { type AnyRoute, looseRoute, open } from "../../lib/http/mod.ts";
 import { quotasOf } from "../../lib/http/rate_limit/mod.ts";
 import { failureLimitOf, governedAudience, payerCharsMax } from "../../lib/platform/quotas.ts";
 import { testSecret } from "../support/platform.ts";
 
 function routeAt(path: `/${string}`): AnyRoute {
-  return route({
+  return looseRoute({
     method: "POST",
     path,
     operation: "test",

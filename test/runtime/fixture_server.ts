@@ -5,7 +5,7 @@
 
 import process from "node:process";
 import { object, string } from "valibot";
-import { createHandler, type Handler, open, route } from "../../lib/http/mod.ts";
+import { createHandler, type Handler, looseRoute, open } from "../../lib/http/mod.ts";
 import { serveHere } from "../../runtime/_runtime.ts";
 
 const released = new Promise<void>(resolve => process.stdin.once("data", () => resolve()));
@@ -16,7 +16,7 @@ const kit = createHandler(
       name: "fixture",
       family: "problem",
       routes: [
-        route({
+        looseRoute({
           method: "POST",
           path: "/body",
           operation: "postBody",

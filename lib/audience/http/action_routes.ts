@@ -8,7 +8,7 @@ import * as v from "valibot";
 import { uuid } from "../../auth/crypto/mod.ts";
 import type { RandomBytes } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, envelope, type Reply, route } from "../../http/mod.ts";
+import { type AnyRoute, envelope, looseRoute, type Reply } from "../../http/mod.ts";
 import { type AcceptedBatch, batchPrefix, madeActionId } from "../actions/accepted_batches.ts";
 import { checkAction, checkActions, type ReportedAction } from "../actions/check_actions.ts";
 import { BulkAnswerSchema, bulkAnswer, type ItemResult, itemError } from "../batch/results.ts";
@@ -52,7 +52,7 @@ export function actionRoutes(context: AudienceContext): readonly AnyRoute[] {
   const auth = context.guards.privateAudience("actions:write");
   const errors = ["validation_failed", "busy", "storage_unavailable", "outcome_unknown"] as const;
   return [
-    route({
+    looseRoute({
       method: "POST",
       path: "/v1/api/audience/internal/actions",
       operation: "queueAction",
@@ -65,7 +65,7 @@ export function actionRoutes(context: AudienceContext): readonly AnyRoute[] {
       errors,
       handle: ({ principal, body }) => queueOne(context, principal, body),
     }),
-    route({
+    looseRoute({
       method: "POST",
       path: "/v1/api/audience/internal/actions/bulk",
       operation: "queueActions",
@@ -77,7 +77,7 @@ export function actionRoutes(context: AudienceContext): readonly AnyRoute[] {
       handle: ({ principal, body }) => queueMany(context, principal, body),
     }),
     ...(["PUT", "POST"] as const).map(method =>
-      route({
+      looseRoute({
         method,
         path: "/api/audience/actions",
         operation: method === "PUT" ? "putAudienceActions" : "postAudienceActions",

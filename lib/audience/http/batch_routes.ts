@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { uuid } from "../../auth/crypto/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, envelope, type Reply, route } from "../../http/mod.ts";
+import { type AnyRoute, envelope, looseRoute, type Reply } from "../../http/mod.ts";
 import { isId, isObject, type JsonObject } from "../batch/items.ts";
 import { BulkAnswerSchema } from "../batch/results.ts";
 import { profileText } from "../lists/documents.ts";
@@ -47,7 +47,7 @@ export function batchReadRoutes(context: AudienceContext): readonly AnyRoute[] {
   const auth = context.guards.batchAudience(reading);
   return [
     profilesRoute(context),
-    route({
+    looseRoute({
       method: "GET",
       path: "/api/audience/transactions",
       operation: "listSpaceTransactions",
@@ -67,7 +67,7 @@ export function batchReadRoutes(context: AudienceContext): readonly AnyRoute[] {
           return isOwn ? page : await knownPage(context, member, page);
         }),
     }),
-    route({
+    looseRoute({
       method: "GET",
       path: "/api/audience/challenges",
       operation: "listSpaceChallenges",
@@ -87,7 +87,7 @@ export function batchReadRoutes(context: AudienceContext): readonly AnyRoute[] {
           return isOwn || isKnown ? page : null;
         }),
     }),
-    route({
+    looseRoute({
       method: "GET",
       path: "/api/audience/notifications",
       operation: "listSpaceNotifications",
@@ -111,7 +111,7 @@ export function batchReadRoutes(context: AudienceContext): readonly AnyRoute[] {
 }
 
 function profilesRoute({ guards, profiles }: AudienceContext): AnyRoute {
-  return route({
+  return looseRoute({
     method: "GET",
     path: "/api/audience/profile",
     operation: "getSpaceProfiles",
@@ -144,7 +144,7 @@ function profilesRoute({ guards, profiles }: AudienceContext): AnyRoute {
 export function batchWriteRoutes(context: AudienceContext): readonly AnyRoute[] {
   const { guards, profiles, random } = context;
   return [
-    route({
+    looseRoute({
       method: "PUT",
       path: "/api/audience/profile",
       operation: "putSpaceProfiles",

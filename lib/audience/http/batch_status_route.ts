@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, envelope, route } from "../../http/mod.ts";
+import { type AnyRoute, envelope, looseRoute } from "../../http/mod.ts";
 import { BulkAnswerSchema, batchSummary } from "../batch/results.ts";
 import type { AudienceContext } from "./context.ts";
 
@@ -16,7 +16,7 @@ const Params = v.object({
 
 /** Builds the route. */
 export function batchStatusRoute({ guards, batches }: AudienceContext): AnyRoute {
-  return route({
+  return looseRoute({
     method: "GET",
     path: "/v1/api/audience/internal/actions/:batchId",
     operation: "getActionBatch",

@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { AppError } from "../../errors/mod.ts";
-import { jsonText, type Reply } from "../../http/mod.ts";
+import { type JsonText, jsonText, type Reply } from "../../http/mod.ts";
 import { sideBySide } from "../../storage/mod.ts";
 import { idCharactersMax, isId } from "../batch/items.ts";
 import type { AudienceMember } from "../member.ts";
@@ -96,7 +96,7 @@ export async function answerMany(
     const found = (await read(member)) ?? unknown;
     return `{"user_id":${JSON.stringify(member.userId)},${found.slice(1)}`;
   });
-  return jsonText(`{"message":"OK","users":[${users.join()}]}`);
+  return jsonText(`{"message":"OK","users":[${users.join()}]}` as JsonText<unknown>);
 }
 
 /** What is answered for a user of whom nothing is known. */

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { type AnyRoute, envelope, route } from "../../http/mod.ts";
+import { type AnyRoute, envelope, looseRoute } from "../../http/mod.ts";
 import { PropertiesSchema } from "../../loyalty/views/change_payload.ts";
 import { isoTime } from "../_times.ts";
 import { type DeadLetter, deadLetterPageMax, deadLettersMax } from "../worker/dead_letters.ts";
@@ -60,7 +60,7 @@ const ReplayedSchema = v.object({
 export function deadLetterRoutes({ guards, deadLetters, intake }: AudienceContext): readonly AnyRoute[] {
   const auth = guards.privateAudience("actions:write");
   return [
-    route({
+    looseRoute({
       method: "GET",
       path: "/v1/api/audience/internal/actions/dead-letters",
       operation: "listDeadActions",
@@ -74,7 +74,7 @@ export function deadLetterRoutes({ guards, deadLetters, intake }: AudienceContex
         return { status: 200, json: { message: "OK", data: letters.map(shown), totalCount: size } };
       },
     }),
-    route({
+    looseRoute({
       method: "POST",
       path: "/v1/api/audience/internal/actions/dead-letters/replay",
       operation: "replayDeadActions",

@@ -85,7 +85,7 @@ export function audienceGuards(options: AudienceGuardOptions): AudienceGuards {
     return {
       ...bearer,
       ...forUsers,
-      requires: scope === undefined ? [] : [scope],
+      security: bearer.security.map(option => ({ ...option, requires: scope === undefined ? [] : [scope] })),
       authenticate: input =>
         chain(bearer.authenticate(input), ({ space, caller }) => {
           requireOrganisation(input.request, space.organisationId);
@@ -108,10 +108,9 @@ export function audienceGuards(options: AudienceGuardOptions): AudienceGuards {
     privateAudience: keyGuard,
     batchAudience: demand => {
       const [token, key] = [tokenGuard(demand), keyGuard(demand.permission)];
-      const { scheme, openapi = {}, requires = [] } = key;
       return {
         ...token,
-        alternative: { scheme: scheme ?? "", openapi, requires },
+        security: [...token.security, ...key.security],
         authenticate: input =>
           input.request.headers.has("x-api-key") ? key.authenticate(input) : token.authenticate(input),
       };

@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { uuid } from "../../auth/crypto/mod.ts";
-import { type AnyRoute, envelope, route } from "../../http/mod.ts";
+import { type AnyRoute, envelope, looseRoute } from "../../http/mod.ts";
 import { BulkAnswerSchema } from "../batch/results.ts";
 import { profileText } from "../lists/documents.ts";
 import { applyUpdates, checkUpdates, type UpdateRules } from "../profile/updates.ts";
@@ -23,7 +23,7 @@ export const updatesBytesMax: number = 8 * 1_024 * 1_024;
 export function internalProfileRoutes(context: AudienceContext): readonly AnyRoute[] {
   const { guards, profiles, random } = context;
   return [
-    route({
+    looseRoute({
       method: "GET",
       path: "/v1/api/audience/internal/profiles",
       operation: "listAudienceProfiles",
@@ -40,7 +40,7 @@ export function internalProfileRoutes(context: AudienceContext): readonly AnyRou
           },
         ),
     }),
-    route({
+    looseRoute({
       method: "POST",
       path: "/v1/api/audience/internal/profiles/update-batch",
       operation: "updateAudienceProfiles",

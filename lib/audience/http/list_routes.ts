@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { type AnyRoute, route } from "../../http/mod.ts";
+import { type AnyRoute, looseRoute } from "../../http/mod.ts";
 import {
   challengesQuery,
   type ListPage,
@@ -22,7 +22,7 @@ import { ChallengesSchema, NotificationsSchema, TransactionsSchema } from "./sch
 export function listRoutes(context: AudienceContext): readonly AnyRoute[] {
   const auth = context.guards.publicAudience("audience:read");
   return [
-    route({
+    looseRoute({
       method: "GET",
       path: "/v1/api/audience/transactions",
       operation: "listAudienceTransactions",
@@ -33,7 +33,7 @@ export function listRoutes(context: AudienceContext): readonly AnyRoute[] {
       handle: async ({ principal, query }) =>
         pageReply(await listTransactions(context, principal.member, query)),
     }),
-    route({
+    looseRoute({
       method: "GET",
       path: "/v1/api/audience/challenges",
       operation: "listAudienceChallenges",
@@ -44,7 +44,7 @@ export function listRoutes(context: AudienceContext): readonly AnyRoute[] {
       handle: async ({ principal, query }) =>
         pageReply((await listChallenges(context, principal.member, query)).page),
     }),
-    route({
+    looseRoute({
       method: "GET",
       path: "/v1/api/audience/notifications",
       operation: "listAudienceNotifications",

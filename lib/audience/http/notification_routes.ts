@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { type AnyRoute, envelope, route } from "../../http/mod.ts";
+import { type AnyRoute, envelope, looseRoute } from "../../http/mod.ts";
 import { isoTimeOrNull } from "../_times.ts";
 import type { AudienceContext } from "./context.ts";
 
@@ -17,7 +17,7 @@ const ReadSchema = v.object({
 /** Builds the routes of notifications. */
 export function notificationRoutes({ guards, loyalty }: AudienceContext): readonly AnyRoute[] {
   return [
-    route({
+    looseRoute({
       method: "POST",
       path: "/v1/api/audience/notifications/:notificationId/read",
       operation: "readAudienceNotification",

@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { uuid } from "../../auth/crypto/mod.ts";
-import { type AnyRoute, envelope, idempotencyKeyOf, route } from "../../http/mod.ts";
+import { type AnyRoute, envelope, idempotencyKeyOf, looseRoute } from "../../http/mod.ts";
 import { FulfilmentSchema } from "../../loyalty/views/change_payload.ts";
 import { isoTime } from "../_times.ts";
 import type { BoughtProduct, OfferedProduct } from "../products.ts";
@@ -69,7 +69,7 @@ const RedemptionSchema = v.object({
 /** Builds the routes of products. */
 export function productRoutes({ guards, loyalty, random }: AudienceContext): readonly AnyRoute[] {
   return [
-    route({
+    looseRoute({
       method: "GET",
       path: "/v1/api/audience/products",
       operation: "listAudienceProducts",
@@ -82,7 +82,7 @@ export function productRoutes({ guards, loyalty, random }: AudienceContext): rea
         return { status: 200, json: { message: "OK", data, lastEvaluatedKey: null } };
       },
     }),
-    route({
+    looseRoute({
       method: "POST",
       path: "/v1/api/audience/products/:productId/redeem",
       operation: "redeemAudienceProduct",

@@ -11,9 +11,10 @@ import {
   chain,
   fieldErrorsMax,
   isNotModified,
+  type JsonText,
   jsonText,
+  looseRoute,
   type Reply,
-  route,
 } from "../../http/mod.ts";
 import { profileText } from "../lists/documents.ts";
 import { type CustomFields, customFieldsOf } from "../profile/custom_fields.ts";
@@ -40,7 +41,7 @@ const described = v.object({
 export function profileRoutes(context: AudienceContext): readonly AnyRoute[] {
   const { guards, profiles, directory } = context;
   return [
-    route({
+    looseRoute({
       method: "GET",
       path: "/v1/api/audience/profile",
       operation: "getAudienceProfile",
@@ -56,7 +57,7 @@ export function profileRoutes(context: AudienceContext): readonly AnyRoute[] {
       handle: async ({ principal: { member }, request }) =>
         profileReply(member.userId, await profiles.own(member), request),
     }),
-    route({
+    looseRoute({
       method: "PATCH",
       path: "/v1/api/audience/profile",
       operation: "patchAudienceProfile",
@@ -105,5 +106,5 @@ export function profileReply(userId: string, profile: Profile, request?: Request
   const text = `{"message":"OK","data":${profileText(userId, profile)}}`;
   const etag = profileTag(new ProfileMembers(profile.record).text("version"), text);
   if (request !== undefined && isNotModified(request, etag)) return { status: 304, headers: { etag } };
-  return jsonText(text, { etag });
+  return jsonText(text as JsonText<unknown>, { etag });
 }

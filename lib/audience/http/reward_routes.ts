@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { uuid } from "../../auth/crypto/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, envelope, type Reply, route } from "../../http/mod.ts";
+import { type AnyRoute, envelope, looseRoute, type Reply } from "../../http/mod.ts";
 import { checkRewards } from "../actions/check_rewards.ts";
 import { grantAll } from "../actions/grant_rewards.ts";
 import { BulkAnswerSchema, bulkAnswer } from "../batch/results.ts";
@@ -50,7 +50,7 @@ const common = {
 export function rewardRoutes(context: AudienceContext): readonly AnyRoute[] {
   const { guards } = context;
   return [
-    route({
+    looseRoute({
       ...common,
       method: "POST",
       path: "/v1/api/audience/internal/rewards/bulk",
@@ -60,7 +60,7 @@ export function rewardRoutes(context: AudienceContext): readonly AnyRoute[] {
       handle: ({ principal, body }) => give(context, principal, body),
     }),
     ...(["PUT", "POST"] as const).map(method =>
-      route({
+      looseRoute({
         ...common,
         method,
         path: "/api/audience/rewards",

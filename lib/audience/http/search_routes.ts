@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { type AnyRoute, canonicalJson, route } from "../../http/mod.ts";
+import { type AnyRoute, canonicalJson, looseRoute } from "../../http/mod.ts";
 import type { CursorScope } from "../lists/cursors.ts";
 import type { Column } from "../search/columns.ts";
 import type { FoundUsers } from "../search/search.ts";
@@ -101,7 +101,7 @@ const FoundSchema = v.object({
 /** Builds the route. */
 export function searchRoutes({ guards, cursors, users }: AudienceContext): readonly AnyRoute[] {
   return [
-    route({
+    looseRoute({
       method: "POST",
       path: "/v1/api/audience/internal/users/search",
       operation: "searchAudienceUsers",

@@ -6,6 +6,11 @@ import type { Guard } from "../../http/routing/route.ts";
 import type { ApiKeyPrincipal, ApiKeys } from "./api_keys.ts";
 import type { Permission } from "./record.ts";
 
+const schemes = {
+  apiKey: { type: "apiKey", in: "header", name: "X-API-Key", description: "Key of a back end." },
+  apiSecret: { type: "apiKey", in: "header", name: "X-API-Secret", description: "Secret of the key." },
+};
+
 /** Options of {@linkcode apiKeyGuard}. */
 export interface ApiKeyGuardOptions {
   readonly apiKeys: Pick<ApiKeys, "verify">;
@@ -22,14 +27,7 @@ export interface ApiKeyGuardOptions {
 export function apiKeyGuard(options: ApiKeyGuardOptions): Guard<ApiKeyPrincipal> {
   const { apiKeys, permission } = options;
   return {
-    scheme: "apiKey",
-    openapi: {
-      type: "apiKey",
-      in: "header",
-      name: "X-API-Key",
-      description: "Key of a back end. Every request carries its secret in the header X-API-Secret as well.",
-    },
-    requires: permission === undefined ? [] : [permission],
+    security: [{ schemes, requires: permission === undefined ? [] : [permission] }],
     authenticate({ request }) {
       const key = request.headers.get("x-api-key") ?? "";
       const secret = request.headers.get("x-api-secret") ?? "";

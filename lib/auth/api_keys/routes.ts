@@ -7,7 +7,14 @@
 
 import * as v from "valibot";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, empty, type Guard, jsonApiMediaType, type Reply, route } from "../../http/mod.ts";
+import {
+  type AnyRoute,
+  empty,
+  type Guard,
+  jsonApiMediaType,
+  looseRoute,
+  type Reply,
+} from "../../http/mod.ts";
 import {
   type ApiKeyInfo,
   type ApiKeyPrincipal,
@@ -72,7 +79,7 @@ export function apiKeyRoutes(context: ApiKeyControlContext): readonly AnyRoute[]
 }
 
 function listRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
-  return route({
+  return looseRoute({
     method: "GET",
     path: collection,
     operation: "listApiKeys",
@@ -90,7 +97,7 @@ function listRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
 }
 
 function createRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
-  return route({
+  return looseRoute({
     method: "POST",
     path: collection,
     operation: "createApiKey",
@@ -114,7 +121,7 @@ function createRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
 }
 
 function rotateRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
-  return route({
+  return looseRoute({
     method: "POST",
     path: `${collection}/:keyId/rotate`,
     operation: "rotateApiKey",
@@ -136,7 +143,7 @@ function rotateRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
 }
 
 function revokeRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
-  return route({
+  return looseRoute({
     method: "DELETE",
     path: `${collection}/:keyId`,
     operation: "revokeApiKey",

@@ -9,7 +9,14 @@
 import * as v from "valibot";
 import { networkTag } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, type Guard, isNotModified, matchesTag, type Reply, route } from "../../http/mod.ts";
+import {
+  type AnyRoute,
+  type Guard,
+  isNotModified,
+  looseRoute,
+  matchesTag,
+  type Reply,
+} from "../../http/mod.ts";
 import type { LimitRule } from "../../storage/mod.ts";
 import { downloadPath, type Exports } from "../exports.ts";
 import { fileStream } from "../file/file_stream.ts";
@@ -27,7 +34,7 @@ type Service = Pick<Exports, "find" | "record" | "capabilities" | "blobs" | "clo
 /** Builds the route of downloads. */
 export function downloadRoutes({ exports }: { readonly exports: Service }): readonly AnyRoute[] {
   return [
-    route({
+    looseRoute({
       method: "GET",
       path: `${downloadPath}:capability`,
       operation: "downloadAudienceExport",
@@ -54,7 +61,7 @@ export function downloadRoutes({ exports }: { readonly exports: Service }): read
 /** Lets in who has a link, and tells of no other whether it ever was one. */
 function bearerOfLink({ capabilities }: Service): Guard<ExportAddress> {
   return {
-    scheme: null,
+    security: [],
     errors: ["not_found"],
     authenticate({ params }) {
       const address = capabilities.read(params.capability ?? "");

@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, envelope, type Guard, route } from "../../http/mod.ts";
+import { type AnyRoute, envelope, type Guard, looseRoute } from "../../http/mod.ts";
 import { webhookSecretText } from "../../outbound/webhook_signature.ts";
 import type { Exports } from "../exports.ts";
 import { exportPageMax } from "../jobs/jobs.ts";
@@ -41,7 +41,7 @@ export interface ExportRoutesContext {
 export function exportRoutes({ exports, exporter, reader }: ExportRoutesContext): readonly AnyRoute[] {
   const { clock } = exports;
   return [
-    route({
+    looseRoute({
       method: "POST",
       path: "/v1/api/audience/internal/users/export",
       operation: "exportAudienceUsers",
@@ -59,7 +59,7 @@ export function exportRoutes({ exports, exporter, reader }: ExportRoutesContext)
         return envelope(acceptedDocument(job, clock()), { status: 202 });
       },
     }),
-    route({
+    looseRoute({
       method: "GET",
       path: "/v1/api/audience/internal/exports/:exportId",
       operation: "getAudienceExport",
@@ -82,7 +82,7 @@ export function exportRoutes({ exports, exporter, reader }: ExportRoutesContext)
 
 function listRoutes({ exports, exporter, reader }: ExportRoutesContext): readonly AnyRoute[] {
   return [
-    route({
+    looseRoute({
       method: "GET",
       path: "/v1/api/audience/internal/exports",
       operation: "listAudienceExports",
@@ -98,7 +98,7 @@ function listRoutes({ exports, exporter, reader }: ExportRoutesContext): readonl
         return { status: 200, json: { message: "OK", data, lastEvaluatedKey: cursor } };
       },
     }),
-    route({
+    looseRoute({
       method: "GET",
       path: "/v1/api/audience/internal/export-trail",
       operation: "listAudienceExportTrail",
@@ -112,7 +112,7 @@ function listRoutes({ exports, exporter, reader }: ExportRoutesContext): readonl
         return { status: 200, json: { message: "OK", data, lastEvaluatedKey: cursor } };
       },
     }),
-    route({
+    looseRoute({
       method: "GET",
       path: "/v1/api/audience/internal/export-webhook",
       operation: "getAudienceExportWebhook",

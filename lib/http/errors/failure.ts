@@ -86,7 +86,7 @@ function challengeOf(code: AppError["code"], endpoint: Endpoint | null): string 
   const isOfKey = code === "invalid_api_key" || code === "missing_api_key";
   const scheme = isOfKey ? "ApiKey" : (endpoint?.challenge ?? "Bearer");
   if (code === "insufficient_scope" && scheme === "Bearer") {
-    const scopes = (endpoint?.route.auth.requires ?? []).join(" ");
+    const scopes = (endpoint?.route.auth.security[0]?.requires ?? []).join(" ");
     return `Bearer error="insufficient_scope"${scopes === "" ? "" : `, scope="${scopes}"`}`;
   }
   if (errorFacts[code].status !== 401) return null;

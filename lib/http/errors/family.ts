@@ -38,3 +38,14 @@ export interface ErrorFamily {
   /** Builds the JSON body. */
   readonly body: (failure: Failure) => unknown;
 }
+
+/** JSON Schema of one located input error. */
+export const fieldErrorSchema: Readonly<Record<string, unknown>> = {
+  type: "object",
+  required: ["pointer", "detail"],
+  properties: {
+    pointer: { type: "string", description: "JSON Pointer into the body, or the name of a parameter" },
+    detail: { type: "string" },
+    reason: { type: "string", description: "Short code of the fault" },
+  },
+};

@@ -1,6 +1,5 @@
 import type { ErrorCode } from "../../errors/mod.ts";
-import { fieldErrorSchema } from "../openapi/field_error_schema.ts";
-import type { ErrorFamily, Failure } from "./family.ts";
+import { type ErrorFamily, type Failure, fieldErrorSchema } from "./family.ts";
 
 /** What a client should do next, so that it never throws a good session away on a passing error. */
 type Action = "retry" | "refresh" | "login" | "none";

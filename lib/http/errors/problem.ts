@@ -1,5 +1,4 @@
-import { fieldErrorSchema } from "../openapi/field_error_schema.ts";
-import type { ErrorFamily, Failure } from "./family.ts";
+import { type ErrorFamily, type Failure, fieldErrorSchema } from "./family.ts";
 
 /** Registered problem type for an exhausted quota (IANA, HTTP Problem Types). */
 const quotaExceeded = "https://iana.org/assignments/http-problem-types#quota-exceeded";

@@ -25,18 +25,17 @@ export function openapiDocument(endpoints: readonly Endpoint[], info: DocumentIn
   for (const endpoint of endpoints) {
     const path = endpoint.path.replace(/:(\w+)/g, "{$1}");
     paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: describeOperation(endpoint, book) };
-    const { scheme, openapi, alternative } = endpoint.route.auth;
-    if (scheme !== null) securitySchemes[scheme] = openapi;
-    if (alternative !== undefined) securitySchemes[alternative.scheme] = alternative.openapi;
+    for (const { schemes } of endpoint.route.auth.security) Object.assign(securitySchemes, schemes);
   }
-  for (const { schemaName, schema } of Object.values(families)) book.add(schemaName, schema);
+  const errors = Object.values(families).map(({ schemaName, schema }) => [schemaName, schema]);
+  const schemas = { ...book.components(), ...Object.fromEntries(errors) };
   return {
     openapi: "3.1.0",
     info: { title: info.title, version: info.version },
     servers: [{ url: info.publicUrl === "" ? "/" : info.publicUrl }],
     tags: [...new Set(endpoints.map(endpoint => endpoint.area))].map(name => ({ name })),
     paths,
-    components: { schemas: book.schemas, headers: sharedHeaders, securitySchemes },
+    components: { schemas, headers: sharedHeaders, securitySchemes },
   };
 }
 

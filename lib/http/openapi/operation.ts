@@ -19,19 +19,22 @@ const idempotencyCodes = [
   "storage_unavailable",
 ] as const;
 
-/** The OpenAPI operation object of an endpoint. */
+const tokenCodes = ["missing_token", "token_expired", "invalid_token"] as const;
+const keyCodes = ["missing_api_key", "invalid_api_key"] as const;
+
+/** Builds the OpenAPI operation object of an endpoint. */
 export function describeOperation(endpoint: Endpoint, book: SchemaBook): Json {
   const { route, body } = endpoint;
-  const { scheme, requires = [], optional = false, alternative, headers = [] } = route.auth;
-  const other = alternative === undefined ? [] : [{ [alternative.scheme]: alternative.requires }];
+  const { headers = [] } = route.auth;
   return {
     tags: [endpoint.area],
     operationId: route.operation,
     summary: route.summary,
-    security: scheme === null ? [] : [...(optional ? [{}] : []), { [scheme]: requires }, ...other],
+    ...(route.description === undefined ? {} : { description: route.description }),
+    security: securityOf(endpoint),
     parameters: [
-      ...parameters(route.params, "path", endpoint, book),
-      ...parameters(route.query, "query", endpoint, book),
+      ...parameters(route.params, "path", book),
+      ...parameters(route.query, "query", book),
       ...(route.idempotent === undefined ? [] : [idempotencyParameter]),
       ...headers.map(header => ({ ...header, in: "header", required: true, schema: { type: "string" } })),
     ],
@@ -40,33 +43,43 @@ export function describeOperation(endpoint: Endpoint, book: SchemaBook): Json {
   };
 }
 
-function parameters(
-  schema: GenericSchema | undefined,
-  place: "path" | "query",
-  { route }: Endpoint,
-  book: SchemaBook,
-): Json[] {
+function securityOf({ route: { auth } }: Endpoint): readonly Json[] {
+  const options = auth.security.map(({ schemes, requires = [] }) =>
+    Object.fromEntries(Object.keys(schemes).map((name, index) => [name, index === 0 ? requires : []])),
+  );
+  return auth.optional === true ? [{}, ...options] : options;
+}
+
+function parameters(schema: GenericSchema | undefined, place: "path" | "query", book: SchemaBook): Json[] {
   if (schema === undefined) return [];
-  const { properties = {}, required } = book.convert(schema, componentName(route.operation, place), "input");
+  const { properties = {}, required } = book.parametersOf(schema);
   const demanded = Array.isArray(required) ? required : [];
-  return Object.entries(properties as Json).map(([name, described]) => ({
+  return Object.entries(properties as Record<string, Json>).map(([name, { description, ...described }]) => ({
     name,
     in: place,
     required: place === "path" || demanded.includes(name),
-    schema: described,
+    ...(description === undefined ? {} : { description }),
+    schema: typed(described),
   }));
+}
+
+/** A default is written as it is sent, which is text. */
+function typed(schema: Json): Json {
+  const isNumeric = schema.type === "integer" || schema.type === "number";
+  return isNumeric && typeof schema.default === "string"
+    ? { ...schema, default: Number(schema.default) }
+    : schema;
 }
 
 function requestBody({ route, body }: Endpoint, book: SchemaBook): Json {
   if (body === null) return {};
-  const schema = book.convert(
-    route.body?.described ?? body.schema,
-    componentName(route.operation, "body"),
-    "input",
-  );
+  const described = route.body?.described ?? body.schema;
+  const schema = book.refer(described, componentName(route.operation, "body"), "input");
+  const example = route.body?.example;
+  const media = { schema, ...(example === undefined ? {} : { example }) };
   return {
     required: !body.optional,
-    content: Object.fromEntries(body.mediaTypes.map(type => [type, { schema }])),
+    content: Object.fromEntries(body.mediaTypes.map(type => [type, media])),
   };
 }
 
@@ -82,9 +95,9 @@ function successes({ route, limit, family }: Endpoint, book: SchemaBook): Json {
   };
   const entries = Object.entries(route.responses).map(([status, { description, schema, isStreamable }]) => {
     if (schema === undefined) return [status, { description, headers }];
-    const converted = book.convert(schema, componentName(route.operation, `answer${status}`), "output");
+    const reference = book.refer(schema, componentName(route.operation, `answer${status}`), "output");
     const events = isStreamable === true ? { "text/event-stream": { schema: { type: "string" } } } : {};
-    const content = { [family.successMediaType]: { schema: converted }, ...events };
+    const content = { [family.successMediaType]: { schema: reference }, ...events };
     return [status, { description, headers, content }];
   });
   return Object.fromEntries(entries);
@@ -109,18 +122,15 @@ function failures(endpoint: Endpoint): Json {
   return Object.fromEntries(entries);
 }
 
-function codesOf({ route, challenge, limit }: Endpoint): Set<ErrorCode> {
+function codesOf({ route, limit }: Endpoint): Set<ErrorCode> {
   const codes = new Set<ErrorCode>();
   if (route.params !== undefined || route.query !== undefined) codes.add("validation_failed");
-  if (route.auth.scheme !== null) {
-    const tokenCodes: ErrorCode[] = ["missing_token", "token_expired", "invalid_token"];
-    const keyCodes: ErrorCode[] = ["missing_api_key", "invalid_api_key"];
-    for (const code of challenge === "ApiKey" ? keyCodes : tokenCodes) codes.add(code);
-    const { requires = [], alternative, errors = [] } = route.auth;
+  for (const { schemes, requires = [] } of route.auth.security) {
+    const isKey = Object.values(schemes).some(({ type }) => type === "apiKey");
+    for (const code of isKey ? keyCodes : tokenCodes) codes.add(code);
     if (requires.length > 0) codes.add("insufficient_scope");
-    if (alternative?.openapi.type === "apiKey") for (const code of keyCodes) codes.add(code);
-    for (const code of errors) codes.add(code);
   }
+  for (const code of route.auth.errors ?? []) codes.add(code);
   if (route.body !== undefined) {
     const bodyCodes = [
       "bad_json",

@@ -1,37 +1,143 @@
-import { type ConversionConfig, toJsonSchema } from "@valibot/to-json-schema";
+/**
+ * Schemas of the OpenAPI document. Each schema of a body, answer, path or query is converted once under a name; named
+ * schemas inside of others become references.
+ *
+ * @module
+ */
+
+import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
+import { nameOf } from "./named.ts";
 
 /** An object of the document. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Whether a schema describes what is sent to us or what we answer. */
+/** Says whether a schema describes what is sent to us or what we answer. */
 export type Direction = "input" | "output";
 
-/** A schema as a JSON Schema document of its own: what may be sent. What JSON Schema cannot say stays unsaid. */
+/** Returns a schema as a JSON Schema document of its own, for values as they are sent. */
 export function jsonSchemaOf(schema: GenericSchema): Json {
   return { ...toJsonSchema(schema, { target: "draft-2020-12", typeMode: "input", errorMode: "ignore" }) };
 }
 
-/** Collects the schemas of one document; parts of recursive schemas become components of it. */
-export class SchemaBook {
-  readonly schemas: Record<string, unknown> = {};
+/** Schemas of one direction by name, in the order in which they were asked for. */
+class Collection {
+  readonly byName: Record<string, GenericSchema> = {};
+  readonly #names = new Map<GenericSchema, string>();
+  readonly #seen = new Set<unknown>();
 
-  /** Adds a component. */
-  add(name: string, schema: Json): void {
-    this.schemas[name] = schema;
+  add(schema: GenericSchema, fallback: string): string {
+    this.#collectNamed(schema);
+    const known = this.#names.get(schema);
+    if (known !== undefined) return known;
+    return this.#put(nameOf(schema) ?? fallback, schema);
   }
 
-  /** Converts a schema; `name` makes the names of its components unique. */
-  convert(schema: GenericSchema, name: string, direction: Direction): Json {
-    const config: ConversionConfig = {
-      target: "draft-2020-12",
-      typeMode: direction,
-      // What JSON Schema cannot say (a custom check, a date) stays unsaid rather than failing the document.
-      errorMode: "ignore",
-      overrideRef: ({ referenceId }) => `#/components/schemas/${name}${referenceId}`,
-    };
-    const { $schema: _dialect, $defs = {}, ...converted } = toJsonSchema(schema, config);
-    for (const [id, part] of Object.entries($defs)) this.schemas[`${name}${id}`] = part;
+  /** Gives equal names of different schemas a number, so that nothing is lost; a test asks for unique names. */
+  #put(name: string, schema: GenericSchema): string {
+    let unique = name;
+    for (let count = 2; unique in this.byName; count++) unique = `${name}${count}`;
+    this.byName[unique] = schema;
+    this.#names.set(schema, unique);
+    return unique;
+  }
+
+  #collectNamed(part: unknown): void {
+    if (typeof part !== "object" || part === null || this.#seen.has(part)) return;
+    this.#seen.add(part);
+    if (Array.isArray(part)) {
+      for (const item of part) this.#collectNamed(item);
+      return;
+    }
+    if (isSchema(part)) {
+      const name = nameOf(part);
+      if (name !== null && !this.#names.has(part)) this.#put(name, part);
+    }
+    for (const member of nestedMembers) {
+      if (member in part) this.#collectNamed((part as Json)[member]);
+    }
+    if ("entries" in part && typeof part.entries === "object") {
+      for (const entry of Object.values(part.entries ?? {})) this.#collectNamed(entry);
+    }
+    if ("getter" in part && typeof part.getter === "function") this.#collectNamed(part.getter(undefined));
+  }
+}
+
+/** Members of a schema that hold further schemas. */
+const nestedMembers = ["wrapped", "item", "items", "options", "rest", "key", "value", "pipe"] as const;
+
+function isSchema(part: object): part is GenericSchema {
+  return "kind" in part && part.kind === "schema";
+}
+
+/** A reference whose target is final once all schemas are known. */
+interface Reference {
+  $ref: string;
+}
+
+/** Collects the schemas of one document, then converts all of them at once. */
+export class SchemaBook {
+  readonly #collections = { input: new Collection(), output: new Collection() };
+  readonly #inputReferences: { readonly name: string; readonly reference: Reference }[] = [];
+
+  /** Adds a schema of a body or an answer, by its own name or else by `fallback`, and returns a reference to it. */
+  refer(schema: GenericSchema, fallback: string, direction: Direction): Json {
+    const name = this.#collections[direction].add(schema, fallback);
+    const reference: Reference = { $ref: referenceTo(name) };
+    if (direction === "input") this.#inputReferences.push({ name, reference });
+    return reference as unknown as Json;
+  }
+
+  /** Converts the object schema of a path or a query to the schemas of its parameters. */
+  parametersOf(schema: GenericSchema): Json {
+    const { $schema: _dialect, $defs: _none, ...converted } = toJsonSchema(schema, configOf("input"));
     return converted;
   }
+
+  /** Returns the components. A schema that is sent in another form than it is answered is two: `Name` and `NameInput`. */
+  components(): Readonly<Record<string, Json>> {
+    const { input, output } = this.#collections;
+    const answers = convert(output, "output", name => name);
+    const renamed = new Set<string>();
+    for (;;) {
+      const rename = (name: string): string => (renamed.has(name) ? `${name}Input` : name);
+      const bodies = convert(input, "input", rename);
+      const differing = Object.keys(bodies).filter(
+        name => name in answers && JSON.stringify(answers[name]) !== JSON.stringify(bodies[name]),
+      );
+      if (differing.length > 0) {
+        for (const name of differing) renamed.add(name);
+        continue;
+      }
+      for (const { name, reference } of this.#inputReferences) reference.$ref = referenceTo(rename(name));
+      return { ...bodies, ...answers };
+    }
+  }
+}
+
+function convert(
+  { byName }: Collection,
+  direction: Direction,
+  rename: (name: string) => string,
+): Readonly<Record<string, Json>> {
+  const overrideRef: ConversionConfig["overrideRef"] = ({ referenceId }) =>
+    referenceTo(partName(rename(referenceId)));
+  const converted = toJsonSchemaDefs(byName, { ...configOf(direction), overrideRef });
+  return Object.fromEntries(
+    Object.entries(converted).map(([name, schema]) => [partName(rename(name)), { ...schema }]),
+  );
+
+  /** Parts of recursive schemas without a name have a number for one. */
+  function partName(name: string): string {
+    return /^\d/.test(name) ? `${direction === "input" ? "Body" : "Answer"}Part${name}` : name;
+  }
+}
+
+function configOf(direction: Direction): ConversionConfig {
+  // What JSON Schema cannot say (a custom check, a date) stays unsaid rather than failing the document.
+  return { target: "draft-2020-12", typeMode: direction, errorMode: "ignore" };
+}
+
+function referenceTo(name: string): string {
+  return `#/components/schemas/${name}`;
 }

@@ -4,27 +4,34 @@
  * @module
  */
 
-import type { Reply } from "../routing/route.ts";
+import type { BareReply, JsonReply, JsonText, JsonTextReply, StreamReply } from "../routing/route.ts";
 
-/** What the envelope helpers let a handler choose. */
-export interface EnvelopeOptions {
+/** Options of the envelope helpers. */
+export interface EnvelopeOptions<S extends number = number> {
   /** @default 200 */
-  readonly status?: number;
+  readonly status?: S;
   /** @default "OK" */
   readonly message?: string;
   /** Lower-case names. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A JSON reply. */
-export function json(status: number, value: unknown): Reply {
-  return { status, json: value };
+/** Builds a JSON reply. */
+export function json<const S extends number, const T>(
+  status: S,
+  value: T,
+  headers?: Readonly<Record<string, string>>,
+): JsonReply<S, T> {
+  return headers === undefined ? { status, json: value } : { status, json: value, headers };
 }
 
 const plainJson = { "content-type": "application/json" };
 
-/** A JSON reply whose body is text already. `headers` are sent beside its type; lower-case names. */
-export function jsonText(value: string, headers?: Readonly<Record<string, string>>): Reply {
+/** Builds a JSON reply whose body is text already. `headers` are sent beside its type; lower-case names. */
+export function jsonText<T = unknown>(
+  value: JsonText<T>,
+  headers?: Readonly<Record<string, string>>,
+): JsonTextReply<200, T> {
   return {
     status: 200,
     text: value,
@@ -32,26 +39,51 @@ export function jsonText(value: string, headers?: Readonly<Record<string, string
   };
 }
 
-/** A reply in plain text. */
-export function text(status: number, value: string): Reply {
-  return { status, text: value };
+/** Builds a reply in plain text, unless `headers` name another type. */
+export function text<const S extends number>(
+  status: S,
+  value: string,
+  headers?: Readonly<Record<string, string>>,
+): BareReply<S> {
+  return headers === undefined ? { status, text: value } : { status, text: value, headers };
 }
 
-/** A reply without a body. */
-export function empty(status: number = 204): Reply {
-  return { status };
+/** Builds a reply without a body. */
+export function empty<const S extends number = 204>(
+  status: S = 204 as S,
+  headers?: Readonly<Record<string, string>>,
+): BareReply<S> {
+  return headers === undefined ? { status } : { status, headers };
 }
 
-/** The envelope of loyalty and audience: `{message, data}`. */
-export function envelope(data: unknown, options: EnvelopeOptions = {}): Reply {
+/** Builds a reply whose body is a stream. */
+export function stream<const S extends number>(
+  status: S,
+  body: ReadableStream<Uint8Array>,
+  headers: Readonly<Record<string, string>>,
+): StreamReply<S> {
+  return { status, body, headers };
+}
+
+/** Builds the envelope of loyalty and audience: `{message, data}`. */
+export function envelope<const T, const S extends number = 200>(
+  data: T,
+  options: EnvelopeOptions<S> = {},
+): JsonReply<S, { readonly message: string; readonly data: T }> {
   return wrap({ message: options.message ?? "OK", data }, options);
 }
 
-/** The envelope of identity and location: `{result: 1, message, data}`. */
-export function identityEnvelope(data: unknown, options: EnvelopeOptions = {}): Reply {
+/** Builds the envelope of identity and location: `{result: 1, message, data}`. */
+export function identityEnvelope<const T, const S extends number = 200>(
+  data: T,
+  options: EnvelopeOptions<S> = {},
+): JsonReply<S, { readonly result: 1; readonly message: string; readonly data: T }> {
   return wrap({ result: 1, message: options.message ?? "OK", data }, options);
 }
 
-function wrap(value: unknown, { status = 200, headers }: EnvelopeOptions): Reply {
+function wrap<const T, S extends number>(
+  value: T,
+  { status = 200 as S, headers }: EnvelopeOptions<S>,
+): JsonReply<S, T> {
   return headers === undefined ? { status, json: value } : { status, json: value, headers };
 }

@@ -10,7 +10,7 @@ import type { ErrorFamily } from "../errors/family.ts";
 import { problemFamily } from "../errors/problem.ts";
 import { rateLimitPolicy } from "../rate_limit/mod.ts";
 import { bodyBytesMaxDefault } from "../requests/body.ts";
-import type { AnyRoute, Area, BodySpec, RateLimit } from "./route.ts";
+import type { AnyRoute, Area, BodySpec, Guard, RateLimit } from "./route.ts";
 import { type PathReader, pathReader } from "./router.ts";
 
 /** A route with what can be computed before the first request. */
@@ -56,7 +56,7 @@ export function prepareEndpoints(areas: readonly Area[]): readonly Endpoint[] {
       }
       operations.add(route.operation);
       checkRoute(route, where);
-      checkScheme(route, schemes, where);
+      checkSchemes(route, schemes, where);
       return prepare(area, route);
     }),
   );
@@ -91,10 +91,14 @@ function prepare(area: Area, route: AnyRoute): Endpoint {
     route,
     family: families[area.family],
     readPath: pathReader(path),
-    challenge: auth.openapi?.type === "apiKey" ? "ApiKey" : "Bearer",
+    challenge: takesKeysFirst(auth) ? "ApiKey" : "Bearer",
     body: body === undefined ? null : prepareBody(body),
     limit: rateLimit ?? null,
   };
+}
+
+function takesKeysFirst({ security: [first] }: Guard<unknown>): boolean {
+  return Object.values(first?.schemes ?? {}).some(({ type }) => type === "apiKey");
 }
 
 function prepareBody(body: BodySpec<GenericSchema>): PreparedBody {
@@ -150,16 +154,16 @@ function checkParameters(route: AnyRoute, where: string): void {
   }
 }
 
-function checkScheme(route: AnyRoute, schemes: Map<string, string>, where: string): void {
-  const { scheme, openapi, alternative } = route.auth;
-  if (scheme === null) return;
-  if (openapi === undefined)
-    throw new TypeError(`Cannot route ${where}: the guard ${scheme} must describe itself`);
-  for (const one of [{ scheme, openapi }, ...(alternative === undefined ? [] : [alternative])]) {
-    const described = JSON.stringify(one.openapi);
-    if ((schemes.get(one.scheme) ?? described) !== described) {
-      throw new TypeError(`Cannot route ${where}: the guard ${one.scheme} is described in two ways`);
+function checkSchemes({ auth }: AnyRoute, known: Map<string, string>, where: string): void {
+  for (const { schemes } of auth.security) {
+    if (Object.keys(schemes).length === 0)
+      throw new TypeError(`Cannot route ${where}: a security option must name its schemes`);
+    for (const [name, scheme] of Object.entries(schemes)) {
+      const described = JSON.stringify(scheme);
+      if ((known.get(name) ?? described) !== described) {
+        throw new TypeError(`Cannot route ${where}: the security scheme ${name} is described in two ways`);
+      }
+      known.set(name, described);
     }
-    schemes.set(one.scheme, described);
   }
 }

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { GenericSchema, InferOutput } from "valibot";
+import type { GenericSchema, InferInput, InferOutput } from "valibot";
 import type { ErrorCode } from "../../errors/mod.ts";
 import type { LimitRule } from "../../storage/ports.ts";
 import type { WhenUncounted } from "../rate_limit/mod.ts";
@@ -38,7 +38,7 @@ export type ResponseFactory = (
 /** The one signature that every runtime, framework and test calls. It never rejects. */
 export type Handler = (request: Request, info?: ClientInfo) => Promise<Response>;
 
-/** What a route answers. At most one of `json`, `text` and `body`. */
+/** The answer of a handler. At most one of `json`, `text` and `body`. */
 export interface Reply {
   readonly status: number;
   /** Sent as its family's type for JSON unless `headers` names another. */
@@ -49,6 +49,57 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+declare const jsonOf: unique symbol;
+
+/** Text that holds the JSON of a `T`, for answers that are joined from parts. */
+export type JsonText<T> = string & { readonly [jsonOf]: T };
+
+/** A reply with a JSON body. */
+export interface JsonReply<S extends number, T> extends Reply {
+  readonly status: S;
+  readonly json: T;
+}
+
+/** A reply whose JSON body is text already. */
+export interface JsonTextReply<S extends number, T> extends Reply {
+  readonly status: S;
+  readonly json?: never;
+  readonly text: JsonText<T>;
+}
+
+/** A reply without a JSON body. */
+export interface BareReply<S extends number> extends Reply {
+  readonly status: S;
+  readonly json?: never;
+}
+
+/** A reply whose body is a stream. */
+export interface StreamReply<S extends number> extends BareReply<S> {
+  readonly text?: never;
+  readonly body: ReadableStream<Uint8Array>;
+}
+
+/** A value as handlers may hold it: all of it read-only. */
+export type Immutable<T> = T extends string | number | boolean
+  ? T
+  : T extends object
+    ? { readonly [K in keyof T]: Immutable<T[K]> }
+    : T;
+
+type ReplyWith<S extends number, R> = R extends { readonly schema: infer B extends GenericSchema }
+  ?
+      | JsonReply<S, Immutable<InferOutput<B>>>
+      | JsonTextReply<S, InferOutput<B>>
+      | (R extends { readonly isStreamable: true } ? StreamReply<S> : never)
+  : BareReply<S>;
+
+/** The replies that documented responses allow. */
+export type ReplyOf<R extends Responses, S extends keyof R = keyof R> = S extends number
+  ? ReplyWith<S, R[S]>
+  : S extends `${infer N extends number}`
+    ? ReplyWith<N, R[S]>
+    : never;
+
 /** What a guard sees of a request. */
 export interface GuardInput {
   readonly request: Request;
@@ -58,11 +109,15 @@ export interface GuardInput {
   readonly query: Readonly<Record<string, string>>;
 }
 
-/** A way to present credentials, as the OpenAPI document tells it. */
-export interface GuardScheme {
-  readonly scheme: string;
-  readonly openapi: Readonly<Record<string, unknown>>;
-  readonly requires: readonly string[];
+/** An OpenAPI security scheme object. */
+export type SecurityScheme = Readonly<Record<string, unknown>>;
+
+/** Credentials that a guard takes, as the OpenAPI document describes them. */
+export interface SecurityOption {
+  /** Security schemes by name. A request carries the credentials of each. */
+  readonly schemes: Readonly<Record<string, SecurityScheme>>;
+  /** Scopes or permissions that the credentials must have. @default [] */
+  readonly requires?: readonly string[];
 }
 
 /** A header field that a guard demands. */
@@ -71,19 +126,13 @@ export interface GuardHeader {
   readonly description: string;
 }
 
-/** Who may call: turns credentials into a principal `A` or throws the `AppError` that says why not. */
+/** Turns credentials into a principal `A`, or throws the `AppError` that says why not. */
 export interface Guard<A> {
-  /** Name of the security scheme in the OpenAPI document; null for open routes. */
-  readonly scheme: string | null;
-  /** The OpenAPI security scheme object. */
-  readonly openapi?: Readonly<Record<string, unknown>>;
-  /** Whether a call without credentials is served too. @default false */
+  /** Credentials that it takes, each option alone; empty for open routes. */
+  readonly security: readonly SecurityOption[];
+  /** Serves calls without credentials too. @default false */
   readonly optional?: boolean;
-  /** Scopes or permissions that the guard demands, for the document. */
-  readonly requires?: readonly string[];
-  /** Credentials that it takes instead of those of its scheme. */
-  readonly alternative?: GuardScheme;
-  /** Header fields that every request must carry beside the credentials, for the document. */
+  /** Header fields that every request must carry beside its credentials. */
   readonly headers?: readonly GuardHeader[];
   /** Codes that it throws beside those of its schemes. */
   readonly errors?: readonly ErrorCode[];
@@ -91,28 +140,33 @@ export interface Guard<A> {
 }
 
 /** The guard of routes that everybody may call. */
-export const open: Guard<null> = { scheme: null, authenticate: () => null };
+export const open: Guard<null> = { security: [], authenticate: () => null };
 
 /** How a JSON body is read. */
 export interface BodySpec<B extends GenericSchema> {
-  /** Where it is an `optional(…)` or `nullish(…)` the body may be absent. */
+  /** The body may be absent where this is an `optional(…)` or `nullish(…)`. */
   readonly schema: B;
   /** Largest accepted body in bytes, counted while it streams in. @default 65536 */
   readonly maxBytes?: number;
   /** Accepted media types beside `application/json`. @default [] */
   readonly mediaTypes?: readonly string[];
-  /** What the OpenAPI document tells of the body, where the handler checks it beyond `schema`. @default schema */
+  /** Schema for the OpenAPI document, where the handler checks the body beyond `schema`. @default schema */
   readonly described?: GenericSchema;
+  /** A body that the operation accepts, for the OpenAPI document. */
+  readonly example?: InferInput<B>;
 }
 
 /** A documented answer. */
 export interface ResponseSpec {
   readonly description: string;
-  /** Schema of the JSON body; omitted where there is none. */
+  /** Schema of the JSON body, which is the type that the handler returns. Omitted: the answer has no JSON body. */
   readonly schema?: GenericSchema;
-  /** Whether the answer is an event stream instead where `Accept` asks for one. @default false */
+  /** Says that the answer is an event stream where `Accept` asks for one. @default false */
   readonly isStreamable?: boolean;
 }
+
+/** Documented answers by status. */
+export type Responses = Readonly<Record<number, ResponseSpec>>;
 
 /** A checked request, as handlers see it. */
 export interface Call<A, P, Q, B> {
@@ -168,47 +222,82 @@ export interface IdempotencySubject {
   readonly caller: string;
 }
 
-/** One endpoint. Path parameters are written `:name` and arrive percent-decoded once. */
-export interface Route<
+/** Everything of a route but its handler. Path parameters are written `:name` and arrive percent-decoded once. */
+export interface RouteHead<
   A,
   P extends GenericSchema = GenericSchema,
   Q extends GenericSchema = GenericSchema,
   B extends GenericSchema = GenericSchema,
+  R extends Responses = Responses,
 > {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: `/${string}`;
   /** OpenAPI operationId: lowerCamelCase, unique on the platform. */
   readonly operation: string;
+  /** A few words, as a list of operations shows them. */
   readonly summary: string;
+  /** One or more sentences for the reader of the OpenAPI document. */
+  readonly description?: string;
   readonly auth: Guard<A>;
   /** Object schema of the path parameters; each is a string. Omitted: the path has none. */
   readonly params?: P;
   /** Object schema of the query; values arrive as strings. Unknown names are ignored. Omitted: the query is ignored. */
   readonly query?: Q;
   readonly body?: BodySpec<B>;
-  /** Success answers by status. */
-  readonly responses: Readonly<Record<number, ResponseSpec>>;
+  /** Successes, and refusals with a body of their own. */
+  readonly responses: R;
   /** Codes that the handler itself may answer with, beside those of guard, query and body. */
   readonly errors?: readonly ErrorCode[];
   /** Counted once the caller is known, before anything else of the request is looked at. */
   readonly rateLimit?: RateLimit<A>;
-  /** Whether an `Idempotency-Key` makes a repeated request the same one. Only of POST and PATCH. */
+  /** Makes a repeated `Idempotency-Key` answer as the first request did. Only of POST and PATCH. */
   readonly idempotent?: Idempotent<A>;
   /** `public` answers may be cached by anyone and may carry their own Cache-Control. @default "no-store" */
   readonly cache?: "no-store" | "public";
-  readonly handle: (call: Call<A, InferOutput<P>, InferOutput<Q>, InferOutput<B>>) => Promise<Reply> | Reply;
 }
 
-/** A route whose types have been checked where it was written, and are forgotten here so that tables can mix them. */
-export type AnyRoute = Route<unknown>;
+/** One endpoint, whose handler returns what the schemas of its responses say. */
+export interface Route<
+  A,
+  P extends GenericSchema,
+  Q extends GenericSchema,
+  B extends GenericSchema,
+  R extends Responses,
+> extends RouteHead<A, P, Q, B, R> {
+  readonly handle: (
+    call: Call<A, InferOutput<P>, InferOutput<Q>, InferOutput<B>>,
+  ) => Promise<ReplyOf<R>> | ReplyOf<R>;
+}
 
-/** Checks a route's types against each other and forgets them. */
+/** A route whose types were checked where it was written and are dropped here, so that tables can mix them. */
+export interface AnyRoute extends RouteHead<unknown> {
+  readonly handle: (call: Call<unknown, unknown, unknown, unknown>) => Promise<Reply> | Reply;
+}
+
+/** Checks the types of a route against each other: above all, the reply of its handler against the schemas of its responses. */
 export function route<
+  A,
+  const R extends Responses,
+  P extends GenericSchema = GenericSchema<unknown, Record<string, never>>,
+  Q extends GenericSchema = GenericSchema<unknown, Record<string, never>>,
+  B extends GenericSchema = GenericSchema<unknown, undefined>,
+>(definition: Route<A, P, Q, B, R>): AnyRoute {
+  return definition as unknown as AnyRoute;
+}
+
+/** Checks a route's types but for the reply of its handler. Goes away once every area uses {@linkcode route}. */
+export function looseRoute<
   A,
   P extends GenericSchema = GenericSchema<unknown, Record<string, never>>,
   Q extends GenericSchema = GenericSchema<unknown, Record<string, never>>,
   B extends GenericSchema = GenericSchema<unknown, undefined>,
->(definition: Route<A, P, Q, B>): AnyRoute {
+>(
+  definition: RouteHead<A, P, Q, B> & {
+    readonly handle: (
+      call: Call<A, InferOutput<P>, InferOutput<Q>, InferOutput<B>>,
+    ) => Promise<Reply> | Reply;
+  },
+): AnyRoute {
   return definition as unknown as AnyRoute;
 }
 

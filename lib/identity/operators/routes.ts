@@ -7,7 +7,14 @@
 
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, type Call, type Guard, identityEnvelope, type Reply, route } from "../../http/mod.ts";
+import {
+  type AnyRoute,
+  type Call,
+  type Guard,
+  identityEnvelope,
+  looseRoute,
+  type Reply,
+} from "../../http/mod.ts";
 import type { AuditPage } from "../audit/audit.ts";
 import { audited } from "../audit/audited.ts";
 import type { IdentityContext } from "../context.ts";
@@ -54,7 +61,7 @@ function trailRoutes(context: OperatorContext): AnyRoute[] {
     errors: ["not_found"],
   } as const;
   return [
-    route({
+    looseRoute({
       ...common,
       path: `${base}/audit`,
       operation: "listProjectAudit",
@@ -65,7 +72,7 @@ function trailRoutes(context: OperatorContext): AnyRoute[] {
         return identityEnvelope(shownTrail(await audit.ofProject(params.projectId, query)));
       },
     }),
-    route({
+    looseRoute({
       ...common,
       path: `${ofUser}/audit`,
       operation: "listUserAudit",
@@ -83,7 +90,7 @@ function trailRoutes(context: OperatorContext): AnyRoute[] {
 function sessionRoutes(context: OperatorContext): AnyRoute[] {
   const { sessions, usersReader, usersWriter } = context;
   return [
-    route({
+    looseRoute({
       method: "GET",
       path: `${ofUser}/sessions`,
       operation: "listUserSessions",
@@ -98,7 +105,7 @@ function sessionRoutes(context: OperatorContext): AnyRoute[] {
         return identityEnvelope({ sessions: found.map(shownSession) });
       },
     }),
-    route({
+    looseRoute({
       method: "DELETE",
       path: `${ofUser}/sessions`,
       operation: "revokeUserSessions",
@@ -112,7 +119,7 @@ function sessionRoutes(context: OperatorContext): AnyRoute[] {
           identityEnvelope({ revoked: await sessions.revokeAll(call.params.projectId, userId) }),
         ),
     }),
-    route({
+    looseRoute({
       method: "DELETE",
       path: `${ofUser}/sessions/:sessionId`,
       operation: "revokeUserSession",
@@ -146,7 +153,7 @@ function banRoutes(context: OperatorContext): AnyRoute[] {
     errors: ["not_found"],
   } as const;
   return [
-    route({
+    looseRoute({
       ...common,
       method: "PUT",
       operation: "banUser",
@@ -165,7 +172,7 @@ function banRoutes(context: OperatorContext): AnyRoute[] {
           return identityEnvelope({ userId, ...ban });
         }),
     }),
-    route({
+    looseRoute({
       ...common,
       method: "DELETE",
       operation: "unbanUser",
@@ -184,7 +191,7 @@ function banRoutes(context: OperatorContext): AnyRoute[] {
 function userRoutes(context: OperatorContext): AnyRoute[] {
   const { abuse, usersWriter } = context;
   return [
-    route({
+    looseRoute({
       method: "POST",
       path: `${ofUser}/unlock`,
       operation: "unlockUser",
@@ -202,7 +209,7 @@ function userRoutes(context: OperatorContext): AnyRoute[] {
           return identityEnvelope({});
         }),
     }),
-    route({
+    looseRoute({
       method: "DELETE",
       path: ofUser,
       operation: "deleteUser",

@@ -10,7 +10,7 @@ import { type ApiKeys, tokenCharsMax, unverifiedClaim } from "../../auth/mod.ts"
 import { idTokenTypes } from "../../auth/remote_issuers/mod.ts";
 import type { Space } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, envelope, open, route } from "../../http/mod.ts";
+import { type AnyRoute, envelope, looseRoute, open } from "../../http/mod.ts";
 import { type Caller, type SpaceTokens, spaceOfRequest } from "../../space_tokens/mod.ts";
 import type { IdentityContext } from "../context.ts";
 import { UuidSchema } from "../operations.ts";
@@ -66,7 +66,7 @@ const IssuedSchema = v.object({
 
 /** Builds the route of the exchange. */
 export function tokenExchangeRoute(context: ExchangeContext): AnyRoute {
-  return route({
+  return looseRoute({
     method: "POST",
     path: "/api/auth/token",
     operation: "issueSpaceToken",

@@ -8,19 +8,22 @@
 import { bearerToken } from "../../auth/mod.ts";
 import type { Guard } from "../../http/mod.ts";
 
-const described = {
-  scheme: "userToken",
-  openapi: {
-    type: "http",
-    scheme: "bearer",
-    bearerFormat: "JWT",
-    description: "Access token of a user, from login or refresh; for checks also a token of the provider",
+const security: Guard<null>["security"] = [
+  {
+    schemes: {
+      userToken: {
+        type: "http",
+        scheme: "bearer",
+        bearerFormat: "JWT",
+        description: "Access token of a user, from login or refresh; for checks also a token of the provider",
+      },
+    },
   },
-} as const;
+];
 
 /** Demands a bearer token, of whomever. */
 export const userTokenGuard: Guard<null> = {
-  ...described,
+  security,
   authenticate: ({ request }) => {
     bearerToken(request.headers.get("authorization"));
     return null;
@@ -29,7 +32,7 @@ export const userTokenGuard: Guard<null> = {
 
 /** Leaves it to the provider whether a bearer token is needed. */
 export const optionalUserTokenGuard: Guard<null> = {
-  ...described,
+  security,
   optional: true,
   authenticate: () => null,
 };

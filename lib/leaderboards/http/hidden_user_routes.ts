@@ -8,7 +8,7 @@ import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, type Guard, json, route } from "../../http/mod.ts";
+import { type AnyRoute, type Guard, json, looseRoute } from "../../http/mod.ts";
 import type { HiddenUsers } from "../ranking/hidden_users.ts";
 import { ProjectParamsSchema, ProjectUserParamsSchema } from "./schema.ts";
 
@@ -29,7 +29,7 @@ const HiddenUserSchema = v.object({ userId: v.string(), since: v.pipe(v.number()
 export function hiddenUserRoutes(context: HiddenUserContext): readonly AnyRoute[] {
   const { directory, hiddenUsers, usersReader, usersWriter } = context;
   return [
-    route({
+    looseRoute({
       method: "GET",
       path,
       operation: "listHiddenUsers",
@@ -48,7 +48,7 @@ export function hiddenUserRoutes(context: HiddenUserContext): readonly AnyRoute[
         return json(200, { data: await hiddenUsers.list(projectId) });
       },
     }),
-    route({
+    looseRoute({
       method: "PUT",
       path: `${path}/:userId`,
       operation: "hideUser",
@@ -64,7 +64,7 @@ export function hiddenUserRoutes(context: HiddenUserContext): readonly AnyRoute[
         return json(200, { data: await hiddenUsers.hide(projectId, userId) });
       },
     }),
-    route({
+    looseRoute({
       method: "DELETE",
       path: `${path}/:userId`,
       operation: "showUser",

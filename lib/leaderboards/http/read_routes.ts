@@ -5,7 +5,15 @@
  */
 
 import * as v from "valibot";
-import { type AnyRoute, chain, jsonText, open, type Reply, route } from "../../http/mod.ts";
+import {
+  type AnyRoute,
+  chain,
+  type JsonText,
+  jsonText,
+  looseRoute,
+  open,
+  type Reply,
+} from "../../http/mod.ts";
 import type { ResolvedBoard } from "../ranking/find_board.ts";
 import { entryText, listAnswer, type ReadContext, readableBoard } from "./board_answers.ts";
 import { eventStreamType, liveReply, wantsEvents } from "./event_stream.ts";
@@ -42,7 +50,7 @@ export function readRoutes(context: ReadContext, { path, of, board, entry }: Boa
     errors: ["not_found", "validation_failed", "missing_api_key", "invalid_api_key", "busy"],
   } as const;
   return [
-    route({
+    looseRoute({
       ...common,
       path,
       operation: `list${of}Leaderboard`,
@@ -55,7 +63,7 @@ export function readRoutes(context: ReadContext, { path, of, board, entry }: Boa
       responses: { 200: { description: "The entries in order", schema: ListSchema, isStreamable: true } },
       handle: call => (wantsEvents(call.request) ? liveReply(context, call) : list(context, call)),
     }),
-    route({
+    looseRoute({
       ...common,
       path: `${path}/users/:userId`,
       operation: `get${of}LeaderboardEntry`,
@@ -80,7 +88,10 @@ function list(
 ): Promise<Reply> | Reply {
   return chain(readableBoard(context, params, { request, season: query.season }), board => {
     const headers = board.declaration.visibility === "public" ? sharedList : unshared;
-    return listAnswer(context, board, { query, answer: text => jsonText(text, headers) });
+    return listAnswer(context, board, {
+      query,
+      answer: text => jsonText(text as JsonText<unknown>, headers),
+    });
   });
 }
 
@@ -89,7 +100,7 @@ async function show(
   { request, params, query }: Asked<EntryParams, EntryQuery>,
 ): Promise<Reply> {
   const board = await readableBoard(context, params, { request, season: query.season });
-  return jsonText(await entryText(context, board, params.userId), headersOf(board));
+  return jsonText((await entryText(context, board, params.userId)) as JsonText<unknown>, headersOf(board));
 }
 
 function headersOf({ declaration }: ResolvedBoard): Readonly<Record<string, string>> {

@@ -7,7 +7,14 @@
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, type Guard, jsonText, type Reply, route } from "../../http/mod.ts";
+import {
+  type AnyRoute,
+  type Guard,
+  type JsonText,
+  jsonText,
+  looseRoute,
+  type Reply,
+} from "../../http/mod.ts";
 import { tieMax } from "../../storage/mod.ts";
 import { type ResolvedBoard, resolveBoard, type SeasonQuery } from "../ranking/find_board.ts";
 import { isWithinBounds } from "../scores/board_location.ts";
@@ -47,7 +54,7 @@ export function writeRoutes(context: WriteContext, { path, of, entry }: BoardSco
     errors: ["not_found", "validation_failed", "conflict", "busy"],
   } as const;
   return [
-    route({
+    looseRoute({
       ...common,
       method: "PUT",
       operation: `put${of}LeaderboardEntry`,
@@ -58,7 +65,7 @@ export function writeRoutes(context: WriteContext, { path, of, entry }: BoardSco
       responses: { 200: { description: "The entry after the write", schema: OneSchema } },
       handle: ({ principal, params, body }) => write(context, { principal, params, body }),
     }),
-    route({
+    looseRoute({
       ...common,
       method: "DELETE",
       operation: `delete${of}LeaderboardEntry`,
@@ -91,7 +98,7 @@ async function write(context: WriteContext, writing: Writing & { readonly body: 
     { userId: params.userId, score, at, operator },
   ]);
   if (done == null) throw outOfBounds(board);
-  return jsonText(await entryText(context, board, params.userId));
+  return jsonText((await entryText(context, board, params.userId)) as JsonText<unknown>);
 }
 
 async function remove(

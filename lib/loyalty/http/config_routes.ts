@@ -20,11 +20,11 @@ import {
   type Json,
   jsonApiMediaType,
   jsonSchemaOf,
+  looseRoute,
   matchesTag,
   open,
   type Reply,
   type ResponseSpec,
-  route,
   versionTag,
 } from "../../http/mod.ts";
 import { LoyaltyConfigSchema } from "../config/document.ts";
@@ -65,7 +65,7 @@ export function loyaltyControlRoutes(context: LoyaltyControlContext): readonly A
 }
 
 function getRoute(context: LoyaltyControlContext): AnyRoute {
-  return route({
+  return looseRoute({
     method: "GET",
     path: "/api/v2/spaces/:spaceId/loyalty",
     operation: "getLoyaltyConfiguration",
@@ -87,7 +87,7 @@ function getRoute(context: LoyaltyControlContext): AnyRoute {
 }
 
 function putRoute(context: LoyaltyControlContext): AnyRoute {
-  return route({
+  return looseRoute({
     method: "PUT",
     path: "/api/v2/spaces/:spaceId/loyalty",
     operation: "putLoyaltyConfiguration",
@@ -123,7 +123,7 @@ function putRoute(context: LoyaltyControlContext): AnyRoute {
 function versionRoutes(context: LoyaltyControlContext): AnyRoute[] {
   const common = { method: "GET", auth: context.configReader, errors: ["not_found"] } as const;
   return [
-    route({
+    looseRoute({
       ...common,
       path: "/api/v2/spaces/:spaceId/loyalty/versions",
       operation: "listLoyaltyVersions",
@@ -137,7 +137,7 @@ function versionRoutes(context: LoyaltyControlContext): AnyRoute[] {
         return { status: 200, json: { data, meta: { total: data.length } } };
       },
     }),
-    route({
+    looseRoute({
       ...common,
       path: "/api/v2/spaces/:spaceId/loyalty/versions/:version",
       operation: "getLoyaltyVersion",
@@ -158,7 +158,7 @@ function versionRoutes(context: LoyaltyControlContext): AnyRoute[] {
 }
 
 function rollbackRoute(context: LoyaltyControlContext): AnyRoute {
-  return route({
+  return looseRoute({
     method: "POST",
     path: "/api/v2/spaces/:spaceId/loyalty/rollback",
     operation: "rollBackLoyaltyConfiguration",
@@ -186,7 +186,7 @@ function rollbackRoute(context: LoyaltyControlContext): AnyRoute {
 /** Open, because editors that check a file while it is written have no credentials. */
 function schemaRoute(): AnyRoute {
   let schema: Json | undefined;
-  return route({
+  return looseRoute({
     method: "GET",
     path: "/schemas/loyalty.json",
     operation: "getLoyaltySchema",

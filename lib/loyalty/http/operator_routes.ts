@@ -8,7 +8,7 @@
 import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
-import { type AnyRoute, envelope, type Guard, route } from "../../http/mod.ts";
+import { type AnyRoute, envelope, type Guard, looseRoute } from "../../http/mod.ts";
 import type { DryRun } from "../engine/mod.ts";
 import type { Loyalty } from "../loyalty.ts";
 import { rewardsProfile } from "../views/profile.ts";
@@ -48,7 +48,7 @@ export function loyaltyOperatorRoutes(context: LoyaltyOperatorContext): readonly
 }
 
 function dryRunRoute({ directory, loyalty, usersReader }: LoyaltyOperatorContext): AnyRoute {
-  return route({
+  return looseRoute({
     method: "POST",
     path: "/internal/loyalty/dry-run",
     operation: "tryAction",
@@ -70,7 +70,7 @@ function dryRunRoute({ directory, loyalty, usersReader }: LoyaltyOperatorContext
 
 function proofRoutes({ directory, loyalty, usersReader }: LoyaltyOperatorContext): AnyRoute[] {
   return [
-    route({
+    looseRoute({
       method: "GET",
       path: `${ofUser}/reconciliation`,
       operation: "reconcileUser",
@@ -82,7 +82,7 @@ function proofRoutes({ directory, loyalty, usersReader }: LoyaltyOperatorContext
       handle: async call =>
         envelope(await loyalty.reconcile(await memberOfRequest(directory, call, call.params.userId))),
     }),
-    route({
+    looseRoute({
       method: "POST",
       path: `${ofUser}/replay`,
       operation: "replayUser",
@@ -106,7 +106,7 @@ function proofRoutes({ directory, loyalty, usersReader }: LoyaltyOperatorContext
 }
 
 function reversalRoute({ directory, loyalty, rewardsWriter }: LoyaltyOperatorContext): AnyRoute {
-  return route({
+  return looseRoute({
     method: "POST",
     path: `${ofUser}/reversals`,
     operation: "reverseTransaction",

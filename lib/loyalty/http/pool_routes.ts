@@ -9,7 +9,7 @@ import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, envelope, type Guard, route } from "../../http/mod.ts";
+import { type AnyRoute, envelope, type Guard, looseRoute } from "../../http/mod.ts";
 import { spaceOfRequest } from "../../space_tokens/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import {
@@ -55,7 +55,7 @@ function replySchema<S extends v.GenericSchema>(data: S): v.GenericSchema {
 export function poolRoutes(context: PoolContext): readonly AnyRoute[] {
   const { pools, rewardsWriter: auth } = context;
   return [
-    route({
+    looseRoute({
       method: "GET",
       path: "/internal/loyalty/pools/:poolId",
       operation: "getCodePool",
@@ -69,7 +69,7 @@ export function poolRoutes(context: PoolContext): readonly AnyRoute[] {
         return envelope({ poolId: address.poolId, ...(await pools.stats(address)) });
       },
     }),
-    route({
+    looseRoute({
       method: "POST",
       path: "/internal/loyalty/pools/:poolId/codes",
       operation: "addCodes",
@@ -85,7 +85,7 @@ export function poolRoutes(context: PoolContext): readonly AnyRoute[] {
         return envelope({ poolId: address.poolId, ...added, ...(await pools.stats(address)) });
       },
     }),
-    route({
+    looseRoute({
       method: "POST",
       path: "/internal/loyalty/pools/:poolId/redemptions",
       operation: "redeemCode",

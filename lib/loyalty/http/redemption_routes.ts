@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
-import { type AnyRoute, envelope, type Guard, type Reply, route } from "../../http/mod.ts";
+import { type AnyRoute, envelope, type Guard, looseRoute, type Reply } from "../../http/mod.ts";
 import type { Products, RedemptionView } from "../products/products.ts";
 import { memberOfRequest } from "./operator_member.ts";
 import { UserIdSchema } from "./requests.ts";
@@ -39,7 +39,7 @@ const RefundBody: v.OptionalSchema<v.GenericSchema<unknown, Refund>, { readonly 
 export function redemptionOperatorRoutes(context: RedemptionOperatorContext): readonly AnyRoute[] {
   const { directory, products, usersReader, rewardsWriter } = context;
   return [
-    route({
+    looseRoute({
       method: "GET",
       path,
       operation: "getRedemption",
@@ -53,7 +53,7 @@ export function redemptionOperatorRoutes(context: RedemptionOperatorContext): re
         return shown(await products.find(member, call.params.redemptionId));
       },
     }),
-    route({
+    looseRoute({
       method: "POST",
       path: `${path}/complete`,
       operation: "completeRedemption",
@@ -67,7 +67,7 @@ export function redemptionOperatorRoutes(context: RedemptionOperatorContext): re
         return shown(await products.complete(member, call.params.redemptionId));
       },
     }),
-    route({
+    looseRoute({
       method: "POST",
       path: `${path}/refund`,
       operation: "refundRedemption",

@@ -8,7 +8,16 @@ import * as v from "valibot";
 import type { Permission } from "../../auth/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, chain, envelope, type Guard, jsonText, type Reply, route } from "../../http/mod.ts";
+import {
+  type AnyRoute,
+  chain,
+  envelope,
+  type Guard,
+  type JsonText,
+  jsonText,
+  looseRoute,
+  type Reply,
+} from "../../http/mod.ts";
 import type { Caller, SpaceVisit } from "../../space_tokens/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { Challenge } from "../config/document.ts";
@@ -39,7 +48,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
   const { loyalty, member, visitor } = context;
   const memberOf = memberFinder(context.directory);
   return [
-    route({
+    looseRoute({
       method: "GET",
       path: "/api/loyalty/config",
       operation: "getLoyaltyConfig",
@@ -50,7 +59,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       handle: ({ principal: { space, caller } }) =>
         chain(loyalty.config(space.id), config => envelope(shownConfig(config, caller !== null))),
     }),
-    route({
+    looseRoute({
       method: "GET",
       path: "/api/loyalty/profile",
       operation: "getRewardsProfile",
@@ -62,7 +71,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       handle: async ({ principal, query }) =>
         profileReply(await loyalty.profile(await memberOf(principal, query, "users:read"))),
     }),
-    route({
+    looseRoute({
       method: "GET",
       path: "/api/loyalty/notifications",
       operation: "listLoyaltyNotifications",
@@ -74,7 +83,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       handle: async ({ principal, query }) =>
         envelope(await loyalty.notifications(await memberOf(principal, query, "users:read"))),
     }),
-    route({
+    looseRoute({
       method: "GET",
       path: "/api/loyalty/history",
       operation: "listLoyaltyHistory",
@@ -92,7 +101,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
 }
 
 function reportRoute({ loyalty, member }: LoyaltyContext, memberOf: MemberFinder): AnyRoute {
-  return route({
+  return looseRoute({
     method: "POST",
     path: "/api/loyalty/action",
     operation: "reportAction",
@@ -114,7 +123,7 @@ function reportRoute({ loyalty, member }: LoyaltyContext, memberOf: MemberFinder
 }
 
 function couponRoute({ loyalty, member }: LoyaltyContext, memberOf: MemberFinder): AnyRoute {
-  return route({
+  return looseRoute({
     method: "GET",
     path: "/api/loyalty/coupons/:couponId",
     operation: "getCoupon",
@@ -135,7 +144,7 @@ const profileTexts = new WeakMap<RewardsProfile, string>();
 function profileReply(profile: RewardsProfile): Reply {
   const text = profileTexts.get(profile) ?? JSON.stringify({ message: "OK", data: profile });
   profileTexts.set(profile, text);
-  return jsonText(text);
+  return jsonText(text as JsonText<unknown>);
 }
 
 /** Finds the user that a call is about. */

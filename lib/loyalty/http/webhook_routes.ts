@@ -9,7 +9,7 @@ import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, type Guard, type Reply, route } from "../../http/mod.ts";
+import { type AnyRoute, type Guard, looseRoute, type Reply } from "../../http/mod.ts";
 import { webhookSecretText } from "../../outbound/webhook_signature.ts";
 import type { LoyaltyConfig, WebhookDefinition } from "../config/document.ts";
 import type { WebhookKeys } from "../webhooks/client.ts";
@@ -63,7 +63,7 @@ export function webhookRoutes(context: WebhookControlContext): readonly AnyRoute
 }
 
 function listRoute(context: WebhookControlContext): AnyRoute {
-  return route({
+  return looseRoute({
     method: "GET",
     path,
     operation: "listLoyaltyWebhooks",
@@ -88,7 +88,7 @@ function listRoute(context: WebhookControlContext): AnyRoute {
 }
 
 function getRoute(context: WebhookControlContext): AnyRoute {
-  return route({
+  return looseRoute({
     method: "GET",
     path: `${path}/:webhookId`,
     operation: "getLoyaltyWebhook",
@@ -103,7 +103,7 @@ function getRoute(context: WebhookControlContext): AnyRoute {
 }
 
 function enableRoute(context: WebhookControlContext): AnyRoute {
-  return route({
+  return looseRoute({
     method: "POST",
     path: `${path}/:webhookId/enable`,
     operation: "enableLoyaltyWebhook",
@@ -122,7 +122,7 @@ function enableRoute(context: WebhookControlContext): AnyRoute {
 
 function letterRoutes(context: WebhookControlContext): readonly AnyRoute[] {
   return [
-    route({
+    looseRoute({
       method: "GET",
       path: `${path}/:webhookId/dead-letters`,
       operation: "listDeadWebhookLetters",
@@ -138,7 +138,7 @@ function letterRoutes(context: WebhookControlContext): readonly AnyRoute[] {
         return { status: 200, json: { data: letters.map(deadLetterResource), meta: { total: size } } };
       },
     }),
-    route({
+    looseRoute({
       method: "POST",
       path: `${path}/:webhookId/dead-letters/replay`,
       operation: "replayDeadWebhookLetters",

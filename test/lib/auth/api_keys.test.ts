@@ -315,8 +315,12 @@ describe("apiKeyGuard", () => {
   });
   it("documents what it demands", () => {
     const guard = apiKeyGuard({ apiKeys: createSubject().apiKeys, permission: "rewards:write" });
-    assert.deepEqual(guard.requires, ["rewards:write"]);
-    assert.equal(guard.openapi?.name, "X-API-Key");
+    const [option] = guard.security;
+    assert.deepEqual(option?.requires, ["rewards:write"]);
+    assert.deepEqual(
+      Object.values(option?.schemes ?? {}).map(({ name }) => name),
+      ["X-API-Key", "X-API-Secret"],
+    );
   });
 });
 

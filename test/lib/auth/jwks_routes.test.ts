@@ -9,7 +9,7 @@ describe("GET /.well-known/jwks.json", () => {
     await ring.rotate();
     const [route, ...others] = jwksArea({ ring }).routes;
     assert.ok(route !== undefined && others.length === 0);
-    assert.deepEqual([route.method, route.path, route.auth.scheme], ["GET", "/.well-known/jwks.json", null]);
+    assert.deepEqual([route.method, route.path, route.auth.security], ["GET", "/.well-known/jwks.json", []]);
     const reply = await route.handle({
       request: new Request("https://id.example/.well-known/jwks.json"),
       info: {},

@@ -181,7 +181,7 @@ export class ExportWorld implements AsyncDisposable {
 
 function handlerOf(exports: Exports, limiter: Limiter | undefined): Handler {
   const guard: Guard<ExportCaller> = {
-    scheme: null,
+    security: [],
     authenticate: ({ request }) => ({
       space: {
         id: ids.space,

@@ -6,14 +6,11 @@ import { createHandler, errorFacts, type Guard, type Handler } from "../../../li
 import { area, bodyOf, call, handlerOf, type Sketch, throwing } from "./kit.ts";
 
 const bearer: Guard<unknown> = {
-  scheme: "userToken",
-  openapi: { type: "http", scheme: "bearer" },
-  requires: ["audience:read"],
+  security: [{ schemes: { userToken: { type: "http", scheme: "bearer" } }, requires: ["audience:read"] }],
   authenticate: () => null,
 };
 const apiKey: Guard<unknown> = {
-  scheme: "apiKey",
-  openapi: { type: "apiKey", in: "header", name: "X-API-Key" },
+  security: [{ schemes: { apiKey: { type: "apiKey", in: "header", name: "X-API-Key" } } }],
   authenticate: () => null,
 };
 
@@ -240,7 +237,7 @@ describe("what is no AppError", () => {
 
   it("is 500 internal_error without any detail", async () => {
     for (const thrown of odd) {
-      for (const auth of [{ scheme: null, authenticate: throwing(thrown) }, undefined]) {
+      for (const auth of [{ security: [], authenticate: throwing(thrown) }, undefined]) {
         const handler = handlerOf([{ ...(auth && { auth }), handle: throwing(thrown) }]);
         const answer = await call(handler, "/things");
         assert.equal(answer.status, 500);

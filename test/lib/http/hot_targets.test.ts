@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as v from "valibot";
-import { createHandler, hotTargetCharsMax, hotTargetsMax, open, route } from "../../../lib/http/mod.ts";
+import { createHandler, hotTargetCharsMax, hotTargetsMax, looseRoute, open } from "../../../lib/http/mod.ts";
 
 /** A handler with one public and one private route that tell what they were given, and count how often they checked it. */
 function createSubject(): {
@@ -25,7 +25,7 @@ function createSubject(): {
   });
   const common = { method: "GET", auth: open, query, responses: { 200: { description: "OK" } } } as const;
   const routes = [
-    route({
+    looseRoute({
       ...common,
       path: "/boards/:id",
       operation: "getBoard",
@@ -34,7 +34,7 @@ function createSubject(): {
       params: v.object({ id: v.string() }),
       handle: ({ params, query }) => ({ status: 200, json: { ...params, ...query } }),
     }),
-    route({
+    looseRoute({
       ...common,
       path: "/mine",
       operation: "getMine",

@@ -22,7 +22,7 @@ import { createManualTimer, settle } from "../../support/timer.ts";
 import { bodyOf, handlerOf, keptLog } from "./kit.ts";
 
 const caller: Guard<string> = {
-  scheme: null,
+  security: [],
   authenticate: ({ request }) => request.headers.get("x-caller") ?? "caller-1",
 };
 

@@ -94,7 +94,7 @@ describe("answers of the JSON:API family", () => {
     const document = await bodyOf(call(handlerOf([{ responses }]), "/openapi.json"));
     const { paths } = document as { paths: Record<string, { get: { responses: Record<string, object> } }> };
     const described = JSON.stringify(paths["/things"]?.get.responses);
-    assert.match(described, /"200":\{[^}]*.*"application\/vnd\.api\+json":\{"schema":\{"type":"object"/);
+    assert.match(described, /"200":\{[^}]*.*"application\/vnd\.api\+json":\{"schema":\{"\$ref":"#/);
     assert.match(described, /#\/components\/schemas\/JsonApiErrors/);
   });
 });
@@ -131,12 +131,14 @@ describe("bodies of JSON:API", () => {
   });
 
   it("are described by the schema that says most of them", async () => {
-    const { paths } = (await bodyOf(call(handler, "/openapi.json"))) as {
+    const { paths, components } = (await bodyOf(call(handler, "/openapi.json"))) as {
       paths: Record<string, { post: { requestBody: { content: Record<string, { schema: object }> } } }>;
+      components: { schemas: Record<string, object> };
     };
     const { content } = paths["/things"]?.post.requestBody ?? { content: {} };
     assert.deepEqual(Object.keys(content), ["application/json", jsonApiMediaType]);
-    assert.deepEqual(content[jsonApiMediaType]?.schema, {
+    assert.deepEqual(content[jsonApiMediaType]?.schema, { $ref: "#/components/schemas/PostXthingsBody" });
+    assert.deepEqual(components.schemas.PostXthingsBody, {
       type: "object",
       properties: { a: { type: "string" } },
       required: ["a"],

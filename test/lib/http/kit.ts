@@ -1,4 +1,4 @@
-import { type GenericSchema, object, string } from "valibot";
+import { object, string } from "valibot";
 import {
   type AnyRoute,
   type Area,
@@ -10,7 +10,6 @@ import {
   type Logger,
   open,
   type Reply,
-  route,
 } from "../../../lib/http/mod.ts";
 
 /** Parts of a test route; the rest is filled in. */
@@ -22,7 +21,7 @@ export function sketch(parts: Sketch): AnyRoute {
   const names = [...path.matchAll(/:(\w+)/g)].map(match => match[1] ?? "");
   const params = object(Object.fromEntries(names.map(name => [name, string()])));
   const operation = `${method.toLowerCase()}${path.replace(/[^A-Za-z0-9]/g, "X")}`;
-  return route<unknown, GenericSchema, GenericSchema, GenericSchema>({
+  return {
     operation,
     summary: "A test",
     auth: open,
@@ -32,7 +31,7 @@ export function sketch(parts: Sketch): AnyRoute {
     ...parts,
     method,
     path,
-  });
+  };
 }
 
 /** One area of sketches in a family. */

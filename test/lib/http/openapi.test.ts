@@ -18,9 +18,12 @@ import { createHandler, type Guard, type Handler } from "../../../lib/http/mod.t
 import { area, bodyOf, call, type Sketch } from "./kit.ts";
 
 const bearer: Guard<unknown> = {
-  scheme: "userToken",
-  openapi: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
-  requires: ["audience:read"],
+  security: [
+    {
+      schemes: { userToken: { type: "http", scheme: "bearer", bearerFormat: "JWT" } },
+      requires: ["audience:read"],
+    },
+  ],
   authenticate: () => null,
 };
 const rateLimit = { rules: [{ name: "minute", limit: 100, windowMs: 60_000 }], subject: () => "all" };
@@ -42,7 +45,11 @@ const sketches: Sketch[] = [
     path: "/projects/:projectId/boards/:boardId",
     operation: "replaceBoard",
     auth: { ...bearer, optional: true },
-    body: { schema: tree, mediaTypes: ["application/vnd.api+json"] },
+    body: {
+      schema: tree,
+      mediaTypes: ["application/vnd.api+json"],
+      example: { name: "root", parts: [] },
+    },
     responses: { 204: { description: "Replaced" } },
     errors: ["conflict", "busy"],
   },
@@ -119,9 +126,13 @@ describe("the OpenAPI document", () => {
     const { requestBody } = paths["/projects/{projectId}/boards/{boardId}"].post;
     assert.equal(requestBody.required, true);
     assert.deepEqual(Object.keys(requestBody.content), ["application/json", "application/vnd.api+json"]);
-    const item = requestBody.content["application/json"].schema.properties.parts.items.$ref;
-    assert.match(item, /^#\/components\/schemas\/ReplaceBoardBody/);
-    assert.equal(components.schemas[item.split("/").at(-1)].properties.name.type, "string");
+    assert.deepEqual(requestBody.content["application/json"], {
+      schema: { $ref: "#/components/schemas/ReplaceBoardBody" },
+      example: { name: "root", parts: [] },
+    });
+    const { properties } = components.schemas.ReplaceBoardBody;
+    assert.equal(properties.name.type, "string");
+    assert.deepEqual(properties.parts.items, { $ref: "#/components/schemas/ReplaceBoardBody" });
     assert.equal(paths["/odd"].put.requestBody.required, false);
   });
 
@@ -153,7 +164,7 @@ describe("the OpenAPI document", () => {
 
   it("describes who may call", async () => {
     const { paths, components } = await documentOf();
-    assert.deepEqual(components.securitySchemes, { userToken: bearer.openapi });
+    assert.deepEqual(components.securitySchemes, bearer.security[0]?.schemes);
     const { get, post } = paths["/projects/{projectId}/boards/{boardId}"];
     assert.deepEqual(get.security, [{ userToken: ["audience:read"] }]);
     assert.deepEqual(post.security, [{}, { userToken: ["audience:read"] }]);

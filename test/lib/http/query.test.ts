@@ -77,7 +77,7 @@ describe("a query", () => {
   it("is given to a guard as sent and decoded, before it is checked", async () => {
     const seen: unknown[] = [];
     const auth = {
-      scheme: null,
+      security: [],
       authenticate: (input: { query: unknown; params: unknown }) => {
         seen.push({ ...(input.query as object) }, { ...(input.params as object) });
         return null;

@@ -32,7 +32,7 @@ function limiterOf(verdicts: readonly LimitVerdict[]): Limiter & { readonly take
 }
 
 const guard: Guard<unknown> = {
-  scheme: null,
+  security: [],
   authenticate: ({ request }) => {
     const user = request.headers.get("x-user");
     if (user === null) throw new AppError("missing_token", "Needs a user");
@@ -174,7 +174,7 @@ describe("wrong credentials", () => {
   const failures: LimitRule[] = [{ name: "failures", limit: 1, windowMs: 60_000 }];
   function refusing(code: "invalid_token" | "token_expired" | "forbidden", limiter: Limiter): Handler {
     const auth: Guard<unknown> = {
-      scheme: null,
+      security: [],
       authenticate: () => {
         throw new AppError(code, "No");
       },

@@ -5,10 +5,10 @@ import { createHandler, type Guard } from "../../../lib/http/mod.ts";
 import { area, handlerOf, type Sketch } from "./kit.ts";
 
 function guard(scheme: string, openapi: Record<string, unknown>): Guard<unknown> {
-  return { scheme, openapi, authenticate: () => null };
+  return { security: [{ schemes: { [scheme]: openapi } }], authenticate: () => null };
 }
 
-const undescribed: Guard<unknown> = { scheme: "x", authenticate: () => null };
+const undescribed: Guard<unknown> = { security: [{ schemes: {} }], authenticate: () => null };
 const path = "/things/:id";
 const limit = { name: "a", limit: 1, windowMs: 1 };
 const subject = (): string => "all";

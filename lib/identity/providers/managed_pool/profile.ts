@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { AppError } from "../../../errors/mod.ts";
-import { jsonText, type Reply } from "../../../http/mod.ts";
+import { type JsonText, jsonText, type Reply } from "../../../http/mod.ts";
 import type { IdentityContext } from "../../context.ts";
 import { type Operation, type OperationCall, operation, UuidSchema } from "../../operations.ts";
 import { deviceItems } from "../../sessions/device_items.ts";
@@ -58,7 +58,7 @@ const texts = new WeakMap<User, string>();
 function profileReply(context: IdentityContext, { project }: OperationCall, caller: PoolUser): Reply {
   const text = texts.get(caller.user) ?? JSON.stringify(profileBody(context, project.id, caller));
   texts.set(caller.user, text);
-  return jsonText(text);
+  return jsonText(text as JsonText<unknown>);
 }
 
 function profileBody(

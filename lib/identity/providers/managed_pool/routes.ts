@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type AnyRoute, route } from "../../../http/mod.ts";
+import { type AnyRoute, looseRoute } from "../../../http/mod.ts";
 import { EnvelopeSchema, serving, sessionErrors } from "../../_serving.ts";
 import type { IdentityContext } from "../../context.ts";
 import { SelectorSchema } from "../../operations.ts";
@@ -21,7 +21,7 @@ export function passwordRoutes(context: IdentityContext): readonly AnyRoute[] {
   // Whether forgot and confirm need a bearer is a setting of the project, which the body names.
   const recovery = [...errors, "missing_token", "invalid_token", "token_expired"] as const;
   return [
-    route({
+    looseRoute({
       auth: userTokenGuard,
       method: "PUT",
       path: "/v1/user/change-password",
@@ -39,7 +39,7 @@ export function passwordRoutes(context: IdentityContext): readonly AnyRoute[] {
       responses: { 200: { description: "The new session record with tokens", schema: EnvelopeSchema } },
       handle: body({ [name]: changePoolPassword(context) }, "change_password"),
     }),
-    route({
+    looseRoute({
       auth: optionalUserTokenGuard,
       method: "PUT",
       path: "/v1/user/forgot-password",
@@ -51,7 +51,7 @@ export function passwordRoutes(context: IdentityContext): readonly AnyRoute[] {
       responses: { 200: { description: "The request was taken", schema: EnvelopeSchema } },
       handle: body({ [name]: forgotPoolPassword(context) }, "forgot_password"),
     }),
-    route({
+    looseRoute({
       auth: optionalUserTokenGuard,
       method: "POST",
       path: "/v1/user/confirm-forgot-password",

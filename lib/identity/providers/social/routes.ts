@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { type AnyRoute, route } from "../../../http/mod.ts";
+import { type AnyRoute, looseRoute } from "../../../http/mod.ts";
 import { EnvelopeSchema, serving, sessionErrors } from "../../_serving.ts";
 import type { IdentityContext } from "../../context.ts";
 import { type Selector, UuidSchema } from "../../operations.ts";
@@ -25,7 +25,7 @@ const QuerySchema: v.GenericSchema<unknown, Selector> = v.looseObject({
 /** Builds the route of the non-standard check. */
 export function socialRoutes(context: IdentityContext): readonly AnyRoute[] {
   return [
-    route({
+    looseRoute({
       auth: userTokenGuard,
       method: "GET",
       path: "/v1/user/check/nonstandard",
