@@ -37,19 +37,23 @@ describe("a handler", () => {
     assert.deepEqual(await bodyOf(call(handler, "/c?none")), { code: "gone" });
   });
 
-  it("does not compile with another member, status or text", () => {
-    const base = { ...common, path: "/a", operation: "a", responses } as const;
-    // @ts-expect-error: the rank is a number
-    route({ ...base, handle: () => json(200, { rank: "1", tags: [] }) });
-    // @ts-expect-error: a member is missing
-    route({ ...base, handle: () => json(200, { rank: 1 }) });
-    // @ts-expect-error: no response has this status
-    route({ ...base, handle: () => json(201, { rank: 1, tags: [] }) });
-    // @ts-expect-error: the text is not known to be an entry
-    route({ ...base, handle: () => jsonText("{}") });
-    // @ts-expect-error: the text is that of something else
-    route({ ...base, handle: () => jsonText('{"n":1}' as JsonText<{ n: number }>) });
-    // @ts-expect-error: a response without a schema has no JSON body
-    route({ ...base, responses: { 200: { description: "Done" } }, handle: () => json(200, {}) });
+  it("may not return another member, status or text", () => {
+    type Entry = v.InferOutput<typeof EntrySchema>;
+    type IsAllowed<R> = R extends ReplyOf<typeof responses> ? true : false;
+    // Each line compiles for as long as the compiler decides as it says.
+    const allowed: readonly true[] = [
+      true satisfies IsAllowed<JsonReply<200, Entry>>,
+      true satisfies IsAllowed<JsonReply<200, Immutable<Entry>>>,
+      true satisfies IsAllowed<JsonTextReply<200, Entry>>,
+    ];
+    const refused: readonly false[] = [
+      false satisfies IsAllowed<JsonReply<200, { rank: string; tags: string[] }>>,
+      false satisfies IsAllowed<JsonReply<200, { rank: number }>>,
+      false satisfies IsAllowed<JsonReply<201, Entry>>,
+      false satisfies IsAllowed<JsonTextReply<200, { n: number }>>,
+      false satisfies IsAllowed<BareReply<200>>,
+      false satisfies IsAllowed<Reply>,
+    ];
+    assert.equal(allowed.length + refused.length, 9);
   });
 });
