@@ -1,7 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as v from "valibot";
-import { createHandler, type JsonText, json, jsonText, open, route } from "../../../lib/http/mod.ts";
+import {
+  type BareReply,
+  createHandler,
+  type Immutable,
+  type JsonReply,
+  type JsonText,
+  type JsonTextReply,
+  json,
+  jsonText,
+  open,
+  type Reply,
+  type ReplyOf,
+  route,
+} from "../../../lib/http/mod.ts";
 import { bodyOf, call } from "./kit.ts";
 
 const EntrySchema = v.object({ rank: v.number(), tags: v.array(v.string()) });
