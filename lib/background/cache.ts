@@ -21,8 +21,10 @@ export type CacheOptions = {
       readonly maxAgeMs: number;
       /** Unix ms. */
       readonly clock: () => number;
+      /** Time in ms beyond its age for which a value still serves while a reload fails. @default 0 */
+      readonly staleMs?: number;
     }
-  | { readonly maxAgeMs?: never; readonly clock?: () => number }
+  | { readonly maxAgeMs?: never; readonly clock?: () => number; readonly staleMs?: never }
 );
 
 /** A loaded value. */
@@ -43,11 +45,14 @@ export class Cache<V, K = string> {
   readonly #entries: BoundedCache<Entry<V>, K>;
   readonly #loading = new Map<K, Promise<V>>();
   readonly #maxAgeMs: number;
+  readonly #staleMs: number;
   readonly #clock: () => number;
 
-  constructor({ entriesMax, maxAgeMs = Number.POSITIVE_INFINITY, clock = () => 0 }: CacheOptions) {
+  constructor(options: CacheOptions) {
+    const { entriesMax, maxAgeMs = Number.POSITIVE_INFINITY, staleMs = 0, clock = () => 0 } = options;
     this.#entries = new BoundedCache(entriesMax);
     this.#maxAgeMs = maxAgeMs;
+    this.#staleMs = staleMs;
     this.#clock = clock;
   }
 
@@ -94,6 +99,11 @@ export class Cache<V, K = string> {
         const entry: Entry<V> = { value: isSame ? old.value : value, version: version ?? null, until };
         if (this.#loading.get(key) === loading) this.#entries.set(key, entry);
         return entry.value;
+      })
+      .catch((error: unknown) => {
+        const old = this.#entries.get(key);
+        if (old === undefined || this.#clock() >= old.until + this.#staleMs) throw error;
+        return old.value;
       })
       .finally(() => {
         if (this.#loading.get(key) === loading) this.#loading.delete(key);

@@ -1,7 +1,7 @@
 /** Runs one body of tests on several stores: in memory always, and on a real Redis where one can be started. */
 
 import { randomUUID } from "node:crypto";
-import { describe } from "node:test";
+import { after, describe } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import type { PartitionLister, Store } from "../../lib/storage/mod.ts";
@@ -31,9 +31,14 @@ function declare(title: string, body: StoreSuite, skipRedis: string | false): vo
     body(async clock => createMemoryStore({ clock }), "memory");
   });
   describe(`${title} (Redis)`, { skip: skipRedis }, () => {
+    const opened: AsyncDisposable[] = [];
+    // A connection that stays open would keep the process from ending.
+    after(async () => void (await Promise.all(opened.map(store => store[Symbol.asyncDispose]()))));
     body(async clock => {
       const server = await sharedRedis();
-      return createRedisStore({ server: server.url, prefix: `t:${randomUUID()}:`, clock });
+      const store = createRedisStore({ server: server.url, prefix: `t:${randomUUID()}:`, clock });
+      opened.push(store);
+      return store;
     }, "Redis");
   });
 }

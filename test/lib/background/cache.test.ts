@@ -79,6 +79,18 @@ describe("the cache", () => {
     assert.equal(loads.length, 2);
   });
 
+  it("serves the last value for a while if its reload fails", async () => {
+    const clock = createTestClock();
+    const cache = new Cache<string>({ entriesMax: 10, maxAgeMs: 100, staleMs: 50, clock: clock.now });
+    const fail = (): Promise<never> => Promise.reject(new Error("down"));
+    cache.set("a", "last");
+    clock.advance(149);
+    assert.equal(await cache.getOrLoad("a", fail), "last");
+    assert.equal(cache.get("a"), undefined);
+    clock.advance(1);
+    await assert.rejects(async () => await cache.getOrLoad("a", fail), /down/);
+  });
+
   it("keeps the old object while a reload finds the same version", async () => {
     const clock = createTestClock();
     const cache = new Cache<object>({ entriesMax: 10, maxAgeMs: 100, clock: clock.now });
