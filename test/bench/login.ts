@@ -12,7 +12,7 @@
  */
 
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -24,7 +24,7 @@ import { createPasswordHasher } from "../../lib/auth/passwords/mod.ts";
 import type { Batch, Partition } from "../../lib/storage/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { figure } from "./figure.ts";
-import { bundleForBench, canMeasure, compare, median, ratio, table } from "./harness.ts";
+import { bundleForBench, canMeasure, compare, median, ratio, table, type Variant } from "./harness.ts";
 import { checkLatencies, percentile, stormOfLogins } from "./login_load.ts";
 import type { Lateness } from "./login_server.ts";
 
@@ -161,6 +161,19 @@ function printStorm(samples: readonly StormSample[]): void {
   console.log(`the same of the event loop's own lateness: ${own.toFixed(2)}`);
 }
 
+/** Where `npm ci --prefix test/bench` installs better-auth. */
+const peers = fileURLToPath(new URL("./node_modules/better-auth", import.meta.url));
+const betterAuth: Variant = {
+  name: "better-auth",
+  command: [
+    process.execPath,
+    "--import",
+    "tsx",
+    fileURLToPath(new URL("./better_auth_server.ts", import.meta.url)),
+    fileURLToPath(new URL("./node_modules", import.meta.url)),
+  ],
+};
+
 const bench = (name: string): Promise<string> =>
   bundleForBench(fileURLToPath(new URL(name, import.meta.url)));
 const folder = mkdtempSync(join(tmpdir(), "grandstand-login-"));
@@ -182,7 +195,16 @@ try {
     }));
     for (const [name, path] of Object.entries(paths)) {
       const headers = { authorization: `Bearer ${token}` };
-      const rows = await compare(servers, { path, headers }, { rounds, repeats: 1 });
+      const isCheck = path === paths.check && existsSync(peers);
+      const rows = await compare(
+        isCheck ? [...servers, betterAuth] : servers,
+        { path, headers },
+        { rounds, repeats: 1 },
+      );
+      if (isCheck) {
+        const times = ratio(rows, "grandstand", "better-auth").toFixed(1);
+        figure("session check, to better-auth's get-session", `${times} times as many a core second`);
+      }
       console.log(`\nGET ${name}\n\n${table(rows)}`);
       figure(`GET ${name}, token seen before, to bare`, ratio(rows, "grandstand", "bare").toFixed(2), "0.6");
     }

@@ -35,6 +35,7 @@ const benchmarks: readonly Benchmark[] = [
   "rules",
   "report_action 3",
   "bulk_actions 3",
+  "bulk_end_to_end 3",
   "batched_profiles",
   "redeem",
   "board 1000000",
