@@ -1,7 +1,7 @@
 /**
  * Authentication: master secret, tokens and their key ring, API keys, the signed session record and client addresses.
  *
- * Its parts `crypto`, `passwords` and `remote_issuers` have a `mod.ts` of their own.
+ * The folders `crypto`, `passwords`, `remote_issuers` and `tokens` have a `mod.ts` of their own for other areas.
  *
  * @module
  */
@@ -20,17 +20,9 @@ export { createClientAddress } from "./client_address.ts";
 export { deriveKey, generateMasterSecret, MasterSecret } from "./crypto/secret.ts";
 export { type Clock, type RandomBytes, systemClock, systemRandom } from "./environment.ts";
 export { formatAddress, networkTag, parseAddress } from "./ip_address.ts";
-export {
-  bearerToken,
-  type Claims,
-  foreignBearerToken,
-  invalidToken,
-  tokenCharsMax,
-  unverifiedClaim,
-} from "./tokens/claims.ts";
+export { bearerToken, invalidToken } from "./tokens/claims.ts";
 export { type SignatureAlgorithm, signatureAlgorithms } from "./tokens/jose.ts";
 export { jwksArea } from "./tokens/jwks_routes.ts";
 export { createKeyRing, type KeyRing } from "./tokens/key_ring.ts";
-export { tokenTtlSecondsMax } from "./tokens/key_ring_record.ts";
 export { recordKey, signRecord, verifyRecord } from "./tokens/session_record.ts";
 export { createTokens, type Tokens } from "./tokens/tokens.ts";

@@ -7,7 +7,8 @@
  * @module
  */
 
-import { type Claims, invalidToken, type Tokens } from "../auth/mod.ts";
+import { invalidToken, type Tokens } from "../auth/mod.ts";
+import type { Claims } from "../auth/tokens/mod.ts";
 import type { Space } from "../directory/mod.ts";
 
 /** Life of a space token, in seconds. */

@@ -17,7 +17,6 @@ import { jwtVerify } from "jose";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import {
   bearerToken,
-  type Claims,
   createKeyRing,
   createTokens,
   generateMasterSecret,
@@ -27,6 +26,7 @@ import {
   systemClock,
   systemRandom,
 } from "../../lib/auth/mod.ts";
+import type { Claims } from "../../lib/auth/tokens/mod.ts";
 import type { TokensOptions } from "../../lib/auth/tokens/tokens.ts";
 import { figure } from "./figure.ts";
 

@@ -7,7 +7,8 @@
  * @module
  */
 
-import { bearerToken, type Tokens, tokenTtlSecondsMax } from "../../auth/mod.ts";
+import { bearerToken, type Tokens } from "../../auth/mod.ts";
+import { tokenTtlSecondsMax } from "../../auth/tokens/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { projectAudience } from "../sessions/identity_tokens.ts";
 

@@ -5,7 +5,8 @@
  * @module
  */
 
-import { type Claims, invalidToken, type RandomBytes, type Tokens } from "../../auth/mod.ts";
+import { invalidToken, type RandomBytes, type Tokens } from "../../auth/mod.ts";
+import type { Claims } from "../../auth/tokens/mod.ts";
 import type { Project } from "../../directory/mod.ts";
 import type { User } from "../users.ts";
 import type { Session, SessionTokens } from "./sessions.ts";

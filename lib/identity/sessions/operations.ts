@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { tokenCharsMax } from "../../auth/mod.ts";
+import { tokenCharsMax } from "../../auth/tokens/mod.ts";
 import type { Reply } from "../../http/mod.ts";
 import type { IdentityContext } from "../context.ts";
 import { type Operation, type Operations, operation, UuidSchema } from "../operations.ts";

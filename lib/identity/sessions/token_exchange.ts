@@ -6,8 +6,9 @@
 
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
-import { type ApiKeys, tokenCharsMax, unverifiedClaim } from "../../auth/mod.ts";
+import type { ApiKeys } from "../../auth/mod.ts";
 import { idTokenTypes } from "../../auth/remote_issuers/mod.ts";
+import { tokenCharsMax, unverifiedClaim } from "../../auth/tokens/mod.ts";
 import type { Space } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, envelope, looseRoute, open } from "../../http/mod.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createKeyRing, createTokens, type KeyRing, tokenTtlSecondsMax } from "../../../lib/auth/mod.ts";
+import { createKeyRing, createTokens, type KeyRing } from "../../../lib/auth/mod.ts";
 import {
   clockSkewSecondsMax,
   decodeRing,
@@ -12,6 +12,7 @@ import {
   ringKeysMax,
   standbyMs,
 } from "../../../lib/auth/tokens/key_ring_record.ts";
+import { tokenTtlSecondsMax } from "../../../lib/auth/tokens/mod.ts";
 import { platformPartition } from "../../../lib/storage/mod.ts";
 import { createFixture, type Fixture, hasCode, openRing, otherSecret } from "./_setup.ts";
 

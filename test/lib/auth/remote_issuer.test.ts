@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createHmac, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
 import { beforeEach, describe, it } from "node:test";
-import { tokenCharsMax } from "../../../lib/auth/mod.ts";
 import {
   anyTokenTypes,
   createRemoteFetch,
@@ -10,6 +9,7 @@ import {
   type RemoteIssuers,
 } from "../../../lib/auth/remote_issuers/mod.ts";
 import { clockSkewSecondsMax } from "../../../lib/auth/tokens/key_ring_record.ts";
+import { tokenCharsMax } from "../../../lib/auth/tokens/mod.ts";
 import type { ErrorCode } from "../../../lib/errors/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { forge, issuerKey, TestIssuer } from "../../support/issuer.ts";

@@ -7,7 +7,8 @@
  */
 
 import * as v from "valibot";
-import { foreignBearerToken, invalidToken } from "../../../auth/mod.ts";
+import { invalidToken } from "../../../auth/mod.ts";
+import { foreignBearerToken } from "../../../auth/tokens/mod.ts";
 import { AppError } from "../../../errors/mod.ts";
 import { identityEnvelope, type Reply } from "../../../http/mod.ts";
 import type { IdentityContext } from "../../context.ts";

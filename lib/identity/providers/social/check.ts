@@ -15,7 +15,8 @@
  */
 
 import * as v from "valibot";
-import { foreignBearerToken, invalidToken, tokenCharsMax } from "../../../auth/mod.ts";
+import { invalidToken } from "../../../auth/mod.ts";
+import { foreignBearerToken, tokenCharsMax } from "../../../auth/tokens/mod.ts";
 import { identityEnvelope, type Reply } from "../../../http/mod.ts";
 import type { IdentityContext } from "../../context.ts";
 import {

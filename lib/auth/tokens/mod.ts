@@ -1,0 +1,16 @@
+/**
+ * Tokens, their claims and bearers.
+ *
+ * @module
+ */
+
+export {
+  bearerToken,
+  type Claims,
+  foreignBearerToken,
+  invalidToken,
+  tokenCharsMax,
+  unverifiedClaim,
+} from "./claims.ts";
+export { tokenTtlSecondsMax } from "./key_ring_record.ts";
+export { createTokens, type Tokens } from "./tokens.ts";
