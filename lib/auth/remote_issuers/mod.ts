@@ -7,7 +7,7 @@
 export {
   createRemoteFetch,
   type Fetch,
-  jsonOf,
+  jsonBody,
   providerError,
   type RemoteFetch,
   type RemoteFetchOptions,

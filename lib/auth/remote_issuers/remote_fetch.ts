@@ -60,7 +60,7 @@ export function createRemoteFetch(options: RemoteFetchOptions = {}): RemoteFetch
  *
  * @throws {AppError} `provider_error`: it is none.
  */
-export async function jsonOf(response: Response): Promise<unknown> {
+export async function jsonBody(response: Response): Promise<unknown> {
   try {
     return await response.json();
   } catch {

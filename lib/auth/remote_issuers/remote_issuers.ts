@@ -23,7 +23,7 @@ import { BoundedCache } from "../../storage/mod.ts";
 import type { Clock } from "../environment.ts";
 import { invalidToken, tokenCharsMax } from "../tokens/claims.ts";
 import { clockSkewSecondsMax } from "../tokens/key_ring_record.ts";
-import { jsonOf, providerError, type RemoteFetch, remoteUrl } from "./remote_fetch.ts";
+import { jsonBody, providerError, type RemoteFetch, remoteUrl } from "./remote_fetch.ts";
 
 /** Signature algorithms that other issuers may be configured with. None is symmetric. */
 export const remoteAlgorithms = [
@@ -232,7 +232,7 @@ class IssuerKeys {
     if (home === undefined) throw providerError("issuer");
     const response = await this.#fetch(`${this.#issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
     if (response.status !== 200) throw providerError(`status ${response.status}`);
-    const document = await jsonOf(response);
+    const document = await jsonBody(response);
     if (typeof document !== "object" || document === null) throw providerError("shape");
     const { issuer, jwks_uri: address } = document as Readonly<Record<string, unknown>>;
     // OpenID Connect Discovery 1.0, section 4.3: else another issuer's document would speak for this one.

@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../../../auth/mod.ts";
-import { jsonOf, providerError, type RemoteFetch } from "../../../auth/remote_issuers/mod.ts";
+import { jsonBody, providerError, type RemoteFetch } from "../../../auth/remote_issuers/mod.ts";
 import { CircuitBreaker } from "../../../outbound/circuit_breaker.ts";
 import type { TokenDebugSettings } from "./settings.ts";
 import { type SocialIdentity, type SocialVerifier, socialTokenRejected } from "./verifier.ts";
@@ -84,7 +84,7 @@ async function ask(
   const { status } = response;
   if (status === 400 || status === 401 || status === 403) throw socialTokenRejected(`status ${status}`);
   if (status !== 200) throw providerError(`status ${status}`);
-  return await jsonOf(response);
+  return await jsonBody(response);
 }
 
 /** Ids are texts, and numbers at some providers. */
