@@ -1,4 +1,11 @@
-import { createApiKeys, type IssuedApiKey, MasterSecret, permissions, systemClock, systemRandom } from "../lib/auth/mod.ts";
+import {
+  createApiKeys,
+  type IssuedApiKey,
+  MasterSecret,
+  permissions,
+  systemClock,
+  systemRandom,
+} from "../lib/auth/mod.ts";
 import { CliError, exits, type KeyBootstrap } from "../lib/cli/mod.ts";
 import { createDirectory } from "../lib/directory/mod.ts";
 import type { Store } from "../lib/storage/mod.ts";

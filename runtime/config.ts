@@ -23,7 +23,12 @@ import { parseMailbox } from "../adapters/mail/mailbox.ts";
 import { parseSmtpUrl } from "../adapters/mail/smtp_url.ts";
 import { parseWebhookSecret, parseWebhookUrl } from "../adapters/mail/webhook_target.ts";
 import { parseS3Url } from "../adapters/s3/s3_url.ts";
-import { createClientAddress, MasterSecret, type SignatureAlgorithm, signatureAlgorithms } from "../lib/auth/mod.ts";
+import {
+  createClientAddress,
+  MasterSecret,
+  type SignatureAlgorithm,
+  signatureAlgorithms,
+} from "../lib/auth/mod.ts";
 import { type PasswordAlgorithm, passwordAlgorithms } from "../lib/auth/passwords/mod.ts";
 import { exportIntervalMsDefault, exportTtlMsDefault } from "../lib/exports/mod.ts";
 import { type LogLevel, logLevels } from "../lib/http/mod.ts";
