@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type PointDates, pointDateErrors } from "../../loyalty/user/given_dates.ts";
+import { type PointDates, pointDateErrors } from "../../loyalty/user/history.ts";
 import { momentOf } from "../_times.ts";
 import { Faults, isObject, itemsOf, optionalId, type PlacedItem, userOf } from "../batch/items.ts";
 import { propertiesOf } from "../batch/properties.ts";

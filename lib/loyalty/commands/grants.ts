@@ -6,18 +6,17 @@
 
 import { AppError, type FieldError } from "../../errors/mod.ts";
 import type { LogEntry, ReadLog, Store, Stored } from "../../storage/mod.ts";
-import { countRewards } from "../config/compile_sizes.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
-import { type NotificationSetting, rewardsTotalMax } from "../config/document.ts";
-import type { MetricReward } from "../config/rewards.ts";
+import type { ActionData, MetricReward, NotificationSetting } from "../config/document.ts";
+import { rewardCountError } from "../config/semantic_errors.ts";
 import { countsFrom } from "../engine/lots.ts";
 import { applyGrant, applyReversal } from "../engine/mod.ts";
 import { isReversible } from "../ledger/mod.ts";
-import { type PointDates, pointDateErrors } from "../user/given_dates.ts";
 import {
-  type ActionData,
   type GrantedReward,
   type HistoryTransaction,
+  type PointDates,
+  pointDateErrors,
   transactionsOf,
 } from "../user/history.ts";
 import { type Member, memberPartition } from "../user/member.ts";
@@ -68,8 +67,8 @@ export function requireRewards(config: CompiledConfig, rewards: readonly Granted
       { fields },
     );
   }
-  if (countRewards(rewards, config.bundles) <= rewardsTotalMax) return;
-  const detail = `Give at most ${rewardsTotalMax}, those of bundles included`;
+  const detail = rewardCountError(rewards, config.bundles);
+  if (detail === null) return;
   throw new AppError("validation_failed", "Cannot give so many rewards at once", {
     fields: [{ pointer: "/rewards", detail }],
   });

@@ -6,10 +6,9 @@
 
 import { AppError, type FieldError } from "../../errors/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
-import type { ActionDefinition } from "../config/document.ts";
+import type { ActionData, ActionDefinition } from "../config/document.ts";
 import { ownValue } from "../config/own_property.ts";
 import { type Action, applyAction, type Outcome } from "../engine/mod.ts";
-import type { ActionData } from "../user/history.ts";
 import type { UserState } from "../user/state.ts";
 import type { Command } from "./command.ts";
 import type { LimitUses } from "./limit_uses.ts";
@@ -41,7 +40,7 @@ export function requireReportable(config: CompiledConfig, report: ActionReport):
       "Cannot report the action as the configuration of the space does not name it",
     );
   }
-  if (plan === undefined || (report.isClientReport && !plan.clientReportable)) {
+  if (plan === undefined || (report.isClientReport && !plan.definition.clientReportable)) {
     throw new AppError("forbidden", "Cannot report the action as it is not one that this caller may report");
   }
   const fields = dataFaults(plan.definition, report.data);

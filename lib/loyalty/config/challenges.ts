@@ -5,110 +5,55 @@
  */
 
 import * as v from "valibot";
-import type { CalendarUnit, Duration } from "../../calendar/mod.ts";
-import { configPartsMax, missionCountMax } from "./bounds.ts";
-import { conditionField, numberField } from "./expressions.ts";
+import { conditionField, numberField } from "./expression_fields.ts";
 import {
   ActionNameSchema,
   calendarUnitField,
   choiceOf,
   durationField,
   hasMember,
+  type Immutable,
   idField,
   integerBetween,
   listOf,
   metricValue,
-  type NotificationSetting,
   nonEmptyListOf,
   notificationField,
   optionalText,
+  partItemsMax,
   textField,
   uuidField,
 } from "./fields.ts";
-import { type Reward, RewardSchema } from "./rewards.ts";
+import { RewardSchema } from "./rewards.ts";
 
-/** What completes a mission. */
-export type MissionRule = ActionMissionRule | MetricMissionRule;
-/** An action under a condition, until the amounts that it adds come to `count`. */
-export interface ActionMissionRule {
-  readonly action: string;
-  readonly when?: unknown;
-  readonly count: number;
-  /** An expression; what an action adds. Omitted: 1. */
-  readonly amount?: unknown;
-}
-/** A metric that has at least this value. */
-export interface MetricMissionRule {
-  readonly metric: string;
-  readonly atLeast: number;
-}
-
-/** A step of a challenge. */
-export interface Mission {
-  readonly id: string;
-  readonly title: string;
-  readonly type: string;
-  readonly notification: NotificationSetting;
-  readonly rule: MissionRule;
-}
-
-/** Missions that, once all are completed in time, earn rewards. */
-export interface Challenge {
-  readonly id: string;
-  readonly title: string;
-  readonly subtitle: string;
-  readonly media: string;
-  /** Announces that it is completed. */
-  readonly notification: NotificationSetting;
-  /** Announces that it has failed, by time or by a rule. */
-  readonly failureNotification: NotificationSetting;
-  readonly showInProfile: boolean;
-  readonly showInRail: boolean;
-  /** `from` and `to` in Unix seconds; `to` is exclusive, and 0 means without end. */
-  readonly time: { readonly showInUI: boolean; readonly from: number; readonly to: number };
-  /** `members`: shown only to callers that are signed in. */
-  readonly visibility: "public" | "members";
-  /** `auto`: starts with the first action that counts for it; `rule`: by the effect of a rule alone. */
-  readonly start: "auto" | "rule";
-  /** It fails this long after its start. */
-  readonly within?: Duration;
-  /** An action that makes it fail. */
-  readonly fail?: { readonly action: string; readonly when?: unknown };
-  /** Whether it may be taken again: never, once completed, or once its `period` (or `within`) is over. */
-  readonly recurrence: "none" | "onCompletion" | "onExpiration";
-  readonly period?: CalendarUnit;
-  /** Challenges that must have been completed before this one starts. */
-  readonly requires: readonly string[];
-  readonly missions: readonly Mission[];
-  readonly rewards: readonly Reward[];
-}
+const missionCountMax = 1_000_000;
 
 const when = v.exactOptional(conditionField);
 
 const actionRule = v.strictObject({
   action: ActionNameSchema,
   when,
+  /** The mission is complete once the amounts of the actions add up to this. */
   count: v.optional(integerBetween(1, missionCountMax), 1),
   amount: v.exactOptional(numberField),
 });
 const metricRule = v.strictObject({ metric: idField, atLeast: metricValue });
-const missionRule = choiceOf<MissionRule>([actionRule, metricRule], input =>
-  hasMember(input, "metric") ? metricRule : actionRule,
-);
 
-const MissionSchema: v.GenericSchema<unknown, Mission> = v.strictObject({
+const mission = v.strictObject({
   id: uuidField,
   title: textField,
   type: v.optional(textField, "action"),
   notification: notificationField,
-  rule: missionRule,
+  rule: choiceOf([actionRule, metricRule], input => (hasMember(input, "metric") ? metricRule : actionRule)),
 });
 
-const always: Challenge["time"] = { showInUI: false, from: 0, to: 0 };
+/** A step of a challenge. */
+export type Mission = Immutable<v.InferOutput<typeof mission>>;
+
 const unixSeconds = v.optional(integerBetween(0, Number.MAX_SAFE_INTEGER / 1_000), 0);
 
-/** A challenge. */
-export const ChallengeSchema: v.GenericSchema<unknown, Challenge> = v.pipe(
+/** Schema of a challenge. */
+export const ChallengeSchema = v.pipe(
   v.strictObject({
     id: uuidField,
     title: textField,
@@ -118,19 +63,26 @@ export const ChallengeSchema: v.GenericSchema<unknown, Challenge> = v.pipe(
     failureNotification: notificationField,
     showInProfile: v.optional(v.boolean(), true),
     showInRail: v.optional(v.boolean(), false),
+    /** `from` and `to` in Unix seconds. `to` is exclusive, and 0 means without end. */
     time: v.optional(
       v.strictObject({ showInUI: v.optional(v.boolean(), false), from: unixSeconds, to: unixSeconds }),
-      always,
+      { showInUI: false, from: 0, to: 0 },
     ),
+    /** `members`: shown to signed-in callers only. */
     visibility: v.optional(v.picklist(["public", "members"]), "public"),
+    /** `auto`: the first action that counts starts it; `rule`: only the effect of a rule does. */
     start: v.optional(v.picklist(["auto", "rule"]), "auto"),
+    /** The challenge fails this long after its start. */
     within: v.exactOptional(durationField),
+    /** An action that fails the challenge. */
     fail: v.exactOptional(v.strictObject({ action: ActionNameSchema, when })),
+    /** `onExpiration` starts anew once `period` or `within` is over. */
     recurrence: v.optional(v.picklist(["none", "onCompletion", "onExpiration"]), "none"),
     period: v.exactOptional(calendarUnitField),
-    requires: listOf(uuidField, configPartsMax),
-    missions: nonEmptyListOf(MissionSchema),
-    rewards: listOf(RewardSchema, configPartsMax),
+    /** Challenges to complete before this one can start. */
+    requires: listOf(uuidField, partItemsMax),
+    missions: nonEmptyListOf(mission),
+    rewards: listOf(RewardSchema, partItemsMax),
   }),
   v.check(
     ({ recurrence, period }) => period === undefined || recurrence === "onExpiration",
@@ -142,3 +94,6 @@ export const ChallengeSchema: v.GenericSchema<unknown, Challenge> = v.pipe(
     "Expected a period or within, as recurrence is onExpiration",
   ),
 );
+
+/** Missions that earn rewards once all are completed in time. */
+export type Challenge = Immutable<v.InferOutput<typeof ChallengeSchema>>;

@@ -1,6 +1,6 @@
 /**
- * Compiling a loyalty configuration: references are resolved and conditions become closures, indexed by what triggers
- * them, so that the cost of an action does not depend on rules and missions that do not name it.
+ * Compilation of a loyalty configuration. References are resolved and conditions become closures, indexed by their triggers, so
+ * that the cost of an action does not depend on unrelated rules and missions.
  *
  * @module
  */
@@ -8,43 +8,54 @@
 import * as v from "valibot";
 import { AppError, type FieldError } from "../../errors/mod.ts";
 import { ConfigPartsCompiler, compileProduct } from "./compile_parts.ts";
-import { sizeErrors } from "./compile_sizes.ts";
 import {
   type ActionPlan,
   type CompiledChallenge,
   type CompiledConfig,
   type CompiledRule,
+  compareRules,
   type TriggerPlan,
   triggerKey,
 } from "./compiled.ts";
 import { type LoyaltyConfig, LoyaltyConfigSchema, type RuleTrigger } from "./document.ts";
-import { fieldErrors } from "./issues.ts";
-import { referenceErrors } from "./references.ts";
-import { standingParts } from "./standing_parts.ts";
+import { fieldErrors } from "./fields.ts";
+import { referenceErrors, sizeErrors } from "./semantic_errors.ts";
 
-export type { CompiledConfig } from "./compiled.ts";
-
-/** How a document is compiled. */
+/** Options of {@linkcode compileConfig}. */
 export interface CompileOptions {
   /** The version of the document, which history records name. @default "" */
   readonly version?: string;
 }
 
 /**
- * Checks and compiles a configuration document.
+ * Checks and compiles a configuration document. The references, conditions and sizes of a document are checked once its shape
+ * is right.
  *
- * @throws {AppError} `validation_failed` with the JSON Pointer of every error that was found.
+ * @throws {AppError} `validation_failed` with the JSON Pointers of all errors of the shape, or of all others.
  */
 export function compileConfig(document: unknown, { version = "" }: CompileOptions = {}): CompiledConfig {
-  // An object schema without required members takes a list for an object.
+  // An object schema without required members accepts arrays.
   const parsed = v.safeParse(LoyaltyConfigSchema, Array.isArray(document) ? null : document);
-  if (!parsed.success) throw invalid([...fieldErrors(parsed.issues), ...faultsBesides(document)]);
+  if (!parsed.success) throw invalid(fieldErrors(parsed.issues));
   const config = parsed.output;
-  const { parts, plans, challenges, faults } = compileParts(config);
-  if (faults.length > 0) throw invalid(faults);
+  const parts = new ConfigPartsCompiler(config);
+  const challenges = config.challenges.map(challenge => parts.challenge(challenge));
+  const triggers = compilePlans(config, parts, challenges);
   const aggregates = parts.aggregates.all;
+  const errors = [
+    ...referenceErrors(config),
+    ...sizeErrors(config, { bundles: parts.bundles, aggregates }),
+    ...parts.errors,
+  ];
+  if (errors.length > 0) throw invalid(errors);
   const products = config.products.map((product, index) => compileProduct(product, `/products/${index}`));
-  const limits = [...parts.limits, ...products.flatMap(({ limit }) => (limit === null ? [] : [limit]))];
+  const productLimits = products.flatMap(({ limit }) => (limit === null ? [] : [limit]));
+  const actions = config.actions.map((definition): [string, ActionPlan] => {
+    const plan = triggers.get(actionKey(definition.name)) ?? emptyPlan();
+    const counted = aggregates.filter(({ action }) => action === definition.name);
+    return [definition.name, { ...plan, definition, aggregates: counted }];
+  });
+  const limitedRules = config.rules.filter(({ limits }) => limits.some(({ per }) => per === "global"));
   return {
     version,
     config,
@@ -53,81 +64,40 @@ export function compileConfig(document: unknown, { version = "" }: CompileOption
     challenges: new Map(challenges.map(compiled => [compiled.challenge.id, compiled])),
     products: new Map(products.map(compiled => [compiled.product.id, compiled])),
     bundles: parts.bundles,
-    actions: new Map(
-      config.actions.map((definition): [string, ActionPlan] => [
-        definition.name,
-        {
-          ...(plans.get(actionKey(definition.name)) ?? emptyPlan()),
-          definition,
-          clientReportable: definition.clientReportable,
-          aggregates: aggregates.filter(({ action }) => action === definition.name),
-        },
-      ]),
-    ),
-    triggers: plans,
-    limitedRules: new Map(
-      config.rules
-        .filter(({ limits: some }) => some.some(({ per }) => per === "global"))
-        .map(rule => [rule.id, rule]),
-    ),
-    counterKeys: new Set([...aggregates, ...limits].map(({ key }) => key)),
+    actions: new Map(actions),
+    triggers,
+    limitedRules: new Map(limitedRules.map(rule => [rule.id, rule])),
+    counterKeys: new Set([...aggregates, ...parts.limits, ...productLimits].map(({ key }) => key)),
   };
-}
-
-interface Compiled {
-  readonly parts: ConfigPartsCompiler;
-  readonly plans: ReadonlyMap<string, TriggerPlan>;
-  readonly challenges: readonly CompiledChallenge[];
-  readonly faults: readonly FieldError[];
-}
-
-function compileParts(config: LoyaltyConfig): Compiled {
-  const parts = new ConfigPartsCompiler(config);
-  const challenges = config.challenges.map(challenge => parts.challenge(challenge));
-  const plans = plansOf(config, parts, challenges);
-  const sizes = sizeErrors(config, { bundles: parts.bundles, aggregates: parts.aggregates.all });
-  return { parts, plans, challenges, faults: [...referenceErrors(config), ...sizes, ...parts.faults] };
-}
-
-/** What is wrong with a document besides its shape. */
-function faultsBesides(document: unknown): readonly FieldError[] {
-  const standing = standingParts(document);
-  if (standing === null) return [];
-  return compileParts(standing.config).faults.filter(({ pointer }) => !standing.isStub(pointer));
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
 type Plans = Map<string, Mutable<TriggerPlan>>;
 
-function plansOf(
+function compilePlans(
   config: LoyaltyConfig,
   parts: ConfigPartsCompiler,
   challenges: readonly CompiledChallenge[],
 ): ReadonlyMap<string, TriggerPlan> {
   const plans: Plans = new Map();
-  for (const compiled of rulesOf(config, parts)) {
+  for (const compiled of compileRules(config, parts)) {
     planAt(plans, keyOf(compiled.rule.trigger)).rules.push(compiled);
   }
   for (const [index, challenge] of challenges.entries()) {
     addChallenge(plans, parts, { challenge, pointer: `/challenges/${index}` });
   }
   for (const set of config.milestones) {
-    planAt(plans, triggerKey("metric", set.metricId)).ladders.push(parts.ladder(set));
+    planAt(plans, triggerKey("metric", set.metricId)).milestoneSets.push(parts.milestoneSet(set));
   }
   return plans;
 }
 
-/** In the order of application. Disabled rules are checked too, but never looked at again. */
-function rulesOf({ rules }: LoyaltyConfig, parts: ConfigPartsCompiler): CompiledRule[] {
+/** Compiles the rules in the order of application. Disabled rules are checked too, but left out. */
+function compileRules({ rules }: LoyaltyConfig, parts: ConfigPartsCompiler): CompiledRule[] {
   return rules
     .map((rule, index) => parts.rule(rule, `/rules/${index}`))
     .filter(({ rule }) => rule.enabled)
     .sort(compareRules);
-}
-
-/** By priority, then id. */
-export function compareRules({ rule: a }: CompiledRule, { rule: b }: CompiledRule): number {
-  return a.priority - b.priority || (a.id < b.id ? -1 : 1);
 }
 
 function addChallenge(
@@ -135,17 +105,15 @@ function addChallenge(
   parts: ConfigPartsCompiler,
   { challenge, pointer }: { readonly challenge: CompiledChallenge; readonly pointer: string },
 ): void {
-  for (const mission of parts.missions(challenge, pointer)) {
-    if ("action" in mission.mission.rule) {
-      planAt(plans, actionKey(mission.mission.rule.action)).missions.push(mission);
+  for (const compiled of parts.missions(challenge, pointer)) {
+    if ("action" in compiled.mission.rule) {
+      planAt(plans, actionKey(compiled.mission.rule.action)).missions.push(compiled);
     }
   }
   for (const mission of parts.metricMissions(challenge)) {
     planAt(plans, triggerKey("metric", mission.metricId)).metricMissions.push(mission);
-    planAt(plans, triggerKey("challengeStarted", challenge.challenge.id)).metricMissions.push({
-      ...mission,
-      isAtStart: true,
-    });
+    const atStart = { ...mission, isAtStart: true };
+    planAt(plans, triggerKey("challengeStarted", challenge.challenge.id)).metricMissions.push(atStart);
   }
   const { fail } = challenge.challenge;
   if (fail === undefined) return;
@@ -159,7 +127,7 @@ function planAt(plans: Plans, key: string): Mutable<TriggerPlan> {
 }
 
 function emptyPlan(): Mutable<TriggerPlan> {
-  return { rules: [], failures: [], missions: [], metricMissions: [], ladders: [] };
+  return { rules: [], failures: [], missions: [], metricMissions: [], milestoneSets: [] };
 }
 
 function actionKey(name: string): string {

@@ -1,6 +1,6 @@
 /**
- * Compiling the parts of a loyalty configuration: conditions and amounts become closures, bundles are taken apart. Faults are
- * collected, so that all of them are reported at once.
+ * Compilation of the parts of a loyalty configuration. Conditions and amounts become closures, and bundles their rewards. Errors
+ * are collected, so that all are reported at once.
  *
  * @module
  */
@@ -13,21 +13,19 @@ import {
   compileNumber,
   type Environment,
 } from "../../expressions/mod.ts";
-import { AggregateCompiler, counterKey } from "./compile_counters.ts";
+import { AggregateCompiler, counterKey } from "./aggregates.ts";
 import type {
   CompiledChallenge,
   CompiledEffect,
   CompiledFailure,
-  CompiledLadder,
   CompiledLimit,
   CompiledMetricMission,
+  CompiledMilestoneSet,
   CompiledMission,
   CompiledProduct,
   CompiledRule,
   ConditionalPart,
-  SingleReward,
 } from "./compiled.ts";
-import { toCounterWindow } from "./counter_window.ts";
 import type {
   ActionDefinition,
   Challenge,
@@ -38,14 +36,15 @@ import type {
   Reward,
   RuleEffect,
 } from "./document.ts";
-import { dataVariables, type FindVariable, type Scope, userVariables } from "./scope.ts";
+import type { SingleReward } from "./rewards.ts";
+import { dataVariables, type FindVariable, type Scope, toCounterWindow, userVariables } from "./scope.ts";
 
-/** Compiles parts of one configuration. */
+/** Compiles the parts of one configuration. */
 export class ConfigPartsCompiler {
   readonly bundles: ReadonlyMap<string, readonly SingleReward[]>;
   readonly aggregates: AggregateCompiler;
-  readonly faults: FieldError[] = [];
-  /** The limits of all rules, also of disabled ones: who pauses a rule does not give everybody another use of it. */
+  readonly errors: FieldError[] = [];
+  /** The limits of all rules, also of disabled ones, so that a pause does not give each user another firing. */
   readonly limits: CompiledLimit[] = [];
   readonly #actions: ReadonlyMap<string, ActionDefinition>;
   readonly #userVariable: FindVariable;
@@ -57,8 +56,8 @@ export class ConfigPartsCompiler {
     this.aggregates = new AggregateCompiler(this.#actions);
   }
 
-  /** Rewards with their bundles taken apart. */
-  plain(rewards: readonly Reward[]): readonly SingleReward[] {
+  /** Replaces bundles by their rewards. */
+  singleRewards(rewards: readonly Reward[]): readonly SingleReward[] {
     return rewards.flatMap(reward =>
       reward.type === "reward" ? (this.bundles.get(reward.rewardId) ?? []) : [reward],
     );
@@ -80,13 +79,12 @@ export class ConfigPartsCompiler {
   }
 
   challenge(challenge: Challenge): CompiledChallenge {
-    const { time, missions, rewards } = challenge;
+    const { time, rewards } = challenge;
     return {
       challenge,
       from: time.from * 1_000,
       to: time.to === 0 ? Number.POSITIVE_INFINITY : time.to * 1_000,
-      rewards: this.plain(rewards),
-      hasMetricMission: missions.some(({ rule }) => "metric" in rule),
+      rewards: this.singleRewards(rewards),
     };
   }
 
@@ -128,13 +126,13 @@ export class ConfigPartsCompiler {
     return [{ of, ...this.#conditional(fail.when, environment, { condition: `${part}/when`, part }) }];
   }
 
-  ladder(set: MilestoneSet): CompiledLadder {
-    return { set, rewards: set.milestones.map(({ rewards }) => this.plain(rewards)) };
+  milestoneSet(set: MilestoneSet): CompiledMilestoneSet {
+    return { set, rewards: set.milestones.map(({ rewards }) => this.singleRewards(rewards)) };
   }
 
   #effect(effect: RuleEffect, environment: Environment<Scope>, pointer: string): readonly CompiledEffect[] {
     if (effect.type === "reward") {
-      return this.plain([effect]).map(reward =>
+      return this.singleRewards([effect]).map(reward =>
         reward.type === "metric"
           ? { type: "metric", metricId: reward.metricId, amount: () => reward.metricQuantity }
           : reward,
@@ -151,7 +149,7 @@ export class ConfigPartsCompiler {
     ];
   }
 
-  /** What can be named where an action is the trigger, or where (null) a change is. */
+  /** The variables where an action triggers, or a change (null). */
   #environment(action: string | null): Environment<Scope> {
     const definition = action === null ? undefined : this.#actions.get(action);
     const data = definition === undefined ? undefined : dataVariables(definition);
@@ -167,7 +165,7 @@ export class ConfigPartsCompiler {
     pointers: { readonly condition: string; readonly part: string },
   ): ConditionalPart {
     const { condition, part } = pointers;
-    if (source === undefined) return { when: always, explain: () => none, pointer: part };
+    if (source === undefined) return { when: always, explain: () => () => [], pointer: part };
     return {
       when: this.#collect(always, () => compileCondition(source, environment, condition)),
       explain: () => compileExplanation(source, environment, condition),
@@ -179,18 +177,18 @@ export class ConfigPartsCompiler {
     return this.#collect(one, () => compileNumber(source, environment, pointer));
   }
 
-  #collect<T>(otherwise: T, compile: () => T): T {
+  #collect<T>(fallback: T, compile: () => T): T {
     try {
       return compile();
     } catch (error) {
       if (!(error instanceof AppError) || error.fields === undefined) throw error;
-      this.faults.push(...error.fields);
-      return otherwise;
+      this.errors.push(...error.fields);
+      return fallback;
     }
   }
 }
 
-/** A product; what is counted of it stays the same while its window does. */
+/** Compiles a product. Its counter stays the same while its window does. */
 export function compileProduct(product: Product, pointer: string): CompiledProduct {
   const { id, limits } = product;
   if (limits === undefined) return { product, limit: null };
@@ -200,7 +198,7 @@ export function compileProduct(product: Product, pointer: string): CompiledProdu
   return { product, limit: { key, max, window: toCounterWindow(window), pointer: `${pointer}/limits` } };
 }
 
-/** The limits for each user; of those with the same window the lowest, as they share what is counted. */
+/** Compiles the limits for each user. Of limits with the same window, which share a counter, the lowest counts. */
 function limitsOf({ id, limits }: LoyaltyRule, pointer: string): readonly CompiledLimit[] {
   const lowest = new Map<string, CompiledLimit>();
   for (const [index, limit] of limits.entries()) {
@@ -214,10 +212,6 @@ function limitsOf({ id, limits }: LoyaltyRule, pointer: string): readonly Compil
 }
 
 const always: Condition<Scope> = () => true;
-
-function none(): readonly never[] {
-  return [];
-}
 
 function one(): number {
   return 1;

@@ -1,12 +1,11 @@
 /**
- * A loyalty configuration that is ready for use.
+ * A compiled loyalty configuration, ready for the engine.
  *
  * @module
  */
 
 import type { Condition, Failure } from "../../expressions/mod.ts";
-import type { CompiledAggregate } from "./compile_counters.ts";
-import type { CounterWindow } from "./counter_window.ts";
+import type { CompiledAggregate } from "./aggregates.ts";
 import type {
   ActionDefinition,
   Challenge,
@@ -17,24 +16,21 @@ import type {
   MilestoneSet,
   Mission,
   Product,
-  Reward,
   RuleEffect,
 } from "./document.ts";
-import type { Scope } from "./scope.ts";
-
-/** A reward that is not a bundle. */
-export type SingleReward = Exclude<Reward, { readonly type: "reward" }>;
+import type { SingleReward } from "./rewards.ts";
+import type { CounterWindow, Scope } from "./scope.ts";
 
 /** A part that depends on a condition. */
 export interface ConditionalPart {
   readonly when: Condition<Scope>;
-  /** Compiles why the condition is false; only a dry run asks. */
+  /** Compiles the explanation of a false condition, for dry runs. */
   readonly explain: () => (scope: Scope) => readonly Failure[];
   /** JSON Pointer of the part in the document. */
   readonly pointer: string;
 }
 
-/** An effect, bundles taken apart. */
+/** An effect without bundles. */
 export type CompiledEffect =
   | { readonly type: "metric"; readonly metricId: string; readonly amount: (scope: Scope) => number }
   | Exclude<RuleEffect, { readonly type: "metric" | "reward" }>;
@@ -47,7 +43,7 @@ export interface CompiledLimit {
   readonly pointer: string;
 }
 
-/** A rule that may fire. */
+/** A rule with its condition, effects and limits per user. */
 export interface CompiledRule extends ConditionalPart {
   readonly rule: LoyaltyRule;
   readonly effects: readonly CompiledEffect[];
@@ -55,15 +51,14 @@ export interface CompiledRule extends ConditionalPart {
   readonly hasGlobalLimit: boolean;
 }
 
-/** A challenge with its bundles taken apart. */
+/** A challenge without bundles. */
 export interface CompiledChallenge {
   readonly challenge: Challenge;
-  /** From when to when it may run, Unix ms; `to` is exclusive. */
+  /** Unix ms. */
   readonly from: number;
+  /** Unix ms, exclusive. */
   readonly to: number;
   readonly rewards: readonly SingleReward[];
-  /** Whether a mission asks for the value of a metric, and so may be done from the start. */
-  readonly hasMetricMission: boolean;
 }
 
 /** A mission that an action may advance. */
@@ -74,53 +69,52 @@ export interface CompiledMission extends ConditionalPart {
   readonly amount: (scope: Scope) => number;
 }
 
-/** A mission that asks for the value of a metric. */
+/** A mission that depends on the value of a metric. */
 export interface CompiledMetricMission {
   readonly of: CompiledChallenge;
   readonly mission: Mission;
   readonly metricId: string;
   readonly atLeast: number;
-  /** Whether the challenge must be in progress already, because it is its start that is looked at. */
+  /** Set where the start of the challenge triggers the check, and so must have happened. */
   readonly isAtStart: boolean;
 }
 
-/** An action that makes a challenge fail. */
+/** An action that fails a challenge. */
 export interface CompiledFailure extends ConditionalPart {
   readonly of: CompiledChallenge;
 }
 
-/** A ladder with its bundles taken apart. */
-export interface CompiledLadder {
+/** A milestone set without bundles. */
+export interface CompiledMilestoneSet {
   readonly set: MilestoneSet;
-  /** By the place of the milestone. */
+  /** By the index of the milestone. */
   readonly rewards: readonly (readonly SingleReward[])[];
 }
 
-/** What a trigger may cause. */
+/** Everything that a trigger may cause. */
 export interface TriggerPlan {
   /** In the order of application: by priority, then id. */
   readonly rules: readonly CompiledRule[];
   readonly failures: readonly CompiledFailure[];
   readonly missions: readonly CompiledMission[];
   readonly metricMissions: readonly CompiledMetricMission[];
-  readonly ladders: readonly CompiledLadder[];
+  readonly milestoneSets: readonly CompiledMilestoneSet[];
 }
 
-/** What an action may cause. */
+/** Everything that an action may cause. */
 export interface ActionPlan extends TriggerPlan {
   readonly definition: ActionDefinition;
-  readonly clientReportable: boolean;
   readonly aggregates: readonly CompiledAggregate[];
 }
 
-/** A product, with what counts how many of it a user has had. */
+/** A product with its limit per user. */
 export interface CompiledProduct {
   readonly product: Product;
   /** Null: a user may have any number. */
   readonly limit: CompiledLimit | null;
 }
 
-/** A configuration ready for use. */
+/** A loyalty configuration with resolved references, indexed by triggers. */
 export interface CompiledConfig {
   /** The version of the document. */
   readonly version: string;
@@ -132,15 +126,15 @@ export interface CompiledConfig {
   /** The rewards of each bundle. */
   readonly bundles: ReadonlyMap<string, readonly SingleReward[]>;
   readonly actions: ReadonlyMap<string, ActionPlan>;
-  /** By {@linkcode triggerKey}; only those that cause something. */
+  /** By {@linkcode triggerKey}. Triggers without effects have no entry. */
   readonly triggers: ReadonlyMap<string, TriggerPlan>;
-  /** The rules that have limits for all users together. */
+  /** The rules with limits for all users together. */
   readonly limitedRules: ReadonlyMap<string, LoyaltyRule>;
-  /** Every key under which something is counted. */
+  /** The keys of all counters. */
   readonly counterKeys: ReadonlySet<string>;
 }
 
-/** What a change of a user may trigger. */
+/** The kinds of changes that trigger rules. */
 export type TriggerKind =
   | "metric"
   | "challengeStarted"
@@ -148,7 +142,12 @@ export type TriggerKind =
   | "milestoneReached"
   | "inventoryReceived";
 
-/** Where the plan of a trigger is found. */
+/** Returns the key of a trigger's plan. */
 export function triggerKey(kind: TriggerKind, id: string): string {
   return `${kind}:${id}`;
+}
+
+/** Orders rules by priority, then id. */
+export function compareRules({ rule: a }: CompiledRule, { rule: b }: CompiledRule): number {
+  return a.priority - b.priority || (a.id < b.id ? -1 : 1);
 }

@@ -1,9 +1,9 @@
 /**
- * The compiled configurations of spaces, compiled once per version: the directory keeps the object of a document for as
- * long as it is unchanged.
+ * The compiled configurations of spaces, compiled once per version: the directory returns the same object for as long as a
+ * document is unchanged.
  *
- * Documents are checked before they are stored, but a later release may check more. A space whose document does not compile
- * goes on with the newest earlier version that does, because a fan's action that is refused is lost.
+ * Documents are checked before they are stored, but a later release may check more. A space whose document no longer compiles
+ * uses its newest earlier version that does, because a refused action of a user is lost.
  *
  * @module
  */
@@ -11,38 +11,41 @@
 import type { Directory, LoyaltyDocument, LoyaltyVersions } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { chain, type Logger } from "../../http/mod.ts";
-import { type CompiledConfig, compileConfig } from "./compile.ts";
+import { compileConfig } from "./compile.ts";
+import type { CompiledConfig } from "./compiled.ts";
 
-/** Most faults of a stored document that the log names. */
-export const loggedFaultsMax = 10;
+const loggedErrorsMax = 10;
 
-/** What configurations come from. */
+/** Options of {@linkcode createConfigCache}. */
 export interface ConfigCacheOptions {
   readonly directory: Pick<Directory, "loyalty">;
   readonly versions: Pick<LoyaltyVersions, "list" | "get">;
   readonly logger: Logger;
 }
 
-/** Finds the configuration of a space; without a promise while it is fresh. */
+/** Returns the configuration of a space, without a promise while it is cached. */
 export type ConfigCache = (spaceId: string) => CompiledConfig | Promise<CompiledConfig>;
 
-/** Compiles the configurations of all spaces; a space without one has the empty one. */
+/**
+ * Creates the cache of compiled configurations; a space without one has the empty one. It is keyed by the document, whose age the
+ * directory's cache bounds, so it needs no age of its own.
+ */
 export function createConfigCache({ directory, versions, logger }: ConfigCacheOptions): ConfigCache {
   const compiled = new WeakMap<LoyaltyDocument, CompiledConfig | Promise<CompiledConfig>>();
-  const none = compileConfig({});
+  const empty = compileConfig({});
 
   function compile(stored: LoyaltyDocument, spaceId: string): CompiledConfig | Promise<CompiledConfig> {
     try {
       return compileConfig(stored.document, { version: stored.version });
     } catch (cause) {
       const { version } = stored;
-      logger.log("error", "loyalty_config_invalid", { spaceId, version, faults: faultsOf(cause) });
-      const earlier = newestUsable(versions, spaceId, { before: Number(version), cause, logger });
-      // Whether there is a usable one is settled by the stored versions; what could not be read may be read later.
+      logger.log("error", "loyalty_config_invalid", { spaceId, version, faults: summaryOf(cause) });
+      const earlier = findUsableVersion(versions, spaceId, { before: Number(version), cause, logger });
       earlier.then(
         config => compiled.set(stored, config),
         error => {
-          if (!isSettled(error)) compiled.delete(stored);
+          // Versions that do not compile never will, but those that could not be read may be read later.
+          if (!(error instanceof AppError && error.code === "internal_error")) compiled.delete(stored);
         },
       );
       return earlier;
@@ -51,53 +54,40 @@ export function createConfigCache({ directory, versions, logger }: ConfigCacheOp
 
   return spaceId =>
     chain(directory.loyalty(spaceId), stored => {
-      if (stored === null) return none;
-      const known = compiled.get(stored) ?? compile(stored, spaceId);
-      compiled.set(stored, known);
-      return known;
+      if (stored === null) return empty;
+      const config = compiled.get(stored) ?? compile(stored, spaceId);
+      compiled.set(stored, config);
+      return config;
     });
 }
 
-interface Search {
-  readonly before: number;
-  readonly cause: unknown;
-  readonly logger: Logger;
-}
-
-/** @throws {AppError} `internal_error` where no version that is kept compiles. */
-async function newestUsable(
+/** @throws {AppError} `internal_error`: no stored version compiles. */
+async function findUsableVersion(
   versions: ConfigCacheOptions["versions"],
   spaceId: string,
-  { before, cause, logger }: Search,
+  { before, cause, logger }: { readonly before: number; readonly cause: unknown; readonly logger: Logger },
 ): Promise<CompiledConfig> {
   for (const { number } of await versions.list(spaceId)) {
     const revision = number < before ? await versions.get(spaceId, number) : null;
-    const config = revision === null ? null : compiledOrNull(revision.document, String(number));
-    if (config === null) continue;
-    logger.log("warn", "loyalty_config_replaced", { spaceId, version: String(number) });
-    return config;
+    if (revision === null) continue;
+    const version = String(number);
+    try {
+      const config = compileConfig(revision.document, { version });
+      logger.log("warn", "loyalty_config_replaced", { spaceId, version });
+      return config;
+    } catch {
+      // An older version may compile.
+    }
   }
   throw new AppError("internal_error", `Cannot use any stored loyalty configuration of space ${spaceId}`, {
     cause,
   });
 }
 
-function compiledOrNull(document: unknown, version: string): CompiledConfig | null {
-  try {
-    return compileConfig(document, { version });
-  } catch {
-    return null;
-  }
-}
-
-function isSettled(error: unknown): boolean {
-  return error instanceof AppError && error.code === "internal_error";
-}
-
-function faultsOf(cause: unknown): string {
+function summaryOf(cause: unknown): string {
   const fields = cause instanceof AppError ? (cause.fields ?? []) : [];
   return fields
-    .slice(0, loggedFaultsMax)
+    .slice(0, loggedErrorsMax)
     .map(({ pointer, detail }) => `${pointer}: ${detail}`)
     .join("; ");
 }

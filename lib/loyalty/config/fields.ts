@@ -1,79 +1,61 @@
 /**
- * Fields that many parts of a loyalty configuration have.
+ * Fields that many parts of a loyalty configuration share.
  *
  * @module
  */
 
 import * as v from "valibot";
-import {
-  type BucketUnit,
-  bucketUnits,
-  type CalendarUnit,
-  calendarUnits,
-  type Duration,
-} from "../../calendar/mod.ts";
-import {
-  configIdCharactersMax,
-  configListMax,
-  configPartsMax,
-  durationUnitsMax,
-  quantityMax,
-  windowStepsMax,
-} from "./bounds.ts";
+import { bucketUnits, type CalendarUnit, calendarUnits, type Duration } from "../../calendar/mod.ts";
+import type { FieldError } from "../../errors/mod.ts";
+import { issueDetail } from "../../http/mod.ts";
 
-/** How something is announced. With `display` "none" it is not. */
-export interface NotificationSetting {
-  readonly display: string;
-  readonly title: string;
-  readonly message: string;
-}
-
-/** The time that counts and limits look back on: the last steps of a unit, this one included, or a unit of the calendar. */
-export type Window = RollingWindow | CalendarWindow;
-/** `last: 7, unit: "day"` is today and the six days before it. */
-export interface RollingWindow {
-  readonly last: number;
-  readonly unit: BucketUnit;
-}
-/** The current day, week, month or year. */
-export interface CalendarWindow {
-  readonly calendar: CalendarUnit;
-}
+/** A type whose members, and theirs, are all readonly. */
+export type Immutable<T> = T extends readonly (infer E)[]
+  ? readonly Immutable<E>[]
+  : T extends object
+    ? { readonly [K in keyof T]: Immutable<T[K]> }
+    : T;
 
 type Schema<T> = v.GenericSchema<unknown, T>;
 
-/** Names that objects answer to by themselves; as ids they would read what nobody stored. */
+/** Longest id in a configuration, in characters. */
+export const idCharactersMax = 64;
+/** Largest amount that a single effect or reward may give or take. */
+export const quantityMax = 1_000_000_000;
+/** Most parts of one kind in a configuration, such as metrics or rules. */
+export const listItemsMax = 500;
+/** Most missions, rewards, effects, milestones or limits of one part. */
+export const partItemsMax = 50;
+const windowStepsMax = 1_440;
+const durationUnitsMax = 100_000;
+
+/** Names that every object inherits. As ids they would read values that nobody stored. */
 const reservedIds: readonly string[] = ["__proto__", "constructor", "prototype"];
 
 /** An id within a configuration. */
 export const idField: Schema<string> = v.pipe(
   v.string(),
   v.regex(/^[A-Za-z0-9._-]+$/, "Expected letters, digits, dots, underscores and hyphens"),
-  v.maxLength(configIdCharactersMax),
+  v.maxLength(idCharactersMax),
   v.check(value => !reservedIds.includes(value), "Expected an id that is not reserved"),
 );
 /** An id of a challenge or mission. */
 export const uuidField: Schema<string> = v.pipe(v.string(), v.uuid());
 /** A text for people. */
 export const textField: Schema<string> = v.pipe(v.string(), v.maxLength(1_000));
-/** Text that may be left out. */
+/** A text that is empty by default. */
 export const optionalText: Schema<string> = v.optional(textField, "");
 /** A whole number. */
 export const integerField: Schema<number> = v.pipe(v.number(), v.safeInteger());
-/** A value that a metric may have. */
+/** A value of a metric. */
 export const metricValue: Schema<number> = v.pipe(
   v.number(),
   v.minValue(-quantityMax * 1_000),
   v.maxValue(quantityMax * 1_000),
 );
-/** What a reward adds to a metric. */
-export const quantityField: Schema<number> = v.pipe(
-  v.number(),
-  v.safeInteger(),
-  v.minValue(-quantityMax),
-  v.maxValue(quantityMax),
-);
-/** The name of an action: 1 to 64 characters. */
+/** The amount that a reward adds to a metric. */
+export const quantityField: Schema<number> = integerBetween(-quantityMax, quantityMax);
+/** The name of an action. */
 export const ActionNameSchema: v.GenericSchema<string, string> = v.pipe(
   v.string(),
   v.minLength(1),
@@ -82,39 +64,63 @@ export const ActionNameSchema: v.GenericSchema<string, string> = v.pipe(
 /** A unit of the calendar. */
 export const calendarUnitField: Schema<CalendarUnit> = v.picklist(calendarUnits);
 
-/** A whole number between bounds. */
+/** Returns the schema of a whole number between bounds. */
 export function integerBetween(least: number, most: number): Schema<number> {
   return v.pipe(v.number(), v.safeInteger(), v.minValue(least), v.maxValue(most));
 }
 
-/** A list that may be left out. */
-export function listOf<T>(item: Schema<T>, max: number = configListMax): Schema<T[]> {
+/** Returns the schema of a list that is empty by default. */
+export function listOf<T>(item: Schema<T>, max: number = listItemsMax): Schema<T[]> {
   return v.optional(atMost(max, v.pipe(v.array(item), v.maxLength(max))), []);
 }
 
-/** A list of at least one part. */
+/** Returns the schema of a list with at least one item. */
 export function nonEmptyListOf<T>(item: Schema<T>): Schema<T[]> {
-  const parts = v.pipe(v.array(item), v.minLength(1), v.maxLength(configPartsMax));
-  return atMost(configPartsMax, parts);
+  return atMost(partItemsMax, v.pipe(v.array(item), v.minLength(1), v.maxLength(partItemsMax)));
 }
 
-/** Looks at no item of a list that is too long, because each of very many might have faults to tell. */
+/** Checks no item of a list that is too long, since each of very many could have errors. */
 function atMost<T>(max: number, list: Schema<T[]>): Schema<T[]> {
   const lengthOnly = v.pipe(v.custom<never[]>(Array.isArray), v.maxLength(max));
   return v.lazy(input => (Array.isArray(input) && input.length > max ? lengthOnly : list));
 }
 
-const unannounced: NotificationSetting = { display: "none", title: "", message: "" };
+/**
+ * Returns a schema that picks one of several by the input, so that errors concern the intended one. Without an input, as when
+ * a JSON Schema is made of it, it is their union.
+ */
+export function choiceOf<const T extends readonly v.GenericSchema[]>(
+  options: T,
+  pick: (input: unknown) => T[number],
+): Schema<v.InferOutput<T[number]>> {
+  const all = v.union(options);
+  return v.lazy((input): Schema<v.InferOutput<T[number]>> => (input === undefined ? all : pick(input)));
+}
 
-/** How something is announced; left out, it is not. */
-export const notificationField: Schema<NotificationSetting> = v.optional(
-  v.strictObject({ display: v.optional(textField, "none"), title: optionalText, message: optionalText }),
-  unannounced,
-);
+/** Checks whether an input is an object with this member. */
+export function hasMember(input: unknown, name: string): boolean {
+  return typeof input === "object" && input !== null && name in input;
+}
+
+const notification = v.strictObject({
+  display: v.optional(textField, "none"),
+  title: optionalText,
+  message: optionalText,
+});
+
+/** The announcement of an event. With `display` "none" there is no announcement. */
+export type NotificationSetting = Immutable<v.InferOutput<typeof notification>>;
+
+/** An announcement, which is off by default. */
+export const notificationField: Schema<NotificationSetting> = v.optional(notification, {
+  display: "none",
+  title: "",
+  message: "",
+});
 
 const units = v.exactOptional(integerBetween(0, durationUnitsMax));
 
-/** How long something lasts, of at least one unit. */
+/** A duration of at least one unit. */
 export const durationField: Schema<Duration> = v.pipe(
   v.strictObject({ minutes: units, hours: units, days: units, weeks: units, months: units, years: units }),
   v.check(
@@ -123,31 +129,33 @@ export const durationField: Schema<Duration> = v.pipe(
   ),
 );
 
-/**
- * One of several schemas, picked by the input, so that errors are about the one that was meant. Without an input it is all of
- * them together, for whoever describes the schema.
- */
-export function choiceOf<T>(options: readonly Schema<T>[], pick: (input: unknown) => Schema<T>): Schema<T> {
-  const all = v.union(options);
-  return v.lazy((input): Schema<T> => (input === undefined ? all : pick(input)));
-}
-
-/** Whether an input is an object that has this member. */
-export function hasMember(input: unknown, name: string): boolean {
-  return typeof input === "object" && input !== null && name in input;
-}
-
 const calendarWindow = v.strictObject({ calendar: calendarUnitField });
-
-/** A window of the calendar. */
-export const calendarWindowField: Schema<CalendarWindow> = calendarWindow;
-
 const rollingWindow = v.strictObject({
   last: integerBetween(1, windowStepsMax),
   unit: v.picklist(bucketUnits),
 });
 
-/** A rolling window or one of the calendar. */
-export const windowField: Schema<Window> = choiceOf<Window>([rollingWindow, calendarWindow], input =>
-  hasMember(input, "calendar") ? calendarWindow : rollingWindow,
+/** The current day, week, month or year. */
+export const calendarWindowField: Schema<v.InferOutput<typeof calendarWindow>> = calendarWindow;
+
+/** A calendar window, or the last steps of a unit including the current one. */
+export const windowField: Schema<v.InferOutput<typeof calendarWindow | typeof rollingWindow>> = choiceOf(
+  [rollingWindow, calendarWindow],
+  input => (hasMember(input, "calendar") ? calendarWindow : rollingWindow),
 );
+
+/** The time that a count or a limit covers. */
+export type CountWindow = Immutable<v.InferOutput<typeof windowField>>;
+
+/** Converts the issues of a schema to errors, with JSON Pointers that begin with the pointer of the checked part. */
+export function fieldErrors(issues: readonly v.BaseIssue<unknown>[], pointer = ""): FieldError[] {
+  return issues.map(issue => ({
+    pointer: `${pointer}${issue.path?.map(({ key }) => `/${referenceToken(String(key))}`).join("") ?? ""}`,
+    detail: issueDetail(issue),
+  }));
+}
+
+/** Escapes a reference token of RFC 6901, cut to a length that an answer can hold. */
+function referenceToken(key: string): string {
+  return key.slice(0, 64).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1");
+}

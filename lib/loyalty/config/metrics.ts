@@ -5,71 +5,41 @@
  */
 
 import * as v from "valibot";
-import type { CalendarUnit, Duration } from "../../calendar/mod.ts";
-import { quantityMax } from "./bounds.ts";
 import {
   calendarUnitField,
   choiceOf,
   durationField,
   hasMember,
+  type Immutable,
   idField,
   listOf,
   metricValue,
   optionalText,
+  quantityMax,
   textField,
 } from "./fields.ts";
 
-/** A number that fans collect. */
-export interface Metric {
-  readonly id: string;
-  readonly title: string;
-  readonly media: string;
-  readonly defaultValue: number;
-  readonly minimumValue: number;
-  readonly maximumValue: number;
-  /** Keeps what is earned in lots, which may begin and end to count at times of their own. */
-  readonly lots?: LotPolicy;
-  /** Whether a reversal may take the value below `minimumValue`. */
-  readonly allowNegative: boolean;
-}
-
-/**
- * When an earned amount begins to count, and until when it does. Durations without hours and minutes are over at the end of
- * their last day in the space's zone.
- */
-export interface LotPolicy {
-  readonly activatesAfter?: Duration;
-  /** Counted from when it begins to count. */
-  readonly expires?: { readonly after: Duration } | { readonly endOf: CalendarUnit };
-}
-
-/** A set of things that fans own or do not own. */
-export interface InventorySet {
-  readonly id: string;
-  readonly title: string;
-  readonly items: readonly InventoryItem[];
-}
-
-/** A thing that a fan may own. */
-export interface InventoryItem {
-  readonly id: string;
-  readonly title: string;
-  readonly media: string;
-}
-
 const expiresAfter = v.strictObject({ after: durationField });
 const expiresAtEnd = v.strictObject({ endOf: calendarUnitField });
-const expiryField = choiceOf<NonNullable<LotPolicy["expires"]>>([expiresAfter, expiresAtEnd], input =>
-  hasMember(input, "endOf") ? expiresAtEnd : expiresAfter,
-);
 
-const lotsField = v.strictObject({
+const lotPolicy = v.strictObject({
   activatesAfter: v.exactOptional(durationField),
-  expires: v.exactOptional(expiryField),
+  /** Counted from the activation of the points. */
+  expires: v.exactOptional(
+    choiceOf([expiresAfter, expiresAtEnd], input =>
+      hasMember(input, "endOf") ? expiresAtEnd : expiresAfter,
+    ),
+  ),
 });
 
-/** A metric. The ledger counts lots in whole points. */
-export const MetricSchema: v.GenericSchema<unknown, Metric> = v.pipe(
+/**
+ * The activation and expiry of earned points. A duration without hours and minutes ends with its last day in the time zone of
+ * the space.
+ */
+export type LotPolicy = Immutable<v.InferOutput<typeof lotPolicy>>;
+
+/** Schema of a metric. The ledger counts lots in whole points. */
+export const MetricSchema = v.pipe(
   v.strictObject({
     id: idField,
     title: textField,
@@ -77,7 +47,9 @@ export const MetricSchema: v.GenericSchema<unknown, Metric> = v.pipe(
     defaultValue: v.optional(metricValue, 0),
     minimumValue: v.optional(metricValue, 0),
     maximumValue: v.optional(metricValue, quantityMax * 1_000),
-    lots: v.exactOptional(lotsField),
+    /** Keeps earned points in lots with activation and expiry. */
+    lots: v.exactOptional(lotPolicy),
+    /** Lets a reversal take the value below `minimumValue`. */
     allowNegative: v.optional(v.boolean(), false),
   }),
   v.check(
@@ -92,9 +64,20 @@ export const MetricSchema: v.GenericSchema<unknown, Metric> = v.pipe(
   ),
 );
 
-/** A set of items. */
-export const InventorySetSchema: v.GenericSchema<unknown, InventorySet> = v.strictObject({
+/** A number that users collect, such as points. */
+export type Metric = Immutable<v.InferOutput<typeof MetricSchema>>;
+
+const inventoryItem = v.strictObject({ id: idField, title: textField, media: optionalText });
+
+/** Schema of an inventory set. */
+export const InventorySetSchema = v.strictObject({
   id: idField,
   title: textField,
-  items: listOf(v.strictObject({ id: idField, title: textField, media: optionalText })),
+  items: listOf(inventoryItem),
 });
+
+/** An item that a user may own once. */
+export type InventoryItem = Immutable<v.InferOutput<typeof inventoryItem>>;
+
+/** A set of items that users may own. */
+export type InventorySet = Immutable<v.InferOutput<typeof InventorySetSchema>>;

@@ -1,60 +1,22 @@
 /**
- * Products in a loyalty configuration: what users buy with what they have earned.
+ * Products in a loyalty configuration, which users buy with points.
  *
  * @module
  */
 
 import * as v from "valibot";
-import type { CalendarUnit } from "../../calendar/mod.ts";
-import { pricesMax, quantityMax, stockMax } from "./bounds.ts";
-import { calendarUnitField, idField, integerBetween, optionalText, textField } from "./fields.ts";
+import {
+  calendarUnitField,
+  type Immutable,
+  idField,
+  integerBetween,
+  optionalText,
+  quantityMax,
+  textField,
+} from "./fields.ts";
 
-/** An amount of a metric. */
-export interface Price {
-  /** Id of the metric. */
-  readonly currency: string;
-  readonly amount: number;
-}
-
-/** How much of a product there ever is. What was sold while it was unlimited does not count. */
-export type Stock = { readonly type: "unlimited" } | { readonly type: "limited"; readonly quantity: number };
-
-/** How often a user may have a product: ever, or in each day, week, month or year of the space's time zone. */
-export interface ProductLimits {
-  readonly perUser: number;
-  readonly window?: CalendarUnit;
-}
-
-/**
- * How a product gets to its user. `coupon` and `inventory` are given at once; `manual` and `webhook` wait until an operator, or
- * the service that a webhook tells, says that the product was handed over.
- */
-export type Fulfilment =
-  | { readonly type: "coupon"; readonly couponId: string }
-  | { readonly type: "inventory"; readonly inventorySetId: string; readonly inventoryItemId: string }
-  | { readonly type: "manual" }
-  | { readonly type: "webhook" };
-
-/** Something that users may redeem. */
-export interface Product {
-  readonly id: string;
-  readonly title: string;
-  readonly description: string;
-  readonly media: string;
-  readonly category: string;
-  /** As the shop names it. */
-  readonly sku?: string;
-  /** Any one of them is paid. */
-  readonly prices: readonly Price[];
-  readonly stock: Stock;
-  readonly limits?: ProductLimits;
-  /** Unix seconds; 0: always. */
-  readonly availableFrom: number;
-  /** Unix seconds, exclusive; 0: for ever. */
-  readonly availableTo: number;
-  readonly fulfilment: Fulfilment;
-  readonly enabled: boolean;
-}
+const pricesMax = 10;
+const stockMax = 1_000_000_000;
 
 const instantField = v.optional(integerBetween(0, 100_000_000_000), 0);
 
@@ -70,8 +32,19 @@ const fulfilmentField = v.variant("type", [
   v.strictObject({ type: v.literal("webhook") }),
 ]);
 
+/**
+ * The delivery of a product. `coupon` and `inventory` are given at once. `manual` and `webhook` wait until an operator or the
+ * notified service completes the redemption.
+ */
+export type Fulfilment = Immutable<v.InferOutput<typeof fulfilmentField>>;
+
+const priceField = v.strictObject({ currency: idField, amount: integerBetween(1, quantityMax) });
+
+/** An amount of the metric that serves as currency. */
+export type Price = Immutable<v.InferOutput<typeof priceField>>;
+
 const pricesField = v.pipe(
-  v.array(v.strictObject({ currency: idField, amount: integerBetween(1, quantityMax) })),
+  v.array(priceField),
   v.minLength(1),
   v.maxLength(pricesMax),
   v.check(
@@ -80,8 +53,8 @@ const pricesField = v.pipe(
   ),
 );
 
-/** A product. */
-export const ProductSchema: v.GenericSchema<unknown, Product> = v.pipe(
+/** Schema of a product. */
+export const ProductSchema = v.pipe(
   v.strictObject({
     id: idField,
     title: textField,
@@ -89,12 +62,16 @@ export const ProductSchema: v.GenericSchema<unknown, Product> = v.pipe(
     media: optionalText,
     category: optionalText,
     sku: v.exactOptional(textField),
+    /** The buyer pays one of these. */
     prices: pricesField,
+    /** The quantity that will ever be sold. Sales while the stock was unlimited do not count. */
     stock: v.optional(stockField, { type: "unlimited" }),
     limits: v.exactOptional(
       v.strictObject({ perUser: integerBetween(1, stockMax), window: v.exactOptional(calendarUnitField) }),
     ),
+    /** Unix seconds; 0: always. */
     availableFrom: instantField,
+    /** Unix seconds, exclusive; 0: without end. */
     availableTo: instantField,
     fulfilment: fulfilmentField,
     enabled: v.optional(v.boolean(), true),
@@ -104,3 +81,6 @@ export const ProductSchema: v.GenericSchema<unknown, Product> = v.pipe(
     "Expected availableFrom before availableTo",
   ),
 );
+
+/** Something that users may redeem. */
+export type Product = Immutable<v.InferOutput<typeof ProductSchema>>;

@@ -5,125 +5,80 @@
  */
 
 import * as v from "valibot";
-import { configPartsMax, declaredPropertiesMax, ruleLimitMax } from "./bounds.ts";
-import { calculationField, conditionField } from "./expressions.ts";
+import { calculationField, conditionField } from "./expression_fields.ts";
 import {
   ActionNameSchema,
-  type CalendarWindow,
   calendarWindowField,
   choiceOf,
+  type Immutable,
   idField,
   integerBetween,
   integerField,
   listOf,
-  type NotificationSetting,
   nonEmptyListOf,
   notificationField,
+  partItemsMax,
   quantityField,
   uuidField,
-  type Window,
   windowField,
 } from "./fields.ts";
-import type { MetricReward, Reward } from "./rewards.ts";
 
-/** The type of a property of an action's data. */
-export type DataType = "string" | "number" | "boolean";
+const declaredPropertiesMax = 64;
+const ruleLimitMax = 1_000_000_000;
 
-/** An action that the space knows. */
-export interface ActionDefinition {
-  readonly name: string;
-  /** Whether a fan's own device may report it. */
-  readonly clientReportable: boolean;
-  /** The properties that its data may have. Omitted: any. */
-  readonly data?: Readonly<Record<string, DataType>>;
-}
+/** The properties of a reported action. */
+export type ActionData = Readonly<Record<string, string | number | boolean>>;
 
-/** What makes a rule be looked at. */
-export type RuleTrigger =
-  | { readonly action: string }
-  /** A metric that changed. */
-  | { readonly metric: string }
-  | { readonly challengeCompleted: string }
-  /** A milestone of the ladder that was reached. */
-  | { readonly milestoneReached: string }
-  /** An item of the set that was received. */
-  | { readonly inventoryReceived: string };
-
-/** A metric effect, whose amount may be an expression; what it gives is rounded toward zero. */
-export interface MetricEffect extends Omit<MetricReward, "metricQuantity"> {
-  readonly metricQuantity: unknown;
-}
-
-/** What a rule does. */
-export type RuleEffect =
-  | Exclude<Reward, MetricReward>
-  | MetricEffect
-  | { readonly type: "inventoryLoss"; readonly inventorySetId: string; readonly inventoryItemId: string }
-  | { readonly type: "notification"; readonly notification: NotificationSetting }
-  | { readonly type: "challengeStart"; readonly challengeId: string }
-  | { readonly type: "missionCompletion"; readonly challengeId: string; readonly missionId: string }
-  | { readonly type: "challengeCompletion"; readonly challengeId: string }
-  | { readonly type: "challengeFailure"; readonly challengeId: string };
-
-/** How often a rule may fire. */
-export type RuleLimit =
-  | { readonly per: "user"; readonly max: number; readonly window?: Window }
-  /** For all users of the space together. */
-  | { readonly per: "global"; readonly max: number; readonly window?: CalendarWindow };
-
-/** What a trigger earns each time, under a condition. */
-export interface LoyaltyRule {
-  readonly id: string;
-  readonly trigger: RuleTrigger;
-  readonly when?: unknown;
-  readonly effects: readonly RuleEffect[];
-  /** Lower first; rules of equal priority apply in the order of their ids. */
-  readonly priority: number;
-  readonly limits: readonly RuleLimit[];
-  /** Of the rules of a group only the first that holds fires. */
-  readonly group?: string;
-  readonly enabled: boolean;
-}
-
-const properties: v.GenericSchema<unknown, Record<string, DataType>> = v.pipe(
+const properties = v.pipe(
   v.record(v.pipe(v.string(), v.minLength(1), v.maxLength(64)), v.picklist(["string", "number", "boolean"])),
   v.maxEntries(declaredPropertiesMax),
 );
 
-/** An action. */
-export const ActionSchema: v.GenericSchema<unknown, ActionDefinition> = v.strictObject({
+/** Schema of an action definition. */
+export const ActionSchema = v.strictObject({
   name: ActionNameSchema,
+  /** Lets the device of a user report the action. */
   clientReportable: v.optional(v.boolean(), false),
+  /** The types of the properties that `data` may have. @default any properties */
   data: v.exactOptional(properties),
 });
 
-const triggers: Readonly<Record<string, v.GenericSchema<unknown, RuleTrigger>>> = {
+/** An action that the space accepts. */
+export type ActionDefinition = Immutable<v.InferOutput<typeof ActionSchema>>;
+
+const actionTrigger = v.strictObject({ action: ActionNameSchema });
+const changeTriggers = {
   metric: v.strictObject({ metric: idField }),
   challengeCompleted: v.strictObject({ challengeCompleted: uuidField }),
   milestoneReached: v.strictObject({ milestoneReached: idField }),
   inventoryReceived: v.strictObject({ inventoryReceived: idField }),
 };
+const triggers = [
+  actionTrigger,
+  changeTriggers.metric,
+  changeTriggers.challengeCompleted,
+  changeTriggers.milestoneReached,
+  changeTriggers.inventoryReceived,
+] as const;
 
-const actionTrigger = v.strictObject({ action: ActionNameSchema });
-/** A trigger. */
-export const TriggerSchema: v.GenericSchema<unknown, RuleTrigger> = choiceOf<RuleTrigger>(
-  [actionTrigger, ...Object.values(triggers)],
-  input => {
-    const [kind = ""] = typeof input === "object" && input !== null ? Object.keys(input) : [];
-    const other = Object.hasOwn(triggers, kind) ? triggers[kind] : undefined;
-    return other ?? actionTrigger;
-  },
-);
+const triggerField = choiceOf(triggers, input => {
+  const [kind = ""] = typeof input === "object" && input !== null ? Object.keys(input) : [];
+  return Object.hasOwn(changeTriggers, kind)
+    ? changeTriggers[kind as keyof typeof changeTriggers]
+    : actionTrigger;
+});
 
-/** A constant amount, or an expression that is checked when it is compiled. */
-const amount = choiceOf<unknown>([quantityField, calculationField], input =>
+/** The event that makes the engine evaluate a rule. */
+export type RuleTrigger = Immutable<v.InferOutput<typeof triggerField>>;
+
+/** A constant amount, or an expression that the compiler checks. An expression's value is rounded toward zero. */
+const amount = choiceOf([quantityField, calculationField], input =>
   typeof input === "object" && input !== null ? calculationField : quantityField,
 );
 const item = { inventorySetId: idField, inventoryItemId: idField };
 const challengeId = uuidField;
 
-/** An effect of a rule. */
-export const EffectSchema: v.GenericSchema<unknown, RuleEffect> = v.variant("type", [
+const effectField = v.variant("type", [
   v.strictObject({ type: v.literal("metric"), metricId: idField, metricQuantity: amount }),
   v.strictObject({ type: v.literal("inventory"), ...item }),
   v.strictObject({ type: v.literal("coupon"), couponId: idField }),
@@ -136,21 +91,30 @@ export const EffectSchema: v.GenericSchema<unknown, RuleEffect> = v.variant("typ
   v.strictObject({ type: v.literal("challengeFailure"), challengeId }),
 ]);
 
+/** An effect of a rule. */
+export type RuleEffect = Immutable<v.InferOutput<typeof effectField>>;
+
 const max = integerBetween(1, ruleLimitMax);
 
-const LimitSchema: v.GenericSchema<unknown, RuleLimit> = v.variant("per", [
+/** A limit of the firings of a rule, for one user or for all users of the space together. */
+const limitField = v.variant("per", [
   v.strictObject({ per: v.literal("user"), max, window: v.exactOptional(windowField) }),
   v.strictObject({ per: v.literal("global"), max, window: v.exactOptional(calendarWindowField) }),
 ]);
 
-/** A rule. */
-export const RuleSchema: v.GenericSchema<unknown, LoyaltyRule> = v.strictObject({
+/** Schema of a rule. */
+export const RuleSchema = v.strictObject({
   id: idField,
-  trigger: TriggerSchema,
+  trigger: triggerField,
   when: v.exactOptional(conditionField),
-  effects: nonEmptyListOf(EffectSchema),
+  effects: nonEmptyListOf(effectField),
+  /** Lower first; rules of equal priority apply in the order of their ids. */
   priority: v.optional(integerField, 0),
-  limits: listOf(LimitSchema, configPartsMax),
+  limits: listOf(limitField, partItemsMax),
+  /** Of the rules of a group only the first that holds fires. */
   group: v.exactOptional(idField),
   enabled: v.optional(v.boolean(), true),
 });
+
+/** A trigger, a condition and the effects that they have. */
+export type LoyaltyRule = Immutable<v.InferOutput<typeof RuleSchema>>;

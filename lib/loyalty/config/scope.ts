@@ -1,37 +1,49 @@
 /**
- * What conditions and amounts of a loyalty configuration can see, and how it is compiled.
+ * The variables of conditions and amounts in a loyalty configuration.
  *
  * @module
  */
 
-import type { Environment, Operand, ValueType, Variable } from "../../expressions/mod.ts";
-import type { ActionData } from "../user/history.ts";
-import type { CounterWindow } from "./counter_window.ts";
-import type { ActionDefinition, LoyaltyConfig } from "./document.ts";
+import type { BucketUnit } from "../../calendar/mod.ts";
+import type { Environment, Operand, ValueType } from "../../expressions/mod.ts";
+import type { ActionData, ActionDefinition, LoyaltyConfig } from "./document.ts";
+import type { CountWindow } from "./fields.ts";
 import { ownValue } from "./own_property.ts";
 
-/** A user as conditions see one. */
+/** The time that a counter covers. */
+export type CounterWindow =
+  | { readonly kind: "total" }
+  | { readonly kind: "buckets"; readonly unit: BucketUnit; readonly last: number }
+  | { readonly kind: "streak"; readonly unit: BucketUnit };
+
+/** Converts a window of the document. */
+export function toCounterWindow(window: CountWindow | undefined): CounterWindow {
+  if (window === undefined) return { kind: "total" };
+  if ("calendar" in window) return { kind: "buckets", unit: window.calendar, last: 1 };
+  return { kind: "buckets", unit: window.unit, last: window.last };
+}
+
+/** The state of a user as conditions read it. */
 export interface UserView {
   metric(id: string): number;
   items(setId: string): readonly string[];
-  /** `none`, `in_progress`, `completed` or `failed`. */
+  /** Returns `none`, `in_progress`, `completed` or `failed`. */
   challenge(id: string): string;
-  /** The id of the highest milestone that was reached; empty: none. */
+  /** Returns the id of the highest milestone reached; empty before the first. */
   milestone(setId: string): string;
-  /** What has been counted under a key. */
   counterValue(key: string, window: CounterWindow): number;
 }
 
-/** What conditions see: the action's data, and the user before the action, whose counts include it. */
+/** The input of conditions: the data of an action, and the user before it. Counters include the action already. */
 export interface Scope {
   readonly data: ActionData;
   readonly user: UserView;
 }
 
-/** Resolves the path of a variable; null where it is not one. */
+/** Resolves the path of a variable; null where there is none. */
 export type FindVariable = Environment<Scope>["variable"];
 
-/** `data.<name>`: own properties only, so that no inherited name is ever a value. */
+/** Resolves `data.<name>` to own properties only, so that no inherited name is ever a value. */
 export function dataVariables({ data: declared }: ActionDefinition): FindVariable {
   return path => {
     if (!path.startsWith("data.")) return null;
@@ -42,7 +54,17 @@ export function dataVariables({ data: declared }: ActionDefinition): FindVariabl
   };
 }
 
-/** `user.metrics.<id>`, `user.inventory.<setId>`, `user.challenges.<id>` and `user.milestones.<setId>`. */
+/** The parts of the state that have variables. */
+type UserVariable = "metrics" | "inventory" | "challenges" | "milestones";
+
+const userVariableTypes: Readonly<Record<UserVariable, ValueType>> = {
+  metrics: "number",
+  inventory: "list",
+  challenges: "string",
+  milestones: "string",
+};
+
+/** Resolves `user.metrics.<id>`, `user.inventory.<setId>`, `user.challenges.<id>` and `user.milestones.<setId>`. */
 export function userVariables(config: LoyaltyConfig): FindVariable {
   const ids = {
     metrics: new Set(config.metrics.map(({ id }) => id)),
@@ -53,39 +75,24 @@ export function userVariables(config: LoyaltyConfig): FindVariable {
   return path => {
     const [root, kind = "", ...rest] = path.split(".");
     const id = rest.join(".");
-    if (root !== "user" || !isKind(kind) || !ids[kind].has(id)) return null;
-    return { type: types[kind], read: readers[kind](id) } satisfies Variable<Scope>;
+    if (root !== "user" || !isUserVariable(kind) || !ids[kind].has(id)) return null;
+    return { type: userVariableTypes[kind], read: readerOf(kind, id) };
   };
 }
 
-type Kind = "metrics" | "inventory" | "challenges" | "milestones";
+function readerOf(kind: UserVariable, id: string): Operand<Scope> {
+  switch (kind) {
+    case "metrics":
+      return ({ user }) => user.metric(id);
+    case "inventory":
+      return ({ user }) => user.items(id);
+    case "challenges":
+      return ({ user }) => user.challenge(id);
+    case "milestones":
+      return ({ user }) => user.milestone(id);
+  }
+}
 
-const types: Readonly<Record<Kind, ValueType>> = {
-  metrics: "number",
-  inventory: "list",
-  challenges: "string",
-  milestones: "string",
-};
-
-const readers: Readonly<Record<Kind, (id: string) => Operand<Scope>>> = {
-  metrics:
-    id =>
-    ({ user }) =>
-      user.metric(id),
-  inventory:
-    id =>
-    ({ user }) =>
-      user.items(id),
-  challenges:
-    id =>
-    ({ user }) =>
-      user.challenge(id),
-  milestones:
-    id =>
-    ({ user }) =>
-      user.milestone(id),
-};
-
-function isKind(text: string): text is Kind {
-  return Object.hasOwn(types, text);
+function isUserVariable(text: string): text is UserVariable {
+  return Object.hasOwn(userVariableTypes, text);
 }

@@ -5,13 +5,12 @@
  */
 
 import * as v from "valibot";
-import { idField, nonEmptyListOf } from "./fields.ts";
+import { type Immutable, idField, nonEmptyListOf } from "./fields.ts";
 
-/** Longest address of a webhook, in characters. */
-export const webhookUrlCharactersMax = 1_024;
+const urlCharactersMax = 1_024;
 
-/** The names of all events that a webhook can ask for: every type of transaction, and what areas announce. */
-export const webhookEvents = [
+/** The types of the transactions in the history of a user. */
+export const transactionTypes = [
   "actionRewarded",
   "missionCompleted",
   "challengeStarted",
@@ -29,35 +28,30 @@ export const webhookEvents = [
   "redemptionRejected",
   "redemptionCompleted",
   "redemptionRefunded",
-  "exportCompleted",
-  "exportFailed",
 ] as const;
 
-/** Where transactions are told to another system. What signs the messages is never part of a configuration. */
-export interface WebhookDefinition {
-  readonly id: string;
-  /** `https`, or `http` on the machine itself. */
-  readonly url: string;
-  /** Some of {@linkcode webhookEvents}. */
-  readonly events: readonly string[];
-}
+/** The events that a webhook can subscribe to: every type of transaction, and the ends of exports. */
+export const webhookEvents = [...transactionTypes, "exportCompleted", "exportFailed"] as const;
 
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-function isAddress(text: string): boolean {
+function isWebhookUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, username, password } = new URL(text);
   if (username !== "" || password !== "") return false;
   return protocol === "https:" || (protocol === "http:" && loopback.test(hostname));
 }
 
-/** A webhook. */
-export const WebhookDefinitionSchema: v.GenericSchema<unknown, WebhookDefinition> = v.strictObject({
+/** Schema of a webhook. The signing secret is never part of a configuration. */
+export const WebhookDefinitionSchema = v.strictObject({
   id: idField,
   url: v.pipe(
     v.string(),
-    v.maxLength(webhookUrlCharactersMax),
-    v.check(isAddress, "Expected an https address without credentials, or http on the machine itself"),
+    v.maxLength(urlCharactersMax),
+    v.check(isWebhookUrl, "Expected an https address without credentials, or http on the machine itself"),
   ),
-  events: nonEmptyListOf(v.picklist(webhookEvents)),
+  events: nonEmptyListOf<string>(v.picklist(webhookEvents)),
 });
+
+/** A service that receives transactions over HTTP. */
+export type WebhookDefinition = Immutable<v.InferOutput<typeof WebhookDefinitionSchema>>;

@@ -5,8 +5,8 @@
  */
 
 import type { CompiledConfig } from "../config/compiled.ts";
+import type { ActionData } from "../config/document.ts";
 import type { Scope } from "../config/scope.ts";
-import type { ActionData } from "../user/history.ts";
 import type { UserState } from "../user/state.ts";
 import { StateDraft } from "./draft.ts";
 import { LimitTracker, neverLimited } from "./held_back.ts";

@@ -5,7 +5,7 @@
  */
 
 import { bucketOf } from "../../calendar/mod.ts";
-import type { CounterWindow } from "../config/counter_window.ts";
+import type { CounterWindow } from "../config/scope.ts";
 import type { Counter } from "../user/state.ts";
 
 /** When something counts. */

@@ -4,15 +4,13 @@
  * @module
  */
 
-import type { CompiledAggregate } from "../config/compile_counters.ts";
+import type { CompiledAggregate } from "../config/aggregates.ts";
 import { type CompiledConfig, type TriggerKind, triggerKey } from "../config/compiled.ts";
-import type { CounterWindow } from "../config/counter_window.ts";
 import type { Metric } from "../config/document.ts";
 import { ownValue } from "../config/own_property.ts";
-import type { Scope, UserView } from "../config/scope.ts";
+import type { CounterWindow, Scope, UserView } from "../config/scope.ts";
 import { type AccountChange, credit, debit, type LedgerMovement, type MetricAccount } from "../ledger/mod.ts";
-import type { PointDates } from "../user/given_dates.ts";
-import type { HistoryRecord, Notification, Transaction } from "../user/history.ts";
+import type { HistoryRecord, Notification, PointDates, Transaction } from "../user/history.ts";
 import type {
   ChallengeProgress,
   Counter,

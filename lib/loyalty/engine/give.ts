@@ -5,10 +5,10 @@
  */
 
 import { addDuration } from "../../calendar/mod.ts";
-import { type NotificationSetting, quantityMax } from "../config/document.ts";
+import type { NotificationSetting } from "../config/document.ts";
+import { quantityMax } from "../config/fields.ts";
 import type { MetricReward } from "../config/rewards.ts";
-import type { PointDates } from "../user/given_dates.ts";
-import type { GrantedReward, TransactionType } from "../user/history.ts";
+import type { GrantedReward, PointDates, TransactionType } from "../user/history.ts";
 import type { UserCoupon } from "../user/state.ts";
 import { TransactionBuilder, type TransactionSubject } from "./change.ts";
 import type { MetricAddition, StateDraft } from "./draft.ts";

@@ -1,6 +1,6 @@
 import type { CompiledConfig } from "../config/compiled.ts";
-import type { NotificationSetting } from "../config/document.ts";
-import type { ActionData, GrantedReward } from "../user/history.ts";
+import type { ActionData, NotificationSetting } from "../config/document.ts";
+import type { GrantedReward } from "../user/history.ts";
 import type { UserState } from "../user/state.ts";
 import type { ActionContext } from "./apply_action.ts";
 import { StateDraft } from "./draft.ts";

@@ -1,7 +1,7 @@
 import { addDuration, type Duration, endOfPeriod } from "../../calendar/mod.ts";
-import type { LotPolicy } from "../config/document.ts";
+import type { LotPolicy } from "../config/metrics.ts";
 import type { Lot } from "../ledger/mod.ts";
-import type { PointDates } from "../user/given_dates.ts";
+import type { PointDates } from "../user/history.ts";
 
 /** The lot that points are credited to. */
 export interface LotChoice {

@@ -5,8 +5,9 @@
  */
 
 import type { CompiledConfig } from "../config/compiled.ts";
+import type { ActionData } from "../config/document.ts";
 import { debit, isReversible, type LedgerEntry, reverseEntry } from "../ledger/mod.ts";
-import type { ActionData, ItemId, RedemptionEvent, Transaction } from "../user/history.ts";
+import type { ItemId, RedemptionEvent, Transaction } from "../user/history.ts";
 import { nothingReceived, type Received } from "../user/redemption.ts";
 import type { UserState } from "../user/state.ts";
 import type { ActionContext } from "./apply_action.ts";

@@ -2,21 +2,21 @@
  * Rounds: what a trigger causes, and what that causes in turn.
  *
  * Everything that a round may do is decided against the state before it. Then it applies in this order: rules by priority
- * and id, failures of challenges, missions, ladders. The changes that were made trigger the next round.
+ * and id, failures of challenges, missions, milestoneSets. The changes that were made trigger the next round.
  *
  * @module
  */
 
-import { compareRules } from "../config/compile.ts";
 import type {
   CompiledChallenge,
   CompiledFailure,
-  CompiledLadder,
   CompiledMetricMission,
+  CompiledMilestoneSet,
   CompiledMission,
   CompiledRule,
   TriggerPlan,
 } from "../config/compiled.ts";
+import { compareRules } from "../config/compiled.ts";
 import type { Milestone } from "../config/document.ts";
 import type { Scope } from "../config/scope.ts";
 import type { ChallengeProgress } from "../user/state.ts";
@@ -109,16 +109,16 @@ function runRound(draft: StateDraft, plan: TriggerPlan, context: RoundContext): 
   if (rest !== null) applyRest(draft, rest);
 }
 
-function hasOnlyRules({ failures, missions, metricMissions, ladders }: TriggerPlan): boolean {
-  return failures.length + missions.length + metricMissions.length + ladders.length === 0;
+function hasOnlyRules({ failures, missions, metricMissions, milestoneSets }: TriggerPlan): boolean {
+  return failures.length + missions.length + metricMissions.length + milestoneSets.length === 0;
 }
 
-/** What a round does to challenges and ladders. */
+/** What a round does to challenges and milestoneSets. */
 interface Rest {
   readonly failing: readonly CompiledFailure[];
   readonly advancing: readonly Advance[];
   readonly reached: ReturnType<typeof reachedMissions>;
-  readonly climbed: readonly { readonly ladder: CompiledLadder; readonly rungs: readonly number[] }[];
+  readonly climbed: readonly { readonly ladder: CompiledMilestoneSet; readonly rungs: readonly number[] }[];
 }
 
 function decideRest(draft: StateDraft, plan: TriggerPlan, { scope }: RoundContext): Rest {
@@ -126,7 +126,7 @@ function decideRest(draft: StateDraft, plan: TriggerPlan, { scope }: RoundContex
     failing: plan.failures.filter(({ of, when }) => when(scope) && openRun(draft, of) !== null),
     advancing: advancedMissions(draft, plan.missions, scope),
     reached: reachedMissions(draft, plan.metricMissions),
-    climbed: plan.ladders.map(ladder => ({ ladder, rungs: rungsReached(draft, ladder) })),
+    climbed: plan.milestoneSets.map(ladder => ({ ladder, rungs: rungsReached(draft, ladder) })),
   };
 }
 
@@ -203,14 +203,14 @@ function applyRule(draft: StateDraft, { compiled, amounts }: Firing): void {
 }
 
 /** The places of the rungs that were not reached before. */
-function rungsReached(draft: StateDraft, { set }: CompiledLadder): readonly number[] {
+function rungsReached(draft: StateDraft, { set }: CompiledMilestoneSet): readonly number[] {
   const value = draft.metric(set.metricId);
   const highest = draft.milestones.get(set.id)?.threshold ?? Number.NEGATIVE_INFINITY;
   const isReached = ({ threshold }: Milestone): boolean => threshold > highest && threshold <= value;
   return set.milestones.flatMap((rung, index) => (isReached(rung) ? [index] : []));
 }
 
-function climb(draft: StateDraft, { set, rewards }: CompiledLadder, rungs: readonly number[]): void {
+function climb(draft: StateDraft, { set, rewards }: CompiledMilestoneSet, rungs: readonly number[]): void {
   for (const index of rungs) {
     const rung = set.milestones[index];
     if (rung === undefined || !draft.hasRoom()) continue;
@@ -232,6 +232,6 @@ function planOf({ compiled }: StateDraft, triggers: readonly string[]): TriggerP
     failures: [],
     missions: [],
     metricMissions: plans.flatMap(({ metricMissions }) => metricMissions),
-    ladders: plans.flatMap(({ ladders }) => ladders),
+    milestoneSets: plans.flatMap(({ milestoneSets }) => milestoneSets),
   };
 }

@@ -6,8 +6,7 @@
 
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
-import { ActionNameSchema } from "../config/document.ts";
-import type { ActionData } from "../user/history.ts";
+import { type ActionData, ActionNameSchema } from "../config/document.ts";
 
 /** Longest text in an action's data, in characters. */
 export const dataTextCharactersMax = 1_024;

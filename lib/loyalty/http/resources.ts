@@ -9,7 +9,7 @@ import { isUuid } from "../../auth/crypto/mod.ts";
 import type { LoyaltyRevision, LoyaltyVersion } from "../../directory/mod.ts";
 import type { Reply } from "../../http/mod.ts";
 import { versionTag } from "../../http/mod.ts";
-import { configIdCharactersMax, LoyaltyConfigSchema } from "../config/document.ts";
+import { idCharactersMax, LoyaltyConfigSchema } from "../config/document.ts";
 import { configurationType } from "./config_document.ts";
 
 /** Longest number of a version, in decimal digits. */
@@ -33,7 +33,7 @@ export const VersionParams: v.GenericSchema<unknown, { spaceId: string; version:
 /** Checks the path of a webhook. */
 export const WebhookParams: v.GenericSchema<unknown, { spaceId: string; webhookId: string }> = v.object({
   spaceId,
-  webhookId: v.pipe(v.string(), v.minLength(1), v.maxLength(configIdCharactersMax)),
+  webhookId: v.pipe(v.string(), v.minLength(1), v.maxLength(idCharactersMax)),
 });
 /** Checks what asks for an earlier version. */
 export const RollbackSchema: v.GenericSchema<unknown, { version: number }> = v.strictObject({

@@ -5,11 +5,11 @@
  */
 
 import type { CompiledConfig } from "../config/compiled.ts";
-import type { Price } from "../config/document.ts";
+import type { ActionData, Price } from "../config/document.ts";
 import { ownValue } from "../config/own_property.ts";
 import type { CodePools, CouponView } from "../coupons/mod.ts";
 import { couponView } from "../coupons/mod.ts";
-import type { ActionData, ItemId } from "../user/history.ts";
+import type { ItemId } from "../user/history.ts";
 import type { Member } from "../user/member.ts";
 import type { Redemption, RedemptionFault, RedemptionStatus } from "../user/redemption.ts";
 import type { UserState } from "../user/state.ts";

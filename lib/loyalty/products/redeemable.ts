@@ -6,11 +6,10 @@
 
 import { AppError } from "../../errors/mod.ts";
 import type { CompiledConfig, CompiledProduct } from "../config/compiled.ts";
-import type { Price } from "../config/document.ts";
+import type { ActionData, Price } from "../config/document.ts";
 import { ownValue } from "../config/own_property.ts";
 import { readCounter } from "../engine/counters.ts";
 import { isCouponValid } from "../engine/give.ts";
-import type { ActionData } from "../user/history.ts";
 import type { Redemption, RedemptionFault } from "../user/redemption.ts";
 import type { UserState } from "../user/state.ts";
 

@@ -1,117 +1,125 @@
 /**
- * What is kept of everything that ever happened to a user's loyalty: one record each, from which history, ledger and replay
- * are read.
+ * The history of a user: one record for each event, from which transactions, ledger and replays are read.
  *
  * @module
  */
 
-import type { NotificationSetting, Price, Reward } from "../config/document.ts";
-import type { MetricReward } from "../config/rewards.ts";
+import type { ActionData, MetricReward, NotificationSetting, Price, Reward } from "../config/document.ts";
+import type { transactionTypes } from "../config/webhooks.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
-import type { PointDates } from "./given_dates.ts";
 
-/** A correction of a metric: the value that it is to have, or what is added to it. */
+/** A correction of a metric by a back end. */
 export interface MetricChange {
   readonly metricId: string;
+  /** `set` to the value, or add the value with `incr`. */
   readonly op: "set" | "incr";
   /** A safe integer; `incr` takes where it is negative. */
   readonly value: number;
 }
 
-/** What an action says of itself. */
-export type ActionData = Readonly<Record<string, string | number | boolean>>;
+/** When granted points become usable and expire, in Unix ms. The policy of the metric decides what is omitted. */
+export interface PointDates {
+  readonly availableAt?: number | undefined;
+  /** Exclusive. */
+  readonly expiresAt?: number | undefined;
+}
 
-/** A reward that a back end gives. */
+/** An error of the dates of points. */
+export interface PointDateError {
+  readonly member: keyof PointDates;
+  readonly detail: string;
+}
+
+const tenYearsMs = 3_653 * 86_400_000;
+
+/** Checks the dates of points that are granted now (Unix ms). */
+export function pointDateErrors(
+  { availableAt, expiresAt }: PointDates,
+  now: number,
+): readonly PointDateError[] {
+  const latest = now + tenYearsMs;
+  const errors: PointDateError[] = [];
+  if (availableAt !== undefined && !(availableAt <= latest)) {
+    errors.push({ member: "availableAt", detail: "Expected a time within ten years" });
+  }
+  const from = Math.max(now, availableAt ?? now);
+  if (expiresAt !== undefined && !(expiresAt > from && expiresAt <= latest)) {
+    const detail = "Expected a time within ten years, later than now and than availableAt";
+    errors.push({ member: "expiresAt", detail });
+  }
+  return errors;
+}
+
+/** A reward that a back end grants, with dates of its own where it has points. */
 export type GrantedReward = Exclude<Reward, { readonly type: "metric" }> | (MetricReward & PointDates);
 
-/** Something that happened to a user's loyalty. Actions without effects have a record too. */
+/** The rules that a global limit kept from firing, with the number of times that they had fired before in the same event. */
+export interface LimitedFirings {
+  readonly limited?: Readonly<Record<string, number>>;
+}
+
+/** An event of a user. Actions without effects have a record too. */
 export interface HistoryRecord {
   readonly kind: "action" | "settlement" | "grant" | "adjustment" | "reversal" | "redemption";
-  /** Unix ms that the happening counts for; never before the record before. */
+  /** Unix ms; never before the previous record. */
   readonly at: number;
   /** The version of the configuration that decided. */
   readonly config: string;
-  readonly action?: {
+  readonly action?: LimitedFirings & {
     readonly name: string;
     readonly data: ActionData;
     readonly id?: string;
-    /** The rules that a global limit held back, with how often they had fired before by this action. */
-    readonly limited?: Readonly<Record<string, number>>;
   };
-  readonly grant?: {
+  readonly grant?: LimitedFirings & {
     readonly rewards: readonly GrantedReward[];
     readonly reason: string;
     readonly id?: string;
-    /** As of an action. */
-    readonly limited?: Readonly<Record<string, number>>;
   };
-  readonly adjustment?: {
+  readonly adjustment?: LimitedFirings & {
     readonly changes: readonly MetricChange[];
     readonly reason: string;
-    /** As of an action. */
-    readonly limited?: Readonly<Record<string, number>>;
   };
-  /** The id of the transaction that was taken back. */
+  /** The id of the reversed transaction. */
   readonly reversalOf?: string;
   readonly redemption?: RedemptionEvent;
-  /** Of a settlement in which time passed over several instants at once: the first of them, Unix ms. */
+  /** The first instant (Unix ms) of a settlement that merged several. */
   readonly mergedFrom?: number;
   readonly transactions: readonly Transaction[];
 }
 
 /**
- * What became of a redemption: the price was taken and the product not given yet (`reserved`), or both at once (`sold`); it was
- * given (`confirmed`), or the price given back instead (`rejected`); an operator handed it over (`completed`) or gave
- * the price back (`refunded`).
+ * The progress of a redemption. `reserved`: paid, but not delivered; `sold`: paid and delivered at once; `confirmed`: delivered;
+ * `rejected`: the price given back instead; `completed`: handed over by an operator; `refunded`: the price given back by one.
  */
 export type RedemptionStep = "reserved" | "sold" | "confirmed" | "rejected" | "completed" | "refunded";
 
-/** A step of a redemption, with all that it did: a replay decides nothing of it anew. */
-export interface RedemptionEvent {
+/** A step of a redemption with its results, so that a replay decides nothing anew. */
+export interface RedemptionEvent extends LimitedFirings {
   readonly id: string;
   readonly step: RedemptionStep;
   readonly productId: string;
   readonly quantity: number;
-  /** What was paid for all of them. */
+  /** The price of all of them. */
   readonly cost: Price;
   /** Unix ms for which the redemption counts. */
   readonly boughtAt: number;
-  /** What was given, with `confirmed` and `sold`. */
+  /** The delivered rewards, with `confirmed` and `sold`. */
   readonly given?: readonly Reward[];
-  /** As of an action. */
-  readonly limited?: Readonly<Record<string, number>>;
 }
 
-/** A record with its place in the history. */
+/** A record with its id in the history. */
 export interface StoredRecord extends HistoryRecord {
-  /** Id of the log entry: also the id of the record's first transaction. */
+  /** Id of the log entry, and of the record's first transaction. */
   readonly id: string;
 }
 
-/** The types of transactions. More may come. */
-export type TransactionType =
-  | "actionRewarded"
-  | "missionCompleted"
-  | "challengeStarted"
-  | "challengeCompleted"
-  | "challengeFailed"
-  | "milestoneReached"
-  | "couponReceived"
-  | "pointsExpired"
-  | "pointsActivated"
-  | "rewardGranted"
-  | "adjusted"
-  | "reversed"
-  | "redeemed"
-  | "redemptionConfirmed"
-  | "redemptionRejected"
-  | "redemptionCompleted"
-  | "redemptionRefunded";
+/** A type of transaction. More may be added. */
+export type TransactionType = (typeof transactionTypes)[number];
 
-/** A part of what happened, as the history shows it, with the entries that it made in the ledger. */
+/** A part of an event as the history shows it, with its entries in the ledger. */
 export interface Transaction {
   readonly type: string;
-  /** Unix ms, where that is not the time of its record. */
+  /** Unix ms, where it differs from the time of its record. */
   readonly at?: number;
   readonly payload: ChangePayload;
   readonly entries: readonly LedgerEntry[];
@@ -123,23 +131,24 @@ export interface ItemId {
   readonly itemId: string;
 }
 
-/** What changed, as transactions and notifications tell it. */
+/** The subject and the changes of a transaction or notification. */
 export interface ChangePayload {
   readonly challengeId?: string;
   readonly missionId?: string;
-  /** A coupon of the configuration, and the id of the one that the user was given. */
+  /** The coupon in the configuration. */
   readonly couponId?: string;
+  /** The coupon that the user was given. */
   readonly userCouponId?: string;
   readonly redemptionId?: string;
   readonly productId?: string;
   readonly quantity?: number;
-  /** What whoever redeemed, or a back end that gave, said of it. */
+  /** Supplied by the caller. */
   readonly metadata?: ActionData;
-  /** Why a back end gave it, or why a redemption was rejected. */
+  /** The reason of a grant, an adjustment or a rejection. */
   readonly reason?: string;
   readonly metricChanges: Readonly<Record<string, { readonly oldValue: number; readonly newValue: number }>>;
   readonly inventoryChanges: { readonly received: readonly ItemId[]; readonly lost: readonly ItemId[] };
-  /** Ids of milestones by the id of their set; an empty one: none. */
+  /** Ids of milestones by the id of their set; empty: none. */
   readonly milestoneChanges: Readonly<
     Record<string, { readonly oldValue: string; readonly newValue: string }>
   >;
@@ -147,12 +156,12 @@ export interface ChangePayload {
 
 /** An announcement to the user. */
 export interface Notification extends NotificationSetting {
-  /** The type of the transaction that it is about, or `custom`. */
+  /** The type of its transaction, or `custom`. */
   readonly type: string;
   readonly payload: ChangePayload;
 }
 
-/** A transaction with its place and time in the history. */
+/** A transaction with its id and time in the history. */
 export interface HistoryTransaction extends Transaction {
   /** The id of its record for the first, `<id of the record>.<n>` for the others. */
   readonly id: string;
@@ -160,7 +169,7 @@ export interface HistoryTransaction extends Transaction {
   readonly at: number;
 }
 
-/** The transactions of a record. */
+/** Returns the transactions of a record with their ids and times. */
 export function transactionsOf({ id, at, transactions }: StoredRecord): readonly HistoryTransaction[] {
   return transactions.map((transaction, n) => ({
     ...transaction,

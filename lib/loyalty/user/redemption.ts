@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { Fulfilment, Price } from "../config/document.ts";
+import type { ActionData, Fulfilment, Price } from "../config/document.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
-import type { ActionData, ItemId } from "./history.ts";
+import type { ItemId } from "./history.ts";
 
 /** Why a redemption cannot be. */
 export type RedemptionFault = "not_available" | "out_of_stock" | "limit_reached" | "insufficient_balance";

@@ -2,10 +2,12 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { givenAheadMsMax } from "../../../lib/loyalty/user/given_dates.ts";
 import { type Answer, ids, loyalty, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores, type OpenStore } from "../../support/stores.ts";
 import { backEnd } from "./_back_end.ts";
+
+/** Ten years. */
+const aheadMsMax = 3_653 * 86_400_000;
 
 const path = "/v1/api/audience/internal/rewards/bulk";
 const hourMs = 3_600_000;
@@ -92,8 +94,8 @@ describeOnStores("rewards with dates", open => {
       [{ expiresAt: "2030-02-01" }, "expiresAt"],
       [{ expiresAt: null }, "expiresAt"],
       [{ availableAt: at(hourMs), expiresAt: at(hourMs) }, "expiresAt"],
-      [{ expiresAt: at(givenAheadMsMax + 1) }, "expiresAt"],
-      [{ availableAt: at(givenAheadMsMax + 1) }, "availableAt"],
+      [{ expiresAt: at(aheadMsMax + 1) }, "expiresAt"],
+      [{ availableAt: at(aheadMsMax + 1) }, "availableAt"],
       [{ availableAt: 1 }, "availableAt"],
       [{ currency: "points", availableAt: at(1) }, "availableAt"],
       [{ type: "coupon", couponId: "drink", expiresAt: at(1) }, "expiresAt"],
@@ -116,7 +118,7 @@ describeOnStores("rewards with dates", open => {
     };
     for (const [metricId, expiresAt] of [
       ["coins", world.clock.now()],
-      ["coins", world.clock.now() + givenAheadMsMax + 1],
+      ["coins", world.clock.now() + aheadMsMax + 1],
       ["points", world.clock.now() + hourMs],
     ] as const) {
       const given = [{ type: "metric", metricId, metricQuantity: 1, expiresAt }] as const;
@@ -125,7 +127,7 @@ describeOnStores("rewards with dates", open => {
       });
     }
     const last = { type: "metric", metricId: "coins", metricQuantity: 1, availableAt: 0 } as const;
-    const kept = { ...last, expiresAt: world.clock.now() + givenAheadMsMax };
+    const kept = { ...last, expiresAt: world.clock.now() + aheadMsMax };
     assert.notEqual(await world.platform.loyalty.grant(member, { rewards: [kept], reason: "" }), null);
   });
 
@@ -159,7 +161,7 @@ describeOnStores("rewards with dates", open => {
     const { userId } = await world.fan("Sam");
     const at = (ms: number): string => new Date(world.clock.now() + ms).toISOString();
     const coins = { userId, type: "metric", currency: "coins", amount: 1 };
-    const dates = { availableAt: at(givenAheadMsMax - 1), expiresAt: at(givenAheadMsMax) };
+    const dates = { availableAt: at(aheadMsMax - 1), expiresAt: at(aheadMsMax) };
     const { status, json } = await call(path, { body: { rewards: [{ ...coins, ...dates }] } });
     assert.deepEqual([status, json.data.errors], [200, false]);
   });

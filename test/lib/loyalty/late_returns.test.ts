@@ -17,7 +17,7 @@ import {
 import { ids, loyalty, openPlatform, seed } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { type WatchedStore, watching } from "../../support/watched_store.ts";
-import { badge, Player, points, rule } from "./_engine.ts";
+import { badge, Player, points, rule } from "./engine/_player.ts";
 
 const runs = 300;
 const minuteMs = 60_000;

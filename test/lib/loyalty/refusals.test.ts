@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { reversalCommand } from "../../../lib/loyalty/commands/grants.ts";
 import { requireReportable } from "../../../lib/loyalty/commands/report.ts";
 import { compileConfig, emptyState } from "../../../lib/loyalty/mod.ts";
-import { base } from "./_engine.ts";
+import { base } from "./engine/_player.ts";
 
 const compiled = compileConfig(base);
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { ids, openPlatform, seed } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
-import { points, rule } from "./_engine.ts";
+import { points, rule } from "./engine/_player.ts";
 
 describeOnStores("a configuration that goes round in circles", open => {
   it("is told in the log, and the action has taken effect as far as it went", async t => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Player, points, rule } from "../_engine.ts";
+import { Player, points, rule } from "../engine/_player.ts";
 
 const dayMs = 86_400_000;
 const metrics = [

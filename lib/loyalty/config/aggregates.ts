@@ -1,5 +1,5 @@
 /**
- * Counts, sums and streaks over a user's actions, and limits of rules: what is kept for them, and under which key.
+ * Compilation of counts, sums and streaks over the actions of a user into counters.
  *
  * @module
  */
@@ -16,13 +16,12 @@ import {
   type Environment,
   type Variable,
 } from "../../expressions/mod.ts";
-import { type CounterWindow, toCounterWindow } from "./counter_window.ts";
 import type { ActionDefinition } from "./document.ts";
-import { aggregateSchemas } from "./expressions.ts";
-import { fieldErrors } from "./issues.ts";
-import { dataVariables, type Scope } from "./scope.ts";
+import { aggregateSchemas } from "./expression_fields.ts";
+import { fieldErrors } from "./fields.ts";
+import { type CounterWindow, dataVariables, type Scope, toCounterWindow } from "./scope.ts";
 
-/** A counter that an action moves. */
+/** A counter that an action adds to. */
 export interface CompiledAggregate {
   readonly key: string;
   readonly action: string;
@@ -31,44 +30,43 @@ export interface CompiledAggregate {
   readonly amount: (scope: Scope) => number;
 }
 
-/** Length of a counter's key, in characters. */
 const keyCharacters = 12;
 
-/** The same for every configuration that defines the same. */
+/** Returns the key of a counter, which is the same for equal definitions in every configuration. */
 export function counterKey(definition: unknown): string {
-  return bytesToHex(sha256(utf8ToBytes(canonical(definition)))).slice(0, keyCharacters);
+  return bytesToHex(sha256(utf8ToBytes(canonicalJson(definition)))).slice(0, keyCharacters);
 }
 
-/** The aggregates of a configuration, each kept once however often it is named. */
+/** Compiles the aggregates of a configuration. Equal ones share a counter. */
 export class AggregateCompiler {
   readonly #actions: ReadonlyMap<string, ActionDefinition>;
-  readonly #known = new Map<string, CompiledAggregate>();
+  readonly #compiled = new Map<string, CompiledAggregate>();
 
   constructor(actions: ReadonlyMap<string, ActionDefinition>) {
     this.#actions = actions;
   }
 
-  /** Every aggregate that was named so far. */
+  /** All aggregates that were compiled so far. */
   get all(): readonly CompiledAggregate[] {
-    return [...this.#known.values()];
+    return [...this.#compiled.values()];
   }
 
   /**
-   * Resolves an aggregate operand.
+   * Compiles an aggregate operand to a variable that reads its counter.
    *
-   * @throws {AppError} `validation_failed` with the pointers of what is wrong.
+   * @throws {AppError} `validation_failed` with the pointers of the errors.
    */
   variable(kind: AggregateKind, definition: unknown, pointer: string): Variable<Scope> {
     const compiled = this.#compile(kind, definition, pointer);
     const key = counterKey({ kind, definition });
-    if (!this.#known.has(key)) this.#known.set(key, { ...compiled, key });
+    if (!this.#compiled.has(key)) this.#compiled.set(key, { ...compiled, key });
     const { window } = compiled;
     return { type: "number", read: ({ user }) => user.counterValue(key, window) };
   }
 
   #compile(kind: AggregateKind, source: unknown, pointer: string): Omit<CompiledAggregate, "key"> {
     if (kind === "streak") {
-      const streak = checked(aggregateSchemas.streak, source, pointer);
+      const streak = parse(aggregateSchemas.streak, source, pointer);
       return {
         ...this.#selection(streak, pointer),
         window: { kind: "streak", unit: streak.unit },
@@ -76,10 +74,10 @@ export class AggregateCompiler {
       };
     }
     if (kind === "count") {
-      const count = checked(aggregateSchemas.count, source, pointer);
+      const count = parse(aggregateSchemas.count, source, pointer);
       return { ...this.#selection(count, pointer), window: toCounterWindow(count.window), amount: one };
     }
-    const sum = checked(aggregateSchemas.sum, source, pointer);
+    const sum = parse(aggregateSchemas.sum, source, pointer);
     return {
       ...this.#selection(sum, pointer),
       window: toCounterWindow(sum.window),
@@ -98,7 +96,7 @@ export class AggregateCompiler {
     return { action, when: compileCondition(condition, this.#environment(action), `${pointer}/where`) };
   }
 
-  /** What is counted of an action is what the action says of itself. */
+  /** The properties of the action alone, so that a count does not depend on the state of the user. */
   #environment(action: string): Environment<Scope> {
     const definition = this.#actions.get(action) ?? { name: action, clientReportable: false };
     return { variable: dataVariables(definition) };
@@ -113,7 +111,7 @@ function always(): boolean {
   return true;
 }
 
-function checked<T>(schema: v.GenericSchema<unknown, T>, source: unknown, pointer: string): T {
+function parse<T>(schema: v.GenericSchema<unknown, T>, source: unknown, pointer: string): T {
   const parsed = v.safeParse(schema, source);
   if (!parsed.success) throw invalid(fieldErrors(parsed.issues, pointer));
   return parsed.output;
@@ -123,13 +121,13 @@ function invalid(fields: readonly FieldError[]): AppError {
   return new AppError("validation_failed", "Cannot use the aggregate as it is not well formed", { fields });
 }
 
-/** JSON with the members of every object in one order. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+/** Returns JSON with the members of every object in alphabetical order. */
+function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   const members = Object.entries(value)
     .filter(([, member]) => member !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`);
+    .map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`);
   return `{${members.join(",")}}`;
 }

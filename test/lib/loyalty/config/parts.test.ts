@@ -1,20 +1,12 @@
-/** The parts of a loyalty configuration beside metrics, items and plain rules: every fault has its pointer. */
+/** The errors of each part of a loyalty configuration, with their pointers. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AppError } from "../../../lib/errors/mod.ts";
-import {
-  compileConfig,
-  declaredPropertiesMax,
-  durationUnitsMax,
-  ruleLimitMax,
-  webhooksMax,
-  webhookUrlCharactersMax,
-  windowStepsMax,
-} from "../../../lib/loyalty/mod.ts";
-import { base, points, rule } from "./_engine.ts";
+import { AppError } from "../../../../lib/errors/mod.ts";
+import { compileConfig } from "../../../../lib/loyalty/mod.ts";
+import { base, points, rule } from "../engine/_player.ts";
 
-function faults(parts: unknown): readonly string[] {
+function errorsOf(parts: unknown): readonly string[] {
   try {
     compileConfig(Array.isArray(parts) ? parts : { ...base, ...(parts as object) });
     return [];
@@ -39,7 +31,7 @@ const withLots = (lots: object, more: object = {}): object => ({
 });
 const counting = (window: object): object =>
   withRule({ when: { gt: [{ count: { action: "go", window } }, 1] } });
-const rungs = (...thresholds: number[]): object => ({
+const milestones = (...thresholds: number[]): object => ({
   milestones: [
     {
       id: "l",
@@ -60,20 +52,20 @@ const webhook = (url: string): object => ({ webhooks: [{ id: "w", url, events: [
 const typed = { actions: [{ name: "go", data: { n: "number" } }] };
 
 describe("the parts of a loyalty configuration", () => {
-  it("are refused where they are wrong, and accepted at their bounds", () => {
+  it("are accepted at their bounds, and refused beyond", () => {
     const when = "/rules/0/when/gt/0/count";
     const table: [accepted: unknown, refused: unknown, pointer: string][] = [
       [{ timeZone: "Europe/Berlin" }, { timeZone: "Mars/Base" }, "/timeZone"],
       [
-        counting({ last: windowStepsMax, unit: "minute" }),
-        counting({ last: windowStepsMax + 1, unit: "minute" }),
+        counting({ last: 1_440, unit: "minute" }),
+        counting({ last: 1_441, unit: "minute" }),
         `${when}/window/last`,
       ],
       [counting({ calendar: "year" }), counting({ calendar: "hour" }), `${when}/window/calendar`],
       [counting({ last: 1, unit: "week" }), counting({ last: 1, unit: "second" }), `${when}/window/unit`],
       [
-        withLots({ expires: { after: { days: durationUnitsMax } } }),
-        withLots({ expires: { after: { days: durationUnitsMax + 1 } } }),
+        withLots({ expires: { after: { days: 100_000 } } }),
+        withLots({ expires: { after: { days: 100_001 } } }),
         "/metrics/0/lots/expires/after/days",
       ],
       [
@@ -87,10 +79,10 @@ describe("the parts of a loyalty configuration", () => {
         "/metrics/0/lots/expires/endOf",
       ],
       [withLots({}), withLots({}, { defaultValue: 0.5 }), "/metrics/0"],
-      [rungs(1, 2), rungs(2, 2), "/milestones/0/milestones"],
+      [milestones(1, 2), milestones(2, 2), "/milestones/0/milestones"],
       [
-        withRule({ limits: [{ per: "user", max: ruleLimitMax }] }),
-        withRule({ limits: [{ per: "user", max: ruleLimitMax + 1 }] }),
+        withRule({ limits: [{ per: "user", max: 1_000_000_000 }] }),
+        withRule({ limits: [{ per: "user", max: 1_000_000_001 }] }),
         "/rules/0/limits/0/max",
       ],
       [
@@ -126,12 +118,12 @@ describe("the parts of a loyalty configuration", () => {
         { coupons: [{ id: "c", title: "", type: "unique", poolId: "p" }] },
         "/coupons/0/poolId",
       ],
-      [manyWebhooks(webhooksMax), manyWebhooks(webhooksMax + 1), "/webhooks"],
+      [manyWebhooks(10), manyWebhooks(11), "/webhooks"],
       [webhook("https://example.com/x"), webhook("http://example.com/x"), "/webhooks/0/url"],
       [webhook("http://127.0.0.1:9000"), webhook("https://user:secret@example.com"), "/webhooks/0/url"],
       [
-        webhook(`https://e.com/${"x".repeat(webhookUrlCharactersMax - 14)}`),
-        webhook(`https://e.com/${"x".repeat(webhookUrlCharactersMax - 13)}`),
+        webhook(`https://e.com/${"x".repeat(1_010)}`),
+        webhook(`https://e.com/${"x".repeat(1_011)}`),
         "/webhooks/0/url",
       ],
       [
@@ -139,9 +131,7 @@ describe("the parts of a loyalty configuration", () => {
           actions: [
             {
               name: "go",
-              data: Object.fromEntries(
-                Array.from({ length: declaredPropertiesMax }, (_, n) => [`p${n}`, "number"]),
-              ),
+              data: Object.fromEntries(Array.from({ length: 64 }, (_, n) => [`p${n}`, "number"])),
             },
           ],
         },
@@ -149,9 +139,7 @@ describe("the parts of a loyalty configuration", () => {
           actions: [
             {
               name: "go",
-              data: Object.fromEntries(
-                Array.from({ length: declaredPropertiesMax + 1 }, (_, n) => [`p${n}`, "number"]),
-              ),
+              data: Object.fromEntries(Array.from({ length: 65 }, (_, n) => [`p${n}`, "number"])),
             },
           ],
         },
@@ -183,39 +171,41 @@ describe("the parts of a loyalty configuration", () => {
       return [both[0], both[1], String(pointer)];
     });
     for (const [accepted, refused, pointer] of table) {
-      assert.deepEqual(faults(accepted), [], pointer);
-      assert.deepEqual(faults(refused), [pointer]);
+      assert.deepEqual(errorsOf(accepted), [], pointer);
+      assert.deepEqual(errorsOf(refused), [pointer]);
     }
   });
 
-  it("never wait for each other in a circle, nor hold what nobody knows", () => {
+  it("refuse circles of challenges and unknown members", () => {
     const circle = { challenges: [challenge(a, { requires: [b] }), challenge(b, { requires: [a] })] };
-    assert.deepEqual(faults(circle), ["/challenges/0/requires", "/challenges/1/requires"]);
-    assert.deepEqual(faults(withRule({ limit: [] })), ["/rules/0/limit"]);
+    assert.deepEqual(errorsOf(circle), ["/challenges/0/requires", "/challenges/1/requires"]);
+    assert.deepEqual(errorsOf(withRule({ limit: [] })), ["/rules/0/limit"]);
     const rolling = withRule({ limits: [{ per: "global", max: 1, window: { last: 1, unit: "day" } }] });
     const window = "/rules/0/limits/0/window";
-    assert.deepEqual(faults(rolling), [`${window}/calendar`, `${window}/last`]);
-    assert.deepEqual(faults([]), [""]);
+    assert.deepEqual(errorsOf(rolling), [`${window}/calendar`, `${window}/last`]);
+    assert.deepEqual(errorsOf([]), [""]);
     const bundle = [{ id: "x", title: "", effects: [{ type: "reward", rewardId: "x" }] }];
-    assert.deepEqual(faults({ rewards: bundle }), ["/rewards/0/effects/0/type"]);
+    assert.deepEqual(errorsOf({ rewards: bundle }), ["/rewards/0/effects/0/type"]);
   });
 
-  it("see data only where an action is the trigger", () => {
+  it("read data only where an action is the trigger", () => {
     const when = { gte: [{ var: "data.n" }, 1] };
-    assert.deepEqual(faults(withRule({ when })), []);
-    assert.deepEqual(faults(withRule({ when, trigger: { metric: "points" } })), ["/rules/0/when/gte/0/var"]);
+    assert.deepEqual(errorsOf(withRule({ when })), []);
+    assert.deepEqual(errorsOf(withRule({ when, trigger: { metric: "points" } })), [
+      "/rules/0/when/gte/0/var",
+    ]);
   });
 
-  it("count actions that there are, by what those say of themselves", () => {
+  it("count declared actions by their own data", () => {
     const aggregate = (definition: object): object => withRule({ when: { gte: [{ sum: definition }, 1] } });
     const at = "/rules/0/when/gte/0/sum";
-    assert.deepEqual(faults(aggregate({ action: "go", of: { var: "data.n" } })), []);
-    assert.deepEqual(faults(aggregate({ action: "run", of: 1 })), [`${at}/action`]);
-    assert.deepEqual(faults(aggregate({ action: "go", of: { var: "user.metrics.points" } })), [
+    assert.deepEqual(errorsOf(aggregate({ action: "go", of: { var: "data.n" } })), []);
+    assert.deepEqual(errorsOf(aggregate({ action: "run", of: 1 })), [`${at}/action`]);
+    assert.deepEqual(errorsOf(aggregate({ action: "go", of: { var: "user.metrics.points" } })), [
       `${at}/of/var`,
     ]);
     assert.deepEqual(
-      faults(aggregate({ action: "go", of: 1, where: { exists: { var: "user.metrics.points" } } })),
+      errorsOf(aggregate({ action: "go", of: 1, where: { exists: { var: "user.metrics.points" } } })),
       [`${at}/where/exists/var`],
     );
   });

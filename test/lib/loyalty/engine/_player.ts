@@ -14,7 +14,7 @@ import {
   type StoredRecord,
   type Transaction,
   type UserState,
-} from "../../../lib/loyalty/mod.ts";
+} from "../../../../lib/loyalty/mod.ts";
 
 /** Parts of a document that most tests need. */
 export const base: Readonly<Record<"metrics" | "inventory" | "actions", readonly object[]>> = {

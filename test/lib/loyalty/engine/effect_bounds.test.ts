@@ -2,17 +2,10 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AppError } from "../../../lib/errors/mod.ts";
-import {
-  compileConfig,
-  countedMax,
-  effectsMax,
-  rewardsTotalMax,
-  windowStepsMax,
-  windowStepsTotalMax,
-} from "../../../lib/loyalty/mod.ts";
-import { valueBytesMax } from "../../../lib/storage/mod.ts";
-import { base, Player, points, rule } from "./_engine.ts";
+import { AppError } from "../../../../lib/errors/mod.ts";
+import { compileConfig, countedMax, effectsMax } from "../../../../lib/loyalty/mod.ts";
+import { valueBytesMax } from "../../../../lib/storage/mod.ts";
+import { base, Player, points, rule } from "./_player.ts";
 
 const many = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, i) => make(i));
@@ -74,7 +67,7 @@ describe("what a configuration does at once", () => {
   });
 
   it("is refused where bundles make it too much", () => {
-    const fit = rewardsTotalMax / bundle.effects.length;
+    const fit = 250 / bundle.effects.length;
     const challenge = { id: "0e000000-0000-4000-8000-000000000001", title: "", missions: [] as object[] };
     challenge.missions.push({ id: challenge.id, title: "", rule: { action: "go" } });
     const rung = { id: "one", title: "", threshold: 1 };
@@ -102,9 +95,9 @@ describe("what a configuration keeps of each user", () => {
     });
 
   it("is refused where all windows together have too many steps", () => {
-    const whole = Math.floor(windowStepsTotalMax / windowStepsMax);
-    const rest = windowStepsTotalMax - whole * windowStepsMax;
-    const rules = many(whole, n => counting(windowStepsMax - n, n));
+    const whole = Math.floor(10_000 / 1_440);
+    const rest = 10_000 - whole * 1_440;
+    const rules = many(whole, n => counting(1_440 - n, n));
     const spare = (whole * (whole - 1)) / 2 + rest;
     assert.deepEqual(faults({ rules: [...rules, counting(spare, whole)] }), []);
     assert.deepEqual(faults({ rules: [...rules, counting(spare + 1, whole)] }), [""]);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { balancesOf, reconcile } from "../../../lib/loyalty/ledger/mod.ts";
+import { balancesOf, reconcile } from "../../../../lib/loyalty/ledger/mod.ts";
 import {
   advanceTime,
   compareStates,
@@ -11,8 +11,8 @@ import {
   settledInstantsMax,
   unnamedKeptMs,
   unnamedStepsMax,
-} from "../../../lib/loyalty/mod.ts";
-import { Player, points, rule, typesOf } from "./_engine.ts";
+} from "../../../../lib/loyalty/mod.ts";
+import { Player, points, rule, typesOf } from "./_player.ts";
 
 const berlin = { timeZone: "Europe/Berlin" };
 const first = "0e000000-0000-4000-8000-000000000001";

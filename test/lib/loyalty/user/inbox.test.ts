@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../../lib/errors/mod.ts";
 import {
   createInbox,
   type Inbox,
@@ -8,10 +8,10 @@ import {
   type Notification,
   notificationsMax,
   notificationsPageDefault,
-} from "../../../lib/loyalty/mod.ts";
-import { type Store, tenantPartition } from "../../../lib/storage/mod.ts";
-import { createTestClock } from "../../support/clock.ts";
-import { describeOnStores, type OpenStore } from "../../support/stores.ts";
+} from "../../../../lib/loyalty/mod.ts";
+import { type Store, tenantPartition } from "../../../../lib/storage/mod.ts";
+import { createTestClock } from "../../../support/clock.ts";
+import { describeOnStores, type OpenStore } from "../../../support/stores.ts";
 
 const ann: Member = { organisationId: "o", spaceId: "s", userId: "ann", projectId: null };
 const bob: Member = { ...ann, userId: "bob" };
@@ -199,7 +199,7 @@ describeOnStores("the inbox", open => {
 
 describe("an inbox", () => {
   it("of any number of notifications shows just those that have not ended", async () => {
-    const { createMemoryStore } = await import("../../../adapters/memory/mod.ts");
+    const { createMemoryStore } = await import("../../../../adapters/memory/mod.ts");
     for (let count = 0; count <= 12; count++) {
       for (let ended = 0; ended <= count; ended++) {
         await withInbox(

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createRandom, type Random } from "../../../adapters/conformance/random.ts";
-import type { ScoreUpdate } from "../../../lib/leaderboards/scores/score_feed.ts";
-import type { LedgerEntry, Lot } from "../../../lib/loyalty/ledger/mod.ts";
-import type { HistoryRecord, Transaction } from "../../../lib/loyalty/user/history.ts";
-import { emptyState, type UserState } from "../../../lib/loyalty/user/state.ts";
-import { parseRecord, printRecord } from "../../../lib/loyalty/user/stored_record.ts";
-import { parseState, printState, StoredStateReader } from "../../../lib/loyalty/user/stored_state.ts";
+import { createRandom, type Random } from "../../../../adapters/conformance/random.ts";
+import type { ScoreUpdate } from "../../../../lib/leaderboards/scores/score_feed.ts";
+import type { LedgerEntry, Lot } from "../../../../lib/loyalty/ledger/mod.ts";
+import type { HistoryRecord, Transaction } from "../../../../lib/loyalty/user/history.ts";
+import { emptyState, type UserState } from "../../../../lib/loyalty/user/state.ts";
+import { parseRecord, printRecord } from "../../../../lib/loyalty/user/stored_record.ts";
+import { parseState, printState, StoredStateReader } from "../../../../lib/loyalty/user/stored_state.ts";
 
 const runs = 2_000;
 const names = ["a", "*", "points", "x/y", "$&", "～😀", '"'];

@@ -6,7 +6,7 @@ import {
   emptyState,
   type Outcome,
   type UserState,
-} from "../../../lib/loyalty/mod.ts";
+} from "../../../../lib/loyalty/mod.ts";
 
 const [one, two] = ["0f000000-0000-4000-8000-000000000001", "0f000000-0000-4000-8000-000000000002"];
 const [first, second] = ["0e000000-0000-4000-8000-000000000001", "0e000000-0000-4000-8000-000000000002"];

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { memberPartition } from "../../../lib/loyalty/mod.ts";
-import { reversedGenerationMs } from "../../../lib/loyalty/user/reversed.ts";
-import { ids, openPlatform } from "../../support/platform.ts";
-import { describeOnStores } from "../../support/stores.ts";
+import { memberPartition } from "../../../../lib/loyalty/mod.ts";
+import { reversedGenerationMs } from "../../../../lib/loyalty/user/reversed.ts";
+import { ids, openPlatform } from "../../../support/platform.ts";
+import { describeOnStores } from "../../../support/stores.ts";
 
 const member = {
   organisationId: ids.organisation,

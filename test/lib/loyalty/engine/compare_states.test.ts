@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { compareStates, differencesMax } from "../../../lib/loyalty/engine/mod.ts";
-import { emptyState, type UserState } from "../../../lib/loyalty/mod.ts";
+import { compareStates, differencesMax } from "../../../../lib/loyalty/engine/mod.ts";
+import { emptyState, type UserState } from "../../../../lib/loyalty/mod.ts";
 
 describe("what is different in two states", () => {
   const withMetrics = (count: number): UserState => ({

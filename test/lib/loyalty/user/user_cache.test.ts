@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { knownUsersMax, UserCache } from "../../../lib/loyalty/user/known_users.ts";
+import { knownUsersMax, UserCache } from "../../../../lib/loyalty/user/known_users.ts";
 
 const address = { organisationId: "org", spaceId: "space", userId: "ann" };
 

@@ -8,8 +8,8 @@ import {
   dryRun,
   replay,
   roundsMax,
-} from "../../../lib/loyalty/mod.ts";
-import { badge, base, Player, points, rule, typesOf } from "./_engine.ts";
+} from "../../../../lib/loyalty/mod.ts";
+import { badge, base, Player, points, rule, typesOf } from "./_player.ts";
 
 const first = "0e000000-0000-4000-8000-000000000001";
 const one = "0f000000-0000-4000-8000-000000000001";

@@ -1,0 +1,45 @@
+/**
+ * Conditions and amounts in a loyalty configuration. The schemas accept anything, since the compiler of expressions reports
+ * better errors. JSON Schemas and editors get the whole grammar.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { expressionShapes } from "../../expressions/mod.ts";
+import { ActionNameSchema, windowField } from "./fields.ts";
+
+const shapes = expressionShapes(({ condition, calculation }) =>
+  aggregatesWith(condition, v.union([v.number(), calculation])),
+);
+
+/** A condition. */
+export const conditionField: v.GenericSchema = describedBy(shapes.condition);
+
+/** A calculated amount. */
+export const calculationField: v.GenericSchema = describedBy(shapes.calculation);
+
+/** A number or a calculated amount. */
+export const numberField: v.GenericSchema = describedBy(v.union([v.number(), shapes.calculation]));
+
+/** Schemas of counts, sums and streaks over the actions of a user. The expressions in them are left to the compiler. */
+export const aggregateSchemas = aggregatesWith(conditionField, numberField);
+
+/** Returns a schema that accepts everything and is described as another: converters to JSON Schema pass no input. */
+function describedBy(shape: v.GenericSchema): v.GenericSchema {
+  return v.lazy(input => (input === undefined ? shape : v.unknown()));
+}
+
+function aggregatesWith(condition: v.GenericSchema, number: v.GenericSchema) {
+  const where = v.exactOptional(condition);
+  const window = v.exactOptional(windowField);
+  return {
+    count: v.strictObject({ action: ActionNameSchema, where, window }),
+    sum: v.strictObject({ action: ActionNameSchema, of: number, where, window }),
+    streak: v.strictObject({
+      action: ActionNameSchema,
+      where,
+      unit: v.picklist(["day", "week", "month"]),
+    }),
+  };
+}
