@@ -8,10 +8,11 @@ import type { BoardLocation } from "../../../lib/leaderboards/scores/board_locat
 import { changeScores } from "../../../lib/leaderboards/scores/score_batch.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
+import { sampleSize } from "../../support/full.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { NaiveBoard } from "./_naive_board.ts";
 
-const runs = 2_000;
+const runs = sampleSize(2_000, 500);
 /** Histories that are under way at a time. */
 const lanes = 20;
 const names = ["a", "b", "Z", "～", "😀", "é", "\u{10ffff}", "\uffff", "{}:*", "__proto__", "10", "9"];

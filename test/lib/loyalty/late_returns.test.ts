@@ -14,12 +14,13 @@ import {
   replay,
   settledInstantsMax,
 } from "../../../lib/loyalty/mod.ts";
+import { sampleSize } from "../../support/full.ts";
 import { ids, loyalty, openPlatform, seed } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { type WatchedStore, watching } from "../../support/watched_store.ts";
 import { badge, Player, points, rule } from "./engine/_player.ts";
 
-const runs = 300;
+const runs = sampleSize(300, 100);
 const minuteMs = 60_000;
 
 /** Points that lapse, with rules that make the result depend on how many lapses are told apart. */

@@ -14,9 +14,10 @@ import {
   reverseEntry,
   settleLots,
 } from "../../../../lib/loyalty/ledger/mod.ts";
+import { sampleSize } from "../../../support/full.ts";
 import { CoinLedger, type Taken } from "./_coins.ts";
 
-const runs = 3_000;
+const runs = sampleSize(3_000, 600);
 const stepsPerRun = 40;
 const graceMs = 7;
 

@@ -17,12 +17,13 @@ import {
   type StoredRecord,
   type UserState,
 } from "../../../../lib/loyalty/mod.ts";
+import { sampleSize } from "../../../support/full.ts";
 import { documentOf } from "./_document.ts";
 import { NaiveUser } from "./_naive_user.ts";
 import { randomPause } from "./_random_pause.ts";
 import { actionNames, type ModelSpace, metricIds, randomSpace, randomStart } from "./_random_space.ts";
 
-const runs = 2_000;
+const runs = sampleSize(2_000, 300);
 const actionsPerRun = 30;
 
 function deepFreeze<T>(value: T): T {

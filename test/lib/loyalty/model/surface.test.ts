@@ -6,6 +6,7 @@ import { createRandom, type Random } from "../../../../adapters/conformance/rand
 import { seedDirectory } from "../../../../lib/directory/mod.ts";
 import { createPlatform, type Platform } from "../../../../lib/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
+import { sampleSize } from "../../../support/full.ts";
 import { ids, testSecret } from "../../../support/platform.ts";
 import { describeOnStores, type OpenStore } from "../../../support/stores.ts";
 import { documentOf } from "./_document.ts";
@@ -21,7 +22,7 @@ import { type ModelFirings, NaiveUser } from "./_naive_user.ts";
 import { randomPause } from "./_random_pause.ts";
 import { actionNames, dayMs, type ModelSpace, metricIds, randomSpace, randomStart } from "./_random_space.ts";
 
-const runs = { memory: 600, Redis: 100 };
+const runs = { memory: sampleSize(600, 100), Redis: 100 };
 const usersPerRun = 4;
 const actionsPerRun = 40;
 /** Longest time in which nobody looks at a user; boards are still open then. */
