@@ -16,7 +16,7 @@ import { bodyMsMaxDefault, systemTimer, type Timer } from "./requests/body.ts";
 import { requestIds } from "./requests/request_id.ts";
 import { Dispatcher } from "./routing/dispatcher.ts";
 import { prepareEndpoints } from "./routing/endpoint.ts";
-import type { Area, ClientInfo, Handler } from "./routing/route.ts";
+import type { AnyRoute, Area, ClientInfo, Handler, Reply } from "./routing/route.ts";
 import { systemArea } from "./system.ts";
 
 /** What a handler is built with; every part has a default. */
@@ -54,6 +54,8 @@ export interface HandlerOptions {
   readonly bodyMsMax?: number;
   /** @default systemTimer */
   readonly timer?: Timer;
+  /** Receives each reply of a route before it is sent, for tests that compare it with its schema. @default nothing */
+  readonly inspect?: (reply: Reply, route: AnyRoute) => void;
 }
 
 /**
@@ -105,6 +107,7 @@ export function createHandler(areas: readonly Area[], options: HandlerOptions = 
     meters,
     bodyMsMax: options.bodyMsMax ?? bodyMsMaxDefault,
     timer,
+    inspect: options.inspect ?? null,
   });
   const unknownClient: ClientInfo = {};
   return (request, info = unknownClient) => dispatcher.handle(request, info);

@@ -49,6 +49,7 @@ export {
   text,
 } from "./replies/replies.ts";
 export { bodyBytesMaxDefault, bodyMsMaxDefault, systemTimer, type Timer } from "./requests/body.ts";
+export { type IntegerParameterOptions, integerParameter } from "./requests/integer_parameter.ts";
 export { jsonDepthMax, parseJson } from "./requests/json.ts";
 export { jsonApiMediaType } from "./requests/media_type.ts";
 export { requestIds } from "./requests/request_id.ts";

@@ -8,6 +8,7 @@ import type { Store } from "../../lib/storage/mod.ts";
 import { createTestClock } from "./clock.ts";
 import { TestIssuer } from "./issuer.ts";
 import { quickKernels } from "./kernels.ts";
+import { ReplySchemas } from "./reply_schemas.ts";
 import type { OpenStore } from "./stores.ts";
 
 /** Ids of the records that every test platform has. */
@@ -250,6 +251,7 @@ export async function openPlatform(
   const login = new TestIssuer(hosted.issuer);
   const store = await open(clock.now);
   await seedDirectory(store, options.seed ?? seed, { clock: clock.now });
+  const replySchemas = new ReplySchemas();
   const platform = await createPlatform({
     store,
     secret: testSecret,
@@ -258,10 +260,15 @@ export async function openPlatform(
     defaultSpaceId: ids.space,
     blobs: createMemoryBlobs(),
     ...options,
+    http: { inspect: replySchemas.inspect, ...options.http },
     exports: { openMax: openTestExportsMax, ...options.exports },
     identity: { remote: { fetch: login.fetch }, ...options.identity },
   });
-  const call: TestPlatform["call"] = (path, request) => callHandler(platform.fetch, path, request);
+  const call: TestPlatform["call"] = async (path, request) => {
+    const answer = await callHandler(platform.fetch, path, request);
+    replySchemas.assertNone();
+    return answer;
+  };
   return {
     platform,
     store,

@@ -10,7 +10,7 @@ import { platformResponse, respond } from "../replies/respond.ts";
 import { isSaneRequestId } from "../requests/request_id.ts";
 import { type Endpoint, familyFinder } from "./endpoint.ts";
 import { type HotTarget, HotTargets } from "./hot_targets.ts";
-import type { ClientInfo, Reply } from "./route.ts";
+import type { AnyRoute, ClientInfo, Reply } from "./route.ts";
 import { type Found, Router } from "./router.ts";
 import { splitUrl } from "./target.ts";
 
@@ -23,6 +23,8 @@ export interface DispatcherOptions extends Omit<Services, "fail"> {
   readonly publicUrl: string;
   /** Null where nothing is measured. */
   readonly meters: Meters | null;
+  /** Receives each reply of a route; null outside tests. */
+  readonly inspect: ((reply: Reply, route: AnyRoute) => void) | null;
 }
 
 /** Takes requests to their endpoints and answers to their callers. */
@@ -66,6 +68,7 @@ export class Dispatcher {
         failed = true;
         reply = this.#fail(error, endpoint, exchange);
       }
+      if (!failed && endpoint !== null) this.#options.inspect?.(reply, endpoint.route);
       if (!failed && hot === undefined) this.#remember(text, endpoint, exchange);
       const response = this.#close(reply, failed, endpoint, exchange);
       if (observed) this.#observe(response.status, clock() - began, endpoint, exchange);
