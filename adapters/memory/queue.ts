@@ -1,6 +1,6 @@
 /** Queues in memory, for one process. */
 import { AppError } from "../../lib/errors/mod.ts";
-import type { Delivery, Queue, QueueLease } from "../../lib/storage/ports.ts";
+import type { QueueMessage, Queue, QueueLease } from "../../lib/storage/ports.ts";
 import { validateAck, validateLease, validatePush } from "../../lib/storage/validate_ports.ts";
 import { LeaseHeap, type Message } from "./lease_heap.ts";
 
@@ -64,7 +64,7 @@ class MemoryQueue implements Queue {
     return bodies.map(body => this.#add(topic, body));
   }
 
-  async take(topic: string, lease: QueueLease): Promise<readonly Delivery[]> {
+  async take(topic: string, lease: QueueLease): Promise<readonly QueueMessage[]> {
     validateLease(topic, lease);
     const found = this.#topics.get(topic);
     if (found === undefined) return [];

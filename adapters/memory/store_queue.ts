@@ -12,7 +12,7 @@
 import type { Partition, Store, Write } from "../../lib/storage/contract.ts";
 import { readsMax, valueBytesMax, writesMax } from "../../lib/storage/limits.ts";
 import { platformPartition } from "../../lib/storage/names.ts";
-import type { Delivery, Queue, QueueLease } from "../../lib/storage/ports.ts";
+import type { QueueMessage, Queue, QueueLease } from "../../lib/storage/ports.ts";
 import { utf8Length } from "../../lib/storage/utf8.ts";
 import { validatePush } from "../../lib/storage/validate_ports.ts";
 import { createMemoryQueue, type MemoryQueueOptions, queueDepthMax, requireRoom } from "./queue.ts";
@@ -75,7 +75,7 @@ class StoreQueue implements Queue {
     return await pushed;
   }
 
-  async take(topic: string, lease: QueueLease): Promise<readonly Delivery[]> {
+  async take(topic: string, lease: QueueLease): Promise<readonly QueueMessage[]> {
     await this.#topic(topic);
     return await this.#inner.take(topic, lease);
   }

@@ -1,5 +1,5 @@
 import { AppError } from "../../lib/errors/mod.ts";
-import type { Delivery, Queue, QueueLease } from "../../lib/storage/ports.ts";
+import type { QueueMessage, Queue, QueueLease } from "../../lib/storage/ports.ts";
 import { validateAck, validateLease, validatePush } from "../../lib/storage/validate_ports.ts";
 import { retryAfterMs } from "./bounds.ts";
 import { createClient } from "./client.ts";
@@ -56,7 +56,7 @@ class RedisQueue implements Queue {
     return ids as readonly string[];
   }
 
-  async take(topic: string, lease: QueueLease): Promise<readonly Delivery[]> {
+  async take(topic: string, lease: QueueLease): Promise<readonly QueueMessage[]> {
     validateLease(topic, lease);
     const now = this.#clock();
     const args = [String(now), String(now + lease.leaseMs), String(lease.limit), lease.consumer];

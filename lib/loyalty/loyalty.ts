@@ -298,7 +298,7 @@ function createChecks({
   async function storedState(member: Member): Promise<UserState> {
     const partition = memberPartition(member);
     const [stored] = await store.read(partition, [states.query]);
-    return stored === null ? emptyState(member.projectId) : states.of(partition, stored);
+    return stored === null ? emptyState(member.projectId) : states.valueOf(partition, stored);
   }
   const sourceOf = (member: Member): UserSource => ({ store, partition: memberPartition(member), states });
   return {

@@ -1,43 +1,43 @@
 /** Several decisions as one commit. */
 
-import type { Guards } from "./_guards.ts";
-import { HeldPut, keepWritten, plainWrites } from "./_held.ts";
-import { Overlay, unknowable } from "./_overlay.ts";
-import type { Ticket } from "./_ticket.ts";
+import type { TallyForecast } from "./_guards.ts";
+import { CachedPut, keepWritten, plainWrites } from "./_held.ts";
+import { PendingWrites, unknowable } from "./_overlay.ts";
+import type { PendingDecision } from "./_ticket.ts";
 import type { Check, Commit, FieldCheck, Partition, Store, Traits, Version, Write } from "./contract.ts";
 import { checksMax, commitBytesMax } from "./limits.ts";
 import type { Committed, Decision } from "./rule.ts";
-import { isUnseenRead, unseenCheck } from "./unseen.ts";
+import { isOnceMarkRead, absenceCheck } from "./unseen.ts";
 import { bytesPerUnitMax } from "./utf8.ts";
 
 /** What the commit did for a decision that needed none. */
 export const nothingCommitted: Committed = { version: null, results: [] };
 
 /** A decision that is part of the fold. */
-export interface Folded {
-  readonly ticket: Ticket;
+export interface BatchedDecision {
+  readonly ticket: PendingDecision;
   readonly decided: Decision<unknown>;
   /** The records and tallies that its checks are about. */
   readonly checked: readonly string[];
 }
 
 /** Decisions with writes, in order, each made from what was read and from the writes of those before it. */
-export class Fold {
-  readonly members: Folded[] = [];
+export class DecisionBatch {
+  readonly members: BatchedDecision[] = [];
   /** Null stands for a write that a later one of the fold makes needless. */
   readonly #writes: (Write | null)[] = [];
   /** The place of the last write of each record. */
   readonly #recordWrites = new Map<string, number>();
   readonly #checks = new Map<string, Version | null>();
   readonly #fieldChecks: FieldCheck[] = [];
-  readonly #overlay = new Overlay();
+  readonly #overlay = new PendingWrites();
   readonly #traits: Traits;
-  readonly #guards: Guards;
+  readonly #guards: TallyForecast;
   readonly #isRecalled: boolean;
   #bytes = 0;
 
   /** `isRecalled` says that the state comes from memory, and that only a commit can tell whether it is current. */
-  constructor(traits: Traits, guards: Guards, isRecalled: boolean) {
+  constructor(traits: Traits, guards: TallyForecast, isRecalled: boolean) {
     this.#traits = traits;
     this.#guards = guards;
     this.#isRecalled = isRecalled;
@@ -47,7 +47,7 @@ export class Fold {
    * Makes the decision: settles it where nothing needs to be committed, else takes it in. False means that it must
    * wait for the next fold, because it does not fit or depends on what only this fold's commit will tell.
    */
-  offer(ticket: Ticket, state: readonly unknown[]): boolean {
+  offer(ticket: PendingDecision, state: readonly unknown[]): boolean {
     const { reads } = ticket.rule;
     const views = reads.map((query, index) => this.#overlay.view(query, state[index]));
     if (views.includes(unknowable)) return false;
@@ -108,16 +108,16 @@ export class Fold {
   }
 
   /** What the decision saw in the store; records that an earlier decision of the fold wrote need no check. */
-  #checksOf(ticket: Ticket, state: readonly unknown[]): Check[] {
+  #checksOf(ticket: PendingDecision, state: readonly unknown[]): Check[] {
     return ticket.rule.reads.flatMap((query, index): Check | [] => {
-      if (isUnseenRead(query)) return unseenCheck(query, state[index]) ?? [];
+      if (isOnceMarkRead(query)) return absenceCheck(query, state[index]) ?? [];
       if (query.type !== "record" || this.#overlay.touches(query)) return [];
       const stored = state[index] as { version: Version } | null;
       return { key: query.key, version: stored === null ? null : stored.version };
     });
   }
 
-  #take(member: Folded, checks: readonly Check[]): boolean {
+  #take(member: BatchedDecision, checks: readonly Check[]): boolean {
     const { writes } = member.decided;
     let bytes = this.#bytes;
     for (const write of writes)
@@ -157,7 +157,7 @@ export class Fold {
   #bytesAtMost(write: Write | null): number {
     if (write === null) return 0;
     // Asking for its length would print it.
-    if (write instanceof HeldPut) return this.#traits.maxValueBytes;
+    if (write instanceof CachedPut) return this.#traits.maxValueBytes;
     return write.type === "put" || write.type === "append" ? write.value.length * bytesPerUnitMax : 0;
   }
 }

@@ -1,10 +1,10 @@
 /** Foresees which guarded adds the store would refuse, so that sold-out stock does not cost a commit each. */
 
-import type { Overlay } from "./_overlay.ts";
+import type { PendingWrites } from "./_overlay.ts";
 import type { Write } from "./contract.ts";
 
 /** What is known of the tallies that refused an earlier commit. */
-export class Guards {
+export class TallyForecast {
   readonly #known = new Map<string, { fields: ReadonlySet<string>; sums: ReadonlyMap<string, number> }>();
 
   /** Takes note of the fields of a tally as they were read; a field that is not among the sums is 0. */
@@ -13,7 +13,7 @@ export class Guards {
   }
 
   /** The first key whose bounds the writes would leave, or null where it cannot be told that one refuses, or which. */
-  refusal(writes: readonly Write[], overlay: Overlay): string | null {
+  refusal(writes: readonly Write[], overlay: PendingWrites): string | null {
     if (this.#known.size === 0) return null;
     const running = new Map<string, Map<string, number>>();
     for (const write of writes) {
@@ -30,7 +30,7 @@ export class Guards {
     return null;
   }
 
-  #sums(key: string, overlay: Overlay): Map<string, number> {
+  #sums(key: string, overlay: PendingWrites): Map<string, number> {
     const seen = overlay.view({ type: "tally", key }, this.#known.get(key)?.sums ?? new Map());
     return new Map(seen as ReadonlyMap<string, number>);
   }

@@ -5,8 +5,8 @@
  */
 
 import type { Partition, Put, Read, ReadRecord, Stored, Version, Write } from "./contract.ts";
-import { inOnePiece } from "./one_piece.ts";
-import { isUnseenRead, nothingSeen } from "./unseen.ts";
+import { flattenString } from "./one_piece.ts";
+import { isOnceMarkRead, noMarks } from "./unseen.ts";
 
 /** Who keeps the objects of one kind of record. */
 export interface Keeper {
@@ -17,16 +17,16 @@ export interface Keeper {
   /** Learns whether a decision made from what was recalled could be committed. */
   judge(partition: Partition, wasCurrent: boolean): void;
   /** Learns what a commit has put. */
-  keep(partition: Partition, held: Held, version: Version): void;
+  keep(partition: Partition, held: CachedValue, version: Version): void;
 }
 
 /** A query for a record that a keeper may know. */
-export interface HeldRead extends ReadRecord {
+export interface CachedRead extends ReadRecord {
   readonly keeper: Keeper;
 }
 
 /** An object and, once it was needed, its text. */
-export class Held {
+export class CachedValue {
   readonly keeper: Keeper;
   readonly value: unknown;
   readonly #print: (value: unknown) => string;
@@ -40,7 +40,7 @@ export class Held {
 
   /** The text of the object. */
   get text(): string {
-    this.#text ??= inOnePiece(this.#print(this.value));
+    this.#text ??= flattenString(this.#print(this.value));
     return this.#text;
   }
 
@@ -51,11 +51,11 @@ export class Held {
 }
 
 /** A record whose object is at hand. */
-export class HeldRecord implements Stored {
-  readonly held: Held;
+export class CachedRecord implements Stored {
+  readonly held: CachedValue;
   readonly #version: Version | (() => Version);
 
-  constructor(held: Held, version: Version | (() => Version)) {
+  constructor(held: CachedValue, version: Version | (() => Version)) {
     this.held = held;
     this.#version = version;
   }
@@ -70,12 +70,12 @@ export class HeldRecord implements Stored {
 }
 
 /** A write of an object. A store gets what {@linkcode plainWrites} makes of it. */
-export class HeldPut implements Put {
+export class CachedPut implements Put {
   readonly type = "put";
   readonly key: string;
-  readonly held: Held;
+  readonly held: CachedValue;
 
-  constructor(key: string, held: Held) {
+  constructor(key: string, held: CachedValue) {
     this.key = key;
     this.held = held;
   }
@@ -91,13 +91,13 @@ export function plainWrites(writes: readonly Write[]): readonly Write[] {
 }
 
 function plainWrite(write: Write): Write {
-  return write instanceof HeldPut ? { type: "put", key: write.key, value: write.value } : write;
+  return write instanceof CachedPut ? { type: "put", key: write.key, value: write.value } : write;
 }
 
 /** Tells the keepers what a commit has put. */
 export function keepWritten(partition: Partition, writes: readonly Write[], version: Version): void {
   for (const write of writes) {
-    if (write instanceof HeldPut) write.held.keeper.keep(partition, write.held, version);
+    if (write instanceof CachedPut) write.held.keeper.keep(partition, write.held, version);
   }
 }
 
@@ -105,7 +105,7 @@ export function keepWritten(partition: Partition, writes: readonly Write[], vers
 export function recall(partition: Partition, queries: readonly Read[]): readonly unknown[] | null {
   // Most decisions read something else too.
   if (queries.length === 0 || !queries.every(isRecallable)) return null;
-  const known = queries.map(query => (isHeldRead(query) ? query.keeper.recall(partition) : nothingSeen));
+  const known = queries.map(query => (isHeldRead(query) ? query.keeper.recall(partition) : noMarks));
   return known.includes(undefined) ? null : known;
 }
 
@@ -128,9 +128,9 @@ export function judgeRecalled(partition: Partition, queries: readonly Read[], wa
 }
 
 function isRecallable(query: Read): boolean {
-  return isHeldRead(query) || isUnseenRead(query);
+  return isHeldRead(query) || isOnceMarkRead(query);
 }
 
-function isHeldRead(query: Read): query is HeldRead {
+function isHeldRead(query: Read): query is CachedRead {
   return query.type === "record" && "keeper" in query;
 }

@@ -9,13 +9,13 @@
  * @module
  */
 import { AppError } from "../errors/mod.ts";
-import { Fold, type Folded, isChecked, nothingCommitted } from "./_fold.ts";
+import { DecisionBatch, type BatchedDecision, isChecked, nothingCommitted } from "./_fold.ts";
 import { compareRead, judgeRecalled, keepWritten, plainWrites, recall } from "./_held.ts";
 import { ReadPlan } from "./_read_plan.ts";
-import type { Ticket } from "./_ticket.ts";
+import type { PendingDecision } from "./_ticket.ts";
 import type { Check, Commit, Partition, Read, Store, Stored, Write } from "./contract.ts";
 import type { Decision } from "./rule.ts";
-import { isUnseenRead, unseenCheck } from "./unseen.ts";
+import { isOnceMarkRead, absenceCheck } from "./unseen.ts";
 
 /** Most decisions of one round: bounds how long the first of them waits for the last. */
 export const foldMax = 256;
@@ -24,21 +24,21 @@ export const foldMax = 256;
 export const decisionsWaitingMax = 4_096;
 
 /** Where decisions go, and the partitions that have any. */
-export interface Lanes {
+export interface PartitionQueues {
   readonly store: Store;
-  readonly byPartition: Map<Partition, Lane>;
+  readonly byPartition: Map<Partition, PartitionQueue>;
 }
 
 /** A queue of decisions that empties itself, and then is gone. */
-export class Lane {
-  readonly #lanes: Lanes;
+export class PartitionQueue {
+  readonly #lanes: PartitionQueues;
   readonly #store: Store;
   readonly #partition: Partition;
-  readonly #queue: Ticket[];
+  readonly #queue: PendingDecision[];
   #hasRecalled = false;
 
   /** Opens the lane of a partition that has none, with its first decision. */
-  constructor(lanes: Lanes, partition: Partition, first: Ticket) {
+  constructor(lanes: PartitionQueues, partition: Partition, first: PendingDecision) {
     this.#lanes = lanes;
     this.#store = lanes.store;
     this.#partition = partition;
@@ -48,7 +48,7 @@ export class Lane {
   }
 
   /** Takes a further decision in, or rejects it as `busy`. */
-  push(ticket: Ticket): void {
+  push(ticket: PendingDecision): void {
     if (this.#queue.length < decisionsWaitingMax) {
       this.#queue.push(ticket);
       return;
@@ -90,7 +90,7 @@ export class Lane {
     this.#lanes.byPartition.delete(this.#partition);
   }
 
-  /** What a {@linkcode Fold} of one decision would commit, without anything that only several need. */
+  /** What a {@linkcode DecisionBatch} of one decision would commit, without anything that only several need. */
   #commitAlone(
     { writes, unchecked }: Decision<unknown>,
     reads: readonly Read[],
@@ -100,14 +100,14 @@ export class Lane {
     return this.#store.commit(this.#partition, { checks, writes: plainWrites(writes) });
   }
 
-  #settleAlone(ticket: Ticket, decided: Decision<unknown>, commit: Commit): void {
+  #settleAlone(ticket: PendingDecision, decided: Decision<unknown>, commit: Commit): void {
     if (commit.ok) {
       keepWritten(this.#partition, decided.writes, commit.version);
       ticket.accept(decided, commit);
     } else if (commit.because === "guard") {
       ticket.refuse(decided, commit.key);
     } else {
-      ticket.lost(commit.key);
+      ticket.loseCheck(commit.key);
     }
   }
 
@@ -130,24 +130,24 @@ export class Lane {
   }
 
   /** The decisions at the head of the queue that may share a round. */
-  #pick(plan: ReadPlan): Ticket[] {
-    const round: Ticket[] = [];
+  #pick(plan: ReadPlan): PendingDecision[] {
+    const round: PendingDecision[] = [];
     for (const ticket of this.#queue) {
-      if (round.length >= foldMax || (ticket.solo && round.length > 0) || !plan.add(ticket)) break;
+      if (round.length >= foldMax || (ticket.runsAlone && round.length > 0) || !plan.add(ticket)) break;
       round.push(ticket);
-      if (ticket.solo) break;
+      if (ticket.runsAlone) break;
     }
     return round;
   }
 
-  async #together(round: readonly Ticket[], plan: ReadPlan): Promise<void> {
+  async #together(round: readonly PendingDecision[], plan: ReadPlan): Promise<void> {
     const store = this.#store;
     const partition = this.#partition;
     const mustRead = round.some(ticket => ticket.mustRead);
     const recalled = this.#recall(mustRead, plan.queries);
     const results = recalled ?? (await this.#read(plan.queries));
     if (round.some(({ rule }) => rule.ready !== undefined)) await whenReady(round);
-    const fold = new Fold(store.traits, plan.guards(results), recalled !== null);
+    const fold = new DecisionBatch(store.traits, plan.guards(results), recalled !== null);
     for (const ticket of round) {
       if (!ticket.done && !fold.offer(ticket, plan.stateOf(ticket, results))) break;
     }
@@ -170,7 +170,7 @@ export class Lane {
 }
 
 /** Waits for what the decisions depend on, and ends the wait of those for which it failed. */
-async function whenReady(round: readonly Ticket[]): Promise<void> {
+async function whenReady(round: readonly PendingDecision[]): Promise<void> {
   for (const ticket of round) {
     try {
       await ticket.rule.ready;
@@ -184,7 +184,7 @@ async function whenReady(round: readonly Ticket[]): Promise<void> {
  * Lets the rule decide. Null means that nothing is to be committed: the ticket has its answer, or where the state was
  * recalled it must be decided again from what the store says, as no commit would check it.
  */
-function decide(ticket: Ticket, state: readonly unknown[], isRecalled: boolean): Decision<unknown> | null {
+function decide(ticket: PendingDecision, state: readonly unknown[], isRecalled: boolean): Decision<unknown> | null {
   let decided: Decision<unknown>;
   try {
     decided = ticket.rule.apply(state as never);
@@ -213,7 +213,7 @@ function checksOf(reads: readonly Read[], state: readonly unknown[]): Check[] {
 
 /** What a commit must check of a query's result; null where that is nothing. */
 function checkOf(query: Read, read: unknown): Check | null {
-  if (isUnseenRead(query)) return unseenCheck(query, read);
+  if (isOnceMarkRead(query)) return absenceCheck(query, read);
   if (query.type !== "record") return null;
   const stored = read as Stored | null;
   return { key: query.key, version: stored === null ? null : stored.version };
@@ -230,30 +230,30 @@ function isFirst(check: Check | null, index: number, all: readonly (Check | null
 }
 
 /** Settles what an error of the store means for those whose round it ended. */
-function failed(tickets: readonly Ticket[], error: unknown): void {
+function failed(tickets: readonly PendingDecision[], error: unknown): void {
   const open = tickets.filter(({ done }) => !done);
   if (!(error instanceof AppError) && open.length > 1) {
-    for (const ticket of open) ticket.solo = true;
+    for (const ticket of open) ticket.runsAlone = true;
     return;
   }
   for (const ticket of open) {
-    if (error instanceof AppError && error.code === "outcome_unknown") ticket.unknown(error);
+    if (error instanceof AppError && error.code === "outcome_unknown") ticket.loseOutcome(error);
     else ticket.fail(error);
   }
 }
 
-function lostCheck(members: readonly Folded[], key: string): void {
-  for (const { ticket } of guilty(members, ({ checked }) => checked.includes(key))) ticket.lost(key);
+function lostCheck(members: readonly BatchedDecision[], key: string): void {
+  for (const { ticket } of guilty(members, ({ checked }) => checked.includes(key))) ticket.loseCheck(key);
 }
 
-function refusedGuard(members: readonly Folded[], key: string): void {
+function refusedGuard(members: readonly BatchedDecision[], key: string): void {
   const [only, ...others] = members;
   if (only !== undefined && others.length === 0) {
     only.ticket.refuse(only.decided, key);
     return;
   }
   for (const { ticket, decided } of guilty(members, ({ decided }) => decided.writes.some(isSuspect))) {
-    ticket.solo = ticket.suspected !== null;
+    ticket.runsAlone = ticket.suspected !== null;
     ticket.suspected = decided.writes;
   }
   function isSuspect(write: Write): boolean {
@@ -262,7 +262,7 @@ function refusedGuard(members: readonly Folded[], key: string): void {
 }
 
 /** Those at fault, or everybody where nobody seems to be: each round must bring somebody closer to an end. */
-function guilty(members: readonly Folded[], isGuilty: (member: Folded) => boolean): readonly Folded[] {
+function guilty(members: readonly BatchedDecision[], isGuilty: (member: BatchedDecision) => boolean): readonly BatchedDecision[] {
   const found = members.filter(isGuilty);
   return found.length > 0 ? found : members;
 }

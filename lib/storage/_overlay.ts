@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { HeldPut, HeldRecord } from "./_held.ts";
+import { CachedPut, CachedRecord } from "./_held.ts";
 import type { Put, Read, ReadTally, Version, Write } from "./contract.ts";
 
 /** The result of a query that cannot be told until the writes before it are committed. */
@@ -16,7 +16,7 @@ interface PendingTally {
 }
 
 /** The effects of writes that are decided but not committed. */
-export class Overlay {
+export class PendingWrites {
   readonly #records = new Map<string, Put | null>();
   readonly #tallies = new Map<string, PendingTally>();
   readonly #boards = new Set<string>();
@@ -92,7 +92,7 @@ export class Overlay {
       this.#versionAsked ||= this.#version === null;
       return this.#version ?? "";
     };
-    if (write instanceof HeldPut) return new HeldRecord(write.held, version);
+    if (write instanceof CachedPut) return new CachedRecord(write.held, version);
     return {
       value: write.value,
       get version(): Version {

@@ -1,7 +1,7 @@
 /** The queries of many decisions as one read. */
 
-import { Guards } from "./_guards.ts";
-import type { Ticket } from "./_ticket.ts";
+import { TallyForecast } from "./_guards.ts";
+import type { PendingDecision } from "./_ticket.ts";
 import type { Read } from "./contract.ts";
 import { readsMax } from "./limits.ts";
 
@@ -9,11 +9,11 @@ import { readsMax } from "./limits.ts";
 export class ReadPlan {
   readonly queries: Read[] = [];
   readonly #records = new Map<string, number>();
-  readonly #places = new Map<Ticket, readonly number[]>();
+  readonly #places = new Map<PendingDecision, readonly number[]>();
   readonly #guarded = new Map<string, { index: number; fields: Set<string> }>();
 
   /** Adds the queries of a decision, or answers false where they do not fit beside those that are there. */
-  add(ticket: Ticket): boolean {
+  add(ticket: PendingDecision): boolean {
     const { reads } = ticket.rule;
     const suspected = ticket.suspected ?? [];
     const most = this.queries.length + reads.length + suspected.length;
@@ -27,13 +27,13 @@ export class ReadPlan {
   }
 
   /** The results that belong to the decision, in the order of its queries. */
-  stateOf(ticket: Ticket, results: readonly unknown[]): unknown[] {
+  stateOf(ticket: PendingDecision, results: readonly unknown[]): unknown[] {
     return (this.#places.get(ticket) ?? []).map(place => results[place]);
   }
 
   /** What was read of the tallies whose guards are to be foreseen. */
-  guards(results: readonly unknown[]): Guards {
-    const known = new Guards();
+  guards(results: readonly unknown[]): TallyForecast {
+    const known = new TallyForecast();
     for (const [key, { index, fields }] of this.#guarded) {
       known.learn(key, fields, results[index] as ReadonlyMap<string, number>);
     }

@@ -14,12 +14,12 @@ const conflictRetryMs = 100;
 export type AnyRule = Rule<readonly Read[], unknown>;
 
 /** A waiting rule and what has happened to it so far. */
-export class Ticket {
+export class PendingDecision {
   readonly rule: AnyRule;
   /** Whether the caller has its answer. */
   done = false;
   /** Whether it must have a commit of its own, because a shared one failed for a reason that may be its own. */
-  solo = false;
+  runsAlone = false;
   /** Whether what the process remembers will not do, because it was stale or left nothing to be checked. */
   mustRead = false;
   /** The writes of which a guard may have refused one, to be foreseen in the next round. */
@@ -69,7 +69,7 @@ export class Ticket {
   }
 
   /** Counts a commit lost on one of its checks. */
-  lost(key: string): void {
+  loseCheck(key: string): void {
     this.mustRead = true;
     this.#attempts += 1;
     if (this.#attempts < decisionAttemptsMax) return;
@@ -85,7 +85,7 @@ export class Ticket {
   }
 
   /** Counts a commit of which nobody knows whether it took effect. */
-  unknown(error: AppError): void {
+  loseOutcome(error: AppError): void {
     // Memory does not show the effect that the commit may have had.
     this.mustRead = true;
     this.#unknowns ??= [];

@@ -8,14 +8,14 @@
  *
  * @module
  */
-import { Lane, type Lanes } from "./_lane.ts";
-import { type AnyRule, Ticket } from "./_ticket.ts";
+import { PartitionQueue, type PartitionQueues } from "./_lane.ts";
+import { type AnyRule, PendingDecision } from "./_ticket.ts";
 import type { Partition, Read, Store } from "./contract.ts";
 import type { Rule } from "./rule.ts";
 
 export { decisionsWaitingMax } from "./_lane.ts";
 
-const lanesOf = new WeakMap<Store, Lanes>();
+const lanesOf = new WeakMap<Store, PartitionQueues>();
 
 /**
  * Decides by the rule, atomically, and returns its answer once its writes are committed.
@@ -31,14 +31,14 @@ export function decide<const Q extends readonly Read[], A>(
 ): Promise<A> {
   return new Promise<A>((resolve, reject) => {
     // Types end here: a lane holds decisions of many kinds, and each gets its own answer.
-    const ticket = new Ticket(rule as unknown as AnyRule, resolve as (answer: unknown) => void, reject);
+    const ticket = new PendingDecision(rule as unknown as AnyRule, resolve as (answer: unknown) => void, reject);
     let lanes = lanesOf.get(store);
     if (lanes === undefined) {
       lanes = { store, byPartition: new Map() };
       lanesOf.set(store, lanes);
     }
     const lane = lanes.byPartition.get(partition);
-    if (lane === undefined) new Lane(lanes, partition, ticket);
+    if (lane === undefined) new PartitionQueue(lanes, partition, ticket);
     else lane.push(ticket);
   });
 }

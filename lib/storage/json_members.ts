@@ -20,7 +20,7 @@ const closeBrace = 0x7d;
  * The members of an object that is stored as JSON. Each is looked for from where the last one ended, so those that are asked for
  * in the order in which they are stored are found in one walk.
  */
-export class StoredMembers {
+export class JsonMembers {
   readonly #text: string;
   /** Where the name of the next member begins. */
   #next = 1;
@@ -54,7 +54,7 @@ export class StoredMembers {
     return parsedMember(text, name);
   }
 
-  /** The value of a member; undefined where the object has none of this name. As {@linkcode StoredMembers.text} finds it. */
+  /** The value of a member; undefined where the object has none of this name. As {@linkcode JsonMembers.text} finds it. */
   value(name: string): unknown {
     const value = this.text(name);
     return value === undefined ? undefined : JSON.parse(value);

@@ -7,7 +7,7 @@ export { Batches, type BatchesOptions, whenAll } from "./batches.ts";
 export { BoundedCache } from "./bounded_cache.ts";
 export * from "./contract.ts";
 export { busyPartitions, decide, decisionsWaitingMax } from "./decide.ts";
-export { StoredMembers } from "./json_members.ts";
+export { JsonMembers as StoredMembers } from "./json_members.ts";
 export * from "./limits.ts";
 
 export {
@@ -19,14 +19,14 @@ export {
   tenantPartition,
   tenantPrefixes,
 } from "./names.ts";
-export { inOnePiece } from "./one_piece.ts";
+export { flattenString as inOnePiece } from "./one_piece.ts";
 export { Parsed } from "./parsed.ts";
 export * from "./ports.ts";
-export { Remembered, type RememberedOptions } from "./remembered.ts";
+export { RecordCache as Remembered, type RecordCacheOptions } from "./remembered.ts";
 export type { Committed, Decision, Rule } from "./rule.ts";
 export { shardOf } from "./shard.ts";
-export { sideBySide } from "./side_by_side.ts";
-export { unseen } from "./unseen.ts";
+export { mapConcurrent as sideBySide } from "./side_by_side.ts";
+export { onceMark as unseen } from "./unseen.ts";
 export { compareUtf8, utf8Length } from "./utf8.ts";
 export { validateBatch, validateReads } from "./validate.ts";
 export {

@@ -105,7 +105,7 @@ export interface QueueLease {
 }
 
 /** A message handed to a consumer, to be settled with `ack` before its lease ends. */
-export interface Delivery {
+export interface QueueMessage {
   readonly id: string;
   readonly body: string;
   /** How often it has been handed out, this time included. */
@@ -117,7 +117,7 @@ export interface Queue extends AsyncDisposable {
   /** Resolves with the ids once every message is accepted; rejects with `busy`, accepting none, past `depthMax`. */
   push(topic: string, bodies: readonly string[]): Promise<readonly string[]>;
   /** Hands out up to `limit` messages under a lease: first those whose lease ended, then new ones. Never waits. */
-  take(topic: string, lease: QueueLease): Promise<readonly Delivery[]>;
+  take(topic: string, lease: QueueLease): Promise<readonly QueueMessage[]>;
   /** Settles messages: they are never handed out again. Unknown ids are ignored. */
   ack(topic: string, ids: readonly string[]): Promise<void>;
   /**

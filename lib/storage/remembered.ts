@@ -1,4 +1,4 @@
-import { Held, HeldPut, HeldRecord, type Keeper } from "./_held.ts";
+import { CachedValue, CachedPut, CachedRecord, type Keeper } from "./_held.ts";
 import { BoundedCache } from "./bounded_cache.ts";
 import type { Partition, Put, ReadRecord, Stored, Version } from "./contract.ts";
 
@@ -8,7 +8,7 @@ export const trustMax = 64;
 export const trustLost = 4;
 
 /** What a memory of records needs to know. */
-export interface RememberedOptions<T> {
+export interface RecordCacheOptions<T> {
   /** The key of the record in every partition. */
   readonly key: string;
   /** @default JSON.parse */
@@ -28,16 +28,16 @@ export interface RememberedOptions<T> {
  * again from what the store says. While other processes change the records so often that this would cost more than it
  * saves, the store is read.
  */
-export class Remembered<T> {
+export class RecordCache<T> {
   /** Reads the record; to be used in the rules of `decide`. */
   readonly query: ReadRecord;
   readonly #parse: (text: string) => T;
   readonly #print: (value: unknown) => string;
-  readonly #records: BoundedCache<HeldRecord>;
+  readonly #records: BoundedCache<CachedRecord>;
   readonly #keeper: Keeper;
   #trust = trustMax;
 
-  constructor({ key, parse = JSON.parse, print = JSON.stringify, entriesMax }: RememberedOptions<T>) {
+  constructor({ key, parse = JSON.parse, print = JSON.stringify, entriesMax }: RecordCacheOptions<T>) {
     this.#parse = parse;
     this.#print = print as (value: unknown) => string;
     this.#records = new BoundedCache(entriesMax);
@@ -57,28 +57,28 @@ export class Remembered<T> {
   }
 
   /** The object that the record of a partition held when this process last looked; undefined where it does not know. */
-  known(partition: Partition): T | undefined {
+  peek(partition: Partition): T | undefined {
     return this.#records.get(partition)?.held.value as T | undefined;
   }
 
   /** The object that the record of a partition holds; nobody may change it. */
-  of(partition: Partition, stored: Stored): T {
-    if (stored instanceof HeldRecord && stored.held.keeper === this.#keeper) return stored.held.value as T;
+  valueOf(partition: Partition, stored: Stored): T {
+    if (stored instanceof CachedRecord && stored.held.keeper === this.#keeper) return stored.held.value as T;
     const known = this.#records.get(partition);
     if (known?.version === stored.version) return known.held.value as T;
     const value = this.#parse(stored.value);
-    this.#keep(partition, new Held(this.#keeper, value, this.#print), stored.version);
+    this.#keep(partition, new CachedValue(this.#keeper, value, this.#print), stored.version);
     return value;
   }
 
   /** The write that lets the record hold an object, which nobody may change from then on. */
   put(value: T): Put {
-    return new HeldPut(this.query.key, new Held(this.#keeper, value, this.#print));
+    return new CachedPut(this.query.key, new CachedValue(this.#keeper, value, this.#print));
   }
 
-  #keep(partition: Partition, held: Held, version: Version): void {
+  #keep(partition: Partition, held: CachedValue, version: Version): void {
     held.release();
-    this.#records.set(partition, new HeldRecord(held, version));
+    this.#records.set(partition, new CachedRecord(held, version));
   }
 
   #compare(partition: Partition, stored: Stored | null): void {

@@ -2,7 +2,7 @@
  * Does the work for every item, at most `atOnceMax` at a time, and answers the results in the order of the items. Rejects with the
  * first error; the rest of the items may be worked on all the same.
  */
-export async function sideBySide<T, R>(
+export async function mapConcurrent<T, R>(
   items: readonly T[],
   atOnceMax: number,
   work: (item: T) => Promise<R>,

@@ -9,7 +9,7 @@
  */
 
 import type { Logger } from "../../http/mod.ts";
-import { type Delivery, leaseMsMax, type Queue, queueBatchMax } from "../../storage/mod.ts";
+import { type QueueMessage, leaseMsMax, type Queue, queueBatchMax } from "../../storage/mod.ts";
 import { Alarm, pause, type Timer } from "./alarm.ts";
 import { type ActionHandler, outagePauseMs, type Permit, type TakenAction } from "./handler.ts";
 import { decodeAction } from "./queued_action.ts";
@@ -111,7 +111,7 @@ export class ShardConsumer {
     return count;
   }
 
-  async #take(room: number): Promise<readonly Delivery[]> {
+  async #take(room: number): Promise<readonly QueueMessage[]> {
     const { queue, topic, worker, logger } = this.#options;
     const lease = { consumer: worker, limit: room, leaseMs: leaseMsMax };
     try {
@@ -130,7 +130,7 @@ export class ShardConsumer {
     }
   }
 
-  #accept({ id, body, attempts }: Delivery): boolean {
+  #accept({ id, body, attempts }: QueueMessage): boolean {
     if (this.#known.has(id)) return false;
     this.#known.add(id);
     const action = decodeAction(body);

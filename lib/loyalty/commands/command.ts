@@ -130,7 +130,7 @@ export function commandRule(context: CommandContext, happening: Command): Comman
     idempotent: once !== undefined || happening.isIdempotent === true,
     apply(found) {
       const stored = found[0] as Stored | null;
-      const before = stored === null ? emptyState(member.projectId) : states.of(partition, stored);
+      const before = stored === null ? emptyState(member.projectId) : states.valueOf(partition, stored);
       const projectId = before.projectId ?? member.projectId;
       const isRepeated = marks.some((_, index) => (found[1 + index] as ReadonlyMap<string, number>).size > 0);
       // Whoever repeats it may do so because the answer was lost, and with it the delivery that would follow.
@@ -156,7 +156,7 @@ export function commandRule(context: CommandContext, happening: Command): Comman
       const { action, data } = happening.scoring;
       const totals = changedSums(targets, before.sums, { action, data, metrics: gained });
       const toldOf = progress.length === 0 ? null : (found.at(-1) as Stored | null);
-      const told = toldOf === null ? {} : context.progress.of(partition, toldOf);
+      const told = toldOf === null ? {} : context.progress.valueOf(partition, toldOf);
       const begun = beginProgress(webhooks, told, { now, records: before.records });
       const begins = begun === null ? noWrites : [context.progress.put(begun)];
       const applied = {

@@ -41,7 +41,7 @@ export async function loadOrCreateState(
   const user = users.get(member);
   const { partition } = user;
   const [stored] = await store.read(partition, [states.query]);
-  const state = stored === null ? null : states.of(partition, stored);
+  const state = stored === null ? null : states.valueOf(partition, stored);
   if (state !== null && (state.projectId !== null || member.projectId === null)) {
     return { state, updates: user.undelivered(state.undelivered) };
   }
@@ -61,7 +61,7 @@ function assignProjectRule(
     idempotent: true,
     apply: ([stored]) => {
       const before =
-        stored === null ? emptyState(member.projectId) : states.of(memberPartition(member), stored);
+        stored === null ? emptyState(member.projectId) : states.valueOf(memberPartition(member), stored);
       if (stored !== null && (before.projectId !== null || member.projectId === null)) {
         return { writes: [], answer: { state: before, updates: before.undelivered } };
       }

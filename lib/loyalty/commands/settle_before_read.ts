@@ -36,7 +36,7 @@ export function createSettleBeforeRead({
   return async (member, read) => {
     const partition = memberPartition(member);
     const [[stored], seen] = await Promise.all([store.read(partition, [states.query]), read()]);
-    if (stored === null || !isDue(states.of(partition, stored), clock())) return seen;
+    if (stored === null || !isDue(states.valueOf(partition, stored), clock())) return seen;
     await changes.run(member, () => passing);
     return await read();
   };

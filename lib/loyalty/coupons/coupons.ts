@@ -83,7 +83,7 @@ export function createCoupons({ store, clock, pools, states, configOf }: Coupons
       const { coupons: known } = await configOf(member.spaceId);
       const partition = memberPartition(member);
       const [stored] = await store.read(partition, [states.query]);
-      let state = stored === null ? null : states.of(partition, stored);
+      let state = stored === null ? null : states.valueOf(partition, stored);
       let held = state === null ? undefined : findCoupon(state, id, clock());
       const coupon = known.get(held?.couponId ?? "");
       if (state === null || held === undefined || coupon === undefined) throw unknownCoupon();
@@ -106,7 +106,7 @@ function fillRule(
     idempotent: true,
     apply: ([stored]) => {
       if (stored === null) throw unknownCoupon();
-      const before = states.of(memberPartition(member), stored);
+      const before = states.valueOf(memberPartition(member), stored);
       const coupons = before.coupons.map(one => {
         const code = one.code === null ? codes.get(one.id) : undefined;
         return code === undefined ? one : { ...one, code };

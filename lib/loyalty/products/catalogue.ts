@@ -50,7 +50,7 @@ export async function listProducts(
     store.read(partition, [states.query]),
   ]);
   const now = clock();
-  const known = stored === null ? emptyState(member.projectId) : states.of(partition, stored);
+  const known = stored === null ? emptyState(member.projectId) : states.valueOf(partition, stored);
   const { state } = advanceTime(config, known, now);
   const offered = [...config.products.values()].filter(product => isAvailable(product, now));
   const listed = await Promise.all(

@@ -188,7 +188,7 @@ async function restock(
     reads: [states.query],
     idempotent: true,
     apply: ([stored]) => {
-      const before = stored === null ? null : states.of(partition, stored);
+      const before = stored === null ? null : states.valueOf(partition, stored);
       if (before === null || openRedemption(before, id) === null) return { writes: [], answer: null };
       const redemptions = before.redemptions.filter(redemption => redemption.id !== id);
       return { writes: [states.put({ ...before, redemptions })], answer: null };
@@ -219,7 +219,7 @@ async function findRedemption(
 ): Promise<RedemptionResult> {
   const partition = memberPartition(member);
   const [stored, kept] = await store.read(partition, [states.query, readRedemption(id)]);
-  const state = stored === null ? emptyState(member.projectId) : states.of(partition, stored);
+  const state = stored === null ? emptyState(member.projectId) : states.valueOf(partition, stored);
   const redemption = openRedemption(state, id) ?? (kept === null ? null : parseRedemption(kept));
   if (redemption === null) {
     throw new AppError("not_found", "Cannot find the redemption as the user has none of this id");

@@ -67,6 +67,6 @@ export async function readWholeHistory(
     ]);
     for (const entry of entries) take(parseEntry(entry));
     cursor = entries.at(-1)?.id ?? cursor;
-    if (entries.length < rangeLimitMax) return stored === null ? null : states.of(partition, stored);
+    if (entries.length < rangeLimitMax) return stored === null ? null : states.valueOf(partition, stored);
   }
 }

@@ -59,12 +59,12 @@ export function createLoyaltyReader({
   const overviews = new SummaryCache();
   const [readMarks, readEntries] = inboxReads;
   function stateIn(member: Member, stored: Stored | null): UserState {
-    return stored === null ? emptyState(member.projectId) : states.of(memberPartition(member), stored);
+    return stored === null ? emptyState(member.projectId) : states.valueOf(memberPartition(member), stored);
   }
   return {
     async summary(member, beside) {
       const partition = memberPartition(member);
-      const known = states.known(partition);
+      const known = states.peek(partition);
       // Records alone are far cheaper to read than records and a log at one instant, and a count may be of another one.
       const [config, [stored, other, marks], early] = await Promise.all([
         configOf(member.spaceId),

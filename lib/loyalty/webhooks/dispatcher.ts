@@ -191,7 +191,7 @@ async function readPage(
 }
 
 function allOf(memory: ProgressCache, partition: Partition, stored: Stored | null): ProgressByWebhook {
-  return stored === null ? {} : memory.of(partition, stored);
+  return stored === null ? {} : memory.valueOf(partition, stored);
 }
 
 function recordsOf(stored: Stored | null): number {

@@ -77,8 +77,8 @@ describe("what a process remembers of the webhooks of users", () => {
     assert.equal(memory.size, progressesMax);
     await tell(progressesMax);
     assert.ok(memory.size <= progressesMax);
-    assert.equal(memory.known("o:o:member:s:u0"), undefined);
-    assert.notEqual(memory.known(`o:o:member:s:u${progressesMax}`), undefined);
+    assert.equal(memory.peek("o:o:member:s:u0"), undefined);
+    assert.notEqual(memory.peek(`o:o:member:s:u${progressesMax}`), undefined);
   });
 });
 

@@ -37,7 +37,7 @@ function countUp(memory: Remembered<Counter>, partition = home): Rule<readonly [
   return {
     reads: [memory.query],
     apply([stored]) {
-      const { count } = stored === null ? { count: 0 } : memory.of(partition, stored);
+      const { count } = stored === null ? { count: 0 } : memory.valueOf(partition, stored);
       return { writes: [memory.put({ count: count + 1 })], answer: count + 1 };
     },
   };
@@ -47,7 +47,7 @@ function countUp(memory: Remembered<Counter>, partition = home): Rule<readonly [
 function look(memory: Remembered<Counter>): Rule<readonly [ReadRecord], number> {
   return {
     reads: [memory.query],
-    apply: ([stored]) => ({ writes: [], answer: stored === null ? 0 : memory.of(home, stored).count }),
+    apply: ([stored]) => ({ writes: [], answer: stored === null ? 0 : memory.valueOf(home, stored).count }),
   };
 }
 
@@ -56,7 +56,7 @@ function refusal(memory: Remembered<Counter>): Rule<readonly [ReadRecord], numbe
   return {
     reads: [memory.query],
     apply([stored]) {
-      throw new RangeError(`${stored === null ? null : memory.of(home, stored).count}`);
+      throw new RangeError(`${stored === null ? null : memory.valueOf(home, stored).count}`);
     },
   };
 }
@@ -129,7 +129,7 @@ describe("a decision on a remembered record", () => {
     const writes = [{ type: "put", key: "n", value: '{"count":7}', expireAt: 2_000 }] as const;
     await store.other.commit(home, { writes });
     const [stored] = await store.other.read(home, [{ type: "record", key: "n" }]);
-    assert.equal(stored === null ? 0 : memory.of(home, stored).count, 7);
+    assert.equal(stored === null ? 0 : memory.valueOf(home, stored).count, 7);
     now = 2_000;
     assert.equal(await decideAlone(store, countUp(memory)), 1);
   });
@@ -160,7 +160,7 @@ describe("a decision on a remembered record", () => {
     const once = (id: string): Rule<readonly [ReadRecord], string> => ({
       reads: [memory.query],
       apply([stored]) {
-        const { count } = stored === null ? { count: 0 } : memory.of(home, stored);
+        const { count } = stored === null ? { count: 0 } : memory.valueOf(home, stored);
         return {
           writes: [memory.put({ count: count + 1 }), { type: "add", key: "seen", field: id, by: 1, max: 1 }],
           answer: `counted ${count + 1}`,
@@ -265,14 +265,14 @@ describe("decisions on a remembered record that share a commit", () => {
     const watching: Rule<readonly [ReadRecord], null> = {
       reads: [memory.query],
       apply([stored]) {
-        if (stored !== null) seen.push(memory.of(home, stored));
+        if (stored !== null) seen.push(memory.valueOf(home, stored));
         return { writes: [{ type: "add", key: "t", field: "x", by: 1 }], answer: null };
       },
     };
     await Promise.all([decide(store, home, countUp(memory)), decide(store, home, watching)]);
     const [stored] = await store.read(home, [{ type: "record", key: "n" }]);
     assert.ok(stored !== null);
-    assert.equal(memory.of(home, stored), seen[0]);
+    assert.equal(memory.valueOf(home, stored), seen[0]);
     assert.equal(work.parsed, 0);
   });
 });
@@ -280,17 +280,17 @@ describe("decisions on a remembered record that share a commit", () => {
 describe("a memory of records", () => {
   it("parses what it does not know, once per version", () => {
     const { memory, work } = counters();
-    const first = memory.of("a", { version: "1", value: '{"count":1}' });
-    assert.equal(memory.of("a", { version: "1", value: '{"count":1}' }), first);
-    assert.deepEqual(memory.of("b", { version: "1", value: '{"count":2}' }), { count: 2 });
-    assert.deepEqual(memory.of("a", { version: "2", value: '{"count":3}' }), { count: 3 });
+    const first = memory.valueOf("a", { version: "1", value: '{"count":1}' });
+    assert.equal(memory.valueOf("a", { version: "1", value: '{"count":1}' }), first);
+    assert.deepEqual(memory.valueOf("b", { version: "1", value: '{"count":2}' }), { count: 2 });
+    assert.deepEqual(memory.valueOf("a", { version: "2", value: '{"count":3}' }), { count: 3 });
     assert.equal(work.parsed, 3);
   });
 
   it("is bounded", () => {
     const { memory } = counters();
     for (let index = 0; index < 100; index++) {
-      memory.of(`p${index}`, { version: "1", value: "{}" });
+      memory.valueOf(`p${index}`, { version: "1", value: "{}" });
       assert.ok(memory.size <= 8);
     }
   });
@@ -301,7 +301,7 @@ describe("a memory of records", () => {
     const mixed: Rule<readonly [ReadRecord], number> = {
       reads: [one.query],
       apply: ([stored]) => ({
-        writes: [other.put({ count: stored === null ? 1 : other.of(home, stored).count + 1 })],
+        writes: [other.put({ count: stored === null ? 1 : other.valueOf(home, stored).count + 1 })],
         answer: 0,
       }),
     };

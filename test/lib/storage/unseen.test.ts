@@ -19,7 +19,7 @@ function once(memory: Remembered<string[]>, id: string): Rule<readonly [ReadReco
     idempotent: true,
     apply([stored, seen]) {
       if (seen.size > 0) return { writes: [], answer: false };
-      const ids = stored === null ? [] : memory.of(home, stored);
+      const ids = stored === null ? [] : memory.valueOf(home, stored);
       return {
         writes: [memory.put([...ids, id]), { type: "add", key: "seen", field: id, by: 1 }],
         answer: true,
