@@ -1,7 +1,7 @@
 /** The queue port as tests. */
 import { AppError } from "../../lib/errors/mod.ts";
 import { leaseMsMax, queueBatchMax, valueBytesMax } from "../../lib/storage/limits.ts";
-import type { QueueMessage, Queue } from "../../lib/storage/ports.ts";
+import type { Queue, QueueMessage } from "../../lib/storage/ports.ts";
 import { equal, ok, rejects } from "./expect.ts";
 import { type Cases, type Fixture, type Runner, register, type TestClock } from "./harness.ts";
 import { awkwardNames } from "./names.ts";

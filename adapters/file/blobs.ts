@@ -3,7 +3,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { BlobInfo, BlobRange, Blobs, OpenBlob } from "../../lib/storage/ports.ts";
-import { validateBlobName, validateBlobRange } from "../../lib/storage/validate_ports.ts";
+import { validateBlobName, validateBlobRange } from "../../lib/storage/validate.ts";
 
 /** Most bytes that a body reads from its file at a time. */
 export const fileChunkBytesMax = 65_536;

@@ -1,6 +1,6 @@
 /** Blobs in memory. */
 import type { BlobInfo, BlobRange, Blobs, OpenBlob } from "../../lib/storage/ports.ts";
-import { validateBlobName, validateBlobRange } from "../../lib/storage/validate_ports.ts";
+import { validateBlobName, validateBlobRange } from "../../lib/storage/validate.ts";
 
 /** Creates blobs that live as long as the process; bodies are handed out in the chunks that they arrived in. */
 export function createMemoryBlobs(): Blobs {

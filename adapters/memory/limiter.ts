@@ -8,7 +8,7 @@
  * @module
  */
 import type { Limiter, LimitRule, LimitVerdict } from "../../lib/storage/ports.ts";
-import { validateTake } from "../../lib/storage/validate_ports.ts";
+import { validateTake } from "../../lib/storage/validate.ts";
 import { blockedList, grown, openList, SlotLists } from "./slot_lists.ts";
 
 /** Most subjects remembered per limiter where nothing else is asked for, each counted once per rule. */

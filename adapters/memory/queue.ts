@@ -1,7 +1,7 @@
 /** Queues in memory, for one process. */
 import { AppError } from "../../lib/errors/mod.ts";
-import type { QueueMessage, Queue, QueueLease } from "../../lib/storage/ports.ts";
-import { validateAck, validateLease, validatePush } from "../../lib/storage/validate_ports.ts";
+import type { Queue, QueueLease, QueueMessage } from "../../lib/storage/ports.ts";
+import { validateAck, validateLease, validatePush } from "../../lib/storage/validate.ts";
 import { LeaseHeap, type Message } from "./lease_heap.ts";
 
 /** Most unsettled messages of one topic where nothing else is asked for. */

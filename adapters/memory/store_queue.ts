@@ -12,9 +12,9 @@
 import type { Partition, Store, Write } from "../../lib/storage/contract.ts";
 import { readsMax, valueBytesMax, writesMax } from "../../lib/storage/limits.ts";
 import { platformPartition } from "../../lib/storage/names.ts";
-import type { QueueMessage, Queue, QueueLease } from "../../lib/storage/ports.ts";
-import { utf8Length } from "../../lib/storage/utf8.ts";
-import { validatePush } from "../../lib/storage/validate_ports.ts";
+import type { Queue, QueueLease, QueueMessage } from "../../lib/storage/ports.ts";
+import { validatePush } from "../../lib/storage/validate.ts";
+import { utf8Length } from "../../lib/text/utf8.ts";
 import { createMemoryQueue, type MemoryQueueOptions, queueDepthMax, requireRoom } from "./queue.ts";
 
 /** How a queue over a store is set up. */

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { AppError } from "../../lib/errors/mod.ts";
 import type { BlobInfo, BlobRange, Blobs, OpenBlob } from "../../lib/storage/ports.ts";
-import { validateBlobName, validateBlobRange } from "../../lib/storage/validate_ports.ts";
+import { validateBlobName, validateBlobRange } from "../../lib/storage/validate.ts";
 import {
   blobAttemptsMax,
   blobChunkBytes,

@@ -1,5 +1,5 @@
 import type { Limiter, LimitRule, LimitVerdict } from "../../lib/storage/ports.ts";
-import { validateTake } from "../../lib/storage/validate_ports.ts";
+import { validateTake } from "../../lib/storage/validate.ts";
 import { expirySlackMs } from "./bounds.ts";
 import { createClient } from "./client.ts";
 import { RedisConnection } from "./connection.ts";

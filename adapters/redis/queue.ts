@@ -1,6 +1,6 @@
 import { AppError } from "../../lib/errors/mod.ts";
-import type { QueueMessage, Queue, QueueLease } from "../../lib/storage/ports.ts";
-import { validateAck, validateLease, validatePush } from "../../lib/storage/validate_ports.ts";
+import type { Queue, QueueLease, QueueMessage } from "../../lib/storage/ports.ts";
+import { validateAck, validateLease, validatePush } from "../../lib/storage/validate.ts";
 import { retryAfterMs } from "./bounds.ts";
 import { createClient } from "./client.ts";
 import { RedisConnection } from "./connection.ts";

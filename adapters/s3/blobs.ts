@@ -1,7 +1,7 @@
 /** Blobs in a bucket. */
 
 import type { BlobInfo, BlobRange, Blobs, OpenBlob } from "../../lib/storage/ports.ts";
-import { validateBlobName, validateBlobRange } from "../../lib/storage/validate_ports.ts";
+import { validateBlobName, validateBlobRange } from "../../lib/storage/validate.ts";
 import { guardedBody } from "./body.ts";
 import { partBytes } from "./bounds.ts";
 import type { S3BlobsOptions } from "./bucket.ts";

@@ -5,7 +5,7 @@
  */
 
 import { isUuid } from "../auth/crypto/mod.ts";
-import type { Read, Results, Store, Stored } from "../storage/contract.ts";
+import type { Read, Results, Store, Stored } from "../storage/mod.ts";
 import { directoryPartition, domainPartition } from "./_partitions.ts";
 import { FreshCache, type Versioned } from "./fresh_cache.ts";
 import { currentKey, parseRevision } from "./loyalty_record.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ReadRecord, Store } from "../storage/contract.ts";
+import type { ReadRecord, Store } from "../storage/mod.ts";
 import { directoryPartition } from "./_partitions.ts";
 import type { Event } from "./records.ts";
 

@@ -7,7 +7,7 @@
 import type * as v from "valibot";
 import { type Clock, systemClock } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import type { Store, Write } from "../storage/contract.ts";
+import type { Store, Write } from "../storage/mod.ts";
 import { type CheckedSeed, checkSeed } from "./_check_seed.ts";
 import { directoryPartition, domainPartition } from "./_partitions.ts";
 import { createLoyaltyVersions } from "./loyalty_versions.ts";

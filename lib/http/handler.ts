@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Limiter } from "../storage/ports.ts";
+import type { Limiter } from "../storage/mod.ts";
 import { Idempotency, type IdempotencyOptions } from "./idempotency/idempotency.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import { Meters } from "./metrics.ts";

@@ -13,7 +13,7 @@ import { chain, type Logger } from "../http/mod.ts";
 import type { ScoreFeed } from "../leaderboards/scores/score_feed.ts";
 import type { UserEarnings } from "../leaderboards/scores/user_earnings.ts";
 import type { Announcer } from "../outbound/announcer.ts";
-import { Remembered, type Store } from "../storage/mod.ts";
+import { RecordCache, type Store } from "../storage/mod.ts";
 import { type AdjustmentOrder, adjustmentCommand } from "./commands/adjustments.ts";
 import type { CommandDecision } from "./commands/command.ts";
 import { type CommandRunner, createCommandRunner, limitClaimant } from "./commands/command_runner.ts";
@@ -185,7 +185,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const policyOf: InboxOptions["policyOf"] = spaceId =>
     chain(configOf(spaceId), ({ config: { notifications, timeZone } }) => ({ ...notifications, timeZone }));
   const inbox = createInbox({ store, clock, policyOf });
-  const states = new Remembered<UserState>({
+  const states = new RecordCache<UserState>({
     key: readState.key,
     parse: parseState,
     print: printState,
@@ -282,7 +282,7 @@ function createOrders(
 interface CheckParts {
   readonly store: Store;
   readonly clock: Clock;
-  readonly states: Remembered<UserState>;
+  readonly states: RecordCache<UserState>;
   readonly limits: GlobalLimits;
   readonly configOf: ConfigCache;
 }

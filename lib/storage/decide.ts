@@ -1,28 +1,26 @@
 /**
  * Decisions: the one way in which areas change what is stored.
  *
- * A rule reads, and from what it read says what to write and what to answer. `decide` makes that atomic: every record
- * read is checked by the commit, and a lost check reads and applies anew. Within a process the decisions of one
- * partition queue up, and those that wait are folded into one read and one commit, so that a busy partition costs two
- * round trips per fold instead of two per decision.
+ * A rule reads, and returns what to write and what to answer. `decide` makes that atomic: the commit checks every record
+ * that was read, and after a lost check the rule reads and applies anew. Within a process the decisions of a partition
+ * queue up, and those that wait share one read and one commit. A busy partition therefore costs two round trips per
+ * batch and not per decision.
  *
  * @module
  */
-import { PartitionQueue, type PartitionQueues } from "./_lane.ts";
-import { type AnyRule, PendingDecision } from "./_ticket.ts";
 import type { Partition, Read, Store } from "./contract.ts";
+import { PartitionQueue, type PartitionQueues } from "./partition_queue.ts";
+import { type AnyRule, PendingDecision } from "./pending_decision.ts";
 import type { Rule } from "./rule.ts";
 
-export { decisionsWaitingMax } from "./_lane.ts";
-
-const lanesOf = new WeakMap<Store, PartitionQueues>();
+const queuesOf = new WeakMap<Store, PartitionQueues>();
 
 /**
  * Decides by the rule, atomically, and returns its answer once its writes are committed.
  *
- * @throws {AppError} `conflict`: other processes won the check `decisionAttemptsMax` times, or a guard refused and the
- *   decision has no `refused`. `busy`: too many decisions wait for this partition. `storage_unavailable`: nothing was
- *   written. `outcome_unknown`: whether it was written is unknown, and the rule is not idempotent.
+ * @throws {AppError} `conflict`: other processes won the check 50 times, or a guard refused and the decision has no
+ *   `refused`. `busy`: too many decisions wait for this partition. `storage_unavailable`: nothing was written.
+ *   `outcome_unknown`: it is unknown whether the decision was written, and the rule is not idempotent.
  */
 export function decide<const Q extends readonly Read[], A>(
   store: Store,
@@ -30,20 +28,24 @@ export function decide<const Q extends readonly Read[], A>(
   rule: Rule<Q, A>,
 ): Promise<A> {
   return new Promise<A>((resolve, reject) => {
-    // Types end here: a lane holds decisions of many kinds, and each gets its own answer.
-    const ticket = new PendingDecision(rule as unknown as AnyRule, resolve as (answer: unknown) => void, reject);
-    let lanes = lanesOf.get(store);
-    if (lanes === undefined) {
-      lanes = { store, byPartition: new Map() };
-      lanesOf.set(store, lanes);
+    // Types end here: a queue holds decisions of many kinds, and each gets its own answer.
+    const decision = new PendingDecision(
+      rule as unknown as AnyRule,
+      resolve as (answer: unknown) => void,
+      reject,
+    );
+    let queues = queuesOf.get(store);
+    if (queues === undefined) {
+      queues = { store, byPartition: new Map() };
+      queuesOf.set(store, queues);
     }
-    const lane = lanes.byPartition.get(partition);
-    if (lane === undefined) new PartitionQueue(lanes, partition, ticket);
-    else lane.push(ticket);
+    const queue = queues.byPartition.get(partition);
+    if (queue === undefined) new PartitionQueue(queues, partition, decision);
+    else queue.push(decision);
   });
 }
 
-/** The number of partitions of the store for which decisions wait or run in this process. */
+/** Returns the number of partitions of the store for which decisions wait or run in this process. */
 export function busyPartitions(store: Store): number {
-  return lanesOf.get(store)?.byPartition.size ?? 0;
+  return queuesOf.get(store)?.byPartition.size ?? 0;
 }

@@ -1,15 +1,13 @@
 /**
- * Storage: the contract that adapters implement, and what areas use to read, decide and name.
+ * Storage: the contract that adapters implement, and the functions with which areas decide, cache and name.
  *
  * @module
  */
 export { Batches, type BatchesOptions, whenAll } from "./batches.ts";
 export { BoundedCache } from "./bounded_cache.ts";
 export * from "./contract.ts";
-export { busyPartitions, decide, decisionsWaitingMax } from "./decide.ts";
-export { JsonMembers as StoredMembers } from "./json_members.ts";
+export { busyPartitions, decide } from "./decide.ts";
 export * from "./limits.ts";
-
 export {
   keyName,
   type PartitionParts,
@@ -19,21 +17,18 @@ export {
   tenantPartition,
   tenantPrefixes,
 } from "./names.ts";
-export { flattenString as inOnePiece } from "./one_piece.ts";
+export { onceMark } from "./once_mark.ts";
 export { Parsed } from "./parsed.ts";
 export * from "./ports.ts";
-export { RecordCache as Remembered, type RecordCacheOptions } from "./remembered.ts";
+export { RecordCache } from "./record_cache.ts";
 export type { Committed, Decision, Rule } from "./rule.ts";
-export { shardOf } from "./shard.ts";
-export { mapConcurrent as sideBySide } from "./side_by_side.ts";
-export { onceMark as unseen } from "./unseen.ts";
-export { compareUtf8, utf8Length } from "./utf8.ts";
-export { validateBatch, validateReads } from "./validate.ts";
 export {
   validateAck,
+  validateBatch,
   validateBlobName,
   validateBlobRange,
   validateLease,
   validatePush,
+  validateReads,
   validateTake,
-} from "./validate_ports.ts";
+} from "./validate.ts";

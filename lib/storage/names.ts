@@ -7,9 +7,9 @@
  * @module
  */
 import { AppError } from "../errors/mod.ts";
+import { bytesPerUnitMax, utf8Length } from "../text/utf8.ts";
 import type { Partition } from "./contract.ts";
 import { nameBytesMax, partitionBytesMax } from "./limits.ts";
-import { bytesPerUnitMax, utf8Length } from "./utf8.ts";
 
 /** Whose data a partition holds: exactly one organisation, space or project, by its id. */
 export type Tenant =

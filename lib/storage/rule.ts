@@ -1,23 +1,23 @@
 /**
- * Rules: what a decision reads, and what it makes of it.
+ * Rules: the queries of a decision, and its effect.
  *
  * @module
  */
 import type { Read, Results, Version, Write } from "./contract.ts";
 
-/** What a commit did for one decision. */
+/** The effect of a commit for one decision. */
 export interface Committed {
-  /** The version of every record that was put, or null where the decision had no writes. */
+  /** Version of every record that was put, or null if the decision had no writes. */
   readonly version: Version | null;
   /** Per write of the decision, in order: a tally's new value, a resulting score, a log id, else null. */
   readonly results: readonly (number | string | null)[];
 }
 
-/** What a rule decided. */
+/** The decision of a rule. */
 export interface Decision<A> {
   /** Effects, in order; an empty list commits nothing. */
   readonly writes: readonly Write[];
-  /** The answer, or how to make it from what the commit did. */
+  /** The answer, or a function that makes it from the effect of the commit. */
   readonly answer: A | ((committed: Committed) => A);
   /**
    * Commits without checking the records read: for writes whose guards suffice.
@@ -28,28 +28,28 @@ export interface Decision<A> {
   readonly refused?: (key: string) => A;
 }
 
-/** What to read and what to make of it. */
+/** The queries of a decision, and the function that decides from their results. */
 export interface Rule<Q extends readonly Read[], A> {
   /**
-   * All from one instant. The commit checks the records among them, and fields that were looked for with `unseen`; other
-   * tallies are held by the bounds of the writes, and
-   * what rests on a board or a log must have a record that changes with it.
+   * Queries, all answered from one instant. The commit checks the records among them, and the fields queried by
+   * `onceMark`. Other tallies are protected by the bounds of the writes. A decision that depends on a board or a log
+   * needs a record that changes with it.
    */
   readonly reads: Q;
   /**
-   * Decides from one instant of the partition. Pure: it may be called many times, and only its last decision counts.
-   * What it throws is what `decide` throws.
+   * Decides from one instant of the partition. Must be pure: it may be called many times, and only its last decision
+   * counts. `decide` throws the errors that it throws.
    */
   apply(state: Results<Q>): Decision<A>;
   /**
-   * Whether deciding again after the commit took effect changes nothing more, because `apply` sees the effect. Then
-   * an unknown outcome is resolved by deciding again instead of being thrown.
+   * Set if deciding again after the commit took effect changes nothing more, because `apply` sees the effect. An unknown
+   * outcome is then resolved by deciding again instead of being thrown.
    * @default false
    */
   readonly idempotent?: boolean;
   /**
-   * What must have happened elsewhere before the decision may take effect. It goes on beside the read, and where it
-   * rejects, `decide` rejects with the same and nothing is written. @default nothing
+   * Work elsewhere that has to end before the decision may take effect. It runs in parallel with the read. If it
+   * rejects, `decide` rejects with the same error and nothing is written. @default nothing
    */
   readonly ready?: Promise<unknown>;
 }

@@ -1,21 +1,29 @@
 /**
- * The checks that every adapter makes before it touches anything, so that all of them refuse the same misuse.
+ * Checks of the arguments of stores and side ports. Every adapter runs them before any effect, so that all of them refuse
+ * the same misuse.
  *
  * @module
  */
-import { comparable, count, integer, name, text, unknown } from "./_assert.ts";
+
+import { bytesPerUnitMax, utf8Length } from "../text/mod.ts";
 import type { Batch, Read, Traits, Write } from "./contract.ts";
 import {
+  blobNameCharactersMax,
   checksMax,
   commitBytesMax,
+  leaseMsMax,
+  limitRulesMax,
   logLengthMax,
+  nameBytesMax,
   partitionBytesMax,
+  queueBatchMax,
   rangeLimitMax,
   readsMax,
   tallyFieldsMax,
   tieMax,
+  valueBytesMax,
 } from "./limits.ts";
-import { utf8Length } from "./utf8.ts";
+import type { BlobRange, LimitRule, QueueLease } from "./ports.ts";
 
 const cursorPattern = /^\d{1,16}-\d{1,20}$/;
 const shapes: ReadonlySet<string> = new Set(["record", "tally", "board", "log"]);
@@ -135,4 +143,135 @@ function validateWrite(write: Write, traits: Traits): number {
     default:
       return unknown("write", write);
   }
+}
+
+const blobSegment = /^[A-Za-z0-9._-]+$/;
+
+/**
+ * Checks the arguments of `Limiter.take` and `Limiter.reset`.
+ *
+ * @throws {TypeError | RangeError} An argument exceeds a limit, or the cost exceeds a rule's, so that it could never be
+ *   spent.
+ */
+export function validateTake(subject: string, rules: readonly LimitRule[], cost: number = 1): void {
+  name(subject, "subject");
+  count(rules.length, "the number of rules", limitRulesMax);
+  integer(cost, "cost", 1);
+  for (const rule of rules) {
+    name(rule.name, "the name of a rule");
+    integer(rule.limit, "the limit of a rule", 1);
+    integer(rule.windowMs, "the window of a rule", 1);
+    integer(cost, "the cost under a rule", 1, rule.limit);
+  }
+}
+
+/**
+ * Checks the arguments of `Queue.push`.
+ *
+ * @throws {TypeError | RangeError} An argument exceeds a limit or is ill-formed.
+ */
+export function validatePush(topic: string, bodies: readonly string[]): void {
+  name(topic, "topic");
+  count(bodies.length, "the number of messages", queueBatchMax);
+  for (const body of bodies) text(body, "body", 0, valueBytesMax);
+}
+
+/**
+ * Checks the arguments of `Queue.take`.
+ *
+ * @throws {TypeError | RangeError} An argument exceeds a limit or is ill-formed.
+ */
+export function validateLease(topic: string, lease: QueueLease): void {
+  name(topic, "topic");
+  name(lease.consumer, "consumer");
+  integer(lease.limit, "limit", 1, queueBatchMax);
+  integer(lease.leaseMs, "leaseMs", 1, leaseMsMax);
+}
+
+/**
+ * Checks the arguments of `Queue.ack`; what no message is called is no misuse.
+ *
+ * @throws {TypeError | RangeError} An argument exceeds a limit or is ill-formed.
+ */
+export function validateAck(topic: string, ids: readonly string[]): void {
+  name(topic, "topic");
+  count(ids.length, "the number of ids", queueBatchMax);
+  for (const id of ids) name(id, "id");
+}
+
+/**
+ * Checks the name of a blob: 1 to {@linkcode blobNameCharactersMax} of `[A-Za-z0-9._/-]`, without empty or dot segments.
+ *
+ * @throws {TypeError | RangeError} It is none, so that no name can leave the place where blobs are kept.
+ */
+export function validateBlobName(value: string): void {
+  text(value, "the name of a blob", 1, blobNameCharactersMax);
+  for (const segment of value.split("/")) {
+    if (!blobSegment.test(segment) || segment === "." || segment === "..") {
+      throw new RangeError(`Cannot use the storage: ${JSON.stringify(value)} is no name of a blob`);
+    }
+  }
+}
+
+/**
+ * Checks the range of `Blobs.get`.
+ *
+ * @throws {RangeError} A bound is no integer from 0.
+ */
+export function validateBlobRange(range: BlobRange): void {
+  if (range.start !== undefined) integer(range.start, "start", 0);
+  if (range.end !== undefined) integer(range.end, "end", 0);
+}
+
+/** Checks the name of something stored: a key, field, member or topic. */
+function name(value: string, what: string): void {
+  text(value, what, 1, nameBytesMax);
+}
+
+/** Checks a string and returns a number that its UTF-8 bytes do not exceed: theirs, or a bound that is cheaper to know. */
+function text(value: string, what: string, min: number, max: number): number {
+  if (typeof value !== "string") {
+    throw new TypeError(`Cannot use the storage: ${what} must be a string, is ${typeof value}`);
+  }
+  const bound = value.length * bytesPerUnitMax;
+  if (value.length >= min && bound <= max && value.isWellFormed()) return bound;
+  // A UTF-16 unit is at least one byte: the exact count of an enormous string is never needed to refuse it.
+  const bytes = value.length > max ? value.length : utf8Length(value);
+  if (bytes === undefined) throw new TypeError(`Cannot use the storage: ${what} has a lone surrogate`);
+  if (bytes < min || bytes > max) {
+    throw new RangeError(`Cannot use the storage: ${what} must have ${min} to ${max} bytes, has ${bytes}`);
+  }
+  return bytes;
+}
+
+/** Checks that there are not more than `max` of something. */
+function count(value: number, what: string, max: number): void {
+  if (value > max)
+    throw new RangeError(`Cannot use the storage: ${what} must be at most ${max}, is ${value}`);
+}
+
+/** Checks that a number is a safe integer from `min` to `max`. */
+function integer(
+  value: number,
+  what: string,
+  min: number = Number.MIN_SAFE_INTEGER,
+  max: number = Number.MAX_SAFE_INTEGER,
+): void {
+  if (!Number.isSafeInteger(value) || value < min || value > max) {
+    throw new RangeError(
+      `Cannot use the storage: ${what} must be an integer from ${min} to ${max}, is ${value}`,
+    );
+  }
+}
+
+/** Checks that a number has an order among others: infinities do, NaN does not. */
+function comparable(value: number, what: string): void {
+  if (typeof value !== "number" || Number.isNaN(value)) {
+    throw new RangeError(`Cannot use the storage: ${what} must be a number, is ${value}`);
+  }
+}
+
+/** @throws {TypeError} Always: the value is of a kind that nobody knows. */
+function unknown(what: string, value: unknown): never {
+  throw new TypeError(`Cannot use the storage: unknown ${what} in ${JSON.stringify(value)}`);
 }

@@ -1,4 +1,5 @@
-import { keyName, type Partition, platformPartition, shardOf, tenantPartition } from "../storage/mod.ts";
+import { keyName, type Partition, platformPartition, tenantPartition } from "../storage/mod.ts";
+import { shardOf } from "../text/mod.ts";
 
 /** Over how many partitions the users of an organisation are spread. */
 export const userShards = 64;

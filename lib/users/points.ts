@@ -5,7 +5,8 @@
  */
 
 import { AppError } from "../errors/mod.ts";
-import { type BoardEntry, compareUtf8, type Partition, type ReadBoard, type Store } from "../storage/mod.ts";
+import type { BoardEntry, Partition, ReadBoard, Store } from "../storage/mod.ts";
+import { compareUtf8 } from "../text/mod.ts";
 
 /** How often a part of a board is read anew because entries before it came or went in between. */
 export const partAttemptsMax = 16;

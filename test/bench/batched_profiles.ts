@@ -18,9 +18,9 @@ import { Redis } from "ioredis";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { batchReadLanes, batchUsersMax, createProfiles } from "../../lib/audience/mod.ts";
+import { mapConcurrent } from "../../lib/background/mod.ts";
 import { memberPartition } from "../../lib/loyalty/mod.ts";
 import { createPlatform, type Platform } from "../../lib/mod.ts";
-import { sideBySide } from "../../lib/storage/mod.ts";
 import { newKey } from "../http/_operations.ts";
 import { quickKernels } from "../support/kernels.ts";
 import { ids, openPlatform, type TestPlatform, testSecret } from "../support/platform.ts";
@@ -143,7 +143,7 @@ async function rawWay(_: TestPlatform, { prefix, closing }: Prepared): Promise<W
 async function profilesWay({ store, clock, platform }: TestPlatform): Promise<Way> {
   const { loyalty } = platform;
   const profiles = createProfiles({ store, clock: clock.now, loyalty, partitionOf: memberPartition });
-  return async () => () => sideBySide(members, batchReadLanes, member => profiles.see(member));
+  return async () => () => mapConcurrent(members, batchReadLanes, member => profiles.see(member));
 }
 
 async function requestWay({ platform }: TestPlatform, { headers }: Prepared): Promise<Way> {
@@ -161,7 +161,7 @@ async function firstRequestWay(world: TestPlatform, { headers, closing }: Prepar
 
 async function fill({ platform, clock }: TestPlatform): Promise<void> {
   const { loyalty } = platform;
-  await sideBySide(members, batchReadLanes, async member => {
+  await mapConcurrent(members, batchReadLanes, async member => {
     for (let n = 0; n < actionsPerUser; n++) {
       const outcome = n % 2 === 0 ? "exact" : "right";
       await loyalty.report(member, { action: "prediction", data: { outcome }, isClientReport: false });

@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import { createClient } from "../../adapters/redis/client.ts";
 import { RedisConnection } from "../../adapters/redis/connection.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import type { Version } from "../../lib/storage/contract.ts";
+import type { Version } from "../../lib/storage/mod.ts";
 
 /** One measured thing, opened. */
 export interface Bench {

@@ -9,7 +9,7 @@ import {
   roundMax,
   userIdCharactersMax,
 } from "../../lib/leaderboards/mod.ts";
-import { compareUtf8 } from "../../lib/storage/mod.ts";
+import { compareUtf8 } from "../../lib/text/mod.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnEveryStore } from "../support/stores.ts";
 import { BoardWriter, entryPath } from "./_boards.ts";

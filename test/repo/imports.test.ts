@@ -21,6 +21,7 @@ const all: Import[] = sources.flatMap(from =>
 const order = [
   "errors",
   "calendar",
+  "text",
   "storage",
   "expressions",
   "background",
@@ -71,7 +72,7 @@ describe("imports", () => {
 
   it("of adapters/ reach lib/storage, lib/errors and the ports that they implement, and no other adapter", () => {
     const allowed = (from: string, to: string): boolean =>
-      /^lib\/(storage|outbound|errors)\//.test(to) ||
+      /^lib\/(storage|outbound|errors|text)\//.test(to) ||
       ["lib/location/geo_reader.ts", "lib/auth/passwords/kernels.ts", "lib/exports/file/kernels.ts"].includes(
         to,
       ) ||

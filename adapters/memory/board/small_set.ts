@@ -7,7 +7,7 @@
  * @module
  */
 import type { BoardEntry } from "../../../lib/storage/contract.ts";
-import { compareUtf8 } from "../../../lib/storage/utf8.ts";
+import { compareUtf8 } from "../../../lib/text/utf8.ts";
 import type { BoardRow, RankedSet } from "./ranked_set.ts";
 
 /** A sorted array of rows. */

@@ -6,7 +6,8 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { type Partition, type Store, sideBySide, tenantPartition } from "../../storage/mod.ts";
+import { mapConcurrent } from "../../background/mod.ts";
+import { type Partition, type Store, tenantPartition } from "../../storage/mod.ts";
 import { type ItemError, type ItemResult, itemErrorOf } from "../batch/results.ts";
 import type { AudienceMember } from "../member.ts";
 import type { DeadLetter, DeadLetters } from "../worker/dead_letters.ts";
@@ -128,7 +129,7 @@ async function lookFor(
   for (const { userId, actionId } of items) idsOf.set(userId, (idsOf.get(userId) ?? new Set()).add(actionId));
   const became = new Map<string, End>();
   const open: NamedAction[] = [];
-  await sideBySide([...idsOf], batchLookLanes, async ([userId, of]) => {
+  await mapConcurrent([...idsOf], batchLookLanes, async ([userId, of]) => {
     const ids = [...of];
     const applied = await marks.areActionsApplied({ organisationId, spaceId, userId, projectId: null }, ids);
     for (const [index, actionId] of ids.entries()) {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { sideBySide } from "../../storage/mod.ts";
+import { mapConcurrent } from "../../background/mod.ts";
 import { inGroups } from "../batch/groups.ts";
 import { type ItemResult, itemError } from "../batch/results.ts";
 import type { AudienceMember } from "../member.ts";
@@ -58,7 +58,7 @@ export async function grantAll(
 ): Promise<readonly RewardResult[]> {
   const results: RewardResult[] = [];
   const users = inGroups([...orders.entries()], ([, { userId }]) => userId);
-  await sideBySide(users, grantLanes, async user => {
+  await mapConcurrent(users, grantLanes, async user => {
     for (const [index, order] of user) results[index] = await given(giver, { ...tenant, ...order, index });
   });
   return results;

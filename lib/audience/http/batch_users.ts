@@ -5,9 +5,9 @@
  */
 
 import * as v from "valibot";
+import { mapConcurrent } from "../../background/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type JsonText, jsonText, type Reply } from "../../http/mod.ts";
-import { sideBySide } from "../../storage/mod.ts";
 import { idCharactersMax, isId } from "../batch/items.ts";
 import type { AudienceMember } from "../member.ts";
 import type { AudienceUser, BackEnd } from "./guards.ts";
@@ -92,7 +92,7 @@ export async function answerMany(
   members: readonly AudienceMember[],
   read: (member: AudienceMember) => Promise<string | null>,
 ): Promise<Reply> {
-  const users = await sideBySide(members, batchReadLanes, async member => {
+  const users = await mapConcurrent(members, batchReadLanes, async member => {
     const found = (await read(member)) ?? unknown;
     return `{"user_id":${JSON.stringify(member.userId)},${found.slice(1)}`;
   });

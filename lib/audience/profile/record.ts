@@ -4,7 +4,8 @@
  * @module
  */
 
-import { type Put, type ReadRecord, type Stored, StoredMembers } from "../../storage/mod.ts";
+import type { Put, ReadRecord, Stored } from "../../storage/mod.ts";
+import { JsonMembers } from "../../text/mod.ts";
 import type { CustomValue } from "./custom_fields.ts";
 import type { JsonObject } from "./merge_patch.ts";
 
@@ -40,10 +41,10 @@ export function parseProfileRecord(stored: Stored | null): ProfileRecord {
 
 /** The JSON of the members of a record, which is not parsed for that. */
 export class ProfileMembers {
-  readonly #members: StoredMembers | null;
+  readonly #members: JsonMembers | null;
 
   constructor(stored: Stored | null) {
-    this.#members = stored === null ? null : new StoredMembers(stored.value);
+    this.#members = stored === null ? null : new JsonMembers(stored.value);
   }
 
   /** The JSON of a member. Those that are asked for in the order of a record are found fastest. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { sideBySide } from "../../storage/mod.ts";
+import { mapConcurrent } from "../../background/mod.ts";
 import { inGroups } from "../batch/groups.ts";
 import { Faults, isObject, itemsOf, type JsonObject, type PlacedItem, userOf } from "../batch/items.ts";
 import { type BulkAnswer, bulkAnswer, type ItemResult, itemError } from "../batch/results.ts";
@@ -85,7 +85,7 @@ export async function applyUpdates(
 ): Promise<BulkAnswer<UpdateResult>> {
   const placed = updates.map((update, index) => ({ update, index }));
   const results: UpdateResult[] = [];
-  await sideBySide(
+  await mapConcurrent(
     inGroups(placed, ({ update }) => update.userId),
     updateLanes,
     async group => {

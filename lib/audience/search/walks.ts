@@ -9,7 +9,7 @@
  */
 
 import type { BoardEntry, Store } from "../../storage/mod.ts";
-import { compareUtf8 } from "../../storage/mod.ts";
+import { compareUtf8 } from "../../text/mod.ts";
 import {
   type OrderedUsers,
   readPageAfter,

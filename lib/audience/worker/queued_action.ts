@@ -4,7 +4,7 @@
  * @module
  */
 
-import { shardOf } from "../../storage/mod.ts";
+import { shardOf } from "../../text/mod.ts";
 
 /** Number of topics that actions are spread over, by user: at most as many processes can work on them side by side. */
 export const actionShards = 16;

@@ -9,7 +9,7 @@
  */
 
 import type { Logger } from "../../http/mod.ts";
-import { type QueueMessage, leaseMsMax, type Queue, queueBatchMax } from "../../storage/mod.ts";
+import { leaseMsMax, type Queue, type QueueMessage, queueBatchMax } from "../../storage/mod.ts";
 import { Alarm, pause, type Timer } from "./alarm.ts";
 import { type ActionHandler, outagePauseMs, type Permit, type TakenAction } from "./handler.ts";
 import { decodeAction } from "./queued_action.ts";

@@ -8,7 +8,7 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import type { Store } from "../../storage/contract.ts";
+import type { Store } from "../../storage/mod.ts";
 import { deriveKey, type MasterSecret } from "../crypto/secret.ts";
 import type { Clock, RandomBytes } from "../environment.ts";
 import { addToIndex, apiKeysPerOrganisationMax, indexedKeys, removeFromIndex } from "./key_index.ts";

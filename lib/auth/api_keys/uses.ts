@@ -5,7 +5,8 @@
  * @module
  */
 
-import { BoundedCache, type Store, sideBySide } from "../../storage/mod.ts";
+import { mapConcurrent } from "../../background/mod.ts";
+import { BoundedCache, type Store } from "../../storage/mod.ts";
 import { apiKeyPartition, apiKeyRecord, apiKeyUse } from "./record.ts";
 
 /** Least time between two writes of a key's last use, in ms. */
@@ -44,7 +45,7 @@ export class ApiKeyUses {
       ([keyId, at]) => at - (this.#written.get(keyId) ?? Number.NEGATIVE_INFINITY) >= writeIntervalMs,
     );
     const failures: unknown[] = [];
-    await sideBySide(due, concurrentWritesMax, ([keyId, at]) =>
+    await mapConcurrent(due, concurrentWritesMax, ([keyId, at]) =>
       this.#write(keyId, at).catch(error => failures.push(error)),
     );
     if (failures.length > 0) throw failures[0];

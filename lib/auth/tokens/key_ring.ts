@@ -9,7 +9,7 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import type { Store, Stored } from "../../storage/contract.ts";
+import type { Store, Stored } from "../../storage/mod.ts";
 import { platformPartition } from "../../storage/mod.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 import { deriveKey, type MasterSecret } from "../crypto/secret.ts";

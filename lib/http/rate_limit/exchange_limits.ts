@@ -5,7 +5,7 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import type { LimitRule } from "../../storage/ports.ts";
+import type { LimitRule } from "../../storage/mod.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Admitted, ClientInfo, ContentLimit, RateLimit } from "../routing/route.ts";
 import { type Failover, rateLimitPolicy, rateLimitState, type Spending } from "./mod.ts";

@@ -8,7 +8,7 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import type { Limiter, LimitRule, LimitVerdict } from "../../storage/ports.ts";
+import type { Limiter, LimitRule, LimitVerdict } from "../../storage/mod.ts";
 import { Deadlines, type Timer } from "./deadlines.ts";
 
 /** Longest time that a request waits for the shared limiter, in ms. */

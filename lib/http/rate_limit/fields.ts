@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { LimitRule, LimitVerdict } from "../../storage/ports.ts";
+import type { LimitRule, LimitVerdict } from "../../storage/mod.ts";
 
 const policies = new WeakMap<readonly LimitRule[], string>();
 

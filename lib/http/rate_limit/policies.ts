@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { LimitRule } from "../../storage/ports.ts";
+import type { LimitRule } from "../../storage/mod.ts";
 
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;

@@ -7,7 +7,7 @@
 
 import type { GenericSchema, InferInput, InferOutput } from "valibot";
 import type { ErrorCode } from "../../errors/mod.ts";
-import type { LimitRule } from "../../storage/ports.ts";
+import type { LimitRule } from "../../storage/mod.ts";
 import type { WhenUncounted } from "../rate_limit/mod.ts";
 
 /** What the runtime knows of a request beside the request itself. */

@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { AppError } from "../../errors/mod.ts";
-import { utf8Length } from "../../storage/mod.ts";
+import { utf8Length } from "../../text/mod.ts";
 
 /** Largest application profile, in UTF-8 bytes of its JSON text: 16 KiB. */
 export const appProfileBytesMax = 16_384;

@@ -8,15 +8,8 @@
  * @module
  */
 
-import {
-  type BoardEntry,
-  compareUtf8,
-  type ReadBefore,
-  type ReadBoard,
-  type ReadStanding,
-  type Standing,
-  type Store,
-} from "../../storage/mod.ts";
+import type { BoardEntry, ReadBefore, ReadBoard, ReadStanding, Standing, Store } from "../../storage/mod.ts";
+import { compareUtf8 } from "../../text/mod.ts";
 import { type BoardLocation, boardKey, distinctKey, toStoredScore } from "../scores/board_location.ts";
 import { shardOf } from "../scores/shard_of.ts";
 import { percentile, type RankedEntry, rankEntries } from "./ranks.ts";

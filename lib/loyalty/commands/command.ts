@@ -6,7 +6,7 @@
  */
 
 import type { Gain, ScoreTarget, ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
-import type { Committed, Partition, Read, Remembered, Stored, Write } from "../../storage/mod.ts";
+import type { Committed, Partition, Read, RecordCache, Stored, Write } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import { hasEntries } from "../config/own_property.ts";
 import { advanceTime, type Diagnostic, type Outcome, type TimeOutcome } from "../engine/mod.ts";
@@ -30,7 +30,7 @@ export interface CommandContext {
   readonly config: CompiledConfig;
   readonly member: Member;
   readonly partition: Partition;
-  readonly states: Remembered<UserState>;
+  readonly states: RecordCache<UserState>;
   readonly progress: ProgressCache;
   /** The project that `targets` belong to; null where none is known. */
   readonly projectId: string | null;

@@ -8,7 +8,7 @@
 import type { Clock } from "../../auth/mod.ts";
 import type { Logger } from "../../http/mod.ts";
 import type { ScoreFeed, ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
-import { decide, type Remembered, type Store } from "../../storage/mod.ts";
+import { decide, type RecordCache, type Store } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ConfigCache } from "../config/config_cache.ts";
 import type { Coupons } from "../coupons/mod.ts";
@@ -29,7 +29,7 @@ export interface CommandRunnerOptions {
   readonly feed: ScoreFeed;
   readonly logger: Logger;
   readonly configOf: ConfigCache;
-  readonly states: Remembered<UserState>;
+  readonly states: RecordCache<UserState>;
   readonly users: UserCache;
   readonly limits: GlobalLimits;
   readonly coupons: Pick<Coupons, "assignCodes">;

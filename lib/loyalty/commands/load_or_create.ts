@@ -5,7 +5,7 @@
  */
 
 import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
-import { decide, type ReadRecord, type Remembered, type Rule, type Store } from "../../storage/mod.ts";
+import { decide, type ReadRecord, type RecordCache, type Rule, type Store } from "../../storage/mod.ts";
 import type { DueUserQueue } from "../due_users/mod.ts";
 import type { UserCache } from "../user/known_users.ts";
 import { type Member, memberPartition } from "../user/member.ts";
@@ -23,7 +23,7 @@ export interface LoadStateOptions {
   readonly users: UserCache;
   readonly feed: ScoreFeed;
   /** What was parsed of users' records. */
-  readonly states: Remembered<UserState>;
+  readonly states: RecordCache<UserState>;
   readonly agenda: DueUserQueue;
 }
 
@@ -54,7 +54,7 @@ export async function loadOrCreateState(
 function assignProjectRule(
   member: Member,
   targets: readonly ScoreTarget[],
-  states: Remembered<UserState>,
+  states: RecordCache<UserState>,
 ): Rule<readonly [ReadRecord], LoadedUser> {
   return {
     reads: [states.query],

@@ -6,7 +6,7 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import type { Remembered, Store } from "../../storage/mod.ts";
+import type { RecordCache, Store } from "../../storage/mod.ts";
 import { isDue } from "../engine/mod.ts";
 import { type Member, memberPartition } from "../user/member.ts";
 import type { UserState } from "../user/state.ts";
@@ -20,7 +20,7 @@ export type SettleBeforeRead = <T>(member: Member, read: () => Promise<T>) => Pr
 export interface SettleBeforeReadOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly states: Remembered<UserState>;
+  readonly states: RecordCache<UserState>;
   readonly changes: Pick<CommandRunner, "run">;
 }
 

@@ -7,7 +7,7 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { decide, type ReadRecord, type Remembered, type Rule, type Store } from "../../storage/mod.ts";
+import { decide, type ReadRecord, type RecordCache, type Rule, type Store } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { Coupon } from "../config/document.ts";
 import { type Member, memberPartition } from "../user/member.ts";
@@ -53,7 +53,7 @@ export interface CouponsOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly pools: Pick<CodePools, "claim">;
-  readonly states: Remembered<UserState>;
+  readonly states: RecordCache<UserState>;
   readonly configOf: (spaceId: string) => CompiledConfig | Promise<CompiledConfig>;
 }
 
@@ -99,7 +99,7 @@ export function createCoupons({ store, clock, pools, states, configOf }: Coupons
 /** Puts codes on coupons. Codes are no part of what happened to a user, so the revision stays. */
 function fillRule(
   member: Member,
-  { codes, states }: { readonly codes: ReadonlyMap<string, string>; readonly states: Remembered<UserState> },
+  { codes, states }: { readonly codes: ReadonlyMap<string, string>; readonly states: RecordCache<UserState> },
 ): Rule<StateReads, UserState> {
   return {
     reads: [states.query],

@@ -5,15 +5,8 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import {
-  decide,
-  type Read,
-  type Standing,
-  type Store,
-  type Stored,
-  sideBySide,
-  type Write,
-} from "../../storage/mod.ts";
+import { mapConcurrent } from "../../background/mod.ts";
+import { decide, type Read, type Standing, type Store, type Stored, type Write } from "../../storage/mod.ts";
 import { listedOrganisations } from "../../users/mod.ts";
 import { type DueUser, dueUserKeys, dueUserShards, dueUsersPartition, userOfBoardMember } from "./shards.ts";
 
@@ -72,7 +65,7 @@ async function sweepShard(
     ]);
     if (entries.length === 0 || !(await takeLease(options, partition))) return done;
     const members = entries.map(({ member }) => member);
-    const next = await sideBySide(members, sweepConcurrency, member =>
+    const next = await mapConcurrent(members, sweepConcurrency, member =>
       attendOne(options, organisationId, member),
     );
     await reschedule(options.store, { partition, now, next });

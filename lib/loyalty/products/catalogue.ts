@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import type { Remembered, Store } from "../../storage/mod.ts";
+import type { RecordCache, Store } from "../../storage/mod.ts";
 import type { CompiledConfig, CompiledProduct } from "../config/compiled.ts";
 import type { ConfigCache } from "../config/config_cache.ts";
 import type { Fulfilment, Product } from "../config/document.ts";
@@ -33,7 +33,7 @@ export interface CatalogueOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly configOf: ConfigCache;
-  readonly states: Remembered<UserState>;
+  readonly states: RecordCache<UserState>;
   readonly stocks: Pick<Stocks, "sold">;
   readonly pools: Pick<CodePools, "stats">;
 }

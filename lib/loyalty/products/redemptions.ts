@@ -14,7 +14,7 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Logger } from "../../http/mod.ts";
-import { decide, type Remembered, rangeLimitMax, type Store } from "../../storage/mod.ts";
+import { decide, type RecordCache, rangeLimitMax, type Store } from "../../storage/mod.ts";
 import type { CommandDecision } from "../commands/command.ts";
 import type { CommandRunner } from "../commands/command_runner.ts";
 import type { ConfigCache } from "../config/config_cache.ts";
@@ -71,7 +71,7 @@ export interface RedemptionsOptions {
   readonly logger: Logger;
   readonly configOf: ConfigCache;
   readonly changes: Pick<CommandRunner, "run">;
-  readonly states: Remembered<UserState>;
+  readonly states: RecordCache<UserState>;
   readonly stocks: Stocks;
   readonly pools: Pick<CodePools, "claim" | "release">;
 }

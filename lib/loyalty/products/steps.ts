@@ -5,7 +5,7 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import { keyName, type ReadRecord, type Stored, unseen, type Write } from "../../storage/mod.ts";
+import { keyName, onceMark, type ReadRecord, type Stored, type Write } from "../../storage/mod.ts";
 import type { Command, CommandResult } from "../commands/command.ts";
 import type { LimitUses } from "../commands/limit_uses.ts";
 import type { Reward } from "../config/document.ts";
@@ -61,7 +61,7 @@ export function beginCommand(context: OrderContext, order: RedemptionOrder): Com
   return {
     isIdempotent: true,
     scoring: boards,
-    reads: [unseen(mark.key, mark.field)],
+    reads: [onceMark(mark.key, mark.field)],
     decide: (settled, [seen], uses) => {
       if ((seen as ReadonlyMap<string, number>).size > 0) return null;
       const redemption = acceptOrder(context, settled, order);

@@ -12,11 +12,11 @@ import type { Clock } from "../../auth/mod.ts";
 import {
   decide,
   keyName,
+  onceMark,
   type Partition,
   type ReadTally,
   type Store,
   tenantPartition,
-  unseen,
   type Write,
 } from "../../storage/mod.ts";
 import type { Product } from "../config/document.ts";
@@ -132,7 +132,7 @@ function takeRule({
   total,
 }: StockClaim): Parameters<typeof decide<readonly [ReadTally], TakeAnswer>>[2] {
   return {
-    reads: [unseen(claimsKey(redemptionId), redemptionId)],
+    reads: [onceMark(claimsKey(redemptionId), redemptionId)],
     idempotent: true,
     apply: ([claim]) => {
       if (claim.size > 0) return { writes: [], answer: "seen" };
@@ -151,7 +151,7 @@ function takeRule({
 /** Answers whether the redemption was refused for good by this. */
 function refuseRule(redemptionId: string): Parameters<typeof decide<readonly [ReadTally], boolean>>[2] {
   return {
-    reads: [unseen(claimsKey(redemptionId), redemptionId)],
+    reads: [onceMark(claimsKey(redemptionId), redemptionId)],
     idempotent: true,
     apply: ([claim]) =>
       claim.size > 0 ? { writes: [], answer: false } : { writes: [holding(redemptionId, 0)], answer: true },

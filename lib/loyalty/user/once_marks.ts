@@ -5,7 +5,7 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import { type Read, type ReadTally, tallyFieldsMax, unseen, type Write } from "../../storage/mod.ts";
+import { onceMark, type Read, type ReadTally, tallyFieldsMax, type Write } from "../../storage/mod.ts";
 import type { UserState } from "./state.ts";
 
 /** Ids are remembered by generations of this length: for one to two of them, 7 to 14 days. */
@@ -24,7 +24,7 @@ const kinds = ["action", "grant"] as const;
 
 /** Reads the marks of an id: of each generation in which one may be. */
 export function onceMarkReads({ of, id }: OnceId, now: number): Read[] {
-  return markKeys(of, now).map(key => unseen(key, id));
+  return markKeys(of, now).map(key => onceMark(key, id));
 }
 
 /** Reads the marks of actions: of each generation in which they may be. */

@@ -7,7 +7,7 @@
 import {
   type LogEntry,
   type Partition,
-  type Remembered,
+  type RecordCache,
   rangeLimitMax,
   type Store,
 } from "../../storage/mod.ts";
@@ -54,7 +54,7 @@ export async function readWholeHistory(
     states,
     take,
   }: {
-    readonly states: Remembered<UserState>;
+    readonly states: RecordCache<UserState>;
     readonly take: (record: StoredRecord) => void;
   },
 ): Promise<UserState | null> {

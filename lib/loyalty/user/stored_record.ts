@@ -4,7 +4,7 @@
  * @module
  */
 
-import { inOnePiece } from "../../storage/mod.ts";
+import { flattenString } from "../../text/mod.ts";
 import { hasEntries } from "../config/own_property.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
 import type { ChangePayload, HistoryRecord, ItemId, Transaction } from "./history.ts";
@@ -50,7 +50,7 @@ export function printRecord(record: HistoryRecord): string {
     config,
     transactions: transactions.length === 0 ? undefined : transactions.map(shortTransaction),
   };
-  return inOnePiece(JSON.stringify(short));
+  return flattenString(JSON.stringify(short));
 }
 
 /** The record of a text. */

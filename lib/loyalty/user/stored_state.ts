@@ -5,7 +5,8 @@
  */
 
 import type { ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
-import { type ReadRecord, StoredMembers } from "../../storage/mod.ts";
+import type { ReadRecord } from "../../storage/mod.ts";
+import { JsonMembers } from "../../text/mod.ts";
 import { hasEntries } from "../config/own_property.ts";
 import { emptyState, type UserState } from "./state.ts";
 
@@ -85,13 +86,13 @@ export function parseState(text: string): UserState {
 export class StoredStateReader
   implements Pick<UserState, "dueAt" | "changedAt" | "metrics" | "inventory" | "challenges">
 {
-  readonly #members: StoredMembers;
+  readonly #members: JsonMembers;
   #metrics: UserState["metrics"] | undefined;
   #inventory: UserState["inventory"] | undefined;
   #challenges: UserState["challenges"] | undefined;
 
   constructor(text: string) {
-    this.#members = new StoredMembers(text);
+    this.#members = new JsonMembers(text);
   }
 
   get dueAt(): number | null {

@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import type { ReadRecord, Remembered, Store, Stored } from "../../storage/mod.ts";
+import type { ReadRecord, RecordCache, Store, Stored } from "../../storage/mod.ts";
 import type { ConfigCache } from "../config/config_cache.ts";
 import { advanceTime } from "../engine/mod.ts";
 import { inboxReads } from "../user/inbox.ts";
@@ -44,7 +44,7 @@ export interface LoyaltyReaderOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly configOf: ConfigCache;
-  readonly states: Remembered<UserState>;
+  readonly states: RecordCache<UserState>;
   readonly policyOf: (spaceId: string) => Promise<InboxPolicy> | InboxPolicy;
 }
 

@@ -5,7 +5,7 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import type { Partition, Remembered, Store } from "../../storage/mod.ts";
+import type { Partition, RecordCache, Store } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import { advanceTime, compareStates, type Difference, Replay, replayedInstantsMax } from "../engine/mod.ts";
 import { type Reconciliation, reconcile } from "../ledger/mod.ts";
@@ -17,7 +17,7 @@ import type { UserState } from "../user/state.ts";
 export interface UserSource {
   readonly store: Store;
   readonly partition: Partition;
-  readonly states: Remembered<UserState>;
+  readonly states: RecordCache<UserState>;
 }
 
 /** What a replay of a user's history comes to. */

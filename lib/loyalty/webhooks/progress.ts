@@ -7,7 +7,7 @@
  * @module
  */
 
-import { Remembered } from "../../storage/mod.ts";
+import { RecordCache } from "../../storage/mod.ts";
 import type { WebhookDefinition } from "../config/document.ts";
 
 /** How far one webhook is. */
@@ -38,11 +38,11 @@ export type ProgressByWebhook = Readonly<Record<string, WebhookProgress>>;
 export const progressesMax = 10_000;
 
 /** What a process remembers of the progress of users' webhooks: decisions about users need not read it. */
-export type ProgressCache = Remembered<ProgressByWebhook>;
+export type ProgressCache = RecordCache<ProgressByWebhook>;
 
 /** Creates the memory of a process. */
 export function createProgressCache(): ProgressCache {
-  return new Remembered({ key: "webhooks", entriesMax: progressesMax });
+  return new RecordCache({ key: "webhooks", entriesMax: progressesMax });
 }
 
 /** Where a decision stands. */

@@ -11,7 +11,7 @@
  * @module
  */
 
-import { shardOf } from "../../storage/mod.ts";
+import { shardOf } from "../../text/mod.ts";
 
 /** Pause after the first attempt, in ms. */
 export const webhookRetryMsMin = 5_000;

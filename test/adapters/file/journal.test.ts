@@ -17,7 +17,7 @@ import { createRandom } from "../../../adapters/conformance/random.ts";
 import { createOperations } from "../../../adapters/conformance/random_operations.ts";
 import { encodeLine } from "../../../adapters/file/journal/line.ts";
 import { type FsyncPolicy, openFileStore, type RecoveredTail } from "../../../adapters/file/journal/mod.ts";
-import type { Store, Write } from "../../../lib/storage/contract.ts";
+import type { Store, Write } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { dump } from "../memory/dump.ts";
 import { temporaryDirectory } from "./directory.ts";

@@ -1,5 +1,5 @@
-import type { Read, Store } from "../../../lib/storage/contract.ts";
-import { rangeLimitMax } from "../../../lib/storage/limits.ts";
+import type { Read, Store } from "../../../lib/storage/mod.ts";
+import { rangeLimitMax } from "../../../lib/storage/mod.ts";
 
 /** What the random operations of the conformance suite can touch. */
 const partitions = ["p", "{p}", "p:a"];

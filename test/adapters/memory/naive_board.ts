@@ -1,6 +1,6 @@
 import type { Random } from "../../../adapters/conformance/random.ts";
 import type { BoardRow } from "../../../adapters/memory/board/ranked_set.ts";
-import type { BoardEntry, ReadBoard } from "../../../lib/storage/contract.ts";
+import type { BoardEntry, ReadBoard } from "../../../lib/storage/mod.ts";
 
 /** The board that cannot be wrong: an array sorted anew for every answer, with bytes compared as bytes. */
 export class NaiveBoard {

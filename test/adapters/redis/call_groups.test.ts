@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { groupUnitsMax } from "../../../adapters/redis/call_groups.ts";
 import { createRedisStore } from "../../../adapters/redis/mod.ts";
 import { shapeUsesMin } from "../../../adapters/redis/script_cache.ts";
-import type { Commit, Store, Write } from "../../../lib/storage/contract.ts";
+import type { Commit, Store, Write } from "../../../lib/storage/mod.ts";
 import { redisAvailable, sharedRedis, startCluster } from "../../support/redis.ts";
 import { calls } from "./calls.ts";
 import { freshPrefix } from "./fixture.ts";

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { Redis } from "ioredis";
 import { answerMsMax, createRedisStore, pendingCallsMax } from "../../../adapters/redis/mod.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
-import type { Store } from "../../../lib/storage/contract.ts";
+import type { Store } from "../../../lib/storage/mod.ts";
 import { type RedisProcess, redisAvailable, sharedRedis, startRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { freshPrefix } from "./fixture.ts";

@@ -1,7 +1,7 @@
 /** A load of commits that remembers what it was told, to be compared with what is there afterwards. */
 import assert from "node:assert/strict";
 import { AppError } from "../../../lib/errors/mod.ts";
-import type { Store } from "../../../lib/storage/contract.ts";
+import type { Store } from "../../../lib/storage/mod.ts";
 import { until } from "../../support/until.ts";
 
 const workers = 64;

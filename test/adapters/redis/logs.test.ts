@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRedisStore } from "../../../adapters/redis/mod.ts";
-import type { LogEntry, ReadLog, Store, Write } from "../../../lib/storage/contract.ts";
-import { logLengthMax } from "../../../lib/storage/limits.ts";
+import type { LogEntry, ReadLog, Store, Write } from "../../../lib/storage/mod.ts";
+import { logLengthMax } from "../../../lib/storage/mod.ts";
 import { type RedisProcess, redisAvailable, sharedRedis } from "../../support/redis.ts";
 import { calls } from "./calls.ts";
 import { freshPrefix } from "./fixture.ts";

@@ -15,7 +15,7 @@ import {
   shapeUsesMin,
 } from "../../../adapters/redis/script_cache.ts";
 import { openRedisStore } from "../../../adapters/redis/store.ts";
-import type { Add, Batch, Put, Write } from "../../../lib/storage/contract.ts";
+import type { Add, Batch, Put, Write } from "../../../lib/storage/mod.ts";
 import { redisAvailable, sharedRedis } from "../../support/redis.ts";
 import { calls } from "./calls.ts";
 import { freshPrefix } from "./fixture.ts";

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { Redis } from "ioredis";
 import { answerMsMax, createRedisStore, expirySlackMs } from "../../../adapters/redis/mod.ts";
 import { VersionSource } from "../../../adapters/redis/stored.ts";
-import type { Store, Write } from "../../../lib/storage/contract.ts";
+import type { Store, Write } from "../../../lib/storage/mod.ts";
 import { type RedisProcess, redisAvailable, sharedRedis, startRedis } from "../../support/redis.ts";
 import { calls } from "./calls.ts";
 import { freshPrefix, testClock } from "./fixture.ts";

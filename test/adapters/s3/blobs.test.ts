@@ -10,7 +10,7 @@ import {
   type S3BlobsOptions,
   silenceMsMax,
 } from "../../../adapters/s3/mod.ts";
-import type { Blobs } from "../../../lib/storage/ports.ts";
+import type { Blobs } from "../../../lib/storage/mod.ts";
 import { bucketNames, s3Available, sharedS3, stopS3 } from "../../support/s3.ts";
 
 let prefixes = 0;

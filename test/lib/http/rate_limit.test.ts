@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { object, string } from "valibot";
 import { AppError } from "../../../lib/errors/mod.ts";
 import type { Guard, Handler } from "../../../lib/http/mod.ts";
-import type { Limiter, LimitRule, LimitVerdict } from "../../../lib/storage/ports.ts";
+import type { Limiter, LimitRule, LimitVerdict } from "../../../lib/storage/mod.ts";
 import { bodyOf, call, handlerOf, keptLog, throwing, withJson } from "./kit.ts";
 
 const rules: LimitRule[] = [

@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { passwordUnitsMax } from "../../../auth/passwords/mod.ts";
-import { utf8Length } from "../../../storage/mod.ts";
+import { utf8Length } from "../../../text/mod.ts";
 import { isPublicName } from "../../../users/mod.ts";
 import { UuidSchema } from "../../operations.ts";
 import { externalIdCharactersMax } from "../no_login.ts";

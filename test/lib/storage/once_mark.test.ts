@@ -2,20 +2,20 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
   decide,
+  onceMark,
   type Partition,
   type ReadRecord,
   type ReadTally,
-  Remembered,
+  RecordCache,
   type Rule,
-  unseen,
 } from "../../../lib/storage/mod.ts";
 import { ProbeStore } from "../../support/probe_store.ts";
 import { home } from "./_rules.ts";
 
 /** Adds an id to a remembered list, unless it is marked as seen; answers whether it did. */
-function once(memory: Remembered<string[]>, id: string): Rule<readonly [ReadRecord, ReadTally], boolean> {
+function once(memory: RecordCache<string[]>, id: string): Rule<readonly [ReadRecord, ReadTally], boolean> {
   return {
-    reads: [memory.query, unseen("seen", id)],
+    reads: [memory.query, onceMark("seen", id)],
     idempotent: true,
     apply([stored, seen]) {
       if (seen.size > 0) return { writes: [], answer: false };
@@ -28,8 +28,8 @@ function once(memory: Remembered<string[]>, id: string): Rule<readonly [ReadReco
   };
 }
 
-function lists(): Remembered<string[]> {
-  return new Remembered<string[]>({ key: "ids", entriesMax: 8 });
+function lists(): RecordCache<string[]> {
+  return new RecordCache<string[]>({ key: "ids", entriesMax: 8 });
 }
 
 async function alone<A>(decision: Promise<A>): Promise<A> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { sideBySide } from "../../../lib/storage/mod.ts";
+import { mapConcurrent } from "../../../lib/background/mod.ts";
 
 const turn = (): Promise<void> => new Promise(setImmediate);
 
@@ -8,7 +8,7 @@ describe("work that is done side by side", () => {
   it("is begun for so many items at a time, and goes on as one is done", async () => {
     const begun: number[] = [];
     const ends: (() => void)[] = [];
-    const all = sideBySide([10, 11, 12, 13], 2, async item => {
+    const all = mapConcurrent([10, 11, 12, 13], 2, async item => {
       begun.push(item);
       await new Promise<void>(resolve => {
         ends.push(resolve);
@@ -27,8 +27,8 @@ describe("work that is done side by side", () => {
   });
 
   it("is nothing for no items, and fails with the first error", async () => {
-    assert.deepEqual(await sideBySide([], 2, () => assert.fail("there is nothing to do")), []);
-    const failing = sideBySide([1, 2, 3], 1, item =>
+    assert.deepEqual(await mapConcurrent([], 2, () => assert.fail("there is nothing to do")), []);
+    const failing = mapConcurrent([1, 2, 3], 1, item =>
       item === 2 ? Promise.reject(new Error(`no ${item}`)) : Promise.resolve(item),
     );
     await assert.rejects(failing, /no 2/);

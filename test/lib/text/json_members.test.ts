@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../../adapters/conformance/random.ts";
-import { StoredMembers } from "../../../lib/storage/mod.ts";
+import { JsonMembers } from "../../../lib/text/mod.ts";
 
 const runs = 5_000;
 const names = [
@@ -40,11 +40,11 @@ function object(random: Random, depth: number): Record<string, unknown> {
 }
 
 function memberText(text: string, name: string): string | undefined {
-  return new StoredMembers(text).text(name);
+  return new JsonMembers(text).text(name);
 }
 
 function memberValue(text: string, name: string): unknown {
-  return new StoredMembers(text).value(name);
+  return new JsonMembers(text).value(name);
 }
 
 function own(from: object, name: string): unknown {
@@ -91,7 +91,7 @@ describe("members of stored objects", () => {
     const random = createRandom(9);
     for (let run = 0; run < runs / 10; run++) {
       const text = JSON.stringify(object(random, 2));
-      const members = new StoredMembers(text);
+      const members = new JsonMembers(text);
       for (let ask = 0; ask < 10; ask++) {
         const name = random.pick(["a", "ab", "b", "", "1", "metrics", "absent"]);
         assert.deepEqual(members.value(name), own(JSON.parse(text), name), `${name} of ${text}`);

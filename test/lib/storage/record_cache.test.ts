@@ -4,8 +4,7 @@ import { createRandom, type Random } from "../../../adapters/conformance/random.
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../../adapters/redis/mod.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
-import { decide, type ReadRecord, Remembered, type Rule, type Store } from "../../../lib/storage/mod.ts";
-import { trustMax } from "../../../lib/storage/remembered.ts";
+import { decide, type ReadRecord, RecordCache, type Rule, type Store } from "../../../lib/storage/mod.ts";
 import { ProbeStore } from "../../support/probe_store.ts";
 import { redisAvailable, startRedis } from "../../support/redis.ts";
 import { home } from "./_rules.ts";
@@ -15,9 +14,9 @@ interface Counter {
 }
 
 /** A memory of counters that counts what it parses and prints. */
-function counters(): { memory: Remembered<Counter>; work: { parsed: number; printed: number } } {
+function counters(): { memory: RecordCache<Counter>; work: { parsed: number; printed: number } } {
   const work = { parsed: 0, printed: 0 };
-  const memory = new Remembered<Counter>({
+  const memory = new RecordCache<Counter>({
     key: "n",
     parse(text) {
       work.parsed += 1;
@@ -33,7 +32,7 @@ function counters(): { memory: Remembered<Counter>; work: { parsed: number; prin
 }
 
 /** Counts up and answers the new count. */
-function countUp(memory: Remembered<Counter>, partition = home): Rule<readonly [ReadRecord], number> {
+function countUp(memory: RecordCache<Counter>, partition = home): Rule<readonly [ReadRecord], number> {
   return {
     reads: [memory.query],
     apply([stored]) {
@@ -44,7 +43,7 @@ function countUp(memory: Remembered<Counter>, partition = home): Rule<readonly [
 }
 
 /** Answers the count without writing. */
-function look(memory: Remembered<Counter>): Rule<readonly [ReadRecord], number> {
+function look(memory: RecordCache<Counter>): Rule<readonly [ReadRecord], number> {
   return {
     reads: [memory.query],
     apply: ([stored]) => ({ writes: [], answer: stored === null ? 0 : memory.valueOf(home, stored).count }),
@@ -52,7 +51,7 @@ function look(memory: Remembered<Counter>): Rule<readonly [ReadRecord], number> 
 }
 
 /** Throws the count. */
-function refusal(memory: Remembered<Counter>): Rule<readonly [ReadRecord], number> {
+function refusal(memory: RecordCache<Counter>): Rule<readonly [ReadRecord], number> {
   return {
     reads: [memory.query],
     apply([stored]) {
@@ -62,7 +61,7 @@ function refusal(memory: Remembered<Counter>): Rule<readonly [ReadRecord], numbe
 }
 
 /** Counts up without a check. */
-function countUpUnchecked(memory: Remembered<Counter>): Rule<readonly [ReadRecord], number> {
+function countUpUnchecked(memory: RecordCache<Counter>): Rule<readonly [ReadRecord], number> {
   return {
     reads: [memory.query],
     apply: state => ({ ...countUp(memory).apply(state), unchecked: true }),
@@ -317,7 +316,7 @@ describe("a memory of records", () => {
       assert.equal(await decideAlone(store, countUp(memory)), round + 1);
     }
     assert.ok(store.commits.length < 70, `${store.commits.length} commits for 50 decisions`);
-    for (let round = 0; round < trustMax; round++) await decideAlone(store, countUp(memory));
+    for (let round = 0; round < 64; round++) await decideAlone(store, countUp(memory));
     const reads = store.reads.length;
     for (let round = 0; round < 10; round++) await decideAlone(store, countUp(memory));
     assert.equal(store.reads.length, reads);

@@ -1,21 +1,21 @@
 /**
- * What the writes of a fold make of the state read before them, for the decisions that follow in the same fold.
+ * The effects of decided writes on the state read before them, for later decisions of the same batch.
  *
  * @module
  */
-import { CachedPut, CachedRecord } from "./_held.ts";
 import type { Put, Read, ReadTally, Version, Write } from "./contract.ts";
+import { CachedPut, CachedRecord } from "./record_cache.ts";
 
-/** The result of a query that cannot be told until the writes before it are committed. */
+/** Result of a query that is unknown until the writes before it are committed. */
 export const unknowable: unique symbol = Symbol("unknowable");
 
 interface PendingTally {
-  /** Whether the tally was deleted first, so that what was read counts no more. */
+  /** Set if the tally was deleted first, so that what was read no longer counts. */
   cleared: boolean;
   readonly added: Map<string, number>;
 }
 
-/** The effects of writes that are decided but not committed. */
+/** Writes that are decided but not committed. */
 export class PendingWrites {
   readonly #records = new Map<string, Put | null>();
   readonly #tallies = new Map<string, PendingTally>();
@@ -24,14 +24,14 @@ export class PendingWrites {
   #version: Version | null = null;
   #versionAsked = false;
 
-  /** Whether the writes may have changed the result of the query. */
+  /** Returns true if the writes may have changed the result of the query. */
   touches({ type, key }: Read): boolean {
     if (type === "record") return this.#records.has(key);
     if (type === "tally") return this.#tallies.has(key);
     return (type === "log" ? this.#logs : this.#boards).has(key);
   }
 
-  /** The result of the query after the writes, where `base` was read before them, or {@linkcode unknowable}. */
+  /** Returns the result of the query after the writes, given the result before them, or {@linkcode unknowable}. */
   view(query: Read, base: unknown): unknown {
     switch (query.type) {
       case "record":
@@ -43,7 +43,7 @@ export class PendingWrites {
     }
   }
 
-  /** Takes note of a decided write. */
+  /** Adds a decided write. */
   add(write: Write): void {
     switch (write.type) {
       case "put":
@@ -70,14 +70,14 @@ export class PendingWrites {
     }
   }
 
-  /** Whether a rule asked for the version of an uncommitted record since the last call: nobody knows it yet. */
+  /** Returns true if a rule has asked for the version of an uncommitted record since the last call. */
   takeVersionAsked(): boolean {
     const asked = this.#versionAsked;
     this.#versionAsked = false;
     return asked;
   }
 
-  /** Tells the version that the records have from now on. */
+  /** Sets the version that the records have from now on. */
   committed(version: Version): void {
     this.#version = version;
   }
@@ -86,13 +86,13 @@ export class PendingWrites {
     const write = this.#records.get(key);
     if (write === undefined) return base;
     if (write === null) return null;
-    // Whether it has expired already is for the store's clock to say.
+    // Only the store's clock knows if it has expired already.
     if (write.expireAt !== undefined) return unknowable;
     const version = (): Version => {
       this.#versionAsked ||= this.#version === null;
       return this.#version ?? "";
     };
-    if (write instanceof CachedPut) return new CachedRecord(write.held, version);
+    if (write instanceof CachedPut) return new CachedRecord(write.cached, version);
     return {
       value: write.value,
       get version(): Version {
@@ -121,4 +121,47 @@ export class PendingWrites {
     }
     return pending;
   }
+}
+
+/**
+ * The tallies whose guards refused an earlier commit, as read. Foresees which adds the store would refuse, so that sold-out
+ * stock does not cost a commit each.
+ */
+export class TallyForecast {
+  readonly #known = new Map<string, { fields: ReadonlySet<string>; sums: ReadonlyMap<string, number> }>();
+
+  /** Adds the fields of a tally as read; a field without a sum is 0. */
+  learn(key: string, fields: ReadonlySet<string>, sums: ReadonlyMap<string, number>): void {
+    this.#known.set(key, { fields, sums });
+  }
+
+  /** Returns the first key whose bounds the writes would leave, or null if none does or the store must decide. */
+  refusal(writes: readonly Write[], pending: PendingWrites): string | null {
+    if (this.#known.size === 0) return null;
+    const running = new Map<string, Map<string, number>>();
+    for (const write of writes) {
+      if (isOpaque(write)) return null;
+      if (write.type !== "add") continue;
+      if (!this.#known.get(write.key)?.fields.has(write.field)) return null;
+      const sums = running.get(write.key) ?? this.#sums(write.key, pending);
+      running.set(write.key, sums);
+      const sum = (sums.get(write.field) ?? 0) + write.by;
+      const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = write;
+      if (sum < min || sum > max || !Number.isSafeInteger(sum)) return write.key;
+      sums.set(write.field, sum);
+    }
+    return null;
+  }
+
+  #sums(key: string, pending: PendingWrites): Map<string, number> {
+    const sums = pending.view({ type: "tally", key }, this.#known.get(key)?.sums ?? new Map());
+    return new Map(sums as ReadonlyMap<string, number>);
+  }
+}
+
+/** Returns true if only the store knows what the write does to a guard: a tally begun anew, a sum of scores. */
+function isOpaque(write: Write): boolean {
+  return (
+    (write.type === "delete" && write.shape === "tally") || (write.type === "score" && write.op === "add")
+  );
 }

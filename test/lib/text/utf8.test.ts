@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom } from "../../../adapters/conformance/random.ts";
-import { compareUtf8, utf8Length } from "../../../lib/storage/mod.ts";
-import { bytesPerUnitMax } from "../../../lib/storage/utf8.ts";
+import { compareUtf8, utf8Length } from "../../../lib/text/mod.ts";
+import { bytesPerUnitMax } from "../../../lib/text/utf8.ts";
 
 const units = [
   "a",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { inOnePiece } from "../../../lib/storage/mod.ts";
+import { flattenString } from "../../../lib/text/mod.ts";
 
 const texts = 20_000;
 /** What an engine adds to the characters of a text that is one piece, in bytes, and the place that refers to it. */
@@ -11,7 +11,7 @@ const headBytesMax = 48;
 describe("a text in one piece", () => {
   it("is the same text", () => {
     for (const text of ["", "a", "é😀", JSON.stringify({ a: [1, "ü", null] }), "x".repeat(100_000)]) {
-      assert.equal(inOnePiece(text), text);
+      assert.equal(flattenString(text), text);
     }
   });
 
@@ -23,7 +23,7 @@ describe("a text in one piece", () => {
     const before = process.memoryUsage().heapUsed;
     let characters = 0;
     for (let n = 0; n < texts; n++) {
-      const text = inOnePiece(
+      const text = flattenString(
         JSON.stringify({ n, name: "n".repeat(200), items: ["item", n, { of: "set" }] }),
       );
       characters += text.length;

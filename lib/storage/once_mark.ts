@@ -1,5 +1,6 @@
 /**
- * Fields that mark what has happened once: they are nearly always absent when they are looked for.
+ * Once marks: fields of a tally that say that something has taken effect. They are nearly always absent when a decision
+ * looks for them.
  *
  * @module
  */
@@ -11,24 +12,24 @@ export interface OnceMarkRead extends ReadTally {
 }
 
 /**
- * Reads a field by which a rule of `decide` tells whether it has taken effect before; the result is that of reading it from
- * its tally. Where the field is absent the commit checks that it still is. So a rule that else reads remembered records
- * alone is decided without reading, as if the field were absent, and from what the store says where it is not.
+ * Reads a once mark; the result is that of reading the field from its tally. If the field is absent, the commit checks
+ * that it still is. A rule that reads only cached records and once marks is therefore decided without a read, as if the
+ * marks were absent. It is decided again from the store if they are not.
  */
 export function onceMark(key: string, field: string): ReadTally {
   const query: OnceMarkRead = { type: "tally", key, fields: [field], field };
   return query;
 }
 
-/** Whether a query is one of {@linkcode onceMark}. */
+/** Returns true for queries made by {@linkcode onceMark}. */
 export function isOnceMarkRead(query: Read): query is OnceMarkRead {
   return query.type === "tally" && "field" in query;
 }
 
-/** The result of a query for a field that is absent. */
+/** Result of a query for a mark that is absent. */
 export const noMarks: ReadonlyMap<string, number> = new Map();
 
-/** What a commit must check of a field; null where it was there. */
+/** Returns the check of a mark in a commit, or null if the mark was there. */
 export function absenceCheck({ key, field }: OnceMarkRead, read: unknown): FieldCheck | null {
   return (read as ReadonlyMap<string, number>).has(field) ? null : { key, absent: field };
 }

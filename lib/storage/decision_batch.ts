@@ -1,0 +1,171 @@
+/** Several decisions in one commit. */
+
+import { bytesPerUnitMax } from "../text/mod.ts";
+import type { Check, Commit, FieldCheck, Partition, Store, Traits, Version, Write } from "./contract.ts";
+import { checksMax, commitBytesMax } from "./limits.ts";
+import { absenceCheck, isOnceMarkRead } from "./once_mark.ts";
+import type { PendingDecision } from "./pending_decision.ts";
+import { PendingWrites, type TallyForecast, unknowable } from "./pending_writes.ts";
+import { CachedPut, keepWritten, plainWrites } from "./record_cache.ts";
+import type { Committed, Decision } from "./rule.ts";
+
+/** Effect of a commit for a decision without writes. */
+export const nothingCommitted: Committed = { version: null, results: [] };
+
+/** A decision of the batch. */
+export interface BatchedDecision {
+  readonly pending: PendingDecision;
+  readonly decided: Decision<unknown>;
+  /** Keys of the records and tallies that its checks protect. */
+  readonly checked: readonly string[];
+}
+
+/** Decisions with writes, in order. Each is made from the state that was read and the writes of those before it. */
+export class DecisionBatch {
+  readonly members: BatchedDecision[] = [];
+  /** Null replaces a write that a later one of the batch makes needless. */
+  readonly #writes: (Write | null)[] = [];
+  /** Index of the last write of each record. */
+  readonly #recordWrites = new Map<string, number>();
+  readonly #checks = new Map<string, Version | null>();
+  readonly #fieldChecks: FieldCheck[] = [];
+  readonly #pendingWrites = new PendingWrites();
+  readonly #traits: Traits;
+  readonly #forecast: TallyForecast;
+  readonly #isRecalled: boolean;
+  #bytes = 0;
+
+  /** With `isRecalled` the state comes from caches, and only a commit shows if it is current. */
+  constructor(traits: Traits, forecast: TallyForecast, isRecalled: boolean) {
+    this.#traits = traits;
+    this.#forecast = forecast;
+    this.#isRecalled = isRecalled;
+  }
+
+  /**
+   * Makes a decision, and answers it if there is nothing to commit. Returns false if it has to wait for the next batch: there
+   * is no room for it, or it depends on the outcome of this commit.
+   */
+  add(pending: PendingDecision, state: readonly unknown[]): boolean {
+    const { reads } = pending.rule;
+    const results = reads.map((query, index) => this.#pendingWrites.view(query, state[index]));
+    if (results.includes(unknowable)) return false;
+    const sawPending = reads.some(query => this.#pendingWrites.touches(query));
+    let decided: Decision<unknown>;
+    try {
+      decided = pending.rule.apply(results as never);
+    } catch (error) {
+      pending.mustRead ||= this.#isRecalled;
+      if (sawPending || this.#isRecalled) return false;
+      pending.throw(error);
+      return true;
+    }
+    if (this.#pendingWrites.takeVersionAsked()) return false;
+    if (this.#isRecalled && !isChecked(decided)) {
+      pending.mustRead = true;
+      return false;
+    }
+    if (decided.writes.length === 0) {
+      // An answer without a commit must come from one instant, not from writes that may yet be refused.
+      if (sawPending) return false;
+      pending.accept(decided, nothingCommitted);
+      return true;
+    }
+    const refused = this.#forecast.refusal(decided.writes, this.#pendingWrites);
+    if (refused !== null) {
+      if (sawPending || this.#pendingWrites.touches({ type: "tally", key: refused })) return false;
+      pending.refuse(decided, refused);
+      return true;
+    }
+    const checks = decided.unchecked === true ? [] : this.#checksOf(pending, state);
+    return this.#take({ pending, decided, checked: checks.map(({ key }) => key) }, checks);
+  }
+
+  /** Commits every decision of the batch. */
+  commit(store: Store, partition: Partition): Promise<Commit> {
+    const checks: Check[] = Array.from(this.#checks, ([key, version]) => ({ key, version }));
+    checks.push(...this.#fieldChecks);
+    return store.commit(partition, { checks, writes: plainWrites(this.#needed()) });
+  }
+
+  /** Answers every decision of the batch. */
+  accept(partition: Partition, { version, results }: Extract<Commit, { ok: true }>): void {
+    this.#pendingWrites.committed(version);
+    keepWritten(partition, this.#needed(), version);
+    let write = 0;
+    let result = 0;
+    for (const { pending, decided } of this.members) {
+      const ownResults = decided.writes.map(() =>
+        this.#writes[write++] === null ? null : (results[result++] ?? null),
+      );
+      pending.accept(decided, { version, results: ownResults });
+    }
+  }
+
+  #needed(): Write[] {
+    return this.#writes.filter(write => write !== null);
+  }
+
+  /** Returns the checks of a decision. Records that an earlier decision of the batch wrote need none. */
+  #checksOf(pending: PendingDecision, state: readonly unknown[]): Check[] {
+    return pending.rule.reads.flatMap((query, index): Check | [] => {
+      if (isOnceMarkRead(query)) return absenceCheck(query, state[index]) ?? [];
+      if (query.type !== "record" || this.#pendingWrites.touches(query)) return [];
+      const stored = state[index] as { version: Version } | null;
+      return { key: query.key, version: stored === null ? null : stored.version };
+    });
+  }
+
+  #take(member: BatchedDecision, checks: readonly Check[]): boolean {
+    const { writes } = member.decided;
+    let bytes = this.#bytes;
+    for (const write of writes)
+      bytes += this.#bytesAtMost(write) - this.#bytesAtMost(this.#replacedBy(write));
+    const newChecks = checks.filter(check => "absent" in check || !this.#checks.has(check.key));
+    const fits =
+      this.#writes.length + writes.length <= this.#traits.maxWrites &&
+      bytes <= commitBytesMax &&
+      this.#checks.size + this.#fieldChecks.length + newChecks.length <= checksMax;
+    // A decision that is too large on its own is for the store to refuse.
+    if (!fits && this.members.length > 0) return false;
+    this.#bytes = bytes;
+    for (const check of newChecks) {
+      if ("absent" in check) this.#fieldChecks.push(check);
+      else this.#checks.set(check.key, check.version);
+    }
+    for (const write of writes) this.#add(write);
+    this.members.push(member);
+    return true;
+  }
+
+  #add(write: Write): void {
+    this.#pendingWrites.add(write);
+    const index = this.#writes.push(write) - 1;
+    if (!isRecordWrite(write)) return;
+    const replaced = this.#recordWrites.get(write.key);
+    if (replaced !== undefined) this.#writes[replaced] = null;
+    this.#recordWrites.set(write.key, index);
+  }
+
+  /** Returns the write that this one makes needless: nobody ever sees a record between two writes of a commit. */
+  #replacedBy(write: Write): Write | null {
+    const index = isRecordWrite(write) ? this.#recordWrites.get(write.key) : undefined;
+    return index === undefined ? null : (this.#writes[index] ?? null);
+  }
+
+  #bytesAtMost(write: Write | null): number {
+    if (write === null) return 0;
+    // Reading its length would print the object.
+    if (write instanceof CachedPut) return this.#traits.maxValueBytes;
+    return write.type === "put" || write.type === "append" ? write.value.length * bytesPerUnitMax : 0;
+  }
+}
+
+function isRecordWrite(write: Write): boolean {
+  return write.type === "put" || (write.type === "delete" && write.shape === "record");
+}
+
+/** Returns true if the commit checks the state that the decision was made from. */
+export function isChecked({ writes, unchecked }: Decision<unknown>): boolean {
+  return writes.length > 0 && unchecked !== true;
+}

@@ -1,0 +1,223 @@
+/**
+ * Records cached as objects: an object becomes text only when a commit or a caller needs the text.
+ *
+ * @module
+ */
+import { flattenString } from "../text/mod.ts";
+import { BoundedCache } from "./bounded_cache.ts";
+import type { Partition, Put, Read, ReadRecord, Stored, Version, Write } from "./contract.ts";
+import { isOnceMarkRead, noMarks } from "./once_mark.ts";
+
+/** Highest hit score. The cache is used while it has at least half of it. */
+const hitScoreMax = 64;
+/** Cost of a stale record in hit score. A hit gains 1, so the cache is used if at least four of five records hit. */
+const staleCost = 4;
+
+/** The records that a cache holds. */
+export interface RecordCacheOptions<T> {
+  /** Key of the record in every partition. */
+  readonly key: string;
+  /** @default JSON.parse */
+  readonly parse?: (text: string) => T;
+  /** Makes a text of which `parse` makes an equal object. @default JSON.stringify */
+  readonly print?: (value: T) => string;
+  /** Most records in the cache. */
+  readonly entriesMax: number;
+}
+
+/**
+ * Caches, for one store, the objects behind the records of one key in many partitions.
+ *
+ * A rule that reads `query` and writes `put(value)` never parses what this process has parsed or written before. Of the
+ * decisions in one commit only the last object is printed. If a rule reads nothing but cached records and once marks, it
+ * is decided without a read, and the commit checks the versions. The rule is decided again from the store if a version is
+ * stale or if it has nothing to commit. While other processes change the records so often that this would cost more than
+ * it saves, the store is read.
+ */
+export class RecordCache<T> {
+  /** Query for the record, for rules of `decide`. */
+  readonly query: ReadRecord;
+  readonly #parse: (text: string) => T;
+  readonly #print: (value: T) => string;
+  readonly #records: BoundedCache<CachedRecord>;
+  #hitScore = hitScoreMax;
+
+  constructor({ key, parse = JSON.parse, print = JSON.stringify, entriesMax }: RecordCacheOptions<T>) {
+    this.#parse = parse;
+    this.#print = print;
+    this.#records = new BoundedCache(entriesMax);
+    const query: CachedRead = { type: "record", key, cache: this };
+    this.query = query;
+  }
+
+  /** Number of records in the cache. */
+  get size(): number {
+    return this.#records.size;
+  }
+
+  /** Returns the object that this process last saw in the record of a partition, current or not. */
+  peek(partition: Partition): T | undefined {
+    return this.#records.get(partition)?.cached.value as T | undefined;
+  }
+
+  /** Returns the object of a record as read. The object is shared and must not be changed. */
+  valueOf(partition: Partition, stored: Stored): T {
+    if (stored instanceof CachedRecord && stored.cached.cache === this) return stored.cached.value as T;
+    const known = this.#records.get(partition);
+    if (known?.version === stored.version) return known.cached.value as T;
+    const value = this.#parse(stored.value);
+    this.keep(partition, this.#cached(value), stored.version);
+    return value;
+  }
+
+  /** Returns the write that puts an object into the record. The object must not be changed from then on. */
+  put(value: T): Put {
+    return new CachedPut(this.query.key, this.#cached(value));
+  }
+
+  /** Returns the record to decide from without a read; undefined if it is not cached or the cache is stale too often. */
+  recall(partition: Partition): Stored | undefined {
+    return this.#hitScore * 2 >= hitScoreMax ? this.#records.get(partition) : undefined;
+  }
+
+  /** Compares the cached record with what the store returned. */
+  compare(partition: Partition, stored: Stored | null): void {
+    const known = this.#records.get(partition);
+    if (known !== undefined) this.recordHit(partition, known.version === stored?.version);
+  }
+
+  /** Counts whether a recalled record was current, and drops a stale one. */
+  recordHit(partition: Partition, isCurrent: boolean): void {
+    if (!isCurrent) this.#records.delete(partition);
+    this.#hitScore = isCurrent
+      ? Math.min(hitScoreMax, this.#hitScore + 1)
+      : Math.max(0, this.#hitScore - staleCost);
+  }
+
+  /** Caches an object that was read or committed. */
+  keep(partition: Partition, cached: CachedValue, version: Version): void {
+    cached.dropText();
+    this.#records.set(partition, new CachedRecord(cached, version));
+  }
+
+  #cached(value: T): CachedValue {
+    return new CachedValue(this, value, this.#print as (value: unknown) => string);
+  }
+}
+
+/** The part of a {@linkcode RecordCache} that decisions use, whatever its objects are. */
+type AnyRecordCache = Pick<RecordCache<unknown>, "recall" | "compare" | "recordHit" | "keep">;
+
+interface CachedRead extends ReadRecord {
+  readonly cache: AnyRecordCache;
+}
+
+/** An object and, once it was needed, its text. */
+export class CachedValue {
+  readonly cache: AnyRecordCache;
+  readonly value: unknown;
+  readonly #print: (value: unknown) => string;
+  #text: string | undefined;
+
+  constructor(cache: AnyRecordCache, value: unknown, print: (value: unknown) => string) {
+    this.cache = cache;
+    this.value = value;
+    this.#print = print;
+  }
+
+  /** Text of the object. */
+  get text(): string {
+    this.#text ??= flattenString(this.#print(this.value));
+    return this.#text;
+  }
+
+  /** Drops the text: an object that stays cached is rarely printed twice. */
+  dropText(): void {
+    this.#text = undefined;
+  }
+}
+
+/** A record whose object is in memory. */
+export class CachedRecord implements Stored {
+  readonly cached: CachedValue;
+  readonly #version: Version | (() => Version);
+
+  constructor(cached: CachedValue, version: Version | (() => Version)) {
+    this.cached = cached;
+    this.#version = version;
+  }
+
+  get value(): string {
+    return this.cached.text;
+  }
+
+  get version(): Version {
+    return typeof this.#version === "string" ? this.#version : this.#version();
+  }
+}
+
+/** A write of an object. Stores get the plain write that {@linkcode plainWrites} makes of it. */
+export class CachedPut implements Put {
+  readonly type = "put";
+  readonly key: string;
+  readonly cached: CachedValue;
+
+  constructor(key: string, cached: CachedValue) {
+    this.key = key;
+    this.cached = cached;
+  }
+
+  get value(): string {
+    return this.cached.text;
+  }
+}
+
+/** Returns the writes as stores take them. */
+export function plainWrites(writes: readonly Write[]): readonly Write[] {
+  return writes.map(plainWrite);
+}
+
+function plainWrite(write: Write): Write {
+  return write instanceof CachedPut ? { type: "put", key: write.key, value: write.value } : write;
+}
+
+/** Caches the objects that a commit has put. */
+export function keepWritten(partition: Partition, writes: readonly Write[], version: Version): void {
+  for (const write of writes) {
+    if (write instanceof CachedPut) write.cached.cache.keep(partition, write.cached, version);
+  }
+}
+
+/** Returns the results of the queries from caches, or null if one of them needs the store. */
+export function recall(partition: Partition, queries: readonly Read[]): readonly unknown[] | null {
+  // Most decisions read something else too.
+  if (queries.length === 0 || !queries.every(isRecallable)) return null;
+  const known = queries.map(query => (isCachedRead(query) ? query.cache.recall(partition) : noMarks));
+  return known.includes(undefined) ? null : known;
+}
+
+/** Compares what caches hold with what the store returned. */
+export function compareRead(
+  partition: Partition,
+  queries: readonly Read[],
+  results: readonly unknown[],
+): void {
+  let index = 0;
+  for (const query of queries) {
+    const result = results[index++];
+    if (isCachedRead(query)) query.cache.compare(partition, result as Stored | null);
+  }
+}
+
+/** Counts whether recalled records were current. */
+export function recordHits(partition: Partition, queries: readonly Read[], isCurrent: boolean): void {
+  for (const query of queries) if (isCachedRead(query)) query.cache.recordHit(partition, isCurrent);
+}
+
+function isRecallable(query: Read): boolean {
+  return isCachedRead(query) || isOnceMarkRead(query);
+}
+
+function isCachedRead(query: Read): query is CachedRead {
+  return query.type === "record" && "cache" in query;
+}

@@ -1,0 +1,8 @@
+/**
+ * Functions on text: UTF-8 order and length, shards by name, members of JSON objects.
+ *
+ * @module
+ */
+export { JsonMembers } from "./json_members.ts";
+export { flattenString, shardOf } from "./strings.ts";
+export { bytesPerUnitMax, compareUtf8, utf8Length } from "./utf8.ts";
