@@ -9,5 +9,5 @@
  * @module
  */
 
-export { nativeBase64, nativeExportKernels, nativeGcm } from "./export_kernels.ts";
+export { nativeExportKernels } from "./export_kernels.ts";
 export { concurrentHashes, nativeKernels, uvThreadsDefault, uvThreadsMax } from "./kernels.ts";

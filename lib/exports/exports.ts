@@ -1,9 +1,10 @@
 /**
- * Exports of users: asked for here, built in the background by whichever process comes to it.
+ * Exports of users: requested here, built in the background by whichever process finds them due.
  *
  * @module
  */
 
+import type { UserSearch } from "../audience/mod.ts";
 import { fromBase64url, keyedTag, uuid } from "../auth/crypto/mod.ts";
 import { type Clock, deriveKey, type MasterSecret, type RandomBytes } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
@@ -14,47 +15,45 @@ import type { Mailer } from "../outbound/mailer.ts";
 import type { WebhookSender } from "../outbound/webhook_sender.ts";
 import type { Blobs, Store } from "../storage/mod.ts";
 import type { ExportKernels } from "./file/kernels.ts";
-import { type ExportFormat, newExportSecret } from "./file/mod.ts";
-import { type Capabilities, createCapabilities } from "./http/capability.ts";
+import { newExportSecret } from "./file/secret.ts";
 import { exportUsersMax } from "./jobs/build.ts";
-import { type ExportJob, type ExportNotice, noProgress } from "./jobs/job.ts";
-import { createExportJobs, type ExportJobs } from "./jobs/jobs.ts";
-import { createMessenger, type Messenger } from "./jobs/messages.ts";
-import type { ExportAddress } from "./jobs/partitions.ts";
-import { runExports } from "./jobs/runner.ts";
+import { createCapabilities, type DownloadCapabilities, downloadPath } from "./jobs/download_link.ts";
+import { ExportJobs, type ExportPage, type FoundExport } from "./jobs/export_jobs.ts";
+import { type ExportJob, type ExportRequest, noProgress } from "./jobs/job.ts";
+import { Notifier } from "./jobs/notifications.ts";
+import type { ExportRef } from "./jobs/partitions.ts";
+import { processDueJobs } from "./jobs/process_due_job.ts";
+import type { SecretSeal } from "./jobs/sealed_secret.ts";
 import { type ExportSettings, exportFaults, exportSettings } from "./jobs/settings.ts";
-import type { CompiledSource, ExportSource } from "./jobs/source.ts";
-import { readTrail, type TrailPage } from "./jobs/trail.ts";
+import { type PageRequest, readTrail, type TrailEntry, type TrailPage } from "./jobs/trail.ts";
 
-/** How often exports are begun where nothing else is said, in ms: every 5 minutes. */
+/** Default interval at which exports start, in ms: 5 minutes. */
 export const exportIntervalMsDefault: number = 5 * 60_000;
-/** How long a link and a password are there where nothing else is said, in ms: a day from when the export was asked for. */
+/** Default lifetime of links and passwords, in ms: a day after the request. */
 export const exportTtlMsDefault: number = 24 * 3_600_000;
-/** How long a file is kept at least, in ms: two days from when the export was asked for. */
-export const exportFileMs: number = 2 * 24 * 3_600_000;
-/** The path of downloads, before the capability. */
-export const downloadPath = "/v1/api/audience/exports/download/";
+/** Least lifetime of a file, in ms: two days after the request. */
+const fileMs = 2 * 24 * 3_600_000;
 
-/** What an operator may choose. */
+/** Options of an operator. */
 export interface ExportOptions {
-  /** Exports begin at the multiples of this, in ms since 1970; 0: at once. @default exportIntervalMsDefault */
+  /** Exports start at multiples of this, in ms since 1970; 0: at once. @default 300_000 */
   readonly intervalMs?: number;
-  /** From when an export was asked for until its link and password end, in ms. @default exportTtlMsDefault */
+  /** Lifetime of link and password after the request, in ms. @default 86_400_000 */
   readonly ttlMs?: number;
-  /** Most users of an export. @default exportUsersMax */
+  /** Most users of an export. @default 1_000_000 */
   readonly usersMax?: number;
-  /** Most exports of an organisation that are not finished. @default openExportsMaxDefault */
+  /** Most unfinished exports of an organisation. @default 5 */
   readonly openMax?: number;
-  /** Native functions: `nativeExportKernels()` of `grandstand/native`. Omitted: portable ones take their place. */
+  /** Native functions: `nativeExportKernels()` of `grandstand/native`. @default portable code, which is slower */
   readonly kernels?: ExportKernels;
 }
 
-/** What exports are made of. */
+/** Dependencies of {@linkcode Exports}. */
 export interface ExportsOptions extends ExportOptions {
   readonly store: Store;
-  /** Undefined: exports are refused. */
+  /** Undefined: requests are refused. */
   readonly blobs: Blobs | undefined;
-  readonly source: ExportSource;
+  readonly search: UserSearch;
   readonly directory: Pick<Directory, "organisation">;
   readonly secret: MasterSecret;
   readonly clock: Clock;
@@ -66,154 +65,205 @@ export interface ExportsOptions extends ExportOptions {
   readonly logger: Logger;
 }
 
-/** What a back end asks for. */
-export interface ExportOrder {
+/** A request for an export. */
+export interface NewExportRequest extends Omit<ExportRequest, "fields"> {
   readonly organisationId: string;
-  readonly spaceId: string;
-  /** The API key that asks. */
+  /** The API key of the caller. */
   readonly keyId: string;
   readonly requestId: string;
-  /** Makes the same order the same export. */
+  /** Makes a repeated request the same export. */
   readonly idempotencyKey?: string | undefined;
-  readonly filter?: unknown;
+  /** @default the fields of a search */
   readonly fields?: readonly string[] | undefined;
-  readonly format: ExportFormat;
-  readonly encrypt: boolean;
-  readonly notify: ExportNotice | null;
 }
 
-/** Exports of a platform. */
-export interface Exports extends Pick<ExportJobs, "find" | "list" | "record"> {
+/** The exports of a process. */
+export class Exports {
+  readonly #options: ExportsOptions;
+  readonly #seal: SecretSeal;
+  readonly #jobs: ExportJobs;
+  readonly #notifier: Notifier;
+  readonly #idKey: Uint8Array;
+  readonly #holder: string;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> | null = null;
+  #isRequestedAgain = false;
+  /** Issues and verifies the secret part of links. */
+  readonly capabilities: DownloadCapabilities;
+
+  constructor(options: ExportsOptions) {
+    const { secret, clock, random } = options;
+    this.#options = options;
+    this.#seal = { key: deriveKey(secret, "export_secret"), random };
+    this.#jobs = new ExportJobs({ ...options, seal: this.#seal });
+    this.#notifier = new Notifier({
+      ...options,
+      webhookKey: organisationId => this.webhookKey(organisationId),
+      settings: organisationId => this.settings(organisationId),
+      linkOf: job => this.linkOf(job, job.expiresAt, job.origin),
+    });
+    this.#idKey = deriveKey(secret, "export_id");
+    this.#holder = uuid(random);
+    this.capabilities = createCapabilities({ key: deriveKey(secret, "export_download"), clock, random });
+  }
+
+  /** The storage of files; undefined if there is none. */
+  get blobs(): Blobs | undefined {
+    return this.#options.blobs;
+  }
+
+  get clock(): Clock {
+    return this.#options.clock;
+  }
+
   /**
-   * Accepts an export.
+   * Accepts a request for an export.
    *
-   * @throws {AppError} `validation_failed`: filter or fields are wrong; `limit_reached`: more users than an export may have;
-   *   `not_available`: there is no place for files; `rate_limited`: too many exports of the organisation are not finished;
-   *   `idempotency_mismatch`: another order had the key.
+   * @throws {AppError} `validation_failed`: filter or fields are invalid; `limit_reached`: too many users; `not_available`: there
+   *   is no storage for files; `rate_limited`: the organisation has too many unfinished exports; `idempotency_mismatch`: another
+   *   request used the key.
    */
-  request(order: ExportOrder): Promise<ExportJob>;
-  trail(
-    organisationId: string,
-    page: { readonly limit?: number; readonly cursor?: string | undefined },
-  ): Promise<TrailPage>;
-  settings(organisationId: string): Promise<ExportSettings>;
-  /** The bytes that an organisation's events are signed with. */
-  webhookKey(organisationId: string): Uint8Array;
-  readonly capabilities: Capabilities;
-  /** The link to a file until a time, Unix ms. `origin` is where it begins. @default the public URL */
-  linkOf(address: ExportAddress, until: number, origin?: string): string;
-  readonly blobs: Blobs | undefined;
-  readonly clock: Clock;
-  /** Begins to do what is due, unless this process does already. */
-  start(): void;
-  /** Resolves when nothing is done any more. */
-  idle(): Promise<void>;
-  /** Lets go of what is under way, so that another process goes on with it, and begins nothing any more. */
-  close(): Promise<void>;
-}
+  async request(request: NewExportRequest): Promise<ExportJob> {
+    const { organisationId, keyId, requestId, idempotencyKey, format, encrypt } = request;
+    const { random, clock } = this.#options;
+    const { fields, total } = await this.#check(request);
+    const exportId =
+      idempotencyKey === undefined ? uuid(random) : this.#idOf([organisationId, keyId, idempotencyKey]);
+    const job = newJob(request, { exportId, fields, total }, this.#options);
+    const { createdAt: at } = job;
+    const added = await this.#jobs.add({
+      job,
+      secret: encrypt ? newExportSecret(random) : null,
+      entry: { at, event: "requested", exportId, actor: keyId, requestId, format, encrypted: encrypt },
+    });
+    if (added.nextAt <= clock()) this.start();
+    return added;
+  }
 
-/** Creates the exports of a process. */
-export function createExports(options: ExportsOptions): Exports {
-  const { store, secret, clock, random, publicUrl, directory, blobs } = options;
-  const seal = { key: deriveKey(secret, "export_secret"), random };
-  const jobs = createExportJobs({ ...options, seal });
-  const capabilities = createCapabilities({ key: deriveKey(secret, "export_download"), clock, random });
-  const idKey = deriveKey(secret, "export_id");
-  const settings = async (organisationId: string): Promise<ExportSettings> => {
+  /** Returns an export with its password, or null. */
+  find(ref: ExportRef): Promise<FoundExport | null> {
+    return this.#jobs.find(ref);
+  }
+
+  /** Lists the exports of an organisation, newest first. */
+  list(organisationId: string, page: PageRequest): Promise<ExportPage> {
+    return this.#jobs.list(organisationId, page);
+  }
+
+  /** Adds an entry to the audit trail. */
+  record(organisationId: string, entry: TrailEntry): Promise<void> {
+    return this.#jobs.record(organisationId, entry);
+  }
+
+  /** Lists the audit trail of an organisation, newest first. */
+  trail(organisationId: string, page: PageRequest): Promise<TrailPage> {
+    return readTrail(this.#options.store, organisationId, page);
+  }
+
+  /** Returns the settings of an organisation, and logs what is invalid in them. */
+  async settings(organisationId: string): Promise<ExportSettings> {
+    const { directory, logger } = this.#options;
     const organisation = await directory.organisation(organisationId);
     const faults = exportFaults(organisation?.settings, "/settings");
     if (faults.length > 0) {
       const details = faults.map(({ pointer, detail }) => `${pointer}: ${detail}`).join("; ");
-      options.logger.log("warn", "export_settings_not_valid", { organisationId, faults: details });
+      logger.log("warn", "export_settings_invalid", { organisationId, faults: details });
     }
     return exportSettings(organisation);
-  };
-  const webhookKey = (organisationId: string): Uint8Array =>
-    deriveKey(secret, "export_webhook", organisationId);
-  const linkOf: Exports["linkOf"] = (address, until, origin = publicUrl) =>
-    `${origin}${downloadPath}${capabilities.grant(address, until)}`;
-  const messenger = createMessenger({
-    ...options,
-    webhookKey,
-    settings,
-    linkOf: job => linkOf(job, job.expiresAt, job.origin),
-    onFailed: ({ exportId }, kind, error) =>
-      options.logger.log("warn", "export_message_not_sent", { exportId, kind, error: String(error) }),
-  });
-  const runs = createRuns(options, { seal, messenger });
-  return {
-    find: jobs.find,
-    list: jobs.list,
-    record: jobs.record,
-    trail: (organisationId, page) => readTrail(store, organisationId, page),
-    settings,
-    webhookKey,
-    capabilities,
-    linkOf,
-    blobs,
-    clock,
-    async request(order) {
-      const { organisationId, keyId, idempotencyKey: key, encrypt } = order;
-      const { source, total } = await checked(order, options);
-      const exportId = key === undefined ? uuid(random) : idOf(idKey, [organisationId, keyId, key]);
-      const job = newJob(order, { exportId, source, total }, options);
-      const entry = {
-        at: job.createdAt,
-        event: "requested",
-        exportId,
-        actor: keyId,
-        requestId: order.requestId,
-        format: order.format,
-        encrypted: encrypt,
-      } as const;
-      const added = await jobs.add({ job, secret: encrypt ? newExportSecret(random) : null, entry });
-      if (added.nextAt <= clock()) runs.start();
-      return added;
-    },
-    ...runs,
-  };
-}
-
-/** The order's criteria, where they can be carried out. */
-async function checked(
-  { organisationId, spaceId, filter, fields }: ExportOrder,
-  { source, blobs, usersMax = exportUsersMax }: ExportsOptions,
-): Promise<{ readonly source: CompiledSource; readonly total: number }> {
-  if (blobs === undefined) {
-    throw new AppError("not_available", "Cannot export users as the platform has no place for files");
   }
-  const compiled = await source.compile(organisationId, { spaceId, filter, fields });
-  const total = await compiled.estimate();
-  // A filter may leave fewer: that is known only once they have been counted.
-  if (filter === undefined && total > usersMax) {
-    throw new AppError(
-      "limit_reached",
-      `Cannot export ${total} users: an export has at most ${usersMax}, narrow it by a filter`,
-    );
+
+  /** Returns the key that signs an organisation's events. */
+  webhookKey(organisationId: string): Uint8Array {
+    return deriveKey(this.#options.secret, "export_webhook", organisationId);
   }
-  return { source: compiled, total };
+
+  /** Returns a link to a file until a time, Unix ms. */
+  linkOf(ref: ExportRef, until: number, origin: string = this.#options.publicUrl): string {
+    return `${origin}${downloadPath}${this.capabilities.grant(ref, until)}`;
+  }
+
+  /** Starts to process due exports, unless this process already does. */
+  start(): void {
+    this.#isRequestedAgain = true;
+    if (this.#stopping.signal.aborted || this.#running !== null) return;
+    this.#running = this.#run().finally(() => {
+      this.#running = null;
+      // A request that came after the last look at the due queue.
+      if (this.#isRequestedAgain) this.start();
+    });
+  }
+
+  /** Resolves when no export is being processed. */
+  async idle(): Promise<void> {
+    while (this.#running !== null) await this.#running;
+  }
+
+  /** Stops processing for good. Another process continues what is unfinished. */
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.idle();
+  }
+
+  async #run(): Promise<void> {
+    this.#isRequestedAgain = false;
+    const { blobs, logger } = this.#options;
+    if (blobs === undefined) return;
+    try {
+      await processDueJobs({
+        ...this.#options,
+        blobs,
+        seal: this.#seal,
+        notifier: this.#notifier,
+        holder: this.#holder,
+        stopping: this.#stopping.signal,
+      });
+    } catch (error) {
+      logger.log("warn", "exports_not_processed", { error: String(error) });
+    }
+  }
+
+  async #check({
+    organisationId,
+    spaceId,
+    filter,
+    fields,
+  }: NewExportRequest): Promise<Pick<NewJob, "fields" | "total">> {
+    const { blobs, search, usersMax = exportUsersMax } = this.#options;
+    if (blobs === undefined) {
+      throw new AppError("not_available", "Cannot export users as the platform has no storage for files");
+    }
+    const compiled = await search.compile(organisationId, { spaceId, filter, fields });
+    const total = await compiled.estimate();
+    // A filter may leave fewer users, which is known only after they are counted.
+    if (filter === undefined && total > usersMax) {
+      throw new AppError(
+        "limit_reached",
+        `Cannot export ${total} users: an export has at most ${usersMax}, narrow it by a filter`,
+      );
+    }
+    return { fields: compiled.fields.map(({ name }) => name), total };
+  }
+
+  /** Derives the same id from the same key, so that a repeated request finds its export. */
+  #idOf(parts: readonly string[]): string {
+    const digest = fromBase64url(keyedTag(this.#idKey, parts)) ?? new Uint8Array(0);
+    return uuid(length => digest.subarray(0, length));
+  }
 }
 
-/** The same id for the same key, so that an order which was cut off finds its export again. */
-function idOf(key: Uint8Array, parts: readonly string[]): string {
-  const digest = fromBase64url(keyedTag(key, parts)) ?? new Uint8Array(0);
-  return uuid(length => digest.subarray(0, length));
-}
-
-interface Accepted {
+interface NewJob {
   readonly exportId: string;
-  readonly source: CompiledSource;
+  readonly fields: readonly string[];
   readonly total: number;
 }
 
 function newJob(
-  { organisationId, spaceId, keyId, filter, format, encrypt, notify }: ExportOrder,
-  { exportId, source, total }: Accepted,
+  { organisationId, spaceId, keyId, filter, format, encrypt, notify }: NewExportRequest,
+  { exportId, fields, total }: NewJob,
   options: ExportsOptions,
 ): ExportJob {
   const { clock, intervalMs = exportIntervalMsDefault, ttlMs = exportTtlMsDefault } = options;
   const createdAt = clock();
-  const fields = source.fields.map(({ name }) => name);
   return {
     organisationId,
     exportId,
@@ -222,7 +272,7 @@ function newJob(
     origin: options.publicUrl,
     createdAt,
     expiresAt: createdAt + ttlMs,
-    removeAt: createdAt + Math.max(exportFileMs, ttlMs),
+    removeAt: createdAt + Math.max(fileMs, ttlMs),
     status: "processing",
     fence: 0,
     revision: 0,
@@ -236,56 +286,5 @@ function newJob(
     result: null,
     error: null,
     messages: [],
-  };
-}
-
-/** One run at a time. */
-function createRuns(
-  options: ExportsOptions,
-  parts: { readonly seal: { readonly key: Uint8Array }; readonly messenger: Messenger },
-): Pick<Exports, "start" | "idle" | "close"> {
-  const { blobs, random, logger } = options;
-  const holder = uuid(random);
-  const end = new AbortController();
-  let running: Promise<void> | null = null;
-  let isAskedAgain = false;
-
-  async function run(): Promise<void> {
-    isAskedAgain = false;
-    if (blobs === undefined) return;
-    try {
-      await runExports({
-        ...options,
-        ...parts,
-        blobs,
-        holder,
-        stopping: end.signal,
-        onFailed: ({ exportId }, error) =>
-          logger.log("error", "export_attempt_failed", { exportId, error: String(error) }),
-      });
-    } catch (error) {
-      logger.log("warn", "exports_not_run", { error: String(error) });
-    }
-  }
-
-  function start(): void {
-    isAskedAgain = true;
-    if (end.signal.aborted || running !== null) return;
-    running = run().finally(() => {
-      running = null;
-      // What was asked for while the last look was over would wait for the next round.
-      if (isAskedAgain) start();
-    });
-  }
-
-  return {
-    start,
-    async idle() {
-      while (running !== null) await running;
-    },
-    async close() {
-      end.abort();
-      while (running !== null) await running;
-    },
   };
 }

@@ -7,7 +7,7 @@
 import type { UserSearch } from "../audience/mod.ts";
 import { type Clock, systemRandom } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
-import { createExports, type Exports } from "../exports/mod.ts";
+import { Exports } from "../exports/mod.ts";
 import { silentLogger } from "../http/mod.ts";
 import { createNoMailer } from "../identity/mod.ts";
 import type { Announcer } from "../outbound/announcer.ts";
@@ -30,10 +30,10 @@ export function platformExports(
   const { random = systemRandom, logger = silentLogger } = options;
   // Whoever asks for a mail that nobody can send finds out by the log.
   const { mailer = createNoMailer(logger) } = options;
-  return createExports({
+  return new Exports({
     ...options.exports,
     ...{ store, blobs, secret, clock, random, publicUrl, mailer, webhooks, logger },
-    source: search,
+    search,
     directory,
     announcer,
   });

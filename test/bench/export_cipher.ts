@@ -5,7 +5,7 @@
  *     npm run bench -- export_cipher
  *
  * Every runtime runs all ways in turn, each round in the reverse order of the last. The ratios are medians over rounds, by
- * the clock on the wall and by the processor time of all threads: WebCrypto works beside the event loop. The gap is the
+ * the clock on the wall and by the processor time of all threads. The gap is the
  * longest time between two turns of the event loop while 64 MiB are encrypted, once by the clock and once without the time in
  * which the event loop had no core, which Linux counts; medians over runs.
  *

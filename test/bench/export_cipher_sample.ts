@@ -4,12 +4,10 @@ import { Buffer } from "node:buffer";
 import { createCipheriv, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import process from "node:process";
-import { nativeBase64, nativeExportKernels, nativeGcm } from "../../adapters/native/mod.ts";
-import { portableBase64 } from "../../lib/exports/file/base64.ts";
+import { nativeExportKernels } from "../../adapters/native/mod.ts";
+import { base64Bytes } from "../../lib/exports/file/base64.ts";
 import type { GcmEncryption, GcmSecret } from "../../lib/exports/file/kernels.ts";
-import { base64Bytes, createExportCipher } from "../../lib/exports/file/mod.ts";
-import { noblePrimitives } from "../../lib/exports/file/noble_primitives.ts";
-import { primitives } from "../../lib/exports/file/portable_primitives.ts";
+import { nobleGcm } from "../../lib/exports/file/noble_gcm.ts";
 
 /** What one way took, in ms per MiB: by the clock on the wall, and of the processor over all threads. */
 export interface Cost {
@@ -83,27 +81,22 @@ function turn(): Promise<void> {
 }
 
 const none = (bytes: Uint8Array): Uint8Array => bytes;
-const product = through(
-  secret => createExportCipher({ ...secret, kernels }),
-  bytes => base64Bytes(bytes, kernels),
-);
+const product = through(kernels.aes256Gcm.encrypt, bytes => base64Bytes(bytes, kernels));
 const ways: Readonly<
   Record<string, { readonly run: (count: number) => Promise<void>; readonly parts: number }>
 > = {
   inline: { run: inline, parts },
   product: { run: product, parts },
-  "cipher: node:crypto": { run: through(nativeGcm, none), parts },
-  "cipher: WebCrypto": { run: through(primitives().gcm, none), parts },
-  "cipher: noble": { run: through(noblePrimitives.gcm, none), parts: 16 },
-  "Base64: node:buffer": { run: through(() => unchanged, nativeBase64), parts },
-  "Base64: standard": {
+  "cipher: node:crypto": { run: through(kernels.aes256Gcm.encrypt, none), parts },
+  "cipher: noble": { run: through(nobleGcm.encrypt, none), parts: 16 },
+  "Base64: node:buffer": { run: through(() => unchanged, kernels.base64), parts },
+  "Base64: portable": {
     run: through(
       () => unchanged,
       bytes => base64Bytes(bytes),
     ),
     parts,
   },
-  "Base64: portable": { run: through(() => unchanged, portableBase64), parts },
 };
 const unchanged: GcmEncryption = { update: plain => plain, finish: () => new Uint8Array(16) };
 

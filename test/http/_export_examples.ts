@@ -1,7 +1,7 @@
 /** Valid requests about exports, by operation. */
 
 import { systemRandom } from "../../lib/auth/mod.ts";
-import { createExports } from "../../lib/exports/mod.ts";
+import { Exports } from "../../lib/exports/mod.ts";
 import { silentLogger } from "../../lib/http/mod.ts";
 import { ids, openTestExportsMax, type TestPlatform, testSecret } from "../support/platform.ts";
 import type { Example } from "./_operations.ts";
@@ -40,10 +40,10 @@ async function finishedExport({
   store,
   clock,
 }: TestPlatform): Promise<{ readonly exportId: string; readonly capability: string }> {
-  const exports = createExports({
+  const exports = new Exports({
     store,
     blobs: platform.exports.blobs,
-    source: platform.users.search,
+    search: platform.users.search,
     directory: platform.directory,
     secret: testSecret,
     clock: clock.now,

@@ -1,16 +1,13 @@
-/** Encrypted exports as the product makes them. */
+/** Encrypted exports, made with the code of the product. */
 
 import { randomBytes } from "node:crypto";
+import { base64Bytes } from "../../lib/exports/file/base64.ts";
+import { fileHeader } from "../../lib/exports/file/header.ts";
 import type { ExportKernels } from "../../lib/exports/file/kernels.ts";
-import {
-  base64Bytes,
-  createExportCipher,
-  exportKey,
-  fileHeader,
-  newExportSecret,
-} from "../../lib/exports/file/mod.ts";
+import { nobleGcm } from "../../lib/exports/file/noble_gcm.ts";
+import { exportKey, newExportSecret } from "../../lib/exports/file/secret.ts";
 
-/** A file with what is in it and what opens it. */
+/** An encrypted file, its content and its password. */
 export interface SealedExport {
   readonly file: Uint8Array;
   readonly plain: Uint8Array;
@@ -20,7 +17,8 @@ export interface SealedExport {
 /** Encrypts bytes into a file. */
 export async function sealedExport(plain: Uint8Array, kernels: ExportKernels = {}): Promise<SealedExport> {
   const { password, salt, iv } = newExportSecret(randomBytes);
-  const cipher = createExportCipher({ key: await exportKey(password, salt), iv, kernels });
+  const gcm = kernels.aes256Gcm ?? nobleGcm;
+  const cipher = gcm.encrypt({ key: await exportKey(password, salt), iv });
   const data = base64Bytes(await cipher.update(plain), kernels);
   const header = fileHeader({ salt, iv, tag: await cipher.finish() });
   return { file: Buffer.concat([header, data]), plain, password };

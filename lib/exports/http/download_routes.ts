@@ -1,7 +1,7 @@
 /**
- * Downloads: the link itself is the right to the file.
+ * Downloads: the link itself grants access to the file.
  *
- * A link that was changed, was made up, has expired, or leads to a file that is no longer there is one and the same 404.
+ * A changed, forged or expired link and one to a removed file have the same answer, 404.
  *
  * @module
  */
@@ -11,36 +11,41 @@ import { networkTag } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import {
   type AnyRoute,
+  type BareReply,
+  empty,
   type Guard,
   isNotModified,
-  looseRoute,
   matchesTag,
-  type Reply,
+  route,
+  stream,
 } from "../../http/mod.ts";
-import type { LimitRule } from "../../storage/mod.ts";
-import { downloadPath, type Exports } from "../exports.ts";
-import { fileStream } from "../file/file_stream.ts";
-import { piecesOf } from "../file/parts.ts";
+import type { Blobs, LimitRule } from "../../storage/mod.ts";
+import type { Exports } from "../exports.ts";
+import { downloadPath } from "../jobs/download_link.ts";
 import { type ExportJob, type ExportResult, statusAt } from "../jobs/job.ts";
-import type { ExportAddress } from "../jobs/partitions.ts";
-import { trailNetworkBits } from "../jobs/trail.ts";
-import { byteRange, rangeStillCounts } from "./byte_range.ts";
+import type { ExportRef } from "../jobs/partitions.ts";
+import { fileParts, fileStream } from "../jobs/stored_file.ts";
 
-/** How often a file may be asked for, whole or in ranges, with whatever links. */
-export const downloadLimit: LimitRule = { name: "download", limit: 120, windowMs: 60_000 };
+/** The limit on requests for one file, with any of its links. */
+const downloadLimit: LimitRule = { name: "download", limit: 120, windowMs: 60_000 };
+/** Size of the network of a client in the audit trail, in bits. */
+const trailNetworkBits = { ipv4: 24, ipv6: 64 } as const;
+/** Longest `Range` field that counts, in characters. */
+const rangeCharactersMax = 64;
+const mediaTypes = { csv: "text/csv; charset=utf-8; header=present", json: "application/json" } as const;
 
-type Service = Pick<Exports, "find" | "record" | "capabilities" | "blobs" | "clock">;
-
-/** Builds the route of downloads. */
-export function downloadRoutes({ exports }: { readonly exports: Service }): readonly AnyRoute[] {
+/** Creates the route of downloads. */
+export function downloadRoutes({ exports }: { readonly exports: Exports }): readonly AnyRoute[] {
   return [
-    looseRoute({
+    route({
       method: "GET",
       path: `${downloadPath}:capability`,
       operation: "downloadAudienceExport",
-      summary: "The file of an export, or a range of its bytes, for whoever has the link",
-      auth: bearerOfLink(exports),
-      params: v.object({ capability: v.string() }),
+      summary: "Download the file of an export, or a range of its bytes",
+      description:
+        "The link grants access, so no credentials are sent. Supports one `Range`, `If-Range`, `If-Match` and `If-None-Match`.",
+      auth: linkGuard(exports),
+      params: v.object({ capability: v.pipe(v.string(), v.description("The secret part of the link")) }),
       responses: {
         200: { description: "The file" },
         206: { description: "The bytes of the range" },
@@ -58,63 +63,76 @@ export function downloadRoutes({ exports }: { readonly exports: Service }): read
   ];
 }
 
-/** Lets in who has a link, and tells of no other whether it ever was one. */
-function bearerOfLink({ capabilities }: Service): Guard<ExportAddress> {
+function linkGuard({ capabilities }: Exports): Guard<ExportRef> {
   return {
     security: [],
     errors: ["not_found"],
     authenticate({ params }) {
-      const address = capabilities.read(params.capability ?? "");
-      if (address === null) throw noSuchFile();
-      return address;
+      const ref = capabilities.verify(params.capability ?? "");
+      if (ref === null) throw noSuchFile();
+      return ref;
     },
   };
 }
 
-interface Visit {
+interface DownloadRequest {
   readonly request: Request;
   readonly requestId: string;
   readonly client: string;
 }
 
-async function download(exports: Service, address: ExportAddress, visit: Visit): Promise<Reply> {
-  const { find, blobs, clock } = exports;
-  const found = await find(address);
-  const result = found?.job.result ?? null;
-  if (found === null || result === null || blobs === undefined) throw noSuchFile();
-  if (statusAt(found.job, clock()) !== "completed") throw noSuchFile();
-  const isHead = visit.request.method === "HEAD";
-  const headers = headersOf(found.job, result);
-  assertExpected(visit.request, result);
-  if (isNotModified(visit.request, etagOf(result))) return { status: 304, headers: { etag: etagOf(result) } };
-  const range = isHead ? null : rangeOf(visit.request, result);
+async function download(
+  exports: Exports,
+  ref: ExportRef,
+  details: DownloadRequest,
+): Promise<BareReply<200 | 206 | 304 | 416>> {
+  const { request } = details;
+  const { job, result, blobs } = await findFile(exports, ref);
+  const etag = etagOf(result);
+  assertMatches(request, etag);
+  if (isNotModified(request, etag)) return empty(304, { etag });
+  const headers = headersOf(job, result);
+  const isHead = request.method === "HEAD";
+  const range = isHead ? null : rangeOf(request, result);
   if (range === "unsatisfiable") {
-    return { status: 416, headers: { ...headers, "content-range": `bytes */${result.fileSize}` } };
+    return empty(416, { ...headers, "content-range": `bytes */${result.fileSize}` });
   }
   const { first, last } = range ?? { first: 0, last: result.fileSize - 1 };
-  const body = await fileStream(blobs, piecesOf(found.job), { start: first, end: last + 1 });
+  const body = await fileStream(blobs, fileParts(job), { start: first, end: last + 1 });
   if (!isHead) {
-    const noted = note(exports, address, { ...visit, range: range === null ? null : `${first}-${last}` });
-    await noted.catch(async (error: unknown) => {
+    const recorded = record(exports, ref, { ...details, range: range === null ? null : `${first}-${last}` });
+    await recorded.catch(async (error: unknown) => {
       await body.cancel();
       throw error;
     });
   }
   const length = { "content-length": String(last - first + 1) };
-  if (range === null) return { status: 200, body, headers: { ...headers, ...length } };
-  const place = { "content-range": `bytes ${first}-${last}/${result.fileSize}` };
-  return { status: 206, body, headers: { ...headers, ...length, ...place } };
+  if (range === null) return stream(200, body, { ...headers, ...length });
+  const position = { "content-range": `bytes ${first}-${last}/${result.fileSize}` };
+  return stream(206, body, { ...headers, ...length, ...position });
 }
 
-/** Nobody downloads what the trail does not tell of. */
-async function note(
-  { record, clock }: Service,
-  { organisationId, exportId }: ExportAddress,
-  { client, requestId, range }: Visit & { readonly range: string | null },
+async function findFile(
+  exports: Exports,
+  ref: ExportRef,
+): Promise<{ readonly job: ExportJob; readonly result: ExportResult; readonly blobs: Blobs }> {
+  const found = await exports.find(ref);
+  const { blobs, clock } = exports;
+  const result = found?.job.result ?? null;
+  if (found === null || result === null || blobs === undefined) throw noSuchFile();
+  if (statusAt(found.job, clock()) !== "completed") throw noSuchFile();
+  return { job: found.job, result, blobs };
+}
+
+/** Records a download in the audit trail. A download that cannot be recorded is refused. */
+async function record(
+  exports: Exports,
+  { organisationId, exportId }: ExportRef,
+  { client, requestId, range }: DownloadRequest & { readonly range: string | null },
 ): Promise<void> {
   const addressTag = networkTag(client, trailNetworkBits);
-  await record(organisationId, {
-    at: clock(),
+  await exports.record(organisationId, {
+    at: exports.clock(),
     event: "downloaded",
     exportId,
     requestId,
@@ -123,17 +141,43 @@ async function note(
   });
 }
 
-function rangeOf({ headers }: Request, result: ExportResult): ReturnType<typeof byteRange> {
-  if (!rangeStillCounts(headers.get("if-range"), etagOf(result))) return null;
-  return byteRange(headers.get("range"), result.fileSize);
+/** @throws {AppError} `precondition_failed`: `If-Match` names another file. */
+function assertMatches({ headers }: Request, etag: string): void {
+  const expected = headers.get("if-match");
+  if (expected === null || matchesTag(expected, etag)) return;
+  const message = "Cannot send the file: it is not the one that If-Match names";
+  throw new AppError("precondition_failed", message, { headers: { etag } });
 }
 
-/** @throws {AppError} `precondition_failed`: the client goes on with another file, as `If-Match` says. */
-function assertExpected({ headers }: Request, result: ExportResult): void {
-  const expected = headers.get("if-match");
-  if (expected === null || matchesTag(expected, etagOf(result))) return;
-  const message = "Cannot send the file: it is not the one that If-Match names";
-  throw new AppError("precondition_failed", message, { headers: { etag: etagOf(result) } });
+/** A range of bytes, both inclusive. */
+interface ByteRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Returns the requested range; null for the whole file. `If-Range` must name this very file, and dates never do. */
+function rangeOf({ headers }: Request, result: ExportResult): ByteRange | "unsatisfiable" | null {
+  const condition = headers.get("if-range");
+  if (condition !== null && condition !== etagOf(result)) return null;
+  return parseRange(headers.get("range"), result.fileSize);
+}
+
+/**
+ * Parses a `Range` field (RFC 9110, section 14). Several ranges, other units and malformed fields count as none, as section
+ * 14.2 allows.
+ */
+function parseRange(field: string | null, size: number): ByteRange | "unsatisfiable" | null {
+  if (field === null || field.length > rangeCharactersMax) return null;
+  const [, from, to] = /^bytes=[\t ]*(\d*)-(\d*)[\t ]*$/i.exec(field) ?? [];
+  if (from === undefined || to === undefined || (from === "" && to === "")) return null;
+  if (from === "") {
+    const length = Math.min(Number(to), size);
+    return length === 0 ? "unsatisfiable" : { first: size - length, last: size - 1 };
+  }
+  const first = Number(from);
+  const last = to === "" ? size - 1 : Math.min(Number(to), size - 1);
+  if (to !== "" && Number(to) < first) return null;
+  return first >= size ? "unsatisfiable" : { first, last };
 }
 
 function etagOf({ sha256 }: ExportResult): string {
@@ -151,8 +195,6 @@ function headersOf({ exportId, request }: ExportJob, result: ExportResult): Read
     "content-security-policy": "default-src 'none'; sandbox",
   };
 }
-
-const mediaTypes = { csv: "text/csv; charset=utf-8; header=present", json: "application/json" } as const;
 
 function noSuchFile(): AppError {
   return new AppError("not_found", "Cannot find a file behind this link: it may have expired");

@@ -1,5 +1,5 @@
 /**
- * Exports of users for back ends.
+ * The export API of back ends.
  *
  * @module
  */
@@ -7,158 +7,175 @@
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, envelope, type Guard, looseRoute } from "../../http/mod.ts";
+import { type AnyRoute, envelope, type Guard, json, route } from "../../http/mod.ts";
 import { webhookSecretText } from "../../outbound/webhook_signature.ts";
 import type { Exports } from "../exports.ts";
-import { exportPageMax } from "../jobs/jobs.ts";
-import { trailPageMax } from "../jobs/trail.ts";
-import { acceptedDocument, exportDocument, fullDocument, trailDocument } from "./documents.ts";
+import type { PageRequest } from "../jobs/trail.ts";
 import {
-  AcceptedSchema,
+  AcceptedAnswer,
+  acceptedDocument,
+  ExportAnswer,
   ExportBodySchema,
-  ExportSchema,
-  ExportsPageSchema,
-  TrailPageSchema,
-  WebhookSchema,
-} from "./schema.ts";
+  ExportPageAnswer,
+  ExportWebhookAnswer,
+  exportDocument,
+  fullDocument,
+  TrailPageAnswer,
+  trailDocument,
+} from "./export_schemas.ts";
 
-/** A back end, as the guards of the audience API know it. */
+const pageMax = 100;
+const pageQuery = v.object({
+  limit: v.optional(
+    v.pipe(
+      v.string(),
+      v.description("Most items of the page"),
+      v.regex(/^\d{1,4}$/, `Expected a number from 1 to ${pageMax}`),
+      v.transform(Number),
+      v.minValue(1),
+      v.maxValue(pageMax),
+    ),
+  ),
+  lastEvaluatedKey: v.optional(
+    v.pipe(v.string(), v.description("The `lastEvaluatedKey` of the page before")),
+  ),
+});
+
+/** A back end that is authorized for exports. */
 export interface ExportCaller {
   readonly space: { readonly id: string; readonly organisationId: string };
   readonly keyId: string;
 }
 
-/** What the routes work with. */
+/** Dependencies of the routes. */
 export interface ExportRoutesContext {
   readonly exports: Exports;
-  /** Demands the permission `users:export`. */
+  /** Requires the permission `users:export`. */
   readonly exporter: Guard<ExportCaller>;
-  /** Demands the permission `users:read`. */
+  /** Requires the permission `users:read`. */
   readonly reader: Guard<ExportCaller>;
 }
 
-/** Builds the routes of exports. */
-export function exportRoutes({ exports, exporter, reader }: ExportRoutesContext): readonly AnyRoute[] {
-  const { clock } = exports;
-  return [
-    looseRoute({
-      method: "POST",
-      path: "/v1/api/audience/internal/users/export",
-      operation: "exportAudienceUsers",
-      summary: "Export up to 1,000,000 users into a file, once under an idempotency key",
-      auth: exporter,
-      body: { schema: ExportBodySchema },
-      responses: { 202: { description: "The export was accepted", schema: AcceptedSchema } },
-      errors: ["limit_reached", "not_available", "rate_limited", "idempotency_mismatch"],
-      handle: async ({ principal, body, requestId, idempotencyKey }) => {
-        const { keyId, space } = principal;
-        const { id: spaceId, organisationId } = space;
-        const { filter, fields, format, encrypt, notify = null } = body;
-        const order = { organisationId, spaceId, keyId, requestId, idempotencyKey };
-        const job = await exports.request({ ...order, filter, fields, format, encrypt, notify });
-        return envelope(acceptedDocument(job, clock()), { status: 202 });
+/** Creates the routes of exports. */
+export function exportRoutes(context: ExportRoutesContext): readonly AnyRoute[] {
+  return [requestRoute(context), exportRoute(context), ...listRoutes(context), webhookRoute(context)];
+}
+
+function requestRoute({ exports, exporter }: ExportRoutesContext): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/v1/api/audience/internal/users/export",
+    operation: "exportAudienceUsers",
+    summary: "Export up to 1,000,000 users into a file, once per idempotency key",
+    auth: exporter,
+    description:
+      "The file is built in the background. Poll the export, or let it notify you by mail or webhook. A repeated request with the same `Idempotency-Key` returns the same export.",
+    body: {
+      schema: ExportBodySchema,
+      example: {
+        format: "csv",
+        fields: ["userId", "displayName"],
+        filter: { metrics: { points: { min: 1 } } },
+        notify: { email: "ops@club.example", passwordEmail: null },
       },
-    }),
-    looseRoute({
-      method: "GET",
-      path: "/v1/api/audience/internal/exports/:exportId",
-      operation: "getAudienceExport",
-      summary: "An export: how far it is, and once it is completed a link of 15 minutes and the password",
-      auth: reader,
-      params: v.object({ exportId: v.string() }),
-      responses: { 200: { description: "The export", schema: ExportSchema } },
-      errors: ["not_found"],
-      handle: async ({ principal, params }) => {
-        const { organisationId } = principal.space;
-        const exportId = params.exportId.toLowerCase();
-        const found = isUuid(exportId) ? await exports.find({ organisationId, exportId }) : null;
-        if (found === null) throw unknownExport();
-        return envelope(fullDocument(found, exports));
-      },
-    }),
-    ...listRoutes({ exports, exporter, reader }),
-  ];
+    },
+    responses: { 202: { description: "The accepted export", schema: AcceptedAnswer } },
+    errors: ["limit_reached", "not_available", "rate_limited", "idempotency_mismatch"],
+    handle: async ({ principal, body, requestId, idempotencyKey }) => {
+      const { keyId, space } = principal;
+      const { id: spaceId, organisationId } = space;
+      const { notify = null, ...parameters } = body;
+      const caller = { organisationId, spaceId, keyId, requestId, idempotencyKey };
+      const job = await exports.request({ ...parameters, ...caller, notify });
+      return envelope(acceptedDocument(job, exports.clock()), { status: 202 });
+    },
+  });
+}
+
+function exportRoute({ exports, reader }: ExportRoutesContext): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/api/audience/internal/exports/:exportId",
+    operation: "getAudienceExport",
+    summary: "Get an export with its progress and, once completed, a link and the password",
+    description: "Each call returns a new link, valid for 15 minutes or until the export expires.",
+    auth: reader,
+    params: v.object({ exportId: v.pipe(v.string(), v.description("Id of the export")) }),
+    responses: { 200: { description: "The export", schema: ExportAnswer } },
+    errors: ["not_found"],
+    handle: async ({ principal, params }) => {
+      const { organisationId } = principal.space;
+      const exportId = params.exportId.toLowerCase();
+      const found = isUuid(exportId) ? await exports.find({ organisationId, exportId }) : null;
+      if (found === null) {
+        throw new AppError("not_found", "Cannot find the export: the organisation has none of this id");
+      }
+      return envelope(fullDocument(found, exports));
+    },
+  });
 }
 
 function listRoutes({ exports, exporter, reader }: ExportRoutesContext): readonly AnyRoute[] {
   return [
-    looseRoute({
+    route({
       method: "GET",
       path: "/v1/api/audience/internal/exports",
       operation: "listAudienceExports",
-      summary:
-        "The exports of the organisation that are not removed, newest first, without links and passwords",
+      summary: "List the exports of the organisation",
+      description: "Newest first, without links and passwords. Removed exports are not listed.",
       auth: reader,
-      query: pageQuery(exportPageMax),
-      responses: { 200: { description: "A page of exports", schema: ExportsPageSchema } },
+      query: pageQuery,
+      responses: { 200: { description: "A page of exports", schema: ExportPageAnswer } },
       handle: async ({ principal, query }) => {
         const { jobs, cursor } = await exports.list(principal.space.organisationId, pageOf(query));
         const now = exports.clock();
         const data = jobs.filter(({ removeAt }) => now < removeAt).map(job => exportDocument(job, now));
-        return { status: 200, json: { message: "OK", data, lastEvaluatedKey: cursor } };
+        return json(200, { message: "OK", data, lastEvaluatedKey: cursor });
       },
     }),
-    looseRoute({
+    route({
       method: "GET",
       path: "/v1/api/audience/internal/export-trail",
       operation: "listAudienceExportTrail",
-      summary: "Who asked for exports, what came of them and who fetched them, newest first",
+      summary: "List who requested and downloaded exports",
+      description:
+        "The newest 10,000 entries of the organisation, newest first, without links and passwords.",
       auth: exporter,
-      query: pageQuery(trailPageMax),
-      responses: { 200: { description: "A page of the trail", schema: TrailPageSchema } },
+      query: pageQuery,
+      responses: { 200: { description: "A page of the trail", schema: TrailPageAnswer } },
       handle: async ({ principal, query }) => {
         const { entries, cursor } = await exports.trail(principal.space.organisationId, pageOf(query));
         const data = entries.map(trailDocument);
-        return { status: 200, json: { message: "OK", data, lastEvaluatedKey: cursor } };
-      },
-    }),
-    looseRoute({
-      method: "GET",
-      path: "/v1/api/audience/internal/export-webhook",
-      operation: "getAudienceExportWebhook",
-      summary: "The service that is told of finished exports, with the secret that it verifies messages with",
-      auth: exporter,
-      responses: { 200: { description: "The service", schema: WebhookSchema } },
-      errors: ["not_found"],
-      handle: async ({ principal }) => {
-        const { organisationId } = principal.space;
-        const { webhook } = await exports.settings(organisationId);
-        if (webhook === null) {
-          throw new AppError(
-            "not_found",
-            "Cannot find a webhook: the settings of the organisation have none for exports",
-          );
-        }
-        return envelope({ ...webhook, secret: webhookSecretText(exports.webhookKey(organisationId)) });
+        return json(200, { message: "OK", data, lastEvaluatedKey: cursor });
       },
     }),
   ];
 }
 
-type PageQuery = v.InferOutput<ReturnType<typeof pageQuery>>;
-
-function pageQuery(limitMax: number) {
-  return v.object({
-    limit: v.optional(
-      v.pipe(
-        v.string(),
-        v.regex(/^\d{1,4}$/, `Expected a number from 1 to ${limitMax}`),
-        v.transform(Number),
-        v.minValue(1),
-        v.maxValue(limitMax),
-      ),
-    ),
-    lastEvaluatedKey: v.optional(v.string()),
+function webhookRoute({ exports, exporter }: ExportRoutesContext): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/api/audience/internal/export-webhook",
+    operation: "getAudienceExportWebhook",
+    summary: "Get the service that receives events about exports",
+    description: "The service of the organisation's settings, with the secret that verifies events.",
+    auth: exporter,
+    responses: { 200: { description: "The service", schema: ExportWebhookAnswer } },
+    errors: ["not_found"],
+    handle: async ({ principal }) => {
+      const { organisationId } = principal.space;
+      const { webhook } = await exports.settings(organisationId);
+      if (webhook === null) {
+        throw new AppError(
+          "not_found",
+          "Cannot find a webhook: the settings of the organisation have none for exports",
+        );
+      }
+      return envelope({ ...webhook, secret: webhookSecretText(exports.webhookKey(organisationId)) });
+    },
   });
 }
 
-function pageOf({ limit, lastEvaluatedKey: cursor }: PageQuery): {
-  readonly limit?: number;
-  readonly cursor?: string | undefined;
-} {
-  return { ...(limit === undefined ? {} : { limit }), cursor };
-}
-
-function unknownExport(): AppError {
-  return new AppError("not_found", "Cannot find the export: the organisation has none of this id");
+function pageOf({ limit, lastEvaluatedKey }: v.InferOutput<typeof pageQuery>): PageRequest {
+  return { limit, cursor: lastEvaluatedKey };
 }

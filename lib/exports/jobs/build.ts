@@ -4,28 +4,31 @@
  * @module
  */
 
+import type { CompiledSearch, PrintedPage, UserSearch } from "../../audience/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Blobs } from "../../storage/mod.ts";
-import { digestOf } from "../file/digest.ts";
-import { continuedCipher } from "../file/file_cipher.ts";
+import { fromBase64 } from "../file/base64.ts";
+import { decodedPieces } from "../file/file_reader.ts";
+import { fileHeader } from "../file/header.ts";
 import type { ExportKernels, GcmEncryption } from "../file/kernels.ts";
-import { type ExportSecret, fileHeader, type RowEncoder, rowEncoder } from "../file/mod.ts";
-import { PartWriter, settleLastPart } from "../file/part_writer.ts";
-import { headName, piecesOf, streamOf } from "../file/parts.ts";
-import type { HeldJob } from "./export_lease.ts";
-import type { PartRef } from "./job.ts";
-import type { CompiledSource, ExportSource, SourcePage } from "./source.ts";
-import { createPause } from "./turns.ts";
+import { nobleGcm } from "../file/noble_gcm.ts";
+import { type RowEncoder, rowEncoder } from "../file/rows.ts";
+import { type ExportSecret, exportKey } from "../file/secret.ts";
+import type { ExportLease } from "./export_lease.ts";
+import type { ExportJob, ExportResult, PartRef } from "./job.ts";
+import { confirmLastPart, PartWriter } from "./part_writer.ts";
+import { createPause } from "./pause.ts";
+import { digestOf, fileParts, fileStream, headName, rowParts, sizeOf, streamOf } from "./stored_file.ts";
 
 /** Most users of an export. */
 export const exportUsersMax = 1_000_000;
 /** Users that are read at a time. */
-export const exportPageUsers = 256;
+const pageUsers = 256;
 
-/** What building needs. */
+/** Options of {@linkcode buildFile}. */
 export interface BuildOptions {
   readonly blobs: Blobs;
-  readonly source: ExportSource;
+  readonly search: UserSearch;
   readonly kernels?: ExportKernels | undefined;
   /** @default exportUsersMax */
   readonly usersMax?: number;
@@ -33,95 +36,115 @@ export interface BuildOptions {
   readonly stopping: AbortSignal;
 }
 
-/** What became of a file, beside the facts that the job knows. */
-export interface BuiltFile {
-  readonly rowCount: number;
-  readonly fileSize: number;
-  readonly sha256: string;
+/** A finished file, except for the time. */
+export type BuiltFile = Omit<ExportResult, "completedAt">;
+
+/** The process is about to end; another one continues the job. */
+export class ProcessStopping extends Error {
+  override readonly name = "ProcessStopping";
 }
 
-/** The process is about to end: somebody else goes on. */
-export class Stopping extends Error {
-  override readonly name = "Stopping";
-}
+type StepOptions = BuildOptions & {
+  /** Called between two steps: lets requests run, renews the lease, and throws if the process is about to end. */
+  readonly between: () => Promise<void>;
+};
 
 /**
- * Writes what is still missing of the job's file.
+ * Builds what is missing of a job's file.
  *
- * @throws {LeaseLost} Another process has the job.
- * @throws {Stopping} The process ends; what is stored counts.
- * @throws {AppError} `limit_reached`: more users than an export may have; `validation_failed`: the criteria are no longer
- *   right; whatever the stores throw.
+ * @throws {LeaseLost} Another process holds the job.
+ * @throws {ProcessStopping} The process is about to end; the stored parts count.
+ * @throws {AppError} `limit_reached`: too many users; `validation_failed`: the filter or fields are no longer valid; and all
+ *   errors of the stores.
  */
 export async function buildFile(
-  held: HeldJob,
+  lease: ExportLease,
   secret: ExportSecret | null,
   options: BuildOptions,
 ): Promise<BuiltFile> {
   const { blobs, kernels } = options;
-  const between = betweenSteps(held, options);
-  await dropHead(held);
-  await settleLastPart(held, blobs);
-  const cipher =
-    secret === null ? null : await continuedCipher(held.job, secret, { blobs, kernels, between });
-  if (!held.job.progress.isWhole) await writeRows(held, cipher, { ...options, between });
-  if (secret !== null && cipher !== null) await writeHead(held, blobs, { secret, cipher });
-  const pieces = piecesOf(held.job);
-  const sha256 = await digestOf(pieces, { blobs, sha256: kernels?.sha256, between });
-  const fileSize = pieces.reduce((sum, { bytes }) => sum + bytes, 0);
-  return { rowCount: held.job.progress.rows, fileSize, sha256 };
+  const steps = { ...options, between: betweenSteps(lease, options) };
+  await discardHead(lease);
+  await confirmLastPart(lease, blobs);
+  const cipher = secret === null ? null : await resumeCipher(lease.job, secret, steps);
+  if (!lease.job.progress.isWhole) await writeRows(lease, cipher, steps);
+  if (secret !== null && cipher !== null) await writeHead(lease, blobs, { secret, cipher });
+  const parts = fileParts(lease.job);
+  const sha256 = await digestOf(parts, { blobs, sha256: kernels?.sha256, between: steps.between });
+  return { rowCount: lease.job.progress.rows, fileSize: sizeOf(parts), sha256 };
 }
 
-/** Lets requests have their turn, keeps the job, and stops where the process ends. */
-function betweenSteps(
-  held: HeldJob,
-  { kernels, stopping }: Pick<BuildOptions, "kernels" | "stopping">,
-): () => Promise<void> {
+function betweenSteps(lease: ExportLease, { kernels, stopping }: BuildOptions): () => Promise<void> {
   const pause = createPause(kernels?.nextTurn);
   return async () => {
-    if (stopping.aborted) throw new Stopping("The process ends");
+    if (stopping.aborted) throw new ProcessStopping();
     await pause();
-    await held.keep();
+    await lease.renew();
   };
 }
 
-type WriteOptions = BuildOptions & { readonly between: () => Promise<void> };
+/**
+ * Restores the encryption of a file after its last part. The state of GCM cannot be stored, but it follows from the
+ * plaintext: decrypting the stored parts and encrypting them again produces the same bytes and the state after them.
+ */
+async function resumeCipher(
+  job: ExportJob,
+  { password, salt, iv }: ExportSecret,
+  { blobs, kernels, between }: StepOptions,
+): Promise<GcmEncryption> {
+  const gcm = kernels?.aes256Gcm ?? nobleGcm;
+  const secret = { key: await exportKey(password, salt), iv };
+  const cipher = gcm.encrypt(secret);
+  const { parts, rest } = job.progress;
+  if (parts.length === 0) return cipher;
+  const decipher = gcm.decrypt(secret);
+  for await (const piece of decodedPieces(await fileStream(blobs, rowParts(job)))) {
+    await cipher.update(await decipher.update(piece));
+    await between();
+  }
+  await cipher.update(await decipher.update(fromBase64(rest) ?? new Uint8Array(0)));
+  return cipher;
+}
 
-async function writeRows(held: HeldJob, cipher: GcmEncryption | null, options: WriteOptions): Promise<void> {
-  const { spaceId, filter, fields, format } = held.job.request;
-  const source = await options.source.compile(held.job.organisationId, { spaceId, filter, fields });
-  const writer = new PartWriter(held, { ...options, cipher });
+async function writeRows(
+  lease: ExportLease,
+  cipher: GcmEncryption | null,
+  options: StepOptions,
+): Promise<void> {
+  const { spaceId, filter, fields, format } = lease.job.request;
+  const search = await options.search.compile(lease.job.organisationId, { spaceId, filter, fields });
+  const writer = new PartWriter(lease, { ...options, cipher });
   try {
-    await walk({ held, source, writer, encoder: rowEncoder(format, source.fields) }, options);
+    await walkUsers(lease.job, { search, writer, encoder: rowEncoder(format, search.fields) }, options);
   } finally {
-    // A part on its way belongs to this holder: nothing of it may be left running.
+    // A part in flight belongs to this lease: it must settle before the lease ends.
     await writer.settled();
   }
 }
 
-interface Walk {
-  readonly held: HeldJob;
-  readonly source: CompiledSource;
-  readonly writer: PartWriter;
-  readonly encoder: RowEncoder;
-}
-
-async function walk(
-  { held, source, writer, encoder }: Walk,
-  { between, usersMax = exportUsersMax }: WriteOptions,
+async function walkUsers(
+  job: ExportJob,
+  {
+    search,
+    writer,
+    encoder,
+  }: { readonly search: CompiledSearch; readonly writer: PartWriter; readonly encoder: RowEncoder },
+  { between, usersMax = exportUsersMax }: StepOptions,
 ): Promise<void> {
-  let { cursor, rows, examined, position } = held.job.progress;
-  if (position === 0) await writer.write(encoder.head());
-  let next: Promise<SourcePage> = ahead(source, cursor);
+  let { cursor, rows, examined } = job.progress;
+  if (job.progress.position === 0) await writer.write(encoder.head());
+  let next = readAhead(search, cursor);
   for (;;) {
     const page = await next;
-    // Reading goes on while this page is written.
-    if (page.cursor !== null) next = ahead(source, page.cursor);
+    // The next page is read while this one is written.
+    if (page.cursor !== null) next = readAhead(search, page.cursor);
     await writer.write(textOf(page, encoder, rows === 0));
     ({ cursor } = page);
     rows += page.rows.length;
     examined += page.examined;
-    if (rows > usersMax) throw tooManyUsers(usersMax);
+    if (rows > usersMax) {
+      throw new AppError("limit_reached", `Cannot export more than ${usersMax} users: narrow the filter`);
+    }
     if (cursor === null) break;
     if (writer.isFull) await writer.endPart({ cursor, rows, examined });
     await between();
@@ -130,43 +153,33 @@ async function walk(
   await writer.end({ cursor, rows, examined });
 }
 
-function ahead(source: CompiledSource, cursor: string | null): Promise<SourcePage> {
-  const page = source.printedPage({ cursor, limit: exportPageUsers });
-  // Where writing fails first, nobody waits for it any more.
+function readAhead(search: CompiledSearch, cursor: string | null): Promise<PrintedPage> {
+  const page = search.printedPage({ cursor, limit: pageUsers });
+  // If writing fails first, nothing awaits the page.
   page.catch(() => {});
   return page;
 }
 
-function textOf(page: SourcePage, encoder: RowEncoder, isFirst: boolean): string {
+function textOf({ rows }: PrintedPage, encoder: RowEncoder, isFirst: boolean): string {
   let text = "";
-  let first = isFirst;
-  for (const values of page.rows) {
-    text += encoder.row(values, first);
-    first = false;
-  }
+  for (const [index, values] of rows.entries()) text += encoder.row(values, isFirst && index === 0);
   return text;
 }
 
-/** The error of an export that has more users than it may have. */
-function tooManyUsers(usersMax: number): AppError {
-  const message = `Cannot export more than ${usersMax} users: narrow the filter`;
-  return new AppError("limit_reached", message);
-}
-
-/** What stands before the data is decided by its end, so it is written last. */
+/** Writes the header, which contains the tag and is therefore written last. */
 async function writeHead(
-  held: HeldJob,
+  lease: ExportLease,
   blobs: Blobs,
   { secret, cipher }: { readonly secret: ExportSecret; readonly cipher: GcmEncryption },
 ): Promise<void> {
   const header = fileHeader({ ...secret, tag: await cipher.finish() });
-  const head: PartRef = [held.job.fence, header.length];
-  await held.save({ head });
-  await blobs.put(headName(held.job, head), streamOf([header]));
+  const head: PartRef = [lease.job.fence, header.length];
+  await lease.save({ head });
+  await blobs.put(headName(lease.job, head), streamOf([header]));
 }
 
-/** The head of a process that did not come to the end is not needed: it is made anew. */
-async function dropHead(held: HeldJob): Promise<void> {
-  const { head, strays } = held.job;
-  if (head !== null) await held.save({ head: null, strays: [...strays, headName(held.job, head)] });
+/** Discards the header of a process that did not finish. */
+async function discardHead(lease: ExportLease): Promise<void> {
+  const { head, strays } = lease.job;
+  if (head !== null) await lease.save({ head: null, strays: [...strays, headName(lease.job, head)] });
 }

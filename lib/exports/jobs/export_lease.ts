@@ -1,19 +1,23 @@
 /**
- * A job in the hands of one process.
+ * The lease of an export, which is a member of its job: a change of the job and the check of its fencing token are one commit.
  *
- * Whoever takes a job raises its fencing token, and every write of the holder checks that the token is still its own. So a process
- * that was away for longer than its lease can change nothing any more, whatever its clock says.
+ * Each acquisition raises the token and each write checks it. A process that was suspended for longer than its lease can
+ * therefore change nothing any more, whatever its clock says.
+ *
+ * The due queue only tells where to look; the job decides. So an entry may be early, late or orphaned, and it needs no lease of
+ * its own, unlike those of `DueQueue` in lib/background.
  *
  * @module
  */
 
 import type { Clock } from "../../auth/mod.ts";
+import { claimLease, LeaseLost } from "../../background/mod.ts";
 import { decide, type Store, type Write } from "../../storage/mod.ts";
-import { type ExportJob, nextLook, parseJob } from "./job.ts";
+import { type ExportJob, nextDueAt, parseJob } from "./job.ts";
 import {
   dueMember,
   duePartition,
-  type ExportAddress,
+  type ExportRef,
   exportKeys,
   exportsPartition,
   jobKey,
@@ -21,86 +25,72 @@ import {
 } from "./partitions.ts";
 import { appendEntry, type TrailEntry } from "./trail.ts";
 
-/** How long a process has a job for itself without telling that it lives, in ms. */
-export const exportLeaseMs = 60_000;
+/** Time for which other processes leave a job alone after its last renewal, in ms. */
+const leaseMs = 60_000;
 
-/** What taking a job needs. */
-export interface HoldOptions {
+/** Options of {@linkcode acquireExport}. */
+export interface ExportLeaseOptions {
   readonly store: Store;
   readonly clock: Clock;
-  /** Names this process among those that work on exports. */
+  /** Names this process. */
   readonly holder: string;
 }
 
-/** Somebody else has taken the job. */
-export class LeaseLost extends Error {
-  override readonly name = "LeaseLost";
-}
-
-/** What else happens with a change. */
+/** Further effects of {@linkcode ExportLease.save}. */
 export interface SaveOptions {
   readonly entry?: TrailEntry;
-  /** Whether the password goes with it. @default false */
-  readonly forgetSecret?: boolean;
+  /** @default false */
+  readonly deleteSecret?: boolean;
 }
 
-/** A job that this process works on. */
-export class HeldJob {
-  readonly #options: HoldOptions;
+/** A job that this process works on. Calls must not overlap. Each rejects with {@linkcode LeaseLost} after a takeover. */
+export class ExportLease {
+  readonly #options: ExportLeaseOptions;
   #job: ExportJob;
-  readonly #secret: string | null;
+  /** The sealed password; null if the file is not encrypted, and after the export has expired. */
+  readonly sealedSecret: string | null;
 
-  constructor(options: HoldOptions, job: ExportJob, secret: string | null) {
+  constructor(options: ExportLeaseOptions, job: ExportJob, sealedSecret: string | null) {
     this.#options = options;
     this.#job = job;
-    this.#secret = secret;
+    this.sealedSecret = sealedSecret;
   }
 
   get job(): ExportJob {
     return this.#job;
   }
 
-  /** The sealed password; null where the file is not encrypted, and after the job has expired. */
-  get secret(): string | null {
-    return this.#secret;
-  }
-
-  /**
-   * Changes the job and renews the lease. Calls must not overlap.
-   *
-   * @throws {LeaseLost} Another process has the job.
-   */
-  async save(change: Partial<ExportJob>, { entry, forgetSecret = false }: SaveOptions = {}): Promise<void> {
+  /** Changes the job and renews the lease. */
+  async save(change: Partial<ExportJob>, { entry, deleteSecret = false }: SaveOptions = {}): Promise<void> {
     const { clock, holder } = this.#options;
-    const lease = { holder, until: clock() + exportLeaseMs };
+    const lease = { holder, until: clock() + leaseMs };
     const next: ExportJob = { ...this.#job, lease, ...change, revision: this.#job.revision + 1 };
-    await this.#write(next, [
+    await this.#commit(next, [
       { type: "put", key: jobKey(next.exportId), value: JSON.stringify(next) },
       ...(entry === undefined ? [] : [appendEntry(entry)]),
-      ...(forgetSecret ? [{ type: "delete", shape: "record", key: secretKey(next.exportId) } as const] : []),
+      ...(deleteSecret ? [{ type: "delete", shape: "record", key: secretKey(next.exportId) } as const] : []),
     ]);
     this.#job = next;
   }
 
-  /** Renews the lease once a third of it is over, so that others stay away. @throws {LeaseLost} */
-  async keep(): Promise<void> {
-    const { lease } = this.#job;
-    const left = (lease?.until ?? 0) - this.#options.clock();
-    if (left > (exportLeaseMs * 2) / 3) return;
+  /** Renews the lease once a third of it is over. */
+  async renew(): Promise<void> {
+    const left = (this.#job.lease?.until ?? 0) - this.#options.clock();
+    if (left > (leaseMs * 2) / 3) return;
     await this.save({});
-    await hide(this.#options, this.#job);
+    await postpone(this.#options.store, this.#job);
   }
 
-  /** Lets others have the job, and says when. @throws {LeaseLost} */
+  /** Ends the lease and schedules the job. */
   async release(change: Partial<ExportJob> = {}): Promise<void> {
     await this.save({ ...change, lease: null });
-    await setDue(this.#options.store, this.#job, nextLook(this.#job));
+    await setDue(this.#options.store, this.#job, nextDueAt(this.#job));
   }
 
-  /** Removes the record of the job for good. @throws {LeaseLost} */
+  /** Deletes the job. */
   async remove(entry: TrailEntry): Promise<void> {
     const { exportId } = this.#job;
-    await this.#write({ ...this.#job, revision: this.#job.revision + 1 }, [
+    await this.#commit({ ...this.#job, revision: this.#job.revision + 1 }, [
       { type: "delete", shape: "record", key: jobKey(exportId) },
       { type: "delete", shape: "record", key: secretKey(exportId) },
       { type: "unscore", key: exportKeys.jobs, member: exportId },
@@ -109,9 +99,8 @@ export class HeldJob {
     await setDue(this.#options.store, this.#job, null);
   }
 
-  async #write(next: ExportJob, writes: readonly Write[]): Promise<void> {
-    const { organisationId, exportId } = next;
-    const isOver = next.status !== "processing";
+  async #commit(next: ExportJob, writes: readonly Write[]): Promise<void> {
+    const { organisationId, exportId, fence, revision, status } = next;
     await decide(this.#options.store, exportsPartition(organisationId), {
       reads: [
         { type: "record", key: jobKey(exportId) },
@@ -119,12 +108,12 @@ export class HeldJob {
       ],
       idempotent: true,
       apply([stored, open]) {
-        const there = stored === null ? null : parseJob(stored.value);
-        if (there?.fence !== next.fence) throw new LeaseLost("Another process has the export");
-        // This very write, of which it was not known whether it took effect.
-        if (there.revision === next.revision) return { writes: [], answer: null };
-        const ids = open === null ? [] : (JSON.parse(open.value) as readonly string[]);
-        if (!isOver || !ids.includes(exportId)) return { writes, answer: null };
+        const current = stored === null ? null : parseJob(stored.value);
+        if (current?.fence !== fence) throw new LeaseLost("Another process holds the export");
+        // An earlier attempt of this very write took effect.
+        if (current.revision === revision) return { writes: [], answer: null };
+        const ids = parseOpenIds(open?.value);
+        if (status === "processing" || !ids.includes(exportId)) return { writes, answer: null };
         const value = JSON.stringify(ids.filter(id => id !== exportId));
         return { writes: [...writes, { type: "put", key: exportKeys.open, value }], answer: null };
       },
@@ -132,14 +121,14 @@ export class HeldJob {
   }
 }
 
-/** Takes a job that nobody else holds; null where somebody does, or where there is none (`isGone`). */
-export async function takeJob(
-  options: HoldOptions,
-  address: ExportAddress,
-): Promise<HeldJob | { readonly isGone: boolean }> {
+/** Acquires a due job. Returns `busy` if it is not due or another process holds it, and `missing` if there is none. */
+export async function acquireExport(
+  options: ExportLeaseOptions,
+  ref: ExportRef,
+): Promise<ExportLease | "busy" | "missing"> {
   const { store, clock, holder } = options;
-  const { organisationId, exportId } = address;
-  const taken = await decide(store, exportsPartition(organisationId), {
+  const { organisationId, exportId } = ref;
+  const found = await decide(store, exportsPartition(organisationId), {
     reads: [
       { type: "record", key: jobKey(exportId) },
       { type: "record", key: secretKey(exportId) },
@@ -149,35 +138,34 @@ export async function takeJob(
       if (stored === null) return { writes: [], answer: null };
       const job = parseJob(stored.value);
       const now = clock();
-      const isHeld = job.lease !== null && job.lease.holder !== holder && job.lease.until > now;
-      if (isHeld || nextLook(job) > now) return { writes: [], answer: { job, secret: null, isHeld: true } };
-      const next: ExportJob = {
-        ...job,
-        fence: job.fence + 1,
-        revision: job.revision + 1,
-        tries: job.status === "processing" ? job.tries + 1 : job.tries,
-        lease: { holder, until: now + exportLeaseMs },
-      };
+      const current = { holder: "", until: 0, ...job.lease, token: job.fence };
+      const claimed = nextDueAt(job) > now ? null : claimLease(current, { holder, durationMs: leaseMs, now });
+      if (claimed === null) return { writes: [], answer: { job, lease: null as ExportLease | null } };
+      const { token: fence, ...lease } = claimed;
+      const tries = job.status === "processing" ? job.tries + 1 : job.tries;
+      const next: ExportJob = { ...job, fence, revision: job.revision + 1, tries, lease };
       return {
         writes: [{ type: "put", key: jobKey(exportId), value: JSON.stringify(next) }],
-        answer: { job: next, secret: secret?.value ?? null, isHeld: false },
+        answer: { job: next, lease: new ExportLease(options, next, secret?.value ?? null) },
       };
     },
   });
-  if (taken === null) return { isGone: true };
-  if (taken.isHeld) {
-    // The list may be older than the job: whoever released it had no time to say when it is due.
-    if (taken.job.lease === null) await setDue(store, taken.job, nextLook(taken.job));
-    else await hide(options, taken.job);
-    return { isGone: false };
-  }
-  await hide(options, taken.job);
-  return new HeldJob(options, taken.job, taken.secret);
+  if (found === null) return "missing";
+  const { job, lease } = found;
+  // The process that released the job may have died before it scheduled it.
+  if (job.lease === null) await setDue(store, job, nextDueAt(job));
+  else await postpone(store, job);
+  return lease ?? "busy";
 }
 
-/** Says when somebody has to look at an export; null for never. */
-export async function setDue(store: Store, address: ExportAddress, at: number | null): Promise<void> {
-  const entry = { key: exportKeys.due, member: dueMember(address) };
+/** Parses the ids of unfinished exports. */
+export function parseOpenIds(text: string | undefined): readonly string[] {
+  return text === undefined ? [] : (JSON.parse(text) as readonly string[]);
+}
+
+/** Schedules an export; null removes it from the due queue. */
+export async function setDue(store: Store, ref: ExportRef, at: number | null): Promise<void> {
+  const entry = { key: exportKeys.due, member: dueMember(ref) };
   await store.commit(duePartition(), {
     writes: [
       at === null
@@ -187,7 +175,7 @@ export async function setDue(store: Store, address: ExportAddress, at: number | 
   });
 }
 
-/** As long as somebody holds the job, it is due when the lease ends: what others look through stays short. */
-async function hide({ store }: HoldOptions, job: ExportJob): Promise<void> {
+/** Schedules a leased job for the end of its lease, which keeps the head of the due queue short. */
+async function postpone(store: Store, job: ExportJob): Promise<void> {
   if (job.lease !== null) await setDue(store, job, job.lease.until);
 }

@@ -1,58 +1,49 @@
 /**
- * An export as it is stored.
+ * The record of an export.
  *
  * @module
  */
 
-import type { ErrorCode } from "../../errors/mod.ts";
-import type { ExportFormat } from "../file/mod.ts";
-import type { ExportAddress } from "./partitions.ts";
+import { AppError, type ErrorCode } from "../../errors/mod.ts";
+import type { ExportFormat } from "../file/rows.ts";
+import type { ExportRef } from "./partitions.ts";
+import type { ExportRecipients } from "./settings.ts";
 
-/** Who is told by mail, and how. */
-export interface ExportNotice {
-  readonly email: string;
-  /**
-   * Where the password goes instead, in a mail of its own; null: into no mail at all. Omitted: into the same mail as the
-   * link.
-   */
-  readonly passwordEmail?: string | null;
-}
-
-/** What was asked for. */
+/** The parameters of an export. */
 export interface ExportRequest {
   /** The space whose metrics, sets and challenges filter and fields name. */
   readonly spaceId: string;
   /** Omitted: all users. */
   readonly filter?: unknown;
-  /** The columns, decided when the export was asked for, so that they stay the same whatever is configured meanwhile. */
+  /** The columns, fixed at the time of the request. */
   readonly fields: readonly string[];
   readonly format: ExportFormat;
   readonly encrypt: boolean;
-  readonly notify: ExportNotice | null;
+  readonly notify: ExportRecipients | null;
 }
 
-/** A stored part of the file: who wrote it, by the fencing token, and its bytes. */
+/** A stored part of the file: the fencing token of its writer, and its size. */
 export type PartRef = readonly [fence: number, bytes: number];
 
 /** A point of the walk over the users at which a part of the file ends. */
-export interface Milestone {
-  /** Where the walk goes on; null at the beginning, and at the end. */
+export interface Checkpoint {
+  /** Where the walk continues; null at the beginning and at the end. */
   readonly cursor: string | null;
   readonly rows: number;
   readonly examined: number;
   /** Bytes of the file before encryption. */
   readonly position: number;
-  /** Up to two bytes of ciphertext, in Base64, that wait for a third before they can be written as Base64. */
+  /** Up to two bytes of ciphertext, in Base64, that wait for a third. */
   readonly rest: string;
 }
 
-/** How far the file has come. */
-export interface Progress extends Milestone {
+/** The progress of a file. */
+export interface ExportProgress extends Checkpoint {
   readonly parts: readonly PartRef[];
-  /** Whether all rows are in the parts. */
+  /** True if the parts hold all rows. */
   readonly isWhole: boolean;
-  /** The milestone before the last part, as long as nobody has confirmed that this part is stored. */
-  readonly before: Milestone | null;
+  /** The checkpoint before the last part, until that part is known to be stored. */
+  readonly before: Checkpoint | null;
 }
 
 /** A finished file. */
@@ -65,60 +56,59 @@ export interface ExportResult {
   readonly completedAt: number;
 }
 
-/** Why there is no file. */
+/** The reason of a failure. */
 export interface ExportFault {
   readonly code: ErrorCode;
   readonly message: string;
 }
 
-/** Somebody who is to be told that the file is there, or that there will be none. */
-export interface Message {
+/** A pending notification about a finished or failed export. */
+export interface ExportNotification {
   readonly kind: "mail" | "password" | "webhook" | "announcement";
-  /** An address; empty for services, which settings name. */
+  /** An address; empty for services, which the settings name. */
   readonly to: string;
-  /** Whether it holds the password; of the webhook the settings say. */
+  /** True if it contains the password; for the webhook, the settings decide. */
   readonly hasPassword: boolean;
   readonly tries: number;
 }
 
-/** An export. */
-export interface ExportJob extends ExportAddress {
+/** An export. All times are Unix ms. */
+export interface ExportJob extends ExportRef {
   readonly request: ExportRequest;
-  /** The API key that asked for it. */
+  /** The API key that requested it. */
   readonly keyId: string;
-  /** The address under which whoever asked reached the platform: links of messages begin with it. */
+  /** The public URL of the platform, with which links in notifications begin. */
   readonly origin: string;
-  /** Unix ms, as are all times. */
   readonly createdAt: number;
   readonly expiresAt: number;
   readonly removeAt: number;
   readonly status: "processing" | "completed" | "failed" | "expired";
-  /** How often the job has been taken: whoever took it later has a higher number, and only the highest may write. */
+  /** The fencing token: each acquisition raises it, and only the highest may write. */
   readonly fence: number;
   /** Counts the writes of the job. */
   readonly revision: number;
   readonly lease: { readonly holder: string; readonly until: number } | null;
-  /** How often it was taken since it last got on. */
+  /** Acquisitions since the last progress. */
   readonly tries: number;
-  /** When to look at it next, while it is not finished or messages wait. */
+  /** The next time at which the job is due while it is unfinished or has pending notifications. */
   readonly nextAt: number;
-  /** Number of users when it was asked for. */
+  /** Number of users at the time of the request. */
   readonly total: number;
-  readonly progress: Progress;
-  /** The part that stands before the others, where the file is encrypted. */
+  readonly progress: ExportProgress;
+  /** The part that holds the header of an encrypted file. */
   readonly head: PartRef | null;
-  /** Names of parts that do not belong to the file and may be stored all the same. */
+  /** Names of parts that do not belong to the file but may be stored. */
   readonly strays: readonly string[];
   readonly result: ExportResult | null;
   readonly error: ExportFault | null;
-  /** When it failed; jobs of earlier releases do not say. */
+  /** Absent from jobs of earlier releases. */
   readonly failedAt?: number;
-  /** Who has yet to be told. */
-  readonly messages: readonly Message[];
+  /** Pending notifications. */
+  readonly messages: readonly ExportNotification[];
 }
 
-/** The beginning of every file. */
-export const noProgress: Progress = {
+/** The progress of a new file. */
+export const noProgress: ExportProgress = {
   cursor: null,
   rows: 0,
   examined: 0,
@@ -129,18 +119,18 @@ export const noProgress: Progress = {
   before: null,
 };
 
-/** The job of a stored text. */
+/** Parses a stored job. */
 export function parseJob(text: string): ExportJob {
   return JSON.parse(text) as ExportJob;
 }
 
-/** The state of a job at a time: the password and the link end by the clock, not when somebody notices. */
+/** Returns the status at a time: a password and its link expire by the clock, not when the job is processed. */
 export function statusAt({ status, expiresAt }: ExportJob, now: number): ExportJob["status"] {
   return status === "completed" && now >= expiresAt ? "expired" : status;
 }
 
-/** When somebody has to look at the job next. */
-export function nextLook({
+/** Returns the time at which the job is due next. */
+export function nextDueAt({
   status,
   nextAt,
   expiresAt,
@@ -151,6 +141,34 @@ export function nextLook({
 }: ExportJob): number {
   if (status === "processing") return Math.min(nextAt, expiresAt);
   if (status === "completed") return messages.length === 0 ? expiresAt : Math.min(nextAt, expiresAt);
-  const isLeft = progress.parts.length > 0 || head !== null || messages.length > 0;
-  return status === "failed" && isLeft ? Math.min(nextAt, removeAt) : removeAt;
+  const isUnfinished = progress.parts.length > 0 || head !== null || messages.length > 0;
+  return status === "failed" && isUnfinished ? Math.min(nextAt, removeAt) : removeAt;
+}
+
+/** Codes of faults that a retry cannot fix: the request is wrong, and the caller may read why. */
+const permanentCodes: ReadonlySet<ErrorCode> = new Set([
+  "limit_reached",
+  "validation_failed",
+  "not_available",
+]);
+
+/** Returns the fault of an error that a retry cannot fix; null for any other error. */
+export function permanentFault(error: unknown): ExportFault | null {
+  if (!(error instanceof AppError) || !permanentCodes.has(error.code)) return null;
+  const details = error.fields?.map(({ pointer, detail }) => `${pointer}: ${detail}`) ?? [];
+  return { code: error.code, message: [error.message, ...details].join("; ") };
+}
+
+/** Returns the fault of a job whose last try ended with this error. */
+export function faultOf(error: unknown): ExportFault {
+  if (error instanceof AppError) return { code: error.code, message: error.message };
+  return { code: "internal_error", message: "Something unexpected failed" };
+}
+
+/** Returns the fault as notifications show it, without internal details. */
+export function publicFault({ code, message }: ExportFault): ExportFault {
+  return {
+    code,
+    message: permanentCodes.has(code) ? message : "The file could not be created; request it again",
+  };
 }

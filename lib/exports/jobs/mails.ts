@@ -5,63 +5,58 @@
  */
 
 import type { Mail } from "../../outbound/mailer.ts";
-import { toldFault } from "./faults.ts";
-import type { ExportFault, ExportJob } from "./job.ts";
+import { type ExportFault, type ExportJob, publicFault } from "./job.ts";
 
-/** What a mail says of a file that is there. */
-export interface Link {
-  readonly link: string;
-  /** Null: it comes another way, or the file has none. */
-  readonly password: string | null;
-}
-
-/** The mail about a file that is there. */
-export function linkMail(to: string, job: ExportJob, { link, password }: Link): Mail {
-  const { exportId, result, request, expiresAt } = job;
+/** Writes the mail about a finished file. Its password is null if the mail must not contain it. */
+export function linkMail(
+  to: string,
+  { exportId, result, request, expiresAt }: ExportJob,
+  { link, password }: { readonly link: string; readonly password: string | null },
+): Mail {
   return {
     to,
     kind: "exportCompleted",
     subject: "Your export is ready",
-    text: lines([
+    text: paragraphs([
       `The export ${exportId} is ready: ${result?.rowCount ?? 0} users, ${result?.fileSize ?? 0} bytes.`,
       `Download it until ${new Date(expiresAt).toISOString()}:\n${link}`,
       passwordLine(request.encrypt, password),
-      "Whoever has this link can download the file: do not pass it on.",
+      "Anyone with this link can download the file: do not forward it.",
     ]),
   };
 }
 
 function passwordLine(isEncrypted: boolean, password: string | null): string {
   if (!isEncrypted) return "The file is not encrypted.";
-  return password === null ? "Its password comes another way." : `Its password is ${password}`;
+  return password === null ? "Its password is sent separately." : `Its password is ${password}`;
 }
 
-/** The mail with the password alone. */
+/** Writes the mail with the password only. */
 export function passwordMail(to: string, { exportId }: ExportJob, password: string): Mail {
   return {
     to,
     kind: "exportPassword",
     subject: "The password of an export",
-    text: lines([
+    text: paragraphs([
       `The password of the export ${exportId} is ${password}`,
-      "The link to the file was sent to whoever asked for it.",
+      "The link to the file was sent in another mail.",
     ]),
   };
 }
 
-/** The mail about a file that could not be made, with the reason. */
+/** Writes the mail about a failed export. */
 export function failedMail(to: string, exportId: string, fault: ExportFault): Mail {
   return {
     to,
     kind: "exportFailed",
     subject: "Your export failed",
-    text: lines([
-      `The export ${exportId} could not be finished: there is no file.`,
-      `The reason: ${toldFault(fault).message}`,
+    text: paragraphs([
+      `The export ${exportId} failed: there is no file.`,
+      `The reason: ${publicFault(fault).message}`,
     ]),
   };
 }
 
-function lines(paragraphs: readonly string[]): string {
-  return `${paragraphs.join("\n\n")}\n`;
+function paragraphs(texts: readonly string[]): string {
+  return `${texts.join("\n\n")}\n`;
 }

@@ -1,52 +1,52 @@
-/** Where exports are kept. */
+/** Partitions, keys and names of stored exports. */
 
 import { keyName, type Partition, platformPartition, tenantPartition } from "../../storage/mod.ts";
 
 /** The keys of an organisation's exports. */
 export const exportKeys = {
-  /** Board: the exports by the time at which they were asked for. */
+  /** Board: exports by the time of their request. */
   jobs: "jobs",
-  /** Record: the ids of exports that are not finished. */
+  /** Record: the ids of unfinished exports. */
   open: "open",
-  /** Log: who asked for what, and who fetched it. */
+  /** Log: requests, results and downloads. */
   trail: "trail",
-  /** Board: when somebody has to look at an export, over all organisations. */
+  /** Board: exports of all organisations by the time at which they are due. */
   due: "due",
 } as const;
 
-/** An export and whose it is. */
-export interface ExportAddress {
+/** The identity of an export. */
+export interface ExportRef {
   readonly organisationId: string;
   readonly exportId: string;
 }
 
-/** All exports of an organisation, so that a job, the bound on jobs and the trail change together. */
+/** Returns the partition of an organisation's exports: a job, the bound on open jobs and the trail change in one commit. */
 export function exportsPartition(organisationId: string): Partition {
   return tenantPartition({ organisation: organisationId }, "exports");
 }
 
-/** The list of what is due. */
+/** Returns the partition of the due queue. */
 export function duePartition(): Partition {
   return platformPartition("exports");
 }
 
-/** The record of a job. */
+/** Returns the key of a job. */
 export function jobKey(exportId: string): string {
   return keyName("job", exportId);
 }
 
-/** The record of its sealed password, apart from the job because it ends before it. */
+/** Returns the key of a sealed password, which expires before its job. */
 export function secretKey(exportId: string): string {
   return keyName("secret", exportId);
 }
 
-/** An export's name on the list of what is due. Ids of organisations have no slash. */
-export function dueMember({ organisationId, exportId }: ExportAddress): string {
+/** Returns the member of the due queue for an export. Ids of organisations have no slash. */
+export function dueMember({ organisationId, exportId }: ExportRef): string {
   return `${organisationId}/${exportId}`;
 }
 
-/** The export of that name. */
-export function dueAddress(member: string): ExportAddress {
+/** Parses a member of the due queue. */
+export function parseDueMember(member: string): ExportRef {
   const slash = member.indexOf("/");
   return { organisationId: member.slice(0, slash), exportId: member.slice(slash + 1) };
 }

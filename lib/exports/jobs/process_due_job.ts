@@ -1,155 +1,194 @@
 /**
- * What is done for a job that is due: build, tell, let it expire, remove.
+ * The life of a due job: build the file, send notifications, expire, remove.
  *
  * @module
  */
 
-import type { Clock } from "../../auth/mod.ts";
+import { LeaseLost } from "../../background/mod.ts";
+import type { Logger } from "../../http/mod.ts";
 import type { Blobs } from "../../storage/mod.ts";
-import { piecesOf } from "../file/parts.ts";
-import { type BuildOptions, buildFile, Stopping } from "./build.ts";
-import { type HeldJob, LeaseLost } from "./export_lease.ts";
-import { expiredFault, lastFault, lastingFault, lostSecretFault } from "./faults.ts";
-import { type ExportFault, type ExportJob, nextLook } from "./job.ts";
-import type { Messenger } from "./messages.ts";
+import { type BuildOptions, type BuiltFile, buildFile, ProcessStopping } from "./build.ts";
+import { acquireExport, type ExportLease, type ExportLeaseOptions, setDue } from "./export_lease.ts";
+import { type ExportFault, type ExportJob, faultOf, nextDueAt, permanentFault } from "./job.ts";
+import type { Notifier } from "./notifications.ts";
+import { duePartition, type ExportRef, exportKeys, parseDueMember } from "./partitions.ts";
 import { openSecret, type SecretSeal } from "./sealed_secret.ts";
+import { fileParts } from "./stored_file.ts";
 import type { TrailEntry } from "./trail.ts";
 
-/** How often a job is begun without getting on before it fails. */
-export const exportTriesMax = 5;
-/** Pause after the first try that failed, in ms; each further one is twice as long. */
-export const exportPauseMs = 30_000;
+/** Most attempts without progress before a job fails. */
+const triesMax = 5;
+/** Pause after the first failed attempt, in ms; it doubles with each. */
+const firstPauseMs = 30_000;
+/** Most entries of the due queue that are read at a time. */
+const duePageMax = 100;
+/** Time for which an entry of the due queue may precede its job, in ms. */
+const orphanMs = 600_000;
 
-/** What attending needs. */
-export interface AttendOptions extends BuildOptions {
-  readonly clock: Clock;
+const expiredFault: ExportFault = {
+  code: "not_available",
+  message: "Cannot finish the export as it expired before its file was complete",
+};
+const lostSecretFault: ExportFault = {
+  code: "internal_error",
+  message: "Cannot finish the export: its password cannot be read under the current master secret",
+};
+const gaveUpFault: ExportFault = {
+  code: "internal_error",
+  message: `Cannot finish the export: it was started ${triesMax} times without progress`,
+};
+
+/** Options of {@linkcode processDueJobs}. */
+export interface ProcessOptions extends BuildOptions, ExportLeaseOptions {
   readonly seal: Pick<SecretSeal, "key">;
-  readonly messenger: Messenger;
-  /** Told of what went wrong; the job is tried again, or failed. */
-  readonly onFailed: (job: ExportJob, error: unknown) => void;
+  readonly notifier: Notifier;
+  readonly logger: Logger;
 }
 
-/** Does everything that is due for the job, and lets go of it. @throws {LeaseLost} */
-export async function attend(held: HeldJob, options: AttendOptions): Promise<void> {
-  try {
-    while (nextLook(held.job) <= options.clock()) {
-      if (options.stopping.aborted) throw new Stopping("The process ends");
-      const isThere = await step(held, options);
-      if (!isThere) return;
+/** Processes every due export, one after the other. Several processes may do so at once. */
+export async function processDueJobs(options: ProcessOptions): Promise<void> {
+  const seen = new Set<string>();
+  for (let offset = 0; ; ) {
+    const now = options.clock();
+    const [{ entries }] = await options.store.read(duePartition(), [
+      { type: "board", key: exportKeys.due, max: now, offset, limit: duePageMax },
+    ]);
+    if (entries.length === 0) return;
+    // An export that stays due waits for the next run, so that it does not hold up the others.
+    const fresh = entries.filter(({ member }) => !seen.has(member));
+    offset = fresh.length === 0 ? offset + entries.length : 0;
+    for (const { member, score } of fresh) {
+      if (options.stopping.aborted) return;
+      seen.add(member);
+      await processEntry(options, parseDueMember(member), now - score);
     }
-    await held.release();
+  }
+}
+
+async function processEntry(options: ProcessOptions, ref: ExportRef, overdueMs: number): Promise<void> {
+  try {
+    const lease = await acquireExport(options, ref);
+    if (lease === "missing") {
+      if (overdueMs > orphanMs) await setDue(options.store, ref, null);
+    } else if (lease !== "busy") {
+      await processJob(lease, options);
+    }
+  } catch (error) {
+    if (!(error instanceof LeaseLost)) logFailure(options.logger, ref, error);
+  }
+}
+
+/** Does everything that is due for a job, and releases it. @throws {LeaseLost} */
+async function processJob(lease: ExportLease, options: ProcessOptions): Promise<void> {
+  try {
+    while (nextDueAt(lease.job) <= options.clock()) {
+      if (options.stopping.aborted) throw new ProcessStopping();
+      if ((await takeStep(lease, options)) === "removed") return;
+    }
+    await lease.release();
   } catch (error) {
     if (error instanceof LeaseLost) throw error;
-    if (error instanceof Stopping) {
-      // It was no failure of the job, and the next process begins at once.
-      return await held.release({ tries: Math.max(0, held.job.tries - 1), nextAt: options.clock() });
+    if (error instanceof ProcessStopping) {
+      // The job did not fail, and the next process may continue at once.
+      return await lease.release({ tries: Math.max(0, lease.job.tries - 1), nextAt: options.clock() });
     }
-    options.onFailed(held.job, error);
-    await afterFailure(held, options, error);
+    logFailure(options.logger, lease.job, error);
+    await retryOrFail(lease, options, error);
   }
 }
 
-/** The job is tried again after a pause, as often as it may be. */
-async function afterFailure(held: HeldJob, options: AttendOptions, error: unknown): Promise<void> {
-  const { status, tries } = held.job;
-  if (status === "processing" && tries >= exportTriesMax) {
-    await fail(held, options, lastFault(error));
-    // Whoever is to be told need not wait.
-    return await held.release();
+async function retryOrFail(lease: ExportLease, options: ProcessOptions, error: unknown): Promise<void> {
+  const { status, tries } = lease.job;
+  if (status === "processing" && tries >= triesMax) {
+    await fail(lease, options, faultOf(error));
+    return await lease.release();
   }
-  await held.release({ nextAt: options.clock() + exportPauseMs * 2 ** Math.max(0, tries - 1) });
+  await lease.release({ nextAt: options.clock() + firstPauseMs * 2 ** Math.max(0, tries - 1) });
 }
 
-/** One step; false where the job is gone. */
-async function step(held: HeldJob, options: AttendOptions): Promise<boolean> {
-  const { job } = held;
+async function takeStep(lease: ExportLease, options: ProcessOptions): Promise<"done" | "removed"> {
+  const { job } = lease;
   const now = options.clock();
   if (job.status === "processing") {
-    if (now >= job.expiresAt) await fail(held, options, expiredFault);
-    else if (job.tries > exportTriesMax) await fail(held, options, gaveUpFault);
-    else await produce(held, options);
-    return true;
+    if (now >= job.expiresAt) await fail(lease, options, expiredFault);
+    else if (job.tries > triesMax) await fail(lease, options, gaveUpFault);
+    else await produceFile(lease, options);
+    return "done";
   }
   if (job.status === "completed") {
-    if (now >= job.expiresAt) {
-      await held.save(
-        { status: "expired", messages: [] },
-        { entry: entryOf("expired", held.job, now), forgetSecret: true },
-      );
-    } else await options.messenger.send(held, passwordOf(held, options));
-    return true;
+    if (now < job.expiresAt) await options.notifier.send(lease, secretOf(lease, options)?.password ?? null);
+    else {
+      const change = { status: "expired", messages: [] } as const;
+      await lease.save(change, { entry: entryOf("expired", job, now), deleteSecret: true });
+    }
+    return "done";
   }
-  await removeParts(held.job, options.blobs);
+  await removeBlobs(options.blobs, [...fileParts(job).map(({ name }) => name), ...job.strays]);
   if (now < job.removeAt) {
-    await held.save({ head: null, progress: { ...job.progress, parts: [], before: null } });
-    await options.messenger.send(held, null);
-    return true;
+    await lease.save({ head: null, progress: { ...job.progress, parts: [], before: null } });
+    await options.notifier.send(lease, null);
+    return "done";
   }
-  await held.remove(entryOf("removed", held.job, now));
-  return false;
+  await lease.remove(entryOf("removed", job, now));
+  return "removed";
 }
 
-async function produce(held: HeldJob, options: AttendOptions): Promise<void> {
-  const secret = held.secret === null ? null : openSecret(options.seal, held.job, held.secret);
-  if (held.job.request.encrypt && (secret === null || secret === undefined)) {
-    return await fail(held, options, lostSecretFault);
-  }
+async function produceFile(lease: ExportLease, options: ProcessOptions): Promise<void> {
+  const secret = secretOf(lease, options);
+  if (lease.job.request.encrypt && secret === null) return await fail(lease, options, lostSecretFault);
   try {
-    const file = await buildFile(held, secret ?? null, options);
-    await removeStrays(held.job, options.blobs);
-    await complete(held, options, file);
+    const file = await buildFile(lease, secret, options);
+    // Strays stay on record until the job is removed, because a stale process may still write them.
+    await removeBlobs(options.blobs, lease.job.strays);
+    await complete(lease, options, file);
   } catch (error) {
-    const fault = lastingFault(error);
+    const fault = permanentFault(error);
     if (fault === null) throw error;
-    await fail(held, options, fault);
+    await fail(lease, options, fault);
   }
 }
 
 async function complete(
-  held: HeldJob,
-  { clock, messenger }: AttendOptions,
-  file: { readonly rowCount: number; readonly fileSize: number; readonly sha256: string },
+  lease: ExportLease,
+  { clock, notifier }: ProcessOptions,
+  file: BuiltFile,
 ): Promise<void> {
-  const { organisationId, request, progress } = held.job;
-  const messages = await messenger.messagesFor(organisationId, request.notify, request.encrypt);
+  const { job } = lease;
+  const messages = await notifier.notificationsFor(job, { hasPassword: job.request.encrypt });
   const completedAt = clock();
-  await held.save(
+  await lease.save(
     {
       status: "completed",
       result: { ...file, completedAt },
       messages,
       nextAt: completedAt,
-      total: progress.examined,
-      progress: { ...progress, before: null },
+      total: job.progress.examined,
+      progress: { ...job.progress, before: null },
     },
-    { entry: { ...entryOf("completed", held.job, completedAt), rowCount: file.rowCount } },
+    { entry: { ...entryOf("completed", job, completedAt), rowCount: file.rowCount } },
   );
 }
 
-/** Failing for good: what is stored is removed by the next step, which also tells whoever is to be told. */
-async function fail(held: HeldJob, { clock, messenger }: AttendOptions, error: ExportFault): Promise<void> {
-  const { organisationId, request } = held.job;
-  const messages = await messenger.messagesFor(organisationId, request.notify, false);
+/** Fails a job. The next step removes its parts and sends its notifications. */
+async function fail(
+  lease: ExportLease,
+  { clock, notifier }: ProcessOptions,
+  error: ExportFault,
+): Promise<void> {
+  const messages = await notifier.notificationsFor(lease.job, { hasPassword: false });
   const now = clock();
-  await held.save(
+  await lease.save(
     { status: "failed", error, failedAt: now, messages, nextAt: now },
-    { entry: { ...entryOf("failed", held.job, now), reason: error.code }, forgetSecret: true },
+    { entry: { ...entryOf("failed", lease.job, now), reason: error.code }, deleteSecret: true },
   );
 }
 
-function passwordOf(held: HeldJob, { seal }: AttendOptions): string | null {
-  const secret = held.secret === null ? undefined : openSecret(seal, held.job, held.secret);
-  return secret?.password ?? null;
+function secretOf(lease: ExportLease, { seal }: ProcessOptions): ReturnType<typeof openSecret> {
+  return openSecret(seal, lease.job, lease.sealedSecret);
 }
 
-async function removeParts(job: ExportJob, blobs: Blobs): Promise<void> {
-  for (const { name } of piecesOf(job)) await blobs.remove(name);
-  await removeStrays(job, blobs);
-}
-
-/** They stay on record until the job is removed, because whoever wrote them may have been asleep. */
-async function removeStrays({ strays }: ExportJob, blobs: Blobs): Promise<void> {
-  for (const name of strays) await blobs.remove(name);
+async function removeBlobs(blobs: Blobs, names: readonly string[]): Promise<void> {
+  for (const name of names) await blobs.remove(name);
 }
 
 function entryOf(event: TrailEntry["event"], job: ExportJob, at: number): TrailEntry {
@@ -157,7 +196,6 @@ function entryOf(event: TrailEntry["event"], job: ExportJob, at: number): TrailE
   return { at, event, exportId, format: request.format, encrypted: request.encrypt };
 }
 
-const gaveUpFault: ExportFault = {
-  code: "internal_error",
-  message: `Cannot finish the export: it was begun ${exportTriesMax} times without getting on`,
-};
+function logFailure(logger: Logger, { exportId }: ExportRef, error: unknown): void {
+  logger.log("error", "export_attempt_failed", { exportId, error: String(error) });
+}

@@ -1,38 +1,39 @@
-/** The password of an export as it is stored: sealed, and bound to its job. */
+/** The stored password of an export: sealed, and bound to its job. */
 
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
 import { seal, unseal } from "../../auth/crypto/mod.ts";
 import type { RandomBytes } from "../../auth/mod.ts";
-import type { ExportSecret } from "../file/mod.ts";
-import type { ExportAddress } from "./partitions.ts";
+import type { ExportSecret } from "../file/secret.ts";
+import type { ExportRef } from "./partitions.ts";
 
-/** Seals and opens secrets under a key of the deployment. */
+/** The key that seals secrets, and the randomness for it. */
 export interface SecretSeal {
   readonly key: Uint8Array;
   readonly random: RandomBytes;
 }
 
-/** The sealed text of a secret. */
+/** Seals a secret as text. */
 export function sealSecret(
   { key, random }: SecretSeal,
-  address: ExportAddress,
+  ref: ExportRef,
   { password, salt, iv }: ExportSecret,
 ): string {
   const text = [password, bytesToHex(salt), bytesToHex(iv)].join(" ");
-  return seal(key, text, { context: contextOf(address), random });
+  return seal(key, text, { context: contextOf(ref), random });
 }
 
-/** The secret, or undefined where the text was sealed for another job or under another master secret. */
+/** Opens a sealed secret; returns null if it is missing, of another job, or sealed under another master secret. */
 export function openSecret(
   { key }: Pick<SecretSeal, "key">,
-  address: ExportAddress,
-  sealed: string,
-): ExportSecret | undefined {
-  const [password, salt, iv] = unseal(key, sealed, { context: contextOf(address) })?.split(" ") ?? [];
-  if (password === undefined || salt === undefined || iv === undefined) return undefined;
+  ref: ExportRef,
+  sealed: string | null,
+): ExportSecret | null {
+  if (sealed === null) return null;
+  const [password, salt, iv] = unseal(key, sealed, { context: contextOf(ref) })?.split(" ") ?? [];
+  if (password === undefined || salt === undefined || iv === undefined) return null;
   return { password, salt: hexToBytes(salt), iv: hexToBytes(iv) };
 }
 
-function contextOf({ organisationId, exportId }: ExportAddress): readonly string[] {
+function contextOf({ organisationId, exportId }: ExportRef): readonly string[] {
   return ["export", organisationId, exportId];
 }

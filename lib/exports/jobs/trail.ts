@@ -1,7 +1,6 @@
 /**
- * The trail of exports: who asked for what, what came of it, and who fetched it. No entry holds links or passwords.
- *
- * Entries are written in the same commit as what they tell of, so that nothing happens without one.
+ * The audit trail of exports: requests, results and downloads, without links and passwords. Entries are written in the commit
+ * of the change they record.
  *
  * @module
  */
@@ -11,42 +10,44 @@ import type { Append, Store } from "../../storage/mod.ts";
 import { exportKeys, exportsPartition } from "./partitions.ts";
 
 /** Most entries of an organisation's trail; the oldest are dropped. */
-export const trailEntriesMax = 10_000;
-/** Entries of a page that asks for no other number. */
-export const trailPageDefault = 50;
-/** Most entries of a page. */
-export const trailPageMax = 100;
-/** How much of a client's address the trail keeps, in bits. */
-export const trailNetworkBits = { ipv4: 24, ipv6: 64 } as const;
+const trailEntriesMax = 10_000;
+const pageDefault = 50;
 
-/** Something that happened to an export. */
+/** An event in the life of an export. */
 export interface TrailEntry {
   /** Unix ms. */
   readonly at: number;
   readonly event: "requested" | "completed" | "failed" | "downloaded" | "expired" | "removed";
   readonly exportId: string;
-  /** The API key that asked for it. */
+  /** The API key that requested it. */
   readonly actor?: string;
   readonly requestId?: string;
-  /** The network of the client that fetched it. */
+  /** The network of the client that downloaded it. */
   readonly addressTag?: string;
-  /** The bytes that it asked for, `first-last`. */
+  /** The requested bytes, `first-last`. */
   readonly range?: string;
   readonly format?: string;
   readonly encrypted?: boolean;
   readonly rowCount?: number;
-  /** Why it failed. */
+  /** The code of a failure. */
   readonly reason?: ErrorCode;
 }
 
-/** A part of the trail, newest first. */
+/** A page of the trail, newest first. */
 export interface TrailPage {
   readonly entries: readonly TrailEntry[];
-  /** Where the next page begins; null where nothing is left. */
+  /** Where the next page begins; null at the end. */
   readonly cursor: string | null;
 }
 
-/** The write of an entry. */
+/** A request for a page. */
+export interface PageRequest {
+  readonly limit?: number | undefined;
+  /** The cursor of the page before. */
+  readonly cursor?: string | undefined;
+}
+
+/** Returns the write of an entry. */
 export function appendEntry(entry: TrailEntry): Append {
   const { trail } = exportKeys;
   return {
@@ -58,20 +59,14 @@ export function appendEntry(entry: TrailEntry): Append {
   };
 }
 
-/**
- * A page of an organisation's trail.
- *
- * @throws {AppError} `validation_failed`: the cursor is of no page.
- */
+/** Reads a page of an organisation's trail. @throws {AppError} `validation_failed`: the cursor is of no page. */
 export async function readTrail(
   store: Store,
   organisationId: string,
-  { limit = trailPageDefault, cursor }: { readonly limit?: number; readonly cursor?: string | undefined },
+  { limit = pageDefault, cursor }: PageRequest,
 ): Promise<TrailPage> {
   if (cursor !== undefined && !/^\d{1,15}-\d{1,15}$/.test(cursor)) {
-    throw new AppError("validation_failed", "Cannot read the trail from there", {
-      fields: [{ pointer: "lastEvaluatedKey", detail: "Expected the lastEvaluatedKey of a page" }],
-    });
+    throw invalidCursor("Cannot read the trail from there");
   }
   const [found] = await store.read(exportsPartition(organisationId), [
     {
@@ -87,4 +82,11 @@ export async function readTrail(
     entries: page.map(({ value }) => JSON.parse(value) as TrailEntry),
     cursor: found.length > limit ? (page.at(-1)?.id ?? null) : null,
   };
+}
+
+/** Creates the error about a cursor that is of no page. */
+export function invalidCursor(message: string): AppError {
+  return new AppError("validation_failed", message, {
+    fields: [{ pointer: "lastEvaluatedKey", detail: "Expected the lastEvaluatedKey of a page" }],
+  });
 }

@@ -5,15 +5,14 @@ import { createDecipheriv, pbkdf2Sync } from "node:crypto";
 import { parse } from "csv-parse/sync";
 import { createMemoryBlobs } from "../../../adapters/memory/mod.ts";
 import { nativeExportKernels } from "../../../adapters/native/mod.ts";
+import type { UserSearch } from "../../../lib/audience/mod.ts";
 import { systemRandom } from "../../../lib/auth/mod.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
 import {
-  createExports,
   downloadRoutes,
   type ExportCaller,
   type ExportOptions,
-  type ExportSource,
-  type Exports,
+  Exports,
   exportRoutes,
 } from "../../../lib/exports/mod.ts";
 import { createHandler, type Guard, type Handler, silentLogger } from "../../../lib/http/mod.ts";
@@ -55,10 +54,23 @@ export interface TestCall {
 export interface ProcessOptions extends ExportOptions {
   readonly store?: Store;
   readonly blobs?: Blobs | undefined;
-  readonly source?: ExportSource;
+  readonly search?: UserSearch;
   readonly limiter?: Limiter;
   readonly settings?: Readonly<Record<string, unknown>>;
 }
+
+/** The documented times of exports, in ms. */
+export const intervalMs: number = 300_000;
+export const lifetimeMs: number = 86_400_000;
+export const fileMs: number = 2 * lifetimeMs;
+export const linkMs: number = 900_000;
+export const leaseMs: number = 60_000;
+export const firstRetryMs: number = 30_000;
+export const firstNotificationRetryMs: number = 60_000;
+/** The documented numbers of attempts, and of unfinished exports. */
+export const attemptsMax: number = 5;
+export const notificationAttemptsMax: number = 8;
+export const openExportsMax: number = 5;
 
 /** The path of requests for exports. */
 export const exportPath = "/v1/api/audience/internal/users/export";
@@ -69,7 +81,8 @@ export class ExportWorld implements AsyncDisposable {
   readonly store: Store;
   readonly blobs: WatchedBlobs = new WatchedBlobs(createMemoryBlobs());
   readonly mails: Mail[] = [];
-  readonly told: WebhookMessage[] = [];
+  /** Events for the service of the settings. */
+  readonly events: WebhookMessage[] = [];
   readonly announced: Announcement[] = [];
   users: TestUser[];
   /** Called before each page is read. */
@@ -95,12 +108,12 @@ export class ExportWorld implements AsyncDisposable {
   process(options: ProcessOptions = {}): TestProcess {
     const { store = this.store, settings } = options;
     const blobs = "blobs" in options ? options.blobs : this.blobs;
-    const exports = createExports({
+    const exports = new Exports({
       kernels: nativeExportKernels(),
       ...options,
       store,
       blobs,
-      source: options.source ?? this.#source(),
+      search: options.search ?? this.#search(),
       directory: {
         organisation: id => ({
           id,
@@ -120,7 +133,7 @@ export class ExportWorld implements AsyncDisposable {
       },
       webhooks: {
         send: async message => {
-          this.told.push(message);
+          this.events.push(message);
         },
       },
       announcer: {
@@ -142,7 +155,7 @@ export class ExportWorld implements AsyncDisposable {
     };
   }
 
-  #source(): ExportSource {
+  #search(): UserSearch {
     return {
       compile: async (_, { filter, fields = ["userId", "name", "points"] }) => {
         if (filter === "wrong") {
@@ -151,7 +164,8 @@ export class ExportWorld implements AsyncDisposable {
           });
         }
         return {
-          fields: fields.map(name => ({ name })),
+          fields: fields.map(name => ({ name, kind: "json" })),
+          page: () => assert.fail("exports read printed pages"),
           estimate: async () => this.users.length,
           printedPage: async ({ cursor, limit }) => {
             this.onPage(this.#pages++);
@@ -224,7 +238,7 @@ export function manyUsers(count: number, charactersOfName = 10): TestUser[] {
 }
 
 /** Asks for an export, and answers its id. */
-export async function ask(
+export async function requestExport(
   process: TestProcess,
   body: Readonly<Record<string, unknown>> = {},
   headers: Readonly<Record<string, string>> = {},
@@ -237,7 +251,7 @@ export async function ask(
 
 /** What a process says of an export. */
 // biome-ignore lint/suspicious/noExplicitAny: assertions read members that only they know
-export async function look(process: TestProcess, exportId: string): Promise<any> {
+export async function getExport(process: TestProcess, exportId: string): Promise<any> {
   const response = await process.call(`/v1/api/audience/internal/exports/${exportId}`);
   assert.equal(response.status, 200);
   return (await response.json()).data;
@@ -245,7 +259,7 @@ export async function look(process: TestProcess, exportId: string): Promise<any>
 
 /** Downloads what a completed export leads to. */
 export async function fetchFile(process: TestProcess, exportId: string): Promise<Buffer> {
-  const { downloadUrl } = await look(process, exportId);
+  const { downloadUrl } = await getExport(process, exportId);
   const response = await process.call(downloadUrl);
   assert.equal(response.status, 200);
   return Buffer.from(await response.arrayBuffer());

@@ -3,19 +3,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import { exportLeaseMs, exportTriesMax } from "../../../lib/exports/mod.ts";
 import { createDyingBlobs } from "../../support/dying_blobs.ts";
 import { createDyingStore, type Death } from "../../support/dying_store.ts";
 import { describeOnEveryStore } from "../../support/stores.ts";
 import { settle } from "../../support/timer.ts";
 import {
-  ask,
+  attemptsMax,
   csvRows,
   decrypt,
   ExportWorld,
   fetchFile,
-  look,
+  getExport,
+  leaseMs,
   manyUsers,
+  requestExport,
   type TestProcess,
 } from "./_world.ts";
 
@@ -39,8 +40,8 @@ async function finish(world: ExportWorld, exportId: string): Promise<TestProcess
   const process = world.process({ intervalMs: 0 });
   for (let round = 0; round < 3; round++) {
     await process.work();
-    if ((await look(process, exportId)).status !== "processing") break;
-    world.clock.advance(exportLeaseMs);
+    if ((await getExport(process, exportId)).status !== "processing") break;
+    world.clock.advance(leaseMs);
   }
   return process;
 }
@@ -53,7 +54,7 @@ function deaths(operations: number): Death[] {
 /** The file has every user once, and nothing else of the export is stored. */
 async function assertWhole(world: ExportWorld, exportId: string, why: string): Promise<void> {
   const process = await finish(world, exportId);
-  const found = await look(process, exportId);
+  const found = await getExport(process, exportId);
   assert.equal(found.status, "completed", `${why}: ${JSON.stringify(found.error)}`);
   const file = await fetchFile(process, exportId);
   assert.equal(file.length, found.fileSize, why);
@@ -76,17 +77,17 @@ describe("a process that dies while it exports", () => {
     it(`leaves a job that another finishes, wherever it dies: ${JSON.stringify(body)}`, async () => {
       const open = async (clock: () => number) => createMemoryStore({ clock });
       await using calm = await ExportWorld.open(open, users());
-      const calmId = await ask(calm.process(), body);
+      const calmId = await requestExport(calm.process(), body);
       calm.clock.advance(300_000);
       const operations = await live(calm, null);
       assert.ok(operations > 15, String(operations));
       await assertWhole(calm, calmId, "without a death");
       for (const death of deaths(operations)) {
         await using world = await ExportWorld.open(open, users());
-        const exportId = await ask(world.process(), body);
+        const exportId = await requestExport(world.process(), body);
         world.clock.advance(300_000);
         await live(world, death);
-        world.clock.advance(exportLeaseMs);
+        world.clock.advance(leaseMs);
         await assertWhole(world, exportId, JSON.stringify(death));
       }
     });
@@ -96,7 +97,7 @@ describe("a process that dies while it exports", () => {
 describeOnEveryStore("an export that changes hands", open => {
   it("goes on behind the last part, and reads no user again that is in a part", async () => {
     await using world = await ExportWorld.open(open, users());
-    const exportId = await ask(world.process());
+    const exportId = await requestExport(world.process());
     world.clock.advance(300_000);
     const store = createDyingStore(world.store);
     const first = world.process({ store, blobs: createDyingBlobs(world.blobs, store) });
@@ -107,7 +108,7 @@ describeOnEveryStore("an export that changes hands", open => {
     };
     await first.work();
     assert.equal(pages, 5);
-    world.clock.advance(exportLeaseMs);
+    world.clock.advance(leaseMs);
     await assertWhole(world, exportId, "after one death");
     // Of the five pages two are in the first part.
     assert.equal(pages, 5 + 3);
@@ -115,7 +116,7 @@ describeOnEveryStore("an export that changes hands", open => {
 
   it("has each user once although users come, change and go meanwhile", async () => {
     await using world = await ExportWorld.open(open, users());
-    const exportId = await ask(world.process());
+    const exportId = await requestExport(world.process());
     world.clock.advance(300_000);
     const stay = new Set(world.users.map(({ userId }) => userId));
     let turn = 0;
@@ -128,10 +129,10 @@ describeOnEveryStore("an export that changes hands", open => {
     };
     for (const at of [9, 14, 23, 31]) {
       await live(world, { at, when: at % 2 === 0 ? "before" : "after" });
-      world.clock.advance(exportLeaseMs);
+      world.clock.advance(leaseMs);
     }
     const process = await finish(world, exportId);
-    const { password, rowCount } = await look(process, exportId);
+    const { password, rowCount } = await getExport(process, exportId);
     const rows: { userId: string }[] = JSON.parse(decrypt(await fetchFile(process, exportId), password));
     const ids = rows.map(({ userId }) => userId);
     assert.equal(new Set(ids).size, ids.length);
@@ -143,16 +144,16 @@ describeOnEveryStore("an export that changes hands", open => {
   it("is built by one of two processes that race for it", async () => {
     await using world = await ExportWorld.open(open, users());
     const [a, b] = [world.process(), world.process()];
-    const asked = [await ask(a), await ask(b, { format: "csv" })];
+    const asked = [await requestExport(a), await requestExport(b, { format: "csv" })];
     world.clock.advance(300_000);
     await Promise.all([a.work(), b.work()]);
     await Promise.all([a.work(), b.work()]);
     for (const exportId of asked) {
-      const { status, rowCount, password } = await look(a, exportId);
+      const { status, rowCount, password } = await getExport(a, exportId);
       assert.deepEqual([status, rowCount], ["completed", 1_100]);
       assert.ok(decrypt(await fetchFile(b, exportId), password).length > 0);
     }
-    const sizes = await Promise.all(asked.map(async id => (await look(a, id)).fileSize));
+    const sizes = await Promise.all(asked.map(async id => (await getExport(a, id)).fileSize));
     const stored = [...world.blobs.sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
     assert.equal(stored, sizes[0] + sizes[1]);
   });
@@ -161,17 +162,17 @@ describeOnEveryStore("an export that changes hands", open => {
     await using world = await ExportWorld.open(open, users());
     const asleep = world.process();
     const awake = world.process();
-    const exportId = await ask(asleep);
+    const exportId = await requestExport(asleep);
     world.clock.advance(300_000);
     let isOver = false;
     world.onPage = page => {
       if (page !== 1) return;
       // The first holder falls asleep here; the other one does everything meanwhile.
-      world.clock.advance(exportLeaseMs);
+      world.clock.advance(leaseMs);
     };
     const slow = asleep.work();
     const quick = (async () => {
-      while ((await look(awake, exportId)).status === "processing") {
+      while ((await getExport(awake, exportId)).status === "processing") {
         await awake.work();
         await settle();
       }
@@ -185,7 +186,7 @@ describeOnEveryStore("an export that changes hands", open => {
   it("goes to another process at once where its own stops", async () => {
     await using world = await ExportWorld.open(open, users());
     const [first, second] = [world.process(), world.process()];
-    const exportId = await ask(first);
+    const exportId = await requestExport(first);
     world.clock.advance(300_000);
     let closed: Promise<void> | undefined;
     world.onPage = page => {
@@ -193,7 +194,7 @@ describeOnEveryStore("an export that changes hands", open => {
     };
     await first.work();
     await closed;
-    assert.equal((await look(second, exportId)).status, "processing");
+    assert.equal((await getExport(second, exportId)).status, "processing");
     world.onPage = () => {};
     await second.work();
     await assertWhole(world, exportId, "after a stop");
@@ -202,7 +203,7 @@ describeOnEveryStore("an export that changes hands", open => {
   it("fails with a reason after it was tried often enough, and keeps nothing", async () => {
     await using world = await ExportWorld.open(open, users());
     const process = world.process();
-    const exportId = await ask(process);
+    const exportId = await requestExport(process);
     world.clock.advance(300_000);
     let tries = 0;
     world.onPage = page => {
@@ -210,29 +211,29 @@ describeOnEveryStore("an export that changes hands", open => {
       tries += 1;
       throw new Error("a secret of the machine");
     };
-    for (let round = 0; round < exportTriesMax + 2; round++) {
+    for (let round = 0; round < attemptsMax + 2; round++) {
       await process.work();
       world.clock.advance(3_600_000);
     }
-    const { status, error } = await look(process, exportId);
+    const { status, error } = await getExport(process, exportId);
     assert.equal(status, "failed");
     assert.deepEqual(Object.keys(error), ["code", "message"]);
     assert.ok(!error.message.includes("secret of the machine"));
-    assert.ok(tries <= exportTriesMax + 1, String(tries));
+    assert.ok(tries <= attemptsMax + 1, String(tries));
     assert.equal(world.blobs.sizes.size, 0);
   });
 
   it("fails once processes that die over it have taken it often enough", async () => {
     await using world = await ExportWorld.open(open, users());
-    const exportId = await ask(world.process());
+    const exportId = await requestExport(world.process());
     world.clock.advance(300_000);
-    for (let n = 0; n < exportTriesMax; n++) {
+    for (let n = 0; n < attemptsMax; n++) {
       await live(world, { at: 5, when: "before" });
-      world.clock.advance(exportLeaseMs);
+      world.clock.advance(leaseMs);
     }
     const process = world.process();
     await process.work();
-    const { status, error } = await look(process, exportId);
+    const { status, error } = await getExport(process, exportId);
     assert.deepEqual([status, error?.code], ["failed", "internal_error"]);
   });
 });

@@ -3,28 +3,34 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { it } from "node:test";
-import { exportFieldCharactersMax, exportFieldsMax } from "../../../lib/exports/http/schema.ts";
-import {
-  exportFileMs,
-  exportIntervalMsDefault,
-  exportTtlMsDefault,
-  openExportsMaxDefault,
-} from "../../../lib/exports/mod.ts";
 import type { ReadBoard } from "../../../lib/storage/mod.ts";
 import { ids } from "../../support/platform.ts";
-import { describeOnEveryStore } from "../../support/stores.ts";
-import { ask, csvRows, decrypt, ExportWorld, exportPath, fetchFile, look, manyUsers } from "./_world.ts";
+import { describeOnEveryStore, describeOnStores } from "../../support/stores.ts";
+import {
+  csvRows,
+  decrypt,
+  ExportWorld,
+  exportPath,
+  fetchFile,
+  fileMs,
+  getExport,
+  intervalMs,
+  lifetimeMs,
+  manyUsers,
+  openExportsMax,
+  requestExport,
+} from "./_world.ts";
 
 describeOnEveryStore("an export", open => {
   it("waits for the next period, is built then, and can be fetched and decrypted", async () => {
     await using world = await ExportWorld.open(open, manyUsers(1_200));
     const process = world.process();
-    const exportId = await ask(process);
+    const exportId = await requestExport(process);
     await process.work();
-    assert.equal((await look(process, exportId)).status, "processing");
-    world.clock.advance(exportIntervalMsDefault);
+    assert.equal((await getExport(process, exportId)).status, "processing");
+    world.clock.advance(intervalMs);
     await process.work();
-    const found = await look(process, exportId);
+    const found = await getExport(process, exportId);
     assert.equal(found.status, "completed");
     assert.deepEqual(found.progress, { processed: 1_200, total: 1_200 });
     assert.equal(found.rowCount, 1_200);
@@ -39,9 +45,13 @@ describeOnEveryStore("an export", open => {
   it("is built at once where that is configured", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process({ intervalMs: 0 });
-    const exportId = await ask(process, { format: "csv", encrypt: false, fields: ["points", "userId"] });
+    const exportId = await requestExport(process, {
+      format: "csv",
+      encrypt: false,
+      fields: ["points", "userId"],
+    });
     await process.exports.idle();
-    const found = await look(process, exportId);
+    const found = await getExport(process, exportId);
     assert.equal(found.status, "completed");
     assert.equal("password" in found, false);
     assert.equal(found.encryption, null);
@@ -56,19 +66,22 @@ describeOnEveryStore("an export", open => {
   it("of nobody is an empty table", async () => {
     await using world = await ExportWorld.open(open, []);
     const process = world.process({ intervalMs: 0 });
-    const [json, csv] = [await ask(process, { encrypt: false }), await ask(process, { format: "csv" })];
+    const [json, csv] = [
+      await requestExport(process, { encrypt: false }),
+      await requestExport(process, { format: "csv" }),
+    ];
     await process.exports.idle();
     assert.deepEqual(JSON.parse((await fetchFile(process, json)).toString()), []);
-    const { password } = await look(process, csv);
+    const { password } = await getExport(process, csv);
     assert.equal(decrypt(await fetchFile(process, csv), password), "userId,name,points\r\n");
   });
 
   it("holds the users that the filter fits", async () => {
     await using world = await ExportWorld.open(open, manyUsers(700));
     const process = world.process({ intervalMs: 0 });
-    const exportId = await ask(process, { filter: 690, encrypt: false });
+    const exportId = await requestExport(process, { filter: 690, encrypt: false });
     await process.exports.idle();
-    const found = await look(process, exportId);
+    const found = await getExport(process, exportId);
     assert.deepEqual([found.rowCount, found.progress], [10, { processed: 700, total: 700 }]);
     assert.equal(JSON.parse((await fetchFile(process, exportId)).toString()).length, 10);
   });
@@ -87,7 +100,7 @@ describeOnEveryStore("an export", open => {
         format: "csv",
         encrypted: true,
         createdAt: new Date(createdAt).toISOString(),
-        expiresAt: new Date(createdAt + exportTtlMsDefault).toISOString(),
+        expiresAt: new Date(createdAt + lifetimeMs).toISOString(),
       },
     );
     assert.deepEqual([response.status, message], [202, "OK"]);
@@ -118,7 +131,7 @@ describeOnEveryStore("an export", open => {
   it("is refused where too many are not finished, until one is", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process();
-    for (let n = 0; n < openExportsMaxDefault; n++) await ask(process);
+    for (let n = 0; n < openExportsMax; n++) await requestExport(process);
     const refused = await process.call(exportPath, { body: { format: "csv" } });
     assert.equal(refused.status, 429);
     const elsewhere = await process.call(exportPath, {
@@ -126,9 +139,9 @@ describeOnEveryStore("an export", open => {
       organisationId: ids.otherOrganisation,
     });
     assert.equal(elsewhere.status, 202);
-    world.clock.advance(exportIntervalMsDefault);
+    world.clock.advance(intervalMs);
     await process.work();
-    await ask(process);
+    await requestExport(process);
   });
 
   it("of more users than allowed is refused, or fails once that is known", async () => {
@@ -136,14 +149,36 @@ describeOnEveryStore("an export", open => {
     const process = world.process({ intervalMs: 0, usersMax: 10 });
     const refused = await process.call(exportPath, { body: { format: "csv" } });
     assert.deepEqual([refused.status, (await refused.json()).code], [400, "limit_reached"]);
-    const [many, few] = [await ask(process, { filter: 0 }), await ask(process, { filter: 1 })];
+    const [many, few] = [
+      await requestExport(process, { filter: 0 }),
+      await requestExport(process, { filter: 1 }),
+    ];
     await process.exports.idle();
-    const failed = await look(process, many);
+    const failed = await getExport(process, many);
     assert.deepEqual([failed.status, failed.error.code], ["failed", "limit_reached"]);
     assert.equal("downloadUrl" in failed || "password" in failed, false);
-    assert.equal((await look(process, few)).rowCount, 10);
+    assert.equal((await getExport(process, few)).rowCount, 10);
     const stored = [...world.blobs.sizes.keys()];
     assert.ok(stored.length > 0 && stored.every(name => name.includes(few)));
+  });
+
+  it("has at most 1,000,000 users unless the operator says otherwise", async () => {
+    await using world = await ExportWorld.open(open, []);
+    const of = (estimate: number) =>
+      world.process({
+        search: {
+          compile: async () => ({
+            fields: [],
+            estimate: async () => estimate,
+            page: async () => ({ rows: [], cursor: null, examined: 0 }),
+            printedPage: async () => ({ rows: [], cursor: null, examined: 0 }),
+          }),
+        },
+      });
+    const body = { format: "csv" };
+    assert.equal((await of(1_000_000).call(exportPath, { body })).status, 202);
+    const refused = await of(1_000_001).call(exportPath, { body });
+    assert.deepEqual([refused.status, (await refused.json()).code], [400, "limit_reached"]);
   });
 
   it("with wrong criteria is refused with pointers, and without fields of its own", async () => {
@@ -153,9 +188,10 @@ describeOnEveryStore("an export", open => {
       [{ format: "csv", filter: "wrong" }, "/filter"],
       [{ format: "xml" }, "/format"],
       [{ format: "csv", fields: [] }, "/fields"],
-      [{ format: "csv", fields: Array(exportFieldsMax + 1).fill("userId") }, "/fields"],
-      [{ format: "csv", fields: ["x".repeat(exportFieldCharactersMax + 1)] }, "/fields/0"],
+      [{ format: "csv", fields: Array(201).fill("userId") }, "/fields"],
+      [{ format: "csv", fields: ["x".repeat(201)] }, "/fields/0"],
       [{ format: "csv", notify: { email: "a@b.example, c@d.example" } }, "/notify/email"],
+      [{ format: "csv", notify: { email: "@club.example".padStart(255, "a") } }, "/notify/email"],
       [{ format: "csv", more: 1 }, "/more"],
     ];
     for (const [body, pointer] of bodies) {
@@ -168,7 +204,7 @@ describeOnEveryStore("an export", open => {
   it("of another organisation, or none, is not there", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process({ intervalMs: 0 });
-    const exportId = await ask(process);
+    const exportId = await requestExport(process);
     await process.exports.idle();
     const path = `/v1/api/audience/internal/exports/${exportId}`;
     const foreign = await process.call(path, { organisationId: ids.otherOrganisation });
@@ -184,21 +220,21 @@ describeOnEveryStore("an export", open => {
   it("loses link and password after a day, and its file and record after two", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process({ intervalMs: 0 });
-    const exportId = await ask(process);
+    const exportId = await requestExport(process);
     await process.exports.idle();
-    const { downloadUrl } = await look(process, exportId);
-    world.clock.advance(exportTtlMsDefault - 1);
-    assert.equal((await look(process, exportId)).status, "completed");
+    const { downloadUrl } = await getExport(process, exportId);
+    world.clock.advance(lifetimeMs - 1);
+    assert.equal((await getExport(process, exportId)).status, "completed");
     assert.equal((await process.call(downloadUrl)).status, 404, "a link of 15 minutes");
     world.clock.advance(1);
-    const expired = await look(process, exportId);
+    const expired = await getExport(process, exportId);
     assert.equal(expired.status, "expired");
     assert.equal("downloadUrl" in expired || "password" in expired, false);
     await process.work();
     const address = { organisationId: ids.organisation, exportId };
     assert.equal((await process.exports.find(address))?.password, null);
     assert.equal(world.blobs.sizes.size, 2);
-    world.clock.advance(exportFileMs - exportTtlMsDefault);
+    world.clock.advance(fileMs - lifetimeMs);
     const path = `/v1/api/audience/internal/exports/${exportId}`;
     assert.equal((await process.call(path)).status, 404, "before anybody has come to it");
     await process.work();
@@ -210,10 +246,10 @@ describeOnEveryStore("an export", open => {
   it("fails where it expires before it is begun", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process({ ttlMs: 1_000 });
-    const exportId = await ask(process);
+    const exportId = await requestExport(process);
     world.clock.advance(1_000);
     await process.work();
-    const { status, error } = await look(process, exportId);
+    const { status, error } = await getExport(process, exportId);
     assert.deepEqual([status, error.code], ["failed", "not_available"]);
   });
 
@@ -222,7 +258,7 @@ describeOnEveryStore("an export", open => {
     const process = world.process({ intervalMs: 0 });
     const asked: string[] = [];
     for (let n = 0; n < 5; n++) {
-      asked.unshift(await ask(process));
+      asked.unshift(await requestExport(process));
       world.clock.advance(n < 2 ? 0 : 1);
       await process.exports.idle();
     }
@@ -244,11 +280,11 @@ describeOnEveryStore("an export", open => {
   it("leaves a trail without links and passwords", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process({ intervalMs: 0 });
-    const exportId = await ask(process);
+    const exportId = await requestExport(process);
     await process.exports.idle();
-    const { downloadUrl, password } = await look(process, exportId);
+    const { downloadUrl, password } = await getExport(process, exportId);
     await process.call(downloadUrl, { headers: { range: "bytes=0-9" } });
-    world.clock.advance(exportFileMs);
+    world.clock.advance(fileMs);
     await process.work();
     const response = await process.call("/v1/api/audience/internal/export-trail");
     const text = await response.text();
@@ -291,10 +327,10 @@ describeOnEveryStore("what is due for exports", open => {
   it("is nothing any more after the last export is removed", async () => {
     await using world = await ExportWorld.open(open, manyUsers(1));
     const process = world.process({ intervalMs: 0 });
-    await ask(process);
+    await requestExport(process);
     await process.exports.idle();
     assert.equal((await world.store.read("g:exports", [due]))[0].size, 1);
-    world.clock.advance(exportFileMs);
+    world.clock.advance(fileMs);
     await process.work();
     assert.equal((await world.store.read("g:exports", [due]))[0].size, 0);
     const partition = `o:${ids.organisation}:exports`;
@@ -303,27 +339,61 @@ describeOnEveryStore("what is due for exports", open => {
     assert.deepEqual([size, unfinished?.value], [0, "[]"]);
   });
 
+  it("is built however many others are due before it and stay so", async () => {
+    await using world = await ExportWorld.open(open, manyUsers(1));
+    const process = world.process();
+    const exportId = await requestExport(process);
+    const members = Array.from({ length: 201 }, (_, n) => `${ids.organisation}/${n}`);
+    world.clock.advance(intervalMs);
+    const score = world.clock.now() - intervalMs;
+    await world.store.commit("g:exports", {
+      writes: members.map(member => ({ type: "score", op: "set", key: "due", member, score })),
+    });
+    await process.work();
+    assert.equal((await getExport(process, exportId)).status, "completed");
+    const stillDue = { ...due, limit: 999, max: world.clock.now() };
+    assert.equal((await world.store.read("g:exports", [stillDue]))[0].entries.length, members.length);
+  });
+
   it("is left to others by a process that holds no place for files", async () => {
     await using world = await ExportWorld.open(open, manyUsers(1));
     const process = world.process();
-    const exportId = await ask(process);
-    world.clock.advance(exportIntervalMsDefault);
+    const exportId = await requestExport(process);
+    world.clock.advance(intervalMs);
     const bare = world.process({ blobs: undefined });
     await bare.work();
-    assert.equal((await look(process, exportId)).status, "processing");
+    assert.equal((await getExport(process, exportId)).status, "processing");
     assert.equal((await bare.call(exportPath, { body: { format: "csv" } })).status, 400);
   });
 
   it("fails an export whose password cannot be read any more", async () => {
     await using world = await ExportWorld.open(open, manyUsers(1));
     const process = world.process();
-    const exportId = await ask(process);
+    const exportId = await requestExport(process);
     await world.store.commit(`o:${ids.organisation}:exports`, {
       writes: [{ type: "put", key: `secret:${exportId}`, value: "v1.AAAA" }],
     });
-    world.clock.advance(exportIntervalMsDefault);
+    world.clock.advance(intervalMs);
     await process.work();
-    const { status, error } = await look(process, exportId);
+    const { status, error } = await getExport(process, exportId);
     assert.deepEqual([status, error.code], ["failed", "internal_error"]);
+  });
+});
+
+describeOnStores("the trail of exports", open => {
+  it("keeps the newest 10,000 entries", async () => {
+    await using world = await ExportWorld.open(open, []);
+    const { exports } = world.process();
+    for (let n = 0; n <= 10_000; n += 1) {
+      const entry = { at: world.clock.now(), event: "requested", exportId: `e${n}` } as const;
+      await exports.record(ids.organisation, entry);
+    }
+    const found: string[] = [];
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page = await exports.trail(ids.organisation, { limit: 999, cursor });
+      found.push(...page.entries.map(({ exportId }) => exportId));
+      ({ cursor } = page);
+    }
+    assert.deepEqual([found.length, found[0], found.at(-1)], [10_000, "e10000", "e1"]);
   });
 });

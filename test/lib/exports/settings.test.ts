@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { exportSettings } from "../../../lib/exports/jobs/settings.ts";
-import { exportFaults, serviceUrlCharactersMax } from "../../../lib/exports/mod.ts";
+import { exportFaults } from "../../../lib/exports/mod.ts";
 import { ids, openPlatform, seed } from "../../support/platform.ts";
 
 const organisation = (exports: unknown): Parameters<typeof exportSettings>[0] => ({
@@ -61,9 +61,22 @@ describe("the settings of exports", () => {
   });
 
   it("name it by an address of bounded length", () => {
-    const url = "https://crm.example/".padEnd(serviceUrlCharactersMax, "x");
+    const url = "https://crm.example/".padEnd(2_048, "x");
     assert.equal(faultsOf(url).length, 0);
     assert.equal(faultsOf(`${url}x`).length, 1);
+  });
+
+  it("name recipients of at most 254 characters", () => {
+    for (const [length, isValid] of [
+      [254, true],
+      [255, false],
+    ] as const) {
+      const notify = { email: "@club.example".padStart(length, "a") };
+      assert.equal(
+        exportSettings(organisation({ notify })).notify?.email,
+        isValid ? notify.email : undefined,
+      );
+    }
   });
 
   it("still name who is mailed where the service is wrong", () => {
@@ -88,7 +101,7 @@ describe("the settings of exports", () => {
     const { webhook: used } = await world.platform.exports.settings(ids.organisation);
     await world.dispose();
     assert.equal(used, null);
-    const told = logged.filter(line => line.includes("export_settings_not_valid"));
+    const told = logged.filter(line => line.includes("export_settings_invalid"));
     assert.equal(told.length, 1);
     assert.match(told[0] ?? "", /settings\/exports\/webhook\/url: .*https/);
     assert.ok(!told[0]?.includes("crm.example"), "an address may hold a secret");

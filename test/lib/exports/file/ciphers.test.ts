@@ -1,25 +1,17 @@
-/** Every implementation of what export files are made with gives the bytes that node:crypto gives. */
+/** Both ciphers and both key derivations produce what node:crypto produces. */
 
 import assert from "node:assert/strict";
-import { createCipheriv, createDecipheriv, pbkdf2Sync, randomBytes } from "node:crypto";
+import { createCipheriv, pbkdf2Sync, randomBytes } from "node:crypto";
 import { describe, it } from "node:test";
-import { nativeGcm } from "../../../../adapters/native/mod.ts";
-import { plainBytesMax } from "../../../../lib/exports/file/counter.ts";
-import type { GcmEncryption, GcmSecret } from "../../../../lib/exports/file/kernels.ts";
-import { createExportCipher, partDecipher } from "../../../../lib/exports/file/mod.ts";
-import { noblePrimitives, sliceBytes } from "../../../../lib/exports/file/noble_primitives.ts";
-import { primitives } from "../../../../lib/exports/file/portable_primitives.ts";
-import type { Primitives } from "../../../../lib/exports/file/primitives.ts";
-import { webPieceBytesMax } from "../../../../lib/exports/file/web_cipher.ts";
-import { webPrimitives } from "../../../../lib/exports/file/web_primitives.ts";
+import { nativeExportKernels } from "../../../../adapters/native/mod.ts";
+import type { Aes256Gcm, GcmEncryption, GcmSecret } from "../../../../lib/exports/file/kernels.ts";
+import { nobleGcm } from "../../../../lib/exports/file/noble_gcm.ts";
+import { noblePbkdf2, webPbkdf2 } from "../../../../lib/exports/file/secret.ts";
 
-const web = webPrimitives(crypto.subtle);
-const ciphers: Readonly<Record<string, (secret: GcmSecret) => GcmEncryption>> = {
-  "node:crypto": nativeGcm,
-  WebCrypto: web.gcm,
-  noble: noblePrimitives.gcm,
+const ciphers: Readonly<Record<string, Aes256Gcm>> = {
+  "node:crypto": nativeExportKernels().aes256Gcm,
+  noble: nobleGcm,
 };
-const portable: Readonly<Record<string, Primitives>> = { WebCrypto: web, noble: noblePrimitives };
 
 interface Sealed {
   readonly data: Buffer;
@@ -35,153 +27,113 @@ function oneShot({ key, iv }: GcmSecret, plain: Uint8Array): Sealed {
   return { data: Buffer.concat([cipher.update(plain), cipher.final()]), tag: cipher.getAuthTag() };
 }
 
-/** Encrypts in pieces of these sizes, in turn; each piece must come out as long as it went in. */
-async function inPieces(cipher: GcmEncryption, plain: Uint8Array, sizes: () => number): Promise<Sealed> {
-  const data: Uint8Array[] = [];
-  for (let at = 0; at < plain.length; ) {
-    const piece = plain.subarray(at, at + sizes());
-    const sealed = await cipher.update(piece);
-    assert.equal(sealed.length, piece.length);
-    data.push(sealed);
+/** Feeds bytes in pieces of the next size; each result must be as long as its piece. */
+async function inPieces(
+  update: GcmEncryption["update"],
+  bytes: Uint8Array,
+  size: () => number,
+): Promise<Buffer> {
+  const results: Uint8Array[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const piece = bytes.subarray(at, at + size());
+    const result = await update(piece);
+    assert.equal(result.length, piece.length);
+    results.push(Uint8Array.from(result));
     at += piece.length;
   }
-  return { data: Buffer.concat(data), tag: Buffer.from(await cipher.finish()) };
-}
-
-function assertSame(actual: Sealed, expected: Sealed): void {
-  assert.ok(actual.data.equals(expected.data), "the ciphertext differs");
-  assert.deepEqual(actual.tag, expected.tag);
+  return Buffer.concat(results);
 }
 
 for (const [name, gcm] of Object.entries(ciphers)) {
+  /** Asserts that a cipher encrypts and decrypts as one call of node:crypto does. */
+  async function assertSame(plain: Uint8Array, size: () => number): Promise<void> {
+    const secret = newSecret();
+    const expected = oneShot(secret, plain);
+    const encryption = gcm.encrypt(secret);
+    const data = await inPieces(piece => encryption.update(piece), plain, size);
+    assert.ok(data.equals(expected.data), "the ciphertext differs");
+    assert.deepEqual(Buffer.from(await encryption.finish()), expected.tag);
+    const decryption = gcm.decrypt(secret);
+    const opened = await inPieces(piece => decryption.update(piece), data, size);
+    assert.ok(opened.equals(plain), "the plaintext differs");
+    assert.equal(await decryption.verify(expected.tag), true);
+  }
+
   describe(`AES-256-GCM by ${name}`, () => {
-    it("gives what one call gives, for every length around the blocks", async () => {
+    it("matches one call of node:crypto for every length around the blocks", async () => {
       for (const length of [0, 1, 15, 16, 17, 31, 32, 33, 47, 48, 49, 255, 256, 257]) {
-        const [secret, plain] = [newSecret(), randomBytes(length)];
-        assertSame(await inPieces(gcm(secret), plain, () => 1), oneShot(secret, plain));
-        assertSame(await inPieces(gcm(secret), plain, () => 64), oneShot(secret, plain));
+        await assertSame(randomBytes(length), () => 1);
+        await assertSame(randomBytes(length), () => 64);
       }
     });
 
-    it("gives what one call gives, however random bytes are cut", async () => {
+    it("matches one call of node:crypto for random pieces", async () => {
       for (let round = 0; round < 12; round++) {
         const largest = 10 ** (1 + Math.random() * 5);
-        const length = Math.random() * Math.min(700_000, 1_000 * largest);
-        const [secret, plain] = [newSecret(), randomBytes(Math.floor(length))];
-        const sealed = await inPieces(gcm(secret), plain, () => Math.floor(Math.random() * largest));
-        assertSame(sealed, oneShot(secret, plain));
+        const length = Math.floor(Math.random() * Math.min(400_000, 1_000 * largest));
+        await assertSame(randomBytes(length), () => Math.floor(Math.random() * largest));
       }
     });
 
-    it("gives what one call gives across the sizes that it works in", async () => {
-      const plain = randomBytes(Math.max(webPieceBytesMax * 2, sliceBytes * 2) + 17);
-      const secret = newSecret();
-      assertSame(await inPieces(gcm(secret), plain, () => plain.length), oneShot(secret, plain));
+    it("matches one call of node:crypto for a large piece", async () => {
+      await assertSame(randomBytes(300_017), () => 300_017);
     });
 
-    it("leaves its input as it was", async () => {
+    it("leaves its input unchanged", async () => {
       const plain = randomBytes(100);
       const copy = Buffer.from(plain);
-      await inPieces(gcm(newSecret()), plain, () => 33);
+      await gcm.encrypt(newSecret()).update(plain);
+      await gcm.decrypt(newSecret()).update(plain);
       assert.deepEqual(plain, copy);
     });
 
-    it("goes on where a cipher stopped, once it is fed what is already encrypted", async () => {
+    it("continues where another encryption stopped, after it is fed the same text", async () => {
       const [secret, plain] = [newSecret(), randomBytes(100_000)];
-      const first = gcm(secret);
-      const stored = await first.update(plain.subarray(0, 48_000));
-      const second = gcm(secret);
-      const known = await partDecipher(secret).update(stored);
-      assert.ok(Buffer.from(known).equals(plain.subarray(0, 48_000)));
-      await second.update(known);
-      const rest = await second.update(plain.subarray(48_000));
+      const stored = Buffer.from(await gcm.encrypt(secret).update(plain.subarray(0, 48_001)));
+      const resumed = gcm.encrypt(secret);
+      await resumed.update(await gcm.decrypt(secret).update(stored));
+      const rest = Buffer.from(await resumed.update(plain.subarray(48_001)));
       const expected = oneShot(secret, plain);
       assert.ok(Buffer.concat([stored, rest]).equals(expected.data));
-      assert.deepEqual(Buffer.from(await second.finish()), expected.tag);
-    });
-  });
-}
-
-for (const [name, { ctr, pbkdf2 }] of Object.entries(portable)) {
-  describe(`${name}`, () => {
-    it("gives the key stream of AES-256-CTR", async () => {
-      const { key, iv } = newSecret();
-      const plain = randomBytes(sliceBytes + 100);
-      const counter = Buffer.concat([iv, Buffer.from([0, 0, 1, 255])]);
-      const expected = createCipheriv("aes-256-ctr", key, counter).update(plain);
-      assert.ok(expected.equals(await ctr(key, counter, plain)));
+      assert.deepEqual(Buffer.from(await resumed.finish()), expected.tag);
     });
 
-    it("derives the key of PBKDF2-HMAC-SHA-256", async () => {
-      const [password, salt] = [randomBytes(32), randomBytes(16)];
-      const expected = pbkdf2Sync(password, salt, 1_000, 32, "sha256");
-      assert.deepEqual(Buffer.from(await pbkdf2(password, salt, 1_000)), expected);
+    it("rejects a tag that differs in any bit", async () => {
+      const [secret, plain] = [newSecret(), randomBytes(1_000)];
+      const { data, tag } = oneShot(secret, plain);
+      for (let bit = 0; bit < 128; bit += 7) {
+        const changed = Buffer.from(tag);
+        changed.writeUInt8(changed.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
+        const decryption = gcm.decrypt(secret);
+        await decryption.update(data);
+        assert.equal(await decryption.verify(changed), false, `bit ${bit}`);
+      }
     });
   });
 }
 
 describe("noble's cipher", () => {
-  it("lets others have their turn between its slices", async () => {
+  it("lets other work run between its slices", async () => {
     let turns = 0;
     let isOver = false;
     function count(): void {
       turns += 1;
       if (!isOver) setImmediate(count);
     }
-    const cipher = noblePrimitives.gcm(newSecret());
+    const cipher = nobleGcm.encrypt(newSecret());
     await cipher.update(new Uint8Array(1));
     setImmediate(count);
-    await cipher.update(new Uint8Array(sliceBytes * 5));
+    await cipher.update(new Uint8Array(655_360));
     isOver = true;
     assert.ok(turns >= 4, `${turns} turns`);
   });
 });
 
-describe("the decipher of parts", () => {
-  it("decrypts from any position on, in pieces of any size", async () => {
-    const [secret, plain] = [newSecret(), randomBytes(5_000)];
-    const { data, tag } = oneShot(secret, plain);
-    for (const offset of [0, 1, 15, 16, 17, 1_000, 4_999, 5_000]) {
-      const decipher = partDecipher({ ...secret, offset });
-      const pieces: Uint8Array[] = [];
-      for (let at = offset; at < data.length; at += 333) {
-        pieces.push(await decipher.update(data.subarray(at, at + 333)));
-      }
-      assert.ok(Buffer.concat(pieces).equals(plain.subarray(offset)), `from ${offset}`);
-    }
-    const peer = createDecipheriv("aes-256-gcm", secret.key, secret.iv).setAuthTag(tag);
-    assert.ok(Buffer.concat([peer.update(data), peer.final()]).equals(plain));
-  });
-});
-
-describe("the cipher of exports", () => {
-  it("is the native one where it is brought, else that of WebCrypto, else that of noble", async () => {
-    const secret = newSecret();
-    const marked: GcmEncryption = { update: plain => plain, finish: () => new Uint8Array(16) };
-    assert.equal(createExportCipher({ ...secret, kernels: { aes256Gcm: () => marked } }), marked);
-    assert.equal(primitives(undefined), primitives());
-    assert.equal(primitives(null), noblePrimitives);
-    assertSame(
-      await inPieces(createExportCipher(secret), Buffer.from("text"), () => 3),
-      oneShot(secret, Buffer.from("text")),
-    );
-  });
-
-  it("refuses a key or an iv of another length", () => {
-    for (const [keyLength, ivLength] of [
-      [16, 12],
-      [31, 12],
-      [33, 12],
-      [32, 16],
-      [32, 0],
-    ] as const) {
-      const secret = { key: randomBytes(keyLength), iv: randomBytes(ivLength) };
-      assert.throws(() => createExportCipher(secret), RangeError);
-      assert.throws(() => partDecipher(secret), RangeError);
-    }
-  });
-
-  it("allows as many bytes as the counter has blocks for", () => {
-    assert.equal(plainBytesMax, (2 ** 32 - 2) * 16);
+describe("the key of an export", () => {
+  it("is that of PBKDF2-HMAC-SHA-256, by WebCrypto and by noble", async () => {
+    const input = { password: randomBytes(32), salt: randomBytes(16), iterations: 1_000 };
+    const expected = pbkdf2Sync(input.password, input.salt, input.iterations, 32, "sha256");
+    assert.deepEqual(Buffer.from(await webPbkdf2(crypto.subtle, input)), expected);
+    assert.deepEqual(Buffer.from(await noblePbkdf2(input)), expected);
   });
 });

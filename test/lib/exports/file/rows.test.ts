@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parse } from "csv-parse/sync";
-import { rowEncoder } from "../../../../lib/exports/file/mod.ts";
+import { rowEncoder } from "../../../../lib/exports/file/rows.ts";
 
 type Row = readonly unknown[];
 

@@ -1,22 +1,18 @@
-/** What stands in an encrypted file, read from its beginning to its end in constant memory. */
+/** Reads an encrypted file from beginning to end in constant memory. */
 
 import { AppError } from "../../errors/mod.ts";
-import { Base64Decoder } from "./base64_decoder.ts";
+import { Base64Decoder } from "./base64.ts";
 import { type ExportHeader, headerBytes, parseHeader } from "./header.ts";
 
-/** Bytes of Base64 that are decoded at once. */
-export const pieceTextBytes = 1_048_576;
+/** Digits of Base64 decoded at once. */
+const pieceTextBytes = 1_048_576;
 
 /** A file that can be read more than once: a `Blob` or `File`, or a function that opens it anew. */
 export type ExportFileSource =
   | Blob
   | (() => ReadableStream<Uint8Array> | Promise<ReadableStream<Uint8Array>>);
 
-/**
- * Gives the header of a file, and then its ciphertext in pieces of one size but the last.
- *
- * @throws {AppError} `validation_failed`: the file has another layout.
- */
+/** Opens a file and reads its header. @throws {AppError} `validation_failed`: the file has another layout. */
 export async function openExport(source: ExportFileSource): Promise<OpenExport> {
   const stream = source instanceof Blob ? source.stream() : await source();
   const reader = new PieceReader(stream.getReader());
@@ -29,12 +25,23 @@ export async function openExport(source: ExportFileSource): Promise<OpenExport> 
   }
 }
 
-/** A file that is being read. */
+/** An open file. */
 export interface OpenExport {
   readonly header: ExportHeader;
+  /** The ciphertext, in pieces of the same size except the last. */
   readonly pieces: AsyncGenerator<Uint8Array, void>;
-  /** Lets go of the file. */
+  /** Closes the source. */
   close(): Promise<void>;
+}
+
+/** Decodes a stream of Base64 in pieces of a bounded size. Closes it when iteration ends. */
+export async function* decodedPieces(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  const reader = new PieceReader(stream.getReader());
+  try {
+    yield* piecesOf(reader);
+  } finally {
+    await reader.close();
+  }
 }
 
 async function* piecesOf(reader: PieceReader): AsyncGenerator<Uint8Array, void> {
@@ -46,7 +53,7 @@ async function* piecesOf(reader: PieceReader): AsyncGenerator<Uint8Array, void> 
   }
 }
 
-/** Reads a stream in pieces of a size that the reader decides. */
+/** Reads a stream in pieces of requested sizes. */
 class PieceReader {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   #chunk: Uint8Array = new Uint8Array(0);
@@ -55,7 +62,7 @@ class PieceReader {
     this.#reader = reader;
   }
 
-  /** The next `length` bytes, fewer at the end. */
+  /** Reads `length` bytes, fewer at the end. */
   async read(length: number): Promise<Uint8Array> {
     const piece = new Uint8Array(length);
     let filled = 0;
@@ -74,7 +81,7 @@ class PieceReader {
   }
 
   async close(): Promise<void> {
-    // A source that has failed fails this as well, and has been reported.
+    // A failed source rejects here again; its error is already reported.
     await this.#reader.cancel().catch(() => undefined);
   }
 

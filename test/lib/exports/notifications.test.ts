@@ -3,11 +3,19 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import { exportTtlMsDefault, messagePauseMs, messageTriesMax } from "../../../lib/exports/mod.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
 import { createDyingStore } from "../../support/dying_store.ts";
 import { ids } from "../../support/platform.ts";
-import { ask, decrypt, ExportWorld, look, manyUsers } from "./_world.ts";
+import {
+  decrypt,
+  ExportWorld,
+  firstNotificationRetryMs,
+  getExport,
+  lifetimeMs,
+  manyUsers,
+  notificationAttemptsMax,
+  requestExport,
+} from "./_world.ts";
 
 const open = async (clock: () => number): Promise<Store> => createMemoryStore({ clock });
 const webhook = { url: "https://crm.example/exports" };
@@ -16,16 +24,16 @@ describe("a finished export", () => {
   it("is told to whom the request names, with a link that is good as long as the export", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process({ intervalMs: 0 });
-    const exportId = await ask(process, { notify: { email: "ann@club.example" } });
+    const exportId = await requestExport(process, { notify: { email: "ann@club.example" } });
     await process.exports.idle();
     assert.equal(world.mails.length, 1);
     const [mail] = world.mails;
     assert.ok(mail !== undefined);
     assert.deepEqual([mail.to, mail.kind], ["ann@club.example", "exportCompleted"]);
-    const { password } = await look(process, exportId);
+    const { password } = await getExport(process, exportId);
     assert.ok(mail.text.includes(password));
     const link = /https:\/\/\S+/.exec(mail.text)?.[0] ?? "";
-    world.clock.advance(exportTtlMsDefault - 1);
+    world.clock.advance(lifetimeMs - 1);
     const response = await process.call(link);
     assert.equal(response.status, 200);
     const text = decrypt(Buffer.from(await response.arrayBuffer()), password);
@@ -38,9 +46,9 @@ describe("a finished export", () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process({ intervalMs: 0 });
     const notify = { email: "ann@club.example", passwordEmail: "bob@club.example" };
-    const exportId = await ask(process, { notify });
+    const exportId = await requestExport(process, { notify });
     await process.exports.idle();
-    const { password } = await look(process, exportId);
+    const { password } = await getExport(process, exportId);
     const [link, secret] = world.mails;
     assert.deepEqual([link?.to, secret?.to], ["ann@club.example", "bob@club.example"]);
     assert.ok(!link?.text.includes(password) && link?.text.includes("https://"));
@@ -50,9 +58,11 @@ describe("a finished export", () => {
   it("is told without its password where nobody is to be mailed it", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process({ intervalMs: 0 });
-    const exportId = await ask(process, { notify: { email: "ann@club.example", passwordEmail: null } });
+    const exportId = await requestExport(process, {
+      notify: { email: "ann@club.example", passwordEmail: null },
+    });
     await process.exports.idle();
-    const { password } = await look(process, exportId);
+    const { password } = await getExport(process, exportId);
     assert.equal(world.mails.length, 1);
     assert.ok(!world.mails[0]?.text.includes(password));
   });
@@ -61,12 +71,12 @@ describe("a finished export", () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const settings = { notify: { email: "ops@club.example", passwordEmail: null }, webhook };
     const process = world.process({ intervalMs: 0, settings });
-    const exportId = await ask(process);
+    const exportId = await requestExport(process);
     await process.exports.idle();
-    const found = await look(process, exportId);
+    const found = await getExport(process, exportId);
     assert.equal(world.mails[0]?.to, "ops@club.example");
     assert.ok(!world.mails[0]?.text.includes(found.password), "the settings keep the password out of mail");
-    const [message] = world.told;
+    const [message] = world.events;
     assert.ok(message !== undefined);
     assert.deepEqual(
       [message.url, message.type, message.id],
@@ -86,9 +96,9 @@ describe("a finished export", () => {
   it("is announced to the webhooks of the space, without link and password", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process({ intervalMs: 0 });
-    const exportId = await ask(process);
+    const exportId = await requestExport(process);
     await process.exports.idle();
-    const { sha256, fileSize, completedAt, expiresAt } = await look(process, exportId);
+    const { sha256, fileSize, completedAt, expiresAt } = await getExport(process, exportId);
     assert.deepEqual(world.announced, [
       {
         organisationId: ids.organisation,
@@ -114,9 +124,9 @@ describe("a finished export", () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const settings = { webhook: { ...webhook, includePassword: false } };
     const process = world.process({ intervalMs: 0, settings });
-    await ask(process);
+    await requestExport(process);
     await process.exports.idle();
-    const [message] = world.told;
+    const [message] = world.events;
     assert.ok(message !== undefined);
     assert.equal("password" in (message.data as object), false);
   });
@@ -125,32 +135,32 @@ describe("a finished export", () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process({ intervalMs: 0, settings: { webhook } });
     world.mailFault = new Error("no");
-    const exportId = await ask(process, { notify: { email: "ann@club.example" } });
+    const exportId = await requestExport(process, { notify: { email: "ann@club.example" } });
     await process.exports.idle();
-    assert.deepEqual([world.mails.length, world.told.length], [0, 1]);
-    assert.equal((await look(process, exportId)).status, "completed");
+    assert.deepEqual([world.mails.length, world.events.length], [0, 1]);
+    assert.equal((await getExport(process, exportId)).status, "completed");
     world.mailFault = null;
     await process.work();
     assert.equal(world.mails.length, 0, "before the pause is over");
-    world.clock.advance(messagePauseMs);
+    world.clock.advance(firstNotificationRetryMs);
     await process.work();
-    world.clock.advance(messagePauseMs * 4);
+    world.clock.advance(firstNotificationRetryMs * 4);
     await process.work();
-    assert.deepEqual([world.mails.length, world.told.length], [1, 1]);
+    assert.deepEqual([world.mails.length, world.events.length], [1, 1]);
   });
 
   it("is told no more after the tries of a message are used up", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process({ intervalMs: 0, ttlMs: 30 * 24 * 3_600_000 });
     world.mailFault = new Error("no");
-    await ask(process, { notify: { email: "ann@club.example" } });
+    await requestExport(process, { notify: { email: "ann@club.example" } });
     await process.exports.idle();
-    for (let n = 1; n < messageTriesMax; n++) {
-      world.clock.advance(messagePauseMs * 2 ** n);
+    for (let n = 1; n < notificationAttemptsMax; n++) {
+      world.clock.advance(firstNotificationRetryMs * 2 ** n);
       await process.work();
     }
     world.mailFault = null;
-    world.clock.advance(messagePauseMs * 2 ** messageTriesMax);
+    world.clock.advance(firstNotificationRetryMs * 2 ** notificationAttemptsMax);
     await process.work();
     assert.equal(world.mails.length, 0);
   });
@@ -159,7 +169,7 @@ describe("a finished export", () => {
     for (let at = 0; ; at++) {
       await using world = await ExportWorld.open(open, manyUsers(3));
       const asker = world.process();
-      await ask(asker, { notify: { email: "ann@club.example" }, encrypt: false });
+      await requestExport(asker, { notify: { email: "ann@club.example" }, encrypt: false });
       world.clock.advance(300_000);
       const store = createDyingStore(world.store);
       const process = world.process({ store });
@@ -192,7 +202,7 @@ describe("a finished export", () => {
       [Symbol.asyncDispose]: async () => {},
     };
     const process = world.process({ store: flaky });
-    await ask(process, { notify: { email: "ann@club.example" }, encrypt: false });
+    await requestExport(process, { notify: { email: "ann@club.example" }, encrypt: false });
     world.clock.advance(300_000);
     await process.work();
     assert.equal(world.mails.length, 1);

@@ -3,11 +3,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import { exportFileMs, exportPauseMs, exportTriesMax, messagePauseMs } from "../../../lib/exports/mod.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
 import { createDyingStore } from "../../support/dying_store.ts";
 import { ids } from "../../support/platform.ts";
-import { ask, ExportWorld, look, manyUsers, type ProcessOptions } from "./_world.ts";
+import {
+  attemptsMax,
+  ExportWorld,
+  fileMs,
+  firstNotificationRetryMs,
+  firstRetryMs,
+  getExport,
+  manyUsers,
+  type ProcessOptions,
+  requestExport,
+} from "./_world.ts";
 
 const open = async (clock: () => number): Promise<Store> => createMemoryStore({ clock });
 const settings = { webhook: { url: "https://crm.example/exports" } };
@@ -20,9 +29,9 @@ describe("a failed export", () => {
   it("is told to whom the request names, once, with the reason and without a password", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process(small);
-    const exportId = await ask(process, tooMany);
+    const exportId = await requestExport(process, tooMany);
     await process.exports.idle();
-    const { status, error } = await look(process, exportId);
+    const { status, error } = await getExport(process, exportId);
     assert.equal(status, "failed");
     assert.equal(world.mails.length, 1);
     const [mail] = world.mails;
@@ -30,17 +39,17 @@ describe("a failed export", () => {
     assert.deepEqual([mail.to, mail.kind], ["ann@club.example", "exportFailed"]);
     assert.ok(mail.text.includes(exportId) && mail.text.includes(error.message), mail.text);
     assert.ok(!mail.text.includes("https://"));
-    world.clock.advance(exportFileMs);
+    world.clock.advance(fileMs);
     await process.work();
-    assert.deepEqual([world.mails.length, world.told.length, world.announced.length], [1, 1, 1]);
+    assert.deepEqual([world.mails.length, world.events.length, world.announced.length], [1, 1, 1]);
   });
 
   it("is told to the service of the settings and to the webhooks of the space", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process(small);
-    const exportId = await ask(process, tooMany);
+    const exportId = await requestExport(process, tooMany);
     await process.exports.idle();
-    const { error } = await look(process, exportId);
+    const { error } = await getExport(process, exportId);
     const at = world.clock.now();
     const data = {
       exportId,
@@ -49,7 +58,7 @@ describe("a failed export", () => {
       failedAt: new Date(at).toISOString(),
       error,
     };
-    const [message] = world.told;
+    const [message] = world.events;
     assert.deepEqual(
       [message?.type, message?.id, message?.at, message?.data],
       ["audience.exportFailed", `${exportId}:failed`, at, { organisationId: ids.organisation, ...data }],
@@ -72,15 +81,15 @@ describe("a failed export", () => {
     world.onPage = () => {
       throw new Error("redis://10.0.0.7 said no");
     };
-    const exportId = await ask(process, { notify });
+    const exportId = await requestExport(process, { notify });
     await process.exports.idle();
-    for (let n = 0; n <= exportTriesMax; n++) {
-      world.clock.advance(exportPauseMs * 2 ** n);
+    for (let n = 0; n <= attemptsMax; n++) {
+      world.clock.advance(firstRetryMs * 2 ** n);
       await process.work();
     }
-    assert.equal((await look(process, exportId)).status, "failed");
-    assert.deepEqual([world.mails.length, world.told.length], [1, 1]);
-    const told = JSON.stringify([world.mails, world.told, world.announced]);
+    assert.equal((await getExport(process, exportId)).status, "failed");
+    assert.deepEqual([world.mails.length, world.events.length], [1, 1]);
+    const told = JSON.stringify([world.mails, world.events, world.announced]);
     assert.ok(!told.includes("redis") && !told.includes("10.0.0.7"), told);
     assert.ok(told.includes("internal_error"));
   });
@@ -89,22 +98,22 @@ describe("a failed export", () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process(small);
     world.mailFault = new Error("no");
-    await ask(process, tooMany);
+    await requestExport(process, tooMany);
     await process.exports.idle();
-    assert.deepEqual([world.mails.length, world.told.length], [0, 1]);
+    assert.deepEqual([world.mails.length, world.events.length], [0, 1]);
     world.mailFault = null;
     await process.work();
     assert.equal(world.mails.length, 0, "before the pause is over");
-    world.clock.advance(messagePauseMs);
+    world.clock.advance(firstNotificationRetryMs);
     await process.work();
-    assert.deepEqual([world.mails.length, world.told.length], [1, 1]);
+    assert.deepEqual([world.mails.length, world.events.length], [1, 1]);
   });
 
   it("is told at least once wherever the process dies", async () => {
     for (let at = 0; ; at++) {
       await using world = await ExportWorld.open(open, manyUsers(3));
       const asker = world.process({ usersMax: 2 });
-      await ask(asker, tooMany);
+      await requestExport(asker, tooMany);
       world.clock.advance(300_000);
       const store = createDyingStore(world.store);
       store.dieAt({ at, when: "after" });
