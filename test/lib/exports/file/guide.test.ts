@@ -1,4 +1,4 @@
-/** What the README says of exported files is enough to read one. */
+/** The script of the guide is enough to read an encrypted export. */
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -13,8 +13,8 @@ import { nativeExportKernels } from "../../../../adapters/native/mod.ts";
 import { sealedExport } from "../../../support/export_files.ts";
 
 const run = promisify(execFile);
-const folder = mkdtempSync(join(tmpdir(), "grandstand-readme-"));
-const readme = readFileSync(fileURLToPath(new URL("../../../../README.md", import.meta.url)), "utf8");
+const folder = mkdtempSync(join(tmpdir(), "grandstand-guide-"));
+const guide = readFileSync(fileURLToPath(new URL("../../../../lib/exports/README.md", import.meta.url)), "utf8");
 const script = join(folder, "decrypt.mjs");
 const file = join(folder, "export.enc");
 const out = join(folder, "export");
@@ -26,9 +26,9 @@ async function decrypted(bytes: Uint8Array, password: string): Promise<Buffer> {
   return readFileSync(out);
 }
 
-describe("the script of the README", () => {
+describe("the script of the guide", () => {
   after(() => rmSync(folder, { recursive: true }));
-  const code = /^```js\n([\s\S]*?)^```/m.exec(readme)?.[1] ?? assert.fail("the README has no script");
+  const code = /^```js\n([\s\S]*?)^```/m.exec(guide)?.[1] ?? assert.fail("the guide has no script");
   writeFileSync(script, code);
 
   it("needs node:crypto and node:fs alone", () => {
@@ -48,10 +48,10 @@ describe("the script of the README", () => {
   it("refuses a wrong password and a change in any part", async () => {
     const sealed = await sealedExport(Buffer.from("userId\r\nu1\r\n"));
     await assert.rejects(decrypted(sealed.file, "another"));
-    for (const place of [0, 25, 42, 67]) {
+    for (const position of [0, 25, 42, 67]) {
       const changed = Uint8Array.from(sealed.file);
-      changed[place] = changed[place] === 65 ? 66 : 65;
-      await assert.rejects(decrypted(changed, sealed.password), `a change at ${place}`);
+      changed[position] = changed[position] === 65 ? 66 : 65;
+      await assert.rejects(decrypted(changed, sealed.password), `a change at ${position}`);
     }
   });
 });
