@@ -14,7 +14,10 @@ import { sealedExport } from "../../../support/export_files.ts";
 
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), "grandstand-guide-"));
-const guide = readFileSync(fileURLToPath(new URL("../../../../lib/exports/README.md", import.meta.url)), "utf8");
+const guide = readFileSync(
+  fileURLToPath(new URL("../../../../lib/exports/README.md", import.meta.url)),
+  "utf8",
+);
 const script = join(folder, "decrypt.mjs");
 const file = join(folder, "export.enc");
 const out = join(folder, "export");
