@@ -1,5 +1,5 @@
 /** The blob port as tests. */
-import { blobNameCharactersMax } from "../../lib/storage/limits.ts";
+import { storageLimits } from "../../lib/storage/limits.ts";
 import type { Blobs } from "../../lib/storage/ports.ts";
 import { equal, ok, rejects } from "./expect.ts";
 import { type Cases, type Fixture, type Runner, register } from "./harness.ts";
@@ -276,11 +276,18 @@ const nameCases: Cases<BlobsCase> = {
   },
 
   async "the longest name works and one character more does not"({ blobs }) {
-    for (const longest of ["x".repeat(blobNameCharactersMax), `${"x".repeat(127)}/${"y".repeat(128)}`]) {
+    for (const longest of [
+      "x".repeat(storageLimits.blobNameCharactersMax),
+      `${"x".repeat(127)}/${"y".repeat(128)}`,
+    ]) {
       await blobs.put(longest, stream(new Uint8Array([1])));
       equal((await read(blobs, longest)).bytes, [1]);
     }
-    await rejects(async () => blobs.get("x".repeat(blobNameCharactersMax + 1)), [RangeError], "too long");
+    await rejects(
+      async () => blobs.get("x".repeat(storageLimits.blobNameCharactersMax + 1)),
+      [RangeError],
+      "too long",
+    );
   },
 
   async "a name that could leave its place is refused"({ blobs }) {

@@ -1,5 +1,5 @@
 /** The limiter port as tests. */
-import { limitRulesMax } from "../../lib/storage/limits.ts";
+import { storageLimits } from "../../lib/storage/limits.ts";
 import type { Limiter, LimitRule, LimitVerdict } from "../../lib/storage/ports.ts";
 import { equal, ok, rejects } from "./expect.ts";
 import { type Cases, type Fixture, type Runner, register, type TestClock } from "./harness.ts";
@@ -193,13 +193,15 @@ const ruleCases: Cases<LimiterFixture> = {
     ]) {
       await rejects(async () => limiter.take("s", [tenPerSecond, { ...tenPerSecond, ...rule }]), bad, "rule");
     }
-    const many = Array.from({ length: limitRulesMax + 1 }, (_, index) => ({
+    const many = Array.from({ length: storageLimits.limitRulesMax + 1 }, (_, index) => ({
       ...tenPerSecond,
       name: `r${index}`,
     }));
     await rejects(async () => limiter.take("s", many), bad, "too many rules");
     equal(
-      (await limiter.take("s", many.slice(0, limitRulesMax), 10)).every(({ allowed }) => allowed),
+      (await limiter.take("s", many.slice(0, storageLimits.limitRulesMax), 10)).every(
+        ({ allowed }) => allowed,
+      ),
       true,
     );
     equal((await one(limiter, "s", tenPerSecond, 10)).allowed, true);

@@ -1,18 +1,6 @@
 /** Limits: what is exactly at a bound works, one beyond it is refused before any effect. */
 import type { Batch, Read, Store, Write } from "../../lib/storage/contract.ts";
-import {
-  checksMax,
-  commitBytesMax,
-  logLengthMax,
-  nameBytesMax,
-  partitionBytesMax,
-  rangeLimitMax,
-  readsMax,
-  tallyFieldsMax,
-  tieMax,
-  valueBytesMax,
-  writesMax,
-} from "../../lib/storage/limits.ts";
+import { storageLimits } from "../../lib/storage/limits.ts";
 import {
   add,
   append,
@@ -41,12 +29,15 @@ const misuse = [TypeError, RangeError];
 const sizeCases: Cases<StoreCase> = {
   async "the traits stay within the limits of the contract"({ store }) {
     const { maxWrites, maxValueBytes } = store.traits;
-    ok(maxWrites >= 1 && maxWrites <= writesMax, `maxWrites is ${maxWrites}`);
-    ok(maxValueBytes >= 1 && maxValueBytes <= valueBytesMax, `maxValueBytes is ${maxValueBytes}`);
+    ok(maxWrites >= 1 && maxWrites <= storageLimits.writesMax, `maxWrites is ${maxWrites}`);
+    ok(
+      maxValueBytes >= 1 && maxValueBytes <= storageLimits.valueBytesMax,
+      `maxValueBytes is ${maxValueBytes}`,
+    );
   },
 
   async "a partition may have 512 bytes and no more, and at least one"({ store }) {
-    const longest = twoBytes.repeat(partitionBytesMax / 2);
+    const longest = twoBytes.repeat(storageLimits.partitionBytesMax / 2);
     await mustAt(store, longest, { writes: [put("a", "1")] });
     equal((await store.read(longest, [record("a")]))[0]?.value, "1");
     for (const partition of [`${longest}x`, ""]) {
@@ -56,7 +47,7 @@ const sizeCases: Cases<StoreCase> = {
   },
 
   async "a key, field or member may have 512 bytes and no more, and at least one"({ store }) {
-    const longest = twoBytes.repeat(nameBytesMax / 2);
+    const longest = twoBytes.repeat(storageLimits.nameBytesMax / 2);
     const version = (await must(store, ...named(longest))).version;
     await mustAt(store, home, { checks: [{ key: longest, version }], writes: [] });
     const [value, fields, range, found, entries] = await store.read(home, [
@@ -68,7 +59,7 @@ const sizeCases: Cases<StoreCase> = {
     ]);
     equal([value?.value, fields.get(longest), range.entries[0]?.member], ["1", 1, longest]);
     equal([found?.score, entries[0]?.value], [1, "1"]);
-    for (const bad of [`${longest}x`, "x".repeat(nameBytesMax + 1), ""]) {
+    for (const bad of [`${longest}x`, "x".repeat(storageLimits.nameBytesMax + 1), ""]) {
       for (const write of badNames(bad)) await refusedWrite(store, write);
       for (const query of badQueries(bad)) {
         await rejects(() => store.read(home, [query]), misuse, `read of a bad name: ${query.type}`);
@@ -90,19 +81,22 @@ const sizeCases: Cases<StoreCase> = {
     await refusedWrite(store, append("l", `${largest}x`, 1));
   },
 
-  async "the values of a commit may have commitBytesMax together and no more"({ store }) {
+  async "the values of a commit may have storageLimits.commitBytesMax together and no more"({ store }) {
     const { maxValueBytes, maxWrites } = store.traits;
-    const size = Math.min(maxValueBytes, commitBytesMax / 8);
+    const size = Math.min(maxValueBytes, storageLimits.commitBytesMax / 8);
     const chunk = "v".repeat(size);
-    const count = Math.ceil(commitBytesMax / size);
+    const count = Math.ceil(storageLimits.commitBytesMax / size);
     if (count + 1 > maxWrites) return;
     const chunks = Array.from({ length: count }, (_, index) =>
-      put(`k${index}`, index === count - 1 ? chunk.slice(0, commitBytesMax - size * (count - 1)) : chunk),
+      put(
+        `k${index}`,
+        index === count - 1 ? chunk.slice(0, storageLimits.commitBytesMax - size * (count - 1)) : chunk,
+      ),
     );
     await must(store, ...chunks);
     equal(
       (await store.read(home, [record(`k${count - 1}`)]))[0]?.value.length,
-      commitBytesMax - size * (count - 1),
+      storageLimits.commitBytesMax - size * (count - 1),
     );
     await refused(store, { writes: [put("effect", "1"), ...chunks] });
   },
@@ -113,28 +107,31 @@ const countCases: Cases<StoreCase> = {
     await must(store, put("a", "1"));
     const results = await store.read(
       home,
-      Array.from({ length: readsMax }, () => record("a")),
+      Array.from({ length: storageLimits.readsMax }, () => record("a")),
     );
-    equal(results.length, readsMax);
+    equal(results.length, storageLimits.readsMax);
     ok(
       results.every(result => result?.value === "1"),
       "a result is missing",
     );
-    const tooMany = Array.from({ length: readsMax + 1 }, () => record("a"));
+    const tooMany = Array.from({ length: storageLimits.readsMax + 1 }, () => record("a"));
     await rejects(() => store.read(home, tooMany), misuse, "too many queries");
   },
 
   async "a range may ask for 1,000 entries and no more"({ store }) {
-    equal((await store.read(home, [board("b", { limit: rangeLimitMax })]))[0].size, 0);
-    equal((await store.read(home, [log("l", { limit: rangeLimitMax })]))[0], []);
-    for (const limit of [rangeLimitMax + 1, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
+    equal((await store.read(home, [board("b", { limit: storageLimits.rangeLimitMax })]))[0].size, 0);
+    equal((await store.read(home, [log("l", { limit: storageLimits.rangeLimitMax })]))[0], []);
+    for (const limit of [storageLimits.rangeLimitMax + 1, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
       await rejects(() => store.read(home, [board("b", { limit })]), misuse, `board limit ${limit}`);
       await rejects(() => store.read(home, [log("l", { limit })]), misuse, `log limit ${limit}`);
     }
   },
 
   async "a commit may have 200 checks and no more"({ store }) {
-    const checks = Array.from({ length: checksMax }, (_, index) => ({ key: `k${index}`, version: null }));
+    const checks = Array.from({ length: storageLimits.checksMax }, (_, index) => ({
+      key: `k${index}`,
+      version: null,
+    }));
     await mustAt(store, home, { checks, writes: [put("a", "1")] });
     await refused(store, { checks: [...checks, { key: "z", version: null }], writes: [put("effect", "1")] });
   },
@@ -148,8 +145,8 @@ const countCases: Cases<StoreCase> = {
 
   async "a tally may hold 10,000 fields and no more"({ store }) {
     const size = Math.min(store.traits.maxWrites, 500);
-    for (let start = 0; start < tallyFieldsMax; start += size) {
-      const count = Math.min(size, tallyFieldsMax - start);
+    for (let start = 0; start < storageLimits.tallyFieldsMax; start += size) {
+      const count = Math.min(size, storageLimits.tallyFieldsMax - start);
       await must(store, ...Array.from({ length: count }, (_, index) => add("t", `f${start + index}`, 1)));
     }
     await refusedWrite(store, add("t", "one more", 1));
@@ -160,12 +157,12 @@ const countCases: Cases<StoreCase> = {
     await refused(store, mark);
     await must(store, add("t", "f0", 1));
     const [fields] = await store.read(home, [tally("t")]);
-    equal([fields.size, fields.get("f0"), fields.get("f9999")], [tallyFieldsMax, 2, 1]);
+    equal([fields.size, fields.get("f0"), fields.get("f9999")], [storageLimits.tallyFieldsMax, 2, 1]);
   },
 
   async "a log may keep 100,000 entries and no more, and at least one"({ store }) {
-    await must(store, append("l", "1", 1, logLengthMax));
-    for (const maxLength of [logLengthMax + 1, 0, -1, 1.5, Number.NaN]) {
+    await must(store, append("l", "1", 1, storageLimits.logLengthMax));
+    for (const maxLength of [storageLimits.logLengthMax + 1, 0, -1, 1.5, Number.NaN]) {
       await refusedWrite(store, append("l", "x", 1, maxLength));
     }
     equal((await store.read(home, [log("l")]))[0].length, 1);
@@ -173,11 +170,17 @@ const countCases: Cases<StoreCase> = {
 };
 
 const misuseCases: Cases<StoreCase> = {
-  async "a tie may be any integer from 0 to tieMax"({ store }) {
-    await must(store, score("b", "a", 1, { tie: tieMax }));
-    equal(await store.read(home, [standing("b", "a")]), [{ score: 1, tie: tieMax, below: 0 }]);
-    equal(await store.read(home, [before("b", 1, { tie: tieMax }), before("b", 2, { tie: tieMax })]), [0, 1]);
-    for (const tie of [tieMax + 1, -1, 0.5, Number.NaN]) {
+  async "a tie may be any integer from 0 to storageLimits.tieMax"({ store }) {
+    await must(store, score("b", "a", 1, { tie: storageLimits.tieMax }));
+    equal(await store.read(home, [standing("b", "a")]), [{ score: 1, tie: storageLimits.tieMax, below: 0 }]);
+    equal(
+      await store.read(home, [
+        before("b", 1, { tie: storageLimits.tieMax }),
+        before("b", 2, { tie: storageLimits.tieMax }),
+      ]),
+      [0, 1],
+    );
+    for (const tie of [storageLimits.tieMax + 1, -1, 0.5, Number.NaN]) {
       await refusedWrite(store, score("b", "a", 2, { tie }));
       await rejects(() => store.read(home, [before("b", 2, { tie })]), misuse, `before the tie ${tie}`);
     }

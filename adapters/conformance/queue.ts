@@ -1,6 +1,6 @@
 /** The queue port as tests. */
 import { AppError } from "../../lib/errors/mod.ts";
-import { leaseMsMax, queueBatchMax, valueBytesMax } from "../../lib/storage/limits.ts";
+import { storageLimits } from "../../lib/storage/limits.ts";
 import type { Queue, QueueMessage } from "../../lib/storage/ports.ts";
 import { equal, ok, rejects } from "./expect.ts";
 import { type Cases, type Fixture, type Runner, register, type TestClock } from "./harness.ts";
@@ -239,20 +239,31 @@ const boundCases: Cases<QueueFixture> = {
       await rejects(async () => queue.take(name, lease), bad, "topic of take");
       await rejects(async () => queue.take("t", { ...lease, consumer: name }), bad, "consumer");
     }
-    for (const limit of [0, -1, 1.5, Number.NaN, queueBatchMax + 1]) {
+    for (const limit of [0, -1, 1.5, Number.NaN, storageLimits.queueBatchMax + 1]) {
       await rejects(async () => queue.take("t", { ...lease, limit }), bad, `limit ${limit}`);
     }
-    for (const ms of [0, -1, 1.5, Number.NaN, leaseMsMax + 1]) {
+    for (const ms of [0, -1, 1.5, Number.NaN, storageLimits.leaseMsMax + 1]) {
       await rejects(async () => queue.take("t", { ...lease, leaseMs: ms }), bad, `lease ${ms}`);
     }
-    equal(await queue.take("t", { ...lease, limit: queueBatchMax, leaseMs: leaseMsMax }), []);
+    equal(
+      await queue.take("t", {
+        ...lease,
+        limit: storageLimits.queueBatchMax,
+        leaseMs: storageLimits.leaseMsMax,
+      }),
+      [],
+    );
     await rejects(async () => queue.push("t", ["a", "\ud800"]), bad, "ill-formed body");
-    await rejects(async () => queue.push("t", ["a", "x".repeat(valueBytesMax + 1)]), bad, "long body");
+    await rejects(
+      async () => queue.push("t", ["a", "x".repeat(storageLimits.valueBytesMax + 1)]),
+      bad,
+      "long body",
+    );
     await rejects(
       async () =>
         queue.push(
           "t",
-          Array.from({ length: queueBatchMax + 1 }, () => "x"),
+          Array.from({ length: storageLimits.queueBatchMax + 1 }, () => "x"),
         ),
       bad,
       "batch",

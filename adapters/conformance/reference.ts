@@ -16,7 +16,7 @@ import type {
   Score,
   Write,
 } from "../../lib/storage/contract.ts";
-import { tallyFieldsMax } from "../../lib/storage/limits.ts";
+import { storageLimits } from "../../lib/storage/limits.ts";
 
 type Member = BoardEntry & { readonly asOf: number };
 interface Partition {
@@ -122,7 +122,8 @@ function apply(state: Partition, write: Write, version: string): number | string
       const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = write;
       if (!Number.isSafeInteger(sum) || sum < min || sum > max) return undefined;
       fields.set(write.field, sum);
-      if (fields.size > tallyFieldsMax) throw new RangeError("Cannot add to the tally: too many fields");
+      if (fields.size > storageLimits.tallyFieldsMax)
+        throw new RangeError("Cannot add to the tally: too many fields");
       return sum;
     }
     case "score":

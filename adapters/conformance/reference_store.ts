@@ -1,10 +1,14 @@
 /** The reference model behind the storage contract. */
 import type { Batch, Commit, Read, Results, Store, Traits } from "../../lib/storage/contract.ts";
-import { valueBytesMax, writesMax } from "../../lib/storage/limits.ts";
+import { storageLimits } from "../../lib/storage/limits.ts";
 import { validateBatch, validateReads } from "../../lib/storage/validate.ts";
 import type { ReferenceModel } from "./reference.ts";
 
-const traits: Traits = { durable: false, maxWrites: writesMax, maxValueBytes: valueBytesMax };
+const traits: Traits = {
+  durable: false,
+  maxWrites: storageLimits.writesMax,
+  maxValueBytes: storageLimits.valueBytesMax,
+};
 
 /** A {@linkcode Store} over a {@linkcode ReferenceModel}: for tests only, since each commit copies its partition. */
 export class ReferenceStore implements Store {

@@ -1,6 +1,6 @@
 import { AppError } from "../../lib/errors/mod.ts";
 import type { Batch, Commit, Partition, Read, Results, Store, Traits } from "../../lib/storage/contract.ts";
-import { valueBytesMax, writesMax } from "../../lib/storage/limits.ts";
+import { storageLimits } from "../../lib/storage/limits.ts";
 import type { PartitionLister, PartitionQuery } from "../../lib/storage/ports.ts";
 import { validateBatch, validateReads } from "../../lib/storage/validate.ts";
 import { answer, liveRecord } from "./answer.ts";
@@ -56,7 +56,11 @@ class MemoryStore implements Store, PartitionLister {
   #closed = false;
 
   constructor({ clock = Date.now, journal, seed = randomSeed() }: MemoryStoreOptions) {
-    this.traits = { durable: journal?.durable ?? false, maxWrites: writesMax, maxValueBytes: valueBytesMax };
+    this.traits = {
+      durable: journal?.durable ?? false,
+      maxWrites: storageLimits.writesMax,
+      maxValueBytes: storageLimits.valueBytesMax,
+    };
     this.#clock = clock;
     // Counting from the time on, versions differ from those of an earlier store of which clients may still hold some.
     this.#state = new State(Math.max(0, Math.floor(clock())) * commitsPerMs, seed);

@@ -10,7 +10,7 @@
  */
 
 import type { Partition, Store, Write } from "../../lib/storage/contract.ts";
-import { readsMax, valueBytesMax, writesMax } from "../../lib/storage/limits.ts";
+import { storageLimits } from "../../lib/storage/limits.ts";
 import { platformPartition } from "../../lib/storage/names.ts";
 import type { Queue, QueueLease, QueueMessage } from "../../lib/storage/ports.ts";
 import { validatePush } from "../../lib/storage/validate.ts";
@@ -91,8 +91,8 @@ class StoreQueue implements Queue {
       chunk.open -= 1;
       if (chunk.open === 0) writes.push(...removal(chunk.key));
     }
-    for (let start = 0; start < writes.length; start += writesMax) {
-      await this.#store.commit(partition, { writes: writes.slice(start, start + writesMax) });
+    for (let start = 0; start < writes.length; start += storageLimits.writesMax) {
+      await this.#store.commit(partition, { writes: writes.slice(start, start + storageLimits.writesMax) });
     }
   }
 
@@ -127,7 +127,7 @@ class StoreQueue implements Queue {
     const topic: Topic = { name, partition, chunks: new Map(), sequence: 0, last: Promise.resolve() };
     const kept: (readonly [key: string, bodies: readonly string[]])[] = [];
     for (let offset = 0; ; ) {
-      const page = { type: "board", key: boardKey, offset, limit: readsMax } as const;
+      const page = { type: "board", key: boardKey, offset, limit: storageLimits.readsMax } as const;
       const [{ entries, size }] = await this.#store.read(partition, [page]);
       const keys = entries.map(({ member }) => member);
       const reads = keys.map(key => ({ type: "record", key }) as const);
@@ -170,11 +170,11 @@ class StoreQueue implements Queue {
 /** Shares messages out to records that hold them. One that would not fit beside another has a record of its own. */
 function chunksOf(bodies: readonly string[]): string[][] {
   const chunks: string[][] = [];
-  let bytes = valueBytesMax;
+  let bytes = storageLimits.valueBytesMax;
   for (const body of bodies) {
     const own = (utf8Length(JSON.stringify(body)) ?? 0) + 1;
     const last = chunks.at(-1);
-    if (last !== undefined && bytes + own < valueBytesMax) {
+    if (last !== undefined && bytes + own < storageLimits.valueBytesMax) {
       last.push(body);
       bytes += own;
     } else {

@@ -8,7 +8,7 @@
  * @module
  */
 import type { Add, Append, Batch, Delete, Put, Score, Unscore, Write } from "../../lib/storage/contract.ts";
-import { tallyFieldsMax } from "../../lib/storage/limits.ts";
+import { storageLimits } from "../../lib/storage/limits.ts";
 import type { Board } from "./board/board.ts";
 import { type BoardRow, noAsOf } from "./board/ranked_set.ts";
 import type { Effect } from "./effect.ts";
@@ -150,8 +150,10 @@ export class Change {
     const sum = (before ?? 0) + by;
     if (!Number.isSafeInteger(sum) || sum < min || sum > max) return refused;
     const tally: Tally = found ?? new Map();
-    if (before === undefined && tally.size >= tallyFieldsMax) {
-      throw new RangeError(`Cannot add to the tally: it has ${tally.size} fields, at most ${tallyFieldsMax}`);
+    if (before === undefined && tally.size >= storageLimits.tallyFieldsMax) {
+      throw new RangeError(
+        `Cannot add to the tally: it has ${tally.size} fields, at most ${storageLimits.tallyFieldsMax}`,
+      );
     }
     if (found === undefined) space.set("tally", key, tally);
     tally.set(field, sum);

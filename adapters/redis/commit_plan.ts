@@ -1,5 +1,5 @@
 import type { Batch, Commit, Put, Score, Write } from "../../lib/storage/contract.ts";
-import { tallyFieldsMax } from "../../lib/storage/limits.ts";
+import { storageLimits } from "../../lib/storage/limits.ts";
 import { keyOf } from "./keys.ts";
 import { type CommitContext, isGone } from "./prepared_commit.ts";
 import { encodeCheck, encodeRecord, encodeStamp, msUntilCleared } from "./stored.ts";
@@ -45,7 +45,7 @@ export class CommitPlan {
 
   #pushScore({ op, key, member, score, tie, asOf }: Score): void {
     const { args } = this;
-    if (op === "add") args[guardedAt] = String(tallyFieldsMax);
+    if (op === "add") args[guardedAt] = String(storageLimits.tallyFieldsMax);
     let run = this.#run;
     if (run === undefined || run.key !== key || run.members.has(member)) {
       this.#pushBoard(key);
@@ -73,7 +73,7 @@ export class CommitPlan {
       case "add":
         keys.push(keyOf(root, "t", write.key));
         args.push("a", write.field, String(write.by), bound(write.min), bound(write.max));
-        args[guardedAt] = String(tallyFieldsMax);
+        args[guardedAt] = String(storageLimits.tallyFieldsMax);
         return;
       case "unscore":
         this.#pushBoard(write.key);
@@ -113,7 +113,9 @@ export function decodeCommit({ checks = [], writes }: Batch, version: string, re
     if (reply === 0) return { ok: true, version, results: writes.map(() => null) };
     if (reply > 0) return { ok: false, because: "check", key: checks[reply - 1]?.key ?? "" };
     if (reply > sizeRefusal) return { ok: false, because: "guard", key: writes[-reply - 1]?.key ?? "" };
-    throw new RangeError(`Cannot add to the tally: it must have at most ${tallyFieldsMax} fields`);
+    throw new RangeError(
+      `Cannot add to the tally: it must have at most ${storageLimits.tallyFieldsMax} fields`,
+    );
   }
   const answers = reply as readonly string[];
   let next = 0;

@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { tallyFieldsMax } from "../../lib/storage/limits.ts";
+import { storageLimits } from "../../lib/storage/limits.ts";
 
 /**
  * A batch in signs, one for each check, then a bar, then one for each write. The keys and arguments are those of
@@ -139,7 +139,7 @@ function add(sign: string, key: string, { names, number }: { names: Names; numbe
       `local f${number} = call('HGET', ${key}, ${field})`,
       `local ${sum} = tonumber(f${number} or 0) + tonumber(${by})`,
       `if ${outside.join(" or ")} then return -${number} end`,
-      `if not f${number} and call('HLEN', ${key}) >= ${tallyFieldsMax} then return ${-1_000_000 - number} end`,
+      `if not f${number} and call('HLEN', ${key}) >= ${storageLimits.tallyFieldsMax} then return ${-1_000_000 - number} end`,
     ].join("\n"),
     effect: `call('HINCRBY', ${key}, ${field}, ${by})`,
     result: `format('%.0f', ${sum})`,
@@ -153,7 +153,7 @@ function mark(names: Names, { number, checks }: WritePlace): Part {
   return {
     attempt: [
       `if call('HSETNX', ${key}, ${field}, ${by}) == 0 then return ${checks} end`,
-      `if call('HLEN', ${key}) > ${tallyFieldsMax} then`,
+      `if call('HLEN', ${key}) > ${storageLimits.tallyFieldsMax} then`,
       `call('HDEL', ${key}, ${field})`,
       `return ${-1_000_000 - number}`,
       "end",

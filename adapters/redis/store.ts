@@ -1,5 +1,5 @@
 import type { Batch, Commit, Partition, Read, Results, Store, Traits } from "../../lib/storage/contract.ts";
-import { valueBytesMax, writesMax } from "../../lib/storage/limits.ts";
+import { storageLimits } from "../../lib/storage/limits.ts";
 import type { PartitionLister, PartitionQuery } from "../../lib/storage/ports.ts";
 import { validateBatch, validateReads } from "../../lib/storage/validate.ts";
 import { CallGroups } from "./call_groups.ts";
@@ -40,7 +40,11 @@ export function openRedisStore(
 }
 
 class RedisStore implements Store, PartitionLister {
-  readonly traits: Traits = { durable: true, maxWrites: writesMax, maxValueBytes: valueBytesMax };
+  readonly traits: Traits = {
+    durable: true,
+    maxWrites: storageLimits.writesMax,
+    maxValueBytes: storageLimits.valueBytesMax,
+  };
   readonly #connection: RedisConnection;
   readonly #keys: KeySpace;
   readonly #clock: () => number;

@@ -138,7 +138,7 @@ export interface LoyaltySight {
       readonly reason: string;
       readonly extraRecord: {
         readonly read: ReadRecord;
-        readonly write: (stored: Stored | null) => Extract<Write, { readonly type: "put" }> | null;
+        readonly write: (stored: Stored | null) => Write | null;
       };
     },
   ): Promise<string | null>;

@@ -10,7 +10,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Clock } from "../auth/mod.ts";
-import { decide, type Partition, type Put, type Store, tenantPartition } from "../storage/mod.ts";
+import { decide, type Partition, type Store, tenantPartition, type Write } from "../storage/mod.ts";
 import { auditKey } from "./audit/places.ts";
 
 /** Most logins that a user's history keeps; the oldest is dropped first. */
@@ -259,7 +259,7 @@ function originTag({ issuer, subject }: Origin): string {
   return bytesToHex(sha256(utf8ToBytes(JSON.stringify([issuer, subject]))));
 }
 
-function claimWrite(ids: UserIds, until: number | undefined): Put {
+function claimWrite(ids: UserIds, until: number | undefined): Write {
   const value: Claim = until === undefined ? ids : { ...ids, until };
   const expiry = until === undefined ? {} : { expireAt: until };
   return { type: "put", key: "user", value: JSON.stringify(value), ...expiry };

@@ -9,7 +9,7 @@ import type { Directory } from "../directory/mod.ts";
 import { createPause } from "../exports/mod.ts";
 import { createUsers, type User } from "../identity/mod.ts";
 import { listUsersOf, memberPartition, readMetrics } from "../loyalty/mod.ts";
-import { type PartitionLister, partitionParts, type Store, tenantPrefixes } from "../storage/mod.ts";
+import { type PartitionLister, type Store, tenantPartitions } from "../storage/mod.ts";
 import {
   buildMetricIndex,
   listedOrganisations,
@@ -72,12 +72,11 @@ export async function buildUserIndex(options: UserIndexOptions): Promise<UserInd
 /** Users of all projects. Ways to users are found under the same key, and tell nothing that the users themselves do not. */
 async function* signedUp({ store, directory }: UserIndexOptions): AsyncGenerator<RecordedUser, void> {
   const users = createUsers(store);
-  for await (const partitions of store.partitions({ prefix: tenantPrefixes.project, record: "user" })) {
+  for await (const partitions of tenantPartitions(store, { tenant: "project", record: "user" })) {
     const found = await Promise.all(
-      partitions.map(async (partition): Promise<readonly RecordedUser[]> => {
-        const { tenant, kind, ids } = partitionParts(partition) ?? {};
-        const [userId] = ids ?? [];
-        if (tenant?.project === undefined || kind !== "user" || userId === undefined) return [];
+      partitions.map(async ({ tenant, kind, ids }): Promise<readonly RecordedUser[]> => {
+        const [userId] = ids;
+        if (tenant.project === undefined || kind !== "user" || userId === undefined) return [];
         const project = await directory.project(tenant.project);
         const user = project === null ? null : await users.byId(tenant.project, userId);
         if (project === null || user === null || user.isRetired === true) return [];

@@ -2,7 +2,7 @@
 
 import { bytesPerUnitMax } from "../text/mod.ts";
 import type { Check, Commit, FieldCheck, Partition, Store, Traits, Version, Write } from "./contract.ts";
-import { checksMax, commitBytesMax } from "./limits.ts";
+import { storageLimits } from "./limits.ts";
 import { absenceCheck, isOnceMarkRead } from "./once_mark.ts";
 import type { PendingDecision } from "./pending_decision.ts";
 import { PendingWrites, type TallyForecast, unknowable } from "./pending_writes.ts";
@@ -124,8 +124,8 @@ export class DecisionBatch {
     const newChecks = checks.filter(check => "absent" in check || !this.#checks.has(check.key));
     const fits =
       this.#writes.length + writes.length <= this.#traits.maxWrites &&
-      bytes <= commitBytesMax &&
-      this.#checks.size + this.#fieldChecks.length + newChecks.length <= checksMax;
+      bytes <= storageLimits.commitBytesMax &&
+      this.#checks.size + this.#fieldChecks.length + newChecks.length <= storageLimits.checksMax;
     // A decision that is too large on its own is for the store to refuse.
     if (!fits && this.members.length > 0) return false;
     this.#bytes = bytes;

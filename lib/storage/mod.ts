@@ -3,32 +3,44 @@
  *
  * @module
  */
-export { Batches, type BatchesOptions, whenAll } from "./batches.ts";
+export { Batches, whenAll } from "./batches.ts";
 export { BoundedCache } from "./bounded_cache.ts";
-export * from "./contract.ts";
-export { busyPartitions, decide } from "./decide.ts";
-export * from "./limits.ts";
-export {
-  keyName,
-  type PartitionParts,
-  partitionParts,
-  platformPartition,
-  type Tenant,
-  tenantPartition,
-  tenantPrefixes,
-} from "./names.ts";
+export type {
+  Batch,
+  BoardEntry,
+  Check,
+  Commit,
+  LogEntry,
+  Partition,
+  Read,
+  ReadBefore,
+  ReadBoard,
+  ReadLog,
+  ReadRecord,
+  ReadStanding,
+  ReadTally,
+  Result,
+  Results,
+  Standing,
+  Store,
+  Stored,
+  Version,
+  Write,
+} from "./contract.ts";
+export { decide } from "./decide.ts";
+export { storageLimits } from "./limits.ts";
+export { keyName, platformPartition, tenantPartition, tenantPartitions } from "./names.ts";
 export { onceMark } from "./once_mark.ts";
 export { Parsed } from "./parsed.ts";
-export * from "./ports.ts";
+export type {
+  Blobs,
+  Limiter,
+  LimitRule,
+  LimitVerdict,
+  PartitionLister,
+  Queue,
+  QueueMessage,
+} from "./ports.ts";
 export { RecordCache } from "./record_cache.ts";
-export type { Committed, Decision, Rule } from "./rule.ts";
-export {
-  validateAck,
-  validateBatch,
-  validateBlobName,
-  validateBlobRange,
-  validateLease,
-  validatePush,
-  validateReads,
-  validateTake,
-} from "./validate.ts";
+export type { Decision, Rule } from "./rule.ts";
+export { validateBatch, validateReads } from "./validate.ts";

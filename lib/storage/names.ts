@@ -9,16 +9,17 @@
 import { AppError } from "../errors/mod.ts";
 import { bytesPerUnitMax, utf8Length } from "../text/utf8.ts";
 import type { Partition } from "./contract.ts";
-import { nameBytesMax, partitionBytesMax } from "./limits.ts";
+import { storageLimits } from "./limits.ts";
+import type { PartitionLister } from "./ports.ts";
 
-/** Whose data a partition holds: exactly one organisation, space or project, by its id. */
+/** Owner of the data in a partition: exactly one organisation, space or project, by its id. */
 export type Tenant =
   | { readonly organisation: string; readonly space?: never; readonly project?: never }
   | { readonly space: string; readonly organisation?: never; readonly project?: never }
   | { readonly project: string; readonly organisation?: never; readonly space?: never };
 
-/** What the names of all partitions of tenants of a kind begin with. */
-export const tenantPrefixes = { organisation: "o:", space: "s:", project: "p:" } as const;
+/** Beginning of the names of all partitions of a kind of tenant. */
+const tenantPrefixes = { organisation: "o:", space: "s:", project: "p:" } as const;
 
 const kindPattern = /^[a-z][a-z0-9_]{0,31}$/;
 const separators = /[%:{}]/;
@@ -26,40 +27,40 @@ const separators = /[%:{}]/;
 /**
  * Names the partition of one thing of a tenant: `tenantPartition({ project: "p1" }, "user", "u1")`.
  *
- * @param kind What is kept there: lower-case letters, digits and underscores.
- * @param ids Which one of its kind; any well-formed strings.
+ * @param kind Kind of data: lower-case letters, digits and underscores.
+ * @param ids Ids within the kind; any well-formed strings.
  * @throws {AppError} `validation_failed`: an id is ill-formed, the tenant's is empty, or all together are longer than
- *   {@linkcode partitionBytesMax}.
+ *   {@linkcode storageLimits.partitionBytesMax}.
  */
 export function tenantPartition(tenant: Tenant, kind: string, ...ids: readonly string[]): Partition {
-  return join(`${prefixOf(tenant)}:${checkKind(kind)}`, ids, partitionBytesMax);
+  return join(`${prefixOf(tenant)}:${checkKind(kind)}`, ids, storageLimits.partitionBytesMax);
 }
 
 /**
  * Names a partition that belongs to no tenant, such as a claim that is unique on the whole platform.
  *
- * @param kind What is kept there: lower-case letters, digits and underscores.
- * @param ids Which one of its kind; any well-formed strings.
+ * @param kind Kind of data: lower-case letters, digits and underscores.
+ * @param ids Ids within the kind; any well-formed strings.
  * @throws {AppError} `validation_failed`: an id is ill-formed, or all together are longer than
- *   {@linkcode partitionBytesMax}.
+ *   {@linkcode storageLimits.partitionBytesMax}.
  */
 export function platformPartition(kind: string, ...ids: readonly string[]): Partition {
-  return join(`g:${checkKind(kind)}`, ids, partitionBytesMax);
+  return join(`g:${checkKind(kind)}`, ids, storageLimits.partitionBytesMax);
 }
 
 /**
  * Names a key within a partition, such as `keyName("seen", requestId)`.
  *
- * @param kind What is kept there: lower-case letters, digits and underscores.
- * @param ids Which one of its kind; any well-formed strings.
+ * @param kind Kind of data: lower-case letters, digits and underscores.
+ * @param ids Ids within the kind; any well-formed strings.
  * @throws {AppError} `validation_failed`: an id is ill-formed, or all together are longer than
- *   {@linkcode nameBytesMax}.
+ *   {@linkcode storageLimits.nameBytesMax}.
  */
 export function keyName(kind: string, ...ids: readonly string[]): string {
-  return join(checkKind(kind), ids, nameBytesMax);
+  return join(checkKind(kind), ids, storageLimits.nameBytesMax);
 }
 
-/** The prefix that says whose data it is: the kind of the tenant and its id. */
+/** Returns the beginning of a partition's name: the kind of the tenant and its id. */
 function prefixOf({ organisation, space, project }: Tenant): string {
   const given =
     (organisation === undefined ? 0 : 1) + (space === undefined ? 0 : 1) + (project === undefined ? 0 : 1);
@@ -74,14 +75,27 @@ function prefixOf({ organisation, space, project }: Tenant): string {
   return tenantPrefixes[kind] + escapeId(id);
 }
 
-/** What the name of a tenant's partition is made of. */
+/** Parts of the name of a tenant's partition. */
 export interface PartitionParts {
   readonly tenant: Tenant;
   readonly kind: string;
   readonly ids: readonly string[];
 }
 
-/** What {@linkcode tenantPartition} made a name of; null where that did not make it. */
+/**
+ * Lists the partitions of all tenants of a kind that hold a record, in pages and in no order. A partition may come more than
+ * once, and so may one whose record has just expired.
+ */
+export async function* tenantPartitions(
+  store: PartitionLister,
+  { tenant, record }: { readonly tenant: keyof typeof tenantPrefixes; readonly record: string },
+): AsyncGenerator<readonly PartitionParts[], void> {
+  for await (const page of store.partitions({ prefix: tenantPrefixes[tenant], record })) {
+    yield page.map(partitionParts).filter(parts => parts !== null);
+  }
+}
+
+/** Returns the parts of a name that {@linkcode tenantPartition} made, or null for any other name. */
 export function partitionParts(partition: Partition): PartitionParts | null {
   const [scope = "", id = "", kind = "", ...ids] = partition.split(":").map(unescapeId);
   const tenant = tenantOf(`${scope}:`, id);

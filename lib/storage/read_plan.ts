@@ -1,7 +1,7 @@
 /** The queries of a batch of decisions as one read. */
 
 import type { Read } from "./contract.ts";
-import { readsMax } from "./limits.ts";
+import { storageLimits } from "./limits.ts";
 import type { PendingDecision } from "./pending_decision.ts";
 import { TallyForecast } from "./pending_writes.ts";
 
@@ -17,7 +17,7 @@ export class ReadPlan {
     const { reads } = decision.rule;
     const suspected = decision.suspected ?? [];
     const most = this.queries.length + reads.length + suspected.length;
-    if (most > readsMax && this.queries.length > 0) return false;
+    if (most > storageLimits.readsMax && this.queries.length > 0) return false;
     this.#indexes.set(
       decision,
       reads.map(query => this.#add(query)),

@@ -7,22 +7,7 @@
 
 import { bytesPerUnitMax, utf8Length } from "../text/mod.ts";
 import type { Batch, Read, Traits, Write } from "./contract.ts";
-import {
-  blobNameCharactersMax,
-  checksMax,
-  commitBytesMax,
-  leaseMsMax,
-  limitRulesMax,
-  logLengthMax,
-  nameBytesMax,
-  partitionBytesMax,
-  queueBatchMax,
-  rangeLimitMax,
-  readsMax,
-  tallyFieldsMax,
-  tieMax,
-  valueBytesMax,
-} from "./limits.ts";
+import { storageLimits } from "./limits.ts";
 import type { BlobRange, LimitRule, QueueLease } from "./ports.ts";
 
 const cursorPattern = /^\d{1,16}-\d{1,20}$/;
@@ -36,8 +21,8 @@ const scoreOps: ReadonlySet<string> = new Set(["set", "min", "max", "add"]);
  * @throws {RangeError} An argument exceeds a limit of `limits.ts`.
  */
 export function validateReads(partition: string, queries: readonly Read[]): void {
-  text(partition, "partition", 1, partitionBytesMax);
-  count(queries.length, "the number of queries", readsMax);
+  text(partition, "partition", 1, storageLimits.partitionBytesMax);
+  count(queries.length, "the number of queries", storageLimits.readsMax);
   for (const query of queries) validateRead(query);
 }
 
@@ -48,9 +33,9 @@ export function validateReads(partition: string, queries: readonly Read[]): void
  * @throws {RangeError} An argument exceeds a limit of `limits.ts` or of the adapter's traits.
  */
 export function validateBatch(partition: string, batch: Batch, traits: Traits): void {
-  text(partition, "partition", 1, partitionBytesMax);
+  text(partition, "partition", 1, storageLimits.partitionBytesMax);
   const checks = batch.checks ?? [];
-  count(checks.length, "the number of checks", checksMax);
+  count(checks.length, "the number of checks", storageLimits.checksMax);
   for (const check of checks) {
     name(check.key, "key");
     if ("absent" in check) name(check.absent, "field");
@@ -61,7 +46,8 @@ export function validateBatch(partition: string, batch: Batch, traits: Traits): 
   count(batch.writes.length, "the number of writes", traits.maxWrites);
   let bytes = 0;
   for (const write of batch.writes) bytes += validateWrite(write, traits);
-  if (bytes > commitBytesMax) count(valueBytes(batch.writes), "the bytes of all values", commitBytesMax);
+  if (bytes > storageLimits.commitBytesMax)
+    count(valueBytes(batch.writes), "the bytes of all values", storageLimits.commitBytesMax);
 }
 
 function valueBytes(writes: readonly Write[]): number {
@@ -78,11 +64,11 @@ function validateRead(query: Read): void {
     case "record":
       return;
     case "tally":
-      count(query.fields?.length ?? 0, "the number of fields", tallyFieldsMax);
+      count(query.fields?.length ?? 0, "the number of fields", storageLimits.tallyFieldsMax);
       for (const field of query.fields ?? []) name(field, "field");
       return;
     case "board":
-      integer(query.limit, "limit", 0, rangeLimitMax);
+      integer(query.limit, "limit", 0, storageLimits.rangeLimitMax);
       if (query.offset !== undefined) integer(query.offset, "offset", 0);
       if (query.min !== undefined) comparable(query.min, "min");
       if (query.max !== undefined) comparable(query.max, "max");
@@ -92,11 +78,11 @@ function validateRead(query: Read): void {
       return;
     case "before":
       comparable(query.score, "score");
-      if (query.tie !== undefined) integer(query.tie, "tie", 0, tieMax);
+      if (query.tie !== undefined) integer(query.tie, "tie", 0, storageLimits.tieMax);
       if (query.member !== undefined) name(query.member, "member");
       return;
     case "log":
-      integer(query.limit, "limit", 0, rangeLimitMax);
+      integer(query.limit, "limit", 0, storageLimits.rangeLimitMax);
       if (query.from !== undefined) integer(query.from, "from");
       if (query.to !== undefined) integer(query.to, "to");
       if (query.cursor !== undefined && !cursorPattern.test(query.cursor)) {
@@ -130,7 +116,7 @@ function validateWrite(write: Write, traits: Traits): number {
       if (!Number.isFinite(write.score)) {
         throw new RangeError(`Cannot use the storage: score must be finite, is ${write.score}`);
       }
-      if (write.tie !== undefined) integer(write.tie, "tie", 0, tieMax);
+      if (write.tie !== undefined) integer(write.tie, "tie", 0, storageLimits.tieMax);
       if (write.asOf !== undefined) integer(write.asOf, "asOf", 0);
       return 0;
     case "unscore":
@@ -138,7 +124,7 @@ function validateWrite(write: Write, traits: Traits): number {
       return 0;
     case "append":
       integer(write.at, "at", 0);
-      integer(write.maxLength, "maxLength", 1, logLengthMax);
+      integer(write.maxLength, "maxLength", 1, storageLimits.logLengthMax);
       return text(write.value, "value", 0, traits.maxValueBytes);
     default:
       return unknown("write", write);
@@ -155,7 +141,7 @@ const blobSegment = /^[A-Za-z0-9._-]+$/;
  */
 export function validateTake(subject: string, rules: readonly LimitRule[], cost: number = 1): void {
   name(subject, "subject");
-  count(rules.length, "the number of rules", limitRulesMax);
+  count(rules.length, "the number of rules", storageLimits.limitRulesMax);
   integer(cost, "cost", 1);
   for (const rule of rules) {
     name(rule.name, "the name of a rule");
@@ -172,8 +158,8 @@ export function validateTake(subject: string, rules: readonly LimitRule[], cost:
  */
 export function validatePush(topic: string, bodies: readonly string[]): void {
   name(topic, "topic");
-  count(bodies.length, "the number of messages", queueBatchMax);
-  for (const body of bodies) text(body, "body", 0, valueBytesMax);
+  count(bodies.length, "the number of messages", storageLimits.queueBatchMax);
+  for (const body of bodies) text(body, "body", 0, storageLimits.valueBytesMax);
 }
 
 /**
@@ -184,8 +170,8 @@ export function validatePush(topic: string, bodies: readonly string[]): void {
 export function validateLease(topic: string, lease: QueueLease): void {
   name(topic, "topic");
   name(lease.consumer, "consumer");
-  integer(lease.limit, "limit", 1, queueBatchMax);
-  integer(lease.leaseMs, "leaseMs", 1, leaseMsMax);
+  integer(lease.limit, "limit", 1, storageLimits.queueBatchMax);
+  integer(lease.leaseMs, "leaseMs", 1, storageLimits.leaseMsMax);
 }
 
 /**
@@ -195,17 +181,17 @@ export function validateLease(topic: string, lease: QueueLease): void {
  */
 export function validateAck(topic: string, ids: readonly string[]): void {
   name(topic, "topic");
-  count(ids.length, "the number of ids", queueBatchMax);
+  count(ids.length, "the number of ids", storageLimits.queueBatchMax);
   for (const id of ids) name(id, "id");
 }
 
 /**
- * Checks the name of a blob: 1 to {@linkcode blobNameCharactersMax} of `[A-Za-z0-9._/-]`, without empty or dot segments.
+ * Checks the name of a blob: 1 to {@linkcode storageLimits.blobNameCharactersMax} of `[A-Za-z0-9._/-]`, without empty or dot segments.
  *
  * @throws {TypeError | RangeError} It is none, so that no name can leave the place where blobs are kept.
  */
 export function validateBlobName(value: string): void {
-  text(value, "the name of a blob", 1, blobNameCharactersMax);
+  text(value, "the name of a blob", 1, storageLimits.blobNameCharactersMax);
   for (const segment of value.split("/")) {
     if (!blobSegment.test(segment) || segment === "." || segment === "..") {
       throw new RangeError(`Cannot use the storage: ${JSON.stringify(value)} is no name of a blob`);
@@ -225,7 +211,7 @@ export function validateBlobRange(range: BlobRange): void {
 
 /** Checks the name of something stored: a key, field, member or topic. */
 function name(value: string, what: string): void {
-  text(value, what, 1, nameBytesMax);
+  text(value, what, 1, storageLimits.nameBytesMax);
 }
 
 /** Checks a string and returns a number that its UTF-8 bytes do not exceed: theirs, or a bound that is cheaper to know. */

@@ -12,9 +12,9 @@ import {
   keyName,
   type Partition,
   type ReadRecord,
-  rangeLimitMax,
   type Store,
   type Stored,
+  storageLimits,
 } from "../storage/mod.ts";
 import { activityMs, activityWrites, listingWrites, organisationWrites } from "./listing.ts";
 import { organisationsKey, organisationsPartition, userBoards, userPartition } from "./places.ts";
@@ -61,7 +61,12 @@ export interface UserIndex {
 /** The organisations that have users, oldest first, however many. */
 export async function* listedOrganisations(store: Store): AsyncGenerator<string, void> {
   for (let after: BoardEntry | null = null; ; ) {
-    const query = { key: organisationsKey, direction: "asc", after, limit: rangeLimitMax } as const;
+    const query = {
+      key: organisationsKey,
+      direction: "asc",
+      after,
+      limit: storageLimits.rangeLimitMax,
+    } as const;
     const { entries, isEnd } = await readPageAfter(store, organisationsPartition(), query);
     for (const { member } of entries) yield member;
     if (isEnd) return;

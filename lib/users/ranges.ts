@@ -8,14 +8,14 @@ import {
   type BoardEntry,
   type Partition,
   type ReadBoard,
-  rangeLimitMax,
   type Store,
+  storageLimits,
 } from "../storage/mod.ts";
 import { userShardPartition, userShards } from "./places.ts";
 
 /** How many shards are asked to tell how many users a range has in all; users are spread evenly over them. */
 export const sampledShards = 4;
-/** Most pages of {@linkcode rangeLimitMax} entries that one shard's range may have. */
+/** Most pages of {@linkcode storageLimits.rangeLimitMax} entries that one shard's range may have. */
 export const rangePagesMax = 256;
 
 /** A range of a board: scores from `min` to `max`, both included. */
@@ -37,13 +37,14 @@ export async function usersInRange(
     min,
     max,
     offset,
-    limit: rangeLimitMax,
+    limit: storageLimits.rangeLimitMax,
   });
   for (let pages = 1; ; pages = Math.min(2 * pages, rangePagesMax)) {
-    const queries = Array.from({ length: pages }, (_, index) => page(index * rangeLimitMax));
+    const queries = Array.from({ length: pages }, (_, index) => page(index * storageLimits.rangeLimitMax));
     const parts = await store.read(partition, queries);
     const last = parts.at(-1)?.entries.length ?? 0;
-    if (last < rangeLimitMax || pages === rangePagesMax) return parts.flatMap(({ entries }) => entries);
+    if (last < storageLimits.rangeLimitMax || pages === rangePagesMax)
+      return parts.flatMap(({ entries }) => entries);
   }
 }
 

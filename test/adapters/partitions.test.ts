@@ -8,7 +8,8 @@ import { describe, it } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
 import { createMemoryStore, listedPartitionsMax } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import type { PartitionLister, PartitionQuery, Store } from "../../lib/storage/mod.ts";
+import type { PartitionLister, Store } from "../../lib/storage/mod.ts";
+import type { PartitionQuery } from "../../lib/storage/ports.ts";
 import { redisAvailable, sharedCluster, sharedRedis } from "../support/redis.ts";
 import { freshPrefix } from "./redis/fixture.ts";
 

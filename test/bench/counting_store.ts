@@ -1,6 +1,7 @@
 /** A store that counts the round trips of another by whose partition they go to. */
 
-import type { Batch, Commit, Read, Results, Store, Traits } from "../../lib/storage/mod.ts";
+import type { Traits } from "../../lib/storage/contract.ts";
+import type { Batch, Commit, Read, Results, Store } from "../../lib/storage/mod.ts";
 
 /** Round trips so far. */
 export interface Trips {

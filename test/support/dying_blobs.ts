@@ -1,7 +1,8 @@
 /** Blobs whose process dies together with its store: what is on its way then is not stored. */
 
 import { AppError } from "../../lib/errors/mod.ts";
-import type { BlobInfo, BlobRange, Blobs } from "../../lib/storage/mod.ts";
+import type { Blobs } from "../../lib/storage/mod.ts";
+import type { BlobInfo, BlobRange } from "../../lib/storage/ports.ts";
 import type { DyingStore } from "./dying_store.ts";
 
 /** Wraps blobs. The wrapped ones live on. */

@@ -1,6 +1,7 @@
 import { ReferenceModel } from "../../adapters/conformance/reference.ts";
 import { ReferenceStore } from "../../adapters/conformance/reference_store.ts";
-import type { Batch, Commit, Read, Results, Store, Traits } from "../../lib/storage/mod.ts";
+import type { Traits } from "../../lib/storage/contract.ts";
+import type { Batch, Commit, Read, Results, Store } from "../../lib/storage/mod.ts";
 
 /** Stands between a commit and the store: may pass it on, do something before or after, or fail. */
 export type Interception = (batch: Batch, pass: () => Promise<Commit>) => Promise<Commit>;

@@ -1,6 +1,7 @@
 /** A store that counts what is read and committed, so that a test can prove that a request changed nothing. */
 
-import type { Batch, Commit, Partition, Read, Results, Store, Traits } from "../../lib/storage/mod.ts";
+import type { Traits } from "../../lib/storage/contract.ts";
+import type { Batch, Commit, Partition, Read, Results, Store } from "../../lib/storage/mod.ts";
 import type { OpenStore } from "./stores.ts";
 
 /** One commit that was asked for. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Put, ReadRecord, Stored } from "../../storage/mod.ts";
+import type { ReadRecord, Stored, Write } from "../../storage/mod.ts";
 import { JsonMembers } from "../../text/mod.ts";
 import type { CustomValue } from "./custom_fields.ts";
 import type { JsonObject } from "./merge_patch.ts";
@@ -58,7 +58,7 @@ export function putProfileRecord(
   before: ProfileRecord,
   content: Pick<ProfileRecord, "displayName" | "preferences" | "customFields">,
   now: number,
-): { readonly put: Put; readonly record: ProfileRecord } {
+): { readonly put: Write; readonly record: ProfileRecord } {
   const record: ProfileRecord = {
     ...content,
     createdAt: before.createdAt ?? now,

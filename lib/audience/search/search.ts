@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { readsMax } from "../../storage/mod.ts";
+import { storageLimits } from "../../storage/mod.ts";
 import { userBoards, userShardPartitions } from "../../users/mod.ts";
 import type { Column } from "./columns.ts";
 import { type CheckedSearch, type CriteriaOptions, checkSearch, type SearchRequest } from "./criteria.ts";
@@ -20,7 +20,7 @@ export const examinedUsersMax = 2_000;
 /** How long one page goes on looking, in ms. */
 export const searchMsMax = 250;
 /** Most users that are read at a time; a shard tells two times of each in one read. */
-export const readUsersMax: number = readsMax / 2;
+export const readUsersMax: number = storageLimits.readsMax / 2;
 
 /** What a page is to be. */
 export interface FindOptions {

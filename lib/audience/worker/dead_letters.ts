@@ -17,8 +17,8 @@ import {
   decide,
   keyName,
   type Partition,
-  readsMax,
   type Store,
+  storageLimits,
   tenantPartition,
   type Write,
 } from "../../storage/mod.ts";
@@ -133,8 +133,8 @@ export function createDeadLetters({ store, clock }: { store: Store; clock: Clock
     async ofActions(organisationId, actions) {
       const partition = partitionOf(organisationId);
       const letters: (DeadLetter | null)[] = [];
-      for (let from = 0; from < actions.length; from += readsMax) {
-        const some = actions.slice(from, from + readsMax);
+      for (let from = 0; from < actions.length; from += storageLimits.readsMax) {
+        const some = actions.slice(from, from + storageLimits.readsMax);
         const names = await store.read(
           partition,
           some.map(action => ({ type: "record", key: actionKey(action) }) as const),

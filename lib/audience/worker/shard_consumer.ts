@@ -9,7 +9,7 @@
  */
 
 import type { Logger } from "../../http/mod.ts";
-import { leaseMsMax, type Queue, type QueueMessage, queueBatchMax } from "../../storage/mod.ts";
+import { type Queue, type QueueMessage, storageLimits } from "../../storage/mod.ts";
 import { Alarm, pause, type Timer } from "./alarm.ts";
 import { type ActionHandler, outagePauseMs, type Permit, type TakenAction } from "./handler.ts";
 import { decodeAction } from "./queued_action.ts";
@@ -113,12 +113,12 @@ export class ShardConsumer {
 
   async #take(room: number): Promise<readonly QueueMessage[]> {
     const { queue, topic, worker, logger } = this.#options;
-    const lease = { consumer: worker, limit: room, leaseMs: leaseMsMax };
+    const lease = { consumer: worker, limit: room, leaseMs: storageLimits.leaseMsMax };
     try {
       if (!this.#mustRelease) return await queue.take(topic, lease);
       await queue.release(topic);
       // What is in hand here comes again too, and before what others had.
-      const limit = Math.min(room + this.#known.size, queueBatchMax);
+      const limit = Math.min(room + this.#known.size, storageLimits.queueBatchMax);
       const taken = await queue.take(topic, { ...lease, limit });
       this.#mustRelease = false;
       return taken;

@@ -6,7 +6,7 @@
  */
 
 import { AppError, type ErrorCode } from "../../errors/mod.ts";
-import type { Append, Store } from "../../storage/mod.ts";
+import type { Store, Write } from "../../storage/mod.ts";
 import { exportKeys, exportsPartition } from "./partitions.ts";
 
 /** Most entries of an organisation's trail; the oldest are dropped. */
@@ -48,7 +48,7 @@ export interface PageRequest {
 }
 
 /** Returns the write of an entry. */
-export function appendEntry(entry: TrailEntry): Append {
+export function appendEntry(entry: TrailEntry): Write {
   const { trail } = exportKeys;
   return {
     type: "append",

@@ -12,14 +12,7 @@
  * @module
  */
 
-import {
-  keyName,
-  type Put,
-  type ReadBoard,
-  type ReadRecord,
-  type Stored,
-  type Write,
-} from "../../storage/mod.ts";
+import { keyName, type ReadBoard, type ReadRecord, type Stored, type Write } from "../../storage/mod.ts";
 import type { Session } from "./sessions.ts";
 
 /** Age at which a session ends whatever happens, in ms: 90 days. */
@@ -96,7 +89,7 @@ export function endWrites(sid: string): Write[] {
 }
 
 /** Stores the cut-off, for longer than any session that was opened until `now` (Unix ms) can live. */
-export function cutoffWrite(cutoff: Cutoff, now: number): Put {
+export function cutoffWrite(cutoff: Cutoff, now: number): Write {
   const expireAt = now + sessionAgeMsMax + sessionIdleMsMax;
   return { type: "put", key: "cutoff", value: JSON.stringify(cutoff), expireAt };
 }

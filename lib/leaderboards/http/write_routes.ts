@@ -15,7 +15,7 @@ import {
   looseRoute,
   type Reply,
 } from "../../http/mod.ts";
-import { tieMax } from "../../storage/mod.ts";
+import { storageLimits } from "../../storage/mod.ts";
 import { type ResolvedBoard, resolveBoard, type SeasonQuery } from "../ranking/find_board.ts";
 import { isWithinBounds } from "../scores/board_location.ts";
 import type { Retention } from "../scores/retention.ts";
@@ -86,7 +86,7 @@ async function write(context: WriteContext, writing: Writing & { readonly body: 
   const { params, body } = writing;
   const now = context.clock();
   const at = body.achievedAt === undefined ? now : Date.parse(body.achievedAt);
-  if (at < 0 || at > Math.min(now + achievedAheadMsMax, tieMax)) {
+  if (at < 0 || at > Math.min(now + achievedAheadMsMax, storageLimits.tieMax)) {
     throw refused("/achievedAt", "Expected a time since 1970 that is not in the future");
   }
   const board = await writableBoard(context.directory, writing, { now, at });

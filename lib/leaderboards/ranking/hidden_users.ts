@@ -8,11 +8,11 @@
 import type { Clock } from "../../auth/mod.ts";
 import { FreshCache } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { decide, type Partition, rangeLimitMax, type Store, tenantPartition } from "../../storage/mod.ts";
+import { decide, type Partition, type Store, storageLimits, tenantPartition } from "../../storage/mod.ts";
 import { limitMax } from "../http/schema.ts";
 
 /** Most hidden users of a project: so many that the longest page is filled from one range of a board whoever is hidden. */
-export const hiddenUsersMax: number = rangeLimitMax - limitMax;
+export const hiddenUsersMax: number = storageLimits.rangeLimitMax - limitMax;
 /** Age in ms from which the hidden users of a project are read again. */
 export const hiddenUsersAgeMsMax = 900;
 /** Number of projects whose hidden users a process keeps. */

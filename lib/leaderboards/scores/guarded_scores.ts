@@ -11,10 +11,11 @@
 
 import { AppError } from "../../errors/mod.ts";
 import {
-  type BoardRange,
   type Decision,
   decide,
   type Read,
+  type ReadBoard,
+  type Result,
   type Standing,
   type Store,
   type Write,
@@ -84,7 +85,7 @@ async function changeUsers(
         const before = entriesOf(users, state);
         const missing = [...distinct(before)].filter(score => !left.includes(score));
         if (missing.length > 0) return { writes: [], answer: { left: distinct(before) } };
-        const ranges = state.slice(reads.length) as readonly BoardRange[];
+        const ranges = state.slice(reads.length) as readonly Result<ReadBoard>[];
         const { after, results } = applied(location, before, changes);
         const others = left.filter((_, index) =>
           ranges[index]?.entries.some(({ member }) => !before.has(member)),

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Partition, rangeLimitMax, type Store, tenantPartition } from "../../storage/mod.ts";
+import { type Partition, type Store, storageLimits, tenantPartition } from "../../storage/mod.ts";
 import { type BoardDeclaration, declarationDefaults, type RankStyle } from "../settings/board_settings.ts";
 import { type BoardLocation, locateBoard } from "./board_location.ts";
 import type { BoardAddress } from "./partitions.ts";
@@ -49,12 +49,12 @@ export interface UsedBoard {
 
 /** The boards of a project and its events that were noted. */
 export async function* usedBoards(store: Store, projectId: string): AsyncGenerator<UsedBoard, void, void> {
-  for (let offset = 0; ; offset += rangeLimitMax) {
+  for (let offset = 0; ; offset += storageLimits.rangeLimitMax) {
     const [{ entries }] = await store.read(partitionOf(projectId), [
-      { type: "board", key, offset, limit: rangeLimitMax },
+      { type: "board", key, offset, limit: storageLimits.rangeLimitMax },
     ]);
     for (const { member } of entries) yield { name: member, location: usedLocation(projectId, member) };
-    if (entries.length < rangeLimitMax) return;
+    if (entries.length < storageLimits.rangeLimitMax) return;
   }
 }
 

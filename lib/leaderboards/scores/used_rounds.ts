@@ -6,7 +6,7 @@
  */
 
 import type { Event } from "../../directory/mod.ts";
-import { type Partition, rangeLimitMax, type Store, tenantPartition } from "../../storage/mod.ts";
+import { type Partition, type Store, storageLimits, tenantPartition } from "../../storage/mod.ts";
 
 const key = "rounds";
 
@@ -26,12 +26,12 @@ export async function noteRound(store: Store, event: Event, leaderboardId: strin
 /** The boards of an event that were noted. */
 export async function usedRounds(store: Store, event: Event): Promise<readonly string[]> {
   const found: string[] = [];
-  for (let offset = 0; ; offset += rangeLimitMax) {
+  for (let offset = 0; ; offset += storageLimits.rangeLimitMax) {
     const [{ entries }] = await store.read(partitionOf(event), [
-      { type: "board", key, offset, limit: rangeLimitMax },
+      { type: "board", key, offset, limit: storageLimits.rangeLimitMax },
     ]);
     found.push(...entries.map(({ member }) => member));
-    if (entries.length < rangeLimitMax) return found;
+    if (entries.length < storageLimits.rangeLimitMax) return found;
   }
 }
 

@@ -5,7 +5,7 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import type { Put, ReadRecord, Stored } from "../../storage/mod.ts";
+import type { ReadRecord, Stored, Write } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import { applyAdjustment } from "../engine/mod.ts";
 import type { MetricChange } from "../user/history.ts";
@@ -24,7 +24,7 @@ export interface AdjustmentOrder {
 export interface ExtraRecord {
   readonly read: ReadRecord;
   /** The record as it is to be; null: it stays. What it throws is what the whole change throws. */
-  readonly write: (stored: Stored | null) => Put | null;
+  readonly write: (stored: Stored | null) => Write | null;
 }
 
 /**

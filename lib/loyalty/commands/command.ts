@@ -6,7 +6,7 @@
  */
 
 import type { Gain, ScoreTarget, ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
-import type { Committed, Partition, Read, RecordCache, Stored, Write } from "../../storage/mod.ts";
+import type { Decision, Partition, Read, RecordCache, Stored, Write } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import { hasEntries } from "../config/own_property.ts";
 import { advanceTime, type Diagnostic, type Outcome, type TimeOutcome } from "../engine/mod.ts";
@@ -109,7 +109,7 @@ export interface CommandRule {
   readonly idempotent: boolean;
   readonly apply: (state: readonly unknown[]) => {
     readonly writes: readonly Write[];
-    readonly answer: CommandDecision | ((committed: Committed) => CommandDecision);
+    readonly answer: Decision<CommandDecision>["answer"];
     readonly refused?: (key: string) => never;
   };
 }

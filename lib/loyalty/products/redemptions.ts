@@ -14,7 +14,7 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Logger } from "../../http/mod.ts";
-import { decide, type RecordCache, rangeLimitMax, type Store } from "../../storage/mod.ts";
+import { decide, type RecordCache, type Store, storageLimits } from "../../storage/mod.ts";
 import type { CommandDecision } from "../commands/command.ts";
 import type { CommandRunner } from "../commands/command_runner.ts";
 import type { ConfigCache } from "../config/config_cache.ts";
@@ -234,7 +234,7 @@ async function paymentOf(
   { id, boughtAt }: Redemption,
 ): Promise<string | null> {
   const [entries] = await store.read(memberPartition(member), [
-    { type: "log", key: "history", from: boughtAt, to: boughtAt, limit: rangeLimitMax },
+    { type: "log", key: "history", from: boughtAt, to: boughtAt, limit: storageLimits.rangeLimitMax },
   ]);
   return entries.map(parseEntry).find(({ redemption }) => redemption?.id === id)?.id ?? null;
 }

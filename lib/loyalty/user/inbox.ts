@@ -9,7 +9,14 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { decide, type Put, type ReadLog, type ReadRecord, type Rule, type Store } from "../../storage/mod.ts";
+import {
+  decide,
+  type ReadLog,
+  type ReadRecord,
+  type Rule,
+  type Store,
+  type Write,
+} from "../../storage/mod.ts";
 import {
   compareIds,
   type InboxContext,
@@ -166,7 +173,7 @@ function markAllRule(context: MarkContext): Rule<typeof inboxReads, number> {
   };
 }
 
-function put(marks: ReadMarks): Put {
+function put(marks: ReadMarks): Write {
   return { type: "put", key: "inbox", value: JSON.stringify(marks) };
 }
 

@@ -5,7 +5,7 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import { onceMark, type Read, type ReadTally, tallyFieldsMax, type Write } from "../../storage/mod.ts";
+import { onceMark, type Read, type ReadTally, storageLimits, type Write } from "../../storage/mod.ts";
 import type { UserState } from "./state.ts";
 
 /** Ids are remembered by generations of this length: for one to two of them, 7 to 14 days. */
@@ -40,8 +40,8 @@ export function actionMarkReads(ids: readonly string[], now: number): readonly R
 export function nextOnceMarks({ onceMarks }: UserState, now: number): UserState["onceMarks"] {
   const generation = generationOf(now);
   const count = onceMarks.generation === generation ? onceMarks.count : 0;
-  if (count >= tallyFieldsMax) {
-    const message = `Cannot accept more than ${tallyFieldsMax} actions with an id in a week`;
+  if (count >= storageLimits.tallyFieldsMax) {
+    const message = `Cannot accept more than ${storageLimits.tallyFieldsMax} actions with an id in a week`;
     throw new AppError("rate_limited", message, { retryAfterMs: onceGenerationMs });
   }
   return { generation, count: count + 1 };

@@ -8,8 +8,8 @@ import {
   type LogEntry,
   type Partition,
   type RecordCache,
-  rangeLimitMax,
   type Store,
+  storageLimits,
 } from "../../storage/mod.ts";
 import { type HistoryTransaction, type StoredRecord, transactionsOf } from "./history.ts";
 import type { UserState } from "./state.ts";
@@ -37,11 +37,11 @@ export async function readTransactions(
 ): Promise<readonly HistoryTransaction[]> {
   const found: HistoryTransaction[] = [];
   for (let cursor: string | undefined; ; ) {
-    const query = { type: "log", key: "history", limit: rangeLimitMax, ...range } as const;
+    const query = { type: "log", key: "history", limit: storageLimits.rangeLimitMax, ...range } as const;
     const [entries] = await store.read(partition, [cursor === undefined ? query : { ...query, cursor }]);
     found.push(...entries.flatMap(entry => transactionsOf(parseEntry(entry))));
     cursor = entries.at(-1)?.id;
-    if (entries.length < rangeLimitMax || found.length >= historyPageMax)
+    if (entries.length < storageLimits.rangeLimitMax || found.length >= historyPageMax)
       return found.slice(0, historyPageMax);
   }
 }
@@ -59,7 +59,7 @@ export async function readWholeHistory(
   },
 ): Promise<UserState | null> {
   for (let cursor: string | undefined; ; ) {
-    const query = { type: "log", key: "history", limit: rangeLimitMax } as const;
+    const query = { type: "log", key: "history", limit: storageLimits.rangeLimitMax } as const;
     // The state of the instant at which the last page was read is the one that all records together led to.
     const [stored, entries] = await store.read(partition, [
       states.query,
@@ -67,6 +67,7 @@ export async function readWholeHistory(
     ]);
     for (const entry of entries) take(parseEntry(entry));
     cursor = entries.at(-1)?.id ?? cursor;
-    if (entries.length < rangeLimitMax) return stored === null ? null : states.valueOf(partition, stored);
+    if (entries.length < storageLimits.rangeLimitMax)
+      return stored === null ? null : states.valueOf(partition, stored);
   }
 }

@@ -8,7 +8,7 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { type BoardRange, decide, type Store, type Write } from "../../storage/mod.ts";
+import { decide, type ReadBoard, type Result, type Store, type Write } from "../../storage/mod.ts";
 import {
   deliveryIdOf,
   deliveryKey,
@@ -227,7 +227,7 @@ function waitingWrites(letter: StoredDelivery, at: number): readonly Write[] {
   ];
 }
 
-interface DeadLetterBoard extends BoardRange {
+interface DeadLetterBoard extends Result<ReadBoard> {
   readonly isNew: boolean;
   readonly now: number;
 }

@@ -1,5 +1,5 @@
 import type { Read, Store } from "../../../lib/storage/mod.ts";
-import { rangeLimitMax } from "../../../lib/storage/mod.ts";
+import { storageLimits } from "../../../lib/storage/mod.ts";
 
 /** What the random operations of the conformance suite can touch. */
 const partitions = ["p", "{p}", "p:a"];
@@ -11,8 +11,8 @@ export async function dump(store: Store): Promise<unknown> {
   const queries = keys.flatMap((key): Read[] => [
     { type: "record", key },
     { type: "tally", key },
-    { type: "board", key, limit: rangeLimitMax },
-    { type: "log", key, limit: rangeLimitMax },
+    { type: "board", key, limit: storageLimits.rangeLimitMax },
+    { type: "log", key, limit: storageLimits.rangeLimitMax },
     ...names.map((member): Read => ({ type: "standing", key, member })),
   ]);
   return Promise.all(partitions.map(partition => store.read(partition, queries)));

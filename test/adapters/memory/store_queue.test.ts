@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore, createStoreQueue } from "../../../adapters/memory/mod.ts";
-import { valueBytesMax } from "../../../lib/storage/mod.ts";
+import { storageLimits } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 
 const lease = { consumer: "one", limit: 1_000, leaseMs: 1_000 };
@@ -40,9 +40,9 @@ describe("a queue over a store", () => {
     const clock = createTestClock();
     await using store = createMemoryStore({ clock: clock.now });
     const bodies = [
-      '"'.repeat(valueBytesMax),
+      '"'.repeat(storageLimits.valueBytesMax),
       "x",
-      "y".repeat(valueBytesMax - 10),
+      "y".repeat(storageLimits.valueBytesMax - 10),
       "\\".repeat(400_000),
       "z",
     ];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRedisStore } from "../../../adapters/redis/mod.ts";
 import type { LogEntry, ReadLog, Store, Write } from "../../../lib/storage/mod.ts";
-import { logLengthMax } from "../../../lib/storage/mod.ts";
+import { storageLimits } from "../../../lib/storage/mod.ts";
 import { type RedisProcess, redisAvailable, sharedRedis } from "../../support/redis.ts";
 import { calls } from "./calls.ts";
 import { freshPrefix } from "./fixture.ts";
@@ -11,7 +11,7 @@ const t0 = 1_700_000_000_000;
 /** Most bytes that Redis may spend on a log beyond what is in it. */
 const logOverheadBytesMax = 200;
 /** Binary search over the longest log takes this many looks for each end. */
-const looksMax = Math.ceil(Math.log2(logLengthMax)) + 1;
+const looksMax = Math.ceil(Math.log2(storageLimits.logLengthMax)) + 1;
 
 interface Opened extends AsyncDisposable {
   readonly store: Store;
@@ -27,7 +27,7 @@ async function open(): Promise<Opened> {
   return { store, server, key: `${prefix}{p}ll`, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 }
 
-function append(value: string, at: number, maxLength = logLengthMax): Write {
+function append(value: string, at: number, maxLength: number = storageLimits.logLengthMax): Write {
   return { type: "append", key: "l", value, at, maxLength };
 }
 
@@ -55,13 +55,13 @@ describe("a log on Redis", { skip: redisAvailable() }, () => {
   it("of the greatest length is read from its middle in few looks, whichever way", async () => {
     await using opened = await open();
     const { store, server, key } = opened;
-    for (let start = 0; start < logLengthMax; start += 1_000) {
+    for (let start = 0; start < storageLimits.logLengthMax; start += 1_000) {
       await store.commit("p", {
         writes: Array.from({ length: 1_000 }, (_, index) => append(`v${start + index}`, t0 + start + index)),
       });
     }
-    assert.equal(await server.command("LLEN", key), logLengthMax);
-    const middle = logLengthMax / 2;
+    assert.equal(await server.command("LLEN", key), storageLimits.logLengthMax);
+    const middle = storageLimits.logLengthMax / 2;
     const at = t0 + middle;
     const queries: readonly [query: Partial<ReadLog>, first: number, step: number][] = [
       [{ from: at }, middle, 1],

@@ -15,7 +15,8 @@ import {
   shapeUsesMin,
 } from "../../../adapters/redis/script_cache.ts";
 import { openRedisStore } from "../../../adapters/redis/store.ts";
-import type { Add, Batch, Put, Write } from "../../../lib/storage/mod.ts";
+import type { Add, Put } from "../../../lib/storage/contract.ts";
+import type { Batch, Write } from "../../../lib/storage/mod.ts";
 import { redisAvailable, sharedRedis } from "../../support/redis.ts";
 import { calls } from "./calls.ts";
 import { freshPrefix } from "./fixture.ts";

@@ -11,7 +11,7 @@ import {
 import { registrationMs } from "../../../lib/loyalty/due_users/queue.ts";
 import { dueUserShardOf } from "../../../lib/loyalty/due_users/shards.ts";
 import { sweepBatchMax, sweepLeaseMs, sweepRetryMs } from "../../../lib/loyalty/due_users/sweep.ts";
-import { rangeLimitMax, type Store } from "../../../lib/storage/mod.ts";
+import { type Store, storageLimits } from "../../../lib/storage/mod.ts";
 import { listedOrganisations, organisationsPartition, organisationWrites } from "../../../lib/users/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { describeOnEveryStore } from "../../support/stores.ts";
@@ -224,7 +224,9 @@ describeOnEveryStore("the agenda", (open, on) => {
   it("visits every organisation, however many there are", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
-    const writes = Array.from({ length: rangeLimitMax }, (_, n) => organisationWrites(`o${n}`, clock.now()));
+    const writes = Array.from({ length: storageLimits.rangeLimitMax }, (_, n) =>
+      organisationWrites(`o${n}`, clock.now()),
+    );
     for (let from = 0; from < writes.length; from += 500) {
       await store.commit(organisationsPartition(), { writes: writes.slice(from, from + 500).flat() });
     }
@@ -232,7 +234,7 @@ describeOnEveryStore("the agenda", (open, on) => {
     await createDueUserQueue({ store, clock: clock.now }).register(user("late"));
     const listed: string[] = [];
     for await (const organisation of listedOrganisations(store)) listed.push(organisation);
-    assert.equal(new Set(listed).size, rangeLimitMax + 1);
+    assert.equal(new Set(listed).size, storageLimits.rangeLimitMax + 1);
     assert.equal(listed.at(-1), organisationId);
     // Some 64,000 reads, one after the other.
     if (on === "Redis") return;

@@ -1,16 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
-  type Committed,
-  checksMax,
   type Decision,
   decide,
   type Read,
   type Rule,
-  readsMax,
-  valueBytesMax,
+  storageLimits,
   type Write,
 } from "../../../lib/storage/mod.ts";
+import type { Committed } from "../../../lib/storage/rule.ts";
 import { ProbeStore } from "../../support/probe_store.ts";
 import { home, increment, take } from "./_rules.ts";
 
@@ -263,7 +261,7 @@ describe("a fold is bounded", () => {
 
   it("by the bytes of a commit", async () => {
     const store = new ProbeStore();
-    const value = "～".repeat(Math.floor(valueBytesMax / 3));
+    const value = "～".repeat(Math.floor(storageLimits.valueBytesMax / 3));
     await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
         decide(store, home, writing({ type: "put", key: `k${index}`, value })),
@@ -278,11 +276,13 @@ describe("a fold is bounded", () => {
   it("by the checks of a commit", async () => {
     const store = new ProbeStore();
     await Promise.all(
-      Array.from({ length: checksMax + 1 }, (_, index) => decide(store, home, increment(`k${index}`))),
+      Array.from({ length: storageLimits.checksMax + 1 }, (_, index) =>
+        decide(store, home, increment(`k${index}`)),
+      ),
     );
     assert.deepEqual(
       store.commits.map(({ writes }) => writes.length),
-      [checksMax, 1],
+      [storageLimits.checksMax, 1],
     );
   });
 
@@ -298,7 +298,7 @@ describe("a fold is bounded", () => {
       store.reads.map(({ length }) => length),
       [500, 100],
     );
-    assert.ok(readsMax >= 500);
+    assert.ok(storageLimits.readsMax >= 500);
   });
 
   it("by the number of decisions", async () => {

@@ -3,15 +3,8 @@ import { describe, it } from "node:test";
 import { awkwardNames } from "../../../adapters/conformance/names.ts";
 import { createRandom } from "../../../adapters/conformance/random.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
-import {
-  keyName,
-  nameBytesMax,
-  partitionBytesMax,
-  partitionParts,
-  platformPartition,
-  type Tenant,
-  tenantPartition,
-} from "../../../lib/storage/mod.ts";
+import { keyName, platformPartition, storageLimits, tenantPartition } from "../../../lib/storage/mod.ts";
+import { partitionParts, type Tenant } from "../../../lib/storage/names.ts";
 
 const invalid = (error: unknown) => error instanceof AppError && error.code === "validation_failed";
 
@@ -74,17 +67,18 @@ describe("names of partitions and keys", () => {
 
   it("may be as long as the storage allows, counted in bytes after escaping", () => {
     assert.equal(
-      tenantPartition({ project: "p" }, "k", "é".repeat((partitionBytesMax - 6) / 2)).length,
+      tenantPartition({ project: "p" }, "k", "é".repeat((storageLimits.partitionBytesMax - 6) / 2)).length,
       6 + 253,
     );
     assert.throws(
-      () => tenantPartition({ project: "p" }, "k", `${"é".repeat((partitionBytesMax - 6) / 2)}x`),
+      () =>
+        tenantPartition({ project: "p" }, "k", `${"é".repeat((storageLimits.partitionBytesMax - 6) / 2)}x`),
       invalid,
     );
     assert.throws(() => tenantPartition({ project: ":".repeat(200) }, "k"), invalid);
-    assert.throws(() => platformPartition("k", "x".repeat(partitionBytesMax)), invalid);
-    assert.equal(keyName("k", "x".repeat(nameBytesMax - 2)).length, nameBytesMax);
-    assert.throws(() => keyName("k", "x".repeat(nameBytesMax - 1)), invalid);
+    assert.throws(() => platformPartition("k", "x".repeat(storageLimits.partitionBytesMax)), invalid);
+    assert.equal(keyName("k", "x".repeat(storageLimits.nameBytesMax - 2)).length, storageLimits.nameBytesMax);
+    assert.throws(() => keyName("k", "x".repeat(storageLimits.nameBytesMax - 1)), invalid);
   });
 
   it("refuse ill-formed ids and a tenant without an id", () => {

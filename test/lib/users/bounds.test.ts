@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { rangeLimitMax, readsMax, type Store } from "../../../lib/storage/mod.ts";
+import { type Store, storageLimits } from "../../../lib/storage/mod.ts";
 import { createUserIndex, signedInUsersMax } from "../../../lib/users/listed_users.ts";
 import { userShards, usersInRange, walkUsers } from "../../../lib/users/mod.ts";
 import { rangePagesMax } from "../../../lib/users/ranges.ts";
@@ -31,7 +31,7 @@ describe("a walk over users", () => {
 
 describe("a range of users", () => {
   it(`is read whole as far as ${rangePagesMax} pages, in reads that no store refuses`, async () => {
-    assert.ok(rangePagesMax <= readsMax);
+    assert.ok(rangePagesMax <= storageLimits.readsMax);
     const readsFor = async (total: number): Promise<{ users: number; pages: readonly number[] }> => {
       const pages: number[] = [];
       const entry = { member: "u", score: 0, tie: 0 };
@@ -39,7 +39,7 @@ describe("a range of users", () => {
         read: async (_: string, queries: readonly { readonly offset: number }[]) => {
           pages.push(queries.length);
           return queries.map(({ offset }) => ({
-            entries: Array(Math.max(0, Math.min(rangeLimitMax, total - offset))).fill(entry),
+            entries: Array(Math.max(0, Math.min(storageLimits.rangeLimitMax, total - offset))).fill(entry),
           }));
         },
       };
@@ -47,10 +47,10 @@ describe("a range of users", () => {
       const found = await usersInRange(store as unknown as Store, "p", range);
       return { users: found.length, pages };
     };
-    const most = rangePagesMax * rangeLimitMax;
+    const most = rangePagesMax * storageLimits.rangeLimitMax;
     const { users, pages } = await readsFor(most);
     assert.deepEqual([users, pages.at(-1)], [most, rangePagesMax]);
-    assert.equal((await readsFor(rangeLimitMax + 1)).users, rangeLimitMax + 1);
+    assert.equal((await readsFor(storageLimits.rangeLimitMax + 1)).users, storageLimits.rangeLimitMax + 1);
   });
 });
 

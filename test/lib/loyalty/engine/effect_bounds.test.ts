@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../../lib/errors/mod.ts";
 import { compileConfig, countedMax, effectsMax } from "../../../../lib/loyalty/mod.ts";
-import { valueBytesMax } from "../../../../lib/storage/mod.ts";
+import { storageLimits } from "../../../../lib/storage/mod.ts";
 import { base, Player, points, rule } from "./_player.ts";
 
 const many = <T>(count: number, make: (index: number) => T): T[] =>
@@ -36,7 +36,7 @@ describe("what a configuration does at once", () => {
     assert.equal(fired.length, Math.ceil(effectsMax / 51));
     assert.equal(player.state.metrics.points, fired.length * 50, "a rule that fires does all that it says");
     assert.deepEqual(diagnostics, [{ type: "effectsExhausted", triggers: [] }]);
-    assert.ok(JSON.stringify(record).length < valueBytesMax);
+    assert.ok(JSON.stringify(record).length < storageLimits.valueBytesMax);
     assert.equal(player.act("go").fired.length, fired.length, "the next action begins anew");
   });
 

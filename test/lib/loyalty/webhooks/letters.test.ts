@@ -17,7 +17,7 @@ import {
 } from "../../../../lib/loyalty/webhooks/endpoints.ts";
 import { webhookRetryMsMin, webhookTriedMsMax } from "../../../../lib/loyalty/webhooks/schedule.ts";
 import type { Announcement } from "../../../../lib/outbound/announcer.ts";
-import { type Store, type Write, writesMax } from "../../../../lib/storage/mod.ts";
+import { type Store, storageLimits, type Write } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { describeOnStores } from "../../../support/stores.ts";
 import { answered, configOf, happen, member, placeOf, type Telling, tellingOf } from "./_told.ts";
@@ -44,8 +44,8 @@ async function crowd(
     { length: count },
     (_, n): Write => ({ type: "score", op: "set", key, member: `filler-${n}`, score }),
   );
-  for (let from = 0; from < count; from += writesMax) {
-    const batch = { writes: writes.slice(from, from + writesMax) };
+  for (let from = 0; from < count; from += storageLimits.writesMax) {
+    const batch = { writes: writes.slice(from, from + storageLimits.writesMax) };
     assert.ok((await store.commit(webhookPartition(place), batch)).ok);
   }
 }
