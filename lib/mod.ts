@@ -11,7 +11,7 @@ export type { Seed } from "./directory/mod.ts";
 export { AppError, type AppErrorOptions, type ErrorCode, type FieldError } from "./errors/mod.ts";
 export type { ExportOptions } from "./exports/mod.ts";
 export { type ClientInfo, createJsonLogger, type Handler, type Logger, silentLogger } from "./http/mod.ts";
-export type { Rate, RateLimits, RatePolicyName } from "./http/rate_limit/mod.ts";
+export type { Rate, RateLimits, RatePolicyName } from "./http/rate_limit/policies.ts";
 export {
   type Demo,
   type DemoIds,

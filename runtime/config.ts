@@ -37,7 +37,7 @@ import {
   type RateLimits,
   ratePolicies,
   ratePolicyNames,
-} from "../lib/http/rate_limit/mod.ts";
+} from "../lib/http/rate_limit/policies.ts";
 import { hostDefault, portDefault } from "./_gate.ts";
 
 /** One variable that a deployment may set. */

@@ -1,25 +1,26 @@
 /**
- * The one place where areas become a {@linkcode Handler}.
+ * Handlers and routers from the route tables of areas.
  *
  * @module
  */
 
 import type { Limiter } from "../storage/mod.ts";
+import { Dispatcher } from "./dispatch/dispatcher.ts";
+import { prepareEndpoints } from "./dispatch/endpoint.ts";
+import type { FailureLimit } from "./dispatch/rate_limits.ts";
+
 import { Idempotency, type IdempotencyOptions } from "./idempotency/idempotency.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import { Meters } from "./metrics.ts";
-import { openapiDocument } from "./openapi/document.ts";
-import type { FailureLimit } from "./rate_limit/exchange_limits.ts";
-import { Failover } from "./rate_limit/mod.ts";
+import { Failover } from "./rate_limit/failover.ts";
 import { type CorsOptions, prepareCors } from "./replies/cors.ts";
 import { bodyMsMaxDefault, systemTimer, type Timer } from "./requests/body.ts";
 import { requestIds } from "./requests/request_id.ts";
-import { Dispatcher } from "./routing/dispatcher.ts";
-import { prepareEndpoints } from "./routing/endpoint.ts";
-import type { AnyRoute, Area, ClientInfo, Handler, Reply } from "./routing/route.ts";
+import type { AnyRoute, Area, ClientInfo, Handler, Reply } from "./route.ts";
+import { type PlatformRouter, routerOver } from "./router.ts";
 import { systemArea } from "./system.ts";
 
-/** What a handler is built with; every part has a default. */
+/** Options of {@linkcode createHandler} and {@linkcode createRouter}. */
 export interface HandlerOptions {
   /** Milliseconds from any origin, for durations; should not jump. @default performance.now */
   readonly clock?: () => number;
@@ -34,11 +35,11 @@ export interface HandlerOptions {
    * wait for `limiter` as long as it takes and pass uncounted when it fails, but for those of routes that refuse.
    */
   readonly localLimiter?: Limiter;
-  /** How wrong credentials are counted on routes that have a limit. Omitted: not at all. */
+  /** The limit of wrong credentials on routes that have a limit. @default none */
   readonly failureLimit?: FailureLimit;
-  /** Where the answers to requests with an `Idempotency-Key` are kept. Omitted: the field is ignored. */
+  /** Storage of the answers to requests with an `Idempotency-Key`. Omitted: the field is ignored. */
   readonly idempotency?: IdempotencyOptions;
-  /** `false` leaves cross-origin answers to somebody in front. @default {} */
+  /** Cross-origin access; `false` leaves it to a proxy. @default {} */
   readonly cors?: CorsOptions | false;
   /** Resolves when the store answers, for `GET /readyz`. @default resolves */
   readonly ready?: () => Promise<void>;
@@ -46,9 +47,11 @@ export interface HandlerOptions {
   readonly title?: string;
   /** Version of the OpenAPI document. @default "0" */
   readonly version?: string;
-  /** Address under which clients reach the handler, without a slash at its end. @default "" */
+  /** Address under which clients reach the handler, base path included, without a slash at its end. @default "" */
   readonly publicUrl?: string;
-  /** Whether requests are measured and `GET /metrics` exists. @default false */
+  /** Prefix of all paths, `/api/grandstand` for example. @default "" */
+  readonly basePath?: string;
+  /** Measures requests and serves `GET /metrics`. @default false */
   readonly metrics?: boolean;
   /** Longest time that a body may take to arrive, in ms. @default 10_000 */
   readonly bodyMsMax?: number;
@@ -59,8 +62,8 @@ export interface HandlerOptions {
 }
 
 /**
- * Makes one handler from the route tables of any number of areas, together with `GET /healthz`, `/readyz`,
- * `/openapi.json` and, where enabled, `/metrics`. The handler never rejects: whatever fails is an answer.
+ * Creates a handler from the route tables of any number of areas, together with `GET /healthz`, `/readyz`,
+ * `/openapi.json` and, where enabled, `/metrics`. The handler never rejects: every failure is an answer.
  *
  * @example
  * ```ts
@@ -71,49 +74,74 @@ export interface HandlerOptions {
  *   summary: "Say hello",
  *   auth: open,
  *   params: object({ name: string() }),
- *   responses: { 200: { description: "A greeting" } },
+ *   responses: { 200: { description: "A greeting", schema: object({ hello: string() }) } },
  *   handle: ({ params }) => json(200, { hello: params.name }),
  * });
  * const handler = createHandler([{ name: "hello", family: "problem", routes: [hello] }]);
  * const response = await handler(new Request("http://localhost/hello/world"));
  * ```
  *
- * @throws `TypeError` for a mistake in a route table or in the origins of CORS.
+ * @throws `TypeError` for a mistake in a route table, in the base path or in the origins of CORS.
  */
 export function createHandler(areas: readonly Area[], options: HandlerOptions = {}): Handler {
-  const { title = "Grandstand", version = "0", publicUrl = "", cors = {} } = options;
+  const dispatcher = createDispatcher(areas, options);
+  const unknownClient: ClientInfo = {};
+  return (request, info = unknownClient) => dispatcher.handle(request, info);
+}
+
+/**
+ * Creates an itty `Router` that serves the same as {@linkcode createHandler} and takes further routes and middleware.
+ *
+ * @throws the same.
+ */
+export function createRouter(areas: readonly Area[], options: HandlerOptions = {}): PlatformRouter {
+  return routerOver(createDispatcher(areas, options), options.basePath ?? "");
+}
+
+function createDispatcher(areas: readonly Area[], options: HandlerOptions): Dispatcher {
+  const { title = "Grandstand", version = "0", publicUrl = "", basePath = "", cors = {} } = options;
+  if (!/^(?:\/[A-Za-z0-9._~-]+)*$/.test(basePath)) {
+    throw new TypeError(`Cannot serve under "${basePath}": a base path is like /api/grandstand`);
+  }
   const meters = options.metrics === true ? new Meters() : null;
   const system = systemArea({
     ready: options.ready ?? (() => Promise.resolve()),
-    document: () => openapiDocument(endpoints, { title, version, publicUrl }),
+    document: async () => {
+      // A quarter of the code behind the platform writes this document, and most processes are never asked for it.
+      const { openapiDocument } = await import("./openapi/document.ts");
+      return openapiDocument(endpoints, {
+        title,
+        version,
+        publicUrl: publicUrl === "" ? basePath : publicUrl,
+      });
+    },
     meters,
   });
-  const endpoints = prepareEndpoints([...areas, system]);
+  const endpoints = prepareEndpoints([...areas, system], basePath);
   const {
     clock = () => performance.now(),
     logger = silentLogger,
     timer = systemTimer,
     idempotency,
   } = options;
-  const dispatcher = new Dispatcher(endpoints, {
+  return new Dispatcher(endpoints, {
     clock,
     requestId: options.requestId ?? requestIds(),
     logger,
-    counter: options.limiter === undefined ? null : counterOf(options.limiter, { ...options, meters }),
+    counter: options.limiter === undefined ? null : createCounter(options.limiter, { ...options, meters }),
     failures: options.failureLimit ?? null,
     idempotency: idempotency === undefined ? null : new Idempotency({ ...idempotency, timer, logger }),
     cors: cors === false ? null : prepareCors(cors),
     publicUrl,
+    basePath,
     meters,
     bodyMsMax: options.bodyMsMax ?? bodyMsMaxDefault,
     timer,
     inspect: options.inspect ?? null,
   });
-  const unknownClient: ClientInfo = {};
-  return (request, info = unknownClient) => dispatcher.handle(request, info);
 }
 
-function counterOf(
+function createCounter(
   limiter: Limiter,
   options: Omit<HandlerOptions, "metrics"> & { readonly meters: Meters | null },
 ): Failover {

@@ -19,16 +19,16 @@ import {
 import { AppError, type ErrorCode } from "../errors/mod.ts";
 import { errorFacts } from "./errors/status.ts";
 import { type Meters, metricsMediaType } from "./metrics.ts";
-import { named } from "./openapi/named.ts";
+import { named } from "./named.ts";
 import { json, jsonText, text } from "./replies/replies.ts";
-import { type AnyRoute, type Area, type JsonText, open, route } from "./routing/route.ts";
+import { type AnyRoute, type Area, type JsonText, open, route } from "./route.ts";
 
-/** What the area tells of. */
+/** Sources of the area's answers. */
 export interface SystemOptions {
   /** Resolves when requests can be served, rejects when they cannot. */
   readonly ready: () => Promise<void>;
   /** The OpenAPI document; built on the first request for it. */
-  readonly document: () => unknown;
+  readonly document: () => Promise<unknown>;
   /** The meters behind `GET /metrics`; null leaves the route out. */
   readonly meters: Meters | null;
 }
@@ -93,7 +93,7 @@ function readyRoute(ready: () => Promise<void>): AnyRoute {
 
 const publicFor5Minutes = { "cache-control": "public, max-age=300" };
 
-function documentRoute(document: () => unknown): AnyRoute {
+function documentRoute(document: () => Promise<unknown>): AnyRoute {
   let written: JsonText<Record<string, unknown>> | null = null;
   return route({
     method: "GET",
@@ -110,8 +110,8 @@ function documentRoute(document: () => unknown): AnyRoute {
       },
     },
     cache: "public",
-    handle: () => {
-      written ??= JSON.stringify(document()) as JsonText<Record<string, unknown>>;
+    handle: async () => {
+      written ??= JSON.stringify(await document()) as JsonText<Record<string, unknown>>;
       return jsonText(written, publicFor5Minutes);
     },
   });

@@ -19,7 +19,7 @@ import type { Area } from "../http/mod.ts";
 import { type Loyalty, memberPartition } from "../loyalty/mod.ts";
 import type { SpaceGuardOptions } from "../space_tokens/mod.ts";
 import type { Store } from "../storage/mod.ts";
-import { governedAudience } from "./quotas.ts";
+import { withAudienceLimits } from "./quotas.ts";
 
 /** What the audience API is made of. */
 export interface AudienceParts {
@@ -34,7 +34,7 @@ export interface AudienceParts {
   readonly exports: Exports;
   /** Signs the cursors of lists. */
   readonly cursorKey: Uint8Array;
-  readonly quotas: Parameters<typeof governedAudience>[1];
+  readonly quotas: Parameters<typeof withAudienceLimits>[1];
 }
 
 /** The area of the audience API. */
@@ -62,6 +62,6 @@ export function audienceArea(parts: AudienceParts, spaces: SpaceGuardOptions): A
     name: "audience",
     family: "problem",
     // Whoever downloads has no key that could pay: downloads have a limit of their own.
-    routes: [...governedAudience([...routes, ...exporting], quotas), ...downloadRoutes({ exports })],
+    routes: [...withAudienceLimits([...routes, ...exporting], quotas), ...downloadRoutes({ exports })],
   };
 }

@@ -9,7 +9,7 @@ import type { PasswordAlgorithm, PasswordKernels, PasswordPolicy } from "../auth
 import type { RemoteFetchOptions } from "../auth/remote_issuers/mod.ts";
 import type { ExportOptions } from "../exports/mod.ts";
 import type { Area, HandlerOptions, Logger } from "../http/mod.ts";
-import type { RateLimits } from "../http/rate_limit/mod.ts";
+import type { RateLimits } from "../http/rate_limit/policies.ts";
 import type { AbuseLimits, Merge } from "../identity/mod.ts";
 import type { GeoReader } from "../location/geo_reader.ts";
 import type { Mailer } from "../outbound/mailer.ts";

@@ -36,7 +36,7 @@ import {
   silentLogger,
   systemTimer,
 } from "../http/mod.ts";
-import { type Quotas, quotasOf } from "../http/rate_limit/mod.ts";
+import { type Quotas, resolveRateLimits } from "../http/rate_limit/policies.ts";
 import {
   type Audit,
   type ClientTokens,
@@ -82,7 +82,7 @@ import { platformExports } from "./exports.ts";
 import { platformIdentity } from "./identity.ts";
 import { rebuildFromLoyalty } from "./leaderboards.ts";
 import type { PlatformOptions } from "./options.ts";
-import { failureLimitOf, governedLoyalty, repeatable } from "./quotas.ts";
+import { createFailureLimit, withIdempotency, withLoyaltyLimits } from "./quotas.ts";
 import { createIndexedUsers, type PlatformUsers, type UserDirectory, userDirectory } from "./users.ts";
 
 /** The version of the package. */
@@ -197,7 +197,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     publicUrl,
     version,
     ready: () => store.ping(),
-    failureLimit: failureLimitOf(parts.quotas, options.secret),
+    failureLimit: createFailureLimit(parts.quotas, options.secret),
     idempotency: { store, clock },
   };
   return {
@@ -335,7 +335,7 @@ function createParts(
     loyaltyVersions,
     keyOf,
     cursorKey: deriveKey(secret, "cursor"),
-    quotas: quotasOf(options.rateLimits),
+    quotas: resolveRateLimits(options.rateLimits),
   };
 }
 
@@ -393,8 +393,8 @@ function createAreas(parts: Parts): Readonly<Record<AreaName, Area>> {
       name: "loyalty",
       family: "problem",
       routes: [
-        ...governedLoyalty(loyaltyRoutes({ directory, loyalty, ...guards }), parts.quotas),
-        ...repeatable([
+        ...withLoyaltyLimits(loyaltyRoutes({ directory, loyalty, ...guards }), parts.quotas),
+        ...withIdempotency([
           ...loyaltyOperatorRoutes({ directory, loyalty, rewardsWriter, ...userGuards }),
           ...redemptionOperatorRoutes({
             directory,

@@ -10,8 +10,8 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { type AudienceUser, actionsIn, type BackEnd } from "../audience/mod.ts";
 import { keyedTag } from "../auth/crypto/mod.ts";
 import { type ApiKeyPrincipal, deriveKey, type MasterSecret, networkTag } from "../auth/mod.ts";
-import type { Admitted, AnyRoute, ContentLimit, FailureLimit, IdempotencySubject } from "../http/mod.ts";
-import type { QuotaName, Quotas } from "../http/rate_limit/mod.ts";
+import type { AnyRoute, Authorized, ContentLimit, FailureLimit, IdempotencySubject } from "../http/mod.ts";
+import type { QuotaName, Quotas } from "../http/rate_limit/policies.ts";
 import { clientNetworkBits } from "../identity/mod.ts";
 import type { SpaceVisit } from "../space_tokens/mod.ts";
 
@@ -30,13 +30,13 @@ interface Caller extends IdempotencySubject {
 }
 
 /** Limits the routes of the audience API by user and by key, and makes its POSTs repeatable. */
-export function governedAudience(routes: readonly AnyRoute[], quotas: Quotas): readonly AnyRoute[] {
-  return repeatable(routes).map(route => ({
+export function withAudienceLimits(routes: readonly AnyRoute[], quotas: Quotas): readonly AnyRoute[] {
+  return withIdempotency(routes).map(route => ({
     ...route,
     rateLimit: {
       rules: call => quotas[callerOf(call).quota],
-      subject: call => payerOf(callerOf(call)),
-      ...(failingClosed.test(route.path) ? { whenUncounted: "refuse" } : {}),
+      subject: call => rateLimitSubject(callerOf(call)),
+      ...(failingClosed.test(route.path) ? { onLimiterFailure: "reject" } : {}),
       ...(ownReports.test(route.path) ? { content: reportedContent(quotas) } : {}),
     },
   }));
@@ -46,13 +46,13 @@ export function governedAudience(routes: readonly AnyRoute[], quotas: Quotas): r
 function reportedContent({ loyaltyAction: rules }: Quotas): ContentLimit<unknown> {
   return {
     rules,
-    subject: call => payerOf({ ...callerOf(call), quota: "loyaltyAction" }),
+    subject: call => rateLimitSubject({ ...callerOf(call), quota: "loyaltyAction" }),
     units: call => (callerOf(call).quota === "user" ? actionsIn(call.body) : 0),
   };
 }
 
 /** Limits the actions that users report. */
-export function governedLoyalty(routes: readonly AnyRoute[], quotas: Quotas): readonly AnyRoute[] {
+export function withLoyaltyLimits(routes: readonly AnyRoute[], quotas: Quotas): readonly AnyRoute[] {
   if (quotas.loyaltyAction.length === 0) return routes;
   return routes.map(route =>
     route.operation !== "reportAction"
@@ -61,21 +61,21 @@ export function governedLoyalty(routes: readonly AnyRoute[], quotas: Quotas): re
           ...route,
           rateLimit: {
             rules: quotas.loyaltyAction,
-            subject: call => payerOf({ ...callerOf(call), quota: "loyaltyAction" }),
+            subject: call => rateLimitSubject({ ...callerOf(call), quota: "loyaltyAction" }),
           },
         },
   );
 }
 
 /** Makes the POSTs of a table repeatable with an `Idempotency-Key`. */
-export function repeatable(routes: readonly AnyRoute[]): readonly AnyRoute[] {
+export function withIdempotency(routes: readonly AnyRoute[]): readonly AnyRoute[] {
   return routes.map(route =>
     route.method === "POST" ? { ...route, idempotent: { subject: callerOf } } : route,
   );
 }
 
 /** Wrong credentials are paid for by the network of the client, under a tag that does not tell its address. */
-export function failureLimitOf(quotas: Quotas, secret: MasterSecret): FailureLimit {
+export function createFailureLimit(quotas: Quotas, secret: MasterSecret): FailureLimit {
   const key = deriveKey(secret, "failed_authentication");
   return {
     rules: quotas.failure,
@@ -84,7 +84,7 @@ export function failureLimitOf(quotas: Quotas, secret: MasterSecret): FailureLim
   };
 }
 
-function callerOf({ principal }: Admitted<unknown>): Caller {
+function callerOf({ principal }: Authorized<unknown>): Caller {
   const known = principal as Principal;
   if (!("space" in known)) return keyOf(known.organisationId, known.keyId);
   const { id: spaceId, organisationId } = known.space;
@@ -106,7 +106,7 @@ function userOf(organisationId: string, spaceId: string, userId: string): Caller
   return { quota: "user", organisationId, caller: `user:${spaceId}:${userId}` };
 }
 
-function payerOf({ quota, caller }: Caller): string {
+function rateLimitSubject({ quota, caller }: Caller): string {
   const bounded = caller.length <= payerCharsMax ? caller : bytesToHex(sha256(utf8ToBytes(caller)));
   return `${quota}:${bounded}`;
 }

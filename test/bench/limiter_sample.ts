@@ -5,7 +5,7 @@ import { RateLimiterMemory, RateLimiterRedis } from "rate-limiter-flexible";
 import { createMemoryLimiter } from "../../adapters/memory/mod.ts";
 import { createRedisLimiter } from "../../adapters/redis/mod.ts";
 import { systemTimer } from "../../lib/http/mod.ts";
-import { Failover } from "../../lib/http/rate_limit/mod.ts";
+import { Failover } from "../../lib/http/rate_limit/failover.ts";
 import type { Limiter, LimitVerdict } from "../../lib/storage/mod.ts";
 
 /** What one sample measured. */
@@ -73,7 +73,7 @@ function guarded(limiter: Limiter, local: Limiter | null): Subject {
     },
   });
   return {
-    spend: subject => failover.spend({ subject, rules, whenUncounted: "count here" }),
+    spend: subject => failover.spend({ subject, rules, onLimiterFailure: "local" }),
     isAllowed,
     close: () => limiter[Symbol.asyncDispose](),
   };

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type AnyRoute, looseRoute, open } from "../../lib/http/mod.ts";
-import { quotasOf } from "../../lib/http/rate_limit/mod.ts";
-import { failureLimitOf, governedAudience, payerCharsMax } from "../../lib/platform/quotas.ts";
+import { resolveRateLimits } from "../../lib/http/rate_limit/policies.ts";
+import { createFailureLimit, payerCharsMax, withAudienceLimits } from "../../lib/platform/quotas.ts";
 import { testSecret } from "../support/platform.ts";
 
 function routeAt(path: `/${string}`): AnyRoute {
@@ -18,7 +18,7 @@ function routeAt(path: `/${string}`): AnyRoute {
 }
 
 function limitAt(path: `/${string}`): NonNullable<AnyRoute["rateLimit"]> {
-  const [governed] = governedAudience([routeAt(path)], quotasOf());
+  const [governed] = withAudienceLimits([routeAt(path)], resolveRateLimits());
   assert.ok(governed?.rateLimit !== undefined);
   return governed.rateLimit;
 }
@@ -59,13 +59,13 @@ describe("who pays", () => {
   });
 
   it("is refused where nobody can count what spends the scarce", () => {
-    assert.equal(limitAt("/v1/api/audience/products/:productId/redeem").whenUncounted, "refuse");
-    assert.equal(limitAt("/v1/api/audience/internal/users/export").whenUncounted, "refuse");
-    assert.equal(limitAt("/v1/api/audience/profile").whenUncounted, undefined);
+    assert.equal(limitAt("/v1/api/audience/products/:productId/redeem").onLimiterFailure, "reject");
+    assert.equal(limitAt("/v1/api/audience/internal/users/export").onLimiterFailure, "reject");
+    assert.equal(limitAt("/v1/api/audience/profile").onLimiterFailure, undefined);
   });
 
   it("of wrong credentials is the network of the client, whose address nobody can read", () => {
-    const { subject } = failureLimitOf(quotasOf(), testSecret);
+    const { subject } = createFailureLimit(resolveRateLimits(), testSecret);
     assert.equal(subject({ address: "2001:db8::1" }), subject({ address: "2001:db8::2" }));
     assert.notEqual(subject({ address: "192.0.2.1" }), subject({ address: "192.0.2.2" }));
     assert.ok(!subject({ address: "192.0.2.1" }).includes("192"));

@@ -2,7 +2,7 @@
 
 import { AppError } from "../../errors/mod.ts";
 import { chain } from "../../http/chain.ts";
-import type { Guard } from "../../http/routing/route.ts";
+import type { Guard } from "../../http/route.ts";
 import type { ApiKeyPrincipal, ApiKeys } from "./api_keys.ts";
 import type { Permission } from "./record.ts";
 

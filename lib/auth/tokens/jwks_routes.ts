@@ -1,7 +1,7 @@
 /** The route of the public keys that verify the platform's tokens. */
 
 import { array, literal, looseObject, object, picklist, string } from "valibot";
-import { type Area, looseRoute, open } from "../../http/routing/route.ts";
+import { type Area, looseRoute, open } from "../../http/route.ts";
 import { signatureAlgorithms } from "./jose.ts";
 import type { KeyRing } from "./key_ring.ts";
 import { jwksAgeSecondsMax } from "./key_ring_record.ts";

@@ -1,42 +1,56 @@
 /**
- * From anything thrown to the reply that tells of it, and to the log line for operators.
+ * Errors as replies and as log lines.
  *
  * @module
  */
 
 import { AppError } from "../../errors/mod.ts";
 import type { Logger } from "../logger.ts";
-import type { Endpoint } from "../routing/endpoint.ts";
-import type { Reply } from "../routing/route.ts";
+import type { Family, Reply } from "../route.ts";
 import type { ErrorFamily } from "./family.ts";
+import { identityFamily } from "./identity.ts";
+import { jsonApiFamily } from "./json_api.ts";
+import { problemFamily } from "./problem.ts";
 import { errorFacts, retryAfterMsDefault } from "./status.ts";
 
-/** Most causes that a log line follows. */
-export const causesMax = 4;
+/** Error families by their names in route tables. */
+export const families: Readonly<Record<Family, ErrorFamily>> = {
+  identity: identityFamily,
+  problem: problemFamily,
+  jsonApi: jsonApiFamily,
+};
 
+/** Most causes that a log line follows. */
+const causesMax = 4;
 /** Longest path that an error body repeats, in UTF-16 units; a longer one is cut. */
-export const instanceCharsMax = 1_024;
+const instanceCharsMax = 1_024;
 
 const concealed =
   "Cannot answer the request: something unexpected failed; quote the request id to the operator";
 
-/** Where something failed. */
+/** The request and the route that an error belongs to. */
 export interface FailureContext {
   readonly family: ErrorFamily;
-  readonly endpoint: Endpoint | null;
+  /** Undefined: the request has no route. */
+  readonly operation: string | undefined;
+  /** Authentication scheme for `WWW-Authenticate`. */
+  readonly challenge: "Bearer" | "ApiKey";
+  /** Scopes that the route demands. */
+  readonly scopes: readonly string[];
   readonly requestId: string;
   readonly path: string;
-  readonly origin: string;
+  /** Address of the platform, base path included. */
+  readonly publicUrl: string;
 }
 
-/** The reply for something thrown; what is no {@linkcode AppError} becomes `internal_error` without any detail. */
+/** Builds the reply of an error; anything but an {@linkcode AppError} becomes `internal_error` without any detail. */
 export function failureReply(error: unknown, context: FailureContext): Reply {
   const known = error instanceof AppError && error.code !== "internal_error" ? error : null;
   const code = known?.code ?? "internal_error";
   const { status, title, retryable } = errorFacts[code];
   const waits = status === 429 || status === 503;
   const retryAfter = waits ? Math.ceil((known?.retryAfterMs ?? retryAfterMsDefault) / 1000) : undefined;
-  const challenge = challengeOf(code, context.endpoint);
+  const challenge = challengeOf(code, context);
   return {
     status,
     json: context.family.body({
@@ -50,7 +64,7 @@ export function failureReply(error: unknown, context: FailureContext): Reply {
       details: known?.details,
       requestId: context.requestId,
       path: context.path.slice(0, instanceCharsMax).toWellFormed(),
-      origin: context.origin,
+      publicUrl: context.publicUrl,
     }),
     headers: {
       "content-type": context.family.mediaType,
@@ -61,33 +75,33 @@ export function failureReply(error: unknown, context: FailureContext): Reply {
   };
 }
 
-/** Logs what an operator must know: every failure of ours with its causes; a client's mistakes are not logged. */
+/** Logs every error of the server with its causes; mistakes of clients are not logged. */
 export function logFailure(error: unknown, context: FailureContext, logger: Logger): void {
   const known = error instanceof AppError ? error : null;
   if (known !== null && errorFacts[known.code].status < 500) return;
   logger.log(known === null ? "error" : "warn", "request_failed", {
     requestId: context.requestId,
-    operation: context.endpoint?.route.operation,
+    operation: context.operation,
     code: known?.code ?? "internal_error",
     error: causesOf(error),
     stack: error instanceof Error ? framesOf(error) : undefined,
   });
 }
 
-/** What RFC 6750 calls an invalid token: revoked ones too. */
+/** Codes that RFC 6750 calls an invalid token; revoked ones are among them. */
 const tokenFaults: ReadonlySet<AppError["code"]> = new Set([
   "invalid_token",
   "session_revoked",
   "refresh_token_reused",
 ]);
 
-/** RFC 6750 section 3: `error` names what is wrong with a token that was sent, and is absent where none was. */
-function challengeOf(code: AppError["code"], endpoint: Endpoint | null): string | null {
+/** Builds `WWW-Authenticate` by RFC 6750, section 3: `error` names the fault of a token that was sent. */
+function challengeOf(code: AppError["code"], { challenge, scopes }: FailureContext): string | null {
   const isOfKey = code === "invalid_api_key" || code === "missing_api_key";
-  const scheme = isOfKey ? "ApiKey" : (endpoint?.challenge ?? "Bearer");
+  const scheme = isOfKey ? "ApiKey" : challenge;
   if (code === "insufficient_scope" && scheme === "Bearer") {
-    const scopes = (endpoint?.route.auth.security[0]?.requires ?? []).join(" ");
-    return `Bearer error="insufficient_scope"${scopes === "" ? "" : `, scope="${scopes}"`}`;
+    const scope = scopes.length === 0 ? "" : `, scope="${scopes.join(" ")}"`;
+    return `Bearer error="insufficient_scope"${scope}`;
   }
   if (errorFacts[code].status !== 401) return null;
   if (scheme === "Bearer" && code === "token_expired") {

@@ -7,7 +7,7 @@
 import type { ErrorCode, FieldError } from "../../errors/mod.ts";
 
 /** An error with everything that a body may tell of it. */
-export interface Failure {
+export interface ErrorReport {
   readonly code: ErrorCode;
   readonly status: number;
   readonly title: string;
@@ -21,8 +21,8 @@ export interface Failure {
   readonly requestId: string;
   /** The request's path as sent, without the query. */
   readonly path: string;
-  /** Public address of the platform without a slash at its end, or the empty string. */
-  readonly origin: string;
+  /** Address of the platform without a slash at its end, or the empty string. */
+  readonly publicUrl: string;
 }
 
 /** How one family writes errors. */
@@ -36,7 +36,7 @@ export interface ErrorFamily {
   /** JSON Schema of the body. */
   readonly schema: Readonly<Record<string, unknown>>;
   /** Builds the JSON body. */
-  readonly body: (failure: Failure) => unknown;
+  readonly body: (failure: ErrorReport) => unknown;
 }
 
 /** JSON Schema of one located input error. */

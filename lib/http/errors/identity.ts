@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../../errors/mod.ts";
-import { type ErrorFamily, type Failure, fieldErrorSchema } from "./family.ts";
+import { type ErrorFamily, type ErrorReport, fieldErrorSchema } from "./family.ts";
 
 /** What a client should do next, so that it never throws a good session away on a passing error. */
 type Action = "retry" | "refresh" | "login" | "none";
@@ -44,7 +44,7 @@ export const identityFamily: ErrorFamily = {
   body: identityBody,
 };
 
-function identityBody(failure: Failure): unknown {
+function identityBody(failure: ErrorReport): unknown {
   return {
     result: 0,
     message: failure.message,

@@ -1,6 +1,6 @@
 import type { ErrorCode, FieldError } from "../../errors/mod.ts";
-import { jsonApiMediaType } from "../requests/media_type.ts";
-import type { ErrorFamily, Failure } from "./family.ts";
+import { jsonApiMediaType } from "../requests/body.ts";
+import type { ErrorFamily, ErrorReport } from "./family.ts";
 
 /** The header field that some codes are about. */
 const headerOf: Partial<Readonly<Record<ErrorCode, string>>> = {
@@ -53,7 +53,7 @@ export const jsonApiFamily: ErrorFamily = {
   body: jsonApiBody,
 };
 
-function jsonApiBody(failure: Failure): unknown {
+function jsonApiBody(failure: ErrorReport): unknown {
   const { code, fields, details } = failure;
   const header = headerOf[code];
   const errors =
@@ -63,14 +63,14 @@ function jsonApiBody(failure: Failure): unknown {
   return details === undefined ? { errors } : { errors, meta: details };
 }
 
-function fieldError(failure: Failure, { pointer, detail, reason }: FieldError): unknown {
+function fieldError(failure: ErrorReport, { pointer, detail, reason }: FieldError): unknown {
   // An empty pointer is the body as a whole.
   const source = pointer === "" || pointer.startsWith("/") ? { pointer } : { parameter: pointer };
   return { ...error(failure, detail, source), ...(reason === undefined ? {} : { meta: { reason } }) };
 }
 
 function error(
-  { requestId, status, code, title }: Failure,
+  { requestId, status, code, title }: ErrorReport,
   detail: string,
   source: Readonly<Record<string, string>> | undefined,
 ): Readonly<Record<string, unknown>> {

@@ -1,4 +1,4 @@
-import { type ErrorFamily, type Failure, fieldErrorSchema } from "./family.ts";
+import { type ErrorFamily, type ErrorReport, fieldErrorSchema } from "./family.ts";
 
 /** Registered problem type for an exhausted quota (IANA, HTTP Problem Types). */
 const quotaExceeded = "https://iana.org/assignments/http-problem-types#quota-exceeded";
@@ -29,10 +29,10 @@ export const problemFamily: ErrorFamily = {
   body: problemBody,
 };
 
-function problemBody(failure: Failure): unknown {
+function problemBody(failure: ErrorReport): unknown {
   return {
     ...failure.details,
-    type: failure.code === "rate_limited" ? quotaExceeded : `${failure.origin}/problems/${failure.code}`,
+    type: failure.code === "rate_limited" ? quotaExceeded : `${failure.publicUrl}/problems/${failure.code}`,
     title: failure.title,
     status: failure.status,
     detail: failure.message,

@@ -21,7 +21,7 @@ export interface ClaimOptions {
 }
 
 /** A record that nobody else may make for as long as this process lives and holds it. */
-export class Claim {
+export class IdempotencyClaim {
   readonly #options: ClaimOptions;
   #version: Version | null = null;
   #cancel: () => void = () => {};

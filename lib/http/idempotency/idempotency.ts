@@ -13,10 +13,10 @@ import { AppError } from "../../errors/mod.ts";
 import { type Store, type Stored, tenantPartition } from "../../storage/mod.ts";
 import { errorFacts } from "../errors/status.ts";
 import type { Logger } from "../logger.ts";
-import { canonicalJson } from "../replies/canonical_json.ts";
 import type { Timer } from "../requests/body.ts";
-import type { IdempotencySubject, Reply } from "../routing/route.ts";
-import { Claim } from "./claim.ts";
+import { canonicalJson } from "../requests/json.ts";
+import type { IdempotencySubject, Reply } from "../route.ts";
+import { IdempotencyClaim } from "./claim.ts";
 
 /** How long an answer is kept, in ms: a day. */
 export const idempotencyMs = 86_400_000;
@@ -77,7 +77,7 @@ export class Idempotency {
     const partition = await partitionOf(request);
     const fingerprint = await sha256Hex(canonicalJson([request.query, request.body ?? null]));
     const claimed = await this.#claim(partition, fingerprint);
-    if (!(claimed instanceof Claim)) return claimed;
+    if (!(claimed instanceof IdempotencyClaim)) return claimed;
     let reply: Reply;
     try {
       reply = await execute();
@@ -92,11 +92,16 @@ export class Idempotency {
     return reply;
   }
 
-  async #claim(partition: string, fingerprint: string): Promise<Claim | Reply> {
+  async #claim(partition: string, fingerprint: string): Promise<IdempotencyClaim | Reply> {
     const { store } = this.#options;
     const running: Kept = { state: "running", fingerprint };
     for (let attempt = 0; attempt < claimAttemptsMax; attempt++) {
-      const claim = new Claim({ ...this.#options, partition, key, value: JSON.stringify(running) });
+      const claim = new IdempotencyClaim({
+        ...this.#options,
+        partition,
+        key,
+        value: JSON.stringify(running),
+      });
       if (await claim.take()) return claim;
       const [stored] = await store.read(partition, [{ type: "record", key }]);
       if (stored !== null) return settled(stored, fingerprint);
@@ -104,7 +109,7 @@ export class Idempotency {
     throw inProgress();
   }
 
-  async #keep(claim: Claim, kept: Kept & { readonly state: "done" }): Promise<void> {
+  async #keep(claim: IdempotencyClaim, kept: Kept & { readonly state: "done" }): Promise<void> {
     const { status, json, text, headers, body } = kept.reply;
     if (body !== undefined || !isKeptStatus(status)) {
       return await claim.end({ type: "delete", shape: "record", key });
@@ -151,4 +156,31 @@ async function partitionOf(request: IdempotentRequest): Promise<string> {
 async function sha256Hex(text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return Array.from(new Uint8Array(digest), byte => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Longest idempotency key, in characters. */
+export const idempotencyKeyCharsMax = 255;
+
+/** A string of structured fields (RFC 9651, section 3.3.3). */
+const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
+/** What clients send that write no structured field. */
+const bare = /^[!#-+\--:<-~]+$/;
+
+/**
+ * The key that a request names in `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header-07), or null where it names
+ * none. The draft writes it in quotes; without them the same key is meant.
+ *
+ * @throws {AppError} `validation_failed`: the field holds no key of 1 to {@linkcode idempotencyKeyCharsMax} characters of
+ *   visible ASCII and, in quotes, spaces.
+ */
+export function idempotencyKeyOf({ headers }: Request): string | null {
+  const field = headers.get("idempotency-key");
+  if (field === null) return null;
+  const text = field.trim();
+  const key = quoted.exec(text)?.[1]?.replace(/\\(.)/g, "$1") ?? (bare.test(text) ? text : "");
+  if (key.length >= 1 && key.length <= idempotencyKeyCharsMax) return key;
+  const detail = `Expected 1 to ${idempotencyKeyCharsMax} characters of visible ASCII, in quotes`;
+  throw new AppError("validation_failed", "Cannot use the idempotency key", {
+    fields: [{ pointer: "Idempotency-Key", detail }],
+  });
 }

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { families } from "../errors/families.ts";
-import type { Endpoint } from "../routing/endpoint.ts";
+import type { Endpoint } from "../dispatch/endpoint.ts";
+import { families } from "../errors/failure.ts";
 import { describeOperation } from "./operation.ts";
 import { type Json, SchemaBook } from "./schema.ts";
 
@@ -13,7 +13,7 @@ import { type Json, SchemaBook } from "./schema.ts";
 export interface DocumentInfo {
   readonly title: string;
   readonly version: string;
-  /** Address under which clients reach the handler; empty where it is not known. */
+  /** Address under which clients reach the handler, base path included; empty where it is not known. */
   readonly publicUrl: string;
 }
 
@@ -23,7 +23,7 @@ export function openapiDocument(endpoints: readonly Endpoint[], info: DocumentIn
   const paths: Record<string, Json> = {};
   const securitySchemes: Record<string, unknown> = {};
   for (const endpoint of endpoints) {
-    const path = endpoint.path.replace(/:(\w+)/g, "{$1}");
+    const path = endpoint.route.path.replace(/:(\w+)/g, "{$1}");
     paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: describeOperation(endpoint, book) };
     for (const { schemes } of endpoint.route.auth.security) Object.assign(securitySchemes, schemes);
   }

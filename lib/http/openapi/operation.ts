@@ -1,8 +1,8 @@
 import type { GenericSchema } from "valibot";
 import type { ErrorCode } from "../../errors/mod.ts";
+import type { Endpoint } from "../dispatch/endpoint.ts";
 import { errorFacts } from "../errors/status.ts";
-import { idempotencyKeyCharsMax } from "../idempotency/key.ts";
-import type { Endpoint } from "../routing/endpoint.ts";
+import { idempotencyKeyCharsMax } from "../idempotency/idempotency.ts";
 import type { Json, SchemaBook } from "./schema.ts";
 
 const idempotencyParameter: Json = {
@@ -141,7 +141,7 @@ function codesOf({ route, limit }: Endpoint): Set<ErrorCode> {
     for (const code of bodyCodes) codes.add(code);
   }
   if (limit !== null) codes.add("rate_limited");
-  if (limit?.whenUncounted === "refuse") codes.add("storage_unavailable");
+  if (limit?.onLimiterFailure === "reject") codes.add("storage_unavailable");
   if (route.idempotent !== undefined) for (const code of idempotencyCodes) codes.add(code);
   for (const code of route.errors ?? []) codes.add(code);
   codes.add("internal_error");

@@ -1,18 +1,17 @@
-/** Calls back after a delay in ms, unless the returned function is called before. */
-export type Timer = (callback: () => void, delayMs: number) => () => void;
+import type { Timer } from "../requests/body.ts";
 
-/** How long a late answer is waited for after its time, in ms: it may be here already, behind a turn of a busy process. */
-export const lateGraceMs = 1;
+/** Grace for a late answer, in ms: it may have arrived already, behind a turn of a busy process. */
+const lateGraceMs = 1;
 
-/** One promise that is waited for. */
+/** One pending promise. */
 interface Waiting {
-  /** When it is late, as the clock counts. */
+  /** Deadline on the clock. */
   readonly lateAt: number;
   readonly reject: (error: Error) => void;
   isSettled: boolean;
 }
 
-/** What deadlines are kept with. */
+/** Options of {@linkcode Deadlines}. */
 export interface DeadlinesOptions {
   readonly ms: number;
   /** Milliseconds from any origin. */
@@ -20,10 +19,10 @@ export interface DeadlinesOptions {
   readonly timer: Timer;
 }
 
-/** Rejects what does not settle in time. All have the same time, so that one timer watches the oldest for all others. */
+/** Rejects promises that do not settle in time. All have the same timeout, so one timer watches the oldest for all. */
 export class Deadlines {
   readonly #options: DeadlinesOptions;
-  /** In the order in which they become late; settled ones are taken out at the next look. */
+  /** By deadline; settled ones are removed at the next check. */
   #waiting: Waiting[] = [];
   #isWatched = false;
 
@@ -32,9 +31,9 @@ export class Deadlines {
   }
 
   /**
-   * The promise, or a rejection once it is late.
+   * Returns the promise, rejected once it is late.
    *
-   * @throws {Error} It was late.
+   * @throws {Error} The promise was late.
    */
   within<T>(promise: Promise<T>): Promise<T> {
     const { clock, ms } = this.#options;
@@ -57,10 +56,10 @@ export class Deadlines {
 
   #watch(delayMs: number): void {
     this.#isWatched = true;
-    this.#options.timer(() => this.#look(), delayMs);
+    this.#options.timer(() => this.#check(), delayMs);
   }
 
-  #look(): void {
+  #check(): void {
     const now = this.#options.clock();
     this.#waiting = this.#waiting.filter(({ isSettled }) => !isSettled);
     const isLate = this.#waiting.some(({ lateAt }) => lateAt <= now);
@@ -68,13 +67,13 @@ export class Deadlines {
     else this.#watchOldest(now);
   }
 
-  /** Rejects what was late at a look and still is not here. */
-  #end(lookedAt: number): void {
-    const error = new Error(`there was no answer within ${this.#options.ms} ms`);
+  /** Rejects promises that were late at the last check and are still pending. */
+  #end(checkedAt: number): void {
+    const error = new Error(`no answer within ${this.#options.ms} ms`);
     for (const { isSettled, lateAt, reject } of this.#waiting) {
-      if (!isSettled && lateAt <= lookedAt) reject(error);
+      if (!isSettled && lateAt <= checkedAt) reject(error);
     }
-    this.#waiting = this.#waiting.filter(({ isSettled, lateAt }) => !isSettled && lateAt > lookedAt);
+    this.#waiting = this.#waiting.filter(({ isSettled, lateAt }) => !isSettled && lateAt > checkedAt);
     this.#watchOldest(this.#options.clock());
   }
 

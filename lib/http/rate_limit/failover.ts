@@ -1,25 +1,27 @@
 /**
- * Counting that survives its counters: while the shared limiter fails or is slow, one inside the process takes over.
+ * Counting with the shared limiter, and without it while it fails or is slow.
  *
- * A limit that nobody can count must neither stop everything behind it nor vanish. For the time of the outage each process
- * therefore grants the whole limit by itself; what must never be asked for uncounted says so and is refused instead.
+ * During an outage each process grants the whole limit by itself, so that an outage neither stops all requests nor lifts
+ * all limits. A limit whose resource is scarce rejects requests instead.
  *
  * @module
  */
 
 import { AppError } from "../../errors/mod.ts";
+
 import type { Limiter, LimitRule, LimitVerdict } from "../../storage/mod.ts";
-import { Deadlines, type Timer } from "./deadlines.ts";
+import type { Timer } from "../requests/body.ts";
+import { Deadlines } from "./deadlines.ts";
 
 /** Longest time that a request waits for the shared limiter, in ms. */
-export const limiterMsMax = 50;
-/** How long a limiter that failed is left alone before one request tries it again, in ms. */
-export const limiterRetryMs = 1_000;
+const limiterMsMax = 50;
+/** Pause after a failure before one request tries the limiter again, in ms. */
+const limiterRetryMs = 1_000;
 
-/** What happens while nobody can count for all processes: this process counts alone, or the request is refused. */
-export type WhenUncounted = "count here" | "refuse";
+/** While the shared limiter fails, this process counts alone (`local`) or the request is answered 503 (`reject`). */
+export type OnLimiterFailure = "local" | "reject";
 
-/** What counting works with. */
+/** Options of {@linkcode Failover}. */
 export interface FailoverOptions {
   /** Counts for all processes. */
   readonly limiter: Limiter;
@@ -31,24 +33,24 @@ export interface FailoverOptions {
   /** Milliseconds from any origin. */
   readonly clock: () => number;
   readonly timer: Timer;
-  /** Told once when an outage begins, with its reason. */
+  /** Called once when an outage begins, with its reason. */
   readonly onOutage: (reason: string) => void;
-  /** Told when it is over. */
+  /** Called when it is over. */
   readonly onRecovery: () => void;
-  /** Told of every request that the limiter did not count. */
+  /** Called for every request that the limiter did not count. */
   readonly onUncounted: () => void;
 }
 
-/** What is to be spent. */
+/** Units to spend. */
 export interface Spending {
   readonly subject: string;
   readonly rules: readonly LimitRule[];
-  readonly whenUncounted: WhenUncounted;
+  readonly onLimiterFailure: OnLimiterFailure;
   /** Units of every rule, no more than the limit of any. @default 1 */
   readonly cost?: number;
 }
 
-/** Counts with the shared limiter, and without it as each spending demands. */
+/** Counts with the shared limiter; without it as each spending demands. */
 export class Failover {
   readonly #options: FailoverOptions;
   readonly #deadlines: Deadlines;
@@ -61,9 +63,9 @@ export class Failover {
   }
 
   /**
-   * Spends the cost of every rule, or of none where one refuses. Null: nobody counted, and the request may pass.
+   * Spends the cost of every rule, or of none where one refuses. Null: nothing was counted, and the request may pass.
    *
-   * @throws {AppError} `storage_unavailable`: nobody can count, and the spending demands to be refused then.
+   * @throws {AppError} `storage_unavailable`: the limiter fails, and the spending rejects then.
    * @throws {TypeError | RangeError} The limiter refuses the subject or the rules.
    */
   async spend(spending: Spending): Promise<readonly LimitVerdict[] | null> {
@@ -71,7 +73,7 @@ export class Failover {
     const isTrial = this.#retryAt !== null;
     if (this.#retryAt !== null) {
       if (clock() < this.#retryAt) return await this.#without(spending);
-      // This one tries it for all others.
+      // This request tries the limiter for all others.
       this.#retryAt = clock() + limiterRetryMs;
     }
     try {
@@ -86,9 +88,14 @@ export class Failover {
     }
   }
 
-  async #without({ subject, rules, whenUncounted, cost }: Spending): Promise<readonly LimitVerdict[] | null> {
+  async #without({
+    subject,
+    rules,
+    onLimiterFailure,
+    cost,
+  }: Spending): Promise<readonly LimitVerdict[] | null> {
     this.#options.onUncounted();
-    if (whenUncounted === "refuse") {
+    if (onLimiterFailure === "reject") {
       throw new AppError(
         "storage_unavailable",
         "Cannot serve the request while its limit cannot be counted",

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { BareReply, JsonReply, JsonText, JsonTextReply, StreamReply } from "../routing/route.ts";
+import type { BareReply, JsonReply, JsonText, JsonTextReply, StreamReply } from "../route.ts";
 
 /** Options of the envelope helpers. */
 export interface EnvelopeOptions<S extends number = number> {

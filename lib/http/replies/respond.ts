@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Reply, ResponseFactory } from "../routing/route.ts";
+import type { Reply, ResponseFactory } from "../route.ts";
 
 /** What an answer carries beside its reply. */
 export interface Envelope {

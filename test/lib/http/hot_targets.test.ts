@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as v from "valibot";
-import { createHandler, hotTargetCharsMax, hotTargetsMax, looseRoute, open } from "../../../lib/http/mod.ts";
+import { createHandler, looseRoute, open } from "../../../lib/http/mod.ts";
 
 /** A handler with one public and one private route that tell what they were given, and count how often they checked it. */
 function createSubject(): {
@@ -53,7 +53,7 @@ function createSubject(): {
   };
 }
 
-describe("a target of a public route that was asked for before", () => {
+describe("a target of a public route that was requested before", () => {
   it("is found and checked once, and means the same", async () => {
     const { call, checks } = createSubject();
     for (let time = 0; time < 3; time++) {
@@ -78,14 +78,14 @@ describe("a target of a public route that was asked for before", () => {
     assert.equal(checks(), before + 4);
   });
 
-  it("is forgotten when too many others came, and is not kept when it is too long", async () => {
+  it("is forgotten after a thousand others, and not remembered when it is too long", async () => {
     const { call, checks } = createSubject();
     await call("/boards/first?limit=1");
-    for (let index = 0; index < hotTargetsMax; index++) await call(`/boards/${index}`);
+    for (let index = 0; index < 1_024; index++) await call(`/boards/${index}`);
     const before = checks();
     await call("/boards/first?limit=1");
     assert.equal(checks(), before + 1);
-    const long = `/boards/${"x".repeat(hotTargetCharsMax)}?limit=1`;
+    const long = `/boards/${"x".repeat(512)}?limit=1`;
     await call(long);
     await call(long);
     assert.equal(checks(), before + 3);

@@ -149,7 +149,7 @@ describe("rate limits", () => {
     const handler = handlerOf(
       [
         { rateLimit: { rules, subject } },
-        { path: "/exports", rateLimit: { rules, subject, whenUncounted: "refuse" } },
+        { path: "/exports", rateLimit: { rules, subject, onLimiterFailure: "reject" } },
       ],
       { limiter: broken, localLimiter, metrics: true },
     );

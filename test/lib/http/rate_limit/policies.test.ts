@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
   parseRateLimits,
-  quotasOf,
   type RatePolicyName,
   rateLimitPolicy,
   ratePolicies,
   ratePolicyNames,
-} from "../../../../lib/http/rate_limit/mod.ts";
+  resolveRateLimits,
+} from "../../../../lib/http/rate_limit/policies.ts";
 
 describe("the quotas of a deployment", () => {
   it("are 100 requests a minute for a user and 10,000 for a key where nothing else is said", () => {
-    const { user, key, loyaltyAction, failure } = quotasOf();
+    const { user, key, loyaltyAction, failure } = resolveRateLimits();
     assert.deepEqual(user, [{ name: "minute", limit: 100, windowMs: 60_000 }]);
     assert.deepEqual(key, [{ name: "minute", limit: 10_000, windowMs: 60_000 }]);
     assert.equal(rateLimitPolicy(loyaltyAction), '"minute";q=120;w=60');
@@ -21,7 +21,7 @@ describe("the quotas of a deployment", () => {
   it("have further policies that are off until they are asked for by name", () => {
     const off = ratePolicyNames.filter(name => !ratePolicies[name].isOn);
     assert.deepEqual(off, ["public-hour", "public-burst", "private-hour", "private-burst"]);
-    const asked = quotasOf(Object.fromEntries(off.map(name => [name, "on"])));
+    const asked = resolveRateLimits(Object.fromEntries(off.map(name => [name, "on"])));
     assert.equal(rateLimitPolicy(asked.user), '"minute";q=100;w=60, "hour";q=1000;w=3600, "second";q=20;w=1');
     assert.equal(
       rateLimitPolicy(asked.key),
@@ -30,10 +30,10 @@ describe("the quotas of a deployment", () => {
   });
 
   it("can be changed one by one, and switched off one by one or all together", () => {
-    const { user, key } = quotasOf({ public: { limit: 7, windowMs: 1_000 }, private: "off" });
+    const { user, key } = resolveRateLimits({ public: { limit: 7, windowMs: 1_000 }, private: "off" });
     assert.deepEqual(user, [{ name: "minute", limit: 7, windowMs: 1_000 }]);
     assert.deepEqual(key, []);
-    assert.deepEqual(Object.values(quotasOf("off")).flat(), []);
+    assert.deepEqual(Object.values(resolveRateLimits("off")).flat(), []);
   });
 });
 

@@ -6,9 +6,9 @@
  */
 
 import type { GenericSchema, InferInput, InferOutput } from "valibot";
-import type { ErrorCode } from "../../errors/mod.ts";
-import type { LimitRule } from "../../storage/mod.ts";
-import type { WhenUncounted } from "../rate_limit/mod.ts";
+import type { ErrorCode } from "../errors/mod.ts";
+import type { LimitRule } from "../storage/mod.ts";
+import type { OnLimiterFailure } from "./rate_limit/failover.ts";
 
 /** What the runtime knows of a request beside the request itself. */
 export interface ClientInfo {
@@ -182,7 +182,7 @@ export interface Call<A, P, Q, B> {
 }
 
 /** A request whose caller is known, and nothing else yet. */
-export type Admitted<A> = Pick<
+export type Authorized<A> = Pick<
   Call<A, unknown, unknown, unknown>,
   "request" | "info" | "requestId" | "principal"
 >;
@@ -190,11 +190,11 @@ export type Admitted<A> = Pick<
 /** What requests of a route cost. */
 export interface RateLimit<A> {
   /** What may be spent, or how that follows from the caller; an empty list limits nothing. */
-  readonly rules: readonly LimitRule[] | ((call: Admitted<A>) => readonly LimitRule[]);
+  readonly rules: readonly LimitRule[] | ((call: Authorized<A>) => readonly LimitRule[]);
   /** Names who pays. */
-  readonly subject: (call: Admitted<A>) => string;
-  /** What happens while requests cannot be counted for all processes. @default "count here" */
-  readonly whenUncounted?: WhenUncounted;
+  readonly subject: (call: Authorized<A>) => string;
+  /** What happens while requests cannot be counted for all processes. @default "local" */
+  readonly onLimiterFailure?: OnLimiterFailure;
   /** What the content of a request costs beside that, once its body is read. @default nothing */
   readonly content?: ContentLimit<A>;
 }
@@ -204,15 +204,15 @@ export interface ContentLimit<A> {
   /** What may be spent; an empty list limits nothing. */
   readonly rules: readonly LimitRule[];
   /** Names who pays. */
-  readonly subject: (call: Admitted<A>) => string;
+  readonly subject: (call: Authorized<A>) => string;
   /** How much a request is to pay: a whole number; 0: nothing. */
-  readonly units: (call: Admitted<A> & { readonly body: unknown }) => number;
+  readonly units: (call: Authorized<A> & { readonly body: unknown }) => number;
 }
 
 /** How repeated requests are told from new ones. */
 export interface Idempotent<A> {
   /** Whose keys these are: nobody meets the key of another. */
-  readonly subject: (call: Admitted<A>) => IdempotencySubject;
+  readonly subject: (call: Authorized<A>) => IdempotencySubject;
 }
 
 /** Whose an idempotency key is. */

@@ -5,17 +5,18 @@
  */
 
 import type { GenericSchema } from "valibot";
-import { families } from "../errors/families.ts";
+import { families } from "../errors/failure.ts";
 import type { ErrorFamily } from "../errors/family.ts";
 import { problemFamily } from "../errors/problem.ts";
-import { rateLimitPolicy } from "../rate_limit/mod.ts";
+import { rateLimitPolicy } from "../rate_limit/policies.ts";
 import { bodyBytesMaxDefault } from "../requests/body.ts";
-import type { AnyRoute, Area, BodySpec, Guard, RateLimit } from "./route.ts";
-import { type PathReader, pathReader } from "./router.ts";
+import type { AnyRoute, Area, BodySpec, Guard, RateLimit } from "../route.ts";
+import { type PathReader, pathReader } from "../routing/route_index.ts";
 
-/** A route with what can be computed before the first request. */
+/** A route, prepared for the request path. */
 export interface Endpoint {
   readonly method: string;
+  /** The path of the route behind the base path. */
   readonly path: string;
   readonly area: string;
   readonly route: AnyRoute;
@@ -23,16 +24,16 @@ export interface Endpoint {
   readonly readPath: PathReader;
   /** Authentication scheme for `WWW-Authenticate`. */
   readonly challenge: "Bearer" | "ApiKey";
-  /** Null where the body is not read. */
+  /** Null: the body is not read. */
   readonly body: PreparedBody | null;
-  /** Null where nothing is counted. */
+  /** Null: nothing is counted. */
   readonly limit: RateLimit<unknown> | null;
 }
 
-/** How a body is read and checked. */
+/** The body of a route, prepared. */
 export interface PreparedBody {
   readonly schema: GenericSchema;
-  /** Whether the body may be absent: its schema is an `optional(…)` or `nullish(…)`. */
+  /** True where the body may be absent: its schema is an `optional(…)` or `nullish(…)`. */
   readonly optional: boolean;
   readonly bytesMax: number;
   readonly mediaTypes: readonly string[];
@@ -43,7 +44,7 @@ export interface PreparedBody {
  *
  * @throws `TypeError` for a mistake in a table. The router refuses malformed and repeated paths.
  */
-export function prepareEndpoints(areas: readonly Area[]): readonly Endpoint[] {
+export function prepareEndpoints(areas: readonly Area[], basePath: string): readonly Endpoint[] {
   const operations = new Set<string>();
   const schemes = new Map<string, string>();
   return areas.flatMap(area =>
@@ -57,33 +58,37 @@ export function prepareEndpoints(areas: readonly Area[]): readonly Endpoint[] {
       operations.add(route.operation);
       checkRoute(route, where);
       checkSchemes(route, schemes, where);
-      return prepare(area, route);
+      return prepare(area, route, basePath);
     }),
   );
 }
 
-/** Picks the response family of paths that no route has, by the literal beginnings of the routes there are. */
-export function familyFinder(endpoints: readonly Endpoint[]): (path: string) => ErrorFamily {
+/** Returns a function that picks the error family of a path without a route by the literal beginnings of the routes. */
+export function familyFinder(
+  endpoints: readonly Endpoint[],
+  basePath: string,
+): (path: string) => ErrorFamily {
   const byPrefix = new Map<string, ErrorFamily>();
-  for (const { path, family } of endpoints) {
-    const [first = "", second = ":"] = path.split("/").slice(1);
+  for (const { route, family } of endpoints) {
+    const [first = "", second = ":"] = route.path.split("/").slice(1);
     const prefix = second.startsWith(":") ? `/${first}` : `/${first}/${second}`;
     if (!byPrefix.has(prefix)) byPrefix.set(prefix, family);
   }
   return path => {
-    const [first = "", second = ""] = path.split("/", 3).slice(1);
+    const [first = "", second = ""] = path.slice(basePath.length).split("/", 3).slice(1);
     return byPrefix.get(`/${first}/${second}`) ?? byPrefix.get(`/${first}`) ?? problemFamily;
   };
 }
 
-/** The members of an object schema; null where the schema is none. */
+/** Returns the members of an object schema, or null for another schema. */
 function entriesOf(schema: GenericSchema): Readonly<Record<string, unknown>> | null {
   const entries = "entries" in schema ? schema.entries : null;
   return typeof entries === "object" && entries !== null ? { ...entries } : null;
 }
 
-function prepare(area: Area, route: AnyRoute): Endpoint {
-  const { method, path, auth, body, rateLimit } = route;
+function prepare(area: Area, route: AnyRoute, basePath: string): Endpoint {
+  const { method, auth, body, rateLimit } = route;
+  const path = basePath + route.path;
   return {
     method,
     path,
@@ -124,7 +129,7 @@ function checkRoute(route: AnyRoute, where: string): void {
     throw new TypeError(`Cannot route ${where}: a GET has no body`);
   }
   if (route.idempotent !== undefined && route.method !== "POST" && route.method !== "PATCH") {
-    throw new TypeError(`Cannot route ${where}: a ${route.method} is idempotent by itself`);
+    throw new TypeError(`Cannot route ${where}: a ${route.method} is idempotent without a key`);
   }
   // A rule that cannot be written must not wait for the first request to be found.
   if (route.rateLimit !== undefined && typeof route.rateLimit.rules !== "function") {

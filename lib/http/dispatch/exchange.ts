@@ -1,22 +1,27 @@
-import { type Parameters, parseQuery } from "./requests/query.ts";
-import type { Parsed } from "./routing/hot_targets.ts";
-import type { ClientInfo, GuardInput } from "./routing/route.ts";
-import type { Target } from "./routing/target.ts";
+import { type Parameters, parseQuery } from "../requests/query.ts";
+import type { ClientInfo, GuardInput } from "../route.ts";
+import type { Target } from "../routing/target.ts";
 
-/** One request on its way to its answer. */
+/** Path parameters and query as the schemas of a route return them. */
+export interface ParsedParameters {
+  readonly params: unknown;
+  readonly query: unknown;
+}
+
+/** The state of one request until its answer. */
 export interface Exchange {
   readonly request: Request;
   readonly info: ClientInfo;
   readonly requestId: string;
   readonly target: Target;
   /** The parameters, once they have been checked. */
-  parsed: Parsed | null;
-  /** Fields that the answer will carry whatever it is; replaced, never changed in place. */
+  parsed: ParsedParameters | null;
+  /** Header fields of every answer to the request, errors too; replaced, never changed in place. */
   extra: Readonly<Record<string, string>> | null;
 }
 
-/** What a guard sees. The query is parsed when a guard first asks for it. */
-export class Credentials implements GuardInput {
+/** The part of a request that guards read. The query is parsed when a guard first asks for it. */
+export class GuardRequest implements GuardInput {
   readonly request: Request;
   readonly info: ClientInfo;
   readonly params: Parameters;

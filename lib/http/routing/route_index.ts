@@ -21,7 +21,7 @@ export interface Located {
 }
 
 /** The result of a lookup. */
-export type Found<T> =
+export type FoundRoute<T> =
   | {
       readonly endpoint: T;
       readonly allow: null;
@@ -34,7 +34,7 @@ export type Found<T> =
 
 interface Site<T> {
   readonly path: string;
-  readonly methods: Map<string, Found<T> & { readonly endpoint: T }>;
+  readonly methods: Map<string, FoundRoute<T> & { readonly endpoint: T }>;
   readonly pattern: RegExp;
 }
 
@@ -47,7 +47,7 @@ interface Tier<T> {
 const segmentShape = /^(?::[A-Za-z][A-Za-z0-9_]*|[A-Za-z0-9._~-]+)$/;
 
 /** Finds endpoints by method and path. */
-export class Router<T extends Located> {
+export class RouteIndex<T extends Located> {
   readonly #literal = new Map<string, Site<T>>();
   /** By segment count; the tiers of one count have their longest literal beginnings first. */
   readonly #tiers: (Tier<T>[] | undefined)[] = [];
@@ -68,7 +68,7 @@ export class Router<T extends Located> {
   }
 
   /** Looks a path up as sent. HEAD is answered by GET; a slash at the end makes another path. */
-  find(method: string, path: string): Found<T> {
+  find(method: string, path: string): FoundRoute<T> {
     const literal = this.#literal.get(path)?.methods.get(method);
     if (literal !== undefined) return literal;
     for (const tier of this.#tiers[countSegments(path)] ?? []) {

@@ -1,0 +1,166 @@
+/**
+ * The steps of a request through its route: authorise, count, check parameters, read the body, run the handler once.
+ *
+ * Only promises are awaited: each needless turn of the microtask queue costs as much as the dispatch.
+ *
+ * @module
+ */
+
+import { type Idempotency, idempotencyKeyOf } from "../idempotency/idempotency.ts";
+import type { Logger } from "../logger.ts";
+import type { Failover } from "../rate_limit/failover.ts";
+import { readText, type Timer } from "../requests/body.ts";
+import { badJson, parseJson } from "../requests/json.ts";
+import { noParameters, parseQuery } from "../requests/query.ts";
+import { validate } from "../requests/validate.ts";
+import { type Call, open, type Reply } from "../route.ts";
+import { hostOf } from "../routing/target.ts";
+import type { Endpoint, PreparedBody } from "./endpoint.ts";
+import { type Exchange, GuardRequest, type ParsedParameters } from "./exchange.ts";
+import { countContent, countRefusal, countRequest, type FailureLimit } from "./rate_limits.ts";
+
+/** Services that all routes share. */
+export interface PipelineServices {
+  /** Null: nothing is limited. */
+  readonly counter: Failover | null;
+  /** Null: wrong credentials are not counted. */
+  readonly failures: FailureLimit | null;
+  /** Null: `Idempotency-Key` is ignored. */
+  readonly idempotency: Idempotency | null;
+  readonly logger: Logger;
+  readonly timer: Timer;
+  /** Longest time that a body may take, in ms. */
+  readonly bodyMsMax: number;
+  /** Writes the reply of an error. */
+  readonly fail: (error: unknown, endpoint: Endpoint, exchange: Exchange) => Reply;
+}
+
+/**
+ * Runs one request through its route.
+ *
+ * @throws whatever guard, checks or handler throw.
+ */
+export async function runEndpoint(
+  endpoint: Endpoint,
+  exchange: Exchange,
+  services: PipelineServices,
+): Promise<Reply> {
+  const { route, limit } = endpoint;
+  const { request, info, requestId } = exchange;
+  const counter = limit === null ? null : services.counter;
+  let principal: unknown = null;
+  if (route.auth !== open) {
+    const known = authorise(endpoint, exchange, services);
+    principal = isPromise(known) ? await known : known;
+  }
+  if (limit !== null && counter !== null) {
+    await countRequest(limit, { request, info, requestId, principal }, { exchange, counter });
+  }
+  exchange.parsed ??= checkParameters(endpoint, exchange);
+  const { params, query } = exchange.parsed;
+  const call: MutableCall = { request, info, requestId, principal, params, query, body: undefined };
+  const sent = endpoint.body === null ? null : await readBody(endpoint.body, exchange, services);
+  if (sent !== null) call.body = sent.value;
+  if (limit?.content !== undefined && counter !== null) {
+    await countContent(limit.content, call, { exchange, counter });
+  }
+  const key =
+    route.idempotent === undefined || services.idempotency === null ? null : idempotencyKeyOf(request);
+  if (key !== null) return await runOnce({ endpoint, exchange, services, call, key, body: sent?.json });
+  const reply = route.handle(call);
+  return isPromise(reply) ? await reply : reply;
+}
+
+interface MutableCall extends Call<unknown, unknown, unknown, unknown> {
+  body: unknown;
+}
+
+/** Returns the principal, or its promise. Wrong credentials are counted before they are refused. */
+function authorise(endpoint: Endpoint, exchange: Exchange, services: PipelineServices): unknown {
+  const { route, limit, readPath } = endpoint;
+  const { counter, failures } = services;
+  async function refuse(error: unknown): Promise<never> {
+    if (limit !== null && counter !== null && failures !== null) {
+      await countRefusal(error, failures, { exchange, counter });
+    }
+    throw error;
+  }
+  try {
+    const principal = route.auth.authenticate(new GuardRequest(exchange, readPath(exchange.target.path)));
+    return isPromise(principal) ? principal.catch(refuse) : principal;
+  } catch (error) {
+    return refuse(error);
+  }
+}
+
+function checkParameters({ route, readPath }: Endpoint, { target }: Exchange): ParsedParameters {
+  const raw = readPath(target.path);
+  return {
+    params: route.params === undefined ? raw : validate(route.params, raw, "parameters"),
+    query:
+      route.query === undefined
+        ? noParameters
+        : validate(route.query, parseQuery(target.query), "parameters"),
+  };
+}
+
+interface SentBody {
+  /** As it was sent; undefined: the request has no body. */
+  readonly json: unknown;
+  /** As its schema returns it. */
+  readonly value: unknown;
+}
+
+async function readBody(
+  body: PreparedBody,
+  exchange: Exchange,
+  services: PipelineServices,
+): Promise<SentBody> {
+  const text = await readText(exchange.request, {
+    bytesMax: body.bytesMax,
+    mediaTypes: body.mediaTypes,
+    msMax: services.bodyMsMax,
+    timer: services.timer,
+    framed: exchange.info.framed === true,
+  });
+  if (text === "" && !body.optional) throw badJson("it is missing");
+  const json = text === "" ? undefined : parseJson(text);
+  return { json, value: validate(body.schema, json, "body") };
+}
+
+interface RepeatableCall {
+  readonly endpoint: Endpoint;
+  readonly exchange: Exchange;
+  readonly services: PipelineServices;
+  readonly call: MutableCall;
+  readonly key: string;
+  /** The body as it was sent, parsed. */
+  readonly body: unknown;
+}
+
+/** Runs the handler unless a request with the same key ran before, whose reply is returned then. */
+async function runOnce({ endpoint, exchange, services, call, key, body }: RepeatableCall): Promise<Reply> {
+  const { route, method } = endpoint;
+  const { idempotency, fail } = services;
+  if (route.idempotent === undefined || idempotency === null) return await route.handle(call);
+  const { path, query } = exchange.target;
+  return await idempotency.run(
+    {
+      subject: route.idempotent.subject(call),
+      method,
+      host: hostOf(exchange.request),
+      path,
+      query,
+      key,
+      body,
+    },
+    {
+      execute: async () => await route.handle({ ...call, idempotencyKey: key }),
+      replyTo: error => fail(error, endpoint, exchange),
+    },
+  );
+}
+
+function isPromise<T>(value: Promise<T> | T): value is Promise<T> {
+  return typeof value === "object" && value !== null && "then" in value;
+}

@@ -1,0 +1,98 @@
+/**
+ * The cost of a request: spends the limits of its route and writes their state into the header fields of the answer.
+ *
+ * @module
+ */
+
+import { AppError } from "../../errors/mod.ts";
+import type { LimitRule } from "../../storage/mod.ts";
+import type { Failover, Spending } from "../rate_limit/failover.ts";
+import { rateLimitPolicy, rateLimitState } from "../rate_limit/policies.ts";
+import type { Authorized, ClientInfo, ContentLimit, RateLimit } from "../route.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** The limit of wrong credentials on routes that have a limit. */
+export interface FailureLimit {
+  readonly rules: readonly LimitRule[];
+  /** Names the client that pays. */
+  readonly subject: (info: ClientInfo) => string;
+}
+
+interface Account {
+  readonly exchange: Exchange;
+  readonly counter: Failover;
+}
+
+/** Codes of wrong credentials, as opposed to missing, expired or insufficient ones. */
+const wrongCredentials: ReadonlySet<AppError["code"]> = new Set(["invalid_token", "invalid_api_key"]);
+
+/**
+ * Spends one unit of a route's limit.
+ *
+ * @throws `rate_limited`; `storage_unavailable` where the limiter fails and the limit rejects requests then.
+ */
+export async function countRequest(
+  limit: RateLimit<unknown>,
+  call: Authorized<unknown>,
+  account: Account,
+): Promise<void> {
+  const rules = typeof limit.rules === "function" ? limit.rules(call) : limit.rules;
+  if (rules.length === 0) return;
+  const { onLimiterFailure = "local" } = limit;
+  await spend({ subject: limit.subject(call), rules, onLimiterFailure }, account);
+}
+
+/**
+ * Spends the cost of a request's content. The answer shows it only where it refuses: the rest of the route's limit is of
+ * use to more callers.
+ *
+ * @throws `rate_limited`; `payload_too_large` where one request asks for more than the limit ever allows.
+ */
+export async function countContent(
+  { rules, subject, units }: ContentLimit<unknown>,
+  call: Authorized<unknown> & { readonly body: unknown },
+  account: Account,
+): Promise<void> {
+  const cost = rules.length === 0 ? 0 : units(call);
+  if (cost === 0) return;
+  const most = Math.min(...rules.map(({ limit }) => limit));
+  if (cost > most) {
+    const message = `Cannot accept ${cost} at once: send at most ${most} in a request`;
+    throw new AppError("payload_too_large", message);
+  }
+  const { extra } = account.exchange;
+  await spend({ subject: subject(call), rules, onLimiterFailure: "local", cost }, account);
+  account.exchange.extra = extra;
+}
+
+/**
+ * Counts a refusal by a guard. The network of the client pays for wrong credentials, never the user or key that they
+ * name; right credentials from the same network are never refused for it.
+ *
+ * @throws `rate_limited` in place of the refusal.
+ */
+export async function countRefusal(
+  error: unknown,
+  { rules, subject }: FailureLimit,
+  account: Account,
+): Promise<void> {
+  if (rules.length === 0 || !(error instanceof AppError) || !wrongCredentials.has(error.code)) return;
+  await spend({ subject: subject(account.exchange.info), rules, onLimiterFailure: "local" }, account);
+}
+
+async function spend(spending: Spending, { exchange, counter }: Account): Promise<void> {
+  const { rules } = spending;
+  const verdicts = await counter.spend(spending);
+  if (verdicts === null) return;
+  exchange.extra = {
+    ...exchange.extra,
+    "ratelimit-policy": rateLimitPolicy(rules),
+    ratelimit: rateLimitState(verdicts, rules),
+  };
+  const refused = verdicts.flatMap(({ allowed }, index) => (allowed ? [] : [rules[index]?.name ?? ""]));
+  if (refused.length === 0) return;
+  throw new AppError("rate_limited", "Cannot answer the request: too many were made; wait before the next", {
+    retryAfterMs: Math.max(...verdicts.map(({ retryAfterMs }) => retryAfterMs)),
+    details: { "violated-policies": refused },
+  });
+}
