@@ -4,6 +4,7 @@
  * @module
  */
 export { Batches, whenAll } from "./batches.ts";
+export { compareBoardEntries, isEntryAfter, readPageAfter, type WalkDirection } from "./board_pages.ts";
 export { BoundedCache } from "./bounded_cache.ts";
 export type {
   Batch,

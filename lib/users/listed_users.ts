@@ -12,13 +12,13 @@ import {
   keyName,
   type Partition,
   type ReadRecord,
+  readPageAfter,
   type Store,
   type Stored,
   storageLimits,
 } from "../storage/mod.ts";
 import { activityMs, activityWrites, listingWrites, organisationWrites } from "./listing.ts";
 import { organisationsKey, organisationsPartition, userBoards, userPartition } from "./places.ts";
-import { readPageAfter } from "./points.ts";
 
 /** What is noted of a user who signed up: a record of the user's own partition. */
 export interface AccountNote {

@@ -16,7 +16,6 @@ export * from "./listed_users.ts";
 export * from "./listing.ts";
 export * from "./metric_feed.ts";
 export * from "./places.ts";
-export * from "./points.ts";
 export { isPublicName } from "./public_name.ts";
 export * from "./ranges.ts";
 export * from "./rebuild.ts";

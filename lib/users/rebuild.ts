@@ -9,12 +9,12 @@ import {
   type BoardEntry,
   keyName,
   type Partition,
+  readPageAfter,
   type Store,
   tenantPartition,
   type Write,
 } from "../storage/mod.ts";
 import { userBoards, userShardPartitions } from "./places.ts";
-import { readPageAfter } from "./points.ts";
 
 /** Number of users whose records are read side by side. */
 export const buildLanes = 200;

@@ -4,9 +4,15 @@
  * @module
  */
 
-import type { BoardEntry, Store } from "../storage/mod.ts";
+import {
+  type BoardEntry,
+  compareBoardEntries,
+  isEntryAfter,
+  readPageAfter,
+  type Store,
+  type WalkDirection,
+} from "../storage/mod.ts";
 import { userPartition, userShardPartitions, userShards } from "./places.ts";
-import { compareUserEntries, isAfter, readPageAfter, type WalkDirection } from "./points.ts";
 
 /** Fewest entries of a shard that a merge reads at a time. */
 export const shardPartMin = 4;
@@ -81,7 +87,7 @@ function firstShard(shards: readonly ShardWalk[], direction: WalkDirection): Sha
   for (const shard of shards) {
     const entry = shard.waiting.at(-1);
     if (entry === undefined) continue;
-    if (best === undefined || !isAfter(entry, best, direction)) {
+    if (best === undefined || !isEntryAfter(entry, best, direction)) {
       best = entry;
       first = shard;
     }
@@ -123,8 +129,8 @@ export async function walkNamedUsers(
   const sign = direction === "asc" ? 1 : -1;
   const waiting = found
     .flat()
-    .filter(entry => isAfter(entry, after, direction))
+    .filter(entry => isEntryAfter(entry, after, direction))
     .filter(({ score }) => score >= (min ?? score) && score <= (max ?? score))
-    .sort((left, right) => sign * compareUserEntries(left, right));
+    .sort((left, right) => sign * compareBoardEntries(left, right));
   return { next: async count => waiting.splice(0, count) };
 }

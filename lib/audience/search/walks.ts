@@ -8,18 +8,16 @@
  * @module
  */
 
-import type { BoardEntry, Store } from "../../storage/mod.ts";
+import { type BoardEntry, readPageAfter, type Store, type WalkDirection } from "../../storage/mod.ts";
 import { compareUtf8 } from "../../text/mod.ts";
 import {
   type OrderedUsers,
-  readPageAfter,
   type UserOrder,
   type UserRange,
   userBoards,
   userPartition,
   userShardPartition,
   usersInRange,
-  type WalkDirection,
   walkNamedUsers,
   walkUsers,
 } from "../../users/mod.ts";
