@@ -1,41 +1,47 @@
 /**
- * The directory as the fan side reads it: cached, so that a change of settings is seen within a second by every process.
+ * Looks up organisations, spaces, projects and events through caches, so that every process sees a change of settings within
+ * a second.
  *
  * @module
  */
 
 import { isUuid } from "../auth/crypto/mod.ts";
-import type { Read, Results, Store, Stored } from "../storage/mod.ts";
-import { directoryPartition, domainPartition } from "./_partitions.ts";
-import { FreshCache, type Versioned } from "./fresh_cache.ts";
-import { currentKey, parseRevision } from "./loyalty_record.ts";
-import { domainCharactersMax, type Event, type Organisation, type Project, type Space } from "./records.ts";
+import { Cache, type Loaded } from "../background/mod.ts";
+import { chain } from "../http/mod.ts";
+import type { ReadRecord, Store, Stored } from "../storage/mod.ts";
+import { currentKey, parseRevision } from "./loyalty_versions.ts";
+import {
+  directoryPartition,
+  domainCharactersMax,
+  domainPartition,
+  type Event,
+  type eventAliases,
+  type Organisation,
+  type Project,
+  type Space,
+} from "./records.ts";
 
-/** Age in ms from which a directory record is read again. Below a second, so that changes are seen within one. */
-export const directoryAgeMsMax = 900;
-/** Number of records of each kind that a process keeps. */
-export const directoryEntriesMax = 20_000;
-/** Number of events of a project that `current` and `latest` look through, newest first. */
-export const eventAliasScanMax = 100;
+/** Age in ms from which a record is read again: below a second, so that changes are seen within one. */
+const ageMsMax = 900;
+/** Number of records of each kind that a process caches. */
+const entriesMax = 20_000;
+/** Number of events, newest first, among which `current` and `latest` are looked for. */
+const aliasScanMax = 100;
+const eventsPageMax = 100;
 
-/** Event names that stand for an event found by its state. */
-export const eventAliases = ["current", "latest"] as const;
-
-type EventAlias = (typeof eventAliases)[number];
-
-/** Looks up organisations, spaces, projects and events. Answers come without a promise while they are fresh. */
+/** Looks up records of the directory. Answers come without a promise while they are cached. */
 export interface Directory {
   organisation(id: string): Organisation | null | Promise<Organisation | null>;
   space(id: string): Space | null | Promise<Space | null>;
-  /** The space whose `domain` is this Host header value (case ignored), or else the default space. */
+  /** Finds the space whose `domain` is this Host (case ignored), or else the default space. */
   spaceOfHost(host: string): Space | null | Promise<Space | null>;
   project(id: string): Project | null | Promise<Project | null>;
   /**
-   * An event of the project by its id, or by `current` (the running event that started last) or `latest` (the
-   * finished event that started last). Another project's event is unknown here, as is any text that is neither.
+   * Finds an event of the project by its id, by `current` (the running event that started last) or by `latest` (the finished
+   * event that started last). Events of other projects are unknown here.
    */
   event(projectId: string, idOrAlias: string): Event | null | Promise<Event | null>;
-  /** The loyalty configuration document of a space as written, with its version. */
+  /** Returns the loyalty configuration of a space as written, with its version. */
   loyalty(spaceId: string): LoyaltyDocument | null | Promise<LoyaltyDocument | null>;
 }
 
@@ -51,108 +57,106 @@ export interface DirectoryOptions {
   readonly store: Store;
   /** Unix ms. */
   readonly clock: () => number;
-  /** The space of a Host that no space claims; omitted: such a Host has no space. */
+  /** The space of a Host that no space claims. @default such a Host has no space */
   readonly defaultSpaceId?: string;
 }
 
 /** Creates a directory over the records of a store. */
-export function createDirectory(options: DirectoryOptions): Directory {
-  const { store, clock } = options;
-  const limits = { clock, ageMsMax: directoryAgeMsMax, entriesMax: directoryEntriesMax };
-  function cached<T>(load: (id: string) => Promise<Versioned<T>>): FreshCache<T> {
-    return new FreshCache(load, limits);
+export function createDirectory({ store, clock, defaultSpaceId }: DirectoryOptions): Directory {
+  /** Caches the records of one kind. An unchanged record keeps its object, so that callers can key their own caches by it. */
+  function cached<T>(load: (id: string) => Promise<Loaded<T>>): (id: string) => T | Promise<T> {
+    const cache = new Cache<T>({ entriesMax, maxAgeMs: ageMsMax, clock });
+    return id => cache.getOrLoad(id, load);
   }
-  async function record<T>(partition: string, key: string): Promise<Versioned<T | null>> {
-    const [stored] = await store.read(partition, [{ type: "record", key }]);
-    return parsed<T>(stored);
+  function records<T>(
+    partitionOf: (id: string) => string,
+    key: string,
+  ): (id: string) => T | null | Promise<T | null> {
+    return cached(id => readRecord<T>(store, partitionOf(id), key));
   }
 
-  const organisations = cached(id =>
-    record<Organisation>(directoryPartition("organisation", id), "organisation"),
-  );
-  const spaces = cached(id => record<Space>(directoryPartition("space", id), "space"));
-  const projects = cached(id => record<Project>(directoryPartition("project", id), "project"));
-  const domains = cached(host => record<string>(domainPartition(host), "space"));
-  const loyalty = cached(async id => {
+  const organisations = records<Organisation>(id => directoryPartition("organisation", id), "organisation");
+  const spaces = records<Space>(id => directoryPartition("space", id), "space");
+  const projects = records<Project>(id => directoryPartition("project", id), "project");
+  const domains = records<string>(domainPartition, "space");
+  const loyalty = cached(async (id): Promise<Loaded<LoyaltyDocument | null>> => {
     const [stored] = await store.read(directoryPartition("space", id), [{ type: "record", key: currentKey }]);
-    return stored === null
-      ? { version: null, value: null }
-      : { version: stored.version, value: loyaltyDocument(stored.value) };
+    if (stored === null) return { version: null, value: null };
+    const { number, document } = parseRevision(stored.value);
+    return { version: stored.version, value: Object.freeze({ version: String(number), document }) };
   });
-  const events = cached(async path => {
+  const events = cached(async (path): Promise<Loaded<Event | null>> => {
     const [projectId = "", id = ""] = path.split("/");
     return isAlias(id)
-      ? await aliasedEvent(store, projectId, id)
-      : await record<Event>(directoryPartition("project", projectId), `event:${id}`);
+      ? await readAliasedEvent(store, projectId, id)
+      : await readRecord<Event>(store, directoryPartition("project", projectId), `event:${id}`);
   });
 
   return {
-    organisation: id => organisations.get(id),
-    space: id => spaces.get(id),
-    project: id => projects.get(id),
+    organisation: organisations,
+    space: spaces,
+    project: projects,
     event(projectId, idOrAlias) {
-      if (isAlias(idOrAlias)) return events.get(`${projectId}/${idOrAlias}`);
-      return isUuid(idOrAlias) ? events.get(`${projectId}/${idOrAlias.toLowerCase()}`) : null;
+      if (isAlias(idOrAlias)) return events(`${projectId}/${idOrAlias}`);
+      return isUuid(idOrAlias) ? events(`${projectId}/${idOrAlias.toLowerCase()}`) : null;
     },
-    loyalty: spaceId => loyalty.get(spaceId),
+    loyalty,
     spaceOfHost(host) {
-      const claimed = host.length > domainCharactersMax ? null : domains.get(host.toLowerCase());
-      return spaceOf(claimed, spaces, options.defaultSpaceId);
+      const claimed = host.length > domainCharactersMax ? null : domains(host.toLowerCase());
+      return chain(claimed, found => {
+        const id = found ?? defaultSpaceId;
+        return id === undefined ? null : spaces(id);
+      });
     },
   };
 }
 
-function spaceOf(
-  claimed: string | null | Promise<string | null>,
-  spaces: FreshCache<Space | null>,
-  defaultSpaceId: string | undefined,
-): Space | null | Promise<Space | null> {
-  if (claimed instanceof Promise) return claimed.then(id => spaceOf(id, spaces, defaultSpaceId));
-  const id = claimed ?? defaultSpaceId;
-  return id === undefined ? null : spaces.get(id);
+/** Lists the events of a project by the time at which they start, page by page and uncached. */
+export async function* projectEvents(store: Store, projectId: string): AsyncGenerator<Event, void, void> {
+  const partition = directoryPartition("project", projectId);
+  for (let offset = 0; ; offset += eventsPageMax) {
+    const [{ entries }] = await store.read(partition, [
+      { type: "board", key: "events", offset, limit: eventsPageMax },
+    ]);
+    const reads = entries.map(({ member }): ReadRecord => ({ type: "record", key: `event:${member}` }));
+    for (const stored of await store.read(partition, reads)) {
+      if (stored !== null) yield parse<Event>(stored);
+    }
+    if (entries.length < eventsPageMax) return;
+  }
 }
 
-function loyaltyDocument(text: string): LoyaltyDocument {
-  const { number, document } = parseRevision(text);
-  return Object.freeze({ version: String(number), document });
+async function readRecord<T>(store: Store, partition: string, key: string): Promise<Loaded<T | null>> {
+  const [stored] = await store.read(partition, [{ type: "record", key }]);
+  return stored === null
+    ? { version: null, value: null }
+    : { version: stored.version, value: parse<T>(stored) };
 }
 
-async function aliasedEvent(
+async function readAliasedEvent(
   store: Store,
   projectId: string,
-  alias: EventAlias,
-): Promise<Versioned<Event | null>> {
+  alias: (typeof eventAliases)[number],
+): Promise<Loaded<Event | null>> {
   const partition = directoryPartition("project", projectId);
   const [newest] = await store.read(partition, [
-    { type: "board", key: "events", limit: eventAliasScanMax, reverse: true },
+    { type: "board", key: "events", limit: aliasScanMax, reverse: true },
   ]);
-  const reads: readonly Read[] = newest.entries.map(entry => ({
-    type: "record",
-    key: `event:${entry.member}`,
-  }));
-  if (reads.length === 0) return { version: null, value: null };
-  const found: Results<readonly Read[]> = await store.read(partition, reads);
-  for (const stored of found) {
-    const candidate = parsed<Event>(stored as Stored | null);
-    if (candidate.value !== null && matchesAlias(candidate.value, alias)) {
-      // Two events may share a version, and then an alias that moved on must not look unchanged.
-      return { version: `${candidate.value.id} ${candidate.version}`, value: candidate.value };
-    }
+  const reads = newest.entries.map(({ member }): ReadRecord => ({ type: "record", key: `event:${member}` }));
+  const states: readonly Event["state"][] = alias === "current" ? ["current"] : ["past", "on_demand"];
+  for (const stored of reads.length === 0 ? [] : await store.read(partition, reads)) {
+    const event = stored === null ? null : parse<Event>(stored);
+    if (stored === null || event === null || !states.includes(event.state)) continue;
+    // Two events may share a version, and an alias that moved on must not look unchanged.
+    return { version: `${event.id} ${stored.version}`, value: event };
   }
   return { version: null, value: null };
 }
 
-function isAlias(text: string): text is EventAlias {
+function isAlias(text: string): text is (typeof eventAliases)[number] {
   return text === "current" || text === "latest";
 }
 
-function matchesAlias(event: Event, alias: EventAlias): boolean {
-  return alias === "current"
-    ? event.state === "current"
-    : event.state === "past" || event.state === "on_demand";
-}
-
-function parsed<T>(stored: Stored | null): Versioned<T | null> {
-  if (stored === null) return { version: null, value: null };
-  return { version: stored.version, value: Object.freeze(JSON.parse(stored.value)) as T };
+function parse<T>({ value }: Stored): T {
+  return Object.freeze(JSON.parse(value)) as T;
 }

@@ -1,66 +1,74 @@
 /**
- * The loyalty configuration of a space as a document with a history: each change is a new version, and going back makes
- * one too, so that numbers only ever count up and whoever holds one can tell whether something has changed since.
+ * The loyalty configuration of a space with its history. Every change creates a version, a rollback too, so that numbers only
+ * count up and a client that holds one can tell whether the configuration has changed since.
  *
  * @module
  */
 
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Clock } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
+import { canonicalJson } from "../http/mod.ts";
 import { decide, type Results, type Store, type Write } from "../storage/mod.ts";
-import { directoryPartition } from "./_partitions.ts";
-import { documentDigest } from "./document_digest.ts";
-import {
-  currentKey,
-  type LoyaltyRevision,
-  type LoyaltyVersion,
-  parseRevision,
-  versionKey,
-  versionOf,
-  versionsKey,
-} from "./loyalty_record.ts";
+import { directoryPartition } from "./records.ts";
 
 /** Most versions of a space that are kept, the current one included; the oldest is dropped first. */
 export const loyaltyVersionsMax = 50;
 /** Largest document, in bytes of its JSON. */
 export const loyaltyBytesMax = 524_288;
 
-/** A change of a configuration. */
-export interface LoyaltyChange {
-  readonly document: unknown;
-  /** Who makes it: `apiKey:<key>`, `file` or `seed`. */
+/** A version without its document. */
+export interface LoyaltyVersion {
+  /** Counts up from 1 within the space; never used again. */
+  readonly number: number;
+  /** {@linkcode documentDigest} of the document. */
+  readonly digest: string;
+  /** When it became the current version, in Unix ms. */
+  readonly at: number;
+  /** Who created it: `apiKey:<key>`, `file` or `seed`. */
   readonly by: string;
-  /** The version whose document this is, where an earlier one is brought back. */
+  /** The version whose document this one restored. */
   readonly rollbackOf?: number;
+}
+
+/** A version with its document, as it was written. */
+export interface LoyaltyRevision extends LoyaltyVersion {
+  readonly document: unknown;
+}
+
+/** A change of a configuration. */
+export interface LoyaltyChange extends Pick<LoyaltyVersion, "by" | "rollbackOf"> {
+  readonly document: unknown;
   /**
-   * Throws where the change, whose document has this digest, must not replace this version.
+   * Throws if this version must not be replaced by the document with this digest.
    * @default every version may be replaced
    */
   readonly admit?: (current: LoyaltyVersion | null, digest: string) => void;
 }
 
-/** What a change came to. */
+/** The result of a change. */
 export interface LoyaltyChanged {
   /** The version that is now the current one. */
   readonly version: LoyaltyVersion;
-  /** Whether it is a new one; a document that is equal to the current one makes none. */
+  /** False where the document equals the current one, which creates no version. */
   readonly isNew: boolean;
-  /** Whether the space had none before. */
+  /** True where the space had no version before. */
   readonly isFirst: boolean;
 }
 
-/** The versions of the loyalty configurations of all spaces. Nothing here is cached. */
+/** The versions of the loyalty configurations of all spaces, uncached. */
 export interface LoyaltyVersions {
   current(spaceId: string): Promise<LoyaltyRevision | null>;
-  /** The version of this number; null where there is none or it is no longer kept. */
+  /** Returns a version; null where there is none or it is no longer kept. */
   get(spaceId: string, number: number): Promise<LoyaltyRevision | null>;
-  /** The versions that are kept, newest first. */
+  /** Lists the versions that are kept, newest first. */
   list(spaceId: string): Promise<readonly LoyaltyVersion[]>;
   /**
-   * Makes a document the current version. Of changes that race for one version, `admit` sees each winner before the next.
-   * The document is not checked here: whoever puts it has compiled it.
+   * Makes a document the current version. Of racing changes, `admit` sees each winner before the next. The caller has to compile
+   * the document before.
    *
-   * @throws {AppError} `payload_too_large` beyond {@linkcode loyaltyBytesMax}; whatever `admit` throws.
+   * @throws {AppError} `payload_too_large` beyond {@linkcode loyaltyBytesMax}; the errors of `admit`.
    */
   put(spaceId: string, change: LoyaltyChange): Promise<LoyaltyChanged>;
 }
@@ -71,13 +79,17 @@ export interface LoyaltyVersionsOptions {
   readonly clock: Clock;
 }
 
+/** The record of the current version; each earlier one has a record of its own. */
+export const currentKey = "loyalty";
+
 const reads = [
   { type: "record", key: currentKey },
-  { type: "record", key: versionsKey },
+  // The versions that are kept, oldest first.
+  { type: "record", key: "loyalty:versions" },
 ] as const;
-type Kept = Results<typeof reads>;
+type StoredVersions = Results<typeof reads>;
 
-/** Opens the versions that a store holds. */
+/** Creates access to the versions that a store holds. */
 export function createLoyaltyVersions({ store, clock }: LoyaltyVersionsOptions): LoyaltyVersions {
   return {
     async current(spaceId) {
@@ -94,8 +106,7 @@ export function createLoyaltyVersions({ store, clock }: LoyaltyVersionsOptions):
       return earlier === null ? null : parseRevision(earlier.value);
     },
     async list(spaceId) {
-      const kept = await store.read(directoryPartition("space", spaceId), reads);
-      return versionsOf(kept).toReversed();
+      return versionsOf(await store.read(directoryPartition("space", spaceId), reads)).toReversed();
     },
     async put(spaceId, { document, by, rollbackOf, admit }) {
       requireSmall(document);
@@ -103,15 +114,15 @@ export function createLoyaltyVersions({ store, clock }: LoyaltyVersionsOptions):
       const digest = documentDigest(document);
       return await decide<typeof reads, LoyaltyChanged>(store, directoryPartition("space", spaceId), {
         reads,
-        apply: kept => {
-          const current = versionsOf(kept).at(-1) ?? null;
+        apply: stored => {
+          const current = versionsOf(stored).at(-1) ?? null;
           admit?.(current, digest);
           if (current?.digest === digest) {
             return { writes: [], answer: { version: current, isNew: false, isFirst: false } };
           }
           const number = (current?.number ?? 0) + 1;
           const version = { number, digest, at, by, ...(rollbackOf === undefined ? {} : { rollbackOf }) };
-          const writes = writesOf(kept, { ...version, document });
+          const writes = writesOf(stored, { ...version, document });
           return { writes, answer: { version, isNew: true, isFirst: current === null } };
         },
       });
@@ -119,26 +130,54 @@ export function createLoyaltyVersions({ store, clock }: LoyaltyVersionsOptions):
   };
 }
 
-/** Oldest first. A space from before versions were kept has its document alone. */
-function versionsOf([current, list]: Kept): readonly LoyaltyVersion[] {
-  if (list !== null) return JSON.parse(list.value) as readonly LoyaltyVersion[];
-  return current === null ? [] : [versionOf(parseRevision(current.value))];
+/** Parses the record of a version. */
+export function parseRevision(text: string): LoyaltyRevision {
+  const value: unknown = JSON.parse(text);
+  if (isRevision(value)) return value;
+  // Before versions were kept, the record was the document alone.
+  return { number: 1, digest: documentDigest(value), at: 0, by: "seed", document: value };
 }
 
-/** The record of the version that is replaced moves as it is to a place of its own. */
-function writesOf(kept: Kept, next: LoyaltyRevision): Write[] {
-  const [current] = kept;
-  const versions = [...versionsOf(kept), versionOf(next)];
+/**
+ * Returns the digest of a JSON document: `sha256:` and the SHA-256 of its canonical form (RFC 8785) in hexadecimal digits.
+ * Equal documents have equal digests, whatever their layout and the order of their members.
+ */
+export function documentDigest(document: unknown): string {
+  return `sha256:${bytesToHex(sha256(utf8ToBytes(canonicalJson(document))))}`;
+}
+
+/** Returns the versions oldest first. A space from before versions were kept has its document alone. */
+function versionsOf([current, list]: StoredVersions): readonly LoyaltyVersion[] {
+  if (list !== null) return JSON.parse(list.value) as readonly LoyaltyVersion[];
+  return current === null ? [] : [withoutDocument(parseRevision(current.value))];
+}
+
+/** Moves the record of the replaced version, unchanged, to a key of its own. */
+function writesOf(stored: StoredVersions, next: LoyaltyRevision): Write[] {
+  const [current] = stored;
+  const versions = [...versionsOf(stored), withoutDocument(next)];
   const dropped = versions.slice(0, -loyaltyVersionsMax);
   const replaced = versions.at(-2);
   return [
     { type: "put", key: currentKey, value: JSON.stringify(next) },
-    { type: "put", key: versionsKey, value: JSON.stringify(versions.slice(-loyaltyVersionsMax)) },
+    { type: "put", key: reads[1].key, value: JSON.stringify(versions.slice(-loyaltyVersionsMax)) },
     ...(current === null || replaced === undefined
       ? []
       : [{ type: "put", key: versionKey(replaced.number), value: current.value } as const]),
     ...dropped.map(({ number }) => ({ type: "delete", shape: "record", key: versionKey(number) }) as const),
   ];
+}
+
+function versionKey(number: number): string {
+  return `loyalty:${number}`;
+}
+
+function withoutDocument({ document: _, ...version }: LoyaltyRevision): LoyaltyVersion {
+  return version;
+}
+
+function isRevision(value: unknown): value is LoyaltyRevision {
+  return typeof value === "object" && value !== null && "number" in value && "document" in value;
 }
 
 function requireSmall(document: unknown): void {

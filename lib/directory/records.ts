@@ -1,105 +1,59 @@
 /**
- * What the directory knows: organisations, their spaces, the projects of a space and the events of a project.
+ * The records of the directory: organisations, their spaces, the projects of a space and the events of a project.
  *
  * @module
  */
 
 import * as v from "valibot";
+import { isUuid } from "../auth/crypto/mod.ts";
+import type { Immutable } from "../http/mod.ts";
+import { type Partition, platformPartition, tenantPartition } from "../storage/mod.ts";
 
 /** Longest name of an organisation, space, project or event, in characters. */
 export const nameCharactersMax = 200;
-
 /** Longest domain of a space with its port, in characters. */
 export const domainCharactersMax = 260;
 
-/** Settings as they were written, by section. The area that a section belongs to checks and compiles it. */
+/** Event names that stand for an event found by its state. */
+export const eventAliases = ["current", "latest"] as const;
+
+/** Settings as they were written, by section. The area that owns a section validates it. */
 export type Settings = Readonly<Record<string, unknown>>;
-
-/** A customer of the platform; owns spaces and API keys. */
-export interface Organisation {
-  readonly id: string;
-  readonly name: string;
-  readonly settings?: Settings;
-}
-
-/** A domain of its own with one audience and one loyalty configuration. */
-export interface Space {
-  readonly id: string;
-  readonly organisationId: string;
-  readonly name: string;
-  /** The Host, with the port where it is not the default one, under which `{space_url}` reaches it. */
-  readonly domain?: string;
-  readonly settings: Settings;
-}
-
-/** What fans see as one app or site: has users, boards and events. */
-export interface Project {
-  readonly id: string;
-  readonly spaceId: string;
-  readonly organisationId: string;
-  readonly name: string;
-  readonly settings: Settings;
-}
-
-/** The states of an event. */
-export type EventState = "future" | "current" | "on_demand" | "past";
-
-/** A show or match of a project. */
-export interface Event {
-  readonly id: string;
-  readonly projectId: string;
-  readonly name: string;
-  readonly state: EventState;
-  /** Unix seconds. */
-  readonly startAt: number;
-  /** Unix seconds. */
-  readonly endAt?: number;
-  readonly settings: Settings;
-}
 
 /** Lower-case, as every look-up is. */
 const uuid = v.pipe(v.string(), v.uuid(), v.toLowerCase());
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(nameCharactersMax));
 const settings = v.optional(v.record(v.string(), v.unknown()), {});
 const unixSeconds = v.pipe(v.number(), v.finite(), v.minValue(0));
-const domain = v.pipe(
-  v.string(),
-  v.maxLength(domainCharactersMax),
-  v.regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/),
-);
 
-/** What may be left out when a record with settings is written. */
-type WithoutSettings<T extends { settings: Settings }> = Omit<T, "settings"> & {
-  readonly settings?: Settings | undefined;
-};
-
-/** Checks an organisation. */
-export const OrganisationSchema: v.GenericSchema<Organisation, Organisation> = v.object({
+/** Validates an organisation. */
+export const OrganisationSchema = v.object({
   id: uuid,
   name,
   settings: v.exactOptional(v.record(v.string(), v.unknown())),
 });
 
-/** Checks a space. */
-export const SpaceSchema: v.GenericSchema<WithoutSettings<Space>, Space> = v.object({
+/** Validates a space. */
+export const SpaceSchema = v.object({
   id: uuid,
   organisationId: uuid,
   name,
-  domain: v.exactOptional(domain),
+  /** The Host under which `{space_url}` is reached, with a port that is not the default one. */
+  domain: v.exactOptional(
+    v.pipe(
+      v.string(),
+      v.maxLength(domainCharactersMax),
+      v.regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/),
+    ),
+  ),
   settings,
 });
 
-/** Checks a project. */
-export const ProjectSchema: v.GenericSchema<WithoutSettings<Project>, Project> = v.object({
-  id: uuid,
-  spaceId: uuid,
-  organisationId: uuid,
-  name,
-  settings,
-});
+/** Validates a project. */
+export const ProjectSchema = v.object({ id: uuid, spaceId: uuid, organisationId: uuid, name, settings });
 
-/** Checks an event. */
-export const EventSchema: v.GenericSchema<WithoutSettings<Event>, Event> = v.object({
+/** Validates an event; times are Unix seconds. */
+export const EventSchema = v.object({
   id: uuid,
   projectId: uuid,
   name,
@@ -108,3 +62,46 @@ export const EventSchema: v.GenericSchema<WithoutSettings<Event>, Event> = v.obj
   endAt: v.exactOptional(unixSeconds),
   settings,
 });
+
+/** A customer of the platform; owns spaces and API keys. */
+export type Organisation = Immutable<v.InferOutput<typeof OrganisationSchema>>;
+/** A domain with one audience and one loyalty configuration. */
+export type Space = Immutable<v.InferOutput<typeof SpaceSchema>>;
+/** One app or site as fans see it: has users, boards and events. */
+export type Project = Immutable<v.InferOutput<typeof ProjectSchema>>;
+/** A show or match of a project. */
+export type Event = Immutable<v.InferOutput<typeof EventSchema>>;
+
+/** The path parameter that names a project. */
+export const ProjectParameter = v.pipe(
+  v.string(),
+  v.description("Id of the project"),
+  v.check(isUuid, "Expected a UUID"),
+  v.toLowerCase(),
+);
+
+/** The path parameter that names an event of a project. */
+export const EventParameter = v.pipe(
+  v.union(
+    [v.pipe(v.string(), v.check(isUuid, "Expected a UUID"), v.toLowerCase()), v.picklist(eventAliases)],
+    `Expected a UUID or one of ${eventAliases.join(", ")}`,
+  ),
+  v.description("Id of the event, `current` for the running event or `latest` for the newest finished one"),
+);
+
+/** Returns the partition of the records of an organisation, space or project. */
+export function directoryPartition(kind: "organisation" | "space" | "project", id: string): Partition {
+  switch (kind) {
+    case "organisation":
+      return tenantPartition({ organisation: id }, "directory");
+    case "space":
+      return tenantPartition({ space: id }, "directory");
+    case "project":
+      return tenantPartition({ project: id }, "directory");
+  }
+}
+
+/** Returns the partition of a space's claim to a domain. */
+export function domainPartition(domain: string): Partition {
+  return platformPartition("domain", domain);
+}

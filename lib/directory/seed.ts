@@ -1,29 +1,17 @@
 /**
- * Writing the directory from one document, as the demo and a JSON file do.
+ * Writes the directory from one document, such as the demo or a JSON file.
  *
  * @module
  */
 
-import type * as v from "valibot";
 import { type Clock, systemClock } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import type { Store, Write } from "../storage/mod.ts";
-import { type CheckedSeed, checkSeed } from "./_check_seed.ts";
-import { directoryPartition, domainPartition } from "./_partitions.ts";
+import { type CheckedSeed, checkSeed, type Seed } from "./check_seed.ts";
 import { createLoyaltyVersions } from "./loyalty_versions.ts";
-import type { EventSchema, OrganisationSchema, ProjectSchema, Space, SpaceSchema } from "./records.ts";
+import { directoryPartition, domainPartition, type Space } from "./records.ts";
 
-/** A whole directory as one document. */
-export interface Seed {
-  readonly organisations: readonly v.InferInput<typeof OrganisationSchema>[];
-  readonly spaces: readonly v.InferInput<typeof SpaceSchema>[];
-  readonly projects: readonly v.InferInput<typeof ProjectSchema>[];
-  readonly events: readonly v.InferInput<typeof EventSchema>[];
-  /** The loyalty configuration of a space by the space's id. */
-  readonly loyalty?: Readonly<Record<string, unknown>>;
-}
-
-/** How a directory is seeded. */
+/** Options of seeding. */
 export interface SeedOptions {
   /** Dates the versions of loyalty configurations. @default systemClock */
   readonly clock?: Clock;

@@ -1,5 +1,5 @@
 /**
- * The leaderboards of all projects, as the rest of the platform sees them.
+ * The leaderboards of all projects, as the rest of the platform uses them.
  *
  * @module
  */
@@ -8,49 +8,39 @@ import type { Clock } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import type { Logger, Timer } from "../http/mod.ts";
 import type { Store } from "../storage/mod.ts";
-import { createLiveBoards, type LiveBoards } from "./live/live.ts";
-import { type BoardPath, resolveBoard } from "./ranking/find_board.ts";
-import { repairDistinct } from "./scores/distinct_repair.ts";
-import { createTargetResolver } from "./scores/feed_targets.ts";
-import { type Rebuilt, rebuildBoard } from "./scores/rebuild.ts";
-import { createBoardRemoval, type RemoveUserFromBoards } from "./scores/remove_user.ts";
-import { replayScores } from "./scores/replayed_score.ts";
+import { createLiveBoards, type LiveBoards } from "./live/live_boards.ts";
+import { repairDistinctScores } from "./scores/distinct_scores.ts";
+import { type RebuildSource, type Rebuilt, rebuildBoard } from "./scores/rebuild.ts";
+import { createEntryRemoval, type RemoveUserFromBoards } from "./scores/remove_entries.ts";
+import { type BoardPath, resolveBoard } from "./scores/resolve_board.ts";
+import { createTargetResolver } from "./scores/resolve_target.ts";
 import { createRetention, type Retention } from "./scores/retention.ts";
+import { createScoreDelivery } from "./scores/score_delivery.ts";
 import type { ScoreFeed } from "./scores/score_feed.ts";
-import { createScoreDelivery } from "./scores/score_feeder.ts";
 import { scoreTargets } from "./scores/score_targets.ts";
-import type { ReadEarnings } from "./scores/user_earnings.ts";
 
-/** Feeds boards and tidies them up. */
+/** Writes to boards outside of requests, and streams them. */
 export interface Leaderboards extends Retention {
-  /** Brings what users earn to the boards. */
+  /** Delivers what users earn to the boards. */
   readonly feed: ScoreFeed;
   /**
-   * Rebuilds a board that is fed by what users do, while it is read and fed, and makes it the only thing that it was rebuilt
-   * from: see `rebuildBoard` and `replayScores`.
+   * Rebuilds a board from recorded earnings, while it is read and fed.
    *
-   * @throws {AppError} those of `findBoard`, and `conflict` for a board that back ends write to.
+   * @throws {AppError} the errors of `resolveBoard`; `conflict` for a board whose scores back ends write.
    */
-  rebuild(path: BoardPath & { readonly season?: string }, from: RebuildFrom): Promise<Rebuilt>;
+  rebuild(path: BoardPath & { readonly season?: string }, source: RebuildSource): Promise<Rebuilt>;
   /**
-   * Counts the distinct scores of a board with dense ranks anew, as when it has just been declared so; others stay as they are.
+   * Recounts the distinct scores of a board with dense ranks, for example after it was declared dense.
    *
-   * @throws {AppError} those of `findBoard`.
+   * @throws {AppError} the errors of `resolveBoard`.
    */
   repairRanks(path: BoardPath & { readonly season?: string }): Promise<void>;
-  /** Takes a user off the boards of a project. */
+  /** Removes a user from the boards of a project. */
   readonly removeUser: RemoveUserFromBoards;
-  /** Sends boards to those who listen. */
+  /** Streams boards to listeners. */
   readonly live: LiveBoards;
   /** Resolves when no score waits for its board any more. */
   idle(): Promise<void>;
-}
-
-/** What a board is rebuilt from. */
-export interface RebuildFrom {
-  /** Everybody who may have to be on the board, in any order. */
-  readonly users: AsyncIterable<string>;
-  readonly earningsOf: ReadEarnings;
 }
 
 /** What leaderboards need. */
@@ -67,7 +57,7 @@ export interface LeaderboardsOptions {
 export function createLeaderboards(options: LeaderboardsOptions): Leaderboards {
   const { store, directory, clock, logger, timer } = options;
   const retention = createRetention({ store, directory, clock });
-  const feeder = createScoreDelivery({
+  const delivery = createScoreDelivery({
     store,
     resolveTarget: createTargetResolver({ directory, clock, retention }),
     onGivenUp: error => logger.log("warn", "board_update_deferred", { error: String(error) }),
@@ -78,29 +68,23 @@ export function createLeaderboards(options: LeaderboardsOptions): Leaderboards {
     ...retention,
     feed: {
       targets: (projectId, query) => (projectId === null ? [] : scoreTargets(directory, projectId, query)),
-      deliver: feeder.deliver,
+      deliver: delivery.deliver,
     },
-    async rebuild({ season, ...path }, { users, earningsOf }) {
+    async rebuild({ season, ...path }, source) {
       const board = await resolveBoard(directory, path, { now: clock(), season });
-      const scoreOf = replayScores(board);
-      return await rebuildBoard(store, board.location, {
-        users,
-        async scoreOf(userId) {
-          const earnings = await earningsOf(userId);
-          return earnings === null ? null : scoreOf(earnings);
-        },
-      });
+      await retention.track(board);
+      return await rebuildBoard(store, board, source);
     },
     async repairRanks({ season, ...path }) {
       const { location } = await resolveBoard(directory, path, { now: clock(), season });
-      if (location.rankStyle === "dense") await repairDistinct(store, location.shards[0]);
+      if (location.rankStyle === "dense") await repairDistinctScores(store, location.shards[0]);
     },
-    removeUser: createBoardRemoval({ store, directory, clock }),
+    removeUser: createEntryRemoval({ store, directory, clock }),
     live: createLiveBoards({
       clock,
       ...(timer === undefined ? {} : { timer }),
       onFailed: error => logger.log("warn", "live_board_failed", { error: String(error) }),
     }),
-    idle: feeder.idle,
+    idle: delivery.idle,
   };
 }

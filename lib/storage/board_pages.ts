@@ -5,9 +5,9 @@
  */
 
 import { AppError } from "../errors/mod.ts";
-import type { BoardEntry, Partition, ReadBoard, Store } from "./contract.ts";
-import { rangeLimitMax } from "./limits.ts";
 import { compareUtf8 } from "../text/mod.ts";
+import type { BoardEntry, Partition, ReadBoard, Store } from "./contract.ts";
+import { storageLimits } from "./limits.ts";
 
 /** How often a page is read again because entries before it came or went meanwhile. */
 const pageAttemptsMax = 16;
@@ -94,7 +94,7 @@ async function readPageByPosition(
   // No text sorts between a member and the same text with this character, so the point is just behind the member.
   const member = isUp ? `${after.member}\u0000` : after.member;
   const point = { type: "before", key, score, tie, member } as const;
-  const limit = Math.min(query.limit + overlap, rangeLimitMax);
+  const limit = Math.min(query.limit + overlap, storageLimits.rangeLimitMax);
   const reach = isUp ? Math.min(overlap, limit - 1) : Math.min(query.limit, limit);
   let [position] = await store.read(partition, [point]);
   for (let attempt = 1; attempt <= pageAttemptsMax; attempt++) {

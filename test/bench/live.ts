@@ -20,8 +20,9 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { systemClock } from "../../lib/auth/mod.ts";
 import { seedDirectory } from "../../lib/directory/mod.ts";
-import { boardPartition, changeScores, locateBoard } from "../../lib/leaderboards/mod.ts";
-import { declarationDefaults } from "../../lib/leaderboards/settings/board_settings.ts";
+import { boardPartition, locateBoard } from "../../lib/leaderboards/scores/board_location.ts";
+import { changeScores } from "../../lib/leaderboards/scores/change_scores.ts";
+import { defaultBoard } from "../../lib/leaderboards/settings/board_settings.ts";
 import { createPlatform } from "../../lib/mod.ts";
 import type { Partition, Read, Results, Store } from "../../lib/storage/mod.ts";
 import { serve } from "../../runtime/node.ts";
@@ -32,7 +33,7 @@ import { figure } from "./figure.ts";
 
 const members = 1_000;
 const address = { projectId: ids.project, eventId: null, leaderboardId: "goals", season: "" };
-const partition = boardPartition({ ...address, shard: 0 });
+const partition = boardPartition(address, 0);
 const path = `/projects/${ids.project}/leaderboards/goals`;
 
 interface Report {
@@ -61,7 +62,7 @@ async function runServer(storeName: string, writes: number): Promise<void> {
   const store = new CountingStore(await openStore(storeName));
   await seedDirectory(store, seed);
   const platform = await createPlatform({ store, secret: testSecret });
-  const location = locateBoard({ ...declarationDefaults, id: "goals" }, address);
+  const location = locateBoard(defaultBoard("goals"), address);
   const scores = Array.from({ length: members }, (_, user) => ({
     userId: `user-${user}`,
     score: user,

@@ -12,7 +12,8 @@
 
 import { Redis } from "ioredis";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import { type BoardLocation, readRanking, readUserEntry } from "../../lib/leaderboards/mod.ts";
+import { readRanking, readUserEntry } from "../../lib/leaderboards/ranking/ranking.ts";
+import type { BoardLocation } from "../../lib/leaderboards/scores/board_location.ts";
 import { startRedis } from "../support/redis.ts";
 import { figure } from "./figure.ts";
 import { median } from "./harness.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import { seedDirectory } from "../../lib/directory/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
-import { boardPartition, lookAgainMsMax, sumMarginMs } from "../../lib/leaderboards/mod.ts";
+import { boardPartition } from "../../lib/leaderboards/scores/board_location.ts";
 import { parseState } from "../../lib/loyalty/user/stored_state.ts";
 import type { Batch, Commit, Partition } from "../../lib/storage/mod.ts";
 import {
@@ -201,8 +201,8 @@ describeOnStores("the seasons of boards", open => {
     const first = Math.min(...(await untils()));
     // The day ends at 02:30 UTC, an hour of grace after it.
     moveTo("2026-11-01T03:30:00Z");
-    assert.equal(first, world.clock.now() + sumMarginMs);
-    world.clock.advance(sumMarginMs - 1);
+    assert.equal(first, world.clock.now() + 24 * hourMs);
+    world.clock.advance(24 * hourMs - 1);
     await predict(fan, "right");
     assert.ok((await untils()).includes(first));
     world.clock.advance(24 * 60 * 60 * 1_000);
@@ -219,13 +219,15 @@ describeOnStores("the seasons of boards", open => {
     await writer.put(board("direct"), fan.userId, { score: 7 });
     await world.platform.idle();
     const sizeOf = async (leaderboardId: string, season: string, shard = 0): Promise<number> => {
-      const address = { projectId: ids.project, eventId: null, leaderboardId, season, shard };
+      const address = { projectId: ids.project, eventId: null, leaderboardId, season };
       const keys = ["board", "scores", "versions"];
       const ranges = await world.store.read(
-        boardPartition(address),
+        boardPartition(address, shard),
         keys.map(key => ({ type: "board", key, limit: 0 }) as const),
       );
-      const [guard] = await world.store.read(boardPartition(address), [{ type: "record", key: "guard" }]);
+      const [guard] = await world.store.read(boardPartition(address, shard), [
+        { type: "record", key: "guard" },
+      ]);
       return ranges.reduce((sum, { size }) => sum + size, guard === null ? 0 : 1);
     };
     assert.deepEqual([await sizeOf("daily", "2026-10-31"), await sizeOf("direct", "2026-11-01")], [1, 3]);
@@ -271,10 +273,10 @@ describeOnStores("the seasons of boards", open => {
       const [{ entries }] = await world.store.read("g:seasons", [{ type: "board", key: "kept", limit: 10 }]);
       return entries.map(({ score }) => score);
     };
-    assert.deepEqual(await lookAt(), [world.clock.now() + lookAgainMsMax]);
-    world.clock.advance(lookAgainMsMax);
+    assert.deepEqual(await lookAt(), [world.clock.now() + 7 * 24 * hourMs]);
+    world.clock.advance(7 * 24 * hourMs);
     assert.equal(await world.platform.leaderboards.prune(), 0);
-    assert.deepEqual(await lookAt(), [world.clock.now() + lookAgainMsMax]);
+    assert.deepEqual(await lookAt(), [world.clock.now() + 7 * 24 * hourMs]);
     assert.deepEqual(await list("cup"), { ann: 1 });
   });
 
@@ -282,7 +284,7 @@ describeOnStores("the seasons of boards", open => {
     const writer = await BoardWriter.create(world);
     await writer.put(board("cup"), "ann", { score: 1 });
     await seedDirectory(world.store, seed, { clock: world.clock.now });
-    world.clock.advance(lookAgainMsMax);
+    world.clock.advance(7 * 24 * hourMs);
     assert.equal(await world.platform.leaderboards.prune(), 1);
   });
 });

@@ -8,7 +8,7 @@ import { after, describe, it } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { MasterSecret } from "../../lib/auth/mod.ts";
-import { boardPartition } from "../../lib/leaderboards/mod.ts";
+import { boardPartition } from "../../lib/leaderboards/scores/board_location.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { ids, openPlatform } from "../support/platform.ts";
 import { redisAvailable, sharedRedis } from "../support/redis.ts";
@@ -20,13 +20,15 @@ after(() => rmSync(folder, { recursive: true }));
 const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
 const secretText = "a master secret for commands, long enough to be accepted";
 const secret = { GRANDSTAND_SECRET: secretText };
-const partition = boardPartition({
-  projectId: ids.project,
-  eventId: null,
-  leaderboardId: "overall",
-  season: "",
-  shard: 0,
-});
+const partition = boardPartition(
+  {
+    projectId: ids.project,
+    eventId: null,
+    leaderboardId: "overall",
+    season: "",
+  },
+  0,
+);
 
 interface Outcome {
   readonly code: unknown;

@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { FreshCache } from "../../directory/mod.ts";
+import { Cache, type Loaded } from "../../background/mod.ts";
 import type { Store } from "../../storage/mod.ts";
 import { userPartition } from "../users.ts";
 
@@ -36,13 +36,13 @@ export function createPublicProfiles(options: {
   readonly clock: Clock;
 }): PublicProfiles {
   const { store, clock } = options;
-  const projects = new Map<string, FreshCache<PublicProfile>>();
-  function profilesOf(projectId: string): FreshCache<PublicProfile> {
+  const projects = new Map<string, Cache<PublicProfile>>();
+  function profilesOf(projectId: string): Cache<PublicProfile> {
     const known = projects.get(projectId);
     if (known !== undefined) return known;
-    const created = new FreshCache(userId => load(store, projectId, userId), {
+    const created = new Cache<PublicProfile>({
       clock,
-      ageMsMax: publicProfileAgeMsMax,
+      maxAgeMs: publicProfileAgeMsMax,
       entriesMax: publicProfilesMax,
     });
     const [oldest] = projects.keys();
@@ -53,18 +53,15 @@ export function createPublicProfiles(options: {
   return (projectId, userIds) => {
     const profiles = profilesOf(projectId);
     const now = clock();
-    const found = userIds.map(userId => profiles.get(userId, now));
+    const find = (userId: string): Promise<Loaded<PublicProfile>> => load(store, projectId, userId);
+    const found = userIds.map(userId => profiles.getOrLoad(userId, find, now));
     return found.some(profile => profile instanceof Promise)
       ? Promise.all(found)
       : (found as PublicProfile[]);
   };
 }
 
-async function load(
-  store: Store,
-  projectId: string,
-  userId: string,
-): Promise<{ version: string | null; value: PublicProfile }> {
+async function load(store: Store, projectId: string, userId: string): Promise<Loaded<PublicProfile>> {
   const [stored] = await store.read(userPartition(projectId, userId), [{ type: "record", key: "name" }]);
   return { version: stored?.version ?? null, value: Object.freeze({ username: stored?.value ?? "" }) };
 }

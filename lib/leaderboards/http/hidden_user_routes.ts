@@ -8,39 +8,44 @@ import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, type Guard, json, looseRoute } from "../../http/mod.ts";
+import { type AnyRoute, empty, type Guard, json, named, route } from "../../http/mod.ts";
 import type { HiddenUsers } from "../ranking/hidden_users.ts";
-import { ProjectParamsSchema, ProjectUserParamsSchema } from "./schema.ts";
+import { ProjectParams, ProjectUserParams } from "./schema.ts";
 
-/** What the routes work with. */
+/** What the routes of hidden users need. */
 export interface HiddenUserContext {
   readonly directory: Directory;
   readonly hiddenUsers: HiddenUsers;
-  /** Demands an API key that may read users. */
+  /** Requires an API key that may read users. */
   readonly usersReader: Guard<ApiKeyPrincipal>;
-  /** Demands an API key that may change users. */
+  /** Requires an API key that may change users. */
   readonly usersWriter: Guard<ApiKeyPrincipal>;
 }
 
 const path = "/projects/:projectId/hidden-users";
-const HiddenUserSchema = v.object({ userId: v.string(), since: v.pipe(v.number(), v.integer()) });
+const HiddenUserSchema = named(
+  "HiddenUser",
+  v.object({
+    userId: v.string(),
+    since: v.pipe(v.number(), v.integer(), v.description("Unix seconds")),
+  }),
+);
 
 /** Builds the routes of hidden users. */
 export function hiddenUserRoutes(context: HiddenUserContext): readonly AnyRoute[] {
   const { directory, hiddenUsers, usersReader, usersWriter } = context;
   return [
-    looseRoute({
+    route({
       method: "GET",
       path,
       operation: "listHiddenUsers",
-      summary: "List the users whom the leaderboards of the project leave out",
+      summary: "List hidden users",
+      description:
+        "Lists the users whom the leaderboards of the project leave out, in the order in which they were hidden.",
       auth: usersReader,
-      params: ProjectParamsSchema,
+      params: ProjectParams,
       responses: {
-        200: {
-          description: "The hidden users in the order in which they were hidden; `since` in Unix seconds",
-          schema: v.object({ data: v.array(HiddenUserSchema) }),
-        },
+        200: { description: "The hidden users", schema: v.object({ data: v.array(HiddenUserSchema) }) },
       },
       errors: ["not_found"],
       handle: async ({ principal, params: { projectId } }) => {
@@ -48,13 +53,15 @@ export function hiddenUserRoutes(context: HiddenUserContext): readonly AnyRoute[
         return json(200, { data: await hiddenUsers.list(projectId) });
       },
     }),
-    looseRoute({
+    route({
       method: "PUT",
       path: `${path}/:userId`,
       operation: "hideUser",
-      summary: "Leave a user out of the lists of the project's leaderboards; ranks stay as they are",
+      summary: "Hide a user",
+      description:
+        "Leaves the user out of the lists of the project's leaderboards. All ranks stay as they are.",
       auth: usersWriter,
-      params: ProjectUserParamsSchema,
+      params: ProjectUserParams,
       responses: {
         200: { description: "The user is hidden", schema: v.object({ data: HiddenUserSchema }) },
       },
@@ -64,25 +71,26 @@ export function hiddenUserRoutes(context: HiddenUserContext): readonly AnyRoute[
         return json(200, { data: await hiddenUsers.hide(projectId, userId) });
       },
     }),
-    looseRoute({
+    route({
       method: "DELETE",
       path: `${path}/:userId`,
       operation: "showUser",
-      summary: "Show a user in the lists of the project's leaderboards again",
+      summary: "Show a user again",
+      description: "Lists the user on the project's leaderboards again.",
       auth: usersWriter,
-      params: ProjectUserParamsSchema,
+      params: ProjectUserParams,
       responses: { 204: { description: "The user is not hidden" } },
       errors: ["not_found"],
       handle: async ({ principal, params: { projectId, userId } }) => {
         await requireOwnProject(directory, principal, projectId);
         await hiddenUsers.show(projectId, userId);
-        return { status: 204 };
+        return empty();
       },
     }),
   ];
 }
 
-/** Another organisation's project is unknown to a key. */
+/** Projects of other organisations are unknown to a key. */
 async function requireOwnProject(
   directory: Directory,
   principal: ApiKeyPrincipal,

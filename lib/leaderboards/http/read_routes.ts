@@ -1,48 +1,46 @@
 /**
- * The routes that read boards: the four of the specification.
+ * The routes that read boards, as JSON and as event streams.
  *
  * @module
  */
 
-import * as v from "valibot";
+import { AppError } from "../../errors/mod.ts";
+import { type AnyRoute, type ClientInfo, chain, jsonText, open, route, stream } from "../../http/mod.ts";
 import {
-  type AnyRoute,
-  chain,
-  type JsonText,
-  jsonText,
-  looseRoute,
-  open,
-  type Reply,
-} from "../../http/mod.ts";
-import type { ResolvedBoard } from "../ranking/find_board.ts";
-import { entryText, listAnswer, type ReadContext, readableBoard } from "./board_answers.ts";
-import { eventStreamType, liveReply, wantsEvents } from "./event_stream.ts";
+  type BoardReadContext,
+  entriesText,
+  listText,
+  metaText,
+  readableBoard,
+  readListing,
+  readOneText,
+} from "./answers.ts";
 import {
   type BoardParams,
   type BoardScope,
-  type EntryParams,
-  type EntryQuery,
   EntryQuerySchema,
-  EntrySchema,
-  ListMetaSchema,
   type ListQuery,
   ListQuerySchema,
+  ListSchema,
+  limitMax,
   OneSchema,
 } from "./schema.ts";
 
 const shared = { "cache-control": "public, max-age=1" };
 const unshared = { "cache-control": "no-store" };
-// The same address answers event streams as well, which a cache must not mix up with lists.
+// The same address serves event streams, which a cache must not mix up with lists.
 const sharedList = { ...shared, vary: "accept" };
-const ListSchema = v.object({
-  data: v.array(EntrySchema),
-  totalCount: v.pipe(v.number(), v.integer()),
-  meta: ListMetaSchema,
-});
 
-/** Builds the routes that read the boards of projects, or those of events. */
-export function readRoutes(context: ReadContext, { path, of, board, entry }: BoardScope): AnyRoute[] {
-  const scope = of.toLowerCase();
+const eventStreamType = "text/event-stream";
+const streamHeaders = {
+  "content-type": eventStreamType,
+  "cache-control": "no-store",
+  // Keeps proxies from buffering the stream.
+  "x-accel-buffering": "no",
+};
+
+/** Builds the routes that read the boards of a scope. */
+export function readRoutes(context: BoardReadContext, { path, name, board, entry }: BoardScope): AnyRoute[] {
   const common = {
     method: "GET",
     auth: open,
@@ -50,59 +48,109 @@ export function readRoutes(context: ReadContext, { path, of, board, entry }: Boa
     errors: ["not_found", "validation_failed", "missing_api_key", "invalid_api_key", "busy"],
   } as const;
   return [
-    looseRoute({
+    route({
       ...common,
       path,
-      operation: `list${of}Leaderboard`,
-      summary:
-        `List the leading users of a leaderboard of the ${scope} and the included users, or the users around one. ` +
-        "A hidden leaderboard is shown to an API key of its organisation alone. " +
-        `With \`Accept: ${eventStreamType}\` the leading users are sent as events whenever they change`,
+      operation: `list${name}Leaderboard`,
+      summary: `List the leaders of a leaderboard of the ${name.toLowerCase()}`,
+      description:
+        "Lists the leading users and those of `include`, or the users around one. A hidden leaderboard requires an API key of " +
+        `its organisation. With \`Accept: ${eventStreamType}\` the list is sent as an event whenever it changes.`,
       params: board,
       query: ListQuerySchema,
       responses: { 200: { description: "The entries in order", schema: ListSchema, isStreamable: true } },
-      handle: call => (wantsEvents(call.request) ? liveReply(context, call) : list(context, call)),
+      handle: async ({ request, info, params, query }) => {
+        if (acceptsEvents(request)) return await openStream(context, { request, info, params, query });
+        const found = readableBoard(context, params, { request, season: query.season });
+        const board = found instanceof Promise ? await found : found;
+        const listing = await readListing(context, board, query);
+        const headers = board.declaration.visibility === "public" ? sharedList : unshared;
+        return jsonText(listText(board, entriesText(listing), listing.totalCount), headers);
+      },
     }),
-    looseRoute({
+    route({
       ...common,
       path: `${path}/users/:userId`,
-      operation: `get${of}LeaderboardEntry`,
-      summary: `Get one user's entry on a leaderboard of the ${scope}`,
+      operation: `get${name}LeaderboardEntry`,
+      summary: `Get one user's entry on a leaderboard of the ${name.toLowerCase()}`,
+      description: "Returns the user's score, rank and percentile, also of a user whom lists leave out.",
       params: entry,
       query: EntryQuerySchema,
       responses: { 200: { description: "The entry", schema: OneSchema } },
-      handle: ({ request, params, query }) => show(context, { request, params, query }),
+      handle: async ({ request, params, query }) => {
+        const found = readableBoard(context, params, { request, season: query.season });
+        const board = found instanceof Promise ? await found : found;
+        const headers = board.declaration.visibility === "public" ? shared : unshared;
+        return jsonText(await readOneText(context, board, params.userId), headers);
+      },
     }),
   ];
 }
 
-interface Asked<P, Q> {
+/** Tells whether a request accepts event streams and not JSON. */
+function acceptsEvents(request: Request): boolean {
+  const accepted = request.headers.get("accept")?.toLowerCase();
+  if (accepted?.includes(eventStreamType) !== true) return false;
+  const types = accepted.split(",").map(part => part.split(";", 1)[0]?.trim());
+  return types.includes(eventStreamType) && !types.includes("application/json");
+}
+
+interface StreamCall {
   readonly request: Request;
-  readonly params: P;
-  readonly query: Q;
+  readonly info: ClientInfo;
+  readonly params: BoardParams;
+  readonly query: ListQuery;
 }
 
-function list(
-  context: ReadContext,
-  { request, params, query }: Asked<BoardParams, ListQuery>,
-): Promise<Reply> | Reply {
-  return chain(readableBoard(context, params, { request, season: query.season }), board => {
-    const headers = board.declaration.visibility === "public" ? sharedList : unshared;
-    return listAnswer(context, board, {
-      query,
-      answer: text => jsonText(text as JsonText<unknown>, headers),
-    });
+/**
+ * Opens the event stream of a list.
+ *
+ * @throws {AppError} the errors of the list; `validation_failed` with `include` or `around`, which no two listeners would share;
+ *   `busy`: too many clients listen already.
+ */
+async function openStream(context: BoardReadContext, { request, info, params, query }: StreamCall) {
+  const { include, around, season, limit } = query;
+  if (include.length > 0) throw notStreamable("include");
+  if (around !== undefined) throw notStreamable("around");
+  const credentials = credentialsOf(request);
+  const { projectId, eventId = "", leaderboardId } = params;
+  const apiKey = credentials.headers.get("x-api-key") ?? "";
+  const body = await context.live.open({
+    name: [projectId, eventId, leaderboardId, season ?? "", apiKey].join("/"),
+    limit,
+    stopping: info.stopping,
+    locate: () =>
+      chain(readableBoard(context, params, { season, request: credentials }), board => ({
+        key: board.location.shards[0],
+        async read() {
+          // Read once for the longest list of all listeners.
+          const listing = await readListing(context, board, { limit: limitMax, include: [] });
+          return {
+            render(count) {
+              const entries = entriesText(listing, count);
+              return {
+                shown: metaText(board) + entries,
+                data: listText(board, entries, listing.totalCount),
+              };
+            },
+          };
+        },
+      })),
   });
+  return stream(200, body, streamHeaders);
 }
 
-async function show(
-  context: ReadContext,
-  { request, params, query }: Asked<EntryParams, EntryQuery>,
-): Promise<Reply> {
-  const board = await readableBoard(context, params, { request, season: query.season });
-  return jsonText((await entryText(context, board, params.userId)) as JsonText<unknown>, headersOf(board));
+/** Copies the credentials of a request, which must not be used once it was answered. */
+function credentialsOf({ headers: sent }: Request): Request {
+  const headers = ["x-api-key", "x-api-secret"].flatMap((name): [string, string][] => {
+    const value = sent.get(name);
+    return value === null ? [] : [[name, value]];
+  });
+  return new Request("http://localhost/", { headers });
 }
 
-function headersOf({ declaration }: ResolvedBoard): Readonly<Record<string, string>> {
-  return declaration.visibility === "public" ? shared : unshared;
+function notStreamable(pointer: string): AppError {
+  return new AppError("validation_failed", "Cannot stream events of single users", {
+    fields: [{ pointer, detail: "Expected none where events are asked for" }],
+  });
 }

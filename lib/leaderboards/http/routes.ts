@@ -5,39 +5,22 @@
  */
 
 import type { AnyRoute } from "../../http/mod.ts";
+import type { HiddenUsers } from "../ranking/hidden_users.ts";
 import { type HiddenUserContext, hiddenUserRoutes } from "./hidden_user_routes.ts";
 import { readRoutes } from "./read_routes.ts";
-import {
-  type BoardScope,
-  EventBoardParams,
-  EventEntryParams,
-  ProjectBoardParams,
-  ProjectEntryParams,
-} from "./schema.ts";
-import { type WriteContext, writeRoutes } from "./write_routes.ts";
+import { boardScopes } from "./schema.ts";
+import { type BoardWriteContext, writeRoutes } from "./write_routes.ts";
 
-/** What the routes work with. */
-export interface LeaderboardContext extends WriteContext, HiddenUserContext {
-  readonly hiddenUsers: HiddenUserContext["hiddenUsers"];
+/** What the routes of leaderboards need. */
+export interface LeaderboardContext extends BoardWriteContext, HiddenUserContext {
+  readonly hiddenUsers: HiddenUsers;
 }
-
-const scopes: readonly BoardScope[] = [
-  {
-    path: "/projects/:projectId/leaderboards/:leaderboardId",
-    of: "Project",
-    board: ProjectBoardParams,
-    entry: ProjectEntryParams,
-  },
-  {
-    path: "/projects/:projectId/events/:eventId/leaderboards/:leaderboardId",
-    of: "Event",
-    board: EventBoardParams,
-    entry: EventEntryParams,
-  },
-];
 
 /** Builds the leaderboard routes. */
 export function leaderboardRoutes(context: LeaderboardContext): readonly AnyRoute[] {
-  const boards = scopes.flatMap(scope => [...readRoutes(context, scope), ...writeRoutes(context, scope)]);
+  const boards = boardScopes.flatMap(scope => [
+    ...readRoutes(context, scope),
+    ...writeRoutes(context, scope),
+  ]);
   return [...boards, ...hiddenUserRoutes(context)];
 }

@@ -1,175 +1,189 @@
-/** What leaderboard requests carry and answer. */
+/** The requests and answers of leaderboard routes. */
 
 import * as v from "valibot";
-import { isUuid } from "../../auth/crypto/mod.ts";
-import { eventAliases } from "../../directory/mod.ts";
-import {
-  BoardIdSchema,
-  type BoardOperator,
-  BoardOperatorSchema,
-  scoreMax,
-} from "../settings/board_settings.ts";
+import { EventParameter, ProjectParameter } from "../../directory/mod.ts";
+import { type Immutable, named } from "../../http/mod.ts";
+import { BoardIdSchema, BoardOperatorSchema, RankStyleSchema, scoreMax } from "../settings/board_settings.ts";
 import { isTime } from "../settings/rfc3339.ts";
 import { SeasonIdSchema } from "../settings/season_settings.ts";
 
-/** Most entries that a list shows, besides the included users. */
+/** Most leading entries in a list. */
 export const limitMax = 100;
-/** Entries that a list shows unless asked otherwise. */
-export const limitDefault = 10;
-/** Most users that `include` may name. */
+const limitDefault = 10;
+/** Most users in `include`. */
 export const includeMax = 100;
 /** Longest user id, in characters. */
-export const userIdCharactersMax = 128;
+const userIdCharactersMax = 128;
 
-const projectId = v.pipe(v.string(), v.check(isUuid, "Expected a UUID"), v.toLowerCase());
-const eventId = v.union(
-  [projectId, v.picklist(eventAliases)],
-  `Expected a UUID or one of ${eventAliases.join(", ")}`,
-);
-const leaderboardId = BoardIdSchema;
-const userId = v.pipe(
+const limitExpected = `Expected an integer from 1 to ${limitMax}`;
+
+const UserIdSchema = v.pipe(
   v.string(),
   v.minLength(1),
   v.maxLength(userIdCharactersMax),
   v.check(text => text.isWellFormed(), "Expected well-formed Unicode"),
 );
+const leaderboardId = v.pipe(BoardIdSchema, v.description("Id of the leaderboard, as settings declare it"));
+const userId = v.pipe(UserIdSchema, v.description("Id of the user"));
+const season = v.exactOptional(
+  v.pipe(
+    SeasonIdSchema,
+    v.description(
+      "Id of a season, `current` or `previous`; by default the running season, else the one that ended last",
+    ),
+  ),
+);
 
-/** Path parameters of a project's board, and of an event's where there is an `eventId`. */
-export interface BoardParams {
-  readonly projectId: string;
-  readonly eventId?: string;
-  readonly leaderboardId: string;
-}
-/** Path parameters of one user's entry. */
-export interface EntryParams extends BoardParams {
-  readonly userId: string;
-}
-/** Path parameters of a project. */
-export interface ProjectParams {
-  readonly projectId: string;
-}
-/** Path parameters of a user of a project. */
-export interface ProjectUserParams extends ProjectParams {
-  readonly userId: string;
-}
-/** Where a set of routes is mounted. */
+const ProjectBoardParams = v.object({ projectId: ProjectParameter, leaderboardId });
+const EventBoardParams = v.object({ projectId: ProjectParameter, eventId: EventParameter, leaderboardId });
+
+/** The path parameters of a board; only an event's board has an `eventId`. */
+export type BoardParams = v.InferOutput<typeof ProjectBoardParams> & { readonly eventId?: string };
+/** The path parameters of one user's entry. */
+export type EntryParams = BoardParams & { readonly userId: string };
+
+/** A path under which boards are served, with its parameters. */
 export interface BoardScope {
   readonly path: `/${string}`;
-  readonly of: "Project" | "Event";
+  /** As operation ids and summaries name it. */
+  readonly name: "Project" | "Event";
   readonly board: v.GenericSchema<unknown, BoardParams>;
   readonly entry: v.GenericSchema<unknown, EntryParams>;
 }
-/** What a request for an entry asks for. */
-export interface EntryQuery {
-  /** Id of a season, `current` or `previous`. */
-  readonly season?: string;
-}
-/** What a list request asks for. */
-export interface ListQuery extends EntryQuery {
-  readonly limit: number;
-  readonly include: readonly string[];
-  /** The user around whom the list is, instead of the leaders. */
-  readonly around?: string;
-}
-/** A score as a backend writes it. */
-export interface ScoreBody {
-  readonly score: number;
-  readonly operator?: BoardOperator;
-  /** ISO 8601. */
-  readonly achievedAt?: string;
-}
 
-/** Checks the path of a project's board. */
-export const ProjectBoardParams: v.GenericSchema<unknown, BoardParams> = v.object({
-  projectId,
-  leaderboardId,
-});
-/** Checks the path of an event's board. */
-export const EventBoardParams: v.GenericSchema<unknown, BoardParams> = v.object({
-  projectId,
-  eventId,
-  leaderboardId,
-});
-/** Checks the path of an entry of a project's board. */
-export const ProjectEntryParams: v.GenericSchema<unknown, EntryParams> = v.object({
-  projectId,
-  leaderboardId,
-  userId,
-});
-/** Checks the path of an entry of an event's board. */
-export const EventEntryParams: v.GenericSchema<unknown, EntryParams> = v.object({
-  projectId,
-  eventId,
-  leaderboardId,
-  userId,
-});
+/** Boards of projects, and boards of events. */
+export const boardScopes: readonly BoardScope[] = [
+  {
+    path: "/projects/:projectId/leaderboards/:leaderboardId",
+    name: "Project",
+    board: ProjectBoardParams,
+    entry: v.object({ ...ProjectBoardParams.entries, userId }),
+  },
+  {
+    path: "/projects/:projectId/events/:eventId/leaderboards/:leaderboardId",
+    name: "Event",
+    board: EventBoardParams,
+    entry: v.object({ ...EventBoardParams.entries, userId }),
+  },
+];
 
-/** Checks the path of a project. */
-export const ProjectParamsSchema: v.GenericSchema<unknown, ProjectParams> = v.object({ projectId });
-/** Checks the path of a user of a project. */
-export const ProjectUserParamsSchema: v.GenericSchema<unknown, ProjectUserParams> = v.object({
-  projectId,
-  userId,
-});
+/** Validates the path of a project. */
+export const ProjectParams = v.object({ projectId: ProjectParameter });
+/** Validates the path of a user of a project. */
+export const ProjectUserParams = v.object({ projectId: ProjectParameter, userId });
 
-const season = v.exactOptional(SeasonIdSchema);
+/** Validates the query of an entry. */
+export const EntryQuerySchema = v.object({ season });
+/** The query of an entry. */
+export type EntryQuery = v.InferOutput<typeof EntryQuerySchema>;
 
-/** Checks the query of an entry. */
-export const EntryQuerySchema: v.GenericSchema<unknown, EntryQuery> = v.object({ season });
-
-/** Checks the query of a list. */
-export const ListQuerySchema: v.GenericSchema<unknown, ListQuery> = v.object({
+/** Validates the query of a list. */
+export const ListQuerySchema = v.object({
   season,
-  around: v.exactOptional(userId),
+  around: v.exactOptional(
+    v.pipe(UserIdSchema, v.description("Lists the users around this one in place of the leaders")),
+  ),
   limit: v.optional(
     v.pipe(
       v.string(),
-      v.regex(/^\d{1,3}$/, `Expected an integer from 1 to ${limitMax}`),
+      v.description(`Number of users to list, from 1 to ${limitMax}`),
+      v.regex(/^\d{1,3}$/, limitExpected),
       v.transform(Number),
-      v.minValue(1, `Expected an integer from 1 to ${limitMax}`),
-      v.maxValue(limitMax, `Expected an integer from 1 to ${limitMax}`),
+      v.minValue(1, limitExpected),
+      v.maxValue(limitMax, limitExpected),
     ),
     String(limitDefault),
   ),
   include: v.optional(
     v.pipe(
       v.string(),
+      v.description(`Ids of up to ${includeMax} users to list too, separated by commas`),
       v.transform(text => (text === "" ? [] : [...new Set(text.split(","))])),
       v.maxLength(includeMax, `Expected at most ${includeMax} user ids`),
-      v.array(userId),
+      v.array(UserIdSchema),
     ),
     "",
   ),
 });
+/** The query of a list. */
+export type ListQuery = v.InferOutput<typeof ListQuerySchema>;
 
-/** Checks a directly written score. */
-export const ScoreBodySchema: v.GenericSchema<unknown, ScoreBody> = v.object({
-  score: v.pipe(v.number(), v.minValue(-scoreMax), v.maxValue(scoreMax)),
-  operator: v.exactOptional(BoardOperatorSchema),
-  achievedAt: v.exactOptional(v.pipe(v.string(), v.check(isTime, "Expected a time as in RFC 3339"))),
-});
-
-/** An entry as clients see it. */
-export const EntrySchema: v.GenericSchema = v.object({
-  rank: v.pipe(v.number(), v.integer()),
-  score: v.number(),
-  userId: v.string(),
-  publicProfile: v.object({ username: v.string() }),
-});
-
-const metaEntries = {
-  rankStyle: v.picklist(["competition", "dense", "ordinal"]),
-  /** Only on boards with seasons; times as in RFC 3339, the end exclusive. */
-  season: v.exactOptional(v.object({ id: v.string(), startsAt: v.string(), endsAt: v.string() })),
-};
-/** What a list tells of its board. */
-export const ListMetaSchema: v.GenericSchema = v.object(metaEntries);
-/** The answer with one entry; `percentile` is the share of entries that rank there or below, in percent. */
-export const OneSchema: v.GenericSchema = v.object({
-  data: EntrySchema,
-  meta: v.object({
-    totalCount: v.pipe(v.number(), v.integer()),
-    percentile: v.pipe(v.number(), v.minValue(0), v.maxValue(100)),
-    ...metaEntries,
+/** Validates a directly written score. */
+export const ScoreBodySchema = named(
+  "LeaderboardScore",
+  v.object({
+    score: v.pipe(v.number(), v.minValue(-scoreMax), v.maxValue(scoreMax)),
+    operator: v.exactOptional(
+      v.pipe(BoardOperatorSchema, v.description("How the score combines with the stored one")),
+    ),
+    achievedAt: v.exactOptional(
+      v.pipe(
+        v.string(),
+        v.description("When the score was reached (RFC 3339); by default now"),
+        v.check(isTime, "Expected a time as in RFC 3339"),
+      ),
+    ),
   }),
+);
+/** A directly written score. */
+export type ScoreBody = v.InferOutput<typeof ScoreBodySchema>;
+
+const count = v.pipe(v.number(), v.integer());
+
+const EntrySchema = named(
+  "LeaderboardEntry",
+  v.object({
+    rank: v.pipe(count, v.description("Rank of the user, from 1")),
+    score: v.number(),
+    userId: v.string(),
+    publicProfile: v.object({
+      username: v.pipe(v.string(), v.description("Empty where the user has no public name")),
+    }),
+  }),
+);
+/** An entry as clients see it. */
+export type LeaderboardEntry = Immutable<v.InferOutput<typeof EntrySchema>>;
+
+const BoardMetaSchema = v.object({
+  rankStyle: RankStyleSchema,
+  season: v.exactOptional(
+    named(
+      "LeaderboardSeason",
+      v.object({
+        id: v.string(),
+        startsAt: v.pipe(v.string(), v.description("RFC 3339")),
+        endsAt: v.pipe(v.string(), v.description("RFC 3339, exclusive")),
+      }),
+    ),
+  ),
 });
+/** The properties of a board in its answers; `season` only on boards with seasons. */
+export type BoardMeta = Immutable<v.InferOutput<typeof BoardMetaSchema>>;
+
+/** The answer with a list of entries. */
+export const ListSchema = named(
+  "Leaderboard",
+  v.object({
+    data: v.array(EntrySchema),
+    totalCount: v.pipe(count, v.description("Number of all entries of the leaderboard")),
+    meta: BoardMetaSchema,
+  }),
+);
+
+/** The answer with one entry. */
+export const OneSchema = named(
+  "LeaderboardUser",
+  v.object({
+    data: EntrySchema,
+    meta: v.object({
+      totalCount: v.pipe(count, v.description("Number of all entries of the leaderboard")),
+      percentile: v.pipe(
+        v.number(),
+        v.minValue(0),
+        v.maxValue(100),
+        v.description("Share of entries that rank here or below, in percent"),
+      ),
+      ...BoardMetaSchema.entries,
+    }),
+  }),
+);

@@ -1,15 +1,14 @@
 /**
  * One listener of a live board: an event stream as in the HTML standard, section 9.2.
  *
- * A listener that does not keep up holds one message that is on its way and the newest one that came since, so that it costs
- * the same whatever it misses.
+ * A slow listener holds one message in transit and the newest one since, so its memory does not grow.
  *
  * @module
  */
 
-/** A message as it is sent to all listeners of a board who see the same number of users. */
-export interface Frame {
-  /** What it shows; a message that shows the same is not sent. */
+/** A message, the same for all listeners of a board with the same limit. */
+export interface LiveMessage {
+  /** The visible content; a message with the same content as the last one is not sent. */
   readonly shown: string;
   readonly bytes: Uint8Array;
 }
@@ -17,35 +16,35 @@ export interface Frame {
 const utf8 = new TextEncoder();
 const heartbeat = utf8.encode(":\n\n");
 
-/** The message of what a board shows. `data` must be one line. */
-export function frameOf(
+/** Encodes a message. `data` must be one line. */
+export function encodeMessage(
   { shown, data }: { readonly shown: string; readonly data: string },
   { id, retryMs }: { readonly id: number; readonly retryMs?: number },
-): Frame {
+): LiveMessage {
   const retry = retryMs === undefined ? "" : `retry: ${retryMs}\n`;
   return { shown, bytes: utf8.encode(`${retry}event: leaderboard\nid: ${id}\ndata: ${data}\n\n`) };
 }
 
-/** What a listener is made with. */
+/** Properties of a listener. */
 export interface ListenerOptions {
-  /** Number of users that it sees. */
+  /** Number of entries that it sees. */
   readonly limit: number;
-  /** Aborted when the server that it came through begins to stop. */
+  /** Aborted when the server of its request begins to stop. */
   readonly stopping: AbortSignal | undefined;
-  /** Called once, when the listener has gone or was ended. */
+  /** Called once, when the listener has left or was ended. */
   readonly onEnd: (listener: Listener) => void;
 }
 
-/** A listener. */
+/** A listener with its stream. */
 export class Listener {
   readonly limit: number;
   readonly stopping: AbortSignal | undefined;
   readonly stream: ReadableStream<Uint8Array>;
-  #home: Set<Listener> | null = null;
+  #group: Set<Listener> | null = null;
   readonly #onEnd: (listener: Listener) => void;
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
   #shown: string | null = null;
-  #waiting: Frame | null = null;
+  #waiting: LiveMessage | null = null;
 
   constructor({ limit, stopping, onEnd }: ListenerOptions) {
     this.limit = limit;
@@ -62,26 +61,26 @@ export class Listener {
     });
   }
 
-  /** Moves the listener from the set that it is in to another, which it leaves when it ends. */
-  moveTo(home: Set<Listener>): void {
+  /** Moves the listener to another group, which it leaves when it ends. */
+  moveTo(group: Set<Listener>): void {
     if (this.#controller === null) return;
-    this.#home?.delete(this);
-    this.#home = home.add(this);
+    this.#group?.delete(this);
+    this.#group = group.add(this);
   }
 
-  /** Sends a message unless it shows what the one before showed; at once, or when the one before has been taken. */
-  offer(frame: Frame): void {
-    if (frame.shown === this.#shown) this.#waiting = null;
-    else if (this.#isReady()) this.#send(frame);
-    else this.#waiting = frame;
+  /** Sends a message unless its content was sent last; at once, or when the one in transit has been taken. */
+  offer(message: LiveMessage): void {
+    if (message.shown === this.#shown) this.#waiting = null;
+    else if (this.#isReady()) this.#send(message);
+    else this.#waiting = message;
   }
 
-  /** Sends a sign of life, which clients ignore, where nothing else is on its way. */
+  /** Sends a heartbeat, which clients ignore, unless a message is in transit. */
   beat(): void {
     if (this.#isReady()) this.#controller?.enqueue(heartbeat);
   }
 
-  /** Ends the stream after what is on its way. */
+  /** Ends the stream after the message in transit. */
   end(): void {
     this.#controller?.close();
     this.#finish();
@@ -91,17 +90,17 @@ export class Listener {
     return (this.#controller?.desiredSize ?? 0) > 0;
   }
 
-  #send(frame: Frame): void {
+  #send(message: LiveMessage): void {
     this.#waiting = null;
-    this.#shown = frame.shown;
-    this.#controller?.enqueue(frame.bytes);
+    this.#shown = message.shown;
+    this.#controller?.enqueue(message.bytes);
   }
 
   #finish(): void {
     if (this.#controller === null) return;
     this.#controller = null;
     this.#waiting = null;
-    this.#home?.delete(this);
+    this.#group?.delete(this);
     this.#onEnd(this);
   }
 }

@@ -1,18 +1,18 @@
 /**
- * Reads one board for all who listen to it.
+ * Reads one board for all of its listeners.
  *
  * @module
  */
 
 import type { Timer } from "../../http/mod.ts";
-import { type Frame, frameOf, type Listener } from "./listener.ts";
+import { encodeMessage, type Listener, type LiveMessage } from "./listener.ts";
 
 /** Shortest time between two reads of one board, in ms. */
 export const liveIntervalMs = 1_000;
 
-/** What a board shows at an instant. */
+/** The content of a board at an instant. */
 export interface LiveView {
-  /** The list of the first `limit` users: what it shows, and the whole answer in one line of JSON. */
+  /** Renders the first `limit` entries: the visible content, and the whole answer in one line of JSON. */
   render(limit: number): { readonly shown: string; readonly data: string };
 }
 
@@ -23,10 +23,10 @@ export interface LiveBoard {
   read(): Promise<LiveView>;
 }
 
-/** Those who named a board in the same way. */
+/** The listeners that named a board in the same way. */
 export interface ListenerGroup {
   readonly name: string;
-  /** The board that the name stands for now. */
+  /** Resolves the board that the name stands for now. */
   readonly locate: () => LiveBoard | Promise<LiveBoard>;
   readonly listeners: Set<Listener>;
 }
@@ -36,24 +36,24 @@ export interface WatcherOptions {
   /** Unix ms. */
   readonly clock: () => number;
   readonly timer: Timer;
-  /** Called between two reads with the groups; it takes away those whose name now stands for another board. */
+  /** Called between two reads; moves groups whose name now stands for another board. */
   readonly regroup: (watcher: BoardWatcher) => Promise<void>;
-  /** Told of reads that failed; the next one comes all the same. */
+  /** Called with the error of a failed read; the next one runs all the same. */
   readonly onFailed: (error: unknown) => void;
-  /** Called when it reads no more: nobody listens any more, or the first read failed. */
+  /** Called when the watcher has stopped: no listener is left, or the first read failed. */
   readonly onOver: (watcher: BoardWatcher) => void;
 }
 
-/** Reads a board at most once in {@linkcode liveIntervalMs} while somebody listens, and not at all when nobody does. */
+/** Reads a board at most once in {@linkcode liveIntervalMs}, and only while it has listeners. */
 export class BoardWatcher {
   board: LiveBoard;
   readonly groups: Map<string, ListenerGroup> = new Map();
-  /** Resolves when there is something to show; rejects as the first read does. */
+  /** Settles as the first read does. */
   readonly ready: Promise<void>;
   readonly #options: WatcherOptions;
   #joining = 0;
   #view: { readonly view: LiveView; readonly id: number } | null = null;
-  #frames = new Map<number, Frame>();
+  #messages = new Map<number, LiveMessage>();
   #wake: () => void = () => {};
   #isStopped = false;
 
@@ -67,8 +67,11 @@ export class BoardWatcher {
     );
   }
 
-  /** Adds a listener to the group of a name, once there is something to show, and sends it that. */
-  async join(group: Omit<ListenerGroup, "listeners">, { listen, retryMs }: Joining): Promise<Listener> {
+  /** Adds a listener to a group after the first read, and sends it the current content. */
+  async join(
+    group: Omit<ListenerGroup, "listeners">,
+    { listen, retryMs }: { readonly listen: () => Listener; readonly retryMs: number },
+  ): Promise<Listener> {
     this.#joining += 1;
     try {
       await this.ready;
@@ -76,7 +79,7 @@ export class BoardWatcher {
       listener.moveTo(this.groupOf(group).listeners);
       if (this.#view !== null) {
         const { view, id } = this.#view;
-        listener.offer(frameOf(view.render(listener.limit), { id, retryMs }));
+        listener.offer(encodeMessage(view.render(listener.limit), { id, retryMs }));
       }
       return listener;
     } finally {
@@ -84,27 +87,27 @@ export class BoardWatcher {
     }
   }
 
-  /** The group of a name; an empty one is made where there is none. */
+  /** Returns the group of a name; creates it where there is none. */
   groupOf({ name, locate }: Omit<ListenerGroup, "listeners">): ListenerGroup {
     const group = this.groups.get(name) ?? { name, locate, listeners: new Set() };
     this.groups.set(name, group);
     return group;
   }
 
-  /** Sends every listener what the board shows, where that is not what it was sent last. */
+  /** Sends the content of the board to every listener whose last message had another one. */
   publish(): void {
     if (this.#view === null) return;
     const { view, id } = this.#view;
-    const frames = new Map<number, Frame>();
+    const messages = new Map<number, LiveMessage>();
     for (const { listeners } of this.groups.values()) {
       for (const listener of listeners) {
-        const frame =
-          frames.get(listener.limit) ?? this.#frame(view.render(listener.limit), listener.limit, id);
-        frames.set(listener.limit, frame);
-        listener.offer(frame);
+        const { limit } = listener;
+        const message = messages.get(limit) ?? this.#messageOf(view.render(limit), limit, id);
+        messages.set(limit, message);
+        listener.offer(message);
       }
     }
-    this.#frames = frames;
+    this.#messages = messages;
   }
 
   /** Ends every listener. */
@@ -112,15 +115,15 @@ export class BoardWatcher {
     for (const { listeners } of this.groups.values()) for (const listener of [...listeners]) listener.end();
   }
 
-  /** Reads no more. */
+  /** Stops reading. */
   stop(): void {
     this.#isStopped = true;
     this.#wake();
   }
 
-  #frame(message: ReturnType<LiveView["render"]>, limit: number, id: number): Frame {
-    const last = this.#frames.get(limit);
-    return last?.shown === message.shown ? last : frameOf(message, { id });
+  #messageOf(rendered: ReturnType<LiveView["render"]>, limit: number, id: number): LiveMessage {
+    const last = this.#messages.get(limit);
+    return last?.shown === rendered.shown ? last : encodeMessage(rendered, { id });
   }
 
   async #read(): Promise<void> {
@@ -132,7 +135,7 @@ export class BoardWatcher {
     for (;;) {
       await this.#pause();
       if (!this.#isStopped) await this.#options.regroup(this);
-      if (this.#isStopped || this.#isAlone()) break;
+      if (this.#isStopped || this.#isUnused()) break;
       try {
         await this.#read();
         this.publish();
@@ -143,7 +146,7 @@ export class BoardWatcher {
     this.#options.onOver(this);
   }
 
-  #isAlone(): boolean {
+  #isUnused(): boolean {
     for (const [name, { listeners }] of this.groups) if (listeners.size === 0) this.groups.delete(name);
     return this.groups.size === 0 && this.#joining === 0;
   }
@@ -158,12 +161,4 @@ export class BoardWatcher {
       if (this.#isStopped) this.#wake();
     });
   }
-}
-
-/** How a listener joins. */
-export interface Joining {
-  /** Makes the listener. */
-  readonly listen: () => Listener;
-  /** After how many ms it is to come back when it loses its connection. */
-  readonly retryMs: number;
 }

@@ -1,90 +1,103 @@
 /**
- * The part of a board around one user.
+ * Reads the part of a board around one user.
  *
- * The user is found first, then those before and behind; on a sharded board every shard is asked how many of its entries
- * come before the user, and the neighbours are merged from those on both sides of that point. Should the user have left the
- * part by then, it is looked for again. Where ranks do not follow from the part alone, because its first entries are equal
- * or because ranks are dense, the rank of its first entry is counted in one more round trip.
+ * The first read finds the user's position, the second reads the entries around it; on a sharded board both go to every
+ * shard. If the user has left that part meanwhile, both are repeated. If the rank of the first entry does not follow from the
+ * part alone, one more read counts it.
  *
  * @module
  */
 
 import { AppError } from "../../errors/mod.ts";
-import type { BoardEntry, ReadBefore, Store } from "../../storage/mod.ts";
+import {
+  type BoardEntry,
+  compareBoardEntries,
+  type ReadBefore,
+  type ReadBoard,
+  type Store,
+} from "../../storage/mod.ts";
 import { type BoardLocation, boardKey, distinctKey, entryPartition } from "../scores/board_location.ts";
-import { compareBoardEntries, type Ranking } from "./ranking.ts";
-import { rankEntries } from "./ranks.ts";
+import { type Ranking, rankEntries } from "./ranking.ts";
 
-/** Attempts to find a user who keeps moving over the board. */
-export const aroundAttemptsMax = 8;
+const attemptsMax = 8;
 
-/** Which part of a board to show. */
+/** Selects a part of a board. */
 export interface AroundQuery {
   readonly userId: string;
-  /** Number of users, this one included. */
+  /** Number of entries, the user's own included. */
   readonly limit: number;
-  /** Users whom the part leaves out, though they keep their ranks; never the user that it is around. @default nobody */
+  /** Users to leave out, though they keep their ranks; never the user of the query. @default none */
   readonly hidden?: ReadonlySet<string>;
 }
 
-/** Entries read on each side beyond those shown while there are hidden users; where it is not enough, all are counted in. */
-const spare = 8;
+/** Entries to read on each side beyond the part while users are hidden; if they do not suffice, more are read. */
+const spareMax = 8;
 
 /**
- * Reads the `limit` users around a user: as many before as behind, one more behind where the limit is even, and at the ends
- * of the board more on the other side, so that the part is full if the board has so many entries. Null where the user has
- * no entry.
+ * Reads the `limit` entries around a user: as many before as behind, one more behind where the limit is even. At the ends of
+ * the board the other side is longer, so that the part is full if the board has enough entries. Null: the user has no entry.
  *
  * @throws {AppError} `busy`: the user had moved on each time.
  */
 export async function readAround(
   store: Store,
   location: BoardLocation,
-  query: AroundQuery,
+  { userId, limit, hidden = new Set() }: AroundQuery,
 ): Promise<Ranking | null> {
-  const { userId, limit, hidden = new Set<string>() } = query;
-  let beyond = Math.min(spare, hidden.size);
-  for (let attempt = 1; attempt <= aroundAttemptsMax; attempt++) {
-    const home = await find(store, location, userId);
-    if (home === null) return null;
-    const part = await readPart(store, location, { home, reach: limit - 1 + beyond });
-    const visible = part.entries.filter(({ member }) => member === userId || !hidden.has(member));
+  const half = Math.floor((limit - 1) / 2);
+  let spare = Math.min(spareMax, hidden.size);
+  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+    const found = await findUser(store, location, userId);
+    if (found === null) return null;
+    const part = await readPart(store, location, { ...found, userId, limit, half, spare });
+    if (part === null) continue;
+    const { entries, offset, size } = part;
+    const visible = entries.filter(({ member }) => member === userId || !hidden.has(member));
     const own = visible.findIndex(({ member }) => member === userId);
-    if (own === -1) continue;
-    const first = Math.max(0, Math.min(own - Math.floor((limit - 1) / 2), visible.length - limit));
-    const window = visible.slice(first, first + limit);
-    if (window.length < limit && part.entries.length < part.size && beyond < hidden.size) {
-      beyond = hidden.size;
+    const behind = visible.length - own;
+    const lacksBefore = offset > 0 && own < Math.max(half, limit - behind);
+    const lacksBehind = offset + entries.length < size && behind < limit - Math.min(own, half);
+    if ((lacksBefore || lacksBehind) && spare < hidden.size) {
+      spare = hidden.size;
       continue;
     }
-    const start = { index: part.offset, rank: await firstRank(store, location, { part, window }) };
-    const shown = new Set(window.map(({ member }) => member));
-    const users = rankEntries(location, part.entries, start).filter(user => shown.has(user.userId));
-    return { entries: users, totalCount: part.size };
+    const first = Math.max(0, Math.min(own - half, visible.length - limit));
+    const shown = visible.slice(first, first + limit);
+    const rank = await firstRank(store, location, part, shown);
+    const ranked = rankEntries(location, entries, { index: offset, rank });
+    const members = new Set(shown.map(({ member }) => member));
+    return { entries: ranked.filter(entry => members.has(entry.userId)), totalCount: size };
   }
   throw new AppError("busy", "Cannot show the part of the leaderboard as the user keeps moving", {
     retryAfterMs: 1_000,
   });
 }
 
-/** Where a user stands in the order: the number of entries before the user on each shard. */
-type Home = readonly number[];
+interface FoundUser {
+  /** Number of entries before the user on each shard. */
+  readonly positions: readonly number[];
+  readonly size: number;
+}
 
-async function find(store: Store, location: BoardLocation, userId: string): Promise<Home | null> {
+const sizeQuery: ReadBoard = { type: "board", key: boardKey, limit: 0 };
+
+async function findUser(store: Store, location: BoardLocation, userId: string): Promise<FoundUser | null> {
   const partition = entryPartition(location, userId);
-  const [standing] = await store.read(partition, [
+  const [standing, own] = await store.read(partition, [
     { type: "standing", key: boardKey, member: userId, position: true },
+    sizeQuery,
   ]);
   if (standing === null) return null;
   const { score, tie, position = 0 } = standing;
-  const point = { type: "before", key: boardKey, score, tie, member: userId } as const;
-  return await Promise.all(
+  const point: ReadBefore = { type: "before", key: boardKey, score, tie, member: userId };
+  const shards = await Promise.all(
     location.shards.map(async shard => {
-      if (shard === partition) return position;
-      const [before] = await store.read(shard, [point]);
-      return before;
+      if (shard === partition) return { position, size: own.size };
+      const [before, { size }] = await store.read(shard, [point, sizeQuery]);
+      return { position: before, size };
     }),
   );
+  return { positions: shards.map(shard => shard.position), size: sum(shards.map(({ size }) => size)) };
 }
 
 interface Part {
@@ -94,47 +107,61 @@ interface Part {
   readonly size: number;
 }
 
+interface PartQuery extends FoundUser {
+  readonly userId: string;
+  readonly limit: number;
+  readonly half: number;
+  readonly spare: number;
+}
+
+/** Reads the entries around a position, one more before them for the first rank; null: the user is not among them. */
 async function readPart(
   store: Store,
   { shards }: BoardLocation,
-  { home, reach }: { readonly home: Home; readonly reach: number },
-): Promise<Part> {
-  const parts = await Promise.all(
+  { positions, size, userId, limit, half, spare }: PartQuery,
+): Promise<Part | null> {
+  const position = sum(positions);
+  const first = Math.max(0, Math.min(position - half, size - limit));
+  const before = position - first + spare + 1;
+  const behind = first + limit - position + spare;
+  const ranges = await Promise.all(
     shards.map(async (partition, shard) => {
-      const at = home[shard] ?? 0;
-      const offset = Math.max(0, at - reach);
-      const [before, behind] = await store.read(partition, [
-        { type: "board", key: boardKey, offset, limit: at - offset },
-        { type: "board", key: boardKey, offset: at, limit: reach + 1 },
+      const at = positions[shard] ?? 0;
+      const offset = Math.max(0, at - before);
+      const [range] = await store.read(partition, [
+        { type: "board", key: boardKey, offset, limit: at - offset + behind },
       ]);
-      return { before: before.entries, behind: behind.entries, size: behind.size };
+      return { ...range, offset };
     }),
   );
-  const before = merged(parts.map(part => part.before)).slice(-reach);
-  const behind = merged(parts.map(part => part.behind)).slice(0, reach + 1);
-  const position = home.reduce((sum, at) => sum + at, 0);
+  const entries = ranges.flatMap(range => range.entries);
+  if (shards.length > 1) entries.sort(compareBoardEntries);
+  const own = entries.findIndex(({ member }) => member === userId);
+  if (own === -1) return null;
+  const now = shards.length === 1 ? (ranges[0]?.offset ?? 0) + own : position;
+  const start = Math.max(0, own - before);
   return {
-    entries: [...before, ...behind],
-    offset: Math.max(0, position - before.length),
-    size: parts.reduce((sum, part) => sum + part.size, 0),
+    entries: entries.slice(start, own + behind),
+    offset: Math.max(0, now - (own - start)),
+    size: sum(ranges.map(range => range.size)),
   };
 }
 
-function merged(lists: readonly (readonly BoardEntry[])[]): BoardEntry[] {
-  const all = lists.flat();
-  return lists.length === 1 ? all : all.sort(compareBoardEntries);
-}
-
-/** The rank of the first entry of a part; where no entry that is shown rests on it, any. */
+/** Returns the rank of the first entry of a part; any number where no shown entry depends on it. */
 async function firstRank(
   store: Store,
   { rankStyle, shards }: BoardLocation,
-  { part, window }: { readonly part: Part; readonly window: readonly BoardEntry[] },
+  { entries, offset }: Part,
+  shown: readonly BoardEntry[],
 ): Promise<number> {
-  const score = part.entries[0]?.score ?? 0;
-  if (part.offset === 0 || rankStyle === "ordinal") return part.offset + 1;
-  if (rankStyle === "competition" && window[0]?.score !== score) return part.offset + 1;
+  const score = entries[0]?.score ?? 0;
+  if (offset === 0 || rankStyle === "ordinal") return offset + 1;
+  if (rankStyle === "competition" && shown[0]?.score !== score) return offset + 1;
   const point: ReadBefore = { type: "before", key: rankStyle === "dense" ? distinctKey : boardKey, score };
   const counts = await Promise.all(shards.map(partition => store.read(partition, [point])));
-  return counts.reduce((sum, [before]) => sum + before, 1);
+  return sum(counts.map(([before]) => before)) + 1;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }

@@ -1,18 +1,31 @@
 /**
- * Reading a board: its leaders, single users, and how both rank.
+ * Reads the leading entries of a board and single entries, with their ranks.
  *
- * A board in one partition is read at one instant. A sharded board is read shard by shard, side by side: its leaders are
- * merged from the leaders of every shard, and an entry's rank is counted over all shards once its score is known, a round
- * trip later. So are dense ranks of single entries. As soon as nothing changes any more all of it is exact.
+ * Ranks follow from the order of the board and are never stored. A board in one partition is read at one instant. The shards
+ * of a larger one are read at the same time but not at one instant: while it changes, a rank may be off by what changed
+ * between two reads.
  *
  * @module
  */
 
-import type { BoardEntry, ReadBefore, ReadBoard, ReadStanding, Standing, Store } from "../../storage/mod.ts";
-import { compareUtf8 } from "../../text/mod.ts";
-import { type BoardLocation, boardKey, distinctKey, toStoredScore } from "../scores/board_location.ts";
-import { shardOf } from "../scores/shard_of.ts";
-import { percentile, type RankedEntry, rankEntries } from "./ranks.ts";
+import {
+  type BoardEntry,
+  compareBoardEntries,
+  type ReadBefore,
+  type ReadBoard,
+  type ReadStanding,
+  type Standing,
+  type Store,
+} from "../../storage/mod.ts";
+import { shardOf } from "../../text/mod.ts";
+import { type BoardLocation, boardKey, distinctKey, fromStoredScore } from "../scores/board_location.ts";
+
+/** An entry with its rank. */
+export interface RankedEntry {
+  readonly rank: number;
+  readonly score: number;
+  readonly userId: string;
+}
 
 /** A part of a board. */
 export interface Ranking {
@@ -20,17 +33,17 @@ export interface Ranking {
   readonly totalCount: number;
 }
 
-/** What a list shows. */
+/** Selects the entries of a list. */
 export interface RankingQuery {
-  /** Number of leading users. */
+  /** Number of leading entries. */
   readonly limit: number;
-  /** Users to show besides, wherever they stand; those without an entry are left out. */
+  /** Users to add, wherever they rank; those without an entry are left out. */
   readonly include: readonly string[];
-  /** Users whom the list leaves out, though they keep their ranks. @default nobody */
+  /** Users to leave out, though they keep their ranks. @default none */
   readonly hidden?: ReadonlySet<string>;
 }
 
-/** One user's place among all. */
+/** One user's entry among all. */
 export interface UserEntry {
   readonly entry: RankedEntry;
   readonly totalCount: number;
@@ -38,63 +51,54 @@ export interface UserEntry {
   readonly percentile: number;
 }
 
-/** Entries read beyond the page while there are hidden users; where that is not enough, the page is read once more. */
+/** Entries to read beyond the page while users are hidden; if they do not suffice, the page is read again. */
 const spare = 8;
 
-/** Reads the leading users and the included ones, each once, in order. */
-export function readRanking(store: Store, location: BoardLocation, query: RankingQuery): Promise<Ranking> {
-  const { limit, include, hidden } = query;
-  if (hidden !== undefined && hidden.size > 0)
-    return readVisible(store, location, { limit, include, hidden });
-  if (include.length === 0 && location.shards.length === 1) return readLeaders(store, location, limit);
-  return readAll(store, location, query);
+/** Reads the leading entries and those of the included users, each once, in order. */
+export async function readRanking(
+  store: Store,
+  location: BoardLocation,
+  { limit, include, hidden }: RankingQuery,
+): Promise<Ranking> {
+  if (hidden !== undefined && hidden.size > 0) {
+    return await readVisible(store, location, { limit, include, hidden });
+  }
+  if (include.length === 0 && location.shards.length === 1) {
+    const [{ entries, size }] = await store.read(location.shards[0], [leadersQuery(limit)]);
+    return { entries: rankEntries(location, entries), totalCount: size };
+  }
+  const { leaders, included, size } = await readParts(store, location, limit, include);
+  return withIncluded(rankEntries(location, leaders), included, size);
 }
 
-/** Reads one user's place, or null where the user has no entry. */
-export function readUserEntry(
+/** Reads one user's entry; null where there is none. */
+export async function readUserEntry(
   store: Store,
   location: BoardLocation,
   userId: string,
 ): Promise<UserEntry | null> {
-  const isPlain = location.shards.length === 1 && location.rankStyle !== "dense";
-  return isPlain ? readPlainEntry(store, location, userId) : readOtherEntry(store, location, userId);
-}
-
-async function readPlainEntry(
-  store: Store,
-  location: BoardLocation,
-  userId: string,
-): Promise<UserEntry | null> {
+  if (location.shards.length > 1 || location.rankStyle === "dense") {
+    const { included, size } = await readParts(store, location, 0, [userId]);
+    const [entry] = included;
+    return entry === undefined ? null : userEntry(entry, entry.ahead, size);
+  }
   const [standing, { size }] = await store.read(location.shards[0], [
-    standingOf(location, userId),
-    sizeQuery,
+    standingQuery(location, userId),
+    leadersQuery(0),
   ]);
   if (standing === null) return null;
-  const ahead = aheadOf(location, standing);
-  const user = { rank: ahead + 1, score: toStoredScore(location, standing.score), userId };
-  return { entry: user, totalCount: size, percentile: percentile(size, ahead) };
+  const ahead = entriesAhead(location, standing);
+  const score = fromStoredScore(location, standing.score);
+  return userEntry({ rank: ahead + 1, score, userId }, ahead, size);
 }
 
-async function readOtherEntry(
-  store: Store,
-  location: BoardLocation,
-  userId: string,
-): Promise<UserEntry | null> {
-  const { others, size } = await readParts(store, location, { limit: 0, include: [userId] });
-  const [other] = others;
-  if (other === undefined) return null;
-  return { entry: userOf(location, other), totalCount: size, percentile: percentile(size, other.ahead) };
-}
-
-/** What everybody asks for most often, with nothing around it. */
-async function readLeaders(store: Store, location: BoardLocation, limit: number): Promise<Ranking> {
-  const [{ entries, size }] = await store.read(location.shards[0], [{ type: "board", key: boardKey, limit }]);
-  return { entries: rankEntries(location, entries), totalCount: size };
-}
-
-async function readAll(store: Store, location: BoardLocation, query: PartsQuery): Promise<Ranking> {
-  const { entries, others, size } = await readParts(store, location, query);
-  return shown(location, { users: rankEntries(location, entries), others, size });
+function userEntry({ rank, score, userId }: RankedEntry, ahead: number, size: number): UserEntry {
+  const share = Math.min(Math.max(size - ahead, 0) / Math.max(size, 1), 1);
+  return {
+    entry: { rank, score, userId },
+    totalCount: size,
+    percentile: Math.round(share * 10_000) / 100,
+  };
 }
 
 async function readVisible(
@@ -103,161 +107,162 @@ async function readVisible(
   { limit, include, hidden }: Required<RankingQuery>,
 ): Promise<Ranking> {
   const enough = limit + hidden.size;
-  const wanted = include.filter(userId => !hidden.has(userId));
+  const shown = include.filter(userId => !hidden.has(userId));
   for (let count = Math.min(limit + spare, enough); ; count = enough) {
-    const { entries, others, size } = await readParts(store, location, { limit: count, include: wanted });
-    const users = rankEntries(location, entries).filter(({ userId }) => !hidden.has(userId));
-    if (users.length < limit && count < enough && entries.length === count) continue;
-    return shown(location, { users: users.slice(0, limit), others, size });
+    const { leaders, included, size } = await readParts(store, location, count, shown);
+    const visible = rankEntries(location, leaders).filter(({ userId }) => !hidden.has(userId));
+    if (visible.length >= limit || count === enough || leaders.length < count) {
+      return withIncluded(visible.slice(0, limit), included, size);
+    }
   }
 }
 
-const sizeQuery: ReadBoard = { type: "board", key: boardKey, limit: 0 };
+function withIncluded(
+  leaders: readonly RankedEntry[],
+  included: readonly IncludedEntry[],
+  totalCount: number,
+): Ranking {
+  const listed = new Set(leaders.map(({ userId }) => userId));
+  const others = included.filter(({ userId }) => !listed.has(userId));
+  others.sort((left, right) => compareBoardEntries(left.stored, right.stored));
+  return {
+    entries: [...leaders, ...others.map(({ rank, score, userId }) => ({ rank, score, userId }))],
+    totalCount,
+  };
+}
 
-/** An entry that was read apart from those around it. */
-interface Other extends BoardEntry {
-  readonly rank: number;
+/** Ranks consecutive entries of a board; `start` says how many come before the first one, and its rank. */
+export function rankEntries(
+  { order, rankStyle }: Pick<BoardLocation, "order" | "rankStyle">,
+  entries: readonly BoardEntry[],
+  start: { readonly index: number; readonly rank: number } = { index: 0, rank: 1 },
+): RankedEntry[] {
+  let { rank } = start;
+  let previous = entries[0]?.score;
+  return entries.map(({ member, score }, index) => {
+    if (rankStyle === "ordinal") rank = start.index + index + 1;
+    else if (score !== previous) rank = rankStyle === "dense" ? rank + 1 : start.index + index + 1;
+    previous = score;
+    return { rank, score: fromStoredScore({ order }, score), userId: member };
+  });
+}
+
+/** The entry of an included user. */
+interface IncludedEntry extends RankedEntry {
+  readonly stored: BoardEntry;
   /** Number of entries that rank before it. */
   readonly ahead: number;
 }
 
 interface Parts {
-  /** The leaders. */
-  readonly entries: readonly BoardEntry[];
-  /** The included users that have an entry, leaders or not. */
-  readonly others: readonly Other[];
+  readonly leaders: readonly BoardEntry[];
+  /** Also of those who are among the leaders. */
+  readonly included: readonly IncludedEntry[];
   readonly size: number;
 }
 
-type PartsQuery = Pick<RankingQuery, "limit" | "include">;
-
-function shown(
-  location: BoardLocation,
-  { users, others, size }: Omit<Parts, "entries"> & { readonly users: readonly RankedEntry[] },
-): Ranking {
-  if (others.length === 0) return { entries: users, totalCount: size };
-  const listed = new Set(users.map(({ userId }) => userId));
-  const besides = others.filter(({ member }) => !listed.has(member)).sort(compareBoardEntries);
-  return { entries: [...users, ...besides.map(other => userOf(location, other))], totalCount: size };
+interface FoundEntry {
+  readonly stored: BoardEntry;
+  readonly shard: number;
+  /** Number of entries of its shard that rank before it. */
+  readonly ahead: number;
 }
 
-function userOf(location: BoardLocation, { member, score, rank }: Other): RankedEntry {
-  return { rank, score: toStoredScore(location, score), userId: member };
-}
-
-function readParts(store: Store, location: BoardLocation, query: PartsQuery): Promise<Parts> {
-  return location.shards.length > 1 ? readShards(store, location, query) : readOne(store, location, query);
-}
-
-async function readOne(store: Store, location: BoardLocation, query: PartsQuery): Promise<Parts> {
-  const [partition] = location.shards;
-  const leaders = { type: "board", key: boardKey, limit: query.limit } as const;
-  const standings = query.include.map(member => standingOf(location, member));
-  const [range, ...found] = await store.read(partition, [leaders, ...standings]);
-  const standing = query.include.flatMap((member, index) => placed(member, found[index] ?? null));
-  if (location.rankStyle !== "dense") {
-    return { ...range, others: standing.map(one => counted(one, aheadOf(location, one))) };
-  }
-  const below = await store.read(
-    partition,
-    standing.map(({ score }): ReadBefore => ({ type: "before", key: distinctKey, score })),
-  );
-  const others = standing.map((one, index) => ({
-    ...counted(one, one.below),
-    rank: (below[index] ?? 0) + 1,
-  }));
-  return { ...range, others };
-}
-
-/** An included user as one shard knows it. */
-interface Placed extends BoardEntry, Pick<Standing, "below" | "position"> {}
-
-function standingOf({ rankStyle }: BoardLocation, member: string): ReadStanding {
-  const standing = { type: "standing", key: boardKey, member } as const;
-  return rankStyle === "ordinal" ? { ...standing, position: true } : standing;
-}
-
-function placed(member: string, standing: Standing | null): Placed[] {
-  return standing === null ? [] : [{ member, ...standing }];
-}
-
-/** How many entries of its own shard rank before an entry. */
-function aheadOf(
-  { rankStyle }: BoardLocation,
-  { below, position = below }: Pick<Standing, "below" | "position">,
-): number {
-  return rankStyle === "ordinal" ? position : below;
-}
-
-function counted({ member, score, tie }: Placed, ahead: number): Other {
-  return { member, score, tie, ahead, rank: ahead + 1 };
-}
-
-async function readShards(
+async function readParts(
   store: Store,
   location: BoardLocation,
-  { limit, include }: PartsQuery,
+  limit: number,
+  include: readonly string[],
 ): Promise<Parts> {
-  const { shards } = location;
-  const members = shards.map((_, shard) =>
-    include.filter(userId => shardOf(userId, shards.length) === shard),
-  );
-  const first = await Promise.all(
+  const { shards, rankStyle } = location;
+  const read = await Promise.all(
     shards.map(async (partition, shard) => {
-      const own = members[shard] ?? [];
-      // One user's place needs the leaders of no shard, and at first no shard but the user's own.
-      if (limit === 0 && own.length === 0) return { entries: [], size: 0, found: [] };
-      const leaders = { type: "board", key: boardKey, limit } as const;
-      const standings = own.map(member => standingOf(location, member));
-      const [range, ...found] = await store.read(partition, [leaders, ...standings]);
-      return { ...range, found: own.flatMap((member, index) => placed(member, found[index] ?? null)) };
+      const members = include.filter(userId => shardOf(userId, shards.length) === shard);
+      // A single entry needs the leaders of no shard, and at first no shard but its own.
+      if (limit === 0 && members.length === 0) return { entries: [], size: 0, found: [] };
+      const queries = members.map(member => standingQuery(location, member));
+      const [range, ...standings] = await store.read(partition, [leadersQuery(limit), ...queries]);
+      const found = members.flatMap((member, index): FoundEntry[] => {
+        const standing = standings[index] ?? null;
+        if (standing === null) return [];
+        const { score, tie } = standing;
+        return [{ stored: { member, score, tie }, shard, ahead: entriesAhead(location, standing) }];
+      });
+      return { ...range, found };
     }),
   );
-  const entries = first
-    .flatMap(shard => shard.entries)
-    .sort(compareBoardEntries)
-    .slice(0, limit);
-  const size = first.reduce((sum, shard) => sum + shard.size, 0);
-  if (first.every(({ found }) => found.length === 0)) return { entries, others: [], size };
-  const others = await countOverShards(
-    store,
-    location,
-    first.map(({ found }) => found),
-  );
-  return { entries, ...others };
+  const leaders = read.flatMap(({ entries }) => entries);
+  if (shards.length > 1) leaders.sort(compareBoardEntries).splice(limit);
+  const found = read.flatMap(shard => shard.found);
+  const size = read.reduce((sum, shard) => sum + shard.size, 0);
+  if (found.length === 0) return { leaders, included: [], size };
+  if (rankStyle === "dense") return { leaders, included: await rankDensely(store, location, found), size };
+  if (shards.length > 1) return { leaders, ...(await countOverShards(store, location, found)) };
+  return { leaders, included: found.map(entry => included(location, entry, entry.ahead)), size };
 }
 
-/** Adds up, for entries that one shard each has placed, how many entries of the other shards rank before them. */
+function included(
+  location: BoardLocation,
+  { stored }: FoundEntry,
+  ahead: number,
+  rank: number = ahead + 1,
+): IncludedEntry {
+  return { rank, score: fromStoredScore(location, stored.score), userId: stored.member, stored, ahead };
+}
+
+/** Counts distinct scores, in one more round trip. */
+async function rankDensely(
+  store: Store,
+  location: BoardLocation,
+  found: readonly FoundEntry[],
+): Promise<readonly IncludedEntry[]> {
+  const points = found.map(
+    ({ stored }): ReadBefore => ({ type: "before", key: distinctKey, score: stored.score }),
+  );
+  const better = await store.read(location.shards[0], points);
+  return found.map((entry, index) => included(location, entry, entry.ahead, (better[index] ?? 0) + 1));
+}
+
+/** Adds up how many entries of the other shards rank before each entry, in one more round trip. */
 async function countOverShards(
   store: Store,
   location: BoardLocation,
-  byShard: readonly (readonly Placed[])[],
-): Promise<Pick<Parts, "others" | "size">> {
-  const all = byShard.flatMap((found, home) =>
-    found.map(one => ({ one, home, ahead: aheadOf(location, one) })),
-  );
+  found: readonly FoundEntry[],
+): Promise<Pick<Parts, "included" | "size">> {
+  const ahead = found.map(entry => entry.ahead);
   const sizes = await Promise.all(
     location.shards.map(async (partition, shard) => {
-      const foreign = all.filter(({ home }) => home !== shard);
-      const points = foreign.map(({ one }) => pointOf(location, one));
-      const [range, ...counts] = await store.read(partition, [sizeQuery, ...points]);
-      for (const [index, entry] of foreign.entries()) entry.ahead += counts[index] ?? 0;
-      return range.size;
+      const others = [...found.keys()].filter(index => found[index]?.shard !== shard);
+      const points = others.flatMap(index => pointQuery(location, found[index]));
+      const [{ size }, ...counts] = await store.read(partition, [leadersQuery(0), ...points]);
+      for (const [at, index] of others.entries()) ahead[index] = (ahead[index] ?? 0) + (counts[at] ?? 0);
+      return size;
     }),
   );
   return {
-    others: all.map(({ one, ahead }) => counted(one, ahead)),
+    included: found.map((entry, index) => included(location, entry, ahead[index] ?? 0)),
     size: sizes.reduce((sum, size) => sum + size, 0),
   };
 }
 
-/** The point of the order before which an entry of another shard ranks ahead. */
-function pointOf({ rankStyle }: BoardLocation, { score, tie, member }: BoardEntry): ReadBefore {
-  const point = { type: "before", key: boardKey, score } as const;
-  return rankStyle === "ordinal" ? { ...point, tie, member } : point;
+function leadersQuery(limit: number): ReadBoard {
+  return { type: "board", key: boardKey, limit };
 }
 
-/** The order of boards. */
-export function compareBoardEntries(a: BoardEntry, b: BoardEntry): number {
-  return a.score - b.score || a.tie - b.tie || compareUtf8(a.member, b.member);
+function standingQuery({ rankStyle }: BoardLocation, member: string): ReadStanding {
+  const standing = { type: "standing", key: boardKey, member } as const;
+  return rankStyle === "ordinal" ? { ...standing, position: true } : standing;
+}
+
+/** Counts the entries of another shard that rank before an entry. */
+function pointQuery({ rankStyle }: BoardLocation, found: FoundEntry | undefined): ReadBefore[] {
+  if (found === undefined) return [];
+  const { score, tie, member } = found.stored;
+  const point = { type: "before", key: boardKey, score } as const;
+  return [rankStyle === "ordinal" ? { ...point, tie, member } : point];
+}
+
+/** Returns how many entries of its own shard rank before an entry. */
+function entriesAhead({ rankStyle }: BoardLocation, { below, position = below }: Standing): number {
+  return rankStyle === "ordinal" ? position : below;
 }

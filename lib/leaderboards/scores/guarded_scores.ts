@@ -1,10 +1,10 @@
 /**
- * Changes that rest on more of the board than the entry itself, as decisions guarded by a record.
+ * Changes scores by decisions that are guarded by a record: for dense ranks and for sums within bounds.
  *
- * Dense ranks are counted on a second board in the same partition, which has every distinct score once. Whether a score is
- * still somebody's is read off the board itself, so that there is no count beside it that could drift. Versions (`asOf`) are
- * kept in a third board, because a decision must see them. Every change writes the guard anew: so of the decisions that
- * rest on one state of the boards only one is committed, and the others are made again.
+ * Dense ranks are counted on a second board in the same partition, with each distinct score once. The board of entries
+ * itself tells whether a score is still held, so no counter can drift. Versions (`asOf`) are stored on a third board, because
+ * a decision must read them. Every change rewrites the guard: of decisions that read the same state only one commits, and
+ * the others decide again.
  *
  * @module
  */
@@ -20,37 +20,38 @@ import {
   type Store,
   type Write,
 } from "../../storage/mod.ts";
-import { type BoardChange, notFinite, type ScoreEntry, type ShardChanges } from "./board_change.ts";
+import { type BoardChange, notFinite, type ScoreChange, type ShardChanges } from "./board_change.ts";
 import {
   type BoardLocation,
   boardKey,
   distinctKey,
+  fromStoredScore,
   isWithinBounds,
   toStoredScore,
 } from "./board_location.ts";
 
-/** The record whose version tells every state of the boards apart. */
+/** The record whose version identifies a state of the boards. */
 export const guardKey = "guard";
-/** The board of the versions that the users' scores have. */
+/** The board of the versions of the users' scores. */
 export const scoreVersionsKey = "versions";
 /** Most users whose entries one decision changes. */
-export const usersPerDecisionMax = 100;
-/** Attempts at a decision while the users' scores change in between. */
-export const guardedAttemptsMax = 16;
+const usersPerDecisionMax = 100;
+const decisionAttemptsMax = 16;
 
-/** What a decision came to: the scores that users then have, or which scores it must look at to be made. */
-type Decided = { readonly results: readonly (number | null)[] } | { readonly left: readonly number[] };
+/** The result of a decision: the scores that users then have, or the scores that it must read to be made. */
+type Decided = { readonly results: readonly (number | null)[] } | { readonly missing: readonly number[] };
 
-/** What the boards know of a user, scores as they are stored. */
-interface Held {
+/** An entry as stored. */
+interface StoredEntry {
   readonly score: number;
   readonly tie: number;
   readonly version: number | null;
 }
 
-type Entries = ReadonlyMap<string, Held | null>;
+/** Entries by user; null: the user has none. */
+type Entries = ReadonlyMap<string, StoredEntry | null>;
 
-/** Changes a shard of a guarded board; see `scoreBatch`. */
+/** Changes one shard of a guarded board; see `changeScores`. */
 export async function changeGuarded(
   store: Store,
   { location, partition, changes }: ShardChanges,
@@ -71,50 +72,47 @@ async function changeUsers(
   { location, partition, changes }: ShardChanges,
   users: readonly string[],
 ): Promise<readonly (number | null)[]> {
-  const reads = users.flatMap(userReads);
-  let left: readonly number[] = distinct(entriesOf(users, await store.read(partition, reads)));
-  for (let attempt = 1; attempt <= guardedAttemptsMax; attempt++) {
+  const entryReads = users.flatMap((member): Read[] => [
+    { type: "standing", key: boardKey, member },
+    { type: "standing", key: scoreVersionsKey, member },
+  ]);
+  let scores: readonly number[] = distinctScores(entriesOf(users, await store.read(partition, entryReads)));
+  for (let attempt = 1; attempt <= decisionAttemptsMax; attempt++) {
+    const known = scores;
     const answer = await decide(store, partition, {
       reads: [
         { type: "record", key: guardKey },
-        ...reads,
-        ...left.map(score => holders(score, users.length)),
+        ...entryReads,
+        ...known.map(score => holdersOf(score, users.length)),
       ],
       idempotent: changes.every(({ operator }) => operator !== "sum"),
       apply: ([, ...state]): Decision<Decided> => {
         const before = entriesOf(users, state);
-        const missing = [...distinct(before)].filter(score => !left.includes(score));
-        if (missing.length > 0) return { writes: [], answer: { left: distinct(before) } };
-        const ranges = state.slice(reads.length) as readonly Result<ReadBoard>[];
-        const { after, results } = applied(location, before, changes);
-        const others = left.filter((_, index) =>
+        const left = distinctScores(before);
+        if (left.some(score => !known.includes(score))) return { writes: [], answer: { missing: left } };
+        const { after, results } = applyChanges(location, before, changes);
+        const ranges = state.slice(entryReads.length) as readonly Result<ReadBoard>[];
+        const heldByOthers = known.filter((_, index) =>
           ranges[index]?.entries.some(({ member }) => !before.has(member)),
         );
         const writes = [
           ...users.flatMap(userId => entryWrites(userId, before.get(userId), after.get(userId))),
-          ...distinctWrites(before, after, others),
+          ...distinctWrites(before, after, heldByOthers),
         ];
         const guard: Write = { type: "put", key: guardKey, value: "" };
         return { writes: writes.length === 0 ? [] : [guard, ...writes], answer: { results } };
       },
     });
     if ("results" in answer) return answer.results;
-    left = answer.left;
+    scores = answer.missing;
   }
   throw new AppError("busy", "Cannot change the scores as they keep changing meanwhile", {
     retryAfterMs: 1_000,
   });
 }
 
-function userReads(member: string): Read[] {
-  return [
-    { type: "standing", key: boardKey, member },
-    { type: "standing", key: scoreVersionsKey, member },
-  ];
-}
-
-/** Whoever has the score: as many as tell whether somebody beside the users of the decision has it. */
-function holders(score: number, users: number): Read {
+/** Reads enough holders of a score to see whether any user outside the decision has it. */
+function holdersOf(score: number, users: number): Read {
   return { type: "board", key: boardKey, min: score, max: score, limit: users + 1 };
 }
 
@@ -128,64 +126,70 @@ function entriesOf(users: readonly string[], results: readonly unknown[]): Entri
   );
 }
 
-function distinct(entries: Entries): number[] {
-  return [...new Set([...entries.values()].flatMap(held => (held === null ? [] : [held.score])))];
+function distinctScores(entries: Entries): number[] {
+  return [...new Set([...entries.values()].flatMap(entry => (entry === null ? [] : [entry.score])))];
 }
 
-interface Applied {
-  readonly after: Entries;
-  readonly results: readonly (number | null)[];
-}
-
-function applied(location: BoardLocation, before: Entries, changes: readonly BoardChange[]): Applied {
+function applyChanges(
+  location: BoardLocation,
+  before: Entries,
+  changes: readonly BoardChange[],
+): { readonly after: Entries; readonly results: readonly (number | null)[] } {
   const after = new Map(before);
   const results = changes.map(change => {
     if (change.operator === "remove") {
       after.set(change.userId, null);
       return null;
     }
-    const held = after.get(change.userId) ?? null;
-    const next = scored(location, held, change);
+    const next = applyScore(location, after.get(change.userId) ?? null, change);
     if (next === null) return null;
     after.set(change.userId, next);
-    return toStoredScore(location, next.score);
+    return fromStoredScore(location, next.score);
   });
   return { after, results };
 }
 
-/** What the board then knows of the user; null for a score out of bounds. */
-function scored(location: BoardLocation, held: Held | null, change: ScoreEntry): Held | null {
+/** Returns the entry after a change; null for a score out of bounds. */
+function applyScore(
+  location: BoardLocation,
+  entry: StoredEntry | null,
+  change: ScoreChange,
+): StoredEntry | null {
   const { at, operator } = change;
   const version = change.asOf ?? (operator === "latest" ? at : null);
-  if (held !== null && version !== null && held.version !== null && version <= held.version) return held;
+  if (entry !== null && version !== null && entry.version !== null && version <= entry.version) return entry;
   const given = toStoredScore(location, change.score);
-  const score = held === null ? given : combined(operator, held.score, given);
+  const score = entry === null ? given : combine(operator, entry.score, given);
   if (!Number.isFinite(score)) throw notFinite();
-  if (!isWithinBounds(location, toStoredScore(location, score))) return null;
-  const tie = held?.score === score ? held.tie : at;
-  return { score, tie, version: version ?? held?.version ?? null };
+  if (!isWithinBounds(location, fromStoredScore(location, score))) return null;
+  const tie = entry?.score === score ? entry.tie : at;
+  return { score, tie, version: version ?? entry?.version ?? null };
 }
 
-function combined(operator: ScoreEntry["operator"], held: number, given: number): number {
+function combine(operator: ScoreChange["operator"], stored: number, given: number): number {
   switch (operator) {
     case "best":
-      return Math.min(held, given);
+      return Math.min(stored, given);
     case "sum":
-      return held + given;
+      return stored + given;
     case "set":
     case "latest":
       return given;
   }
 }
 
-function entryWrites(member: string, before: Held | null = null, after: Held | null = null): Write[] {
+function entryWrites(
+  member: string,
+  before: StoredEntry | null = null,
+  after: StoredEntry | null = null,
+): Write[] {
   if (before === after) return [];
   const writes: Write[] = [];
-  // A board keeps the tie of a score that is set again, so an entry that was dated anew is taken off first.
-  const isRedated = before?.score === after?.score && before?.tie !== after?.tie;
-  if (before !== null && (after === null || isRedated))
+  // A board keeps the tie of an unchanged score, so an entry with a new tie is removed first.
+  const hasNewTie = before?.score === after?.score && before?.tie !== after?.tie;
+  if (before !== null && (after === null || hasNewTie))
     writes.push({ type: "unscore", key: boardKey, member });
-  if (after !== null && (before?.score !== after.score || isRedated)) {
+  if (after !== null && (before?.score !== after.score || hasNewTie)) {
     const { score, tie } = after;
     writes.push({ type: "score", op: "set", key: boardKey, member, score, tie });
   }
@@ -199,15 +203,15 @@ function entryWrites(member: string, before: Held | null = null, after: Held | n
   return writes;
 }
 
-/** Brings the board of distinct scores along. `others` are the scores that users beside those who change have as well. */
-function distinctWrites(before: Entries, after: Entries, others: readonly number[]): Write[] {
-  const now = new Set(distinct(after));
-  const then = new Set(distinct(before));
-  const gone = [...then].filter(score => !now.has(score) && !others.includes(score));
-  const come = [...now].filter(score => !then.has(score));
+/** Updates the board of distinct scores. `heldByOthers` are the scores that users outside the decision have too. */
+function distinctWrites(before: Entries, after: Entries, heldByOthers: readonly number[]): Write[] {
+  const now = distinctScores(after);
+  const then = distinctScores(before);
+  const gone = then.filter(score => !now.includes(score) && !heldByOthers.includes(score));
+  const added = now.filter(score => !then.includes(score));
   return [
     ...gone.map((score): Write => ({ type: "unscore", key: distinctKey, member: String(score) })),
-    ...come.map(
+    ...added.map(
       (score): Write => ({ type: "score", op: "set", key: distinctKey, member: String(score), score }),
     ),
   ];

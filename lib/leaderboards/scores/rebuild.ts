@@ -1,34 +1,34 @@
 /**
- * Rebuilding a board from what is recorded of its users, while it is read and fed.
+ * Rebuilds a board from the recorded earnings of its users, while it is read and fed.
  *
- * A user's entry is taken off and written anew in one commit, so that no reader misses it and whatever the board thought to
- * know of the user, a version from the future included, is forgotten. Should the feed have brought a newer score just
- * before, it is overwritten by that commit; so the record is read once more afterwards, and what has changed is brought as the
- * feed would. Memory holds one batch of users, however many there are.
+ * Each entry is removed and written in one commit, so that no reader misses it and the board forgets the entry's version,
+ * even one from the future. A newer score that was delivered just before would be overwritten; so the record is read once
+ * more afterwards and a changed score is written as the feed would.
  *
  * @module
  */
 
 import type { Store } from "../../storage/mod.ts";
-import type { BoardChange, EntryRemoval } from "./board_change.ts";
-import { type BoardLocation, boardKey, entryPartition } from "./board_location.ts";
-import { walkBoard } from "./board_walk.ts";
-import { repairDistinct } from "./distinct_repair.ts";
-import type { ReplayedScore } from "./replayed_score.ts";
-import { changeScores } from "./score_batch.ts";
+import type { BoardChange } from "./board_change.ts";
+import { boardKey, entryPartition, isWithinBounds } from "./board_location.ts";
+import { changeScores } from "./change_scores.ts";
+import { repairDistinctScores, walkBoard } from "./distinct_scores.ts";
+import type { ResolvedBoard } from "./resolve_board.ts";
+import type { UserEarnings } from "./score_feed.ts";
+import { compileAmount } from "./score_targets.ts";
 
-/** Number of users whose records are read side by side. */
-export const rebuildLanes = 50;
+/** Number of users whose records are read at the same time. */
+const concurrency = 50;
 
-/** What a board is rebuilt from. */
+/** The records from which a board is rebuilt. */
 export interface RebuildSource {
-  /** Everybody who may have to be on the board, in any order; who is named twice is looked at twice. */
+  /** Everyone who may belong on the board, in any order; repeated ids are processed again. */
   readonly users: AsyncIterable<string>;
-  /** The score that a user must have now; null where the user must not be on the board. */
-  readonly scoreOf: (userId: string) => Promise<ReplayedScore | null>;
+  /** Reads a user's recorded earnings; null where there is no such user. */
+  readonly earningsOf: (userId: string) => Promise<UserEarnings | null>;
 }
 
-/** What a rebuild did. */
+/** The result of a rebuild. */
 export interface Rebuilt {
   /** Number of users whose entry was written. */
   readonly written: number;
@@ -36,100 +36,144 @@ export interface Rebuilt {
   readonly removed: number;
 }
 
+/** A score as the feed would deliver it. */
+export interface ReplayedScore {
+  readonly score: number;
+  /** When it was reached, Unix ms. */
+  readonly at: number;
+  /** The revision of the user's state. */
+  readonly asOf: number;
+}
+
 /**
- * Brings a board to what it must be: every user of the source who has a score is on it with that score, and nobody else.
- * It may be interrupted and done again.
+ * Rebuilds a board: every user of the source with a score gets an entry with that score, and all other entries are removed.
+ * It may be interrupted and repeated.
+ *
+ * @throws {AppError} `conflict` for a board whose scores back ends write.
  */
 export async function rebuildBoard(
   store: Store,
-  location: BoardLocation,
-  source: RebuildSource,
+  board: ResolvedBoard,
+  { users, earningsOf }: RebuildSource,
 ): Promise<Rebuilt> {
+  const { location } = board;
+  const replay = createReplay(board);
+
+  async function scoresOf(userIds: readonly string[]): Promise<readonly UserScore[]> {
+    return await Promise.all(
+      userIds.map(async userId => {
+        const earnings = await earningsOf(userId);
+        return { userId, score: earnings === null ? null : replay(earnings) };
+      }),
+    );
+  }
+
+  /** Applies the changes that recorded scores require, then again where a record changed meanwhile. */
+  async function apply(
+    userIds: readonly string[],
+    changesOf: (user: UserScore) => readonly BoardChange[],
+  ): Promise<number> {
+    const before = (await scoresOf(userIds)).filter(user => changesOf(user).length > 0);
+    await changeScores(store, location, before.flatMap(changesOf));
+    const after = await scoresOf(before.map(({ userId }) => userId));
+    const newer = after.filter(({ score }, index) => score?.asOf !== before[index]?.score?.asOf);
+    await changeScores(store, location, newer.flatMap(settingScore));
+    return before.length;
+  }
+
   let written = 0;
-  for await (const userIds of batches(source.users)) {
-    written += await rewrite(store, location, { userIds, scoreOf: source.scoreOf });
+  for await (const userIds of batchesOf(users)) {
+    written += await apply(userIds, user =>
+      user.score === null ? [] : [removal(user.userId), ...settingScore(user)],
+    );
   }
   let removed = 0;
   for (const partition of location.shards) {
-    for await (const page of walkBoard(store, { partition, key: boardKey })) {
-      const isHome = (member: string): boolean => entryPartition(location, member) === partition;
-      const members = page.map(({ member }) => member).filter(isHome);
-      const misplaced = page.map(({ member }) => member).filter(member => !isHome(member));
+    for await (const page of walkBoard(store, partition, boardKey)) {
+      const members = page.map(({ member }) => member);
+      const misplaced = members.filter(member => entryPartition(location, member) !== partition);
       await changeScores(store, { ...location, shards: [partition] }, misplaced.map(removal));
       removed += misplaced.length;
-      for (let from = 0; from < members.length; from += rebuildLanes) {
-        const userIds = members.slice(from, from + rebuildLanes);
-        removed += await removeStrangers(store, location, { userIds, scoreOf: source.scoreOf });
+      const own = members.filter(member => !misplaced.includes(member));
+      for (let from = 0; from < own.length; from += concurrency) {
+        removed += await apply(own.slice(from, from + concurrency), ({ userId, score }) =>
+          score === null ? [removal(userId)] : [],
+        );
       }
     }
   }
-  if (location.rankStyle === "dense") await repairDistinct(store, location.shards[0]);
+  if (location.rankStyle === "dense") await repairDistinctScores(store, location.shards[0]);
   return { written, removed };
 }
 
-function removal(userId: string): EntryRemoval {
+interface UserScore {
+  readonly userId: string;
+  readonly score: ReplayedScore | null;
+}
+
+function removal(userId: string): BoardChange {
   return { userId, operator: "remove" };
 }
 
-interface Some {
-  readonly userIds: readonly string[];
-  readonly scoreOf: RebuildSource["scoreOf"];
+function settingScore({ userId, score }: UserScore): readonly BoardChange[] {
+  return score === null ? [] : [{ userId, operator: "set", ...score }];
 }
 
-type Scores = readonly { readonly userId: string; readonly score: ReplayedScore | null }[];
-
-async function rewrite(store: Store, location: BoardLocation, some: Some): Promise<number> {
-  const known = (await scoresOf(some)).filter(({ score }) => score !== null);
-  await changeScores(
-    store,
-    location,
-    known.flatMap(({ userId, score }): BoardChange[] =>
-      score === null
-        ? []
-        : [
-            { userId, operator: "remove" },
-            { userId, operator: "set", ...score },
-          ],
-    ),
-  );
-  const users = known.map(({ userId }) => userId);
-  await catchUp(store, location, { before: known, after: await scoresOf({ ...some, userIds: users }) });
-  return known.length;
-}
-
-async function removeStrangers(store: Store, location: BoardLocation, some: Some): Promise<number> {
-  const strangers = (await scoresOf(some)).filter(({ score }) => score === null);
-  if (strangers.length === 0) return 0;
-  const users = strangers.map(({ userId }) => userId);
-  await changeScores(store, location, users.map(removal));
-  await catchUp(store, location, { before: strangers, after: await scoresOf({ ...some, userIds: users }) });
-  return strangers.length;
-}
-
-/** Brings what has changed while the board was written. */
-async function catchUp(
-  store: Store,
-  location: BoardLocation,
-  { before, after }: { readonly before: Scores; readonly after: Scores },
-): Promise<void> {
-  const changes = after.flatMap(({ userId, score }, index): BoardChange[] => {
-    const known = before[index]?.score ?? null;
-    return score === null || score.asOf === known?.asOf ? [] : [{ userId, operator: "set", ...score }];
-  });
-  if (changes.length > 0) await changeScores(store, location, changes);
-}
-
-async function scoresOf({ userIds, scoreOf }: Some): Promise<Scores> {
-  return await Promise.all(userIds.map(async userId => ({ userId, score: await scoreOf(userId) })));
-}
-
-async function* batches(users: AsyncIterable<string>): AsyncGenerator<readonly string[], void, void> {
+async function* batchesOf(users: AsyncIterable<string>): AsyncGenerator<readonly string[], void, void> {
   let batch = new Set<string>();
   for await (const userId of users) {
     batch.add(userId);
-    if (batch.size < rebuildLanes) continue;
+    if (batch.size < concurrency) continue;
     yield [...batch];
     batch = new Set();
   }
   if (batch.size > 0) yield [...batch];
+}
+
+/**
+ * Creates the function that computes a user's score from recorded earnings; null: the user does not belong on the board.
+ *
+ * Where the oldest gains are no longer recorded, a board that sums them counts only the others. An event's board ignores
+ * actions that named their event by an alias, as no record says which event that was.
+ *
+ * @throws {AppError} `conflict` for a board whose scores back ends write.
+ */
+export function createReplay(
+  board: Pick<ResolvedBoard, "declaration" | "project" | "event" | "season" | "location">,
+): (user: UserEarnings) => ReplayedScore | null {
+  const { declaration, project, event, season, location } = board;
+  const { source } = declaration;
+  const amountOf = compileAmount(declaration);
+  const totalId = source.type === "metric" && event === null && season === null ? source.metricId : null;
+
+  function counts({ gain: { data }, at }: UserEarnings["earnings"][number]): boolean {
+    const isInSeason = season === null || (at >= season.startsAt && at < season.endsAt);
+    if (event === null || !isInSeason) return isInSeason;
+    const eventId = Object.hasOwn(data, "eventId") ? data.eventId : undefined;
+    return typeof eventId === "string" && eventId.toLowerCase() === event.id;
+  }
+
+  return user => {
+    if (user.projectId !== project.id) return null;
+    const steps = user.earnings
+      .filter(counts)
+      .map(({ gain, at }) => ({ at, by: amountOf(gain) }))
+      .filter(({ by }) => by !== 0);
+    let value = 0;
+    if (totalId !== null) {
+      if (!Object.hasOwn(user.metrics, totalId)) return null;
+      // The value of the metric before the first step that is recorded.
+      value = steps.reduce((start, { by }) => start - by, user.metrics[totalId] ?? 0);
+      if (steps.length === 0) steps.push({ at: user.changedAt, by: 0 });
+    }
+    let last = null as ReplayedScore | null;
+    for (const { at, by } of steps) {
+      value += by;
+      // A score that is reached again right away keeps its time.
+      if (isWithinBounds(location, value) && last?.score !== value) {
+        last = { score: value, at, asOf: user.revision };
+      }
+    }
+    return last;
+  };
 }

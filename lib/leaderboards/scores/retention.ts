@@ -1,53 +1,60 @@
 /**
- * Removes the scores of seasons that a board no longer keeps.
+ * Tracks the boards and seasons that have scores, and removes the scores of seasons that are no longer kept.
  *
- * A store lists no partitions, so whoever first writes a season's scores notes it before: the board `kept` of the platform
- * has every season of every board, by the time at which to look whether it can go. The note is removed after the scores, so
- * that a removal that was interrupted is done again.
+ * A store lists no partitions, so the first write to a board or season is noted beforehand. A season's note is removed after
+ * its scores, so that an interrupted removal runs again.
  *
  * @module
  */
 
 import type { Clock } from "../../auth/mod.ts";
+import { Cache } from "../../background/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
-import { platformPartition, type Store, type Write } from "../../storage/mod.ts";
-import type { BoardDeclaration } from "../settings/board_settings.ts";
-import { eventBoard, projectBoards } from "../settings/declarations.ts";
-import type { Season } from "../settings/season_settings.ts";
+import {
+  type Partition,
+  platformPartition,
+  type Store,
+  storageLimits,
+  tenantPartition,
+  type Write,
+} from "../../storage/mod.ts";
+import { defaultBoard, type RankStyle } from "../settings/board_settings.ts";
+import { eventBoard, projectBoards } from "../settings/declared_boards.ts";
 import { keptUntil, seasonById } from "../settings/seasons.ts";
-import { boardKey, distinctKey } from "./board_location.ts";
+import {
+  type BoardAddress,
+  type BoardLocation,
+  boardKey,
+  boardPartition,
+  distinctKey,
+  locateBoard,
+} from "./board_location.ts";
 import { guardKey, scoreVersionsKey } from "./guarded_scores.ts";
-import { type BoardAddress, boardPartition } from "./partitions.ts";
-import { UsedBoards } from "./used_boards.ts";
+import type { ResolvedBoard } from "./resolve_board.ts";
 
-/** Longest time after which it is looked again whether a season can go, in ms: settings may have changed. */
-export const lookAgainMsMax: number = 7 * 24 * 60 * 60 * 1_000;
-/** Number of noted seasons that a process remembers. */
-export const notedSeasonsMax = 10_000;
-/** Number of seasons that are looked at together. */
-export const pruneBatchMax = 100;
+/** Longest time between two checks whether a season can be removed, in ms: settings may change. */
+const checkEveryMs = 7 * 24 * 60 * 60 * 1_000;
+/** Number of notes that a process remembers; a forgotten one is written again, which changes nothing. */
+const notesMax = 10_000;
+const pruneBatchMax = 100;
+const { rangeLimitMax } = storageLimits;
 
-/** A board, or a season of one, that has scores. */
-export interface SeasonBoard {
-  readonly declaration: BoardDeclaration;
-  readonly address: Omit<BoardAddress, "shard">;
-  /** Null on a board without seasons. */
-  readonly season: Season | null;
-}
-
-/** Knows the boards and seasons that have scores. */
+/** The boards that have scores. */
 export interface Retention {
-  /** Notes a board or season before its first scores are written; once per process and season it costs a write. */
-  note(board: SeasonBoard): Promise<void>;
+  /** Notes a board or season before its first scores are written; costs one write per process. */
+  track(board: Pick<ResolvedBoard, "declaration" | "address" | "season">): Promise<void>;
   /**
-   * Removes the scores of seasons that their boards no longer keep, and of boards that are no longer declared. Answers how
-   * many seasons were removed. It may run in several processes at once, and again after it was interrupted.
+   * Removes the scores of seasons that their boards no longer keep, or whose boards are no longer declared. Returns the number
+   * of removed seasons. It may run in several processes at once, and again after an interruption.
    */
   prune(): Promise<number>;
 }
 
-const partition = platformPartition("seasons");
-const key = "kept";
+/** The seasons that have scores, by the time at which to check whether they can be removed. */
+const seasonsPartition = platformPartition("seasons");
+const seasonsKey = "kept";
+/** The boards of a project that have scores without seasons. */
+const boardsKey = "boards";
 
 /** Creates the retention of all boards. */
 export function createRetention({
@@ -59,83 +66,115 @@ export function createRetention({
   readonly directory: Directory;
   readonly clock: Clock;
 }): Retention {
-  const noted = new Set<string>();
-  const boards = new UsedBoards(store);
+  const noted = new Cache<true>({ entriesMax: notesMax });
 
-  async function reschedule(member: string, until: number): Promise<void> {
-    const score = Math.min(until, clock() + lookAgainMsMax);
+  async function note(partition: Partition, key: string, member: string, score: number): Promise<void> {
+    const name = `${partition} ${member}`;
+    if (noted.get(name) === true) return;
     await store.commit(partition, { writes: [{ type: "score", op: "set", key, member, score }] });
+    noted.set(name, true);
   }
 
-  /** When a noted season can go; at once where its board is no longer declared. */
-  async function untilOf({ address }: Noted): Promise<number> {
-    const { projectId, eventId, leaderboardId } = address;
+  /** Returns when a noted season can be removed; 0 if its board is no longer declared. */
+  async function removableAt({
+    projectId,
+    eventId,
+    leaderboardId,
+    season: id,
+  }: BoardAddress): Promise<number> {
     const project = await directory.project(projectId);
     const event = eventId === null ? null : await directory.event(projectId, eventId);
     if (project === null || (eventId !== null && event === null)) return 0;
     const declaration =
       event === null ? projectBoards(project).get(leaderboardId) : eventBoard(project, event, leaderboardId);
-    const season = declaration === undefined ? null : seasonById(declaration, address.season);
+    const season = declaration === undefined ? null : seasonById(declaration, id);
     return declaration === undefined || season === null ? 0 : keptUntil(declaration, season);
   }
 
+  /** Removes a season or delays its next check; returns whether it was removed. */
+  async function check(member: string, now: number): Promise<boolean> {
+    const { address, shards } = parseSeasonNote(member);
+    const until = await removableAt(address);
+    if (until > now) {
+      const score = Math.min(until, now + checkEveryMs);
+      await store.commit(seasonsPartition, {
+        writes: [{ type: "score", op: "set", key: seasonsKey, member, score }],
+      });
+      return false;
+    }
+    for (let shard = 0; shard < shards; shard++) {
+      await store.commit(boardPartition(address, shard), { writes: seasonDeletes });
+    }
+    noted.delete(`${seasonsPartition} ${member}`);
+    await store.commit(seasonsPartition, { writes: [{ type: "unscore", key: seasonsKey, member }] });
+    return true;
+  }
+
   return {
-    async note({ declaration, address, season }) {
-      if (season === null) return await boards.note(address, declaration);
-      const member = memberOf(address, declaration.shards);
-      if (noted.has(member)) return;
-      await reschedule(member, keptUntil(declaration, season));
-      if (noted.size >= notedSeasonsMax) noted.clear();
-      noted.add(member);
+    track({ declaration, address, season }) {
+      const { projectId, eventId, leaderboardId } = address;
+      const { shards, rankStyle } = declaration;
+      const path = [eventId ?? "", leaderboardId];
+      if (season === null) {
+        return note(boardsPartition(projectId), boardsKey, [...path, shards, rankStyle].join("/"), 0);
+      }
+      const member = [projectId, ...path, season.id, shards].join("/");
+      const until = Math.min(keptUntil(declaration, season), clock() + checkEveryMs);
+      return note(seasonsPartition, seasonsKey, member, until);
     },
     async prune() {
       const now = clock();
-      let removed = 0;
-      for (;;) {
-        const [{ entries }] = await store.read(partition, [
-          { type: "board", key, max: now, limit: pruneBatchMax },
+      for (let removed = 0; ; ) {
+        const [{ entries }] = await store.read(seasonsPartition, [
+          { type: "board", key: seasonsKey, max: now, limit: pruneBatchMax },
         ]);
-        for (const { member } of entries) {
-          const season = parse(member);
-          const until = await untilOf(season);
-          if (until > now) {
-            await reschedule(member, until);
-            continue;
-          }
-          await remove(store, season);
-          noted.delete(member);
-          await store.commit(partition, { writes: [{ type: "unscore", key, member }] });
-          removed += 1;
-        }
+        for (const { member } of entries) if (await check(member, now)) removed += 1;
         if (entries.length < pruneBatchMax) return removed;
       }
     },
   };
 }
 
-interface Noted {
-  readonly address: Omit<BoardAddress, "shard">;
-  readonly shards: number;
+/** Lists where the boards of a project and its events that have scores without seasons keep them. */
+export async function* trackedLocations(
+  store: Store,
+  projectId: string,
+): AsyncGenerator<BoardLocation, void, void> {
+  for (let offset = 0; ; offset += rangeLimitMax) {
+    const [{ entries }] = await store.read(boardsPartition(projectId), [
+      { type: "board", key: boardsKey, offset, limit: rangeLimitMax },
+    ]);
+    for (const { member } of entries) {
+      const [eventId = "", id = "", shards = "1", rankStyle = "competition"] = member.split("/");
+      const declaration = {
+        ...defaultBoard(id),
+        shards: Number(shards),
+        rankStyle: rankStyle as RankStyle,
+      };
+      yield locateBoard(declaration, {
+        projectId,
+        eventId: eventId === "" ? null : eventId,
+        leaderboardId: id,
+        season: "",
+      });
+    }
+    if (entries.length < rangeLimitMax) return;
+  }
 }
 
-function memberOf({ projectId, eventId, leaderboardId, season }: Noted["address"], shards: number): string {
-  return [projectId, eventId ?? "", leaderboardId, season, shards].join("/");
-}
+const seasonDeletes: readonly Write[] = [
+  { type: "delete", shape: "board", key: boardKey },
+  { type: "delete", shape: "board", key: distinctKey },
+  { type: "delete", shape: "board", key: scoreVersionsKey },
+  { type: "delete", shape: "record", key: guardKey },
+];
 
-function parse(member: string): Noted {
+function parseSeasonNote(member: string): { readonly address: BoardAddress; readonly shards: number } {
   const [projectId = "", eventId = "", leaderboardId = "", season = "", shards = "1"] = member.split("/");
   const address = { projectId, eventId: eventId === "" ? null : eventId, leaderboardId, season };
   return { address, shards: Number(shards) };
 }
 
-async function remove(store: Store, { address, shards }: Noted): Promise<void> {
-  const writes: readonly Write[] = [
-    { type: "delete", shape: "board", key: boardKey },
-    { type: "delete", shape: "board", key: distinctKey },
-    { type: "delete", shape: "board", key: scoreVersionsKey },
-    { type: "delete", shape: "record", key: guardKey },
-  ];
-  for (let shard = 0; shard < shards; shard++) {
-    await store.commit(boardPartition({ ...address, shard }), { writes });
-  }
+function boardsPartition(projectId: string): Partition {
+  return tenantPartition({ project: projectId }, "leaderboards");
 }

@@ -1,11 +1,13 @@
 /**
- * The port through which what users earn reaches leaderboards. The loyalty area says who has which score as of which
- * revision; what a target is and where its scores are kept is the other side's affair.
+ * The interface through which users' actions reach leaderboards. Loyalty says which score a user has as of which revision;
+ * leaderboards say what a target is and where its scores are stored.
  *
  * @module
  */
 
-/** A score that a user now has on a target. Delivering it twice, or after a later one, changes nothing. */
+import type { ScoredAction } from "../settings/score_condition.ts";
+
+/** A user's new score on a target. Delivering it twice, or after a later one, changes nothing. */
 export interface ScoreUpdate {
   readonly target: string;
   readonly score: number;
@@ -15,19 +17,18 @@ export interface ScoreUpdate {
   readonly asOf: number;
 }
 
-/** What an action did to a user's metrics, as targets see it. */
-export interface Gain {
+/** The changes of a user's metrics by one action. */
+export interface Gain extends ScoredAction {
   readonly action: string;
-  readonly data: Readonly<Record<string, string | number | boolean>>;
   /** Change of each metric that changed. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** A board that an action may move. */
+/** A board that an action may change. */
 export type ScoreTarget =
   /** Shows the value of a metric. */
   | { readonly id: string; readonly kind: "total"; readonly metricId: string }
-  /** Sums what single actions add; 0 adds nothing. The sum is kept until `keepUntil` (Unix ms), and for good without it. */
+  /** Sums an amount per action. The sum is kept until `keepUntil` (Unix ms), and for good without it. */
   | {
       readonly id: string;
       readonly kind: "sum";
@@ -35,24 +36,47 @@ export type ScoreTarget =
       readonly keepUntil?: number;
     };
 
+/** An action whose targets are asked for. */
+export interface TargetQuery {
+  readonly organisationId: string;
+  readonly action: string;
+  /** The `eventId` in the action's data, if it is a string. */
+  readonly eventId: string | null;
+  /** When the action counts, Unix ms: it changes the seasons of that time. */
+  readonly at: number;
+}
+
 /** Connects the loyalty of users to leaderboards. */
 export interface ScoreFeed {
-  /**
-   * The targets that an action of a user of the organisation and project (null while none is known) may move; `eventId` as the
-   * action's data names it, `at` (Unix ms) when it counts.
-   */
+  /** Lists the targets that an action of a project's user may change; `projectId` is null while none is known. */
   targets(
     projectId: string | null,
-    action: {
-      readonly organisationId: string;
-      readonly action: string;
-      readonly eventId: string | null;
-      readonly at: number;
-    },
+    query: TargetQuery,
   ): readonly ScoreTarget[] | Promise<readonly ScoreTarget[]>;
   /**
-   * Takes updates for delivery in the background. Then either `delivered` is called, when all of them have been applied, or
-   * `givenUp`, when that is left to a later delivery.
+   * Delivers updates in the background. Calls `delivered` when all of them are applied, or `givenUp` when they are left to a
+   * later delivery.
    */
   deliver(userId: string, updates: readonly ScoreUpdate[], delivered: () => void, givenUp?: () => void): void;
+}
+
+/** A gain with its time. */
+export interface Earning {
+  readonly gain: Gain;
+  /** Unix ms. */
+  readonly at: number;
+}
+
+/** The recorded gains of a user. */
+export interface UserEarnings {
+  /** The project whose boards the user is on; null where none is known. */
+  readonly projectId: string | null;
+  /** The revision of the user's state that all of it belongs to. */
+  readonly revision: number;
+  /** When the state last changed, Unix ms. */
+  readonly changedAt: number;
+  /** The value of every metric that has ever changed. */
+  readonly metrics: Readonly<Record<string, number>>;
+  /** Oldest first. The oldest may no longer be recorded. */
+  readonly earnings: readonly Earning[];
 }

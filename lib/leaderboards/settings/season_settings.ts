@@ -1,5 +1,5 @@
 /**
- * When the seasons of a board begin and end, as settings declare it.
+ * The settings that say when the seasons of a board begin and end.
  *
  * @module
  */
@@ -14,30 +14,13 @@ export const seasonsMax = 200;
 /** Names that stand for a season found by its time, and that no season may have. */
 export const seasonAliases = ["current", "previous"] as const;
 
-/** A time in which a board counts for itself. */
-export interface Season {
-  /** As listed, or `2026-11-21`, `2026-W47` or `2026-11`. */
-  readonly id: string;
-  /** Unix ms. */
-  readonly startsAt: number;
-  /** Unix ms, exclusive. */
-  readonly endsAt: number;
-}
-
-/** The seasons of a board: none, those listed, or every day, ISO week or month of a time zone. */
-export type SeasonSchedule =
-  | { readonly type: "none" }
-  /** In ascending order, apart from each other. */
-  | { readonly type: "explicit"; readonly list: readonly Season[] }
-  | { readonly type: "daily" | "weekly" | "monthly"; readonly timeZone: string };
-
-/** Checks the id of a season. */
-export const SeasonIdSchema: v.GenericSchema<string, string> = v.pipe(
+/** Validates the id of a season. */
+export const SeasonIdSchema = v.pipe(
   v.string(),
   v.regex(/^[A-Za-z0-9_-]{1,64}$/, "Expected the id of a season"),
 );
 
-const time = v.pipe(
+const TimeSchema = v.pipe(
   v.string(),
   v.check(isTime, "Expected a time as in RFC 3339"),
   v.transform(text => Date.parse(text)),
@@ -45,6 +28,7 @@ const time = v.pipe(
 
 const SeasonSchema = v.pipe(
   v.strictObject({
+    /** As listed, or `2026-11-21`, `2026-W47` or `2026-11`. */
     id: v.pipe(
       SeasonIdSchema,
       v.check(
@@ -52,8 +36,10 @@ const SeasonSchema = v.pipe(
         `Expected an id other than ${seasonAliases.join(" and ")}`,
       ),
     ),
-    startsAt: time,
-    endsAt: time,
+    /** Unix ms. */
+    startsAt: TimeSchema,
+    /** Unix ms, exclusive. */
+    endsAt: TimeSchema,
   }),
   v.forward(
     v.check(({ startsAt, endsAt }) => startsAt < endsAt, "Expected a time after startsAt"),
@@ -89,8 +75,8 @@ const TimeZoneSchema = v.pipe(
   v.check(isTimeZone, "Expected a time zone of the IANA database, such as Europe/Berlin"),
 );
 
-/** Checks a schedule; times are written as in RFC 3339. */
-export const SeasonScheduleSchema: v.GenericSchema<unknown, SeasonSchedule> = v.variant("type", [
+/** Validates a schedule: no seasons, a list in ascending order, or every day, ISO week or month of a time zone. */
+export const SeasonScheduleSchema = v.variant("type", [
   v.strictObject({ type: v.literal("none") }),
   v.strictObject({ type: v.literal("explicit"), list: ListSchema }),
   v.strictObject({
@@ -98,3 +84,8 @@ export const SeasonScheduleSchema: v.GenericSchema<unknown, SeasonSchedule> = v.
     timeZone: v.optional(TimeZoneSchema, "UTC"),
   }),
 ]);
+
+/** A period in which a board counts separately. */
+export type Season = Readonly<v.InferOutput<typeof SeasonSchema>>;
+/** The seasons of a board. */
+export type SeasonSchedule = Readonly<v.InferOutput<typeof SeasonScheduleSchema>>;

@@ -1,6 +1,6 @@
 /**
- * The seasons of a board. Which season holds an instant follows from the schedule alone, so nothing has to happen when a
- * season ends: the season is a part of where scores are kept.
+ * The seasons of a board. The schedule alone says which season contains an instant, so no work runs when a season ends:
+ * the season is part of the partition that stores the scores.
  *
  * @module
  */
@@ -15,21 +15,31 @@ import {
 } from "../../calendar/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type BoardDeclaration, keepSeasonsMax } from "./board_settings.ts";
-import type { Season, SeasonSchedule, seasonAliases } from "./season_settings.ts";
+import type { Season, SeasonSchedule } from "./season_settings.ts";
 
-/** What the seasons of a board follow from. */
-export type Seasonal = Pick<BoardDeclaration, "seasons" | "graceMs" | "keepSeasons">;
+/** The settings from which the seasons of a board follow. */
+export type SeasonRules = Pick<BoardDeclaration, "seasons" | "graceMs" | "keepSeasons">;
 
-type Calendar = Extract<SeasonSchedule, { timeZone: string }>;
+/** Selects a season of a board. */
+export interface SeasonQuery {
+  /** Unix ms. */
+  readonly now: number;
+  /** An id, `current` or `previous`. @default the running season, else the one that ended last, else the first */
+  readonly season?: string | undefined;
+  /** The time of a score to write (Unix ms): selects the season that contains it, if it still accepts scores. */
+  readonly at?: number;
+}
 
-const units: Readonly<Record<Calendar["type"], CalendarUnit>> = {
+type CalendarSchedule = Extract<SeasonSchedule, { timeZone: string }>;
+
+const units: Readonly<Record<CalendarSchedule["type"], CalendarUnit>> = {
   daily: "day",
   weekly: "week",
   monthly: "month",
 };
 
-/** The season that holds an instant (Unix ms); null where there is none. */
-export function seasonOf({ seasons }: Pick<Seasonal, "seasons">, at: number): Season | null {
+/** Returns the season that contains an instant (Unix ms), or null. */
+export function seasonAt({ seasons }: Pick<SeasonRules, "seasons">, at: number): Season | null {
   switch (seasons.type) {
     case "none":
       return null;
@@ -40,8 +50,8 @@ export function seasonOf({ seasons }: Pick<Seasonal, "seasons">, at: number): Se
   }
 }
 
-/** The last season that is over at an instant (Unix ms); null where there is none. */
-export function previousSeason({ seasons }: Pick<Seasonal, "seasons">, at: number): Season | null {
+/** Returns the last season that has ended at an instant (Unix ms), or null. */
+export function previousSeason({ seasons }: Pick<SeasonRules, "seasons">, at: number): Season | null {
   switch (seasons.type) {
     case "none":
       return null;
@@ -52,88 +62,71 @@ export function previousSeason({ seasons }: Pick<Seasonal, "seasons">, at: numbe
   }
 }
 
-/** The season of an id, whenever it is; null where there is none. */
-export function seasonById(seasonal: Seasonal, id: string): Season | null {
-  return knownSeason(seasonal, id)?.season ?? null;
+/** Returns the season with an id, past or future, or null. */
+export function seasonById(rules: SeasonRules, id: string): Season | null {
+  return keptSeason(rules, id)?.season ?? null;
 }
 
-/** The seasons that a board keeps at an instant (Unix ms), newest first: the running one, then those that are over. */
-export function listSeasons(seasonal: Seasonal, at: number): readonly Season[] {
+/** Lists the seasons that a board keeps at an instant (Unix ms), newest first. */
+export function listSeasons(rules: SeasonRules, at: number): readonly Season[] {
   const kept: Season[] = [];
-  let season = seasonOf(seasonal, at) ?? previousSeason(seasonal, at);
-  while (season !== null && at < keptUntil(seasonal, season)) {
+  let season = seasonAt(rules, at) ?? previousSeason(rules, at);
+  while (season !== null && at < keptUntil(rules, season)) {
     kept.push(season);
-    season = previousSeason(seasonal, season.startsAt);
+    season = previousSeason(rules, season.startsAt);
   }
   return kept;
 }
 
-/** The instant (Unix ms) from which scores of a season are no longer taken. */
-export function closesAt({ graceMs }: Pick<Seasonal, "graceMs">, { endsAt }: Season): number {
+/** Returns the instant (Unix ms) from which a season no longer accepts scores. */
+export function closesAt({ graceMs }: Pick<SeasonRules, "graceMs">, { endsAt }: Season): number {
   return endsAt + graceMs;
 }
 
-/**
- * The instant (Unix ms) from which a season is no longer kept: when `keepSeasons` later ones are over, but not before it
- * is closed.
- */
-export function keptUntil(seasonal: Seasonal, season: Season): number {
-  return knownSeason(seasonal, season.id)?.keptUntil ?? closesAt(seasonal, season);
+/** Returns the instant (Unix ms) from which a closed season may be removed, as `keepSeasons` later ones have ended. */
+export function keptUntil(rules: SeasonRules, season: Season): number {
+  return keptSeason(rules, season.id)?.keptUntil ?? closesAt(rules, season);
 }
 
 /**
- * The season that a request asks for: an id, `current`, `previous`, or without a wish the running season, else the one
- * that ended last, else the first. Null on a board without seasons.
+ * Returns the season that a query selects, or null on a board without seasons.
  *
- * @param asked The parameter `season` of the query, and the time (Unix ms).
- * @throws {AppError} `validation_failed` for an id that no season has, or any on a board without seasons; `not_found`
- *   for a season that has not begun or is no longer kept, and for `current` or `previous` where there is none.
+ * @throws {AppError} `validation_failed`: no season has the id, or the board has no seasons. `not_found`: the season has not
+ *   begun or is no longer kept. `conflict`: no season contains the time of a score, or that season is closed.
  */
-export function resolveSeason(
-  seasonal: Seasonal,
-  { season: id, now }: { readonly season?: string | undefined; readonly now: number },
-): Season | null {
-  const { seasons } = seasonal;
+export function selectSeason(rules: SeasonRules, { now, season: id, at }: SeasonQuery): Season | null {
+  if (at !== undefined) return openSeason(rules, at, now);
+  const { seasons } = rules;
   if (seasons.type === "none") {
     if (id === undefined) return null;
-    throw unusable("Expected none, as the leaderboard has no seasons");
+    throw invalidSeason("Expected none, as the leaderboard has no seasons");
   }
   if (id === undefined) {
-    const listed = seasons.type === "explicit" ? seasons.list[0] : undefined;
-    return seasonOf(seasonal, now) ?? previousSeason(seasonal, now) ?? listed ?? null;
+    const first = seasons.type === "explicit" ? seasons.list[0] : undefined;
+    return seasonAt(rules, now) ?? previousSeason(rules, now) ?? first ?? null;
   }
-  const season = isAlias(id) ? aliased(seasonal, id, now) : seasonById(seasonal, id);
-  if (season === null) throw unusable("Expected the id of a season, current or previous");
-  if (now < season.startsAt) throw absent("it has not begun");
-  if (now >= keptUntil(seasonal, season)) throw absent("it is no longer kept");
+  if (id === "current") return seasonAt(rules, now) ?? notFound("none is running");
+  const season =
+    id === "previous" ? (previousSeason(rules, now) ?? notFound("none is over yet")) : seasonById(rules, id);
+  if (season === null) throw invalidSeason("Expected the id of a season, current or previous");
+  if (now < season.startsAt) return notFound("it has not begun");
+  if (now >= keptUntil(rules, season)) return notFound("it is no longer kept");
   return season;
 }
 
-/**
- * The season that a score belongs to, which still takes scores. Null on a board without seasons.
- *
- * @param score When the score was reached, and the time (both Unix ms).
- * @throws {AppError} `conflict` where the season is over for longer than its grace time, or no season holds the score.
- */
-export function openSeason(
-  seasonal: Seasonal,
-  { at, now }: { readonly at: number; readonly now: number },
-): Season | null {
-  if (seasonal.seasons.type === "none") return null;
-  const season = seasonOf(seasonal, at);
-  if (season === null) {
-    throw new AppError(
-      "conflict",
-      "Cannot write to the leaderboard as no season of it holds the time of the score",
-    );
-  }
-  requireOpen(seasonal, season, now);
-  return season;
+function openSeason(rules: SeasonRules, at: number, now: number): Season | null {
+  if (rules.seasons.type === "none") return null;
+  const season = seasonAt(rules, at);
+  if (season !== null) return requireOpen(rules, season, now);
+  throw new AppError(
+    "conflict",
+    "Cannot write to the leaderboard as no season of it holds the time of the score",
+  );
 }
 
-/** @throws {AppError} `conflict` where a season no longer takes scores. */
-export function requireOpen(seasonal: Seasonal, season: Season | null, now: number): void {
-  if (season === null || now < closesAt(seasonal, season)) return;
+/** @throws {AppError} `conflict`: the season no longer accepts scores. */
+export function requireOpen(rules: SeasonRules, season: Season | null, now: number): Season | null {
+  if (season === null || now < closesAt(rules, season)) return season;
   const ended = new Date(season.endsAt).toISOString();
   throw new AppError(
     "conflict",
@@ -141,68 +134,56 @@ export function requireOpen(seasonal: Seasonal, season: Season | null, now: numb
   );
 }
 
-interface KnownSeason {
+interface KeptSeason {
   readonly season: Season;
   readonly keptUntil: number;
 }
 
-/** By declaration, whose object stays the same while the settings are unchanged: Temporal costs tens of microseconds. */
-const knownSeasons = new WeakMap<Seasonal, Map<string, KnownSeason>>();
+/** Keyed by the declaration, which lives as long as the settings are unchanged: Temporal takes tens of microseconds. */
+const keptSeasons = new WeakMap<SeasonRules, Map<string, KeptSeason>>();
 
-function knownSeason(seasonal: Seasonal, id: string): KnownSeason | null {
-  const known = knownSeasons.get(seasonal) ?? new Map<string, KnownSeason>();
-  knownSeasons.set(seasonal, known);
-  const found = known.get(id) ?? computed(seasonal, id);
+function keptSeason(rules: SeasonRules, id: string): KeptSeason | null {
+  const cached = keptSeasons.get(rules) ?? new Map<string, KeptSeason>();
+  keptSeasons.set(rules, cached);
+  const found = cached.get(id) ?? computeSeason(rules, id);
   if (found === null) return null;
-  if (known.size > keepSeasonsMax) known.clear();
-  known.set(id, found);
+  if (cached.size > keepSeasonsMax) cached.clear();
+  cached.set(id, found);
   return found;
 }
 
-function computed(seasonal: Seasonal, id: string): KnownSeason | null {
-  const { seasons, keepSeasons } = seasonal;
+function computeSeason(rules: SeasonRules, id: string): KeptSeason | null {
+  const { seasons, keepSeasons } = rules;
   if (seasons.type === "none") return null;
   if (seasons.type === "explicit") {
     const index = seasons.list.findIndex(season => season.id === id);
     const season = seasons.list[index];
     if (season === undefined) return null;
-    const replaced = seasons.list[index + keepSeasons]?.endsAt ?? Number.POSITIVE_INFINITY;
-    return { season, keptUntil: Math.max(replaced, closesAt(seasonal, season)) };
+    const replacedAt = seasons.list[index + keepSeasons]?.endsAt ?? Number.POSITIVE_INFINITY;
+    return { season, keptUntil: Math.max(replacedAt, closesAt(rules, season)) };
   }
   const season = periodById(units[seasons.type], seasons.timeZone, id);
   if (season === null) return null;
-  const later = addDuration(season.startsAt, steps(seasons, keepSeasons), seasons.timeZone);
-  const replaced = seasonPeriod(seasons, later).endsAt;
-  return { season, keptUntil: Math.max(replaced, closesAt(seasonal, season)) };
+  const later = addDuration(season.startsAt, durationOf(seasons, keepSeasons), seasons.timeZone);
+  const replacedAt = seasonPeriod(seasons, later).endsAt;
+  return { season, keptUntil: Math.max(replacedAt, closesAt(rules, season)) };
 }
 
-function steps({ type }: Calendar, count: number): Duration {
+function durationOf({ type }: CalendarSchedule, count: number): Duration {
   if (type === "daily") return { days: count };
   return type === "weekly" ? { weeks: count } : { months: count };
 }
 
-function seasonPeriod({ type, timeZone }: Calendar, at: number): Period {
+function seasonPeriod({ type, timeZone }: CalendarSchedule, at: number): Period {
   return periodOf(units[type], timeZone, at);
 }
 
-type Alias = (typeof seasonAliases)[number];
-
-function isAlias(id: string): id is Alias {
-  return id === "current" || id === "previous";
-}
-
-function aliased(seasonal: Seasonal, alias: Alias, now: number): Season {
-  const season = alias === "current" ? seasonOf(seasonal, now) : previousSeason(seasonal, now);
-  if (season === null) throw absent(alias === "current" ? "none is running" : "none is over yet");
-  return season;
-}
-
-function unusable(detail: string): AppError {
+function invalidSeason(detail: string): AppError {
   return new AppError("validation_failed", "Cannot show the season of the leaderboard", {
     fields: [{ pointer: "season", detail }],
   });
 }
 
-function absent(state: string): AppError {
-  return new AppError("not_found", `Cannot find the season of the leaderboard as ${state}`);
+function notFound(state: string): never {
+  throw new AppError("not_found", `Cannot find the season of the leaderboard as ${state}`);
 }

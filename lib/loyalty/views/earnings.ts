@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Earning, UserEarnings } from "../../leaderboards/scores/user_earnings.ts";
+import type { Earning, UserEarnings } from "../../leaderboards/mod.ts";
 import type { StoredRecord } from "../user/history.ts";
 import { readWholeHistory } from "../user/records.ts";
 import type { UserSource } from "./verification.ts";

@@ -1,6 +1,6 @@
 /** The board that cannot be wrong: every user's score in one map, sorted anew for every question. */
 
-import type { RankedEntry } from "../../../lib/leaderboards/ranking/ranks.ts";
+import type { RankedEntry } from "../../../lib/leaderboards/ranking/ranking.ts";
 import type { BoardChange } from "../../../lib/leaderboards/scores/board_change.ts";
 import type { BoardLocation } from "../../../lib/leaderboards/scores/board_location.ts";
 

@@ -1,23 +1,25 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { boardPartition, shardOf, shardsMax } from "../../../lib/leaderboards/mod.ts";
+import { boardPartition } from "../../../lib/leaderboards/scores/board_location.ts";
+import { shardsMax } from "../../../lib/leaderboards/settings/board_settings.ts";
+import { shardOf } from "../../../lib/text/mod.ts";
 
-const address = { projectId: "p", eventId: null, leaderboardId: "overall", season: "", shard: 0 };
+const address = { projectId: "p", eventId: null, leaderboardId: "overall", season: "" };
 
 describe("the address of a board", () => {
   it("names a partition for each project, event, board, season and shard", () => {
-    assert.equal(boardPartition(address), "p:p:board::overall");
-    assert.equal(boardPartition({ ...address, eventId: "e" }), "p:p:board:e:overall");
-    assert.equal(boardPartition({ ...address, season: "2026-W47" }), "p:p:board::overall:2026-W47");
-    assert.equal(boardPartition({ ...address, shard: 3 }), "p:p:board::overall::3");
-    assert.equal(boardPartition({ ...address, season: "3", shard: 5 }), "p:p:board::overall:3:5");
+    assert.equal(boardPartition(address, 0), "p:p:board::overall");
+    assert.equal(boardPartition({ ...address, eventId: "e" }, 0), "p:p:board:e:overall");
+    assert.equal(boardPartition({ ...address, season: "2026-W47" }, 0), "p:p:board::overall:2026-W47");
+    assert.equal(boardPartition(address, 3), "p:p:board::overall::3");
+    assert.equal(boardPartition({ ...address, season: "3" }, 5), "p:p:board::overall:3:5");
   });
 
   it("names no partition twice", () => {
     const seasons = ["", "0", "1", "2026-11"];
     const all = seasons.flatMap(season =>
       ["", "e"].flatMap(eventId =>
-        [0, 1, 2].map(shard => boardPartition({ ...address, eventId, season, shard })),
+        [0, 1, 2].map(shard => boardPartition({ ...address, eventId, season }, shard)),
       ),
     );
     assert.equal(new Set(all).size, all.length);
@@ -30,7 +32,9 @@ describe("the shard of a user", () => {
     assert.equal(shardOf("", 64), 0x811c9dc5 % 64);
     assert.equal(shardOf("a", 64), 0xe40c292c % 64);
     assert.equal(shardOf("foobar", 64), 0xbf9cf968 % 64);
-    assert.equal(shardOf("ü", 64), shardOf("\u00fc", 64));
+    const byBytes = (text: string): number =>
+      Buffer.from(text).reduce((hash, byte) => Math.imul(hash ^ byte, 0x01000193), 0x811c9dc5) >>> 0;
+    for (const text of ["é", "😀", "a～b", "\u{10ffff}"]) assert.equal(shardOf(text, 64), byBytes(text) % 64);
     assert.equal(shardOf("foobar", 1), 0);
   });
 

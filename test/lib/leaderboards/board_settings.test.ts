@@ -4,16 +4,16 @@ import { AppError, type FieldError } from "../../../lib/errors/mod.ts";
 import {
   boardAmountMax,
   declarationsMax,
+  defaultBoard,
   graceMsDefault,
   graceMsMax,
   keepSeasonsDefault,
   keepSeasonsMax,
   parseBoards,
   scoreMax,
-  seasonsMax,
   shardsMax,
-} from "../../../lib/leaderboards/mod.ts";
-import { declarationDefaults } from "../../../lib/leaderboards/settings/board_settings.ts";
+} from "../../../lib/leaderboards/settings/board_settings.ts";
+import { seasonsMax } from "../../../lib/leaderboards/settings/season_settings.ts";
 
 function faults(section: unknown): readonly FieldError[] {
   try {
@@ -51,7 +51,7 @@ describe("the settings of a board", () => {
         visibility: "public",
       },
     ]);
-    assert.deepEqual(parseBoards([{ id: "b" }], ""), [{ id: "b", ...declarationDefaults }]);
+    assert.deepEqual(parseBoards([{ id: "b" }], ""), [defaultBoard("b")]);
     assert.deepEqual(parseBoards(undefined, ""), []);
   });
 

@@ -5,7 +5,7 @@ import { readAround } from "../../../lib/leaderboards/ranking/around.ts";
 import { readRanking, readUserEntry } from "../../../lib/leaderboards/ranking/ranking.ts";
 import type { BoardChange } from "../../../lib/leaderboards/scores/board_change.ts";
 import type { BoardLocation } from "../../../lib/leaderboards/scores/board_location.ts";
-import { changeScores } from "../../../lib/leaderboards/scores/score_batch.ts";
+import { changeScores } from "../../../lib/leaderboards/scores/change_scores.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { sampleSize } from "../../support/full.ts";

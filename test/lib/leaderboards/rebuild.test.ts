@@ -8,10 +8,10 @@ import {
   boardKey,
   distinctKey,
 } from "../../../lib/leaderboards/scores/board_location.ts";
-import { walkBoard, walkPageMax } from "../../../lib/leaderboards/scores/board_walk.ts";
-import { rebuildBoard } from "../../../lib/leaderboards/scores/rebuild.ts";
-import type { ReplayedScore } from "../../../lib/leaderboards/scores/replayed_score.ts";
-import { changeScores } from "../../../lib/leaderboards/scores/score_batch.ts";
+import { changeScores } from "../../../lib/leaderboards/scores/change_scores.ts";
+import { repairDistinctScores, walkBoard } from "../../../lib/leaderboards/scores/distinct_scores.ts";
+import { type Rebuilt, type ReplayedScore, rebuildBoard } from "../../../lib/leaderboards/scores/rebuild.ts";
+import { defaultBoard } from "../../../lib/leaderboards/settings/board_settings.ts";
 import type { Store, Write } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { describeOnStores, type OpenStore } from "../../support/stores.ts";
@@ -92,6 +92,33 @@ async function assertEqual(store: Store, location: BoardLocation, board: NaiveBo
   }
 }
 
+/** Rebuilds a board that shows a metric, for users with these scores. */
+function rebuild(
+  store: Store,
+  location: BoardLocation,
+  {
+    users,
+    scoreOf,
+  }: {
+    readonly users: AsyncIterable<string>;
+    readonly scoreOf: (userId: string) => Promise<ReplayedScore | null>;
+  },
+): Promise<Rebuilt> {
+  const project = { id: "p", spaceId: "s", organisationId: "o", name: "App", settings: {} };
+  const declaration = { ...defaultBoard("b"), source: { type: "metric", metricId: "points" } as const };
+  const address = { projectId: "p", eventId: null, leaderboardId: "b", season: "" };
+  const board = { declaration, project, event: null, season: null, address, location };
+  return rebuildBoard(store, board, {
+    users,
+    async earningsOf(userId) {
+      const score = await scoreOf(userId);
+      if (score === null) return null;
+      const { at: changedAt, asOf: revision } = score;
+      return { projectId: "p", revision, changedAt, metrics: { points: score.score }, earnings: [] };
+    },
+  });
+}
+
 async function* everybody(): AsyncGenerator<string> {
   for (let user = 0; user < 150; user++) yield `u${user}`;
 }
@@ -106,7 +133,7 @@ describeOnStores("rebuilding a board", open => {
         const scores = await play(store, location, random);
         await corrupt(store, location, random);
         const scoreOf = async (userId: string) => scores.get(userId) ?? null;
-        const { written, removed } = await rebuildBoard(store, location, { users: everybody(), scoreOf });
+        const { written, removed } = await rebuild(store, location, { users: everybody(), scoreOf });
         assert.equal(written, scores.size);
         assert.ok(removed > 0);
         await assertEqual(store, location, expected(location, scores));
@@ -132,7 +159,7 @@ describeOnStores("rebuilding a board", open => {
     const store = await openOne(open, t);
     for (const location of locations) {
       const scores = await play(store, location, createRandom(7));
-      await rebuildBoard(store, location, {
+      await rebuild(store, location, {
         users: everybody(),
         scoreOf: async userId => scores.get(userId) ?? null,
       });
@@ -163,7 +190,7 @@ describeOnStores("rebuilding a board", open => {
       async function* users(): AsyncGenerator<string> {
         yield "known";
       }
-      await rebuildBoard(store, location, { users: users(), scoreOf });
+      await rebuild(store, location, { users: users(), scoreOf });
       const scores = new Map(["known", "new"].map(userId => [userId, after]));
       await assertEqual(store, location, expected(location, scores));
     }
@@ -175,7 +202,7 @@ describeOnStores("rebuilding a board", open => {
     assert.ok(location !== undefined && dense !== undefined);
     const scores = await play(store, location, createRandom(11));
     const now = { ...dense, shards: location.shards };
-    await rebuildBoard(store, now, {
+    await rebuild(store, now, {
       users: everybody(),
       scoreOf: async userId => scores.get(userId) ?? null,
     });
@@ -194,7 +221,7 @@ describeOnStores("rebuilding a board", open => {
       }
     }
     const seen = new Set<string>();
-    await rebuildBoard(store, rules, {
+    await rebuild(store, rules, {
       users: users(),
       scoreOf: async userId => {
         if (!seen.has(userId)) ahead -= 1;
@@ -210,6 +237,20 @@ describeOnStores("rebuilding a board", open => {
   });
 });
 
+describeOnStores("the distinct scores of a board", open => {
+  it("are repaired, however many are missing", async t => {
+    const store = await openOne(open, t);
+    const writes = Array.from(
+      { length: 450 },
+      (_, n): Write => ({ type: "score", op: "set", key: boardKey, member: `u${n}`, score: n }),
+    );
+    await store.commit("d", { writes });
+    await repairDistinctScores(store, "d");
+    const [{ size }] = await store.read("d", [{ type: "board", key: distinctKey, limit: 1 }]);
+    assert.equal(size, 450);
+  });
+});
+
 describeOnStores("walking over a board", open => {
   it("meets every entry that stays where it is once, while others come, go and move", async t => {
     const store = await openOne(open, t);
@@ -221,7 +262,7 @@ describeOnStores("walking over a board", open => {
       member,
       score: value,
     });
-    const still = Array.from({ length: 3 * walkPageMax }, (_, index) => `still${index}`);
+    const still = Array.from({ length: 1_500 }, (_, index) => `still${index}`);
     for (let from = 0; from < still.length; from += 500) {
       const some = still.slice(from, from + 500);
       await store.commit("b", { writes: some.map(member => score(member, random.integer(100))) });
@@ -229,7 +270,7 @@ describeOnStores("walking over a board", open => {
     const moving = Array.from({ length: 400 }, (_, index) => `moving${index}`);
     await store.commit("b", { writes: moving.map(member => score(member, random.integer(100))) });
     const met: string[] = [];
-    for await (const page of walkBoard(store, { partition: "b", key: boardKey })) {
+    for await (const page of walkBoard(store, "b", boardKey)) {
       met.push(...page.map(({ member }) => member).filter(member => member.startsWith("still")));
       const writes = moving.map(
         (member): Write =>

@@ -2,25 +2,24 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom } from "../../../adapters/conformance/random.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
+import { parseBoards } from "../../../lib/leaderboards/settings/board_settings.ts";
 import {
   closesAt,
   keptUntil,
   listSeasons,
-  openSeason,
-  parseBoards,
   previousSeason,
   requireOpen,
-  resolveSeason,
-  type Seasonal,
+  type SeasonRules,
+  seasonAt,
   seasonById,
-  seasonOf,
-} from "../../../lib/leaderboards/mod.ts";
+  selectSeason,
+} from "../../../lib/leaderboards/settings/seasons.ts";
 
 const at = (text: string): number => Date.parse(text);
 const hourMs = 3_600_000;
 
 /** A board as its settings make it. */
-function board(seasons: unknown, settings: Record<string, unknown> = {}): Seasonal {
+function board(seasons: unknown, settings: Record<string, unknown> = {}): SeasonRules {
   const [declaration] = parseBoards([{ id: "b", seasons, ...settings }], "");
   assert.ok(declaration !== undefined);
   return declaration;
@@ -38,7 +37,7 @@ const cup = board(
   { keepSeasons: 1, graceMs: hourMs },
 );
 const plain = board({ type: "none" });
-const idAt = (of: Seasonal, time: string): string | undefined => seasonOf(of, at(time))?.id;
+const idAt = (of: SeasonRules, time: string): string | undefined => seasonAt(of, at(time))?.id;
 const refusal =
   (code: string, text = "") =>
   (error: unknown) =>
@@ -95,10 +94,10 @@ describe("the season of an instant", () => {
         timeZone: random.pick(zones),
       });
       const time = at("2020-01-01T00:00Z") + random.integer(20 * 365 * 24) * hourMs;
-      const season = seasonOf(seasonal, time);
+      const season = seasonAt(seasonal, time);
       assert.ok(season !== null && season.startsAt <= time && time < season.endsAt);
       assert.equal(seasonById(seasonal, season.id)?.startsAt, season.startsAt);
-      assert.equal(seasonOf(seasonal, season.endsAt)?.startsAt, season.endsAt);
+      assert.equal(seasonAt(seasonal, season.endsAt)?.startsAt, season.endsAt);
       assert.equal(previousSeason(seasonal, season.endsAt)?.id, season.id);
       assert.equal(previousSeason(seasonal, time)?.endsAt, season.startsAt);
     }
@@ -142,8 +141,8 @@ describe("the seasons that a board keeps", () => {
 });
 
 describe("the season that is asked for", () => {
-  const find = (of: Seasonal, season: string | undefined, time: string): string | undefined =>
-    resolveSeason(of, { season, now: at(time) })?.id;
+  const find = (of: SeasonRules, season: string | undefined, time: string): string | undefined =>
+    selectSeason(of, { season, now: at(time) })?.id;
 
   it("is without a wish the running one, else the last that ended, else the first", () => {
     assert.equal(find(cup, undefined, "2026-07-01T00:00Z"), "summer");
@@ -183,8 +182,8 @@ describe("the season that is asked for", () => {
 });
 
 describe("the season that a score is written to", () => {
-  const open = (of: Seasonal, time: string, now: string): string | undefined =>
-    openSeason(of, { at: at(time), now: at(now) })?.id;
+  const open = (of: SeasonRules, time: string, now: string): string | undefined =>
+    selectSeason(of, { at: at(time), now: at(now) })?.id;
 
   it("is that of the score's time, until the grace time after its end is over", () => {
     assert.equal(open(cup, "2026-05-31T23:59Z", "2026-06-01T00:59:59Z"), "spring");

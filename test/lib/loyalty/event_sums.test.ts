@@ -2,11 +2,13 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { eventSumMs, sumMarginMs } from "../../../lib/leaderboards/scores/score_targets.ts";
 import { memberPartition } from "../../../lib/loyalty/mod.ts";
 import { parseState } from "../../../lib/loyalty/user/stored_state.ts";
 import { ids, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
+
+const sumMarginMs = 24 * 3_600_000;
+const eventSumMs = 180 * sumMarginMs;
 
 const member = {
   organisationId: ids.organisation,

@@ -61,7 +61,10 @@ describeOnEveryStore("users over all shards", open => {
   it("are found in a range of one shard at one instant, however many they are", async () => {
     await using store = await open(createTestClock().now);
     const place = userShardPartition(organisationId, 3);
-    const many = Array.from({ length: 2 * storageLimits.rangeLimitMax + 10 }, (_, n): [string, number] => [`u${n}`, n]);
+    const many = Array.from({ length: 2 * storageLimits.rangeLimitMax + 10 }, (_, n): [string, number] => [
+      `u${n}`,
+      n,
+    ]);
     await fill(store, place, many);
     const found = await usersInRange(store, place, { key, min: 5, max: Number.POSITIVE_INFINITY });
     assert.deepEqual(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { createDirectory, createLoyaltyVersions, directoryAgeMsMax } from "../../../../lib/directory/mod.ts";
+import { createDirectory, createLoyaltyVersions } from "../../../../lib/directory/mod.ts";
 import { AppError } from "../../../../lib/errors/mod.ts";
 import { createConfigCache } from "../../../../lib/loyalty/config/config_cache.ts";
 import { createTestClock } from "../../../support/clock.ts";
@@ -30,7 +30,7 @@ describeOnStores("the configuration in force", open => {
     const configs = createConfigCache({ directory, versions: counted, logger });
     const put = (document: unknown) => versions.put(ids.space, { document, by: "file" });
     const metricIds = async (): Promise<string[]> => {
-      clock.advance(directoryAgeMsMax);
+      clock.advance(1_000);
       return (await configs(ids.space)).config.metrics.map(({ id }) => id);
     };
     return { put, metricIds, configs, logger, listed: () => listed };

@@ -1,35 +1,26 @@
 import * as v from "valibot";
 import { AppError, type FieldError } from "../errors/mod.ts";
-import { issueDetail } from "../http/mod.ts";
-import {
-  type Event,
-  EventSchema,
-  type Organisation,
-  OrganisationSchema,
-  type Project,
-  ProjectSchema,
-  type Space,
-  SpaceSchema,
-} from "./records.ts";
+import { type Immutable, issueDetail } from "../http/mod.ts";
+import { EventSchema, OrganisationSchema, ProjectSchema, SpaceSchema } from "./records.ts";
 
-/** A seed whose records are well formed, with lower-case ids, and belong together. */
-export interface CheckedSeed {
-  readonly organisations: readonly Organisation[];
-  readonly spaces: readonly Space[];
-  readonly projects: readonly Project[];
-  readonly events: readonly Event[];
-  readonly loyalty: Readonly<Record<string, unknown>>;
-}
-
-const SeedSchema: v.GenericSchema<unknown, CheckedSeed> = v.object({
+const SeedSchema = v.object({
   organisations: v.array(OrganisationSchema),
   spaces: v.array(SpaceSchema),
   projects: v.array(ProjectSchema),
   events: v.array(EventSchema),
+  /** The loyalty configuration of a space by the space's id. */
   loyalty: v.optional(v.record(v.pipe(v.string(), v.uuid(), v.toLowerCase()), v.unknown()), {}),
 });
 
-/** @throws {AppError} `validation_failed` with the pointer of every fault. */
+/** A directory as one document, as it is written. */
+export type Seed = Immutable<v.InferInput<typeof SeedSchema>>;
+/** A seed whose records are valid, with lower-case ids, and belong together. */
+export type CheckedSeed = v.InferOutput<typeof SeedSchema>;
+
+/**
+ * Validates a seed document.
+ * @throws {AppError} `validation_failed` with the pointer of every fault.
+ */
 export function checkSeed(document: unknown): CheckedSeed {
   const result = v.safeParse(SeedSchema, document);
   if (!result.success) {
@@ -40,7 +31,7 @@ export function checkSeed(document: unknown): CheckedSeed {
       })),
     );
   }
-  const faults = [...duplicates(result.output), ...strangers(result.output)];
+  const faults = [...duplicates(result.output), ...foreignParents(result.output)];
   if (faults.length > 0) throw invalid(faults);
   return result.output;
 }
@@ -67,8 +58,8 @@ function duplicates({ organisations, spaces, projects, events }: CheckedSeed): F
   );
 }
 
-/** What names a parent that the document lacks, or parents of different tenants. */
-function strangers({ organisations, spaces, projects, events, loyalty }: CheckedSeed): FieldError[] {
+/** Finds parents that the document lacks, and parents of different tenants. */
+function foreignParents({ organisations, spaces, projects, events, loyalty }: CheckedSeed): FieldError[] {
   const organisationIds = new Set(organisations.map(({ id }) => id));
   const owners = new Map(spaces.map(({ id, organisationId }) => [id, organisationId]));
   const projectIds = new Set(projects.map(({ id }) => id));

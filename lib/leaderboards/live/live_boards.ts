@@ -1,9 +1,8 @@
 /**
- * Live boards: server-sent events with the leading users of a board whenever they change.
+ * Live boards: server-sent events with the leading entries of a board whenever they change.
  *
- * All listeners of a board in a process share one watcher, whatever number of users they see and however they name the
- * board. Between two reads it is looked again what each name stands for, so that listeners of `current` move on with the
- * event, and those of a board with seasons with the season.
+ * All listeners of a board in a process share one watcher, whatever their limit and however they name the board. Between two
+ * reads each name is resolved again, so that listeners of `current` follow the event, and those of seasons the season.
  *
  * @module
  */
@@ -13,37 +12,37 @@ import { systemTimer, type Timer } from "../../http/mod.ts";
 import { Listener } from "./listener.ts";
 import { BoardWatcher, type ListenerGroup, type LiveBoard } from "./watcher.ts";
 
-/** Most listeners of a process: below the number of requests that a server works on at once, as each is one. */
+/** Most listeners of a process: fewer than the requests that a server handles at once, as each is one. */
 export const liveListenersMax = 2_000;
-/** Time between two signs of life, in ms: shorter than the idle times of servers and load balancers. */
+/** Time between two heartbeats, in ms: shorter than the idle timeouts of servers and load balancers. */
 export const liveHeartbeatMs = 15_000;
-/** After how many ms a client that is one too many may come back. */
-export const liveRetryMs = 5_000;
-/** Shortest time after which a client comes back that lost its connection, in ms. */
-export const liveReturnMsMin = 1_000;
-/** Time over which the returns of clients are spread, in ms, so that they do not come all at once. */
-export const liveReturnSpreadMs = 4_000;
+/** How long a refused client waits before it tries again, in ms. */
+const refusedRetryMs = 5_000;
+/** Shortest time after which a disconnected client reconnects, in ms. */
+const reconnectMsMin = 1_000;
+/** Time over which reconnects are spread, in ms, so that they do not come all at once. */
+const reconnectSpreadMs = 4_000;
 
-/** What a listener asks for. */
+/** A request for a live board. */
 export interface LiveRequest extends Omit<ListenerGroup, "listeners"> {
-  /** Number of users to see. */
+  /** Number of entries to send. */
   readonly limit: number;
-  /** Aborted when the server that the request came through begins to stop. */
+  /** Aborted when the server of the request begins to stop. */
   readonly stopping?: AbortSignal | undefined;
 }
 
-/** Sends boards to those who listen. */
+/** Streams boards to listeners. */
 export interface LiveBoards {
   /**
-   * An event stream that begins with what the board shows now.
+   * Opens an event stream that begins with the current content of the board.
    *
-   * @throws {AppError} `busy`: too many listen already, or the platform is about to close; and what the board's location and
-   *   first read throw.
+   * @throws {AppError} `busy`: too many clients listen already, or the platform is about to close; and the errors of locating and
+   *   first reading the board.
    */
   open(request: LiveRequest): Promise<ReadableStream<Uint8Array>>;
   /** Number of listeners. */
   readonly size: number;
-  /** Ends every stream, and opens no more. */
+  /** Ends every stream and opens no more. */
   close(): void;
 }
 
@@ -53,11 +52,11 @@ export interface LiveBoardsOptions {
   readonly clock: () => number;
   /** @default systemTimer */
   readonly timer?: Timer;
-  /** Told of reads that failed; the next one comes all the same. */
+  /** Called with the error of a failed read; the next one runs all the same. */
   readonly onFailed: (error: unknown) => void;
 }
 
-/** What ends the streams of those who named a board that way: asked again, it would be refused. */
+/** Errors that end the streams of a name: a new request would be refused with the same one. */
 const endings: readonly ErrorCode[] = [
   "not_found",
   "validation_failed",
@@ -67,10 +66,10 @@ const endings: readonly ErrorCode[] = [
 
 /** Creates the live boards of a process. */
 export function createLiveBoards(options: LiveBoardsOptions): LiveBoards {
-  return new Live(options);
+  return new ProcessLiveBoards(options);
 }
 
-class Live implements LiveBoards {
+class ProcessLiveBoards implements LiveBoards {
   readonly #options: Required<LiveBoardsOptions>;
   readonly #watchers = new Map<string, BoardWatcher>();
   readonly #listeners = new Set<Listener>();
@@ -94,7 +93,7 @@ class Live implements LiveBoards {
     try {
       const watcher = this.#watcherOf(await locate());
       const listen = (): Listener => this.#listen(limit, stopping);
-      const { stream } = await watcher.join({ name, locate }, { listen, retryMs: this.#returnMs() });
+      const { stream } = await watcher.join({ name, locate }, { listen, retryMs: this.#reconnectMs() });
       return stream;
     } finally {
       this.#opening -= 1;
@@ -140,16 +139,15 @@ class Live implements LiveBoards {
     }, liveHeartbeatMs);
   }
 
-  /** Every client gets a time of its own, evenly spread. */
-  #returnMs(): number {
+  /** Multiples of the golden ratio spread clients evenly, however many there are. */
+  #reconnectMs(): number {
     this.#opened += 1;
-    const golden = (this.#opened * 0.618_033_988_75) % 1;
-    return liveReturnMsMin + Math.floor(golden * liveReturnSpreadMs);
+    return reconnectMsMin + Math.floor(((this.#opened * 0.618_033_988_75) % 1) * reconnectSpreadMs);
   }
 
   #watcherOf(board: LiveBoard): BoardWatcher {
-    const known = this.#watchers.get(board.key);
-    if (known !== undefined) return known;
+    const running = this.#watchers.get(board.key);
+    if (running !== undefined) return running;
     const { clock, timer, onFailed } = this.#options;
     const watcher = new BoardWatcher(board, {
       clock,
@@ -191,5 +189,7 @@ class Live implements LiveBoards {
 }
 
 function busy(state: string): AppError {
-  return new AppError("busy", `Cannot open the live leaderboard as ${state}`, { retryAfterMs: liveRetryMs });
+  return new AppError("busy", `Cannot open the live leaderboard as ${state}`, {
+    retryAfterMs: refusedRetryMs,
+  });
 }

@@ -1,0 +1,182 @@
+/**
+ * Reads boards for requests and renders the answers as JSON text.
+ *
+ * Lists of leaders are the hottest answer of the platform: joining the text of ten entries from cached parts takes 4 of 20 µs
+ * less than `JSON.stringify`.
+ *
+ * @module
+ */
+
+import type * as v from "valibot";
+import type { ApiKeyPrincipal, Clock } from "../../auth/mod.ts";
+import { memoize } from "../../background/mod.ts";
+import type { Directory } from "../../directory/mod.ts";
+import { AppError } from "../../errors/mod.ts";
+import { chain, type Guard, type JsonText } from "../../http/mod.ts";
+import type { Store } from "../../storage/mod.ts";
+import type { LiveBoards } from "../live/live_boards.ts";
+import { readAround } from "../ranking/around.ts";
+import type { HiddenUsers } from "../ranking/hidden_users.ts";
+import { type RankedEntry, type Ranking, readRanking, readUserEntry } from "../ranking/ranking.ts";
+import { type ResolvedBoard, resolveBoard } from "../scores/resolve_board.ts";
+import type { BoardMeta, BoardParams, LeaderboardEntry, ListQuery, ListSchema, OneSchema } from "./schema.ts";
+
+type PublicProfile = LeaderboardEntry["publicProfile"];
+
+/** What reading boards needs. */
+export interface BoardReadContext {
+  readonly store: Store;
+  readonly directory: Directory;
+  readonly clock: Clock;
+  readonly live: LiveBoards;
+  readonly hiddenUsers: Pick<HiddenUsers, "of">;
+  /** Finds the public profiles of users, in order. The object stays the same while a profile is unchanged. */
+  readonly publicProfiles: (
+    projectId: string,
+    userIds: readonly string[],
+  ) => readonly PublicProfile[] | Promise<readonly PublicProfile[]>;
+  /** Requires an API key. Keys of the project's organisation may read its hidden boards. */
+  readonly keyHolder: Guard<ApiKeyPrincipal>;
+}
+
+/**
+ * Resolves the board of a request and checks that its sender may read it.
+ *
+ * @throws {AppError} the errors of `resolveBoard`; `not_found` for a hidden board without an API key of its organisation;
+ *   `missing_api_key` for a key without its secret, `invalid_api_key` for an invalid key.
+ */
+export function readableBoard(
+  context: BoardReadContext,
+  { projectId, eventId, leaderboardId }: BoardParams,
+  { season, request }: { readonly season?: string | undefined; readonly request: Request },
+): ResolvedBoard | Promise<ResolvedBoard> {
+  const path = { projectId, eventId: eventId ?? null, leaderboardId };
+  return chain(resolveBoard(context.directory, path, { now: context.clock(), season }), board =>
+    board.declaration.visibility === "public" ? board : authorizeHidden(context, board, request),
+  );
+}
+
+async function authorizeHidden(
+  { keyHolder }: BoardReadContext,
+  board: ResolvedBoard,
+  request: Request,
+): Promise<ResolvedBoard> {
+  if (request.headers.get("x-api-key") !== null) {
+    const { organisationId } = await keyHolder.authenticate({ request, info: {}, params: {}, query: {} });
+    if (organisationId === board.project.organisationId) return board;
+  }
+  throw new AppError("not_found", "Cannot find the leaderboard");
+}
+
+/** The entries of a list, with their users' public profiles. */
+export interface Listing extends Ranking {
+  readonly profiles: readonly PublicProfile[];
+}
+
+/**
+ * Reads the entries that a query selects.
+ *
+ * @throws {AppError} `not_found`: the user of `around` has no entry.
+ */
+export async function readListing(
+  context: BoardReadContext,
+  { project, location }: ResolvedBoard,
+  { limit, include, around }: Pick<ListQuery, "limit" | "include" | "around">,
+): Promise<Listing> {
+  const cached = context.hiddenUsers.of(project.id);
+  const hidden = cached instanceof Promise ? await cached : cached;
+  const ranking =
+    around === undefined
+      ? await readRanking(context.store, location, { limit, include, hidden })
+      : await readAround(context.store, location, { userId: around, limit, hidden });
+  if (ranking === null) throw noEntry();
+  const userIds = ranking.entries.map(({ userId }) => userId);
+  const found = context.publicProfiles(project.id, userIds);
+  return { ...ranking, profiles: found instanceof Promise ? await found : found };
+}
+
+/** Renders the first `count` entries of a listing, separated by commas. */
+export function entriesText({ entries, profiles }: Listing, count: number = entries.length): string {
+  let text = "";
+  for (let index = 0; index < count; index++) {
+    const [entry, profile] = [entries[index], profiles[index]];
+    if (entry === undefined || profile === undefined) break;
+    text += index === 0 ? entryText(entry, profile) : `,${entryText(entry, profile)}`;
+  }
+  return text;
+}
+
+/** Renders the answer with a list. */
+export function listText(
+  board: ResolvedBoard,
+  entries: string,
+  totalCount: number,
+): JsonText<v.InferOutput<typeof ListSchema>> {
+  return `{"data":[${entries}],"totalCount":${totalCount},"meta":{${metaText(board)}}}` as JsonText<
+    v.InferOutput<typeof ListSchema>
+  >;
+}
+
+/**
+ * Reads one user's entry and renders the answer.
+ *
+ * @throws {AppError} `not_found`: the user has no entry.
+ */
+export async function readOneText(
+  { store, publicProfiles }: BoardReadContext,
+  board: ResolvedBoard,
+  userId: string,
+): Promise<JsonText<v.InferOutput<typeof OneSchema>>> {
+  const profiles = publicProfiles(board.project.id, [userId]);
+  // Both are asked for at once; a failure of the profile is reported after that of the entry.
+  if (profiles instanceof Promise) profiles.catch(() => {});
+  const found = await readUserEntry(store, board.location, userId);
+  if (found === null) throw noEntry();
+  const { entry, totalCount, percentile } = found;
+  const [profile = { username: "" }] = await profiles;
+  const meta = `"totalCount":${totalCount},"percentile":${percentile},${metaText(board)}`;
+  return `{"data":${entryText(entry, profile)},"meta":{${meta}}}` as JsonText<
+    v.InferOutput<typeof OneSchema>
+  >;
+}
+
+/** Renders an entry: rank and score, and the members that depend on the user alone. */
+function entryText({ rank, score, userId }: RankedEntry, profile: PublicProfile): string {
+  const cached = userTexts.get(profile);
+  const user = cached?.userId === userId ? cached.text : userText(userId, profile);
+  return `{"rank":${rank},"score":${score},${user}`;
+}
+
+/** Keyed by the profile, which stays the same object while it is unchanged. */
+const userTexts = new WeakMap<PublicProfile, { readonly userId: string; readonly text: string }>();
+
+function userText(userId: string, profile: PublicProfile): string {
+  const members: Omit<LeaderboardEntry, "rank" | "score"> = {
+    userId,
+    publicProfile: { username: profile.username },
+  };
+  const text = JSON.stringify(members).slice(1);
+  userTexts.set(profile, { userId, text });
+  return text;
+}
+
+/** Renders the properties of a board, without the braces. */
+export const metaText = memoize(({ declaration, season }: ResolvedBoard): string => {
+  const meta: BoardMeta = {
+    rankStyle: declaration.rankStyle,
+    ...(season === null
+      ? {}
+      : {
+          season: {
+            id: season.id,
+            startsAt: new Date(season.startsAt).toISOString(),
+            endsAt: new Date(season.endsAt).toISOString(),
+          },
+        }),
+  };
+  return JSON.stringify(meta).slice(1, -1);
+});
+
+function noEntry(): AppError {
+  return new AppError("not_found", "Cannot find an entry of this user on the leaderboard");
+}

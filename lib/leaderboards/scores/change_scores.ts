@@ -1,0 +1,94 @@
+/**
+ * Changes the scores of a board: the only path by which scores are written, for back ends, the score feed and rebuilding.
+ *
+ * @module
+ */
+
+import type { Partition, Store, Write } from "../../storage/mod.ts";
+import { type BoardChange, notFinite, type ShardChanges } from "./board_change.ts";
+import {
+  type BoardLocation,
+  boardKey,
+  entryPartition,
+  fromStoredScore,
+  isWithinBounds,
+  toStoredScore,
+} from "./board_location.ts";
+import { changeGuarded } from "./guarded_scores.ts";
+
+/** Most changes in one commit. */
+const changesPerCommitMax = 500;
+
+/**
+ * Applies changes in their order, those of one shard in as few commits as possible. Returns for each change the score that the
+ * user then has; null for a removal, and for a score outside the bounds, which changes nothing.
+ *
+ * @throws {AppError} `conflict`: a sum would not be finite; nothing of its commit is written. `busy`: too many requests change
+ *   the same guarded board. `storage_unavailable`, `outcome_unknown`: some changes may have been made.
+ */
+export async function changeScores(
+  store: Store,
+  location: BoardLocation,
+  changes: readonly BoardChange[],
+): Promise<readonly (number | null)[]> {
+  const change = location.isGuarded ? changeGuarded : changeFreely;
+  const only = changes.length > changesPerCommitMax ? null : sharedPartition(location, changes);
+  if (only !== null) return await change(store, { location, partition: only, changes });
+  const results: (number | null)[] = changes.map(() => null);
+  const byPartition = new Map<Partition, number[]>();
+  for (const [index, { userId }] of changes.entries()) {
+    const partition = entryPartition(location, userId);
+    const indexes = byPartition.get(partition) ?? [];
+    indexes.push(index);
+    byPartition.set(partition, indexes);
+  }
+  await Promise.all(
+    [...byPartition].map(async ([partition, indexes]) => {
+      for (let from = 0; from < indexes.length; from += changesPerCommitMax) {
+        const some = indexes.slice(from, from + changesPerCommitMax);
+        const own = some.flatMap(index => changes[index] ?? []);
+        const done = await change(store, { location, partition, changes: own });
+        for (const [at, index] of some.entries()) results[index] = done[at] ?? null;
+      }
+    }),
+  );
+  return results;
+}
+
+/** Returns the partition of all the entries; null where there are several. */
+function sharedPartition(location: BoardLocation, changes: readonly BoardChange[]): Partition | null {
+  const [only] = location.shards;
+  if (location.shards.length === 1) return only;
+  const first = entryPartition(location, changes[0]?.userId ?? "");
+  return changes.every(({ userId }) => entryPartition(location, userId) === first) ? first : null;
+}
+
+async function changeFreely(
+  store: Store,
+  { location, partition, changes }: ShardChanges,
+): Promise<(number | null)[]> {
+  const ranked =
+    location.bounds === undefined
+      ? changes
+      : changes.filter(change => change.operator === "remove" || isWithinBounds(location, change.score));
+  if (ranked.length === 0) return changes.map(() => null);
+  const commit = await store.commit(partition, { writes: ranked.map(change => writeOf(location, change)) });
+  if (!commit.ok) throw notFinite();
+  let next = 0;
+  return changes.map(change => {
+    if (change !== ranked[next]) return null;
+    const result = commit.results[next++];
+    return typeof result === "number" ? fromStoredScore(location, result) : null;
+  });
+}
+
+const operations = { set: "set", best: "min", sum: "add", latest: "set" } as const;
+
+function writeOf(location: BoardLocation, change: BoardChange): Write {
+  const { userId: member, operator } = change;
+  if (operator === "remove") return { type: "unscore", key: boardKey, member };
+  const { at: tie, asOf = operator === "latest" ? tie : undefined } = change;
+  const score = toStoredScore(location, change.score);
+  const write = { type: "score", op: operations[operator], key: boardKey, member, score, tie } as const;
+  return asOf === undefined ? write : { ...write, asOf };
+}

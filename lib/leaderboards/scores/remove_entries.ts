@@ -1,0 +1,76 @@
+/**
+ * Removes a user's entries from all boards of a project.
+ *
+ * Entries in seasons that are no longer kept or declared go when those are removed. Scores that the user earns or that are
+ * delivered afterwards create new entries.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../auth/mod.ts";
+import { Batcher } from "../../background/mod.ts";
+import { type Directory, projectEvents } from "../../directory/mod.ts";
+import type { Store } from "../../storage/mod.ts";
+import type { BoardDeclaration } from "../settings/board_settings.ts";
+import { declaredEventBoards, projectBoards } from "../settings/declared_boards.ts";
+import { listSeasons } from "../settings/seasons.ts";
+import type { EntryRemoval } from "./board_change.ts";
+import { type BoardLocation, locateBoard } from "./board_location.ts";
+import { changeScores } from "./change_scores.ts";
+import { trackedLocations } from "./retention.ts";
+
+/** Number of boards that are changed at the same time. */
+const concurrency = 16;
+
+/** Removes a user's entries from the boards of a project. */
+export type RemoveUserFromBoards = (projectId: string, userId: string) => Promise<void>;
+
+interface Stores {
+  readonly store: Store;
+  readonly directory: Directory;
+  readonly clock: Clock;
+}
+
+/**
+ * Creates the removal from every board of a project and of its events, in all seasons that are kept. It may be repeated after
+ * an interruption. Users who are removed while a walk over the project's boards runs share the next walk.
+ */
+export function createEntryRemoval(stores: Stores): RemoveUserFromBoards {
+  const walks = new Batcher<string>({ run: (projectId, userIds) => removeUsers(stores, projectId, userIds) });
+  return (projectId, userId) => walks.add(projectId, userId);
+}
+
+async function removeUsers(stores: Stores, projectId: string, userIds: readonly string[]): Promise<void> {
+  const removals = userIds.map((userId): EntryRemoval => ({ userId, operator: "remove" }));
+  let locations: BoardLocation[] = [];
+  async function removeFromAll(): Promise<void> {
+    await Promise.all(locations.map(location => changeScores(stores.store, location, removals)));
+    locations = [];
+  }
+  for await (const location of locationsOf(stores, projectId)) {
+    locations.push(location);
+    if (locations.length >= concurrency) await removeFromAll();
+  }
+  await removeFromAll();
+}
+
+/** Lists the locations of all boards of a project and its events that may have scores. */
+async function* locationsOf(
+  { store, directory, clock }: Stores,
+  projectId: string,
+): AsyncGenerator<BoardLocation, void, void> {
+  const project = await directory.project(projectId);
+  if (project === null) return;
+  function seasonLocations(declaration: BoardDeclaration, eventId: string | null): BoardLocation[] {
+    const path = { projectId, eventId, leaderboardId: declaration.id };
+    return listSeasons(declaration, clock()).map(({ id }) =>
+      locateBoard(declaration, { ...path, season: id }),
+    );
+  }
+  for (const board of projectBoards(project).values()) yield* seasonLocations(board, null);
+  for await (const event of projectEvents(store, projectId)) {
+    for (const board of declaredEventBoards(project, event).values()) yield* seasonLocations(board, event.id);
+  }
+  // Boards without seasons are noted with their first score, also those that are no longer declared or were moved.
+  yield* trackedLocations(store, projectId);
+}

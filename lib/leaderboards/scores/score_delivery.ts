@@ -1,0 +1,150 @@
+/**
+ * Delivers score updates to their boards in the background.
+ *
+ * Updates wait per partition. While a commit is under way more arrive, and all of them join the next one: a busy board
+ * costs one commit per round trip, however many users change it. An update says "this score as of that revision", so that
+ * late or repeated delivery changes nothing. Updates that fail stay in the user's own record, from which they are delivered
+ * when that user is next loaded.
+ *
+ * @module
+ */
+
+import { Batcher } from "../../background/mod.ts";
+import { type Store, whenAll } from "../../storage/mod.ts";
+import type { ScoreChange } from "./board_change.ts";
+import { type BoardLocation, entryPartition } from "./board_location.ts";
+import { changeScores } from "./change_scores.ts";
+import type { ResolveTarget, TargetRefusal } from "./resolve_target.ts";
+import type { ScoreFeed, ScoreUpdate } from "./score_feed.ts";
+
+const batchMax = 500;
+const attemptsMax = 3;
+
+/** What delivering scores needs. */
+export interface ScoreDeliveryOptions {
+  readonly store: Store;
+  readonly resolveTarget: ResolveTarget;
+  /** Called with the error of updates that are left to a later delivery. */
+  readonly onGivenUp: (error: unknown) => void;
+  /** Called with the number of scores of a target that are not ranked. */
+  readonly onRefused: (target: string, because: TargetRefusal, count: number) => void;
+  /** Most updates that wait in a process; more are given up at once. @default 100,000 */
+  readonly waitingMax?: number;
+}
+
+/** Delivers score updates. */
+export interface ScoreDelivery extends Pick<ScoreFeed, "deliver"> {
+  /** Resolves when no update waits any more. */
+  idle(): Promise<void>;
+}
+
+interface WaitingScore extends ScoreChange {
+  readonly location: BoardLocation;
+  readonly done: (isDelivered: boolean) => void;
+}
+
+/** Creates the delivery of scores over a store. */
+export function createScoreDelivery(options: ScoreDeliveryOptions): ScoreDelivery {
+  const { store, resolveTarget, onGivenUp, waitingMax = 100_000 } = options;
+  const refused = createRefusalCounter(options.onRefused);
+  const batches = new Batcher<WaitingScore>({
+    batchMax,
+    countOf: countOfOneBoard,
+    async run(_, batch) {
+      const isDelivered = await write(batch);
+      for (const { done } of batch) done(isDelivered);
+    },
+  });
+  /** Updates whose settings are being read. */
+  const resolving = new Set<Promise<void>>();
+  let waiting = 0;
+
+  async function write(batch: readonly WaitingScore[]): Promise<boolean> {
+    const [{ location }] = batch as readonly [WaitingScore, ...WaitingScore[]];
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await changeScores(store, location, batch);
+        return true;
+      } catch (error) {
+        if (attempt < attemptsMax) continue;
+        onGivenUp(error);
+        return false;
+      }
+    }
+  }
+
+  function enqueue(
+    found: BoardLocation | TargetRefusal,
+    userId: string,
+    { target, score, at, asOf }: ScoreUpdate,
+    done: WaitingScore["done"],
+  ): void {
+    if (typeof found === "string") {
+      refused(target, found);
+      done(true);
+      return;
+    }
+    const entry: WaitingScore = { location: found, userId, score, at, asOf, operator: "set", done };
+    batches.push(entryPartition(found, userId), entry);
+  }
+
+  return {
+    deliver(userId, updates, delivered, givenUp = () => {}) {
+      if (updates.length === 0) return;
+      if (waiting + updates.length > waitingMax) return givenUp();
+      waiting += updates.length;
+      const all = whenAll(updates.length, isDelivered => (isDelivered ? delivered() : givenUp()));
+      function done(isDelivered: boolean): void {
+        waiting -= 1;
+        all(isDelivered);
+      }
+      function failed(error: unknown): void {
+        onGivenUp(error);
+        done(false);
+      }
+      for (const update of updates) {
+        try {
+          const found = resolveTarget(update.target);
+          if (found instanceof Promise) {
+            const resolved = found
+              .then(location => enqueue(location, userId, update, done))
+              .catch(failed)
+              .finally(() => resolving.delete(resolved));
+            resolving.add(resolved);
+          } else enqueue(found, userId, update, done);
+        } catch (error) {
+          // Invalid settings, for example.
+          failed(error);
+        }
+      }
+    },
+    async idle() {
+      while (waiting > 0) {
+        await Promise.all(resolving);
+        await batches.idle();
+      }
+    },
+  };
+}
+
+/** A partition may hold different boards in turn, as settings change: a batch is for one of them. */
+function countOfOneBoard(waiting: readonly WaitingScore[]): number {
+  const other = waiting.findIndex(({ location }) => location !== waiting[0]?.location);
+  return other === -1 ? waiting.length : other;
+}
+
+/** Reports the refusals of one turn of the event loop together: after an outage thousands may come at once. */
+function createRefusalCounter(
+  onRefused: ScoreDeliveryOptions["onRefused"],
+): (target: string, because: TargetRefusal) => void {
+  const counts = new Map<string, { readonly because: TargetRefusal; count: number }>();
+  function report(): void {
+    for (const [target, { because, count }] of counts) onRefused(target, because, count);
+    counts.clear();
+  }
+  return (target, because) => {
+    const { count } = counts.get(target) ?? { count: 0 };
+    if (counts.size === 0) queueMicrotask(report);
+    counts.set(target, { because, count: count + 1 });
+  };
+}
