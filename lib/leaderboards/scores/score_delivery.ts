@@ -45,33 +45,19 @@ interface WaitingScore extends ScoreChange {
 
 /** Creates the delivery of scores over a store. */
 export function createScoreDelivery(options: ScoreDeliveryOptions): ScoreDelivery {
-  const { store, resolveTarget, onGivenUp, waitingMax = 100_000 } = options;
+  const { resolveTarget, onGivenUp, waitingMax = 100_000 } = options;
   const refused = createRefusalCounter(options.onRefused);
   const batches = new Batcher<WaitingScore>({
     batchMax,
     countOf: countOfOneBoard,
     async run(_, batch) {
-      const isDelivered = await write(batch);
+      const isDelivered = await write(options, batch);
       for (const { done } of batch) done(isDelivered);
     },
   });
   /** Updates whose settings are being read. */
   const resolving = new Set<Promise<void>>();
   let waiting = 0;
-
-  async function write(batch: readonly WaitingScore[]): Promise<boolean> {
-    const [{ location }] = batch as readonly [WaitingScore, ...WaitingScore[]];
-    for (let attempt = 1; ; attempt++) {
-      try {
-        await changeScores(store, location, batch);
-        return true;
-      } catch (error) {
-        if (attempt < attemptsMax) continue;
-        onGivenUp(error);
-        return false;
-      }
-    }
-  }
 
   function enqueue(
     found: BoardLocation | TargetRefusal,
@@ -125,6 +111,23 @@ export function createScoreDelivery(options: ScoreDeliveryOptions): ScoreDeliver
       }
     },
   };
+}
+
+async function write(
+  { store, onGivenUp }: ScoreDeliveryOptions,
+  batch: readonly WaitingScore[],
+): Promise<boolean> {
+  const [{ location }] = batch as readonly [WaitingScore, ...WaitingScore[]];
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await changeScores(store, location, batch);
+      return true;
+    } catch (error) {
+      if (attempt < attemptsMax) continue;
+      onGivenUp(error);
+      return false;
+    }
+  }
 }
 
 /** A partition may hold different boards in turn, as settings change: a batch is for one of them. */
