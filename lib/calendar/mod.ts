@@ -6,6 +6,7 @@
 
 export { type BucketUnit, bucketOf, bucketUnits } from "./buckets.ts";
 export { addDuration, type Duration } from "./durations.ts";
+export { isoTime, isoTimeOrNull, parseIsoDateOrTime, parseIsoTime } from "./iso_time.ts";
 export {
   type CalendarUnit,
   calendarUnits,

@@ -97,3 +97,21 @@ export class AppError extends Error {
     this.headers = options.headers;
   }
 }
+
+/** Longest key in a JSON Pointer, in UTF-16 units; longer ones are cut. */
+const pointerKeyCharactersMax = 128;
+
+/** Returns the JSON Pointer (RFC 6901) of a path; the empty path is the whole document. */
+export function jsonPointer(...path: readonly (string | number)[]): string {
+  return path.map(pointerToken).join("");
+}
+
+function pointerToken(key: string | number): string {
+  const text = String(key).slice(0, pointerKeyCharactersMax).toWellFormed();
+  return `/${text.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+}
+
+/** Returns a `validation_failed` error about one field. */
+export function invalidField(message: string, pointer: string, detail: string): AppError {
+  return new AppError("validation_failed", message, { fields: [{ pointer, detail }] });
+}

@@ -55,6 +55,7 @@ export {
   type Timer,
 } from "./requests/body.ts";
 export { canonicalJson, jsonDepthMax, parseJson } from "./requests/json.ts";
+export { type Properties, propertiesSchema } from "./requests/properties.ts";
 export { type IntegerParameterOptions, integerParameter } from "./requests/query.ts";
 export { requestIds } from "./requests/request_id.ts";
 export { fieldErrorsMax, issueDetail, type Subject, validate } from "./requests/validate.ts";

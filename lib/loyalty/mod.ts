@@ -54,6 +54,12 @@ export { historyPageMax } from "./user/records.ts";
 export * from "./user/state.ts";
 export type { ChallengeStatus, ChallengeView, MissionView, ProgressView } from "./views/challenge_views.ts";
 export {
+  ChangePayloadSchema,
+  EarnedRewardSchema,
+  FulfilmentSchema,
+  PropertiesSchema,
+} from "./views/change_payload.ts";
+export {
   createFactsSource,
   type FactsReader,
   type FactsSource,

@@ -328,7 +328,7 @@ function createParts(
     actions: createActionService({
       ...options,
       random,
-      sink: loyalty,
+      loyalty,
       timer: options.http?.timer ?? systemTimer,
       logger: options.logger ?? silentLogger,
     }),

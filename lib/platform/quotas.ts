@@ -7,7 +7,7 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import { type AudienceUser, actionsIn, type BackEnd } from "../audience/mod.ts";
+import { type AudienceUser, type BackEnd, countActions } from "../audience/mod.ts";
 import { keyedTag } from "../auth/crypto/mod.ts";
 import { type ApiKeyPrincipal, deriveKey, type MasterSecret, networkTag } from "../auth/mod.ts";
 import type { AnyRoute, Authorized, ContentLimit, FailureLimit, IdempotencySubject } from "../http/mod.ts";
@@ -47,7 +47,7 @@ function reportedContent({ loyaltyAction: rules }: Quotas): ContentLimit<unknown
   return {
     rules,
     subject: call => rateLimitSubject({ ...callerOf(call), quota: "loyaltyAction" }),
-    units: call => (callerOf(call).quota === "user" ? actionsIn(call.body) : 0),
+    units: call => (callerOf(call).quota === "user" ? countActions(call.body) : 0),
   };
 }
 

@@ -1,4 +1,4 @@
-import { audienceFaults } from "../audience/mod.ts";
+import { audienceSettingsErrors } from "../audience/mod.ts";
 import { checkSeed, type Seed, type SeedOptions, seedDirectory } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { exportFaults } from "../exports/mod.ts";
@@ -33,7 +33,7 @@ function checkBoards({ projects, events }: Seed): void {
 
 function checkCustomFields({ organisations }: Seed): void {
   const fields = organisations.flatMap(({ settings = {} }, index) =>
-    audienceFaults(settings, `/organisations/${index}/settings`),
+    audienceSettingsErrors(settings, `/organisations/${index}/settings`),
   );
   if (fields.length === 0) return;
   throw new AppError("validation_failed", "Cannot seed the custom fields as they are not valid", { fields });

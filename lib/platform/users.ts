@@ -11,7 +11,7 @@ import type { Directory } from "../directory/mod.ts";
 import type { Logger } from "../http/mod.ts";
 import { createUsers, type Users } from "../identity/mod.ts";
 import type { ScoreFeed } from "../leaderboards/scores/score_feed.ts";
-import { createFactsSource, type Loyalty, memberPartition, readMetrics } from "../loyalty/mod.ts";
+import { type Loyalty, memberPartition, readMetrics } from "../loyalty/mod.ts";
 import type { Store } from "../storage/mod.ts";
 import {
   buildDeclaredIndexes,
@@ -130,13 +130,7 @@ export interface UserDirectory extends PlatformUsers {
 
 /** Creates the search of users. */
 export function userDirectory({ store, directory, clock, loyalty }: SearchParts): UserDirectory {
-  const finder = createUserFinder({
-    store,
-    directory,
-    clock,
-    facts: createFactsSource({ clock, configOf: loyalty.config }),
-    partitionOf: memberPartition,
-  });
+  const finder = createUserFinder({ store, directory, clock, loyalty });
   const source: MetricIndexSource = { store, clock, metricsOf: user => readMetrics(store, user) };
   return {
     finder,

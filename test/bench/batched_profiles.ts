@@ -17,9 +17,8 @@ import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import { batchReadLanes, batchUsersMax, createProfiles } from "../../lib/audience/mod.ts";
+import { createProfiles } from "../../lib/audience/profile/profiles.ts";
 import { mapConcurrent } from "../../lib/background/mod.ts";
-import { memberPartition } from "../../lib/loyalty/mod.ts";
 import { createPlatform, type Platform } from "../../lib/mod.ts";
 import { newKey } from "../http/_operations.ts";
 import { quickKernels } from "../support/kernels.ts";
@@ -39,7 +38,7 @@ const warmUpCalls = 100;
 const actionsPerUser = 40;
 const path = "/v1/api/audience/internal/profiles";
 
-const users = Array.from({ length: batchUsersMax }, (_, n) => `user-${n}`);
+const users = Array.from({ length: 100 }, (_, n) => `user-${n}`);
 const members = users.map(userId => ({
   organisationId: ids.organisation,
   spaceId: ids.space,
@@ -142,8 +141,8 @@ async function rawWay(_: TestPlatform, { prefix, closing }: Prepared): Promise<W
 
 async function profilesWay({ store, clock, platform }: TestPlatform): Promise<Way> {
   const { loyalty } = platform;
-  const profiles = createProfiles({ store, clock: clock.now, loyalty, partitionOf: memberPartition });
-  return async () => () => mapConcurrent(members, batchReadLanes, member => profiles.see(member));
+  const profiles = createProfiles({ store, clock: clock.now, loyalty });
+  return async () => () => mapConcurrent(members, 100, member => profiles.get(member));
 }
 
 async function requestWay({ platform }: TestPlatform, { headers }: Prepared): Promise<Way> {
@@ -161,7 +160,7 @@ async function firstRequestWay(world: TestPlatform, { headers, closing }: Prepar
 
 async function fill({ platform, clock }: TestPlatform): Promise<void> {
   const { loyalty } = platform;
-  await mapConcurrent(members, batchReadLanes, async member => {
+  await mapConcurrent(members, 100, async member => {
     for (let n = 0; n < actionsPerUser; n++) {
       const outcome = n % 2 === 0 ? "exact" : "right";
       await loyalty.report(member, { action: "prediction", data: { outcome }, isClientReport: false });

@@ -5,7 +5,7 @@ import { Redis } from "ioredis";
 import { createMemoryQueue, createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisQueue, createRedisStore } from "../../adapters/redis/mod.ts";
 import { checkActions } from "../../lib/audience/actions/check_actions.ts";
-import { createActionIntake } from "../../lib/audience/actions/intake.ts";
+import { createQueueIntake } from "../../lib/audience/actions/intake.ts";
 import { actionShards, encodeAction, shardOfUser, topicOf } from "../../lib/audience/worker/queued_action.ts";
 import { seedDirectory } from "../../lib/directory/mod.ts";
 import { createPlatform, type Platform } from "../../lib/mod.ts";
@@ -196,7 +196,7 @@ async function reported(way: string, socket: string): Promise<number> {
 
 /** Queues `applied` actions, from the `first`th on. */
 async function fill(queue: Queue, first: number): Promise<void> {
-  const intake = createActionIntake({ queue, shards: actionShards, onPushed: () => {} });
+  const intake = createQueueIntake({ queue, shards: actionShards, onPushed: () => {} });
   for (let from = first; from < first + applied; from += perRequest) {
     const at = Date.now();
     const actions = Array.from({ length: perRequest }, (_, index) => {

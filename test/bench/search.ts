@@ -16,7 +16,7 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { createUserFinder, type SearchRequest, type UserFinder } from "../../lib/audience/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
-import { createFactsSource, emptyState, memberPartition } from "../../lib/loyalty/mod.ts";
+import { emptyState, memberPartition } from "../../lib/loyalty/mod.ts";
 import { printState, readState } from "../../lib/loyalty/user/stored_state.ts";
 import type { Store, Write } from "../../lib/storage/mod.ts";
 import {
@@ -66,15 +66,8 @@ const audiences: readonly Audience[] = [
 async function measure(open: Parameters<typeof openPlatform>[0]): Promise<void> {
   const world = await openPlatform(open, { seed: indexed });
   const { store, platform, clock } = world;
-  const facts = createFactsSource({ clock: clock.now, configOf: platform.loyalty.config });
   const { directory } = platform;
-  const finder = createUserFinder({
-    store,
-    directory,
-    clock: clock.now,
-    facts,
-    partitionOf: memberPartition,
-  });
+  const finder = createUserFinder({ store, directory, clock: clock.now, loyalty: platform.loyalty });
   for (const some of audiences) await fill(store, some, clock.now());
   for (const [name, criteria] of Object.entries(searches)) await compare(finder, name, criteria);
   for (const { organisationId, spaceId, count } of audiences) {
@@ -83,7 +76,7 @@ async function measure(open: Parameters<typeof openPlatform>[0]): Promise<void> 
     const cpu = process.cpuUsage();
     let examined = 0;
     for (let cursor: string | null = null, isFirst = true; isFirst || cursor !== null; isFirst = false) {
-      const page = await search.page({ cursor, limit: scanPage });
+      const page = await search.printedPage({ cursor, limit: scanPage });
       cursor = page.cursor;
       examined += page.examined;
     }

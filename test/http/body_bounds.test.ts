@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryQueue, createMemoryStore } from "../../adapters/memory/mod.ts";
 import { bulkBytesMax } from "../../lib/audience/http/action_routes.ts";
-import { updatesBytesMax } from "../../lib/audience/http/internal_profile_routes.ts";
+import { updatesBytesMax } from "../../lib/audience/http/profile_routes.ts";
 import { codesBodyBytesMax } from "../../lib/loyalty/coupons/mod.ts";
 import { codesAddedMax, poolCodeCharactersMax, replayBytesMax } from "../../lib/loyalty/mod.ts";
 import { createTestClock } from "../support/clock.ts";

@@ -3,8 +3,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryQueue, createMemoryStore } from "../../adapters/memory/mod.ts";
-import { challengesPageMax, notificationsPageMax, transactionsPageMax } from "../../lib/audience/mod.ts";
-import { deadLetterPageMax } from "../../lib/audience/worker/dead_letters.ts";
 import { versionDigitsMax } from "../../lib/loyalty/http/resources.ts";
 import { deadLettersPageMax } from "../../lib/loyalty/webhooks/mod.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -45,10 +43,10 @@ describe("what is asked for at once", () => {
   });
 
   const lists: readonly (readonly [path: string, pageMax: number, isOfFan?: true])[] = [
-    [`${audience}/transactions`, transactionsPageMax, true],
-    [`${audience}/challenges`, challengesPageMax, true],
-    [`${audience}/notifications`, notificationsPageMax, true],
-    [actionLetters, deadLetterPageMax],
+    [`${audience}/transactions`, 100, true],
+    [`${audience}/challenges`, 100, true],
+    [`${audience}/notifications`, 50, true],
+    [actionLetters, 100],
     [webhookLetters, deadLettersPageMax],
     [`${audience}/internal/exports`, 100],
     [`${audience}/internal/export-trail`, 100],
@@ -65,7 +63,7 @@ describe("what is asked for at once", () => {
   }
 
   const replays: readonly (readonly [path: string, idsMax: number, status: number])[] = [
-    [`${actionLetters}/replay`, deadLetterPageMax, 200],
+    [`${actionLetters}/replay`, 100, 200],
     [`${webhookLetters}/replay`, deadLettersPageMax, 202],
   ];
   for (const [path, idsMax, status] of replays) {

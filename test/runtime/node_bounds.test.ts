@@ -7,7 +7,7 @@ import type { Server as HttpServer } from "node:http";
 import { connect, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { bulkBytesMax } from "../../lib/audience/http/action_routes.ts";
-import { updatesBytesMax } from "../../lib/audience/http/internal_profile_routes.ts";
+import { updatesBytesMax } from "../../lib/audience/http/profile_routes.ts";
 import type { Handler } from "../../lib/http/mod.ts";
 import { codesBodyBytesMax } from "../../lib/loyalty/coupons/mod.ts";
 import { replayBytesMax } from "../../lib/loyalty/mod.ts";

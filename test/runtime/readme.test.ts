@@ -7,7 +7,7 @@ import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { parse } from "yaml";
-import { customFieldsOf } from "../../lib/audience/mod.ts";
+import { customFieldsOf } from "../../lib/audience/profile/custom_fields.ts";
 import { commands } from "../../lib/cli/mod.ts";
 import { exportSettings } from "../../lib/exports/jobs/settings.ts";
 import { parseBoards } from "../../lib/leaderboards/mod.ts";

@@ -1,127 +1,165 @@
 /**
- * Checks the actions that a request reports.
+ * Checks reported actions, by hand for speed (see `batch/items.ts`).
  *
  * @module
  */
 
-import { momentOf } from "../_times.ts";
-import { Faults, isObject, itemsOf, optionalId, type PlacedItem, userOf } from "../batch/items.ts";
-import { propertiesOf } from "../batch/properties.ts";
+import { parseIsoTime } from "../../calendar/mod.ts";
+import {
+  type ActionData,
+  dataNameCharactersMax,
+  dataPropertiesMax,
+  dataTextCharactersMax,
+} from "../../loyalty/mod.ts";
+import {
+  BodyErrors,
+  type BulkItem,
+  isJsonObject,
+  readBulkItems,
+  readOptionalId,
+  readUserId,
+} from "../batch/items.ts";
 import type { QueuedAction } from "../worker/queued_action.ts";
 
-/** Longest name of an action, in characters. */
-export const actionCharactersMax = 64;
-/** How far an action may lie back, in ms. */
-export const actionAgeMsMax: number = 7 * 24 * 60 * 60 * 1_000;
-/** How far a reporting clock may be ahead, in ms; such an action counts as of now. */
-export const actionAheadMsMax = 60_000;
-/** Largest metadata of an action as JSON, in characters. */
-export const metadataCharactersMax = 4_096;
+const nameCharactersMax = 64;
+/** Age limit of a reported action, in ms. */
+const ageMsMax = 7 * 24 * 60 * 60 * 1_000;
+/** Largest lead of a reporting clock, in ms; such an action counts as of now. */
+const leadMsMax = 60_000;
+/** Largest metadata of an action, in characters of JSON. */
+const metadataCharactersMax = 4_096;
 
-/** An action as its request reports it. */
+/** A checked action. */
 export type ReportedAction = Pick<QueuedAction, "userId" | "action" | "data" | "at" | "metadata"> & {
-  /** Null where the request gives none. */
+  /** Null if the request has none. */
   readonly actionId: string | null;
 };
 
-/** What actions are checked for. */
+/** The context of a check. */
 export interface ActionCheck {
   /** Unix ms. */
   readonly now: number;
   /**
-   * The user who reports; null where a back end does, which names the user of each action, and may say when it happened: a user
-   * who did could make up for days that were missed, and pass by limits.
+   * The user who reports; null for a back end, which names users and times. A user who named the time could make up for missed
+   * days and evade limits.
    */
   readonly userId: string | null;
 }
 
-/** How many actions a body reports, as far as that shows before it is checked. */
-export function actionsIn(body: unknown): number {
-  const list = isObject(body) ? body.actions : body;
+/** Counts the actions of an unchecked body, for rate limits. */
+export function countActions(body: unknown): number {
+  const list = isJsonObject(body) ? body.actions : body;
   return Array.isArray(list) ? list.length : 1;
 }
 
 /**
- * The actions of a body: one, a list, or an object with the list as `actions`.
+ * Checks the actions of a body: one, a list, or an object with the list as `actions`.
  *
- * @throws {AppError} `validation_failed` with every fault.
+ * @throws {AppError} `validation_failed` with every error.
  */
 export function checkActions(body: unknown, check: ActionCheck): readonly ReportedAction[] {
-  const faults = new Faults();
-  const placed = itemsOf(body, "actions", faults);
-  const actions = placed.map(item => checkedAction(item, check, faults));
-  faults.refuseAny();
+  const errors = new BodyErrors();
+  const actions = readBulkItems(body, "actions", errors).map(item => checkItem(item, check, errors));
+  errors.throwIfAny();
   return actions;
 }
 
 /**
- * The one action of a body.
+ * Checks a body that is one action of a back end.
  *
- * @throws {AppError} `validation_failed` with every fault.
+ * @throws {AppError} `validation_failed` with every error.
  */
-export function checkAction(body: unknown, check: ActionCheck): ReportedAction {
-  const faults = new Faults();
-  const item = isObject(body) ? body : {};
-  if (!isObject(body)) faults.add("Expected an object");
-  faults.refuseAny();
-  const placed = { item, base: [], content: item, contentBase: [], userKey: "userId" } as const;
-  const action = checkedAction(placed, check, faults);
-  faults.refuseAny();
+export function checkAction(body: unknown, now: number): ReportedAction {
+  const errors = new BodyErrors();
+  if (!isJsonObject(body)) errors.add("Expected an object");
+  errors.throwIfAny();
+  const item = body as BulkItem["item"];
+  const placed = { item, path: [], content: item, contentPath: [], userKey: "userId" } as const;
+  const action = checkItem(placed, { now, userId: null }, errors);
+  errors.throwIfAny();
   return action;
 }
 
-function checkedAction(placed: PlacedItem, { now, userId }: ActionCheck, faults: Faults): ReportedAction {
-  const { content, contentBase, item, userKey } = placed;
+function checkItem(item: BulkItem, { now, userId }: ActionCheck, errors: BodyErrors): ReportedAction {
+  const { content, contentPath, userKey } = item;
   const { action, metadata } = content;
-  if (
-    typeof action !== "string" ||
-    action === "" ||
-    action.length > actionCharactersMax ||
-    !action.isWellFormed()
-  ) {
-    const detail = action === undefined ? "Is required" : `Expected 1 to ${actionCharactersMax} characters`;
-    faults.add(detail, ...contentBase, "action");
-  }
-  const isOwn = userId !== null && item[userKey] === undefined;
-  return {
-    userId: isOwn ? userId : userOf(placed, faults),
+  const isOwn = userId !== null && item.item[userKey] === undefined;
+  const checked = {
+    userId: isOwn ? userId : readUserId(item, errors),
     action: typeof action === "string" ? action : "",
-    data: propertiesOf(placed, "data", faults),
-    at: userId === null ? timeOf(placed, now, faults) : ownTime(placed, now, faults),
-    actionId: optionalId(placed, "actionId", faults),
-    ...(metadata === undefined ? {} : { metadata: metadataOf(placed, faults) }),
+    data: readData(item, errors),
+    at: readTime(item, { now, userId }, errors),
+    actionId: readOptionalId(item, "actionId", errors),
   };
+  if (!isText(action, nameCharactersMax) || action === "") {
+    const detail = action === undefined ? "Is required" : `Expected 1 to ${nameCharactersMax} characters`;
+    errors.add(detail, ...contentPath, "action");
+  }
+  return metadata === undefined ? checked : { ...checked, metadata: readMetadata(item, errors) };
 }
 
-function timeOf({ content, contentBase }: PlacedItem, now: number, faults: Faults): number {
+function readTime(
+  { content, contentPath }: BulkItem,
+  { now, userId }: ActionCheck,
+  errors: BodyErrors,
+): number {
   const { timestamp } = content;
   if (timestamp === undefined) return now;
-  const at = momentOf(timestamp);
-  if (at !== null && at >= now - actionAgeMsMax && at <= now + actionAheadMsMax) return Math.min(at, now);
-  const detail =
-    at === null ? "Expected a time in ISO 8601 with its offset" : "Expected a time of the last 7 days";
-  faults.add(detail, ...contentBase, "timestamp");
+  const at = parseIsoTime(timestamp);
+  const isRecent = at !== null && at >= now - ageMsMax && at <= now + leadMsMax;
+  if (isRecent && userId === null) return Math.min(at, now);
+  let detail = "Expected a time of the last 7 days";
+  if (at === null) detail = "Expected a time in ISO 8601 with its offset";
+  if (userId !== null) detail = "Only back ends may set it";
+  errors.add(detail, ...contentPath, "timestamp");
   return now;
 }
 
-function ownTime({ content, contentBase }: PlacedItem, now: number, faults: Faults): number {
-  if (content.timestamp !== undefined) faults.add("Is said by back ends alone", ...contentBase, "timestamp");
-  return now;
+const noData: ActionData = {};
+const inheritedNames: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
+
+function readData({ content, contentPath }: BulkItem, errors: BodyErrors): ActionData {
+  const { data } = content;
+  if (data === undefined) return noData;
+  if (!isJsonObject(data)) {
+    errors.add("Expected an object of named properties", ...contentPath, "data");
+    return noData;
+  }
+  let count = 0;
+  for (const name in data) {
+    count += 1;
+    const detail = propertyError(name, data[name]);
+    if (detail !== null) errors.add(detail, ...contentPath, "data", name);
+  }
+  if (count > dataPropertiesMax) {
+    errors.add(`Expected at most ${dataPropertiesMax} properties`, ...contentPath, "data");
+  }
+  return data as ActionData;
 }
 
-function metadataOf({ content, contentBase }: PlacedItem, faults: Faults): Readonly<Record<string, unknown>> {
+function propertyError(name: string, value: unknown): string | null {
+  if (!isText(name, dataNameCharactersMax) || inheritedNames.has(name)) {
+    return `Expected a name of at most ${dataNameCharactersMax} characters that objects do not inherit`;
+  }
+  if (typeof value === "string") {
+    const isAllowed = isText(value, dataTextCharactersMax);
+    return isAllowed ? null : `Expected at most ${dataTextCharactersMax} characters`;
+  }
+  const isAllowed = typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value));
+  return isAllowed ? null : "Expected a text, a finite number or a boolean";
+}
+
+function readMetadata(
+  { content, contentPath }: BulkItem,
+  errors: BodyErrors,
+): QueuedAction["metadata"] & object {
   const { metadata } = content;
-  if (isObject(metadata) && sizeOf(metadata) <= metadataCharactersMax) return metadata;
+  if (isJsonObject(metadata) && JSON.stringify(metadata).length <= metadataCharactersMax) return metadata;
   const detail = `Expected an object of at most ${metadataCharactersMax} characters of JSON`;
-  faults.add(detail, ...contentBase, "metadata");
+  errors.add(detail, ...contentPath, "metadata");
   return {};
 }
 
-/** What is nested too deeply to be written has no end. */
-function sizeOf(metadata: object): number {
-  try {
-    return JSON.stringify(metadata).length;
-  } catch {
-    return Number.POSITIVE_INFINITY;
-  }
+function isText(value: unknown, charactersMax: number): value is string {
+  return typeof value === "string" && value.length <= charactersMax && value.isWellFormed();
 }

@@ -1,67 +1,59 @@
 /**
- * Takes actions in: what it says it has accepted is in the queue, and takes effect whatever happens to this process.
+ * Accepts actions. An accepted action is in the queue and will be applied whatever happens to this process.
  *
  * @module
  */
 
 import { AppError } from "../../errors/mod.ts";
 import type { Queue } from "../../storage/mod.ts";
-import { type ActionSink, applyAction } from "../worker/handler.ts";
+import { groupBy } from "../batch/results.ts";
+import { type ActionSink, applyActions } from "../worker/process_actions.ts";
 import { encodeAction, type QueuedAction, shardOfUser, topicOf } from "../worker/queued_action.ts";
 
-/** What became of an action: null once it is accepted, else why it was not. */
-export type Refusal = unknown;
-
-/** Takes actions in. */
+/** Accepts actions. */
 export interface ActionIntake {
-  /** Accepts actions, those of one user in their order. Answers for each why it was not accepted; null: it was. Never rejects. */
-  accept(actions: readonly QueuedAction[]): Promise<readonly (Refusal | null)[]>;
+  /** Accepts actions, those of one user in their order. Returns for each why it was refused, or null. Never rejects. */
+  accept(actions: readonly QueuedAction[]): Promise<readonly unknown[]>;
 }
 
-/** What the intake through a queue needs. */
-export interface IntakeOptions {
+/** The dependencies of an intake through a queue. */
+export interface QueueIntakeOptions {
   readonly queue: Queue;
   readonly shards: number;
-  /** Told of shards to which something was pushed. */
+  /** Called after a push to a shard. */
   readonly onPushed: (shard: number) => void;
 }
 
-interface Group {
-  readonly bodies: string[];
-  /** Where the actions stand in the request. */
-  readonly indexes: number[];
-}
-
-/** Creates an intake without a queue: what it accepts has taken effect already. */
+/** Creates an intake without a queue, which applies actions before it returns. */
 export function createDirectIntake(sink: ActionSink): ActionIntake {
   return {
     async accept(actions) {
-      const refusals: (Refusal | null)[] = actions.map(() => null);
-      const last = new Map<string, Promise<void>>();
-      for (const [index, action] of actions.entries()) {
-        const before = last.get(action.userId) ?? Promise.resolve();
-        const applied = before.then(async () => {
-          refusals[index] = await applyAction(sink, action).then(
-            () => null,
-            (error: unknown) => error,
-          );
-        });
-        last.set(action.userId, applied);
-      }
-      await Promise.all(last.values());
+      const refusals: unknown[] = actions.map(() => null);
+      const users = groupBy([...actions.entries()], ([, { userId }]) => userId);
+      await Promise.all(
+        users.map(async entries => {
+          for (let rest = entries; rest.length > 0; ) {
+            const { applied, error } = await applyActions(
+              sink,
+              rest.map(([, action]) => action),
+            );
+            const [failed, ...others] = rest.slice(applied);
+            if (failed !== undefined) refusals[failed[0]] = error;
+            rest = others;
+          }
+        }),
+      );
       return refusals;
     },
   };
 }
 
-/** Creates an intake through a queue, for workers to apply what it accepts. */
-export function createActionIntake({ queue, shards, onPushed }: IntakeOptions): ActionIntake {
+/** Creates an intake through a queue, whose actions workers apply. */
+export function createQueueIntake({ queue, shards, onPushed }: QueueIntakeOptions): ActionIntake {
   return {
     async accept(actions) {
-      const groups = new Map<number, Group>();
-      for (let index = 0; index < actions.length; index++) {
-        const action = actions[index];
-        if (action === undefined) continue;
+      const groups = new Map<number, { readonly bodies: string[]; readonly indexes: number[] }>();
+      for (const [index, action] of actions.entries()) {
         const shard = shardOfUser(action.userId, shards);
         let group = groups.get(shard);
         if (group === undefined) {
@@ -71,7 +63,7 @@ export function createActionIntake({ queue, shards, onPushed }: IntakeOptions): 
         group.bodies.push(encodeAction(action));
         group.indexes.push(index);
       }
-      const refusals: (Refusal | null)[] = actions.map(() => null);
+      const refusals: unknown[] = actions.map(() => null);
       await Promise.all(
         Array.from(groups, async ([shard, { bodies, indexes }]) => {
           try {
@@ -88,14 +80,11 @@ export function createActionIntake({ queue, shards, onPushed }: IntakeOptions): 
   };
 }
 
-/** Callers know nothing of topics: a full one is told by what it means to them. */
+/** Translates the error of a full topic, which callers know nothing of. */
 function refusalOf(error: unknown): unknown {
   if (!(error instanceof AppError) || error.code !== "busy") return error;
   const { retryAfterMs } = error;
   const options = { cause: error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
-  return new AppError(
-    "busy",
-    "Cannot accept the action as too many wait to take effect: send it again later",
-    options,
-  );
+  const message = "Cannot accept the action as too many are waiting to be applied: send it again later";
+  return new AppError("busy", message, options);
 }

@@ -1,69 +1,71 @@
 /**
- * Everything about actions that outlives a request: taking them in, working them off, and what could not take effect.
+ * Reported actions beyond their request: accepting them, applying them in workers, and keeping those that failed.
  *
  * @module
  */
 
 import { uuid } from "../../auth/crypto/mod.ts";
 import type { Clock, RandomBytes } from "../../auth/mod.ts";
-import type { Logger } from "../../http/mod.ts";
+import type { Logger, Timer } from "../../http/mod.ts";
+import type { ActionReport, Loyalty, Member } from "../../loyalty/mod.ts";
 import type { Queue, Store } from "../../storage/mod.ts";
-import type { Timer } from "../worker/alarm.ts";
-import {
-  type ActionSink,
-  type ActionWorker,
-  createDeadLetters,
-  type DeadLetters,
-  startActionWorker,
-} from "../worker/mod.ts";
+import { createDeadLetterQueue, type DeadLetterQueue } from "../worker/dead_letter_queue.ts";
+import type { ActionSink } from "../worker/process_actions.ts";
 import { actionShards } from "../worker/queued_action.ts";
-import { type ActionIntake, createActionIntake, createDirectIntake } from "./intake.ts";
+import { type ActionWorker, startActionWorker } from "../worker/worker.ts";
+import { type ActionIntake, createDirectIntake, createQueueIntake } from "./intake.ts";
 
-/** What the service needs. */
+/** The dependencies of the service. */
 export interface ActionServiceOptions {
   readonly store: Store;
-  /** Where accepted actions wait. Omitted: they take effect before their request is answered. */
+  /** Holds accepted actions. Omitted: actions are applied before their request is answered. */
   readonly queue?: Queue | undefined;
-  readonly sink: ActionSink;
+  readonly loyalty: Pick<Loyalty, "report">;
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly timer: Timer;
   readonly logger: Logger;
-  /** The same for all processes. @default actionShards */
-  readonly shards?: number;
 }
 
-/** Actions of all organisations. */
+/** The reported actions of all organisations. */
 export interface ActionService {
   readonly intake: ActionIntake;
-  readonly deadLetters: DeadLetters;
+  readonly deadLetters: DeadLetterQueue;
   /**
-   * Starts to work off the queue in this process; whoever starts a worker stops it.
+   * Starts a worker in this process. The caller must stop it.
    *
    * @throws {TypeError} There is no queue.
    */
-  startWorker(options?: StartOptions): ActionWorker;
-}
-
-/** How a worker is started. */
-export interface StartOptions {
-  /** How long it counts as alive after it last said so, in ms. @default workerLeaseMs */
-  readonly leaseMs?: number;
+  startWorker(options?: {
+    /** For how long the worker counts as alive after a heartbeat, in ms. @default 10 s */
+    readonly leaseMs?: number;
+  }): ActionWorker;
 }
 
 /** Creates the service. */
 export function createActionService(options: ActionServiceOptions): ActionService {
-  const { queue, sink, random, shards = actionShards } = options;
+  const { queue, loyalty, random } = options;
+  const sink: ActionSink = { reportAll: (member, reports) => reportInOrder(loyalty, member, reports) };
+  const deadLetters = createDeadLetterQueue(options);
+  const shards = actionShards;
   const workers = new Set<ActionWorker>();
   function onPushed(shard: number): void {
     for (const worker of workers) worker.wake(shard);
   }
   return {
-    intake: queue === undefined ? createDirectIntake(sink) : createActionIntake({ queue, shards, onPushed }),
-    deadLetters: createDeadLetters(options),
+    intake: queue === undefined ? createDirectIntake(sink) : createQueueIntake({ queue, shards, onPushed }),
+    deadLetters,
     startWorker(start = {}) {
       if (queue === undefined) throw new TypeError("Cannot start a worker: the platform has no queue");
-      const worker = startActionWorker({ ...options, ...start, queue, shards, name: uuid(random) });
+      const worker = startActionWorker({
+        ...options,
+        ...start,
+        sink,
+        deadLetters,
+        queue,
+        shards,
+        name: uuid(random),
+      });
       workers.add(worker);
       return {
         get shards() {
@@ -77,4 +79,19 @@ export function createActionService(options: ActionServiceOptions): ActionServic
       };
     },
   };
+}
+
+async function reportInOrder(
+  loyalty: Pick<Loyalty, "report">,
+  member: Member,
+  reports: readonly ActionReport[],
+): ReturnType<ActionSink["reportAll"]> {
+  for (const [applied, report] of reports.entries()) {
+    try {
+      await loyalty.report(member, report);
+    } catch (error) {
+      return { applied, error };
+    }
+  }
+  return { applied: reports.length };
 }

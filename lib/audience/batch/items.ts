@@ -1,40 +1,46 @@
 /**
- * Checking bodies of many items by hand: a thousand items are checked in less time than they take to parse.
+ * Reading the items of bulk requests.
+ *
+ * Reported actions are checked by hand and not by a schema: a schema takes five times as long, which is 15 % of accepting an
+ * action. Rewards and profile updates share the collector of errors and check their members by schemas.
  *
  * @module
  */
 
-import { AppError, type FieldError } from "../../errors/mod.ts";
+import { AppError, type FieldError, jsonPointer } from "../../errors/mod.ts";
 
 /** Most items of a bulk request. */
-export const bulkItemsMax = 1_000;
-/** Most faults that one answer lists. */
-export const bulkFaultsMax = 1_000;
+const bulkItemsMax = 1_000;
+/** Most errors that one answer lists. */
+const bulkErrorsMax = 1_000;
 /** Longest id of a user, action or reward, in characters. */
 export const idCharactersMax = 128;
 
 /** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Collects what is wrong with a body. */
-export class Faults {
+type Path = readonly (string | number)[];
+
+/** Collects the errors of a request body. */
+export class BodyErrors {
   readonly #fields: FieldError[] = [];
 
-  /** Notes a fault. The pointer is given in parts, so that it is made of faulty places alone. */
-  add(detail: string, ...pointer: readonly (string | number)[]): void {
-    if (this.#fields.length >= bulkFaultsMax) return;
-    this.#fields.push({ pointer: pointer.map(part => escapePart(String(part))).join(""), detail });
+  /** Adds an error at a path. */
+  add(detail: string, ...path: Path): void {
+    if (this.#fields.length < bulkErrorsMax) this.#fields.push({ pointer: jsonPointer(...path), detail });
   }
 
-  /** Notes a fault whose place below `base` is a pointer already. */
-  addAt(detail: string, base: readonly (string | number)[], pointer: string): void {
-    if (this.#fields.length >= bulkFaultsMax) return;
-    const start = base.map(part => escapePart(String(part))).join("");
-    this.#fields.push({ pointer: `${start}${pointer}`, detail });
+  /** Adds errors whose pointers are relative to a path. */
+  addAll(errors: readonly FieldError[], path: Path): void {
+    const base = jsonPointer(...path);
+    const room = bulkErrorsMax - this.#fields.length;
+    for (const error of errors.slice(0, room)) {
+      this.#fields.push({ ...error, pointer: base + error.pointer });
+    }
   }
 
-  /** @throws {AppError} `validation_failed` where a fault was noted. */
-  refuseAny(): void {
+  /** @throws {AppError} `validation_failed` if there is any error. */
+  throwIfAny(): void {
     if (this.#fields.length === 0) return;
     throw new AppError("validation_failed", "Cannot accept the request: nothing of it was applied", {
       fields: this.#fields,
@@ -42,96 +48,84 @@ export class Faults {
   }
 }
 
-/** An item and where it stands in the body. */
-export interface PlacedItem {
+/** An item of a bulk request and its location in the body. */
+export interface BulkItem {
   readonly item: JsonObject;
-  /** The pointer of the item itself. */
-  readonly base: readonly (string | number)[];
-  /** What holds its own members: the item, or its `data` in the batch convention. */
+  readonly path: Path;
+  /** The object with the item's own members: the item, or its `data` in the batch convention. */
   readonly content: JsonObject;
-  readonly contentBase: readonly (string | number)[];
+  readonly contentPath: Path;
   readonly userKey: "userId" | "user_id";
 }
 
 /**
- * The items of a bulk body: a list, an object with the list as the member `name`, or one item. Each is an object of its own,
- * or `{user_id, data}`.
+ * Reads the items of a bulk body: a list, an object with the list as the member `name`, or one item. Each is an object of its
+ * own, or `{user_id, data}`.
  *
- * @throws {AppError} `validation_failed` where there is no list of 1 to {@linkcode bulkItemsMax} items.
+ * @throws {AppError} `validation_failed` if there is no list of 1 to 1,000 items.
  */
-export function itemsOf(body: unknown, name: string, faults: Faults): readonly PlacedItem[] {
-  if (isObject(body) && !Object.hasOwn(body, name)) {
-    const one = placedItem(body, [], faults);
+export function readBulkItems(body: unknown, name: string, errors: BodyErrors): readonly BulkItem[] {
+  if (isJsonObject(body) && !Object.hasOwn(body, name)) {
+    const one = bulkItem(body, [], errors);
     return one === null ? [] : [one];
   }
-  const list = Array.isArray(body) ? body : isObject(body) ? body[name] : undefined;
-  const base = Array.isArray(body) ? [] : [name];
+  const list = isJsonObject(body) ? body[name] : body;
+  const base = isJsonObject(body) || !Array.isArray(body) ? [name] : [];
   if (!Array.isArray(list)) {
-    faults.add(`Expected a list of items, or an object with one as ${name}`, ...base);
-    faults.refuseAny();
-    return [];
+    errors.add(`Expected a list of items, or an object with one as ${name}`, ...base);
+  } else if (list.length === 0 || list.length > bulkItemsMax) {
+    errors.add(`Expected 1 to ${bulkItemsMax} items`, ...base);
   }
-  if (list.length === 0 || list.length > bulkItemsMax) {
-    faults.add(`Expected 1 to ${bulkItemsMax} items`, ...base);
-    faults.refuseAny();
+  errors.throwIfAny();
+  const items: BulkItem[] = [];
+  for (const [index, item] of (list as readonly unknown[]).entries()) {
+    const path = [...base, index];
+    const read = isJsonObject(item) ? bulkItem(item, path, errors) : null;
+    if (read !== null) items.push(read);
+    if (!isJsonObject(item)) errors.add("Expected an object", ...path);
   }
-  const placed: PlacedItem[] = [];
-  for (let index = 0; index < list.length; index++) {
-    const item: unknown = list[index];
-    if (!isObject(item)) {
-      faults.add("Expected an object", ...base, index);
-    } else {
-      const found = placedItem(item, [...base, index], faults);
-      if (found !== null) placed.push(found);
-    }
-  }
-  return placed;
+  return items;
 }
 
-/** Places an object that is an item. */
-function placedItem(item: JsonObject, base: readonly (string | number)[], faults: Faults): PlacedItem | null {
-  if (!Object.hasOwn(item, "user_id"))
-    return { item, base, content: item, contentBase: base, userKey: "userId" };
-  const { data } = item;
-  if (isObject(data)) {
-    return { item, base, content: data, contentBase: [...base, "data"], userKey: "user_id" };
+function bulkItem(item: JsonObject, path: Path, errors: BodyErrors): BulkItem | null {
+  if (!Object.hasOwn(item, "user_id")) {
+    return { item, path, content: item, contentPath: path, userKey: "userId" };
   }
-  faults.add("Expected an object", ...base, "data");
+  const { data } = item;
+  const contentPath = [...path, "data"];
+  if (isJsonObject(data)) return { item, path, content: data, contentPath, userKey: "user_id" };
+  errors.add("Expected an object", ...contentPath);
   return null;
 }
 
-/** The id of the item's user. */
-export function userOf({ item, base, userKey }: PlacedItem, faults: Faults): string {
+/** Reads the id of the item's user. */
+export function readUserId({ item, path, userKey }: BulkItem, errors: BodyErrors): string {
   const id = item[userKey];
-  if (isId(id)) return id;
-  faults.add(id === undefined ? "Is required" : idDetail, ...base, userKey);
+  if (isValidId(id)) return id;
+  errors.add(id === undefined ? "Is required" : idExpectation, ...path, userKey);
   return "";
 }
 
-/** An id that an item may have. */
-export function optionalId(
-  { content, contentBase }: PlacedItem,
+/** Reads an optional id of the item; null if it is absent. */
+export function readOptionalId(
+  { content, contentPath }: BulkItem,
   name: string,
-  faults: Faults,
+  errors: BodyErrors,
 ): string | null {
   const id = content[name];
-  if (id === undefined || isId(id)) return id ?? null;
-  faults.add(idDetail, ...contentBase, name);
+  if (id === undefined || isValidId(id)) return id ?? null;
+  errors.add(idExpectation, ...contentPath, name);
   return null;
 }
 
-const idDetail = `Expected 1 to ${idCharactersMax} characters`;
+const idExpectation = `Expected 1 to ${idCharactersMax} characters`;
 
-/** Whether a value may be the id of a user, action or reward. */
-export function isId(value: unknown): value is string {
+/** Tells whether a value may be the id of a user, action or reward. */
+export function isValidId(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value.length <= idCharactersMax && value.isWellFormed();
 }
 
-/** Whether a value is a JSON object. */
-export function isObject(value: unknown): value is JsonObject {
+/** Tells whether a value is a JSON object. */
+export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function escapePart(part: string): string {
-  return `/${part.replaceAll("~", "~0").replaceAll("/", "~1")}`.slice(0, idCharactersMax).toWellFormed();
 }

@@ -1,96 +1,84 @@
 /**
- * The answer to a bulk request: one result per item, in the order of the items.
+ * Results of bulk requests: one per item, in the order of the items.
  *
  * @module
  */
 
 import * as v from "valibot";
+import { mapConcurrent } from "../../background/mod.ts";
 import { AppError, type ErrorCode } from "../../errors/mod.ts";
-import { errorFacts } from "../../http/mod.ts";
+import { errorFacts, type Immutable, named } from "../../http/mod.ts";
 
-/** What became of an item. */
-export type ItemStatus = "queued" | "succeeded" | "duplicate" | "failed";
-
-/** Why an item failed. */
-export interface ItemError {
-  readonly code: ErrorCode;
-  readonly message: string;
-  /** JSON Pointer of the member of the item that is at fault; empty: the item. */
-  readonly pointer: string;
-  /** Whether the same item may succeed later. */
-  readonly retryable: boolean;
-}
-
-/** The result of an item. */
-export interface ItemResult {
-  readonly index: number;
-  /** The id under which it takes effect once. */
-  readonly id: string;
-  readonly userId: string;
-  readonly status: ItemStatus;
-  readonly error?: ItemError;
-}
-
-/** The data of the answer. */
-export interface BulkAnswer<R extends ItemResult = ItemResult> {
-  readonly batchId: string;
-  readonly summary: { readonly total: number } & Readonly<Partial<Record<ItemStatus, number>>>;
-  /** Whether an item failed. */
-  readonly errors: boolean;
-  readonly results: readonly R[];
-}
-
-const number = v.number();
 const text = v.string();
-const ErrorSchema = v.object({ code: text, message: text, pointer: text, retryable: v.boolean() });
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-/** The schema of the answer. */
-export const BulkAnswerSchema: v.GenericSchema = v.object({
-  message: text,
-  data: v.object({
+const ItemErrorSchema = named(
+  "ItemError",
+  v.object({
+    code: text,
+    message: text,
+    pointer: v.pipe(text, v.description("JSON Pointer of the invalid member; empty for the item as a whole")),
+    retryable: v.pipe(v.boolean(), v.description("Whether the same item may succeed later")),
+  }),
+);
+
+const ItemResultSchema = named(
+  "ItemResult",
+  v.object({
+    index: count,
+    id: v.pipe(text, v.description("The id under which the item takes effect once")),
+    userId: text,
+    status: v.picklist(["queued", "succeeded", "duplicate", "failed"]),
+    error: v.exactOptional(ItemErrorSchema),
+    transactionId: v.exactOptional(
+      v.pipe(text, v.description("The transaction of a reward or of changed metrics")),
+    ),
+    balanceAfter: v.exactOptional(
+      v.pipe(v.number(), v.description("The balance of the metric after a reward")),
+    ),
+    version: v.exactOptional(v.pipe(count, v.description("The version of a profile after its update"))),
+  }),
+);
+
+/** The results of a bulk request with their totals. */
+export const BulkResultSchema = named(
+  "BulkResult",
+  v.object({
     batchId: text,
     summary: v.object({
-      total: number,
-      queued: v.exactOptional(number),
-      succeeded: v.exactOptional(number),
-      duplicate: number,
-      failed: number,
+      total: count,
+      queued: v.exactOptional(count),
+      succeeded: v.exactOptional(count),
+      duplicate: count,
+      failed: count,
     }),
-    errors: v.boolean(),
-    results: v.array(
-      v.object({
-        index: number,
-        id: text,
-        userId: text,
-        status: v.picklist(["queued", "succeeded", "duplicate", "failed"]),
-        error: v.exactOptional(ErrorSchema),
-        transactionId: v.exactOptional(text),
-        balanceAfter: v.exactOptional(number),
-        version: v.exactOptional(number),
-      }),
-    ),
+    errors: v.pipe(v.boolean(), v.description("Whether any item failed")),
+    results: v.array(ItemResultSchema),
   }),
-});
+);
 
-/** Sums up the results. `done` is what those are called that went well. */
-export function bulkAnswer<R extends ItemResult>(
+/** The reason why an item failed. */
+export type ItemError = Readonly<v.InferOutput<typeof ItemErrorSchema>>;
+/** The result of an item. */
+export type ItemResult = Immutable<v.InferOutput<typeof ItemResultSchema>>;
+/** The results of a bulk request with their totals. */
+export type BulkResult = Immutable<v.InferOutput<typeof BulkResultSchema>>;
+
+/** Counts the results by status. `reported` are the statuses that the summary has besides `duplicate` and `failed`. */
+export function bulkResult(
   batchId: string,
-  results: readonly R[],
-  done: "queued" | "succeeded",
-): BulkAnswer<R> {
-  const count = { [done]: 0, duplicate: 0, failed: 0 };
-  for (const { status } of results) count[status] = (count[status] ?? 0) + 1;
-  return { batchId, summary: { total: results.length, ...count }, errors: count.failed > 0, results };
+  results: readonly ItemResult[],
+  ...reported: readonly ("queued" | "succeeded")[]
+): BulkResult {
+  const counts = { queued: 0, succeeded: 0, duplicate: 0, failed: 0 };
+  for (const { status } of results) counts[status] += 1;
+  const { duplicate, failed } = counts;
+  const successes = Object.fromEntries(reported.map(status => [status, counts[status]]));
+  const summary = { total: results.length, ...successes, duplicate, failed };
+  return { batchId, summary, errors: failed > 0, results };
 }
 
-/** Sums up what has become of the items of an earlier request. */
-export function batchSummary(batchId: string, results: readonly ItemResult[]): BulkAnswer {
-  const count = { queued: 0, succeeded: 0, duplicate: 0, failed: 0 };
-  for (const { status } of results) count[status] += 1;
-  return { batchId, summary: { total: results.length, ...count }, errors: count.failed > 0, results };
-}
-
-/** The error of an item that was given up. */
+/** Returns the error of an item that was given up. */
 export function itemErrorOf({
   code,
   message,
@@ -101,11 +89,49 @@ export function itemErrorOf({
   return { code, message, pointer: "", retryable: errorFacts[code].retryable };
 }
 
-/** An error as an item shows it. What is unexpected tells nothing of the inside. */
+/** Converts an error into that of an item. Unexpected errors reveal nothing internal. */
 export function itemError(error: unknown): ItemError {
   if (!(error instanceof AppError)) {
     return { code: "internal_error", message: "The item failed unexpectedly", pointer: "", retryable: true };
   }
   const { code, message, fields } = error;
   return { code, message, pointer: fields?.[0]?.pointer ?? "", retryable: errorFacts[code].retryable };
+}
+
+/** Groups items by a key, in their order. */
+export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): readonly (readonly T[])[] {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return [...groups.values()];
+}
+
+/** Users of one bulk request that are worked on concurrently. */
+const concurrentUsersMax = 32;
+
+type ItemOutcome = Omit<ItemResult, "index" | "id" | "userId">;
+
+/**
+ * Applies items, those of one user in their order and users concurrently. Returns the result of each item in the given order;
+ * an error of `apply` becomes the error of its item.
+ */
+export async function applyPerUser<T extends { readonly userId: string }>(
+  items: readonly T[],
+  idOf: (item: T, index: number) => string,
+  apply: (item: T) => Promise<ItemOutcome>,
+): Promise<readonly ItemResult[]> {
+  const results: ItemResult[] = [];
+  const users = groupBy([...items.entries()], ([, { userId }]) => userId);
+  await mapConcurrent(users, concurrentUsersMax, async entries => {
+    for (const [index, item] of entries) {
+      const outcome = await apply(item).catch(
+        (error): ItemOutcome => ({ status: "failed", error: itemError(error) }),
+      );
+      results[index] = { index, id: idOf(item, index), userId: item.userId, ...outcome };
+    }
+  });
+  return results;
 }

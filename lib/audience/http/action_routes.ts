@@ -1,5 +1,5 @@
 /**
- * Actions that back ends report: one, or up to a thousand, accepted into the queue; and those that users report of themselves.
+ * Routes of reported actions: queued for back ends, applied at once for users.
  *
  * @module
  */
@@ -8,162 +8,207 @@ import * as v from "valibot";
 import { uuid } from "../../auth/crypto/mod.ts";
 import type { RandomBytes } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, envelope, looseRoute, type Reply } from "../../http/mod.ts";
-import { type AcceptedBatch, batchPrefix, madeActionId } from "../actions/accepted_batches.ts";
+import { type AnyRoute, envelope, type JsonReply, json, type Properties, route } from "../../http/mod.ts";
+import { batchPrefix, generatedActionId } from "../actions/accepted_batches.ts";
 import { checkAction, checkActions, type ReportedAction } from "../actions/check_actions.ts";
-import { BulkAnswerSchema, bulkAnswer, type ItemResult, itemError } from "../batch/results.ts";
+import { type BulkResult, bulkResult, type ItemResult, itemError } from "../batch/results.ts";
 import type { QueuedAction } from "../worker/queued_action.ts";
 import type { AudienceContext } from "./context.ts";
 import type { AudienceUser, BackEnd } from "./guards.ts";
+import { BulkReplySchema, replySchema } from "./replies.ts";
 
 /** Largest body of a bulk request, in bytes. */
 export const bulkBytesMax = 4_194_304;
 
-const DataSchema = v.record(v.string(), v.union([v.string(), v.number(), v.boolean()]));
+const DataSchema: v.GenericSchema<Properties> = v.record(
+  v.string(),
+  v.union([v.string(), v.number(), v.boolean()]),
+);
 const entries = {
-  action: v.string(),
-  actionId: v.exactOptional(v.string()),
-  timestamp: v.exactOptional(v.string()),
+  action: v.pipe(v.string(), v.description("Name of an action of the space's configuration")),
+  actionId: v.exactOptional(v.pipe(v.string(), v.description("The action takes effect once under this id"))),
+  timestamp: v.exactOptional(
+    v.pipe(v.string(), v.isoTimestamp(), v.description("A time of the last 7 days; default now")),
+  ),
   data: v.exactOptional(DataSchema),
-  metadata: v.exactOptional(v.looseObject({})),
+  metadata: v.exactOptional(
+    v.pipe(v.looseObject({}), v.description("Shown with a dead letter, not stored otherwise")),
+  ),
 };
 const ActionSchema = v.object({ userId: v.string(), ...entries });
-const BatchItemSchema = v.object({ user_id: v.string(), data: v.object(entries) });
-const BulkSchema = v.union([v.array(BatchItemSchema), v.object({ actions: v.array(ActionSchema) })]);
+const BulkSchema = v.union([
+  v.object({ actions: v.array(ActionSchema) }),
+  v.array(v.object({ user_id: v.string(), data: v.object(entries) })),
+]);
 const OwnSchema = v.union([
   ...BulkSchema.options,
   v.object({ userId: v.exactOptional(v.string()), ...entries }),
 ]);
-const QueuedSchema = v.object({
-  message: v.string(),
+const QueuedSchema = replySchema({
   data: v.object({ actionId: v.string(), status: v.literal("queued") }),
   eventId: v.string(),
   processed: v.literal(false),
 });
-const bulkBody = { schema: v.unknown(), maxBytes: bulkBytesMax };
+const example = { userId: "somebody", action: "prediction", data: { outcome: "exact" } };
+const bulkBody = { schema: v.unknown(), maxBytes: bulkBytesMax, example: { actions: [example] } };
 const accepted = {
-  description: "What was accepted takes effect soon, once under its id",
-  schema: BulkAnswerSchema,
+  description: "Accepted actions are applied soon, once under their ids",
+  schema: BulkReplySchema,
 };
-const done = { description: "The actions of the user have taken effect", schema: BulkAnswerSchema };
 
-/** Builds the routes of actions. */
+/** Creates the routes of actions. */
 export function actionRoutes(context: AudienceContext): readonly AnyRoute[] {
-  const auth = context.guards.privateAudience("actions:write");
+  const { guards, batches } = context;
+  const auth = guards.privateAudience("actions:write");
   const errors = ["validation_failed", "busy", "storage_unavailable", "outcome_unknown"] as const;
   return [
-    looseRoute({
+    route({
       method: "POST",
       path: "/v1/api/audience/internal/actions",
       operation: "queueAction",
-      summary: "Report an action of a user; it is processed by the rules of the space soon",
+      summary: "Queue an action of a user",
+      description: "The action is applied by the rules of the space soon, once under its id.",
       auth,
-      body: { schema: v.unknown(), described: ActionSchema },
-      responses: {
-        202: { description: "The action is accepted and will not be lost", schema: QueuedSchema },
-      },
+      body: { schema: v.unknown(), described: ActionSchema, example },
+      responses: { 202: { description: "The action is stored in the queue", schema: QueuedSchema } },
       errors,
       handle: ({ principal, body }) => queueOne(context, principal, body),
     }),
-    looseRoute({
+    route({
       method: "POST",
       path: "/v1/api/audience/internal/actions/bulk",
       operation: "queueActions",
-      summary: "Report up to 1,000 actions of users; those of one user count in their order",
+      summary: "Queue up to 1,000 actions of users",
+      description:
+        "The actions of one user are applied in their order. An invalid item refuses the request as a whole.",
       auth,
       body: { ...bulkBody, described: BulkSchema },
       responses: { 202: accepted },
       errors,
       handle: ({ principal, body }) => queueMany(context, principal, body),
     }),
+    route({
+      method: "GET",
+      path: "/v1/api/audience/internal/actions/:batchId",
+      operation: "getActionBatch",
+      summary: "Get the state of a bulk request's actions",
+      description: "For a day after the request.",
+      auth,
+      params: v.object({
+        batchId: v.pipe(
+          v.string(),
+          v.regex(/^bat_[0-9a-f-]{36}$/, "Expected the id of a bulk request"),
+          v.description("Id of the bulk request"),
+        ),
+      }),
+      responses: {
+        200: {
+          description: "Each action is queued, succeeded, or failed with the reason",
+          schema: BulkReplySchema,
+        },
+      },
+      errors: ["not_found", "validation_failed"],
+      handle: async ({ principal: { space }, params: { batchId } }) => {
+        const key = { organisationId: space.organisationId, spaceId: space.id, batchId };
+        const results = await batches.find(key);
+        if (results === null) {
+          throw new AppError(
+            "not_found",
+            "Cannot find the bulk request: it is unknown or more than a day old",
+          );
+        }
+        return envelope(bulkResult(batchId, results, "queued", "succeeded"));
+      },
+    }),
     ...(["PUT", "POST"] as const).map(method =>
-      looseRoute({
+      route({
         method,
         path: "/api/audience/actions",
         operation: method === "PUT" ? "putAudienceActions" : "postAudienceActions",
-        summary: "Report up to 1,000 actions of users, or of the user whose token is sent",
-        auth: context.guards.batchAudience({ permission: "actions:write", scope: "audience:write" }),
+        summary: "Report up to 1,000 actions",
+        description:
+          "Queues the actions that back ends report. Applies at once what users report of themselves.",
+        auth: guards.batchAudience({ permission: "actions:write", scope: "audience:write" }),
         body: { ...bulkBody, described: OwnSchema },
-        responses: { 200: done, 202: accepted },
+        responses: {
+          200: { description: "The user's actions are applied", schema: BulkReplySchema },
+          202: accepted,
+        },
         errors: [...errors, "forbidden"],
         handle: ({ principal, body }) =>
           principal.kind === "user"
-            ? reportOwn(context, principal, body)
+            ? applyOwn(context, principal, body)
             : queueMany(context, principal, body),
       }),
     ),
   ];
 }
 
-async function queueOne(context: AudienceContext, { space }: BackEnd, body: unknown): Promise<Reply> {
-  const { clock, random, intake } = context;
-  const reported = checkAction(body, { now: clock(), userId: null });
+async function queueOne(
+  { clock, random, intake }: AudienceContext,
+  { space }: BackEnd,
+  body: unknown,
+): Promise<JsonReply<202, v.InferOutput<typeof QueuedSchema>>> {
+  const reported = checkAction(body, clock());
   const eventId = `evt_${uuid(random)}`;
   const actionId = reported.actionId ?? eventId;
-  const [refusal] = await intake.accept([
-    { organisationId: space.organisationId, spaceId: space.id, ...reported, actionId },
-  ]);
+  const action = { organisationId: space.organisationId, spaceId: space.id, ...reported, actionId };
+  const [refusal] = await intake.accept([action]);
   if (refusal !== null) throw refusal;
-  const json = {
-    message: "The action is queued",
-    data: { actionId, status: "queued" },
-    eventId,
-    processed: false,
-  };
-  return { status: 202, json };
+  const data = { actionId, status: "queued" } as const;
+  return json(202, { message: "The action is queued", data, eventId, processed: false });
 }
 
-async function queueMany(context: AudienceContext, { space }: BackEnd, body: unknown): Promise<Reply> {
-  const { clock, random, intake } = context;
+type BulkReply<S extends number> = JsonReply<S, { readonly message: string; readonly data: BulkResult }>;
+
+async function queueMany(
+  context: AudienceContext,
+  { space }: BackEnd,
+  body: unknown,
+): Promise<BulkReply<202>> {
+  const { clock, random, intake, batches } = context;
   const reported = checkActions(body, { now: clock(), userId: null });
-  const { batchId, actions, results } = named(random, space, reported);
-  const places = results.flatMap(({ status }, index) => (status === "queued" ? [index] : []));
-  const isWhole = places.length === actions.length;
-  const accepted = { organisationId: space.organisationId, spaceId: space.id, batchId, results };
-  const [refusals] = await Promise.all([
-    intake.accept(isWhole ? actions : actions.filter((_, index) => results[index]?.status === "queued")),
-    remembered(context, accepted),
-  ]);
-  let refused = 0;
-  for (const [at, refusal] of refusals.entries()) {
-    const index = places[at];
-    const result = index === undefined ? undefined : results[index];
-    if (refusal === null || index === undefined || result === undefined) continue;
-    refused += 1;
-    results[index] = { ...result, status: "failed", error: itemError(refusal) };
+  const { batchId, actions, results } = identify(random, space, reported);
+  // A batch that could not be stored is accepted all the same: only its state cannot be read later.
+  const save = (): Promise<void> =>
+    batches
+      .save({ organisationId: space.organisationId, spaceId: space.id, batchId }, results)
+      .catch(() => {});
+  const indexes = [...results.keys()].filter(index => results[index]?.status === "queued");
+  const unique = indexes.flatMap(index => actions[index] ?? []);
+  const [refusals] = await Promise.all([intake.accept(unique), save()]);
+  const refused = indexes.filter((_, at) => refusals[at] !== null);
+  if (refused.length === indexes.length) throw refusals[0];
+  for (const [at, index] of indexes.entries()) {
+    const result = results[index];
+    if (refusals[at] === null || result === undefined) continue;
+    results[index] = { ...result, status: "failed", error: itemError(refusals[at]) };
   }
-  // Nothing was accepted: the request as a whole may come again.
-  if (refused === places.length) throw refusals[0];
-  if (refused > 0) await remembered(context, accepted);
-  return envelope(bulkAnswer(batchId, results, "queued"), { status: 202 });
+  if (refused.length > 0) await save();
+  return envelope(bulkResult(batchId, results, "queued"), { status: 202 });
 }
 
-/** That actions are accepted counts for more than that one can ask for them. */
-async function remembered({ batches }: AudienceContext, batch: AcceptedBatch): Promise<void> {
-  await batches.keep(batch).catch(() => {});
-}
-
-interface Named {
+interface IdentifiedActions {
   readonly batchId: string;
   readonly actions: readonly QueuedAction[];
   readonly results: ItemResult[];
 }
 
-/** Gives ids to actions that have none, and finds those that the request names twice. */
-function named(random: RandomBytes, space: BackEnd["space"], reported: readonly ReportedAction[]): Named {
-  const { organisationId, id: spaceId } = space;
+/** Gives ids to actions without one, and marks those that the request repeats as duplicates. */
+function identify(
+  random: RandomBytes,
+  { organisationId, id: spaceId }: BackEnd["space"],
+  reported: readonly ReportedAction[],
+): IdentifiedActions {
   const batchId = batchPrefix + uuid(random);
   const seen = new Set<string>();
   const actions: QueuedAction[] = [];
   const results: ItemResult[] = [];
-  for (let index = 0; index < reported.length; index++) {
-    const one = reported[index];
-    if (one === undefined) continue;
-    const { userId, action, data, at, metadata } = one;
-    const actionId = one.actionId ?? madeActionId(batchId, index);
-    const place = `${actionId} ${userId}`;
-    const isRepeated = one.actionId !== null && seen.has(place);
-    if (one.actionId !== null) seen.add(place);
+  for (const [index, { userId, action, data, at, metadata, actionId: given }] of reported.entries()) {
+    const actionId = given ?? generatedActionId(batchId, index);
+    const key = `${actionId} ${userId}`;
+    const isRepeated = given !== null && seen.has(key);
+    if (given !== null) seen.add(key);
     const queued = { organisationId, spaceId, userId, action, data, actionId, at };
     actions.push(metadata === undefined ? queued : { ...queued, metadata });
     results.push({ index, id: actionId, userId, status: isRepeated ? "duplicate" : "queued" });
@@ -171,9 +216,12 @@ function named(random: RandomBytes, space: BackEnd["space"], reported: readonly 
   return { batchId, actions, results };
 }
 
-/** What a user reports of itself takes effect at once, as with the loyalty API, and only what the space lets users report. */
-async function reportOwn(context: AudienceContext, { member }: AudienceUser, body: unknown): Promise<Reply> {
-  const { clock, random, loyalty } = context;
+/** Applies what a user reports, as the loyalty API does: only actions that the space lets users report. */
+async function applyOwn(
+  { clock, random, loyalty }: AudienceContext,
+  { member }: AudienceUser,
+  body: unknown,
+): Promise<BulkReply<200>> {
   const reported = checkActions(body, { now: clock(), userId: member.userId });
   if (reported.some(({ userId }) => userId !== member.userId)) {
     throw new AppError("forbidden", "Cannot act for another user with a user's token");
@@ -181,7 +229,7 @@ async function reportOwn(context: AudienceContext, { member }: AudienceUser, bod
   const batchId = batchPrefix + uuid(random);
   const results: ItemResult[] = [];
   for (const [index, { action, data, at, actionId, userId }] of reported.entries()) {
-    const id = actionId ?? madeActionId(batchId, index);
+    const id = actionId ?? generatedActionId(batchId, index);
     try {
       const isNew = await loyalty.report(member, { action, data, at, actionId: id, isClientReport: true });
       results.push({ index, id, userId, status: isNew ? "succeeded" : "duplicate" });
@@ -190,5 +238,5 @@ async function reportOwn(context: AudienceContext, { member }: AudienceUser, bod
       results.push({ index, id, userId, status: "failed", error: itemError(error) });
     }
   }
-  return envelope(bulkAnswer(batchId, results, "succeeded"));
+  return envelope(bulkResult(batchId, results, "succeeded"));
 }

@@ -1,87 +1,102 @@
 /**
- * Actions that could not take effect: listing them with the reason, and queueing them again.
+ * Routes of dead letters: actions that could not be applied.
  *
  * @module
  */
 
 import * as v from "valibot";
-import { type AnyRoute, envelope, looseRoute } from "../../http/mod.ts";
-import { PropertiesSchema } from "../../loyalty/views/change_payload.ts";
-import { isoTime } from "../_times.ts";
-import { type DeadLetter, deadLetterPageMax, deadLettersMax } from "../worker/dead_letters.ts";
+import { isoTime } from "../../calendar/mod.ts";
+import { type AnyRoute, envelope, json, named, route } from "../../http/mod.ts";
+import { PropertiesSchema } from "../../loyalty/mod.ts";
+import { TimeSchema } from "../lists/documents.ts";
+import { type DeadAction, deadLetterPageMax, deadLettersMax } from "../worker/dead_letter_queue.ts";
 import type { AudienceContext } from "./context.ts";
+import { replySchema } from "./replies.ts";
 
-const pageDefault = 50;
+const text = v.string();
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-const ListSchema = v.object({
-  message: v.string(),
-  data: v.array(
-    v.object({
-      deadLetterId: v.string(),
-      userId: v.string(),
-      spaceId: v.string(),
-      action: v.string(),
-      actionId: v.string(),
-      timestamp: v.string(),
-      data: PropertiesSchema,
-      metadata: v.nullable(v.record(v.string(), v.unknown())),
-      reason: v.object({ code: v.string(), message: v.string() }),
-      attempts: v.number(),
-      failedAt: v.string(),
-    }),
-  ),
-  totalCount: v.number(),
-});
-const number = v.pipe(v.string(), v.regex(/^\d{1,5}$/, "Expected a whole number"), v.transform(Number));
+const DeadLetterSchema = named(
+  "DeadLetter",
+  v.object({
+    deadLetterId: text,
+    userId: text,
+    spaceId: text,
+    action: text,
+    actionId: text,
+    timestamp: TimeSchema,
+    data: PropertiesSchema,
+    metadata: v.nullable(v.record(text, v.unknown())),
+    reason: v.object({ code: text, message: text }),
+    attempts: count,
+    failedAt: TimeSchema,
+  }),
+);
+
+const wholeNumber = v.pipe(
+  text,
+  v.regex(/^\d{1,5}$/, "Expected a whole number"),
+  v.transform(Number),
+  v.integer(),
+);
 const QuerySchema = v.object({
-  limit: v.optional(v.pipe(number, v.minValue(1), v.maxValue(deadLetterPageMax)), `${pageDefault}`),
-  offset: v.optional(v.pipe(number, v.maxValue(deadLettersMax)), "0"),
-});
-const ReplaySchema = v.object({
-  ids: v.pipe(
-    v.array(
-      v.pipe(
-        v.string(),
-        v.minLength(1),
-        v.maxLength(64),
-        v.check(text => text.isWellFormed()),
-      ),
-    ),
-    v.minLength(1),
-    v.maxLength(deadLetterPageMax),
+  limit: v.pipe(
+    v.optional(v.pipe(wholeNumber, v.minValue(1), v.maxValue(deadLetterPageMax)), "50"),
+    v.description(`Most dead letters of the page, 1 to ${deadLetterPageMax}`),
+  ),
+  offset: v.pipe(
+    v.optional(v.pipe(wholeNumber, v.maxValue(deadLettersMax)), "0"),
+    v.description("Number of newer dead letters to skip"),
   ),
 });
-const ReplayedSchema = v.object({
-  message: v.string(),
-  data: v.object({ replayed: v.array(v.string()), notFound: v.array(v.string()) }),
+const deadLetterId = v.pipe(
+  text,
+  v.minLength(1),
+  v.maxLength(64),
+  v.check(id => id.isWellFormed()),
+);
+const ReplaySchema = v.object({
+  ids: v.pipe(v.array(deadLetterId), v.minLength(1), v.maxLength(deadLetterPageMax)),
 });
 
-/** Builds the routes of dead letters. */
+/** Creates the routes of dead letters. */
 export function deadLetterRoutes({ guards, deadLetters, intake }: AudienceContext): readonly AnyRoute[] {
   const auth = guards.privateAudience("actions:write");
   return [
-    looseRoute({
+    route({
       method: "GET",
       path: "/v1/api/audience/internal/actions/dead-letters",
       operation: "listDeadActions",
-      summary: "Actions of the organisation that could not take effect, newest first, for 7 days",
+      summary: "List actions that could not be applied",
+      description: "Of the organisation, newest first, for 7 days.",
       auth,
       query: QuerySchema,
-      responses: { 200: { description: "The actions with the reasons", schema: ListSchema } },
+      responses: {
+        200: {
+          description: "The actions with the reasons",
+          schema: replySchema({ data: v.array(DeadLetterSchema), totalCount: count }),
+        },
+      },
       errors: ["validation_failed"],
       handle: async ({ principal, query }) => {
-        const { letters, size } = await deadLetters.list(principal.space.organisationId, query);
-        return { status: 200, json: { message: "OK", data: letters.map(shown), totalCount: size } };
+        const { dead, size } = await deadLetters.list(principal.space.organisationId, query);
+        return json(200, { message: "OK", data: dead.map(documentOf), totalCount: size });
       },
     }),
-    looseRoute({
+    route({
       method: "POST",
       path: "/v1/api/audience/internal/actions/dead-letters/replay",
       operation: "replayDeadActions",
-      summary: "Queue dead actions again, behind all others of their users",
+      summary: "Queue dead letters again",
+      description: "They are applied after all other queued actions of their users.",
       auth,
-      body: { schema: ReplaySchema },
-      responses: { 200: { description: "Which ones are queued again", schema: ReplayedSchema } },
+      body: { schema: ReplaySchema, example: { ids: ["1718452800000-0"] } },
+      responses: {
+        200: {
+          description: "The ids that are queued again",
+          schema: replySchema({ data: v.object({ replayed: v.array(text), notFound: v.array(text) }) }),
+        },
+      },
       errors: ["validation_failed", "busy", "storage_unavailable", "outcome_unknown"],
       handle: async ({ principal, body }) => {
         const { organisationId } = principal.space;
@@ -98,7 +113,13 @@ export function deadLetterRoutes({ guards, deadLetters, intake }: AudienceContex
   ];
 }
 
-function shown({ id, action: queued, reason, attempts, at }: DeadLetter): unknown {
+function documentOf({
+  id,
+  action: queued,
+  reason,
+  attempts,
+  at,
+}: DeadAction): Readonly<v.InferOutput<typeof DeadLetterSchema>> {
   const { userId, spaceId, action, actionId, data, metadata = null } = queued;
   return {
     deadLetterId: id,

@@ -11,13 +11,13 @@ import { type ApiKeyPrincipal, type ApiKeys, apiKeyGuard, type Permission } from
 import type { Space } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { chain, type Guard, type GuardHeader } from "../../http/mod.ts";
+import type { Member } from "../../loyalty/mod.ts";
 import {
   type SpaceGuardOptions,
   spaceGuard,
   spaceOfRequest,
   type UserScope,
 } from "../../space_tokens/mod.ts";
-import type { AudienceMember } from "../member.ts";
 
 /** The header field that names the organisation. */
 export const organisationHeader = "x-platform-org-id";
@@ -26,7 +26,7 @@ export const organisationHeader = "x-platform-org-id";
 export interface AudienceUser {
   readonly kind: "user";
   readonly space: Space;
-  readonly member: AudienceMember;
+  readonly member: Member;
 }
 
 /** A back end of the organisation that the space belongs to. */

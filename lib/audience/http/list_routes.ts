@@ -1,64 +1,218 @@
 /**
- * A user's own lists.
+ * Routes of users' lists: of the calling user, and by the batch convention of one or several users.
  *
  * @module
  */
 
 import * as v from "valibot";
-import { type AnyRoute, looseRoute } from "../../http/mod.ts";
+import { isoTime } from "../../calendar/mod.ts";
+import { invalidField } from "../../errors/mod.ts";
 import {
-  challengesQuery,
-  type ListPage,
-  listChallenges,
-  listNotifications,
-  listTransactions,
-  notificationsQuery,
-  transactionsQuery,
-} from "../lists/lists.ts";
+  type AnyRoute,
+  envelope,
+  type Immutable,
+  type JsonText,
+  type JsonTextReply,
+  jsonText,
+  route,
+} from "../../http/mod.ts";
+import type { Member } from "../../loyalty/mod.ts";
+import {
+  ChallengeSchema,
+  ChallengeStatusSchema,
+  NotificationSchema,
+  notificationsPageEntries,
+  pageEntries,
+  TimeSchema,
+  TransactionSchema,
+} from "../lists/documents.ts";
+import { type ListContext, listChallenges, listNotifications, listTransactions } from "../lists/lists.ts";
+import { batchUsersOf, replyPerUser, unknownUser, usersQuery } from "./batch_users.ts";
 import type { AudienceContext } from "./context.ts";
-import { ChallengesSchema, NotificationsSchema, TransactionsSchema } from "./schema.ts";
+import { replySchema, usersReplySchema } from "./replies.ts";
 
-/** Builds the routes of users' own lists. */
+function limitParameter(max: number, byDefault: number): v.GenericSchema<string | undefined, number> {
+  const detail = `Expected a whole number from 1 to ${max}`;
+  return v.pipe(
+    v.optional(v.string(), String(byDefault)),
+    v.description(`Most entries of the page, 1 to ${max}`),
+    v.regex(/^\d{1,3}$/, detail),
+    v.transform(Number),
+    v.integer(),
+    v.minValue(1, detail),
+    v.maxValue(max, detail),
+  );
+}
+
+const lastEvaluatedKey = v.exactOptional(
+  v.pipe(v.string(), v.description("Continues after a page: its lastEvaluatedKey, with the same filters")),
+);
+
+type OutputOf<E extends v.ObjectEntries> = v.InferOutput<v.ObjectSchema<E, undefined>>;
+type PageOf<E extends v.ObjectEntries> = Immutable<OutputOf<E>> & {
+  readonly lastEvaluatedKey: string | null;
+};
+
+/** A list of a user. */
+interface UserList<Q extends v.ObjectEntries, E extends v.ObjectEntries> {
+  readonly resource: "Transactions" | "Challenges" | "Notifications";
+  readonly description: string;
+  readonly query: Q;
+  /** The members of a page. */
+  readonly page: E;
+  /** Reads a page. `isKnown` is null if only the profile tells whether the user exists. */
+  readonly read: (
+    context: ListContext,
+    member: Member,
+    query: OutputOf<Q>,
+  ) => Promise<{ readonly page: PageOf<E>; readonly isKnown: boolean | null }>;
+}
+
+/** Creates the routes of users' lists. */
 export function listRoutes(context: AudienceContext): readonly AnyRoute[] {
-  const auth = context.guards.publicAudience("audience:read");
   return [
-    looseRoute({
-      method: "GET",
-      path: "/v1/api/audience/transactions",
-      operation: "listAudienceTransactions",
-      summary: "The user's transactions, newest first; a page may be short although there are more",
-      auth,
-      query: v.object(transactionsQuery),
-      responses: { 200: { description: "A page of the transactions", schema: TransactionsSchema } },
-      handle: async ({ principal, query }) =>
-        pageReply(await listTransactions(context, principal.member, query)),
+    ...routesOf(context, {
+      resource: "Transactions",
+      description:
+        "Newest first. One request reads a bounded part of the history: a page may be short although more follow.",
+      query: {
+        limit: limitParameter(100, 50),
+        type: v.exactOptional(
+          v.pipe(v.picklist(["credit", "debit"]), v.description("Only entries that add or take points")),
+        ),
+        currency: v.exactOptional(
+          v.pipe(v.string(), v.minLength(1), v.maxLength(64), v.description("Only entries of this metric")),
+        ),
+        lastEvaluatedKey,
+      },
+      page: { data: v.array(TransactionSchema), ...pageEntries },
+      read: async (lists, member, query) => {
+        const page = await listTransactions(lists, member, query);
+        return { page, isKnown: page.data.length > 0 ? true : null };
+      },
     }),
-    looseRoute({
-      method: "GET",
-      path: "/v1/api/audience/challenges",
-      operation: "listAudienceChallenges",
-      summary: "The user's challenges: those that are not over first, by when they end",
-      auth,
-      query: v.object(challengesQuery),
-      responses: { 200: { description: "A page of the challenges", schema: ChallengesSchema } },
-      handle: async ({ principal, query }) =>
-        pageReply((await listChallenges(context, principal.member, query)).page),
+    ...routesOf(context, {
+      resource: "Challenges",
+      description:
+        "Challenges in progress first, by their end, then finished ones, newest first. One that the user has not begun is in progress without startedAt.",
+      query: {
+        limit: limitParameter(100, 20),
+        status: v.exactOptional(
+          v.pipe(ChallengeStatusSchema, v.description("Only challenges of this status")),
+        ),
+        lastEvaluatedKey,
+      },
+      page: { data: v.array(ChallengeSchema), ...pageEntries },
+      read: listChallenges,
     }),
-    looseRoute({
+    ...routesOf(context, {
+      resource: "Notifications",
+      description: "Newest first, with the number of all unread notifications.",
+      query: {
+        limit: limitParameter(50, 50),
+        unread: v.exactOptional(
+          v.pipe(v.picklist(["true", "false"]), v.description("Only unread notifications if true")),
+        ),
+        lastEvaluatedKey,
+      },
+      page: { data: v.array(NotificationSchema), ...notificationsPageEntries },
+      read: async (lists, member, { unread, ...query }) => {
+        const page = await listNotifications(lists, member, { ...query, unread: unread === "true" });
+        return { page, isKnown: page.data.length > 0 ? true : null };
+      },
+    }),
+    readNotificationRoute(context),
+  ];
+}
+
+function routesOf<const Q extends v.ObjectEntries, const E extends v.ObjectEntries>(
+  context: AudienceContext,
+  { resource, description, query, page, read }: UserList<Q, E>,
+): readonly AnyRoute[] {
+  const { guards, profiles } = context;
+  const path = resource.toLowerCase();
+  const reply = replySchema(page);
+
+  /** A page without entries may be of an unknown user, which only then is looked up. */
+  async function readPage(member: Member, asked: OutputOf<Q>): Promise<PageOf<E> | null> {
+    const { page, isKnown } = await read(context, member, asked);
+    if (isKnown ?? page.lastEvaluatedKey !== null) return page;
+    return isKnown === null && (await profiles.get(member)) !== null ? page : null;
+  }
+
+  return [
+    route({
       method: "GET",
-      path: "/v1/api/audience/notifications",
-      operation: "listAudienceNotifications",
-      summary: "The user's notifications, newest first, with the number of unread ones",
-      auth,
-      query: v.object(notificationsQuery),
-      responses: { 200: { description: "A page of the notifications", schema: NotificationsSchema } },
-      handle: async ({ principal, query }) =>
-        pageReply(await listNotifications(context, principal.member, query)),
+      path: `/v1/api/audience/${path}`,
+      operation: `listAudience${resource}`,
+      summary: `List the user's ${path}`,
+      description,
+      auth: guards.publicAudience("audience:read"),
+      query: v.object(query),
+      responses: { 200: { description: `A page of the ${path}`, schema: reply as v.GenericSchema } },
+      handle: async ({ principal, query: asked }) =>
+        pageReply((await read(context, principal.member, asked as OutputOf<Q>)).page),
+    }),
+    route({
+      method: "GET",
+      path: `/api/audience/${path}`,
+      operation: `listSpace${resource}`,
+      summary: `List the ${path} of one or several users`,
+      description: `${description} With user_ids the first page of each user; lastEvaluatedKey continues the list of one user.`,
+      auth: guards.batchAudience({ permission: "users:read", scope: "audience:read" }),
+      query: v.object({ ...usersQuery, ...query }),
+      responses: {
+        200: {
+          description: "A page of the user, or one of each user",
+          schema: v.union([reply, usersReplySchema(`User${resource}`, page)]) as v.GenericSchema,
+        },
+      },
+      errors: ["forbidden"],
+      handle: async ({ principal, query: asked }) => {
+        const given = asked as OutputOf<Q> & OutputOf<typeof usersQuery>;
+        const users = batchUsersOf(principal, given);
+        if (users.kind === "one") {
+          const { member, isOwn } = users;
+          const found = isOwn ? (await read(context, member, given)).page : await readPage(member, given);
+          if (found === null) throw unknownUser();
+          return pageReply(found);
+        }
+        if ("lastEvaluatedKey" in given && users.members.length > 1) {
+          const detail = "Expected it with one user, whose list it continues";
+          throw invalidField("Cannot continue the lists of several users", "lastEvaluatedKey", detail);
+        }
+        return await replyPerUser(users.members, async member => {
+          const found = await readPage(member, given);
+          return found === null ? null : JSON.stringify(found);
+        });
+      },
     }),
   ];
 }
 
-/** A page in its envelope. */
-export function pageReply(page: ListPage): { readonly status: 200; readonly json: unknown } {
-  return { status: 200, json: { message: "OK", ...page } };
+function pageReply(page: object): JsonTextReply<200, unknown> {
+  return jsonText(JSON.stringify({ message: "OK", ...page }) as JsonText<unknown>);
+}
+
+function readNotificationRoute({ guards, loyalty }: AudienceContext): AnyRoute {
+  const data = v.object({
+    notificationId: v.string(),
+    isRead: v.literal(true),
+    readAt: v.nullable(TimeSchema),
+  });
+  return route({
+    method: "POST",
+    path: "/v1/api/audience/notifications/:notificationId/read",
+    operation: "readAudienceNotification",
+    summary: "Mark a notification as read",
+    description: "A notification that is read already keeps its time.",
+    auth: guards.publicAudience("audience:write"),
+    params: v.object({ notificationId: v.pipe(v.string(), v.description("Id of the notification")) }),
+    responses: { 200: { description: "The notification is read", schema: replySchema({ data }) } },
+    errors: ["not_found"],
+    handle: async ({ principal: { member }, params }) => {
+      const { id, readAt } = await loyalty.inbox.markRead(member, params.notificationId);
+      return envelope({ notificationId: id, isRead: true, readAt: readAt === null ? null : isoTime(readAt) });
+    },
+  });
 }

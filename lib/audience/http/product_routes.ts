@@ -1,96 +1,123 @@
 /**
- * Products: listing what is to be had, and redeeming it.
+ * Routes of products: listing them and redeeming one.
  *
  * @module
  */
 
 import * as v from "valibot";
 import { uuid } from "../../auth/crypto/mod.ts";
-import { type AnyRoute, envelope, idempotencyKeyOf, looseRoute } from "../../http/mod.ts";
-import { FulfilmentSchema } from "../../loyalty/views/change_payload.ts";
-import { isoTime } from "../_times.ts";
-import type { BoughtProduct, OfferedProduct } from "../products.ts";
+import { isoTime } from "../../calendar/mod.ts";
+import {
+  type AnyRoute,
+  envelope,
+  type Immutable,
+  idempotencyKeyOf,
+  json,
+  named,
+  propertiesSchema,
+  route,
+} from "../../http/mod.ts";
+import { FulfilmentSchema, type ProductView, type RedemptionView } from "../../loyalty/mod.ts";
+import { TimeSchema } from "../lists/documents.ts";
 import type { AudienceContext } from "./context.ts";
-import { ProductsSchema } from "./schema.ts";
+import { replySchema } from "./replies.ts";
 
-/** Most of a product that one request redeems. */
-export const redeemedQuantityMax = 100;
-/** Most entries of a redemption's metadata. */
-export const metadataEntriesMax = 20;
-/** Longest name or text in a redemption's metadata, in characters. */
-export const metadataTextMax = 256;
+const text = v.string();
+const number = v.number();
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+const price = v.object({ currency: text, amount: number });
 
-const text = v.pipe(v.string(), v.maxLength(metadataTextMax));
-const metadataObject = v.pipe(
-  v.record(text, v.union([text, v.pipe(v.number(), v.finite()), v.boolean()])),
-  v.maxEntries(metadataEntriesMax),
+const ProductSchema = named(
+  "Product",
+  v.object({
+    productId: text,
+    title: text,
+    description: text,
+    media: text,
+    category: text,
+    sku: v.nullable(text),
+    prices: v.array(price),
+    stock: v.variant("type", [
+      v.object({ type: v.literal("unlimited") }),
+      v.object({ type: v.literal("limited"), available: count }),
+    ]),
+    limits: v.nullable(v.object({ perUser: count, window: v.nullable(text) })),
+    availableFrom: v.nullable(TimeSchema),
+    availableTo: v.nullable(TimeSchema),
+    fulfilment: v.object({ type: text }),
+    canRedeem: v.boolean(),
+    reasons: v.array(text),
+  }),
 );
 
-/** A record schema by itself takes a list for an object, and passes over names that objects inherit. */
-function metadataFor(input: unknown): typeof metadataObject | typeof noMetadata {
-  if (typeof input !== "object" || input === null) return metadataObject;
-  const isRefused =
-    Array.isArray(input) || ["constructor", "prototype"].some(name => Object.hasOwn(input, name));
-  return isRefused ? noMetadata : metadataObject;
-}
-
-const noMetadata: v.GenericSchema<never, v.InferOutput<typeof metadataObject>> = v.never(
-  "Expected an object of named properties",
+const RedemptionSchema = named(
+  "Redemption",
+  v.object({
+    redemptionId: text,
+    productId: text,
+    quantity: count,
+    cost: price,
+    status: text,
+    transactionId: v.nullable(text),
+    fulfilment: FulfilmentSchema,
+    balances: v.record(text, number),
+    createdAt: TimeSchema,
+  }),
 );
 
+const textCharactersMax = 256;
 const RedeemObject = v.strictObject({
-  currency: v.exactOptional(text),
-  quantity: v.optional(
-    v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(redeemedQuantityMax)),
-    1,
+  currency: v.exactOptional(v.pipe(text, v.maxLength(textCharactersMax))),
+  quantity: v.optional(v.pipe(number, v.safeInteger(), v.minValue(1), v.maxValue(100)), 1),
+  metadata: v.exactOptional(
+    propertiesSchema({
+      entriesMax: 20,
+      nameCharactersMax: textCharactersMax,
+      textCharactersMax,
+    }),
   ),
-  metadata: v.exactOptional(v.lazy(metadataFor)),
 });
 type Redeem = v.InferOutput<typeof RedeemObject>;
-const RedeemBody: v.OptionalSchema<v.GenericSchema<unknown, Redeem>, { readonly quantity: 1 }> = v.optional(
-  v.lazy(input => (Array.isArray(input) ? v.never("Expected an object") : RedeemObject)),
+/** The body may be absent. An object schema takes a list for an object. */
+const RedeemBody = v.optional(
+  v.lazy(
+    (input): v.GenericSchema<unknown, Redeem> =>
+      Array.isArray(input) ? v.never("Expected an object") : RedeemObject,
+  ),
   { quantity: 1 },
 );
-const RedemptionSchema = v.object({
-  message: v.string(),
-  data: v.object({
-    redemptionId: v.string(),
-    productId: v.string(),
-    quantity: v.number(),
-    cost: v.object({ currency: v.string(), amount: v.number() }),
-    status: v.string(),
-    transactionId: v.nullable(v.string()),
-    fulfilment: FulfilmentSchema,
-    balances: v.record(v.string(), v.number()),
-    createdAt: v.string(),
-  }),
-});
 
-/** Builds the routes of products. */
+/** Creates the routes of products. */
 export function productRoutes({ guards, loyalty, random }: AudienceContext): readonly AnyRoute[] {
   return [
-    looseRoute({
+    route({
       method: "GET",
       path: "/v1/api/audience/products",
       operation: "listAudienceProducts",
-      summary: "The products that are in stock and available, and whether the user may have them",
+      summary: "List the products that are in stock and available",
+      description: "All on one page, each with whether the user can redeem it and why not.",
       auth: guards.publicAudience("audience:read"),
-      responses: { 200: { description: "All of them, on one page", schema: ProductsSchema } },
+      responses: {
+        200: {
+          description: "The products",
+          schema: replySchema({ data: v.array(ProductSchema), lastEvaluatedKey: v.null() }),
+        },
+      },
       handle: async ({ principal }) => {
-        const offered = await loyalty.products.list(principal.member);
-        const data = offered.map(productDocument);
-        return { status: 200, json: { message: "OK", data, lastEvaluatedKey: null } };
+        const products = await loyalty.products.list(principal.member);
+        return json(200, { message: "OK", data: products.map(productDocument), lastEvaluatedKey: null });
       },
     }),
-    looseRoute({
+    route({
       method: "POST",
       path: "/v1/api/audience/products/:productId/redeem",
       operation: "redeemAudienceProduct",
-      summary: "Buy a product with what the user has earned, once under an idempotency key",
+      summary: "Redeem a product",
+      description: "Pays with the user's points, once under an Idempotency-Key.",
       auth: guards.publicAudience("audience:write"),
-      params: v.object({ productId: v.string() }),
-      body: { schema: RedeemBody, described: RedeemObject },
-      responses: { 201: { description: "The redemption", schema: RedemptionSchema } },
+      params: v.object({ productId: v.pipe(text, v.description("Id of the product")) }),
+      body: { schema: RedeemBody, described: v.optional(RedeemObject), example: { quantity: 1 } },
+      responses: { 201: { description: "The redemption", schema: replySchema({ data: RedemptionSchema }) } },
       errors: [
         "not_found",
         "insufficient_balance",
@@ -103,43 +130,42 @@ export function productRoutes({ guards, loyalty, random }: AudienceContext): rea
       handle: async ({ principal, params, body, request }) => {
         const key = idempotencyKeyOf(request) ?? uuid(random);
         const order = { ...body, key, productId: params.productId };
-        return envelope(redemptionDocument(await loyalty.products.redeem(principal.member, order)), {
-          status: 201,
-        });
+        const redemption = await loyalty.products.redeem(principal.member, order);
+        return envelope(redemptionDocument(redemption), { status: 201 });
       },
     }),
   ];
 }
 
-function productDocument({
-  id,
-  sku,
-  limits,
-  availableFrom,
-  availableTo,
-  ...product
-}: OfferedProduct): unknown {
-  const { title, description, media, category, prices, stock, fulfilment, canRedeem, reasons } = product;
+function productDocument(product: ProductView): Immutable<v.InferOutput<typeof ProductSchema>> {
+  const { id, sku = null, limits, availableFrom, availableTo, ...shown } = product;
+  const { title, description, media, category, prices, stock, fulfilment, canRedeem, reasons } = shown;
   return {
     productId: id,
     title,
     description,
     media,
     category,
-    sku: sku ?? null,
+    sku,
     prices,
     stock,
     limits: limits === undefined ? null : { perUser: limits.perUser, window: limits.window ?? null },
-    availableFrom: availableFrom === 0 ? null : isoTime(availableFrom * 1_000),
-    availableTo: availableTo === 0 ? null : isoTime(availableTo * 1_000),
+    availableFrom: timeOrNull(availableFrom),
+    availableTo: timeOrNull(availableTo),
     fulfilment,
     canRedeem,
     reasons,
   };
 }
 
-function redemptionDocument({ id, createdAt, ...redemption }: BoughtProduct): unknown {
-  const { productId, quantity, cost, status, transactionId, fulfilment, balances } = redemption;
+/** Formats Unix seconds, where 0 is no time. */
+function timeOrNull(seconds: number): string | null {
+  return seconds === 0 ? null : isoTime(seconds * 1_000);
+}
+
+function redemptionDocument(redemption: RedemptionView): Immutable<v.InferOutput<typeof RedemptionSchema>> {
+  const { id, productId, quantity, cost, status, transactionId, fulfilment, balances, createdAt } =
+    redemption;
   return {
     redemptionId: id,
     productId,

@@ -1,110 +1,310 @@
 /**
- * A user's own profile.
+ * Routes of profiles: of the calling user, of many users for back ends, and by the batch convention.
  *
  * @module
  */
 
 import * as v from "valibot";
-import { AppError } from "../../errors/mod.ts";
+import { uuid } from "../../auth/crypto/mod.ts";
+import { AppError, invalidField, jsonPointer } from "../../errors/mod.ts";
 import {
   type AnyRoute,
   chain,
+  empty,
+  envelope,
   fieldErrorsMax,
   isNotModified,
-  type JsonText,
-  jsonText,
-  looseRoute,
-  type Reply,
+  type JsonTextReply,
+  preconditionCharsMax,
+  route,
 } from "../../http/mod.ts";
-import { profileText } from "../lists/documents.ts";
+import { idCharactersMax, isJsonObject, isValidId, type JsonObject } from "../batch/items.ts";
 import { type CustomFields, customFieldsOf } from "../profile/custom_fields.ts";
-import { isObject, type JsonObject } from "../profile/merge_patch.ts";
-import { type PatchRules, patchFaults, patchMembers, pointerOf } from "../profile/patch.ts";
-import type { Profile } from "../profile/profiles.ts";
-import { ProfileMembers } from "../profile/record.ts";
+import { type PatchRules, patchErrors, patchMembers } from "../profile/patch.ts";
+import { applyUpdates, checkUpdate, checkUpdates, type UpdateRules } from "../profile/updates.ts";
+import {
+  batchUsersOf,
+  memberFor,
+  memberOfSpace,
+  parseUserIds,
+  replyPerUser,
+  unknownUser,
+  usersQuery,
+} from "./batch_users.ts";
 import type { AudienceContext } from "./context.ts";
-import { profileTag, versionAdmission } from "./profile_tag.ts";
-import { ProfileSchema } from "./schema.ts";
+import type { AudienceUser, BackEnd } from "./guards.ts";
+import { ProfileReplySchema, ProfileSchema, profileJson, profileReply, profileTag } from "./profile_reply.ts";
+import { BulkReplySchema, usersReplySchema } from "./replies.ts";
 
-/** Media type of JSON Merge Patch. */
-export const mergePatchType = "application/merge-patch+json";
+const mergePatchType = "application/merge-patch+json";
+/** Largest body of updates, in bytes. */
+export const updatesBytesMax: number = 8 * 1_024 * 1_024;
 
-const PatchSchema = v.custom<JsonObject>(isObject, "Expected an object");
+const UsersReplySchema = usersReplySchema("UserProfile", { data: ProfileSchema });
+const PatchSchema = v.custom<JsonObject>(isJsonObject, "Expected an object");
 
-const described = v.object({
-  displayName: v.optional(v.nullable(v.string())),
-  preferences: v.optional(v.nullable(v.record(v.string(), v.unknown()))),
-  customFields: v.optional(v.nullable(v.record(v.string(), v.unknown()))),
-});
+const patchEntries = {
+  displayName: v.exactOptional(v.nullable(v.string())),
+  preferences: v.exactOptional(
+    v.pipe(v.nullable(v.record(v.string(), v.unknown())), v.description("Any JSON object")),
+  ),
+  customFields: v.exactOptional(
+    v.pipe(
+      v.nullable(v.record(v.string(), v.nullable(v.union([v.string(), v.number(), v.boolean()])))),
+      v.description("As the organisation's settings declare them"),
+    ),
+  ),
+};
+const updateEntries = {
+  ...patchEntries,
+  metrics: v.exactOptional(
+    v.pipe(
+      v.record(
+        v.string(),
+        v.object({ op: v.picklist(["set", "incr"]), value: v.pipe(v.number(), v.integer()) }),
+      ),
+      v.description("Changes of metrics, by back ends only"),
+    ),
+  ),
+  expectedVersion: v.exactOptional(
+    v.pipe(
+      v.number(),
+      v.integer(),
+      v.minValue(0),
+      v.description("Refuses the update if the profile has another"),
+    ),
+  ),
+};
+const UpdateItemSchema = v.object({ user_id: v.string(), data: v.object(updateEntries) });
+const UpdatesSchema = v.union([
+  v.object({ updates: v.array(v.object({ userId: v.string(), ...updateEntries })) }),
+  v.array(UpdateItemSchema),
+]);
 
-/** Builds the routes of users' own profiles. */
+/** Creates the routes of profiles. */
 export function profileRoutes(context: AudienceContext): readonly AnyRoute[] {
-  const { guards, profiles, directory } = context;
+  return [...ownRoutes(context), ...backEndRoutes(context), ...batchRoutes(context)];
+}
+
+function ownRoutes({ guards, profiles, directory }: AudienceContext): readonly AnyRoute[] {
   return [
-    looseRoute({
+    route({
       method: "GET",
       path: "/v1/api/audience/profile",
       operation: "getAudienceProfile",
-      summary: "The user's profile, made where there is none",
+      summary: "Get the user's profile",
+      description:
+        "Creates the profile if there is none. The ETag covers the version and the loyalty shown with it.",
       auth: guards.publicAudience("audience:read"),
       responses: {
-        200: {
-          description: "The profile; the ETag names its version and what else it shows",
-          schema: ProfileSchema,
-        },
-        304: { description: "The profile is as it was" },
+        200: { description: "The profile", schema: ProfileReplySchema },
+        304: { description: "The profile matches If-None-Match" },
       },
-      handle: async ({ principal: { member }, request }) =>
-        profileReply(member.userId, await profiles.own(member), request),
+      handle: async ({ principal: { member }, request }) => {
+        const profile = await profiles.getOrCreate(member);
+        const etag = profileTag(member.userId, profile);
+        return isNotModified(request, etag) ? empty(304, { etag }) : profileReply(member.userId, profile);
+      },
     }),
-    looseRoute({
+    route({
       method: "PATCH",
       path: "/v1/api/audience/profile",
       operation: "patchAudienceProfile",
-      summary: "Change the profile by a JSON Merge Patch: name, preferences and custom fields",
+      summary: "Change the user's profile",
+      description:
+        "Applies a JSON Merge Patch. If-Match compares the version only: points do not refuse a change.",
       auth: guards.publicAudience("audience:write"),
-      body: { schema: PatchSchema, described, mediaTypes: [mergePatchType] },
-      responses: { 200: { description: "The profile as it is now", schema: ProfileSchema } },
+      body: {
+        schema: PatchSchema,
+        described: v.object(patchEntries),
+        mediaTypes: [mergePatchType],
+        example: { displayName: "Sam", preferences: { sounds: { goal: true }, language: null } },
+      },
+      responses: { 200: { description: "The changed profile", schema: ProfileReplySchema } },
       errors: ["precondition_failed", "conflict"],
       handle: async ({ principal: { member }, request, body }) => {
-        const fields = await fieldsOf(directory, member.organisationId);
-        const patch = checkedPatch(body, { fields, isBackEnd: false });
-        await profiles.change(member, { patch, admit: versionAdmission(request) });
-        return profileReply(member.userId, await profiles.own(member));
+        const fields = await customFields(directory, member.organisationId);
+        const patch = checkPatch(body, { fields, isBackEnd: false });
+        await profiles.change(member, { patch, isExpectedVersion: ifMatchOf(request) });
+        return profileReply(member.userId, await profiles.getOrCreate(member));
       },
     }),
   ];
 }
 
-/** The custom fields of an organisation. */
-export function fieldsOf(
+function backEndRoutes(context: AudienceContext): readonly AnyRoute[] {
+  const { guards, profiles, random } = context;
+  return [
+    route({
+      method: "GET",
+      path: "/v1/api/audience/internal/profiles",
+      operation: "listAudienceProfiles",
+      summary: "Get the profiles of up to 100 users",
+      description: "In the order of the request, with an error for each unknown user.",
+      auth: guards.privateAudience("users:read"),
+      query: v.object({
+        user_ids: v.pipe(v.string(), v.description("Ids of up to 100 users, separated by commas")),
+      }),
+      responses: { 200: { description: "A profile or an error for each user", schema: UsersReplySchema } },
+      handle: ({ principal, query }) => {
+        const members = parseUserIds(query.user_ids).map(userId => memberOfSpace(principal, userId));
+        return replyProfiles(context, members);
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/api/audience/internal/profiles/update-batch",
+      operation: "updateAudienceProfiles",
+      summary: "Change up to 1,000 profiles",
+      description:
+        "Profile and metrics of an update change together or not at all; updates of one user apply in order.",
+      auth: guards.privateAudience("users:write"),
+      body: {
+        schema: v.unknown(),
+        described: UpdatesSchema,
+        maxBytes: updatesBytesMax,
+        example: {
+          updates: [
+            { userId: "somebody", displayName: "Some", metrics: { points: { op: "incr", value: 1 } } },
+          ],
+        },
+      },
+      responses: { 200: { description: "A result for each update", schema: BulkReplySchema } },
+      handle: async ({ principal, body }) => {
+        const updates = checkUpdates(body, await updateRules(context, principal));
+        const batch = { batchId: `bat_${uuid(random)}`, updates };
+        return envelope(await applyUpdates(profiles, userId => memberOfSpace(principal, userId), batch));
+      },
+    }),
+  ];
+}
+
+function batchRoutes(context: AudienceContext): readonly AnyRoute[] {
+  const { guards, profiles, random } = context;
+  return [
+    route({
+      method: "GET",
+      path: "/api/audience/profile",
+      operation: "getSpaceProfiles",
+      summary: "Get the profile of one or several users",
+      description: "With user_ids those of up to 100 users, in the order of the request.",
+      auth: guards.batchAudience({ permission: "users:read", scope: "audience:read" }),
+      query: v.object(usersQuery),
+      responses: {
+        200: {
+          description: "The profile, or one for each user",
+          schema: v.union([ProfileReplySchema, UsersReplySchema]),
+        },
+      },
+      errors: ["forbidden"],
+      handle: async ({ principal, query }) => {
+        const users = batchUsersOf(principal, query);
+        if (users.kind === "many") return await replyProfiles(context, users.members);
+        const { member, isOwn } = users;
+        const profile = await (isOwn ? profiles.getOrCreate(member) : profiles.get(member));
+        if (profile === null) throw unknownUser();
+        return profileReply(member.userId, profile);
+      },
+    }),
+    route({
+      method: "PUT",
+      path: "/api/audience/profile",
+      operation: "putSpaceProfiles",
+      summary: "Change the profile of one or several users",
+      description:
+        "Absent members stay. A list changes up to 1,000 profiles; one item is answered with the profile.",
+      auth: guards.batchAudience({ permission: "users:write", scope: "audience:write" }),
+      body: {
+        schema: v.unknown(),
+        described: v.union([UpdateItemSchema, v.array(UpdateItemSchema)]),
+        maxBytes: updatesBytesMax,
+        example: { user_id: "somebody", data: { displayName: "Some" } },
+      },
+      responses: {
+        200: {
+          description: "The profile, or a result for each",
+          schema: v.union([ProfileReplySchema, BulkReplySchema]),
+        },
+      },
+      errors: ["forbidden", "precondition_failed", "conflict"],
+      handle: async ({ principal, body }) => {
+        const rules = await updateRules(context, principal);
+        if (!Array.isArray(body)) return await putOne(context, { caller: principal, body, rules });
+        const updates = checkUpdates(body, rules);
+        for (const { userId } of updates) memberFor(principal, userId);
+        const batch = { batchId: `bat_${uuid(random)}`, updates };
+        return envelope(await applyUpdates(profiles, userId => memberFor(principal, userId), batch));
+      },
+    }),
+  ];
+}
+
+/** Changes one profile from `{user_id, data}`; users need not name themselves. */
+async function putOne(
+  { profiles }: AudienceContext,
+  put: { readonly caller: AudienceUser | BackEnd; readonly body: unknown; readonly rules: UpdateRules },
+): Promise<JsonTextReply<200, v.InferOutput<typeof ProfileReplySchema>>> {
+  const { caller, body, rules } = put;
+  const message = "Cannot serve the request as it is not valid";
+  const { user_id: given, data, ...more } = isJsonObject(body) ? body : {};
+  const userId = given === undefined && caller.kind === "user" ? caller.member.userId : given;
+  if (!isValidId(userId)) {
+    throw invalidField(message, "/user_id", `Expected an id of 1 to ${idCharactersMax} characters`);
+  }
+  if (!isJsonObject(data) || Object.keys(more).length > 0) {
+    throw invalidField(message, "", "Expected an object with user_id and data, or a list of such");
+  }
+  const member = memberFor(caller, userId);
+  await profiles.change(member, checkUpdate(data, rules));
+  return profileReply(member.userId, await profiles.getOrCreate(member));
+}
+
+function customFields(
   directory: AudienceContext["directory"],
   organisationId: string,
 ): CustomFields | Promise<CustomFields> {
   return chain(directory.organisation(organisationId), found => customFieldsOf(found?.settings));
 }
 
-/**
- * A merge patch without faults.
- *
- * @throws {AppError} `validation_failed` with up to {@linkcode fieldErrorsMax} faults.
- */
-function checkedPatch(patch: JsonObject, rules: PatchRules): JsonObject {
-  const unknown = Object.keys(patch).filter(name => !patchMembers.some(member => member === name));
-  const faults = [
-    ...unknown.map(name => ({ pointer: pointerOf(name), detail: "Is not a known member" })),
-    ...patchFaults(patch, rules),
-  ].slice(0, fieldErrorsMax);
-  if (faults.length === 0) return patch;
-  throw new AppError("validation_failed", "Cannot change the profile as the patch is not valid", {
-    fields: faults,
-  });
+/** Returns the rules for the updates of a caller. Users may not change metrics. */
+async function updateRules(
+  { directory, loyalty }: AudienceContext,
+  caller: AudienceUser | BackEnd,
+): Promise<UpdateRules> {
+  const { space } = caller;
+  const fields = await customFields(directory, space.organisationId);
+  if (caller.kind === "user") return { fields, metrics: null };
+  return { fields, metrics: (await loyalty.config(space.id)).metrics };
 }
 
-/** Answers a profile with its tag; the request's `If-None-Match` is looked at where it is given. */
-export function profileReply(userId: string, profile: Profile, request?: Request): Reply {
-  const text = `{"message":"OK","data":${profileText(userId, profile)}}`;
-  const etag = profileTag(new ProfileMembers(profile.record).text("version"), text);
-  if (request !== undefined && isNotModified(request, etag)) return { status: 304, headers: { etag } };
-  return jsonText(text as JsonText<unknown>, { etag });
+/** @throws {AppError} `validation_failed` with up to 20 errors. */
+function checkPatch(patch: JsonObject, rules: PatchRules): JsonObject {
+  const unknown = Object.keys(patch).filter(name => !patchMembers.some(member => member === name));
+  const fields = [
+    ...unknown.map(name => ({ pointer: jsonPointer(name), detail: "Is not a known member" })),
+    ...patchErrors(patch, rules),
+  ].slice(0, fieldErrorsMax);
+  if (fields.length === 0) return patch;
+  throw new AppError("validation_failed", "Cannot change the profile as the patch is not valid", { fields });
+}
+
+/**
+ * Returns the predicate of an `If-Match` header; undefined if any version will do. Entity tags also cover loyalty, but points that
+ * came in since are no reason to refuse another name.
+ */
+function ifMatchOf(request: Request): ((version: number) => boolean) | undefined {
+  const list = request.headers.get("if-match");
+  if (list === null || list.trim() === "*") return undefined;
+  const tags = list.length > preconditionCharsMax ? [] : (list.match(/(?:W\/)?"[^"]*"/g) ?? []);
+  return version => tags.some(tag => /^"v(\d+)[-"]/.exec(tag)?.[1] === String(version));
+}
+
+function replyProfiles(
+  { profiles }: AudienceContext,
+  members: Parameters<typeof replyPerUser>[0],
+): Promise<JsonTextReply<200, unknown>> {
+  return replyPerUser(members, async member => {
+    const profile = await profiles.get(member);
+    return profile === null ? null : `{"data":${profileJson(member.userId, profile)}}`;
+  });
 }

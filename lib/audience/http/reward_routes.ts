@@ -1,5 +1,5 @@
 /**
- * Rewards that back ends give to many users.
+ * Routes by which back ends grant rewards to many users.
  *
  * @module
  */
@@ -7,84 +7,67 @@
 import * as v from "valibot";
 import { uuid } from "../../auth/crypto/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, envelope, looseRoute, type Reply } from "../../http/mod.ts";
-import { checkRewards } from "../actions/check_rewards.ts";
-import { grantAll } from "../actions/grant_rewards.ts";
-import { BulkAnswerSchema, bulkAnswer } from "../batch/results.ts";
+import { type AnyRoute, envelope, type JsonReply, route } from "../../http/mod.ts";
+import { checkRewards, grantRewards, RewardSchema } from "../actions/rewards.ts";
+import { type BulkResult, bulkResult } from "../batch/results.ts";
 import { bulkBytesMax } from "./action_routes.ts";
 import type { AudienceContext } from "./context.ts";
 import type { BackEnd } from "./guards.ts";
+import { BulkReplySchema } from "./replies.ts";
 
-const entries = {
-  rewardId: v.exactOptional(v.string()),
-  type: v.picklist(["metric", "inventory", "coupon"]),
-  metricId: v.exactOptional(v.string()),
-  currency: v.exactOptional(v.string()),
-  amount: v.exactOptional(v.number()),
-  availableAt: v.exactOptional(v.string()),
-  expiresAt: v.exactOptional(v.string()),
-  inventorySetId: v.exactOptional(v.string()),
-  inventoryItemId: v.exactOptional(v.string()),
-  couponId: v.exactOptional(v.string()),
-  reason: v.exactOptional(v.string()),
-  metadata: v.exactOptional(v.record(v.string(), v.union([v.string(), v.number(), v.boolean()]))),
-  notify: v.exactOptional(
-    v.object({
-      title: v.string(),
-      message: v.exactOptional(v.string()),
-      display: v.exactOptional(v.picklist(["toast", "modal", "banner", "inbox"])),
-    }),
-  ),
-};
 const BulkSchema = v.union([
-  v.array(v.object({ user_id: v.string(), data: v.object(entries) })),
-  v.object({ rewards: v.array(v.object({ userId: v.string(), ...entries })) }),
+  v.object({ rewards: v.array(v.intersect([v.object({ userId: v.string() }), RewardSchema])) }),
+  v.array(v.object({ user_id: v.string(), data: RewardSchema })),
 ]);
 const common = {
-  body: { schema: v.unknown(), described: BulkSchema, maxBytes: bulkBytesMax },
-  responses: { 200: { description: "What became of each reward", schema: BulkAnswerSchema } },
+  summary: "Grant up to 1,000 rewards",
+  description:
+    "Each reward is granted once under its id; those of one user in their order. An invalid item refuses the request as a whole.",
+  body: {
+    schema: v.unknown(),
+    described: BulkSchema,
+    maxBytes: bulkBytesMax,
+    example: { rewards: [{ userId: "somebody", type: "metric", currency: "points", amount: 3 }] },
+  },
+  responses: { 200: { description: "A result for each reward", schema: BulkReplySchema } },
   errors: ["validation_failed", "forbidden"],
 } as const;
 
-/** Builds the routes of rewards. */
+/** Creates the routes of rewards. */
 export function rewardRoutes(context: AudienceContext): readonly AnyRoute[] {
   const { guards } = context;
   return [
-    looseRoute({
+    route({
       ...common,
       method: "POST",
       path: "/v1/api/audience/internal/rewards/bulk",
       operation: "giveRewards",
-      summary: "Give up to 1,000 rewards, each once under its id; those of one user in their order",
       auth: guards.privateAudience("rewards:write"),
-      handle: ({ principal, body }) => give(context, principal, body),
+      handle: ({ principal, body }) => grant(context, principal, body),
     }),
     ...(["PUT", "POST"] as const).map(method =>
-      looseRoute({
+      route({
         ...common,
         method,
         path: "/api/audience/rewards",
         operation: method === "PUT" ? "putAudienceRewards" : "postAudienceRewards",
-        summary: "Give up to 1,000 rewards, each once under its id",
         auth: guards.batchAudience({ permission: "rewards:write", scope: "audience:write" }),
         handle: ({ principal, body }) => {
-          if (principal.kind === "backEnd") return give(context, principal, body);
-          throw new AppError("forbidden", "Users cannot give rewards");
+          if (principal.kind === "backEnd") return grant(context, principal, body);
+          throw new AppError("forbidden", "Users cannot grant rewards");
         },
       }),
     ),
   ];
 }
 
-async function give(context: AudienceContext, { space }: BackEnd, body: unknown): Promise<Reply> {
-  const { loyalty, random, clock } = context;
-  const { organisationId, id: spaceId } = space;
-  const orders = checkRewards(body, { catalogue: await loyalty.config(spaceId), now: clock() });
-  const batch = uuid(random);
-  const named = orders.map((order, index) => ({
-    ...order,
-    rewardId: order.rewardId ?? `rew_${batch}.${index}`,
-  }));
-  const results = await grantAll(loyalty, { organisationId, spaceId }, named);
-  return envelope(bulkAnswer(`bat_${batch}`, results, "succeeded"));
+async function grant(
+  { loyalty, random, clock }: AudienceContext,
+  { space: { organisationId, id: spaceId } }: BackEnd,
+  body: unknown,
+): Promise<JsonReply<200, { readonly message: string; readonly data: BulkResult }>> {
+  const orders = checkRewards(body, { config: await loyalty.config(spaceId), now: clock() });
+  const requestId = uuid(random);
+  const results = await grantRewards(loyalty, { organisationId, spaceId, requestId }, orders);
+  return envelope(bulkResult(`bat_${requestId}`, results, "succeeded"));
 }

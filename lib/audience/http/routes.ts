@@ -1,26 +1,57 @@
+import type { Clock, RandomBytes } from "../../auth/mod.ts";
+import type { Directory } from "../../directory/mod.ts";
 import type { AnyRoute } from "../../http/mod.ts";
-import { actionRoutes, batchStatusRoute, deadLetterRoutes, rewardRoutes } from "../actions/mod.ts";
-import { batchReadRoutes, batchWriteRoutes } from "./batch_routes.ts";
+import type { Loyalty } from "../../loyalty/mod.ts";
+import type { Store } from "../../storage/mod.ts";
+import { createAcceptedBatches } from "../actions/accepted_batches.ts";
+import type { ActionService } from "../actions/service.ts";
+import { createCursors } from "../lists/cursors.ts";
+import { createProfiles } from "../profile/profiles.ts";
+import type { UserFinder } from "../search/search.ts";
+import { actionRoutes } from "./action_routes.ts";
 import type { AudienceContext } from "./context.ts";
-import { internalProfileRoutes } from "./internal_profile_routes.ts";
+import { deadLetterRoutes } from "./dead_letter_routes.ts";
+import type { AudienceGuards } from "./guards.ts";
 import { listRoutes } from "./list_routes.ts";
-import { notificationRoutes } from "./notification_routes.ts";
 import { productRoutes } from "./product_routes.ts";
 import { profileRoutes } from "./profile_routes.ts";
+import { rewardRoutes } from "./reward_routes.ts";
 import { searchRoutes } from "./search_routes.ts";
 
-/** Builds the routes of the audience API. */
-export function audienceRoutes(context: AudienceContext): readonly AnyRoute[] {
+/** The dependencies of the audience API. */
+export interface AudienceOptions {
+  readonly store: Store;
+  readonly directory: Pick<Directory, "organisation">;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly guards: AudienceGuards;
+  readonly loyalty: Loyalty;
+  readonly users: UserFinder;
+  readonly actions: Pick<ActionService, "deadLetters" | "intake">;
+  /** Signs the cursors of lists; the same in all processes. */
+  readonly cursorKey: Uint8Array;
+}
+
+/** Creates the routes of the audience API. */
+export function audienceRoutes(options: AudienceOptions): readonly AnyRoute[] {
+  const { store, clock, loyalty, cursorKey: key, actions } = options;
+  const context: AudienceContext = {
+    ...options,
+    ...actions,
+    batches: createAcceptedBatches({
+      store,
+      clock,
+      reader: loyalty.reader,
+      deadLetters: actions.deadLetters,
+    }),
+    profiles: createProfiles({ store, clock, loyalty }),
+    cursors: createCursors({ key, clock }),
+  };
   return [
     ...profileRoutes(context),
     ...listRoutes(context),
-    ...notificationRoutes(context),
     ...productRoutes(context),
-    ...internalProfileRoutes(context),
-    ...batchReadRoutes(context),
-    ...batchWriteRoutes(context),
     ...actionRoutes(context),
-    batchStatusRoute(context),
     ...deadLetterRoutes(context),
     ...rewardRoutes(context),
     ...searchRoutes(context),

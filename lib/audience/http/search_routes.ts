@@ -5,23 +5,23 @@
  */
 
 import * as v from "valibot";
-import { type AnyRoute, canonicalJson, looseRoute } from "../../http/mod.ts";
+import { type AnyRoute, canonicalJson, json, named, route } from "../../http/mod.ts";
 import type { CursorScope } from "../lists/cursors.ts";
+import { TimeSchema } from "../lists/documents.ts";
 import type { Column } from "../search/columns.ts";
 import type { FoundUsers } from "../search/search.ts";
-import type { SearchedUser } from "../search/searched_user.ts";
-import { DescribedFilterSchema } from "../search/short_form.ts";
+import { FilterSchema } from "../search/short_form.ts";
+import type { SearchedUser } from "../search/user_reader.ts";
 import type { AudienceContext } from "./context.ts";
 import type { BackEnd } from "./guards.ts";
+import { replySchema } from "./replies.ts";
 
-/** Most users of a page. */
-export const searchPageMax = 100;
-/** Most fields that a page shows of a user. */
-export const searchFieldsMax = 64;
-/** Users of a page where nobody says. */
-export const searchPageDefault = 50;
+const pageMax = 100;
+const pageDefault = 50;
+/** Most fields of a user that a page shows. */
+const fieldsMax = 64;
 
-const limitDetail = `Expected a whole number from 1 to ${searchPageMax}`;
+const limitDetail = `Expected a whole number from 1 to ${pageMax}`;
 const sort = v.strictObject({
   field: v.pipe(v.string(), v.minLength(1), v.maxLength(256)),
   order: v.optional(v.picklist(["asc", "desc"]), "asc"),
@@ -32,7 +32,7 @@ const entries = {
   fields: v.exactOptional(
     v.pipe(
       v.array(v.string()),
-      v.maxLength(searchFieldsMax),
+      v.maxLength(fieldsMax),
       v.description(
         "Names as in filters, and preferences, customFields, metrics, inventory and challenges as a whole",
       ),
@@ -51,63 +51,72 @@ const entries = {
       v.number(limitDetail),
       v.integer(limitDetail),
       v.minValue(1, limitDetail),
-      v.maxValue(searchPageMax, limitDetail),
+      v.maxValue(pageMax, limitDetail),
     ),
-    searchPageDefault,
+    pageDefault,
   ),
   lastEvaluatedKey: v.exactOptional(
-    v.pipe(v.string(), v.description("That of the page before, with the same filter and sort")),
+    v.pipe(
+      v.string(),
+      v.description("Continues after a page: its lastEvaluatedKey, with the same filter and sort"),
+    ),
   ),
 };
 const BodySchema = v.strictObject(entries);
-const DescribedBodySchema = v.strictObject({
-  ...entries,
-  filter: v.exactOptional(DescribedFilterSchema),
-});
+const DescribedBodySchema = v.strictObject({ ...entries, filter: v.exactOptional(FilterSchema) });
 
 const optionalText = v.exactOptional(v.nullable(v.string()));
+const optionalTime = v.exactOptional(v.nullable(TimeSchema));
 
-/** What a page shows of a user: the fields that were asked for. */
-const FoundUser = v.object({
-  userId: v.exactOptional(v.string()),
-  displayName: optionalText,
-  provider: optionalText,
-  projectId: optionalText,
-  version: v.exactOptional(v.number()),
-  createdAt: optionalText,
-  updatedAt: optionalText,
-  lastActiveAt: optionalText,
-  preferences: v.exactOptional(v.record(v.string(), v.unknown())),
-  customFields: v.exactOptional(
-    v.record(v.string(), v.nullable(v.union([v.string(), v.number(), v.boolean()]))),
-  ),
-  metrics: v.exactOptional(v.record(v.string(), v.number())),
-  inventory: v.exactOptional(v.record(v.string(), v.array(v.string()))),
-  challenges: v.exactOptional(v.record(v.string(), v.string())),
-});
+const FoundUserSchema = named(
+  "FoundUser",
+  v.object({
+    userId: v.exactOptional(v.string()),
+    displayName: optionalText,
+    provider: optionalText,
+    projectId: optionalText,
+    version: v.exactOptional(v.pipe(v.number(), v.integer())),
+    createdAt: optionalTime,
+    updatedAt: optionalTime,
+    lastActiveAt: optionalTime,
+    preferences: v.exactOptional(v.record(v.string(), v.unknown())),
+    customFields: v.exactOptional(
+      v.record(v.string(), v.nullable(v.union([v.string(), v.number(), v.boolean()]))),
+    ),
+    metrics: v.exactOptional(v.record(v.string(), v.number())),
+    inventory: v.exactOptional(v.record(v.string(), v.array(v.string()))),
+    challenges: v.exactOptional(v.record(v.string(), v.string())),
+  }),
+);
 
-const FoundSchema = v.object({
-  message: v.string(),
-  data: v.array(FoundUser),
+const FoundSchema = replySchema({
+  data: v.pipe(v.array(FoundUserSchema), v.description("Each with the fields that were asked for")),
   lastEvaluatedKey: v.nullable(v.string()),
   truncated: v.pipe(
     v.boolean(),
-    v.description(
-      "Whether the page is short because as many users were looked at as a page may: go on with lastEvaluatedKey",
-    ),
+    v.description("Whether the page is short because it examined as many users as a page may: continue it"),
   ),
 });
 
-/** Builds the route. */
+/** Creates the route. */
 export function searchRoutes({ guards, cursors, users }: AudienceContext): readonly AnyRoute[] {
   return [
-    looseRoute({
+    route({
       method: "POST",
       path: "/v1/api/audience/internal/users/search",
       operation: "searchAudienceUsers",
-      summary: "The users of the organisation whom a filter fits, in pages",
+      summary: "Search users",
+      description: "The users of the organisation that match a filter, in pages.",
       auth: guards.privateAudience("users:read"),
-      body: { schema: BodySchema, described: DescribedBodySchema },
+      body: {
+        schema: BodySchema,
+        described: DescribedBodySchema,
+        example: {
+          filter: { metrics: { points: { min: 100 } } },
+          fields: ["userId", "displayName"],
+          limit: 10,
+        },
+      },
       responses: { 200: { description: "A page of the users", schema: FoundSchema } },
       async handle({ principal, body }) {
         const { filter, fields, limit, lastEvaluatedKey } = body;
@@ -116,29 +125,25 @@ export function searchRoutes({ guards, cursors, users }: AudienceContext): reado
         const scope = scopeOf(principal, filter, order);
         const found = await users.find(
           { organisationId, spaceId, filter, fields, sort: order },
-          { limit, place: cursors.open(scope, lastEvaluatedKey) },
+          { limit, position: cursors.open(scope, lastEvaluatedKey) },
         );
-        return {
-          status: 200,
-          json: {
-            message: "OK",
-            data: documentsOf(found),
-            lastEvaluatedKey: cursors.seal(scope, found.place),
-            truncated: found.isTruncated,
-          },
-        };
+        return json(200, {
+          message: "OK",
+          data: documentsOf(found),
+          lastEvaluatedKey: cursors.seal(scope, found.position),
+          truncated: found.isTruncated,
+        });
       },
     }),
   ];
 }
 
-/** A cursor is good for the search that it came from; other fields may be asked for. */
+/** The scope of a cursor has the filter and the order. Other fields may be asked for. */
 function scopeOf(
-  { space }: BackEnd,
+  { space: { organisationId, id: spaceId } }: BackEnd,
   filter: unknown,
   order: v.InferOutput<typeof sort> | undefined,
 ): CursorScope {
-  const { organisationId, id: spaceId } = space;
   const filters = {
     filter: filter === undefined ? undefined : canonicalJson(filter),
     sort: order === undefined ? undefined : `${order.order} ${order.field}`,
@@ -146,12 +151,14 @@ function scopeOf(
   return { organisationId, spaceId, userId: "", resource: "users", filters };
 }
 
-function documentsOf({ users, columns }: FoundUsers): readonly unknown[] {
+type FoundUser = v.InferOutput<typeof FoundUserSchema>;
+
+function documentsOf({ users, columns }: FoundUsers): readonly FoundUser[] {
   return users.map(user => documentOf(user, columns));
 }
 
-/** `metrics.points` is the member `points` of `metrics`, whether the whole of it is asked for beside or not. */
-function documentOf(user: SearchedUser, columns: readonly Column[]): unknown {
+/** Shows `metrics.points` as the member `points` of `metrics`. */
+function documentOf(user: SearchedUser, columns: readonly Column[]): FoundUser {
   const document: Record<string, unknown> = {};
   for (const { name, show } of columns) {
     const dot = name.indexOf(".");
@@ -162,5 +169,5 @@ function documentOf(user: SearchedUser, columns: readonly Column[]): unknown {
     const root = name.slice(0, dot);
     document[root] = { ...(document[root] as object | undefined), [name.slice(dot + 1)]: show(user) };
   }
-  return document;
+  return document as FoundUser;
 }

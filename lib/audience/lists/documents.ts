@@ -1,62 +1,125 @@
 /**
- * What the audience API shows: profiles, transactions, challenges and notifications as JSON.
+ * Documents of a user's lists: transactions, challenges and notifications. Names of types are open: more may come.
  *
  * @module
  */
 
-import type { Version } from "../../storage/mod.ts";
-import { isoTime, isoTimeOrNull } from "../_times.ts";
-import type { NotificationItem } from "../loyalty.ts";
-import type { Profile } from "../profile/profiles.ts";
-import { ProfileMembers, type ProfileRecord } from "../profile/record.ts";
-import type { Progress, SeenChallenge, SeenEntry, SeenLoyalty } from "../sight.ts";
+import * as v from "valibot";
+import { isoTime, isoTimeOrNull } from "../../calendar/mod.ts";
+import { type Immutable, named } from "../../http/mod.ts";
+import {
+  type ChallengeView,
+  ChangePayloadSchema,
+  EarnedRewardSchema,
+  type InboxItem,
+  type LedgerEntryView,
+  PropertiesSchema,
+} from "../../loyalty/mod.ts";
 
-interface Printed {
-  /** Of the profile's record; null: there is none. */
-  readonly version: Version | null;
-  readonly text: string;
-}
+const text = v.string();
+const number = v.number();
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+const percent = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100));
+/** A time in ISO 8601. */
+export const TimeSchema = v.pipe(v.string(), v.isoTimestamp());
+const timeOrNull = v.nullable(TimeSchema);
 
-/** The texts of profiles by what was shown of the user's loyalty, which is the same object as long as it stays the same. */
-const printed = new WeakMap<SeenLoyalty, Printed>();
+/** The progress of a challenge, mission or tier. */
+export const ProgressSchema = named("Progress", v.object({ current: number, target: number, percent }));
 
-/** The JSON of a profile's document. What is stored as JSON goes into it as it is, and what was printed before is not again. */
-export function profileText(userId: string, { record, loyalty }: Profile): string {
-  const version = record?.version ?? null;
-  const known = printed.get(loyalty);
-  if (known?.version === version) return known.text;
-  const text = printProfile(userId, { record, loyalty });
-  printed.set(loyalty, { version, text });
-  return text;
-}
+/** A transaction: one entry of the user's ledger. */
+export const TransactionSchema = named(
+  "Transaction",
+  v.object({
+    transactionId: text,
+    type: v.picklist(["credit", "debit"]),
+    currency: text,
+    amount: number,
+    balanceAfter: number,
+    status: v.picklist(["completed", "pending", "expired", "reversed"]),
+    reason: text,
+    description: v.nullable(text),
+    source: v.object({ type: text, id: v.nullable(text) }),
+    relatedTransactionId: v.nullable(text),
+    availableAt: timeOrNull,
+    expiresAt: timeOrNull,
+    createdAt: TimeSchema,
+    metadata: PropertiesSchema,
+  }),
+);
 
-function printProfile(userId: string, { record, loyalty }: Profile): string {
-  const members = new ProfileMembers(record);
-  const member = (name: keyof ProfileRecord): string => `"${name}":${members.text(name)}`;
-  const time = (name: "createdAt" | "updatedAt"): string => {
-    const at = members.text(name);
-    return `"${name}":${at === "null" ? at : `"${isoTime(Number(at))}"`}`;
-  };
-  return (
-    `{"userId":${JSON.stringify(userId)},${member("displayName")},${member("preferences")},` +
-    `${member("customFields")},${loyaltyMembers(loyalty)},${time("createdAt")},${time("updatedAt")},${member("version")}}`
-  );
-}
+/** The statuses of a challenge. One that a user may still begin is in progress and has no `startedAt`. */
+export const ChallengeStatusSchema = v.picklist(["in_progress", "completed", "failed"]);
 
-/** The members of a profile's document that tell of the user's loyalty. */
-function loyaltyMembers(loyalty: SeenLoyalty): string {
-  const { metrics, inventory, tier, activeChallenges, unreadNotifications } = loyalty;
-  const document = {
-    loyalty: { metrics, balances: balancesDocument(loyalty.balances), inventory, tier },
-    activeChallenges: activeChallenges.map(challengeSummary),
-    unreadNotifications,
-  };
-  return JSON.stringify(document).slice(1, -1);
-}
+/** The members of a challenge that summaries have too. */
+export const challengeEntries = {
+  challengeId: text,
+  title: text,
+  subtitle: text,
+  media: text,
+  status: ChallengeStatusSchema,
+  progress: ProgressSchema,
+};
 
-/** The document of a transaction: one entry of the ledger. */
-export function transactionDocument({ id, at, entry, transaction, record, isReversed }: SeenEntry): unknown {
+/** A challenge with the user's progress. */
+export const ChallengeSchema = named(
+  "Challenge",
+  v.object({
+    ...challengeEntries,
+    missions: v.array(
+      v.object({
+        missionId: text,
+        title: text,
+        type: text,
+        status: v.picklist(["not_started", "in_progress", "completed"]),
+        progress: ProgressSchema,
+      }),
+    ),
+    rewards: v.array(EarnedRewardSchema),
+    startsAt: timeOrNull,
+    endsAt: timeOrNull,
+    startedAt: timeOrNull,
+    completedAt: timeOrNull,
+    failedAt: timeOrNull,
+    period: v.nullable(text),
+  }),
+);
+
+/** A notification of the user. */
+export const NotificationSchema = named(
+  "Notification",
+  v.object({
+    notificationId: text,
+    type: text,
+    display: text,
+    title: text,
+    message: text,
+    payload: ChangePayloadSchema,
+    isRead: v.boolean(),
+    readAt: timeOrNull,
+    createdAt: TimeSchema,
+    expiresAt: TimeSchema,
+  }),
+);
+
+/** A transaction as clients see it. */
+export type TransactionDocument = Immutable<v.InferOutput<typeof TransactionSchema>>;
+/** A challenge as clients see it. */
+export type ChallengeDocument = Immutable<v.InferOutput<typeof ChallengeSchema>>;
+/** A notification as clients see it. */
+export type NotificationDocument = Immutable<v.InferOutput<typeof NotificationSchema>>;
+
+/** Pages of each list. */
+export const pageEntries = { lastEvaluatedKey: v.nullable(text) };
+/** Pages of notifications. */
+export const notificationsPageEntries = { ...pageEntries, unreadCount: count };
+
+/** Returns the document of an entry of the ledger. */
+export function transactionDocument(item: LedgerEntryView): TransactionDocument {
+  const { id, at, entry, transaction, record, isReversed } = item;
   const { metricId, type, amount, balanceAfter, status, lot } = entry;
+  const { reason = null, metadata } = transaction.payload;
+  const reported = transaction.type === "actionRewarded" ? record.action?.data : undefined;
   return {
     transactionId: id,
     type,
@@ -65,97 +128,18 @@ export function transactionDocument({ id, at, entry, transaction, record, isReve
     balanceAfter,
     status: isReversed && status !== "expired" ? "reversed" : status,
     reason: transaction.type,
-    description: transaction.payload.reason ?? null,
-    source: sourceOf({ transaction, record }),
+    description: reason,
+    source: sourceOf(item),
     relatedTransactionId: record.reversalOf ?? null,
     availableAt: status === "pending" && lot !== undefined ? isoTime(lot.activatesAt) : null,
     expiresAt: isoTimeOrNull(lot?.expiresAt ?? null),
     createdAt: isoTime(at),
-    metadata: metadataOf({ transaction, record }),
+    metadata: metadata ?? reported ?? {},
   };
 }
 
-/** The document of a challenge. */
-export function challengeDocument(seen: SeenChallenge): unknown {
-  const { challenge, status, progress, missions } = seen;
-  return {
-    challengeId: challenge.id,
-    title: challenge.title,
-    subtitle: challenge.subtitle,
-    media: challenge.media,
-    status,
-    progress,
-    missions: missions.map(({ mission, ...standing }) => ({
-      missionId: mission.id,
-      title: mission.title,
-      type: mission.type,
-      ...standing,
-    })),
-    rewards: challenge.rewards,
-    startsAt: isoTimeOrNull(seen.startsAt),
-    endsAt: isoTimeOrNull(seen.endsAt),
-    startedAt: isoTimeOrNull(seen.startedAt),
-    completedAt: isoTimeOrNull(seen.completedAt),
-    failedAt: isoTimeOrNull(seen.failedAt),
-    period: seen.period,
-  };
-}
-
-/** The document of a notification. */
-export function notificationDocument(item: NotificationItem): unknown {
-  const { id, type, display, title, message, payload, isRead, readAt, createdAt, expiresAt } = item;
-  return {
-    notificationId: id,
-    type,
-    display,
-    title,
-    message,
-    payload,
-    isRead,
-    readAt: isoTimeOrNull(readAt),
-    createdAt: isoTime(createdAt),
-    expiresAt: isoTime(expiresAt),
-  };
-}
-
-function challengeSummary({ challenge, status, progress, endsAt }: SeenChallenge): {
-  readonly progress: Progress;
-} & Readonly<Record<string, unknown>> {
-  const { id, title, subtitle, media } = challenge;
-  return { challengeId: id, title, subtitle, media, status, progress, endsAt: isoTimeOrNull(endsAt) };
-}
-
-function balancesDocument(balances: SeenLoyalty["balances"]): unknown {
-  return Object.fromEntries(
-    Object.entries(balances).map(
-      ([id, { available, pending, expiringSoon, lifetimeEarned, lifetimeSpent }]) => [
-        id,
-        {
-          available,
-          pending,
-          expiringSoon: expiringSoon.map(({ amount, expiresAt }) => ({
-            amount,
-            expiresAt: isoTime(expiresAt),
-          })),
-          lifetimeEarned,
-          lifetimeSpent,
-        },
-      ],
-    ),
-  );
-}
-
-/** What whoever caused the entry said of it. */
-function metadataOf({ transaction, record }: Pick<SeenEntry, "transaction" | "record">): unknown {
-  const { type, payload } = transaction;
-  return payload.metadata ?? (type === "actionRewarded" ? record.action?.data : undefined) ?? {};
-}
-
-/** What an entry comes from, by the type of its transaction; types that are not listed are adjustments. */
-function sourceOf({ transaction, record }: Pick<SeenEntry, "transaction" | "record">): {
-  readonly type: string;
-  readonly id: string | null;
-} {
+/** Returns the source of an entry by the type of its transaction; other types are adjustments. */
+function sourceOf({ transaction, record }: LedgerEntryView): TransactionDocument["source"] {
   const { type, payload } = transaction;
   if (payload.redemptionId !== undefined) return { type: "redemption", id: payload.redemptionId };
   switch (type) {
@@ -179,4 +163,48 @@ function sourceOf({ transaction, record }: Pick<SeenEntry, "transaction" | "reco
     default:
       return { type: "adjustment", id: null };
   }
+}
+
+/** Returns the document of a challenge. */
+export function challengeDocument(view: ChallengeView): ChallengeDocument {
+  const { challenge, status, missions } = view;
+  return {
+    challengeId: challenge.id,
+    title: challenge.title,
+    subtitle: challenge.subtitle,
+    media: challenge.media,
+    status: status === "not_started" ? "in_progress" : status,
+    progress: view.progress,
+    missions: missions.map(({ mission: { id, title, type }, status, progress }) => ({
+      missionId: id,
+      title,
+      type,
+      status,
+      progress,
+    })),
+    rewards: challenge.rewards,
+    startsAt: isoTimeOrNull(view.startsAt),
+    endsAt: isoTimeOrNull(view.endsAt),
+    startedAt: isoTimeOrNull(view.startedAt),
+    completedAt: isoTimeOrNull(view.completedAt),
+    failedAt: isoTimeOrNull(view.failedAt),
+    period: view.period,
+  };
+}
+
+/** Returns the document of a notification. */
+export function notificationDocument(item: InboxItem): NotificationDocument {
+  const { id, type, display, title, message, payload, isRead, readAt, createdAt, expiresAt } = item;
+  return {
+    notificationId: id,
+    type,
+    display,
+    title,
+    message,
+    payload,
+    isRead,
+    readAt: isoTimeOrNull(readAt),
+    createdAt: isoTime(createdAt),
+    expiresAt: isoTime(expiresAt),
+  };
 }

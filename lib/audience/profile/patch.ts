@@ -1,101 +1,100 @@
 /**
- * Changes of profiles: which members may be changed, and what they may become.
+ * Changes of profiles as JSON Merge Patch (RFC 7396).
  *
  * @module
  */
 
-import { AppError, type FieldError } from "../../errors/mod.ts";
+import { AppError, type FieldError, jsonPointer } from "../../errors/mod.ts";
 import { isPublicName } from "../../users/mod.ts";
-import { type CustomFields, customValueFault } from "./custom_fields.ts";
-import { isObject, type JsonObject, mergePatch } from "./merge_patch.ts";
-import { preferencesFault } from "./preferences.ts";
+import { isJsonObject, type JsonObject } from "../batch/items.ts";
+import { type CustomFields, customValueError } from "./custom_fields.ts";
+import { preferencesError } from "./preferences.ts";
 import type { ProfileRecord } from "./record.ts";
 
-/** Longest display name, in characters. */
-export const displayNameCharactersMax = 100;
+const displayNameCharactersMax = 100;
 
-/** Longest name of a member in a pointer, in characters; a longer one is cut. */
-export const pointerCharsMax = 128;
+/** The members of a profile that clients change. */
+export type ProfileContent = Pick<ProfileRecord, "displayName" | "preferences" | "customFields">;
 
-/** A change of a profile as a merge patch: null removes, and what is left out stays. */
+/** A merge patch of a profile: null removes, absent members stay. */
 export interface ProfilePatch {
   readonly displayName?: string | null;
   readonly preferences?: JsonObject | null;
   readonly customFields?: JsonObject | null;
 }
 
-/** What decides whether a change is right. */
+/** The rules that a patch is checked by. */
 export interface PatchRules {
   readonly fields: CustomFields;
-  /** Whether it is a back end's, which may also set fields that users may not. */
+  /** Whether a back end sends it, which may also set read-only fields. */
   readonly isBackEnd: boolean;
 }
 
-/** The members of a profile that may be changed. */
+/** The members that a patch may have. */
 export const patchMembers: readonly (keyof ProfilePatch)[] = ["displayName", "preferences", "customFields"];
 
-/** Every fault of a change, as far as it shows without the profile. `base` is the pointer of the change. */
-export function patchFaults(patch: JsonObject, rules: PatchRules, base = ""): readonly FieldError[] {
+/** Returns every error of a patch that shows without the profile; pointers are relative to the patch. */
+export function patchErrors(patch: JsonObject, rules: PatchRules): readonly FieldError[] {
   const { displayName, preferences, customFields } = patch;
-  const faults: FieldError[] = [];
+  const errors: FieldError[] = [];
   if (displayName !== undefined && displayName !== null && !isDisplayName(displayName)) {
     const detail = `Expected 1 to ${displayNameCharactersMax} characters, some of them visible and none a control character, or null`;
-    faults.push({ pointer: `${base}/displayName`, detail });
+    errors.push({ pointer: "/displayName", detail });
   }
-  for (const [name, value] of [
-    ["preferences", preferences] as const,
-    ["customFields", customFields] as const,
-  ]) {
-    if (value === undefined || value === null || isObject(value)) continue;
-    faults.push({ pointer: `${base}/${name}`, detail: "Expected an object or null" });
+  for (const name of ["preferences", "customFields"]) {
+    const value = patch[name];
+    if (value === undefined || value === null || isJsonObject(value)) continue;
+    errors.push({ pointer: `/${name}`, detail: "Expected an object or null" });
   }
-  const fault = isObject(preferences) ? preferencesFault(preferences, `${base}/preferences`) : null;
-  if (fault !== null) faults.push(fault);
-  const isWiped = customFields === null && !rules.isBackEnd;
-  if (isWiped && [...rules.fields.values()].some(({ readOnly }) => readOnly)) {
-    faults.push({ pointer: `${base}/customFields`, detail: "Has members that back ends alone set" });
+  const error = isJsonObject(preferences) ? preferencesError(preferences) : null;
+  if (error !== null) errors.push(error);
+  if (isJsonObject(customFields)) return [...errors, ...customFieldErrors(customFields, rules)];
+  const hasReadOnly = [...rules.fields.values()].some(({ readOnly }) => readOnly);
+  if (customFields === null && hasReadOnly && !rules.isBackEnd) {
+    errors.push({ pointer: "/customFields", detail: "Has members that only back ends may set" });
   }
-  if (isObject(customFields)) faults.push(...customFaults(customFields, rules, `${base}/customFields`));
-  return faults;
+  return errors;
+}
+
+function customFieldErrors(
+  customFields: JsonObject,
+  { fields, isBackEnd }: PatchRules,
+): readonly FieldError[] {
+  return Object.entries(customFields).flatMap(([name, value]): FieldError[] => {
+    const isRefused = !isBackEnd && fields.get(name)?.readOnly === true;
+    const detail = isRefused ? "Only back ends may set it" : customValueError(fields, name, value);
+    return detail === null ? [] : [{ pointer: jsonPointer("customFields", name), detail }];
+  });
 }
 
 /**
- * The content of a profile after a change whose faults were looked for; null where it stays as it is.
+ * Applies a checked patch. Returns null if it changes nothing.
  *
- * @throws {AppError} `validation_failed` where the preferences become too large.
+ * @throws {AppError} `validation_failed` if the preferences become too large.
  */
-export function patched(
+export function applyPatch(
   { displayName, preferences, customFields }: ProfileRecord,
   patch: ProfilePatch,
-): Pick<ProfileRecord, "displayName" | "preferences" | "customFields"> | null {
+): ProfileContent | null {
   const before = { displayName, preferences, customFields };
-  const merged = mergePatch(before, patch) as Partial<ProfileRecord>;
+  const merged = mergePatch(before, patch) as Partial<ProfileContent>;
   const after = { displayName: null, preferences: {}, customFields: {}, ...merged };
   if (JSON.stringify(after) === JSON.stringify(before)) return null;
-  const fault = preferencesFault(after.preferences);
-  if (fault === null) return after;
-  throw new AppError("validation_failed", "Cannot change the profile as its preferences would be too large", {
-    fields: [fault],
-  });
+  const error = preferencesError(after.preferences);
+  if (error === null) return after;
+  const message = "Cannot change the profile as its preferences would be too large";
+  throw new AppError("validation_failed", message, { fields: [error] });
 }
 
-function customFaults(
-  customFields: JsonObject,
-  { fields, isBackEnd }: PatchRules,
-  base: string,
-): readonly FieldError[] {
-  return Object.entries(customFields).flatMap(([name, value]): FieldError[] => {
-    const pointer = `${base}${pointerOf(name)}`;
-    const isReadOnly = !isBackEnd && (fields.get(name)?.readOnly ?? false);
-    const detail = isReadOnly ? "Is set by back ends alone" : customValueFault(fields, name, value);
-    return detail === null ? [] : [{ pointer, detail }];
-  });
-}
-
-/** The JSON Pointer of a member, cut where its name is long. */
-export function pointerOf(name: string): string {
-  const token = name.slice(0, pointerCharsMax).toWellFormed();
-  return `/${token.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+/** Applies a JSON Merge Patch (RFC 7396). Neither argument changes. */
+export function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isJsonObject(patch)) return patch;
+  const merged = new Map(isJsonObject(target) ? Object.entries(target) : []);
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(name);
+    else merged.set(name, mergePatch(merged.get(name), value));
+  }
+  return Object.fromEntries(merged);
 }
 
 function isDisplayName(value: unknown): boolean {

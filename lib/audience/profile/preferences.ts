@@ -1,58 +1,42 @@
 /**
- * Bounds of objects whose members clients choose.
+ * Bounds of preferences: objects whose members clients choose.
  *
  * @module
  */
 
-import type { FieldError } from "../../errors/mod.ts";
-import { isObject } from "./merge_patch.ts";
+import { type FieldError, jsonPointer } from "../../errors/mod.ts";
+import { isJsonObject } from "../batch/items.ts";
 
 /** Largest preferences of a user, in characters of their JSON text. */
-export const preferencesCharactersMax = 16_384;
-/** Deepest nesting of preferences, the outermost object included. */
-export const preferencesDepthMax = 8;
-/** Most members of all objects, and items of all lists, in preferences. */
-export const preferencesPartsMax = 512;
-/** Longest name of a member, in characters. */
-export const memberNameCharactersMax = 64;
+const charactersMax = 16_384;
+/** Deepest nesting, the outermost object included. */
+const depthMax = 8;
+/** Most members of all objects and items of all lists together. */
+const membersMax = 512;
+const nameCharactersMax = 64;
 
-/** Names that later code could take for what objects inherit. */
+/** Names that later code could mistake for inherited members. */
 const refusedNames: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
-/** What is wrong with preferences; null: nothing. */
-export function preferencesFault(preferences: unknown, pointer = "/preferences"): FieldError | null {
-  const walk = new Walk();
-  const fault = walk.visit(preferences, pointer, 1);
-  if (fault !== null) return fault;
-  return JSON.stringify(preferences).length <= preferencesCharactersMax
-    ? null
-    : { pointer, detail: `Expected at most ${preferencesCharactersMax} characters as JSON` };
-}
-
-class Walk {
-  #parts = 0;
-
-  visit(value: unknown, pointer: string, depth: number): FieldError | null {
+/** Returns the first error of preferences, or null. */
+export function preferencesError(preferences: unknown, pointer = "/preferences"): FieldError | null {
+  let members = 0;
+  function visit(value: unknown, at: string, depth: number): FieldError | null {
     if (typeof value !== "object" || value === null) return null;
-    if (depth > preferencesDepthMax)
-      return { pointer, detail: `Expected at most ${preferencesDepthMax} levels` };
-    for (const [name, part] of Object.entries(value)) {
-      this.#parts += 1;
-      if (this.#parts > preferencesPartsMax)
-        return { pointer: "/preferences", detail: `Expected at most ${preferencesPartsMax} members` };
-      if (isObject(value) && (refusedNames.has(name) || name.length > memberNameCharactersMax)) {
-        return {
-          pointer,
-          detail: `Expected names of at most ${memberNameCharactersMax} characters that objects do not inherit`,
-        };
+    if (depth > depthMax) return { pointer: at, detail: `Expected at most ${depthMax} levels` };
+    for (const [name, member] of Object.entries(value)) {
+      members += 1;
+      if (members > membersMax) return { pointer, detail: `Expected at most ${membersMax} members` };
+      if (isJsonObject(value) && (refusedNames.has(name) || name.length > nameCharactersMax)) {
+        const detail = `Expected names of at most ${nameCharactersMax} characters that objects do not inherit`;
+        return { pointer: at, detail };
       }
-      const fault = this.visit(part, `${pointer}/${escapeToken(name)}`, depth + 1);
-      if (fault !== null) return fault;
+      const error = visit(member, at + jsonPointer(name), depth + 1);
+      if (error !== null) return error;
     }
     return null;
   }
-}
-
-function escapeToken(token: string): string {
-  return token.replaceAll("~", "~0").replaceAll("/", "~1");
+  const error = visit(preferences, pointer, 1);
+  if (error !== null || JSON.stringify(preferences).length <= charactersMax) return error;
+  return { pointer, detail: `Expected at most ${charactersMax} characters as JSON` };
 }

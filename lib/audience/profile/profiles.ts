@@ -1,105 +1,107 @@
 /**
- * Profiles: looking at them, and changing what users and back ends may change.
+ * Reading and changing profiles.
  *
  * @module
  */
 
 import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { decide, type Partition, type Rule, type Store, type Stored } from "../../storage/mod.ts";
-import type { AudienceMember } from "../member.ts";
-import type { LoyaltySight, MetricChange, SeenLoyalty } from "../sight.ts";
-import { type ProfilePatch, patched } from "./patch.ts";
+import {
+  type Loyalty,
+  type LoyaltySummary,
+  type Member,
+  type MetricChange,
+  memberPartition,
+} from "../../loyalty/mod.ts";
+import { decide, type Store, type Stored } from "../../storage/mod.ts";
+import { applyPatch, type ProfilePatch } from "./patch.ts";
 import { type ProfileRecord, parseProfileRecord, putProfileRecord, readProfileRecord } from "./record.ts";
 
 /** A profile with the user's loyalty. */
 export interface Profile {
-  /** The profile's record as it is stored; null where there is none. */
+  /** The stored profile; null if there is none. */
   readonly record: Stored | null;
-  readonly loyalty: SeenLoyalty;
+  readonly loyalty: LoyaltySummary;
 }
 
-/** A change of a profile that was checked. */
+/** A checked change of a profile. */
 export interface ProfileChange {
   readonly patch: ProfilePatch;
-  /** Changes of metrics, which take effect together with the rest or not at all. @default none */
+  /** Changes of metrics, applied together with the patch or not at all. */
   readonly metrics?: readonly MetricChange[];
-  /** Throws where the profile must not be changed because it is of this version. */
-  readonly admit?: ((version: number) => void) | undefined;
+  /** Tells whether the change may be applied to this version. Omitted: to any. */
+  readonly isExpectedVersion?: ((version: number) => boolean) | undefined;
 }
 
-/** What a change made. */
+/** A changed profile. */
 export interface ChangedProfile {
   readonly version: number;
-  /** Of the change of metrics; null where there was none. */
+  /** The transaction that changed metrics; null if none did. */
   readonly transactionId: string | null;
 }
 
-/** Looks at profiles and changes them. Every look is one read. */
+/** Reads and changes profiles; a read is one round trip. */
 export interface Profiles {
-  /** A user's profile; null where nothing is known of the user. */
-  see(member: AudienceMember): Promise<Profile | null>;
-  /** A user's own profile, which is made where there is none. */
-  own(member: AudienceMember): Promise<Profile>;
+  /** Returns a user's profile; null for an unknown user. */
+  get(member: Member): Promise<Profile | null>;
+  /** Returns a user's profile, which is created if there is none. */
+  getOrCreate(member: Member): Promise<Profile>;
   /**
-   * Changes a profile; one that stays as it is keeps its version.
+   * Changes a profile. A change without effect keeps the version.
    *
-   * @throws {AppError} `validation_failed` where it would become too large, or the space has no such metric.
+   * @throws {AppError} `precondition_failed` for an unexpected version; `validation_failed` if the preferences become too large
+   *   or the space has no such metric.
    */
-  change(member: AudienceMember, change: ProfileChange): Promise<ChangedProfile>;
+  change(member: Member, change: ProfileChange): Promise<ChangedProfile>;
 }
 
-/** What profiles need. */
+/** The dependencies of profiles. */
 export interface ProfilesOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly loyalty: LoyaltySight;
-  /** Where a user's records are. */
-  readonly partitionOf: (member: Pick<AudienceMember, "organisationId" | "userId">) => Partition;
+  readonly loyalty: Pick<Loyalty, "adjust" | "register" | "reader">;
 }
 
-const reason = "Profile update";
-
 /** Creates the profiles of all users. */
-export function createProfiles(options: ProfilesOptions): Profiles {
-  const { store, clock, loyalty, partitionOf } = options;
-  async function write(member: AudienceMember, change: ProfileChange): Promise<ProfileRecord> {
-    const rule: Rule<readonly [typeof readProfileRecord], ProfileRecord> = {
+export function createProfiles({ store, clock, loyalty }: ProfilesOptions): Profiles {
+  async function write(member: Member, change: ProfileChange): Promise<ProfileRecord> {
+    return await decide(store, memberPartition(member), {
       reads: [readProfileRecord],
-      idempotent: change.admit === undefined,
+      idempotent: change.isExpectedVersion === undefined,
       apply: ([stored]) => {
-        const { put, record } = changed(stored, change, clock());
+        const { put, record } = changedRecord(stored, change, clock());
         return { writes: put === null ? [] : [put], answer: record };
       },
       ready: loyalty.register(member),
-    };
-    return await decide(store, partitionOf(member), rule);
+    });
+  }
+  async function read(member: Member): Promise<Profile & { readonly isKnown: boolean }> {
+    const { view, isKnown, extraRecord } = await loyalty.reader.summary(member, readProfileRecord);
+    return { record: extraRecord, loyalty: view, isKnown };
   }
   return {
-    async see(member) {
-      const { view, isKnown, extraRecord } = await loyalty.reader.summary(member, readProfileRecord);
-      if (!isKnown && extraRecord === null) return null;
-      return { record: extraRecord, loyalty: view };
+    async get(member) {
+      const profile = await read(member);
+      return profile.isKnown || profile.record !== null ? profile : null;
     },
-    async own(member) {
-      const { view, extraRecord } = await loyalty.reader.summary(member, readProfileRecord);
-      if (extraRecord !== null) return { record: extraRecord, loyalty: view };
+    async getOrCreate(member) {
+      const profile = await read(member);
+      if (profile.record !== null) return profile;
       await write(member, { patch: {} });
-      const made = await loyalty.reader.summary(member, readProfileRecord);
-      return { record: made.extraRecord, loyalty: made.view };
+      return await read(member);
     },
     async change(member, change) {
-      const { metrics = [] } = change;
-      if (metrics.length === 0)
+      const { metrics: changes = [] } = change;
+      if (changes.length === 0)
         return { version: (await write(member, change)).version, transactionId: null };
       let version = 0;
       const transactionId = await loyalty.adjust(member, {
-        changes: metrics,
-        reason,
+        changes,
+        reason: "Profile update",
         extraRecord: {
           read: readProfileRecord,
           write: stored => {
-            const { put, record } = changed(stored, change, clock());
+            const { put, record } = changedRecord(stored, change, clock());
             version = record.version;
             return put;
           },
@@ -110,23 +112,17 @@ export function createProfiles(options: ProfilesOptions): Profiles {
   };
 }
 
-/** A profile is made by the first change, even one that leaves it as it is. */
-function changed(
+/** Applies a change to the stored record. The first change creates it, even one without effect. */
+function changedRecord(
   stored: Stored | null,
-  { patch, admit }: ProfileChange,
+  { patch, isExpectedVersion }: ProfileChange,
   now: number,
 ): { readonly put: ReturnType<typeof putProfileRecord>["put"] | null; readonly record: ProfileRecord } {
   const before = parseProfileRecord(stored);
-  admit?.(before.version);
-  const content = patched(before, patch);
+  if (isExpectedVersion?.(before.version) === false) {
+    throw new AppError("precondition_failed", "Cannot change the profile: it has changed since it was read");
+  }
+  const content = applyPatch(before, patch);
   if (content === null && stored !== null) return { put: null, record: before };
   return putProfileRecord(before, content ?? before, now);
-}
-
-/** Admits changes of one version alone. */
-export function requireVersion(expected: number): (version: number) => void {
-  return version => {
-    if (version === expected) return;
-    throw new AppError("precondition_failed", "Cannot change the profile: it has changed since it was read");
-  };
 }

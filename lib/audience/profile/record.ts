@@ -1,31 +1,32 @@
 /**
- * What is kept of a user beside loyalty: a record of the user's partition.
+ * The stored profile: a record of the user's partition beside loyalty.
  *
  * @module
  */
 
 import type { ReadRecord, Stored, Write } from "../../storage/mod.ts";
 import { JsonMembers } from "../../text/mod.ts";
+import type { JsonObject } from "../batch/items.ts";
 import type { CustomValue } from "./custom_fields.ts";
-import type { JsonObject } from "./merge_patch.ts";
 
 /** The part of a profile that users and back ends write. */
 export interface ProfileRecord {
   readonly displayName: string | null;
   readonly preferences: JsonObject;
   readonly customFields: Readonly<Record<string, CustomValue>>;
-  /** Unix ms; null where the user has not been met through this interface. */
+  /** Unix ms; null without a record. */
   readonly createdAt: number | null;
   readonly updatedAt: number | null;
-  /** Number of changes, its making included; 0 where there is no record. */
+  /** Number of changes, the creation included; 0 without a record. */
   readonly version: number;
 }
+
+type PutRecord = Extract<Write, { readonly type: "put" }>;
 
 /** Reads the record. */
 export const readProfileRecord: ReadRecord = { type: "record", key: "profile" };
 
-/** What stands for a record that is not there. */
-export const emptyProfileRecord: ProfileRecord = {
+const emptyRecord: ProfileRecord = {
   displayName: null,
   preferences: {},
   customFields: {},
@@ -34,12 +35,12 @@ export const emptyProfileRecord: ProfileRecord = {
   version: 0,
 };
 
-/** The record as it is stored. */
+/** Parses a stored record; null is an empty one. */
 export function parseProfileRecord(stored: Stored | null): ProfileRecord {
-  return stored === null ? emptyProfileRecord : (JSON.parse(stored.value) as ProfileRecord);
+  return stored === null ? emptyRecord : (JSON.parse(stored.value) as ProfileRecord);
 }
 
-/** The JSON of the members of a record, which is not parsed for that. */
+/** The JSON of single members of a stored record, found without parsing it. */
 export class ProfileMembers {
   readonly #members: JsonMembers | null;
 
@@ -47,20 +48,23 @@ export class ProfileMembers {
     this.#members = stored === null ? null : new JsonMembers(stored.value);
   }
 
-  /** The JSON of a member. Those that are asked for in the order of a record are found fastest. */
+  /** Returns the JSON of a member. Members are found fastest in the order of the record. */
   text(name: keyof ProfileRecord): string {
-    return this.#members?.text(name) ?? JSON.stringify(emptyProfileRecord[name]);
+    return this.#members?.text(name) ?? JSON.stringify(emptyRecord[name]);
   }
 }
 
-/** Writes the record with another content, one version later. */
+/** Writes the record with other content, one version later. */
 export function putProfileRecord(
   before: ProfileRecord,
   content: Pick<ProfileRecord, "displayName" | "preferences" | "customFields">,
   now: number,
-): { readonly put: Write; readonly record: ProfileRecord } {
+): { readonly put: PutRecord; readonly record: ProfileRecord } {
+  const { displayName, preferences, customFields } = content;
   const record: ProfileRecord = {
-    ...content,
+    displayName,
+    preferences,
+    customFields,
     createdAt: before.createdAt ?? now,
     updatedAt: now,
     version: before.version + 1,

@@ -1,37 +1,30 @@
 /**
- * Updates of many profiles: checked as a whole, then applied one by one.
+ * Profile updates by back ends: checked as a whole, then applied one by one.
  *
  * @module
  */
 
-import { mapConcurrent } from "../../background/mod.ts";
-import { inGroups } from "../batch/groups.ts";
-import { Faults, isObject, itemsOf, type JsonObject, type PlacedItem, userOf } from "../batch/items.ts";
-import { type BulkAnswer, bulkAnswer, type ItemResult, itemError } from "../batch/results.ts";
-import type { AudienceMember } from "../member.ts";
-import type { MetricChange } from "../sight.ts";
-import type { CustomFields } from "./custom_fields.ts";
-import { patchFaults, patchMembers } from "./patch.ts";
-import { type ProfileChange, type Profiles, requireVersion } from "./profiles.ts";
+import type { CompiledConfig, Member, MetricChange } from "../../loyalty/mod.ts";
+import {
+  BodyErrors,
+  type BulkItem,
+  isJsonObject,
+  type JsonObject,
+  readBulkItems,
+  readUserId,
+} from "../batch/items.ts";
+import { applyPerUser, type BulkResult, bulkResult } from "../batch/results.ts";
+import { type PatchRules, patchErrors, patchMembers } from "./patch.ts";
+import type { ProfileChange, Profiles } from "./profiles.ts";
 
-/** Most metrics that one update changes. */
-export const metricChangesMax = 50;
+const metricChangesMax = 50;
 /** Largest amount that one update adds to a metric or takes from it. */
-export const metricChangeMax = 1_000_000_000;
-/** Number of users of one request whose updates are applied at a time. */
-export const updateLanes = 32;
+const metricChangeMax = 1_000_000_000;
 
-/** What an update may say. */
-export interface UpdateRules {
-  readonly fields: CustomFields;
-  /** The metrics of the space by id; null: the caller must not change any. */
-  readonly metrics: ReadonlyMap<string, MetricBounds> | null;
-}
-
-/** Between which values a metric is. */
-export interface MetricBounds {
-  readonly minimumValue: number;
-  readonly maximumValue: number;
+/** The rules that updates are checked by. */
+export interface UpdateRules extends Pick<PatchRules, "fields"> {
+  /** The metrics of the space by id; null if the caller is a user, who may not change any. */
+  readonly metrics: CompiledConfig["metrics"] | null;
 }
 
 /** A checked update. */
@@ -39,132 +32,104 @@ export interface ProfileUpdate extends ProfileChange {
   readonly userId: string;
 }
 
-/** The result of one update. */
-export interface UpdateResult extends ItemResult {
-  /** Of the profile after the update. */
-  readonly version?: number;
-  /** Where metrics changed. */
-  readonly transactionId?: string;
-}
-
 const members: ReadonlySet<string> = new Set([...patchMembers, "metrics", "expectedVersion"]);
 
 /**
- * The updates of a body: one, a list, or an object with the list as `updates`.
+ * Checks the updates of a body: one, a list, or an object with the list as `updates`.
  *
- * @throws {AppError} `validation_failed` with every fault.
+ * @throws {AppError} `validation_failed` with every error.
  */
 export function checkUpdates(body: unknown, rules: UpdateRules): readonly ProfileUpdate[] {
-  const faults = new Faults();
-  const updates = itemsOf(body, "updates", faults).map(placed => {
-    const userId = userOf(placed, faults);
-    return { userId, ...checkedChange(placed, rules, faults) };
-  });
-  faults.refuseAny();
+  const errors = new BodyErrors();
+  const updates = readBulkItems(body, "updates", errors).map(item => ({
+    userId: readUserId(item, errors),
+    ...checkChange(item, rules, errors),
+  }));
+  errors.throwIfAny();
   return updates;
 }
 
 /**
- * The change of one profile.
+ * Checks the change of one profile.
  *
- * @throws {AppError} `validation_failed` with every fault.
+ * @throws {AppError} `validation_failed` with every error.
  */
 export function checkUpdate(content: JsonObject, rules: UpdateRules): ProfileChange {
-  const faults = new Faults();
-  const placed = { item: {}, base: [], content, contentBase: [], userKey: "user_id" } as const;
-  const change = checkedChange(placed, rules, faults);
-  faults.refuseAny();
+  const errors = new BodyErrors();
+  const item = { item: {}, path: [], content, contentPath: [], userKey: "user_id" } as const;
+  const change = checkChange(item, rules, errors);
+  errors.throwIfAny();
   return change;
 }
 
-/** Applies updates, those of one user in their order and users side by side, and answers what became of each. */
+/** Applies updates, those of one user in their order. */
 export async function applyUpdates(
   profiles: Profiles,
-  memberOf: (userId: string) => AudienceMember,
+  memberOf: (userId: string) => Member,
   { batchId, updates }: { readonly batchId: string; readonly updates: readonly ProfileUpdate[] },
-): Promise<BulkAnswer<UpdateResult>> {
-  const placed = updates.map((update, index) => ({ update, index }));
-  const results: UpdateResult[] = [];
-  await mapConcurrent(
-    inGroups(placed, ({ update }) => update.userId),
-    updateLanes,
-    async group => {
-      for (const { update, index } of group) {
-        const { userId } = update;
-        const result = { index, id: `${batchId}.${index}`, userId };
-        results[index] = { ...result, ...(await applied(profiles, memberOf(userId), update)) };
-      }
+): Promise<BulkResult> {
+  const results = await applyPerUser(
+    updates,
+    (_, index) => `${batchId}.${index}`,
+    async update => {
+      const { version, transactionId } = await profiles.change(memberOf(update.userId), update);
+      return { status: "succeeded", version, ...(transactionId === null ? {} : { transactionId }) };
     },
   );
-  return bulkAnswer(batchId, results, "succeeded");
+  return bulkResult(batchId, results, "succeeded");
 }
 
-async function applied(
-  profiles: Profiles,
-  member: AudienceMember,
-  change: ProfileChange,
-): Promise<Pick<UpdateResult, "status" | "error" | "version" | "transactionId">> {
-  try {
-    const { version, transactionId } = await profiles.change(member, change);
-    return { status: "succeeded", version, ...(transactionId === null ? {} : { transactionId }) };
-  } catch (error) {
-    return { status: "failed", error: itemError(error) };
-  }
-}
-
-function checkedChange(placed: PlacedItem, rules: UpdateRules, faults: Faults): ProfileChange {
-  const { content, contentBase, userKey } = placed;
+function checkChange(item: BulkItem, rules: UpdateRules, errors: BodyErrors): ProfileChange {
+  const { content, contentPath, userKey } = item;
   for (const name of Object.keys(content)) {
-    if (!members.has(name) && !(name === "userId" && userKey === "userId"))
-      faults.add("Is not a known member", ...contentBase, name);
+    if (members.has(name) || (name === "userId" && userKey === "userId")) continue;
+    errors.add("Is not a known member", ...contentPath, name);
   }
   const patch = Object.fromEntries(
-    patchMembers.flatMap(name => (content[name] === undefined ? [] : [[name, content[name]]])),
+    patchMembers.filter(name => content[name] !== undefined).map(name => [name, content[name]]),
   );
-  for (const { pointer, detail } of patchFaults(patch, { ...rules, isBackEnd: rules.metrics !== null })) {
-    faults.addAt(detail, contentBase, pointer);
-  }
+  const { fields, metrics } = rules;
+  errors.addAll(patchErrors(patch, { fields, isBackEnd: metrics !== null }), contentPath);
   const { expectedVersion } = content;
   const isVersion = Number.isSafeInteger(expectedVersion) && Number(expectedVersion) >= 0;
   if (expectedVersion !== undefined && !isVersion)
-    faults.add("Expected the version of a profile", ...contentBase, "expectedVersion");
+    errors.add("Expected the version of a profile", ...contentPath, "expectedVersion");
   return {
     patch,
-    metrics: checkedMetrics(placed, rules, faults),
-    admit: isVersion ? requireVersion(Number(expectedVersion)) : undefined,
+    metrics: checkMetrics(item, rules, errors),
+    isExpectedVersion: isVersion ? version => version === expectedVersion : undefined,
   };
 }
 
-function checkedMetrics(
-  { content, contentBase }: PlacedItem,
+function checkMetrics(
+  { content, contentPath }: BulkItem,
   { metrics }: UpdateRules,
-  faults: Faults,
+  errors: BodyErrors,
 ): readonly MetricChange[] {
-  const base = [...contentBase, "metrics"];
+  const path = [...contentPath, "metrics"];
   if (content.metrics === undefined) return [];
   if (metrics === null) {
-    faults.add("Is changed by back ends alone", ...base);
+    errors.add("Only back ends may change it", ...path);
     return [];
   }
-  const entries = isObject(content.metrics) ? Object.entries(content.metrics) : [];
+  const entries = isJsonObject(content.metrics) ? Object.entries(content.metrics) : [];
   if (entries.length === 0 || entries.length > metricChangesMax) {
-    faults.add(`Expected an object of 1 to ${metricChangesMax} metrics`, ...base);
+    errors.add(`Expected an object of 1 to ${metricChangesMax} metrics`, ...path);
     return [];
   }
   return entries.flatMap(([metricId, change]): MetricChange[] => {
-    const bounds = metrics.get(metricId);
-    if (bounds === undefined) faults.add("Is not a metric of the space", ...base, metricId);
-    const { op, value } = isObject(change) ? change : {};
+    const metric = metrics.get(metricId);
+    if (metric === undefined) errors.add("Is not a metric of the space", ...path, metricId);
+    const { op, value } = isJsonObject(change) ? change : {};
     if (op !== "set" && op !== "incr") {
-      faults.add("Expected set or incr", ...base, metricId, "op");
+      errors.add("Expected set or incr", ...path, metricId, "op");
       return [];
     }
-    const [least, most] =
-      op === "incr" || bounds === undefined
-        ? [-metricChangeMax, metricChangeMax]
-        : [bounds.minimumValue, bounds.maximumValue];
+    const isBounded = op === "set" && metric !== undefined;
+    const least = isBounded ? metric.minimumValue : -metricChangeMax;
+    const most = isBounded ? metric.maximumValue : metricChangeMax;
     if (typeof value !== "number" || !Number.isSafeInteger(value) || value < least || value > most) {
-      faults.add(`Expected a whole number from ${least} to ${most}`, ...base, metricId, "value");
+      errors.add(`Expected a whole number from ${least} to ${most}`, ...path, metricId, "value");
       return [];
     }
     return [{ metricId, op, value }];

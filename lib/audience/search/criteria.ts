@@ -1,5 +1,5 @@
 /**
- * Criteria of searches, checked as a whole.
+ * Checks search criteria as a whole.
  *
  * @module
  */
@@ -8,42 +8,47 @@ import type { Directory } from "../../directory/mod.ts";
 import { AppError, type FieldError } from "../../errors/mod.ts";
 import { builtIndexes, metricIndexesOf } from "../../users/mod.ts";
 import { customFieldsOf } from "../profile/custom_fields.ts";
-import { type Column, columnsOf, defaultFields, type FindColumn, isLoyalty } from "./columns.ts";
+import { type Column, columnsOf, defaultFields, type FindColumn, isLoyaltyColumn } from "./columns.ts";
 import { compileFilter, type Filter } from "./filter.ts";
 import type { PlanContext } from "./plan.ts";
-import { type Sort, sortFault } from "./sort.ts";
 import type { SearchCriteria } from "./types.ts";
 import type { ReadDemand, UserReaderOptions } from "./user_reader.ts";
 
-/** Most fields of users that are asked for at a time, as by exports. */
-export const namedFieldsMax = 200;
+/** Most fields of one search or export. */
+const fieldsMax = 200;
 
-/** What is searched for. */
+/** The order of a search. */
+export interface SortOrder {
+  readonly field: string;
+  readonly order: "asc" | "desc";
+}
+
+/** A search of an organisation's users. */
 export interface SearchRequest extends SearchCriteria {
   readonly organisationId: string;
   /** @default in no particular order */
-  readonly sort?: Sort | undefined;
+  readonly sort?: SortOrder | undefined;
 }
 
-/** What checking needs. */
+/** The dependencies of checking criteria. */
 export interface CriteriaOptions extends UserReaderOptions {
   readonly directory: Pick<Directory, "organisation">;
 }
 
-/** A search that was checked. */
+/** A checked search. */
 export interface CheckedSearch {
   readonly context: PlanContext;
   readonly columns: readonly Column[];
-  /** What is read of users to say whether they fit. */
-  readonly judged: ReadDemand;
-  /** What is read of users who fit. */
+  /** What the filter compares. */
+  readonly filtered: ReadDemand;
+  /** What the filter compares and the rows show. */
   readonly shown: ReadDemand;
 }
 
 /**
- * Checks what is searched for.
+ * Checks a search.
  *
- * @throws {AppError} `validation_failed`, with the pointer of every part at fault.
+ * @throws {AppError} `validation_failed` with a pointer for every error.
  */
 export async function checkSearch(options: CriteriaOptions, request: SearchRequest): Promise<CheckedSearch> {
   const { store, directory, facts } = options;
@@ -55,22 +60,22 @@ export async function checkSearch(options: CriteriaOptions, request: SearchReque
   ]);
   const built = await builtIndexes(store, organisationId, declared);
   const find = columnsOf(customFieldsOf(organisation?.settings), space);
-  const faults: FieldError[] = [];
-  const filter = attempt(faults, () => compileFilter(request.filter, find));
-  const columns = fieldColumns(request.fields ?? defaultFields, find, faults);
-  const fault = sort === null ? null : sortFault(sort, { declared, built });
-  if (fault !== null) faults.push(fault);
-  if (filter === null || faults.length > 0) {
+  const errors: FieldError[] = [];
+  const filter = compileOrCollect(request.filter, find, errors);
+  const columns = findColumns(request.fields ?? defaultFields, find, errors);
+  const sortDetail = sort === null ? null : sortError(sort.field, declared, built);
+  if (sortDetail !== null) errors.push({ pointer: "/sort/0/field", detail: sortDetail });
+  if (filter === null || errors.length > 0) {
     throw new AppError("validation_failed", "Cannot search as the criteria are not valid", {
-      fields: faults,
+      fields: errors,
     });
   }
-  const judged = demandOf(filter.columns);
+  const filtered = demandOf(filter.columns);
   const shown = demandOf(new Set([...filter.columns, ...columns.map(({ name }) => name)]));
   return {
     columns,
-    judged: { organisationId, space, ...judged },
-    // A user of whom nothing but loyalty is on record is there too.
+    filtered: { organisationId, space, ...filtered },
+    // Users of whom nothing but loyalty is stored exist too.
     shown: { organisationId, space, ...shown, loyalty: true },
     context: { store, organisationId, space, filter, built, sort },
   };
@@ -80,30 +85,46 @@ function demandOf(names: ReadonlySet<string>): Pick<ReadDemand, "createdAt" | "l
   return {
     createdAt: names.has("createdAt"),
     lastActiveAt: names.has("lastActiveAt"),
-    loyalty: [...names].some(isLoyalty),
+    loyalty: [...names].some(isLoyaltyColumn),
   };
 }
 
-function attempt(faults: FieldError[], task: () => Filter): Filter | null {
+function compileOrCollect(source: unknown, find: FindColumn, errors: FieldError[]): Filter | null {
   try {
-    return task();
+    return compileFilter(source, find);
   } catch (error) {
     if (!(error instanceof AppError) || error.fields === undefined) throw error;
-    faults.push(...error.fields);
+    errors.push(...error.fields);
     return null;
   }
 }
 
-function fieldColumns(names: readonly string[], find: FindColumn, faults: FieldError[]): readonly Column[] {
-  if (names.length === 0 || names.length > namedFieldsMax) {
-    faults.push({ pointer: "/fields", detail: `Expected from 1 to ${namedFieldsMax} fields` });
+function findColumns(names: readonly string[], find: FindColumn, errors: FieldError[]): readonly Column[] {
+  if (names.length === 0 || names.length > fieldsMax) {
+    errors.push({ pointer: "/fields", detail: `Expected from 1 to ${fieldsMax} fields` });
     return [];
   }
   return names.flatMap((name, index) => {
     const column = find(name);
     const pointer = `/fields/${index}`;
-    if (column === null) faults.push({ pointer, detail: "Expected the name of a field of users" });
-    if (names.indexOf(name) < index) faults.push({ pointer, detail: "Expected each field once" });
+    if (column === null) errors.push({ pointer, detail: "Expected the name of a field of users" });
+    if (names.indexOf(name) < index) errors.push({ pointer, detail: "Expected each field once" });
     return column === null ? [] : [column];
   });
+}
+
+/** Returns why users cannot be sorted by a field, or null. Only an index gives an order. */
+function sortError(field: string, declared: readonly string[], built: ReadonlySet<string>): string | null {
+  if (field === "createdAt" || field === "lastActiveAt") return null;
+  const [root, ...rest] = field.split(".");
+  const metricId = rest.join(".");
+  if (root !== "metrics" || rest.length === 0) {
+    return "Expected createdAt, lastActiveAt or an indexed metric such as metrics.points";
+  }
+  if (!declared.includes(metricId)) {
+    return `Declare ${field} in settings.audience.indexes of the organisation to sort by it`;
+  }
+  return built.has(metricId)
+    ? null
+    : `The index of ${field} is still being built: sort by createdAt until then`;
 }

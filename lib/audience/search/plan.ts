@@ -1,159 +1,145 @@
 /**
- * How a search goes about it: by which walk it finds those who may fit.
+ * Plans of searches: the walk that finds the candidates.
  *
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import type { FactsReader } from "../../loyalty/mod.ts";
 import type { Store } from "../../storage/mod.ts";
-import { sampleRanges, type UserRange, userBoards } from "../../users/mod.ts";
-import type { Bounds } from "./demands.ts";
-import type { SpaceFacts } from "./facts.ts";
+import { sampleRanges, userBoards } from "../../users/mod.ts";
+import type { SortOrder } from "./criteria.ts";
 import type { Filter } from "./filter.ts";
-import { type Place, printPlace } from "./search_cursor.ts";
+import type { ValueRange } from "./filter_demands.ts";
+import { invalidCursor, type PositionIn, printPosition, type WalkPosition } from "./search_cursor.ts";
 import type { Walk } from "./shard_walk.ts";
-import type { Sort } from "./sort.ts";
-import { type SortOrder, walkAll, walkNamed, walkOrder, walkRange, walkRest } from "./walks.ts";
+import { type BoardOrder, walkAll, walkNamed, walkOrder, walkRange, walkRest } from "./walks.ts";
 
-/** Most users of one shard, on average, for whom a part of an index is walked instead of all users. */
-export const rangeUsersMax = 2_000;
-/** How much smaller a part of an index must be than what would be walked without it. */
-export const rangeAdvantageMin = 2;
+/** Most users of one shard, on average, for which a range of an index is walked instead of all users. */
+const rangeUsersMax = 2_000;
+/** How many times smaller than all users a range must be. */
+const rangeAdvantageMin = 2;
 
-/** What a plan depends on. */
+/** The context of a plan. */
 export interface PlanContext {
   readonly store: Store;
   readonly organisationId: string;
-  readonly space: SpaceFacts;
+  readonly space: FactsReader;
   readonly filter: Filter;
-  /** Metrics with an index that is whole. */
+  /** Metrics with a complete index. */
   readonly built: ReadonlySet<string>;
   /** Null: in no particular order. */
-  readonly sort: Sort | null;
+  readonly sort: SortOrder | null;
+  /** Options of tests. */
+  readonly rangeUsersMax?: number;
 }
 
 const metricPrefix = "metrics.";
-const everything: Bounds = { min: Number.NEGATIVE_INFINITY, max: Number.POSITIVE_INFINITY };
+const everything: ValueRange = { min: Number.NEGATIVE_INFINITY, max: Number.POSITIVE_INFINITY };
 
 /**
- * Where a search begins.
+ * Chooses the first position of a search.
  *
- * @param now The instant (Unix ms) after which users that move in an order are left out.
+ * @param now Users that move in an order after this instant (Unix ms) are skipped.
  */
-export async function firstPlace(context: PlanContext, now: number): Promise<Place> {
+export async function firstPosition(context: PlanContext, now: number): Promise<WalkPosition> {
   const { sort, filter } = context;
-  if (sort !== null) {
-    const begins = sort.order === "asc" && hasRest(context, sort) ? firstOfRest(now) : firstOfOrder(now);
-    return begins;
-  }
+  if (sort !== null)
+    return sort.order === "asc" && hasRest(context, sort) ? firstOfRest(now) : firstOfOrder(now);
   if (filter.demands.userIds !== null) return { walk: "named", after: "" };
-  const column = await smallRange(context);
+  const column = await findSmallRange(context);
   if (column !== null) return { walk: "range", column, shard: 0, after: "" };
   return { walk: "all", shard: 0, after: null };
 }
 
 /**
- * The walk that goes on at a place.
+ * Returns the walk that continues at a position.
  *
- * @throws {AppError} `validation_failed`: the place belongs to another search.
+ * @throws {AppError} `validation_failed`: the position belongs to another search.
  */
-export function walkAt(context: PlanContext, place: Place): Walk | Promise<Walk> {
-  const { demands } = context.filter;
-  switch (place.walk) {
+export function walkFrom(context: PlanContext, position: WalkPosition): Walk | Promise<Walk> {
+  const { ranges, userIds } = context.filter.demands;
+  switch (position.walk) {
     case "all":
-      return walkAll(context, place, demands.bounds.get("createdAt"));
+      return walkAll(context, position, ranges.get("createdAt"));
     case "named":
-      return walkNamed(place, demands.userIds ?? []);
+      return walkNamed(position, userIds ?? []);
     case "range": {
-      const range = rangeOf(place.column, demands.bounds.get(place.column));
-      if (range === null) throw foreign();
-      return walkRange(context, place, range);
+      const range = ranges.get(position.column);
+      if (range === undefined) throw invalidCursor();
+      return walkRange(context, position, { key: boardOf(position.column), ...range });
     }
     case "order":
     case "rest":
-      if (context.sort === null) throw foreign();
-      return walkSorted(context, context.sort, place);
+      if (context.sort === null) throw invalidCursor();
+      return walkSorted(context, context.sort, position);
   }
 }
 
-/** A sorted walk has those whom the order does not have before or behind it, as if their value were the lowest. */
+/** Walks over an order and over the users without an entry in it, who come where the lowest value would. */
 async function walkSorted(
   context: PlanContext,
-  sort: Sort,
-  place: Extract<Place, { walk: "order" | "rest" }>,
+  sort: SortOrder,
+  position: PositionIn<"order" | "rest">,
 ): Promise<Walk> {
-  const order = orderOf(context, sort);
-  const begin = async (at: typeof place): Promise<Walk> =>
+  const order = boardOrderOf(context, sort);
+  const begin = async (at: PositionIn<"order" | "rest">): Promise<Walk> =>
     at.walk === "order" ? await walkOrder(context, at, order) : walkRest(context, at, order);
-  let walk = await begin(place);
-  let here = place.walk;
+  let walk = await begin(position);
+  let current = position.walk;
   return {
     async next(count) {
       const part = await walk.next(count);
-      if (part.place !== null) return part;
-      const follows =
-        here === "order" ? sort.order === "desc" && hasRest(context, sort) : sort.order === "asc";
-      if (!follows) return part;
-      const following = here === "order" ? firstOfRest(place.at) : firstOfOrder(place.at);
-      here = following.walk;
+      if (part.position !== null) return part;
+      const isFirst =
+        current === "order" ? sort.order === "desc" && hasRest(context, sort) : sort.order === "asc";
+      if (!isFirst) return part;
+      const following = current === "order" ? firstOfRest(position.at) : firstOfOrder(position.at);
+      current = following.walk;
       walk = await begin(following);
-      return { ...part, place: printPlace(following) };
+      return { ...part, position: printPosition(following) };
     },
   };
 }
 
-function firstOfOrder(at: number): Extract<Place, { walk: "order" }> {
+function firstOfOrder(at: number): PositionIn<"order"> {
   return { walk: "order", at, after: null };
 }
 
-function firstOfRest(at: number): Extract<Place, { walk: "rest" }> {
+function firstOfRest(at: number): PositionIn<"rest"> {
   return { walk: "rest", at, shard: 0, after: null };
 }
 
-/** Whether users whom an order does not have may fit. Everybody was created. */
-function hasRest({ filter, space }: PlanContext, { field }: Sort): boolean {
+/** Tells whether users without an entry in an order may match. Every user has a time of creation. */
+function hasRest({ filter, space }: PlanContext, { field }: SortOrder): boolean {
   if (field === "createdAt") return false;
-  const bounds = filter.demands.bounds.get(field);
-  if (bounds === undefined) return true;
-  return field.startsWith(metricPrefix) && holds(bounds, valueOfNone(space, field));
+  const range = filter.demands.ranges.get(field);
+  if (range === undefined) return true;
+  return field.startsWith(metricPrefix) && contains(range, defaultOf(space, field));
 }
 
-function orderOf({ filter }: PlanContext, { field, order }: Sort): SortOrder {
-  const { bounds, userIds } = filter.demands;
+function boardOrderOf({ filter }: PlanContext, { field, order }: SortOrder): BoardOrder {
+  const { ranges, userIds } = filter.demands;
   const moves = field === "createdAt" ? "never" : field === "lastActiveAt" ? "score" : "tie";
-  return { key: boardOf(field), direction: order, moves, bounds: bounds.get(field), userIds };
+  return { key: boardOf(field), direction: order, moves, range: ranges.get(field), userIds };
 }
 
-/** The column by which a part of an index is small enough to be walked; null: there is none. */
-async function smallRange({
-  store,
-  organisationId,
-  filter,
-  built,
-  space,
-}: PlanContext): Promise<string | null> {
-  const { bounds } = filter.demands;
-  const usable = [...bounds].filter(
-    ([column, demanded]) =>
-      column === "lastActiveAt" ||
-      (built.has(column.slice(metricPrefix.length)) &&
-        column.startsWith(metricPrefix) &&
-        !holds(demanded, valueOfNone(space, column))),
-  );
+/** Finds the column whose demanded range of an index is small enough to be walked; null if there is none. */
+async function findSmallRange(context: PlanContext): Promise<string | null> {
+  const { store, organisationId, filter, built, space } = context;
+  const { ranges } = filter.demands;
+  const usable = [...ranges].filter(([column, range]) => {
+    if (column === "lastActiveAt") return true;
+    const isBuilt = column.startsWith(metricPrefix) && built.has(column.slice(metricPrefix.length));
+    return isBuilt && !contains(range, defaultOf(space, column));
+  });
   if (usable.length === 0) return null;
-  const created = bounds.get("createdAt") ?? everything;
-  const ranges = usable.map(([column, demanded]) => ({ key: boardOf(column), ...demanded }));
   const [all = 0, ...counts] = await sampleRanges(store, organisationId, [
-    { key: userBoards.created, ...created },
-    ...ranges,
+    { key: userBoards.created, ...(ranges.get("createdAt") ?? everything) },
+    ...usable.map(([column, range]) => ({ key: boardOf(column), ...range })),
   ]);
   const smallest = Math.min(...counts);
-  if (smallest > rangeUsersMax || smallest * rangeAdvantageMin > all) return null;
+  if (smallest > (context.rangeUsersMax ?? rangeUsersMax) || smallest * rangeAdvantageMin > all) return null;
   return usable[counts.indexOf(smallest)]?.[0] ?? null;
-}
-
-function rangeOf(column: string, bounds: Bounds | undefined): UserRange | null {
-  return bounds === undefined ? null : { key: boardOf(column), ...bounds };
 }
 
 function boardOf(column: string): string {
@@ -162,21 +148,11 @@ function boardOf(column: string): string {
   return userBoards.metric(column.slice(metricPrefix.length));
 }
 
-/** What a metric is for users whom its index does not have. */
-function valueOfNone(space: SpaceFacts, column: string): number {
+/** Returns the value of a metric for users without an entry in its index. */
+function defaultOf(space: FactsReader, column: string): number {
   return space.metrics.get(column.slice(metricPrefix.length)) ?? 0;
 }
 
-function holds({ min, max }: Bounds, value: number): boolean {
+function contains({ min, max }: ValueRange, value: number): boolean {
   return value >= min && value <= max;
-}
-
-function foreign(): AppError {
-  return new AppError(
-    "validation_failed",
-    "Cannot go on with the search as its cursor belongs to another one",
-    {
-      fields: [{ pointer: "cursor", detail: "Expected the cursor of a page of this search" }],
-    },
-  );
 }

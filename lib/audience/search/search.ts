@@ -1,31 +1,35 @@
 /**
- * Searching an organisation's users.
+ * Searches the users of an organisation.
  *
  * @module
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { storageLimits } from "../../storage/mod.ts";
+import type { Directory } from "../../directory/mod.ts";
+import { createFactsSource, type Loyalty } from "../../loyalty/mod.ts";
+import { type Store, storageLimits } from "../../storage/mod.ts";
 import { userBoards, userShardPartitions } from "../../users/mod.ts";
 import type { Column } from "./columns.ts";
-import { type CheckedSearch, type CriteriaOptions, checkSearch, type SearchRequest } from "./criteria.ts";
-import { Judge } from "./judge.ts";
-import { firstPlace, walkAt } from "./plan.ts";
-import { parsePlace, printPlace } from "./search_cursor.ts";
-import type { SearchedUser } from "./searched_user.ts";
-import type { CompiledSearch, PageOptions, UserPage, UserSearch } from "./types.ts";
+import { type CheckedSearch, checkSearch, type SearchRequest } from "./criteria.ts";
+import { firstPosition, walkFrom } from "./plan.ts";
+import { parsePosition, printPosition } from "./search_cursor.ts";
+import type { Candidate } from "./shard_walk.ts";
+import type { CompiledSearch, UserSearch } from "./types.ts";
+import { type ReadDemand, readUsers, type SearchedUser, type UserReaderOptions } from "./user_reader.ts";
 
-/** Most users that one page looks at. */
-export const examinedUsersMax = 2_000;
-/** How long one page goes on looking, in ms. */
-export const searchMsMax = 250;
-/** Most users that are read at a time; a shard tells two times of each in one read. */
-export const readUsersMax: number = storageLimits.readsMax / 2;
+/** Most users that one page examines. */
+const examinedUsersMax = 2_000;
+/** Longest time that one page searches, in ms. */
+const searchMsMax = 250;
+/** Most users that are read together: one read of a shard asks for two times of each. */
+const readUsersMax = storageLimits.readsMax / 2;
+/** Matching users are read in two steps if fewer than one in so many candidates matches. */
+const sparseRatio = 4;
 
-/** What a page is to be. */
+/** The page that is asked for. */
 export interface FindOptions {
-  /** Where it begins. @default the beginning */
-  readonly place?: string | undefined;
+  /** The position where it begins. @default the beginning */
+  readonly position?: string | undefined;
   /** Most users of the page. */
   readonly limit: number;
 }
@@ -34,98 +38,128 @@ export interface FindOptions {
 export interface FoundUsers {
   readonly users: readonly SearchedUser[];
   readonly columns: readonly Column[];
-  /** Where the next page begins; null: that was all. */
-  readonly place: string | null;
-  /** Whether the page ends because it has looked at as many users, or for as long, as a page may. */
+  /** The position of the next page; null on the last one. */
+  readonly position: string | null;
+  /** Whether the page ended because it examined as many users, or took as long, as a page may. */
   readonly isTruncated: boolean;
 }
 
-/** Searches users, in an order where it is asked for one. */
+/** Finds users, optionally in an order. */
 export interface UserFinder extends UserSearch {
-  /** @throws {AppError} `validation_failed`, with the pointer of every part at fault. */
+  /** @throws {AppError} `validation_failed` with a pointer for every error. */
   find(request: SearchRequest, options: FindOptions): Promise<FoundUsers>;
 }
 
-/** What searching needs. */
-export interface UserFinderOptions extends CriteriaOptions {
+/** The dependencies of the search. */
+export interface UserFinderOptions {
+  readonly store: Store;
+  readonly directory: Pick<Directory, "organisation">;
   readonly clock: Clock;
+  readonly loyalty: Pick<Loyalty, "config">;
 }
 
 /** Creates the search of users. */
-export function createUserFinder(options: UserFinderOptions): UserFinder {
-  const { clock } = options;
+export function createUserFinder({ store, directory, clock, loyalty }: UserFinderOptions): UserFinder {
+  const facts = createFactsSource({ clock, configOf: loyalty.config });
+  const options = { store, directory, clock, facts };
   return {
     async compile(organisationId, criteria) {
-      // An index of a metric may lag behind, and exports leave nobody out: they find by what never does.
       const search = await checkSearch(options, { ...criteria, organisationId, sort: undefined });
+      // The index of a metric may lag behind; exports must not miss users, so they do not use it.
       const context = { ...search.context, built: new Set<string>() };
-      return compiled(options, { ...search, context });
+      return compileSearch(options, { ...search, context });
     },
-    async find(request, { place, limit }) {
+    async find(request, { position, limit }) {
       const search = await checkSearch(options, request);
       const { context, columns } = search;
-      const begin = clock();
-      const walk = await walkAt(
-        context,
-        place === undefined ? await firstPlace(context, begin) : parsePlace(place),
-      );
-      const judge = new Judge(options, search);
+      const startedAt = clock();
+      const first =
+        position === undefined ? await firstPosition(context, startedAt) : parsePosition(position);
+      const walk = await walkFrom(context, first);
+      const matcher = new Matcher(options, search);
       const users: SearchedUser[] = [];
       let examined = 0;
       for (let size = Math.min(limit + 1, readUsersMax); ; size = Math.min(2 * size, readUsersMax)) {
         const part = await walk.next(Math.min(size, examinedUsersMax - examined));
-        const fitting = await judge.fitting(part.candidates);
-        for (const user of fitting) {
+        for (const user of await matcher.filter(part.candidates)) {
           users.push(user);
           if (users.length < limit) continue;
           const isLast = user.candidate === part.candidates.at(-1);
-          const end = isLast ? part.place : part.placeAfter(user.candidate);
-          return { users, columns, place: end, isTruncated: false };
+          const end = isLast ? part.position : part.positionAfter(user.candidate);
+          return { users, columns, position: end, isTruncated: false };
         }
         examined += part.candidates.length;
-        const isTruncated = examined >= examinedUsersMax || clock() - begin >= searchMsMax;
-        if (part.place === null) return { users, columns, place: null, isTruncated: false };
-        if (isTruncated) return { users, columns, place: part.place, isTruncated };
+        const isTruncated = examined >= examinedUsersMax || clock() - startedAt >= searchMsMax;
+        if (part.position === null) return { users, columns, position: null, isTruncated: false };
+        if (isTruncated) return { users, columns, position: part.position, isTruncated };
       }
     },
   };
 }
 
-function compiled(options: UserFinderOptions, search: CheckedSearch): CompiledSearch {
+function compileSearch(
+  { clock, ...options }: UserReaderOptions & { readonly clock: Clock },
+  search: CheckedSearch,
+): CompiledSearch {
   const { context, columns } = search;
-  const { store, clock } = options;
-  const judge = new Judge(options, search);
-  async function pageOf<R>(
-    { cursor, limit }: PageOptions,
-    rowOf: (user: SearchedUser) => R,
-  ): Promise<Omit<UserPage, "rows"> & { readonly rows: readonly R[] }> {
-    const begins = cursor === null ? printPlace(await firstPlace(context, clock())) : cursor;
-    const walk = await walkAt(context, parsePlace(begins));
-    const rows: R[] = [];
-    let place: string | null = begins;
-    let examined = 0;
-    while (place !== null && examined < limit) {
-      const part = await walk.next(Math.min(readUsersMax, limit - examined));
-      for (const user of await judge.fitting(part.candidates)) rows.push(rowOf(user));
-      examined += part.candidates.length;
-      place = part.place;
-    }
-    return { rows, cursor: place, examined };
-  }
+  const matcher = new Matcher(options, search);
   return {
     fields: columns.map(({ name, kind }) => ({ name, kind })),
-    page: page => pageOf(page, user => columns.map(column => column.show(user))),
-    printedPage: page => pageOf(page, user => columns.map(column => column.print(user))),
+    async printedPage({ cursor, limit }) {
+      const first = cursor ?? printPosition(await firstPosition(context, clock()));
+      const walk = await walkFrom(context, parsePosition(first));
+      const rows: string[][] = [];
+      let position: string | null = first;
+      let examined = 0;
+      while (position !== null && examined < limit) {
+        const part = await walk.next(Math.min(readUsersMax, limit - examined));
+        for (const user of await matcher.filter(part.candidates)) {
+          rows.push(columns.map(column => column.print(user)));
+        }
+        examined += part.candidates.length;
+        position = part.position;
+      }
+      return { rows, cursor: position, examined };
+    },
     async estimate() {
+      const query = { type: "board", key: userBoards.created, limit: 0 } as const;
       const sizes = await Promise.all(
         userShardPartitions(context.organisationId).map(async partition => {
-          const [{ size }] = await store.read(partition, [
-            { type: "board", key: userBoards.created, limit: 0 },
-          ]);
+          const [{ size }] = await options.store.read(partition, [query]);
           return size;
         }),
       );
       return sizes.reduce((sum, size) => sum + size, 0);
     },
   };
+}
+
+/**
+ * Filters candidates. It reads all that is shown at once; while few candidates match, it reads what the filter compares first and
+ * the rest of the matches only.
+ */
+class Matcher {
+  readonly #options: UserReaderOptions;
+  readonly #search: CheckedSearch;
+  #isSparse = false;
+
+  constructor(options: UserReaderOptions, search: CheckedSearch) {
+    this.#options = options;
+    this.#search = search;
+  }
+
+  /** Returns the matching users in the order of the candidates. */
+  async filter(candidates: readonly Candidate[]): Promise<readonly SearchedUser[]> {
+    const { filtered, shown } = this.#search;
+    const likely = this.#isSparse ? await this.#read(candidates, filtered) : null;
+    const matching = await this.#read(likely?.map(({ candidate }) => candidate) ?? candidates, shown);
+    if (candidates.length > 0) this.#isSparse = matching.length * sparseRatio < candidates.length;
+    return matching;
+  }
+
+  async #read(candidates: readonly Candidate[], demand: ReadDemand): Promise<readonly SearchedUser[]> {
+    if (candidates.length === 0) return [];
+    const users = await readUsers(this.#options, demand, candidates);
+    return users.filter(user => user.exists && this.#search.context.filter.matches(user));
+  }
 }

@@ -1,23 +1,23 @@
 /**
- * Places in a walk over users, as texts that outlive the process.
+ * Positions in a walk over users, as text that outlives the process.
  *
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { type AppError, invalidField } from "../../errors/mod.ts";
 import type { BoardEntry } from "../../storage/mod.ts";
 
-/** Where a walk goes on. */
-export type Place =
-  /** After an entry of the users of a shard by creation; null: at the beginning of the shard. */
+/** A position in a walk. */
+export type WalkPosition =
+  /** After an entry of a shard's users by creation; null: at the beginning of the shard. */
   | { readonly walk: "all"; readonly shard: number; readonly after: BoardEntry | null }
-  /** After a user among those of a range in a shard. */
+  /** After a user among those of an index range in a shard. */
   | { readonly walk: "range"; readonly column: string; readonly shard: number; readonly after: string }
-  /** After a user among those that are named. */
+  /** After a user among the named ones. */
   | { readonly walk: "named"; readonly after: string }
-  /** After an entry of an order; entries that moved after the instant `at` (Unix ms) are left out. */
+  /** After an entry of an order; entries that moved after the instant `at` (Unix ms) are skipped. */
   | { readonly walk: "order"; readonly at: number; readonly after: BoardEntry | null }
-  /** Among the users that the order does not have. */
+  /** Among the users without an entry in the order. */
   | {
       readonly walk: "rest";
       readonly at: number;
@@ -25,56 +25,63 @@ export type Place =
       readonly after: BoardEntry | null;
     };
 
-type Parts = readonly (string | number)[];
+/** The positions of one kind of walk. */
+export type PositionIn<W extends WalkPosition["walk"]> = Extract<WalkPosition, { readonly walk: W }>;
 
-/** The text of a place. */
-export function printPlace(place: Place): string {
-  switch (place.walk) {
+/** Returns the text of a position. */
+export function printPosition(position: WalkPosition): string {
+  switch (position.walk) {
     case "all":
-      return JSON.stringify(["all", place.shard, ...entryParts(place.after)]);
+      return JSON.stringify(["all", position.shard, ...printEntry(position.after)]);
     case "range":
-      return JSON.stringify(["range", place.column, place.shard, place.after]);
+      return JSON.stringify(["range", position.column, position.shard, position.after]);
     case "named":
-      return JSON.stringify(["named", place.after]);
+      return JSON.stringify(["named", position.after]);
     case "order":
-      return JSON.stringify(["order", place.at, ...entryParts(place.after)]);
+      return JSON.stringify(["order", position.at, ...printEntry(position.after)]);
     case "rest":
-      return JSON.stringify(["rest", place.at, place.shard, ...entryParts(place.after)]);
+      return JSON.stringify(["rest", position.at, position.shard, ...printEntry(position.after)]);
   }
 }
 
 /**
- * The place of a text.
+ * Parses the text of a position.
  *
- * @throws {AppError} `validation_failed`: the text is none.
+ * @throws {AppError} `validation_failed`: the text is not a position.
  */
-export function parsePlace(text: string): Place {
-  const [walk, ...parts] = partsOf(text);
+export function parsePosition(text: string): WalkPosition {
+  const [walk, ...parts] = parseParts(text);
   const [first, second, ...more] = parts;
-  if (walk === "all" && isNumber(first)) return { walk, shard: first, after: entryOf(parts.slice(1)) };
+  if (walk === "all" && isNumber(first)) return { walk, shard: first, after: parseEntry(parts.slice(1)) };
   if (walk === "range" && isText(first) && isNumber(second) && isText(more[0])) {
     return { walk, column: first, shard: second, after: more[0] };
   }
   if (walk === "named" && isText(first)) return { walk, after: first };
-  if (walk === "order" && isNumber(first)) return { walk, at: first, after: entryOf(parts.slice(1)) };
+  if (walk === "order" && isNumber(first)) return { walk, at: first, after: parseEntry(parts.slice(1)) };
   if (walk === "rest" && isNumber(first) && isNumber(second)) {
-    return { walk, at: first, shard: second, after: entryOf(more) };
+    return { walk, at: first, shard: second, after: parseEntry(more) };
   }
-  throw invalid();
+  throw invalidCursor();
 }
 
-function entryParts(entry: BoardEntry | null): Parts {
+/** Returns the error for a cursor that does not belong to the walk. */
+export function invalidCursor(): AppError {
+  const message = "Cannot continue the search as its cursor is not valid";
+  return invalidField(message, "cursor", "Expected the cursor of a page of this search");
+}
+
+function printEntry(entry: BoardEntry | null): readonly (string | number)[] {
   return entry === null ? [] : [entry.score, entry.tie, entry.member];
 }
 
-function entryOf(parts: readonly unknown[]): BoardEntry | null {
+function parseEntry(parts: readonly unknown[]): BoardEntry | null {
   if (parts.length === 0) return null;
   const [score, tie, member] = parts;
   if (isNumber(score) && isNumber(tie) && isText(member)) return { score, tie, member };
-  throw invalid();
+  throw invalidCursor();
 }
 
-function partsOf(text: string): readonly unknown[] {
+function parseParts(text: string): readonly unknown[] {
   try {
     const parts: unknown = JSON.parse(text);
     return Array.isArray(parts) ? parts : [];
@@ -89,10 +96,4 @@ function isText(part: unknown): part is string {
 
 function isNumber(part: unknown): part is number {
   return typeof part === "number";
-}
-
-function invalid(): AppError {
-  return new AppError("validation_failed", "Cannot go on with the walk as its cursor is not valid", {
-    fields: [{ pointer: "cursor", detail: "Expected the cursor of a page of this walk" }],
-  });
 }

@@ -1,86 +1,85 @@
 /**
- * Going from shard to shard: one at a time where shards are full, several side by side where there is little in each.
+ * Walks from shard to shard: one at a time while shards are full, several concurrently while they have few candidates.
  *
  * @module
  */
 
 import { userShards } from "../../users/mod.ts";
 
-/** Most shards that are read side by side. */
-export const shardLanesMax = 16;
+/** Most shards that are read concurrently. */
+const concurrentShardsMax = 16;
 
-/** Somebody who may fit. */
+/** A user who may match. */
 export interface Candidate {
   readonly userId: string;
-  /** When the user came, Unix ms; null where the walk does not know. */
+  /** The time of creation, Unix ms; null if the walk does not read it. */
   readonly createdAt: number | null;
-  /** Which one it is of those whom the walk met in this part. */
+  /** The index among the candidates of its part. */
   readonly nth: number;
 }
 
-/** A part of a walk. It may be empty although there are more. */
+/** A part of a walk. It may be empty although more follow. */
 export interface WalkPart {
   readonly candidates: readonly Candidate[];
-  /** Where the walk goes on after the part; null: that was all. */
-  readonly place: string | null;
-  /** Where the walk goes on after one of the candidates. */
-  placeAfter(candidate: Candidate): string;
+  /** The position after the part; null at the end of the walk. */
+  readonly position: string | null;
+  /** Returns the position after a candidate. */
+  positionAfter(candidate: Candidate): string;
 }
 
-/** Candidates, part by part. */
+/** A walk over candidates. */
 export interface Walk {
-  /** The next candidates, at most so many. */
+  /** Returns the next candidates, at most `count`. */
   next(count: number): Promise<WalkPart>;
 }
 
-/** How the entries of a shard become candidates. */
+/** Loads the entries of shards and converts them. */
 export interface ShardWalk<E> {
-  /** Up to so many entries of a shard after one; null: from its beginning. */
+  /** Loads up to `limit` entries of a shard after one; null: from its beginning. */
   load(
     shard: number,
     after: E | null,
     limit: number,
   ): Promise<{ readonly entries: readonly E[]; readonly isEnd: boolean }>;
-  /** What an entry tells of its user. */
   candidate(entry: E, nth: number): Candidate;
-  /** The text of a place. */
   print(shard: number, after: E | null): string;
 }
 
-/** Walks on from an entry of a shard to the end of the last one. */
+/** Walks on from an entry of a shard to the end of the last shard. */
 export function walkShards<E>(
   from: { readonly shard: number; readonly after: E | null },
   { load, candidate, print }: ShardWalk<E>,
 ): Walk {
   let { shard, after } = from;
-  let lanes = 1;
+  let width = 1;
   return {
     async next(count) {
       const first = shard;
-      const width = Math.min(lanes, userShards - first);
       const parts = await Promise.all(
-        Array.from({ length: width }, (_, lane) => load(first + lane, lane === 0 ? after : null, count)),
+        Array.from({ length: Math.min(width, userShards - first) }, (_, offset) =>
+          load(first + offset, offset === 0 ? after : null, count),
+        ),
       );
       const candidates: Candidate[] = [];
-      const met: { readonly shard: number; readonly entries: readonly E[]; readonly from: number }[] = [];
+      const taken: { readonly shard: number; readonly entries: readonly E[]; readonly from: number }[] = [];
       let isFull = false;
-      for (const [lane, { entries, isEnd }] of parts.entries()) {
-        const here = first + lane;
-        const taken = entries.slice(0, count - candidates.length);
-        met.push({ shard: here, entries: taken, from: candidates.length });
-        for (const entry of taken) candidates.push(candidate(entry, candidates.length));
-        isFull = !isEnd || taken.length < entries.length;
+      for (const [offset, { entries, isEnd }] of parts.entries()) {
+        const here = first + offset;
+        const fitting = entries.slice(0, count - candidates.length);
+        taken.push({ shard: here, entries: fitting, from: candidates.length });
+        for (const entry of fitting) candidates.push(candidate(entry, candidates.length));
+        isFull = !isEnd || fitting.length < entries.length;
         shard = isFull ? here : here + 1;
-        after = isFull ? (taken.at(-1) ?? (lane === 0 ? after : null)) : null;
+        after = isFull ? (fitting.at(-1) ?? (offset === 0 ? after : null)) : null;
         if (isFull) break;
       }
-      lanes = isFull ? Math.max(1, Math.floor(lanes / 2)) : Math.min(shardLanesMax, 2 * lanes);
+      width = isFull ? Math.max(1, Math.floor(width / 2)) : Math.min(concurrentShardsMax, 2 * width);
       return {
         candidates,
-        place: shard >= userShards ? null : print(shard, after),
-        placeAfter({ nth }) {
-          const lane = met.findLast(({ from }) => from <= nth);
-          return print(lane?.shard ?? first, lane?.entries[nth - lane.from] ?? null);
+        position: shard >= userShards ? null : print(shard, after),
+        positionAfter({ nth }) {
+          const part = taken.findLast(({ from }) => from <= nth);
+          return print(part?.shard ?? first, part?.entries[nth - part.from] ?? null);
         },
       };
     },

@@ -1,96 +1,158 @@
 /**
- * Reading what is on record of many users: one read of each user's partition, and one of a shard for what its index alone
- * knows.
+ * Reads what is stored of many users: one read of each user's partition, and one of each shard for what its index alone has.
  *
  * @module
  */
 
-import type { Partition, Read, Result, Standing, Store } from "../../storage/mod.ts";
-import { readAccountNote, userBoards, userPartition } from "../../users/mod.ts";
-import { inGroups } from "../batch/groups.ts";
-import { readProfileRecord } from "../profile/record.ts";
-import type { SearchFacts, SpaceFacts } from "./facts.ts";
-import { SearchedUser } from "./searched_user.ts";
+import { type FactsReader, type FactsSource, type LoyaltyFacts, memberPartition } from "../../loyalty/mod.ts";
+import type { Read, Store, Stored } from "../../storage/mod.ts";
+import {
+  type AccountNote,
+  parseAccountNote,
+  readAccountNote,
+  userBoards,
+  userPartition,
+} from "../../users/mod.ts";
+import { groupBy } from "../batch/results.ts";
+import {
+  ProfileMembers,
+  type ProfileRecord,
+  parseProfileRecord,
+  readProfileRecord,
+} from "../profile/record.ts";
 import type { Candidate } from "./shard_walk.ts";
 
-/** What is read of candidates beside their records. */
+/** The records of a user. */
+export interface UserRecords {
+  readonly candidate: Candidate;
+  readonly space: FactsReader;
+  readonly profile: Stored | null;
+  readonly account: Stored | null;
+  /** Undefined if it was not read. */
+  readonly loyalty: Stored | null | undefined;
+  /** Unix ms; null if it is unknown or was not read. */
+  readonly createdAt: number | null;
+  /** Unix ms, to the hour; null if it is unknown or was not read. */
+  readonly lastActiveAt: number | null;
+}
+
+/** A user as conditions and rows see one. Records are parsed when they are first needed. */
+export class SearchedUser {
+  readonly candidate: Candidate;
+  readonly createdAt: number | null;
+  readonly lastActiveAt: number | null;
+  readonly #records: UserRecords;
+  #profile: ProfileRecord | undefined;
+  #members: ProfileMembers | undefined;
+  #loyalty: LoyaltyFacts | undefined;
+  #account: AccountNote | null | undefined;
+
+  constructor(records: UserRecords) {
+    this.candidate = records.candidate;
+    this.createdAt = records.createdAt;
+    this.lastActiveAt = records.lastActiveAt;
+    this.#records = records;
+  }
+
+  get userId(): string {
+    return this.candidate.userId;
+  }
+
+  /**
+   * Whether the user exists: the index may list one who was never stored or was removed. True for any user without an account
+   * whose loyalty was not read.
+   */
+  get exists(): boolean {
+    const { profile, loyalty, account } = this.#records;
+    if (account === null) return profile !== null || loyalty !== null;
+    return this.account?.removedAt === null;
+  }
+
+  get profile(): ProfileRecord {
+    this.#profile ??= parseProfileRecord(this.#records.profile);
+    return this.#profile;
+  }
+
+  /** Returns the JSON of a member of the profile. */
+  profileJson(name: keyof ProfileRecord): string {
+    this.#members ??= new ProfileMembers(this.#records.profile);
+    return this.#members.text(name);
+  }
+
+  get loyalty(): LoyaltyFacts {
+    this.#loyalty ??= this.#records.space.read(this.#records.loyalty ?? null);
+    return this.#loyalty;
+  }
+
+  /** Null for users who did not sign up here. */
+  get account(): AccountNote | null {
+    if (this.#account === undefined) this.#account = parseAccountNote(this.#records.account);
+    return this.#account;
+  }
+}
+
+/** What to read of candidates besides profile and account. */
 export interface ReadDemand {
   readonly organisationId: string;
-  readonly space: SpaceFacts;
+  readonly space: FactsReader;
   readonly loyalty: boolean;
   readonly createdAt: boolean;
   readonly lastActiveAt: boolean;
 }
 
-/** What reading users needs. */
+/** The dependencies of reading users. */
 export interface UserReaderOptions {
   readonly store: Store;
-  readonly facts: SearchFacts;
-  /** Where a user's own records are. */
-  readonly partitionOf: (user: { readonly organisationId: string; readonly userId: string }) => Partition;
+  readonly facts: FactsSource;
 }
 
-/** Reads candidates, in their order. At most half of the queries of a read are needed for each. */
+/** Reads candidates in their order. */
 export async function readUsers(
-  options: UserReaderOptions,
+  { store, facts }: UserReaderOptions,
   demand: ReadDemand,
   candidates: readonly Candidate[],
 ): Promise<readonly SearchedUser[]> {
-  const { store, facts, partitionOf } = options;
   const { organisationId, space } = demand;
   const queries = [readProfileRecord, readAccountNote, ...(demand.loyalty ? [facts.record] : [])];
   const [times, records] = await Promise.all([
-    timesOf(store, demand, candidates),
-    Promise.all(candidates.map(({ userId }) => store.read(partitionOf({ organisationId, userId }), queries))),
+    readTimes(store, demand, candidates),
+    Promise.all(
+      candidates.map(({ userId }) => store.read(memberPartition({ organisationId, userId }), queries)),
+    ),
   ]);
   return candidates.map((candidate, index) => {
     const [profile = null, account = null, loyalty] = records[index] ?? [];
-    const known = times?.get(candidate.userId);
-    return new SearchedUser({
-      candidate,
-      space,
-      profile,
-      account,
-      loyalty,
-      createdAt: candidate.createdAt ?? known?.createdAt ?? null,
-      lastActiveAt: known?.lastActiveAt ?? null,
-    });
+    const { created, active } = userBoards;
+    const read = times.get(candidate.userId);
+    const createdAt = candidate.createdAt ?? read?.get(created) ?? null;
+    const lastActiveAt = read?.get(active) ?? null;
+    return new SearchedUser({ candidate, space, profile, account, loyalty, createdAt, lastActiveAt });
   });
 }
 
-interface Times {
-  readonly createdAt: number | null;
-  readonly lastActiveAt: number | null;
-}
-
-/** Null where nobody asks for what the index alone knows. */
-async function timesOf(
+/** Reads the demanded times, which the index alone has, by user and board. */
+async function readTimes(
   store: Store,
   { organisationId, createdAt, lastActiveAt }: ReadDemand,
   candidates: readonly Candidate[],
-): Promise<ReadonlyMap<string, Times> | null> {
-  const asksCreation = createdAt && candidates.some(candidate => candidate.createdAt === null);
-  const keys: readonly string[] = [
-    ...(asksCreation ? [userBoards.created] : []),
-    ...(lastActiveAt ? [userBoards.active] : []),
-  ];
-  if (keys.length === 0) return null;
-  const times = new Map<string, Times>();
-  const placed = candidates.map(({ userId }) => ({ userId, place: userPartition(organisationId, userId) }));
+): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
+  const needsCreation = createdAt && candidates.some(candidate => candidate.createdAt === null);
+  const keys = [...(needsCreation ? [userBoards.created] : []), ...(lastActiveAt ? [userBoards.active] : [])];
+  const times = new Map<string, Map<string, number>>();
+  if (keys.length === 0) return times;
+  const located = candidates.map(({ userId }) => ({
+    userId,
+    partition: userPartition(organisationId, userId),
+  }));
   await Promise.all(
-    inGroups(placed, ({ place }) => place).map(async group => {
-      const queries = group.flatMap(({ userId: member }): Read[] =>
-        keys.map(key => ({ type: "standing", key, member })),
-      );
-      const found = (await store.read(group[0]?.place ?? "", queries)) as readonly Result<Read>[];
-      for (const [index, { userId }] of group.entries()) {
-        const at = (key: string): number | null => {
-          const column = keys.indexOf(key);
-          return column === -1
-            ? null
-            : ((found[index * keys.length + column] as Standing | null)?.score ?? null);
-        };
-        times.set(userId, { createdAt: at(userBoards.created), lastActiveAt: at(userBoards.active) });
+    groupBy(located, ({ partition }) => partition).map(async group => {
+      const reads = group.flatMap(({ userId: member }) => keys.map(key => ({ member, key })));
+      const queries = reads.map(({ member, key }): Read => ({ type: "standing", key, member }));
+      const standings = await store.read(group[0]?.partition ?? "", queries);
+      for (const [index, { member, key }] of reads.entries()) {
+        const standing = standings[index] as { readonly score: number } | null | undefined;
+        const read = times.get(member) ?? new Map<string, number>();
+        times.set(member, standing ? read.set(key, standing.score) : read);
       }
     }),
   );

@@ -1,9 +1,9 @@
 /**
- * Walks over users: who may fit, in an order, each with the place at which the walk goes on after them.
+ * Walks over candidates, each with the position at which the walk continues after it.
  *
- * Without a wish for an order each user who is there throughout is met exactly once, whatever changes meanwhile: users are met
- * in the order of their creation, which stays, or, of a part of an index, by their ids among those that are in it at the
- * moment. In an order whose values move, whoever moves after the walk began is left out from then on, so nobody comes twice.
+ * Without an order every user who exists for the whole walk is met exactly once: users are met in the order of creation, which
+ * never changes, or by id within a range of an index. In an order whose values change, users that moved after the walk began are
+ * skipped, so that none is met twice.
  *
  * @module
  */
@@ -11,8 +11,6 @@
 import { type BoardEntry, readPageAfter, type Store, type WalkDirection } from "../../storage/mod.ts";
 import { compareUtf8 } from "../../text/mod.ts";
 import {
-  type OrderedUsers,
-  type UserOrder,
   type UserRange,
   userBoards,
   userPartition,
@@ -21,22 +19,22 @@ import {
   walkNamedUsers,
   walkUsers,
 } from "../../users/mod.ts";
-import { inGroups } from "../batch/groups.ts";
-import type { Bounds } from "./demands.ts";
-import { type Place, printPlace } from "./search_cursor.ts";
+import { groupBy } from "../batch/results.ts";
+import type { ValueRange } from "./filter_demands.ts";
+import { type PositionIn, printPosition } from "./search_cursor.ts";
 import { type Candidate, type Walk, walkShards } from "./shard_walk.ts";
 
-/** Whose users are walked over. */
+/** The users to walk over. */
 export interface WalkOptions {
   readonly store: Store;
   readonly organisationId: string;
 }
 
-/** Users by their creation, shard by shard. */
+/** Walks over users by creation, shard by shard. */
 export function walkAll(
   { store, organisationId }: WalkOptions,
-  from: Extract<Place, { walk: "all" | "rest" }>,
-  created: Bounds | undefined,
+  from: PositionIn<"all" | "rest">,
+  created: ValueRange | undefined,
 ): Walk {
   return walkShards<BoardEntry>(from, {
     load: (shard, after, limit) =>
@@ -49,102 +47,95 @@ export function walkAll(
         limit,
       }),
     candidate: ({ member, score }, nth) => ({ userId: member, createdAt: score, nth }),
-    print: (shard, after) => printPlace({ ...from, shard, after }),
+    print: (shard, after) => printPosition({ ...from, shard, after }),
   });
 }
 
-/** Users in a range of an index, shard by shard and by their ids. */
+/** Walks over the users in a range of an index, shard by shard and by id. */
 export function walkRange(
   { store, organisationId }: WalkOptions,
-  from: Extract<Place, { walk: "range" }>,
+  from: PositionIn<"range">,
   range: UserRange,
 ): Walk {
-  const loaded = new Map<number, readonly string[]>();
-  async function idsOf(shard: number): Promise<readonly string[]> {
-    const known = loaded.get(shard);
-    if (known !== undefined) return known;
+  const idsByShard = new Map<number, readonly string[]>();
+  async function loadIds(shard: number): Promise<readonly string[]> {
     const entries = await usersInRange(store, userShardPartition(organisationId, shard), range);
     const ids = entries.map(({ member }) => member).sort(compareUtf8);
-    loaded.set(shard, ids);
+    idsByShard.set(shard, ids);
     return ids;
   }
   const begin = { shard: from.shard, after: from.after === "" ? null : from.after };
   return walkShards<string>(begin, {
     async load(shard, after, limit) {
-      const ids = await idsOf(shard);
+      const ids = idsByShard.get(shard) ?? (await loadIds(shard));
       const rest = after === null ? ids : ids.filter(id => compareUtf8(id, after) > 0);
       return { entries: rest.slice(0, limit), isEnd: rest.length <= limit };
     },
     candidate: (userId, nth) => ({ userId, createdAt: null, nth }),
-    print: (shard, after) => printPlace({ ...from, shard, after: after ?? "" }),
+    print: (shard, after) => printPosition({ ...from, shard, after: after ?? "" }),
   });
 }
 
-/** Named users by their ids. */
-export function walkNamed(from: Extract<Place, { walk: "named" }>, userIds: readonly string[]): Walk {
+/** Walks over named users by id. */
+export function walkNamed(from: PositionIn<"named">, userIds: readonly string[]): Walk {
   const waiting = userIds.filter(userId => compareUtf8(userId, from.after) > 0).sort(compareUtf8);
-  const placeAfter = ({ userId }: Pick<Candidate, "userId">): string =>
-    printPlace({ walk: "named", after: userId });
+  const positionAfter = ({ userId }: Candidate): string => printPosition({ walk: "named", after: userId });
   return {
     async next(count) {
       const candidates = waiting.splice(0, count).map((userId, nth) => ({ userId, createdAt: null, nth }));
       const last = candidates.at(-1);
       const isEnd = waiting.length === 0 || last === undefined;
-      return { candidates, place: isEnd ? null : placeAfter(last), placeAfter };
+      return { candidates, position: isEnd ? null : positionAfter(last), positionAfter };
     },
   };
 }
 
-/** An order that was asked for. */
-export interface SortOrder {
-  /** The board of its values. */
+/** An order of users by the scores of a board. */
+export interface BoardOrder {
   readonly key: string;
   readonly direction: WalkDirection;
-  /** Where the values of a user may change. */
+  /** The part of an entry that tells when its user moved. */
   readonly moves: "never" | "score" | "tie";
-  /** Values outside these are left out. */
-  readonly bounds: Bounds | undefined;
-  /** The only users that are asked for; null: all. */
+  /** Only values of this range. */
+  readonly range: ValueRange | undefined;
+  /** Only these users; null for all. */
   readonly userIds: readonly string[] | null;
 }
 
-/** Users in an order. */
+/** Walks over users in an order. */
 export async function walkOrder(
   options: WalkOptions,
-  from: Extract<Place, { walk: "order" }>,
-  { key, direction, moves, bounds, userIds }: SortOrder,
+  from: PositionIn<"order">,
+  { key, direction, moves, range, userIds }: BoardOrder,
 ): Promise<Walk> {
-  const order: UserOrder = { key, direction, min: bounds?.min, max: bounds?.max };
+  const order = { key, direction, min: range?.min, max: range?.max };
   const walked = { ...options, after: from.after };
-  const users: OrderedUsers =
-    userIds === null ? walkUsers(walked, order) : await walkNamedUsers(walked, order, userIds);
-  const hasStayed = (entry: BoardEntry): boolean => moves === "never" || entry[moves] <= from.at;
+  const users = userIds === null ? walkUsers(walked, order) : await walkNamedUsers(walked, order, userIds);
   return {
     async next(count) {
       const entries = await users.next(count);
-      const stayed = entries.filter(hasStayed);
-      const candidates = stayed.map(({ member, score }, nth) => ({
+      const unmoved = entries.filter(entry => moves === "never" || entry[moves] <= from.at);
+      const candidates = unmoved.map(({ member, score }, nth) => ({
         userId: member,
         createdAt: key === userBoards.created ? score : null,
         nth,
       }));
       const last = entries.at(-1);
       const isEnd = last === undefined || entries.length < count;
-      const place = isEnd ? null : printPlace({ ...from, after: last });
       return {
         candidates,
-        place,
-        placeAfter: ({ nth }) => printPlace({ ...from, after: stayed[nth] ?? null }),
+        position: isEnd ? null : printPosition({ ...from, after: last }),
+        positionAfter: ({ nth }) => printPosition({ ...from, after: unmoved[nth] ?? null }),
       };
     },
   };
 }
 
-/** Users whom an order does not have, by their creation. */
+/** Walks over users without an entry in an order, by creation. */
 export function walkRest(
   options: WalkOptions,
-  from: Extract<Place, { walk: "rest" }>,
-  { key, userIds }: Pick<SortOrder, "key" | "userIds">,
+  from: PositionIn<"rest">,
+  { key, userIds }: Pick<BoardOrder, "key" | "userIds">,
 ): Walk {
   const { store, organisationId } = options;
   const named = userIds === null ? null : new Set(userIds);
@@ -153,7 +144,7 @@ export function walkRest(
     async next(count) {
       const { candidates: found, ...part } = await all.next(count);
       const candidates = found.filter(({ userId }) => named?.has(userId) ?? true);
-      const groups = inGroups(candidates, ({ userId }) => userPartition(organisationId, userId));
+      const groups = groupBy(candidates, ({ userId }) => userPartition(organisationId, userId));
       const absent = await Promise.all(
         groups.map(async group => {
           const queries = group.map(({ userId: member }) => ({ type: "standing", key, member }) as const);

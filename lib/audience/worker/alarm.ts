@@ -1,40 +1,45 @@
-/** Calls back after a delay in ms, unless the returned function is called before. */
-export type Timer = (callback: () => void, delayMs: number) => () => void;
+/**
+ * Waiting in background work.
+ *
+ * @module
+ */
+
+import type { Timer } from "../../http/mod.ts";
 
 /** Resolves after a time in ms. */
-export function pause(timer: Timer, ms: number): Promise<void> {
+export function sleep(timer: Timer, ms: number): Promise<void> {
   return new Promise(resolve => {
     timer(resolve, ms);
   });
 }
 
-/** A wait that ends early when somebody calls. */
+/** A wait that another part of the process can end early. */
 export class Alarm {
   readonly #timer: Timer;
-  #ring: (() => void) | null = null;
+  #wake: (() => void) | null = null;
   #isRung = false;
 
   constructor(timer: Timer) {
     this.#timer = timer;
   }
 
-  /** Ends the wait, or the next one where nobody waits. */
+  /** Ends the wait, or the next one if there is none. */
   ring(): void {
     this.#isRung = true;
-    this.#ring?.();
+    this.#wake?.();
   }
 
-  /** Resolves when it is rung, with true, or after a time in ms. */
+  /** Resolves with true when it is rung, with false after a time in ms. */
   async wait(ms: number): Promise<boolean> {
     if (!this.#isRung) {
       await new Promise<void>(resolve => {
         const cancel = this.#timer(resolve, ms);
-        this.#ring = () => {
+        this.#wake = () => {
           cancel();
           resolve();
         };
       });
-      this.#ring = null;
+      this.#wake = null;
     }
     const wasRung = this.#isRung;
     this.#isRung = false;

@@ -1,16 +1,14 @@
 /**
- * Actions on their way from a request to their effect, as they stand in the queue.
+ * Accepted actions as they wait in the queue.
  *
  * @module
  */
 
+import type { ActionData } from "../../loyalty/mod.ts";
 import { shardOf } from "../../text/mod.ts";
 
-/** Number of topics that actions are spread over, by user: at most as many processes can work on them side by side. */
+/** Topics that actions are spread over by user: at most as many processes can apply actions concurrently. */
 export const actionShards = 16;
-
-/** Values of an action's data. */
-export type ActionData = Readonly<Record<string, string | number | boolean>>;
 
 /** An accepted action. */
 export interface QueuedAction {
@@ -19,30 +17,30 @@ export interface QueuedAction {
   readonly userId: string;
   readonly action: string;
   readonly data: ActionData;
-  /** The action takes effect once under this id. */
+  /** The id under which the action takes effect once. */
   readonly actionId: string;
-  /** When it happened, Unix ms. */
+  /** The time of the action, Unix ms. */
   readonly at: number;
-  /** What the back end noted beside it; shown with a dead letter, and not kept otherwise. */
+  /** Notes of the back end, shown with a dead letter and not stored otherwise. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
-/** The shard of a user: all of a user's actions are in one, in the order in which they were accepted. */
+/** Returns the shard of a user, which keeps the user's actions in the order of acceptance. */
 export function shardOfUser(userId: string, shards: number): number {
   return shardOf(userId, shards);
 }
 
-/** The topic of a shard. Its name tells the number of shards, so that processes which disagree do not mix their order. */
+/** Returns the topic of a shard. Its name has the number of shards: processes that disagree on it must not mix orders. */
 export function topicOf(shard: number, shards: number): string {
   return `actions:${shards}:${shard}`;
 }
 
-/** Writes an action down for the queue. */
+/** Encodes an action as a message. */
 export function encodeAction(action: QueuedAction): string {
   return JSON.stringify(action);
 }
 
-/** Reads what {@linkcode encodeAction} wrote; null for anything else. */
+/** Decodes a message; null if it is no action. */
 export function decodeAction(body: string): QueuedAction | null {
   try {
     const value: unknown = JSON.parse(body);

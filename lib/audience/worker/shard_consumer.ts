@@ -1,114 +1,123 @@
 /**
- * Works off one shard: takes messages, has the actions of different users handled side by side and those of one user one
- * after the other, and settles what has come to its end, many messages at a time.
+ * Consumes the queue of one shard: takes messages, processes the actions of different users concurrently and those of one user
+ * in order, and acknowledges finished ones in groups.
  *
- * Messages are taken into a window, not in rounds: whoever has to be tried again holds up nobody but the own user, until the
- * window is full of such actions.
+ * Messages are taken into a window, not in rounds: a user whose actions are retried delays only that user until the window is full.
  *
  * @module
  */
 
-import type { Logger } from "../../http/mod.ts";
+import type { Logger, Timer } from "../../http/mod.ts";
 import { type Queue, type QueueMessage, storageLimits } from "../../storage/mod.ts";
-import { Alarm, pause, type Timer } from "./alarm.ts";
-import { type ActionHandler, outagePauseMs, type Permit, type TakenAction } from "./handler.ts";
+import { Alarm, sleep } from "./alarm.ts";
+import { type ActionProcessor, outagePauseMs, type TakenAction } from "./process_actions.ts";
 import { decodeAction } from "./queued_action.ts";
 
-/** Most messages of a shard that a worker has in hand. */
-export const inHandMax = 32;
-/** Longest pause before an idle shard is looked at again, in ms. */
-export const idlePauseMsMax = 250;
+/** Most messages of a shard that a worker has taken and not acknowledged. A wider window applies more of one user together. */
+const windowDefault = 256;
+/** Most actions of a user that are applied together: bounds one commit. */
+const userRunMax = 64;
+/** Longest pause before an idle shard is polled again, in ms. A push in the same process wakes it at once. */
+const idlePauseMsMax = 250;
 const idlePauseMsMin = 4;
 
-/** What a consumer works with. */
+/** The options of a consumer. */
 export interface ShardConsumerOptions {
   readonly queue: Queue;
   readonly topic: string;
-  /** Names the worker. */
+  /** The name of the worker. */
   readonly worker: string;
-  readonly handle: ActionHandler;
-  readonly permit: (isLost: () => boolean) => boolean | Promise<boolean>;
+  readonly process: ActionProcessor;
+  /** Resolves with true once work may begin, with false once `isLost` returns true. */
+  readonly canProceed: (isLost: () => boolean) => Promise<boolean>;
   readonly timer: Timer;
   readonly logger: Logger;
+  /** Most messages that are taken and not acknowledged. @default 256 */
+  readonly window?: number;
 }
 
-/** One shard at work. */
+/** The consumer of one shard. */
 export class ShardConsumer {
-  /** Resolves when nothing of the shard is under way any more. */
+  /** Resolves when nothing of the shard is in progress any more. */
   readonly done: Promise<void>;
   readonly #options: ShardConsumerOptions;
+  readonly #window: number;
   readonly #alarm: Alarm;
-  readonly #permit: Permit;
-  /** Actions that wait for an earlier one of the same user, by user. */
-  readonly #chains = new Map<string, TakenAction[]>();
+  /** Actions that wait or are processed, by user. */
+  readonly #byUser = new Map<string, TakenAction[]>();
   readonly #running = new Set<Promise<void>>();
-  /** Ids of what was taken and is not yet settled in the queue. */
-  readonly #known = new Set<string>();
-  #ended: string[] = [];
+  /** Ids of taken messages that are not acknowledged. */
+  readonly #taken = new Set<string>();
+  #finished: string[] = [];
   #mustRelease = true;
   #isFinishing = false;
   #isLost = false;
 
   constructor(options: ShardConsumerOptions) {
     this.#options = options;
+    this.#window = options.window ?? windowDefault;
     this.#alarm = new Alarm(options.timer);
-    this.#permit = () => options.permit(() => this.#isLost);
     this.done = this.#run();
   }
 
-  /** Whether it takes nothing more. */
+  /** Whether it takes no more messages. */
   get isFinishing(): boolean {
     return this.#isFinishing;
   }
 
-  /** Looks for messages now. */
+  /** Polls the queue now. */
   wake(): void {
     this.#alarm.ring();
   }
 
-  /** Takes no more messages, and ends when those in hand have ended. */
+  /** Takes no more messages and ends after those it has. */
   finish(): void {
     this.#isFinishing = true;
     this.#alarm.ring();
   }
 
-  /** Ends as soon as possible: the shard is another worker's. What is not settled is handed out there. */
+  /** Ends as soon as possible, because the shard belongs to another worker. Unacknowledged messages are redelivered there. */
   abandon(): void {
     this.#isLost = true;
     this.finish();
   }
 
-  /** Has others' messages handed out here first: somebody else may have had the shard for a while. */
+  /** Redelivers the messages of other workers first, one of which may have had the shard for a while. */
   reclaim(): void {
     this.#mustRelease = true;
   }
 
-  async #run(): Promise<void> {
-    let idleMs = idlePauseMsMin;
-    while (!this.#isFinishing && (await this.#permit())) {
-      const taken = await this.#exchange();
-      if (taken > 0) {
-        idleMs = idlePauseMsMin;
-        // A queue and a store in memory answer without a turn of the event loop, and requests wait for one.
-        await pause(this.#options.timer, 0);
-        continue;
-      }
-      if (await this.#alarm.wait(idleMs)) idleMs = idlePauseMsMin;
-      else idleMs = Math.min(idleMs * 2, idlePauseMsMax);
-    }
-    await Promise.all(this.#running);
-    while ((await this.#permit()) && !(await this.#settle())) await pause(this.#options.timer, outagePauseMs);
+  #canProceed(): Promise<boolean> {
+    return this.#options.canProceed(() => this.#isLost);
   }
 
-  /** Settles what has ended and takes what there is room for; answers how many actions are new. */
+  async #run(): Promise<void> {
+    const { timer } = this.#options;
+    let idleMs = idlePauseMsMin;
+    while (!this.#isFinishing && (await this.#canProceed())) {
+      if ((await this.#exchange()) > 0) {
+        idleMs = idlePauseMsMin;
+        // Queue and store in memory answer without a turn of the event loop, which requests wait for.
+        await sleep(timer, 0);
+        continue;
+      }
+      const wasWoken = await this.#alarm.wait(idleMs);
+      idleMs = wasWoken ? idlePauseMsMin : Math.min(idleMs * 2, idlePauseMsMax);
+    }
+    await Promise.all(this.#running);
+    while ((await this.#canProceed()) && !(await this.#acknowledge())) await sleep(timer, outagePauseMs);
+  }
+
+  /** Acknowledges finished messages and takes as many as fit; returns the number of new ones. */
   async #exchange(): Promise<number> {
-    // What is being settled must not come again as something new.
-    if (this.#mustRelease) await this.#settle();
-    const room = inHandMax - this.#known.size + this.#ended.length;
-    const [taken] = await Promise.all([room * 2 < inHandMax ? [] : this.#take(room), this.#settle()]);
-    let count = 0;
-    for (const delivery of taken) if (this.#accept(delivery)) count += 1;
-    return count;
+    // Messages must not be redelivered here while they are being acknowledged.
+    if (this.#mustRelease) await this.#acknowledge();
+    const room = this.#window - this.#taken.size + this.#finished.length;
+    const [deliveries] = await Promise.all([
+      room * 2 < this.#window ? [] : this.#take(room),
+      this.#acknowledge(),
+    ]);
+    return deliveries.filter(delivery => this.#accept(delivery)).length;
   }
 
   async #take(room: number): Promise<readonly QueueMessage[]> {
@@ -117,70 +126,74 @@ export class ShardConsumer {
     try {
       if (!this.#mustRelease) return await queue.take(topic, lease);
       await queue.release(topic);
-      // What is in hand here comes again too, and before what others had.
-      const limit = Math.min(room + this.#known.size, storageLimits.queueBatchMax);
-      const taken = await queue.take(topic, { ...lease, limit });
+      // Messages in the window are redelivered too, before those of other workers.
+      const limit = Math.min(room + this.#taken.size, storageLimits.queueBatchMax);
+      const deliveries = await queue.take(topic, { ...lease, limit });
       this.#mustRelease = false;
-      return taken;
+      return deliveries;
     } catch (error) {
-      // Messages may have been handed out in an answer that did not arrive.
+      // A lost answer may have delivered messages.
       this.#mustRelease = true;
       logger.log("warn", "actions_not_taken", { topic, error: String(error) });
       return [];
     }
   }
 
-  #accept({ id, body, attempts }: QueueMessage): boolean {
-    if (this.#known.has(id)) return false;
-    this.#known.add(id);
+  /** Queues a message behind the others of its user; returns false for one that is in the window already. */
+  #accept({ id, body, attempts: deliveries }: QueueMessage): boolean {
+    if (this.#taken.has(id)) return false;
+    this.#taken.add(id);
     const action = decodeAction(body);
     if (action === null) {
       this.#options.logger.log("error", "action_unreadable", { topic: this.#options.topic, message: id });
-      this.#end(id);
+      this.#finish([{ id }]);
       return true;
     }
-    const taken = { id, action, handOuts: attempts };
     const user = `${action.organisationId} ${action.userId}`;
-    const chain = this.#chains.get(user);
-    if (chain !== undefined) {
-      chain.push(taken);
+    const waiting = this.#byUser.get(user);
+    if (waiting !== undefined) {
+      waiting.push({ id, action, deliveries });
       return true;
     }
-    const running = this.#work(user, [taken]).finally(() => this.#running.delete(running));
+    const actions = [{ id, action, deliveries }];
+    this.#byUser.set(user, actions);
+    const running = this.#process(user, actions).finally(() => this.#running.delete(running));
     this.#running.add(running);
     return true;
   }
 
-  /** Handles the actions of a user, also those that arrive meanwhile. */
-  async #work(user: string, chain: TakenAction[]): Promise<void> {
-    this.#chains.set(user, chain);
-    for (let at = 0; at < chain.length; at++) {
-      const taken = chain[at];
-      if (taken === undefined || !(await this.#options.handle(taken, this.#permit))) break;
-      this.#end(taken.id);
+  /** Processes the actions of a user, also those that arrive meanwhile. */
+  async #process(user: string, actions: TakenAction[]): Promise<void> {
+    // Further actions of the user may be in the same delivery.
+    await null;
+    while (actions.length > 0) {
+      const run = actions.splice(0, userRunMax);
+      const finished = await this.#options.process(run, () => this.#canProceed());
+      this.#finish(run.slice(0, finished));
+      if (finished < run.length) break;
     }
-    this.#chains.delete(user);
+    this.#byUser.delete(user);
   }
 
-  #end(id: string): void {
-    this.#ended.push(id);
-    const inHand = this.#known.size - this.#ended.length;
-    if (inHand === 0 || this.#ended.length * 2 >= inHandMax) this.#alarm.ring();
+  #finish(actions: readonly { readonly id: string }[]): void {
+    for (const { id } of actions) this.#finished.push(id);
+    const inProgress = this.#taken.size - this.#finished.length;
+    if (inProgress === 0 || this.#finished.length * 2 >= this.#window) this.#alarm.ring();
   }
 
-  /** Settles what has ended; answers whether that worked. */
-  async #settle(): Promise<boolean> {
+  /** Acknowledges finished messages; returns false if that failed. */
+  async #acknowledge(): Promise<boolean> {
     const { queue, topic, logger } = this.#options;
-    const ids = this.#ended;
+    const ids = this.#finished;
     if (ids.length === 0) return true;
-    this.#ended = [];
+    this.#finished = [];
     try {
       await queue.ack(topic, ids);
-      for (const id of ids) this.#known.delete(id);
+      for (const id of ids) this.#taken.delete(id);
       return true;
     } catch (error) {
-      this.#ended.push(...ids);
-      logger.log("warn", "actions_not_settled", { topic, error: String(error) });
+      this.#finished.push(...ids);
+      logger.log("warn", "actions_not_acknowledged", { topic, error: String(error) });
       return false;
     }
   }

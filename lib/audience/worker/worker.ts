@@ -1,57 +1,56 @@
 /**
- * A worker of the action queue: says that it is alive, works on the shards that it holds, and shares them with other workers.
+ * A worker of the action queue: renews its lease, consumes the shards that it holds, and shares them with other workers.
  *
- * One worker at a time works on a shard, which is what keeps the actions of a user in order. A worker whose lease could not be
- * renewed begins nothing during the last part of it, so that what it began before is over when others take its shards. A
- * process that is frozen between that look at the clock and its commit can still be late: the order of that one user's actions
- * is then at risk, and no action has a second effect even so.
+ * One worker at a time consumes a shard, which keeps the actions of a user in order. A worker that could not renew its lease
+ * begins nothing during the last part of it, so that its work is over when others take its shards. A process that is frozen
+ * between checking the clock and its commit can still be late: that puts the order of one user's actions at risk, never their
+ * number.
  *
  * @module
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import type { Logger } from "../../http/mod.ts";
+import type { Logger, Timer } from "../../http/mod.ts";
 import type { Queue, Store } from "../../storage/mod.ts";
-import { Alarm, type Timer } from "./alarm.ts";
-import { createDeadLetters } from "./dead_letters.ts";
-import { type ActionSink, createActionHandler } from "./handler.ts";
-import { Hold } from "./hold.ts";
-import { actionShards, topicOf } from "./queued_action.ts";
-import { type Assignments, createAssignments } from "./shard_assignment.ts";
+import { Alarm } from "./alarm.ts";
+import type { DeadLetterQueue } from "./dead_letter_queue.ts";
+import { type ActionProcessor, type ActionSink, createActionProcessor } from "./process_actions.ts";
+import { topicOf } from "./queued_action.ts";
+import { createShardAssignments, type ShardAssignments } from "./shard_assignment.ts";
 import { ShardConsumer } from "./shard_consumer.ts";
+import { ShardLease } from "./shard_lease.ts";
 
-/** How long a worker counts as alive after it last said so, in ms: after that, others take its shards. */
-export const workerLeaseMs = 10_000;
-/** Longest time that a stopping worker gives the actions in hand, in ms; what is left then is handed out to others. */
-export const workerStopMsMax = 10_000;
-/** How often a worker says that it is alive, per lease. */
+const leaseMsDefault = 10_000;
+/** Longest time that a stopping worker waits for actions in progress, in ms; others are redelivered what is left. */
+const stopMsMax = 10_000;
 const renewalsPerLease = 4;
-/** The last part of a lease, in which nothing is begun. */
+/** The last part of a lease, in which no work begins. */
 const marginShare = 1 / 5;
 
-/** What a worker is made of. */
+/** The dependencies of a worker. */
 export interface ActionWorkerOptions {
   readonly queue: Queue;
   readonly store: Store;
   readonly sink: ActionSink;
-  /** Names this worker among all; never used again by another. */
+  readonly deadLetters: Pick<DeadLetterQueue, "add">;
+  /** Names this worker uniquely among all that ever ran. */
   readonly name: string;
   readonly clock: Clock;
   readonly timer: Timer;
   readonly logger: Logger;
-  /** The same for all processes. @default actionShards */
-  readonly shards?: number;
-  /** How long it counts as alive after it last said so, in ms. @default workerLeaseMs */
+  /** The same for all processes. */
+  readonly shards: number;
+  /** For how long the worker counts as alive after a heartbeat, in ms. @default 10 s */
   readonly leaseMs?: number;
 }
 
-/** A worker at work. */
+/** A running worker. */
 export interface ActionWorker {
-  /** The shards that it works on now. */
+  /** The shards that it consumes now. */
   readonly shards: readonly number[];
-  /** Tells it that something was pushed to a shard, which it otherwise notices within `idlePauseMsMax`. */
+  /** Polls a shard now; otherwise an idle one is polled every 250 ms. */
   wake(shard: number): void;
-  /** Takes nothing more, finishes what is in hand, and lets others have the shards. */
+  /** Takes nothing more, finishes the actions in progress, and releases its shards. */
   stop(): Promise<void>;
 }
 
@@ -63,30 +62,28 @@ export function startActionWorker(options: ActionWorkerOptions): ActionWorker {
 class Worker implements ActionWorker {
   readonly #options: ActionWorkerOptions;
   readonly #leaseMs: number;
-  readonly #shardCount: number;
-  readonly #assignments: Assignments;
-  readonly #hold: Hold;
-  readonly #handle: ReturnType<typeof createActionHandler>;
+  readonly #assignments: ShardAssignments;
+  readonly #lease: ShardLease;
+  readonly #process: ActionProcessor;
   readonly #consumers = new Map<number, ShardConsumer>();
-  /** Consumers whose shards are lost, until they have noticed. */
-  readonly #leaving = new Map<number, Promise<void>>();
-  /** Shards that are done with, for others to take. */
-  readonly #given = new Set<number>();
+  /** Consumers of lost shards, until they have ended. */
+  readonly #ending = new Map<number, Promise<void>>();
+  /** Shards to release with the next heartbeat. */
+  readonly #released = new Set<number>();
   readonly #alarm: Alarm;
-  readonly #renewing: Promise<void>;
+  readonly #heartbeat: Promise<void>;
   #isStopping = false;
   #hasStopped = false;
 
   constructor(options: ActionWorkerOptions) {
-    const { store, clock, timer, shards = actionShards, leaseMs = workerLeaseMs } = options;
+    const { store, clock, timer, shards, leaseMs = leaseMsDefault } = options;
     this.#options = options;
     this.#leaseMs = leaseMs;
-    this.#shardCount = shards;
-    this.#assignments = createAssignments(store, shards);
-    this.#hold = new Hold({ clock, timer, marginMs: leaseMs * marginShare });
-    this.#handle = createActionHandler({ ...options, deadLetters: createDeadLetters(options) });
+    this.#assignments = createShardAssignments(store, shards);
+    this.#lease = new ShardLease({ clock, timer, marginMs: leaseMs * marginShare });
+    this.#process = createActionProcessor(options);
     this.#alarm = new Alarm(timer);
-    this.#renewing = this.#renewAgainAndAgain();
+    this.#heartbeat = this.#runHeartbeat();
   }
 
   get shards(): readonly number[] {
@@ -103,18 +100,18 @@ class Worker implements ActionWorker {
     const finished = Promise.all([...this.#consumers.values()].map(({ done }) => done));
     const limit = new Alarm(this.#options.timer);
     finished.then(() => limit.ring());
-    await limit.wait(workerStopMsMax);
+    await limit.wait(stopMsMax);
     for (const consumer of this.#consumers.values()) consumer.abandon();
     this.#hasStopped = true;
     this.#alarm.ring();
-    await Promise.all([finished, this.#renewing, ...this.#leaving.values()]);
+    await Promise.all([finished, this.#heartbeat, ...this.#ending.values()]);
     this.#consumers.clear();
-    await this.#assignments.leave(this.#options.name).catch(error => this.#complain(error));
+    await this.#assignments.leave(this.#options.name).catch(error => this.#logFailure(error));
   }
 
-  async #renewAgainAndAgain(): Promise<void> {
+  async #runHeartbeat(): Promise<void> {
     while (!this.#hasStopped) {
-      await this.#renew().catch(error => this.#complain(error));
+      await this.#renew().catch(error => this.#logFailure(error));
       await this.#alarm.wait(this.#leaseMs / renewalsPerLease);
     }
   }
@@ -123,31 +120,30 @@ class Worker implements ActionWorker {
     const { clock, name } = this.#options;
     const now = clock();
     const until = now + this.#leaseMs;
-    const given = [...this.#given];
-    const { shards, surplus } = await this.#assignments.claim({ worker: name, now, until, given });
-    for (const shard of given) this.#given.delete(shard);
-    // Others may have had any of the shards while nobody knew that this worker is alive.
-    if (this.#hold.hasLapsed) for (const consumer of this.#consumers.values()) consumer.reclaim();
-    this.#hold.extend(until);
-    const held = new Set(shards);
+    const released = [...this.#released];
+    const { shards, surplus } = await this.#assignments.claim({ worker: name, now, until, released });
+    for (const shard of released) this.#released.delete(shard);
+    // While the lease was expired other workers may have had any of the shards.
+    if (this.#lease.hasExpired) for (const consumer of this.#consumers.values()) consumer.reclaim();
+    this.#lease.renew(until);
     for (const [shard, consumer] of this.#consumers) {
-      if (!held.has(shard)) this.#lose(shard, consumer);
+      if (!shards.includes(shard)) this.#lose(shard, consumer);
     }
     if (this.#isStopping) return;
     for (const shard of shards) {
-      if (!this.#consumers.has(shard) && !this.#leaving.has(shard)) this.#begin(shard);
+      if (!this.#consumers.has(shard) && !this.#ending.has(shard)) this.#consume(shard);
     }
     this.#giveUp(surplus);
   }
 
-  #begin(shard: number): void {
-    const { queue, name, timer, logger } = this.#options;
+  #consume(shard: number): void {
+    const { queue, name, timer, logger, shards } = this.#options;
     const consumer = new ShardConsumer({
       queue,
-      topic: topicOf(shard, this.#shardCount),
+      topic: topicOf(shard, shards),
       worker: name,
-      handle: this.#handle,
-      permit: isLost => this.#hold.permit(isLost),
+      process: this.#process,
+      canProceed: isLost => this.#lease.canProceed(isLost),
       timer,
       logger,
     });
@@ -157,29 +153,29 @@ class Worker implements ActionWorker {
   #lose(shard: number, consumer: ShardConsumer): void {
     consumer.abandon();
     this.#consumers.delete(shard);
-    const left = consumer.done.then(() => {
-      this.#leaving.delete(shard);
+    const ended = consumer.done.then(() => {
+      this.#ending.delete(shard);
       this.#alarm.ring();
     });
-    this.#leaving.set(shard, left);
+    this.#ending.set(shard, ended);
   }
 
-  /** Finishes with shards that others should have, and tells so as soon as they are done. */
+  /** Finishes surplus shards and releases each as soon as it is done. */
   #giveUp(surplus: number): void {
     const finishing = [...this.#consumers.values()].filter(({ isFinishing }) => isFinishing).length;
-    const going = [...this.#consumers].filter(([, { isFinishing }]) => !isFinishing);
-    for (const [shard, consumer] of going.slice(0, Math.max(0, surplus - finishing))) {
+    const active = [...this.#consumers].filter(([, { isFinishing }]) => !isFinishing);
+    for (const [shard, consumer] of active.slice(0, Math.max(0, surplus - finishing))) {
       consumer.finish();
       consumer.done.then(() => {
         if (this.#consumers.get(shard) !== consumer) return;
         this.#consumers.delete(shard);
-        this.#given.add(shard);
+        this.#released.add(shard);
         this.#alarm.ring();
       });
     }
   }
 
-  #complain(error: unknown): void {
+  #logFailure(error: unknown): void {
     this.#options.logger.log("warn", "action_worker_not_renewed", { error: String(error) });
   }
 }

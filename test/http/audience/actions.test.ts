@@ -179,7 +179,7 @@ describeOnEveryStore("actions of back ends", open => {
         assert.equal(full.json.code, "busy");
         assert.equal(
           full.json.message,
-          "Cannot accept the action as too many wait to take effect: send it again later",
+          "Cannot accept the action as too many are waiting to be applied: send it again later",
         );
         assert.ok(Number(full.headers.get("retry-after")) >= 1);
         const some = await call(bulk, { body: { actions: [...many(2, "a"), ...many(1, "b")] } });
@@ -288,7 +288,7 @@ describeOnEveryStore("actions of back ends", open => {
       ] as const) {
         const answer = await world.call("/api/audience/actions", { token: fan.token, headers, body });
         assert.equal(answer.status, 400);
-        assert.deepEqual(answer.json.errors, [{ pointer, detail: "Is said by back ends alone" }]);
+        assert.deepEqual(answer.json.errors, [{ pointer, detail: "Only back ends may set it" }]);
       }
       assert.equal(await pointsOf(world, fan.userId), 0);
     }));
@@ -383,11 +383,11 @@ describeOnEveryStore("rewards of back ends", open => {
       assert.deepEqual(differences, []);
       const wrong = [
         [{ notify: true }, "notify"],
-        [{ notify: { title: "" } }, "notify"],
-        [{ notify: { title: "a", display: "shout" } }, "notify"],
-        [{ notify: { title: "a", icon: "b" } }, "notify"],
-        [{ notify: { title: "x".repeat(257) } }, "notify"],
-        [{ notify: { title: "a", message: "x".repeat(1_025) } }, "notify"],
+        [{ notify: { title: "" } }, "notify/title"],
+        [{ notify: { title: "a", display: "shout" } }, "notify/display"],
+        [{ notify: { title: "a", icon: "b" } }, "notify/icon"],
+        [{ notify: { title: "x".repeat(257) } }, "notify/title"],
+        [{ notify: { title: "a", message: "x".repeat(1_025) } }, "notify/message"],
         [{ metadata: [] }, "metadata"],
         [{ metadata: { a: { b: 1 } } }, "metadata/a"],
         [{ metadata: { a: "x".repeat(1_025) } }, "metadata/a"],

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { cursorTtlMs } from "../../../lib/audience/mod.ts";
 import { ledgerRecordsMax } from "../../../lib/loyalty/mod.ts";
 import { type Answer, type Fan, ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
@@ -229,7 +228,7 @@ describeOnStores("lists of the audience API", open => {
     }
     // Another size of page is no other list.
     assert.equal((await get(fan, `/transactions?limit=2&type=credit&lastEvaluatedKey=${key}`)).status, 200);
-    world.clock.advance(cursorTtlMs);
+    world.clock.advance(86_400_000);
     const answer = await crm(
       `/api/audience/transactions?user_id=${fan.userId}&limit=1&type=credit&lastEvaluatedKey=${key}`,
     );

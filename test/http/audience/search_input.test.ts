@@ -3,15 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import {
-  audienceFaults,
-  boundedMetricsMax,
-  namedUsersMax,
-  searchFieldsMax,
-  searchPageMax,
-  soughtNameCharactersMax,
-  userIdCharactersMax,
-} from "../../../lib/audience/mod.ts";
+import { audienceSettingsErrors } from "../../../lib/audience/mod.ts";
 import { depthMax, nodesMax } from "../../../lib/expressions/mod.ts";
 import { buildDelayMs, metricIndexesMax } from "../../../lib/users/mod.ts";
 import { openPlatform, type TestPlatform } from "../../support/platform.ts";
@@ -69,14 +61,12 @@ describe("a search of users that is not well formed", () => {
       [{ metrics: { points: { least: 1 } } }, ["/filter/metrics/points/least"]],
       [{ userIds: [] }, ["/filter/userIds"]],
       [{ userIds: ["a", 5] }, ["/filter/userIds/1"]],
-      [{ userIds: ["a".repeat(userIdCharactersMax + 1)] }, ["/filter/userIds/0"]],
-      [{ displayName: "a".repeat(soughtNameCharactersMax + 1) }, ["/filter/displayName"]],
-      [{ userIds: Array.from({ length: namedUsersMax + 1 }, (_, n) => `u${n}`) }, ["/filter/userIds"]],
+      [{ userIds: ["a".repeat(128 + 1)] }, ["/filter/userIds/0"]],
+      [{ displayName: "a".repeat(256 + 1) }, ["/filter/displayName"]],
+      [{ userIds: Array.from({ length: 100 + 1 }, (_, n) => `u${n}`) }, ["/filter/userIds"]],
       [
         {
-          metrics: Object.fromEntries(
-            Array.from({ length: boundedMetricsMax + 1 }, (_, n) => [`m${n}`, { min: 1 }]),
-          ),
+          metrics: Object.fromEntries(Array.from({ length: 16 + 1 }, (_, n) => [`m${n}`, { min: 1 }])),
         },
         ["/filter/metrics"],
       ],
@@ -93,8 +83,8 @@ describe("a search of users that is not well formed", () => {
   it("is refused for its fields, its order and its size", async () => {
     assert.deepEqual(await pointersOf({ fields: [] }), ["/fields"]);
     assert.deepEqual(await pointersOf({ fields: ["userId", "none", "userId"] }), ["/fields/1", "/fields/2"]);
-    assert.deepEqual(await pointersOf({ fields: Array(searchFieldsMax + 1).fill("userId") }), ["/fields"]);
-    for (const limit of [0, searchPageMax + 1, 1.5, "5", null])
+    assert.deepEqual(await pointersOf({ fields: Array(64 + 1).fill("userId") }), ["/fields"]);
+    for (const limit of [0, 100 + 1, 1.5, "5", null])
       assert.deepEqual(await pointersOf({ limit }), ["/limit"]);
     assert.deepEqual(await pointersOf({ sort: [] }), ["/sort"]);
     assert.deepEqual(await pointersOf({ sort: [{ field: "createdAt" }, { field: "lastActiveAt" }] }), [
@@ -140,9 +130,9 @@ describe("a search of users that is not well formed", () => {
       "metrics.points",
       [5],
     ]) {
-      const [fault] = audienceFaults({ audience: { indexes } }, "/settings");
+      const [fault] = audienceSettingsErrors({ audience: { indexes } }, "/settings");
       assert.match(fault?.pointer ?? "", /^\/settings\/audience\/indexes/, JSON.stringify(indexes));
     }
-    assert.deepEqual(audienceFaults({ audience: { indexes: ["metrics.a", "metrics.b"] } }, ""), []);
+    assert.deepEqual(audienceSettingsErrors({ audience: { indexes: ["metrics.a", "metrics.b"] } }, ""), []);
   });
 });

@@ -1,13 +1,8 @@
-/** Cursors: only the user, the list and the filters that they were made for can use them, and not for long. */
+/** Cursors are good for the user, list and filters that they were made for, and for a day. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  type CursorScope,
-  createCursors,
-  cursorCharactersMax,
-  cursorTtlMs,
-} from "../../../lib/audience/mod.ts";
+import { type CursorScope, createCursors } from "../../../lib/audience/lists/cursors.ts";
 import { AppError } from "../../../lib/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 
@@ -21,8 +16,8 @@ const scope: CursorScope = {
 const clock = createTestClock();
 const cursors = createCursors({ key: new Uint8Array(32).fill(7), clock: clock.now });
 
-function sealed(place = "1750000000000-3 2", of: CursorScope = scope): string {
-  const cursor = cursors.seal(of, place);
+function sealed(position = "1750000000000-3 2", of: CursorScope = scope): string {
+  const cursor = cursors.seal(of, position);
   assert.ok(cursor !== null);
   return cursor;
 }
@@ -38,15 +33,15 @@ function refused(of: CursorScope, cursor: string): void {
 }
 
 describe("a cursor", () => {
-  it("gives its place back, whatever that holds", () => {
-    for (const place of ["1750000000000-3 2", "", " ", "é€😀 .", "x".repeat(500)]) {
-      assert.equal(cursors.open(scope, sealed(place)), place);
+  it("returns its position, whatever that contains", () => {
+    for (const position of ["1750000000000-3 2", "", " ", "é€😀 .", "x".repeat(500)]) {
+      assert.equal(cursors.open(scope, sealed(position)), position);
     }
     assert.equal(cursors.open(scope, undefined), undefined);
     assert.equal(cursors.seal(scope, null), null);
   });
 
-  it("is understood by every process with the key, and by none without", () => {
+  it("can be opened with the key that sealed it, and with no other", () => {
     const [same, other] = [7, 8].map(byte =>
       createCursors({ key: new Uint8Array(32).fill(byte), clock: clock.now }),
     );
@@ -54,7 +49,7 @@ describe("a cursor", () => {
     assert.throws(() => other?.open(scope, sealed("x")), AppError);
   });
 
-  it("is refused where a single character of it was changed", () => {
+  it("is refused if a single character was changed", () => {
     const cursor = sealed();
     for (let at = 0; at < cursor.length; at++) {
       const forged = `${cursor.slice(0, at)}${cursor[at] === "A" ? "B" : "A"}${cursor.slice(at + 1)}`;
@@ -63,7 +58,7 @@ describe("a cursor", () => {
     for (const forged of ["", ".", "a", "a.b", `${cursor}.`, `${cursor}.a`, `.${cursor}`, "é.é"]) {
       refused(scope, forged);
     }
-    refused(scope, "a".repeat(cursorCharactersMax + 1));
+    refused(scope, "a".repeat(1_025));
   });
 
   it("is refused for another organisation, space, user, list or filter", () => {
@@ -83,14 +78,14 @@ describe("a cursor", () => {
     assert.equal(cursors.open({ ...scope, filters: { type: "credit" } }, cursor), "1750000000000-3 2");
   });
 
-  it("cannot be moved between scopes that are spelt alike", () => {
+  it("cannot be moved between scopes whose parts concatenate alike", () => {
     const cursor = sealed("x", { ...scope, organisationId: "ab", spaceId: "c" });
     refused({ ...scope, organisationId: "a", spaceId: "bc" }, cursor);
   });
 
-  it("ends after a day", () => {
+  it("expires after a day", () => {
     const cursor = sealed("x");
-    clock.advance(cursorTtlMs - 1);
+    clock.advance(86_400_000 - 1);
     assert.equal(cursors.open(scope, cursor), "x");
     clock.advance(1);
     refused(scope, cursor);

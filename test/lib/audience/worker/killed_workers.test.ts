@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { createRedisQueue, createRedisStore } from "../../../../adapters/redis/mod.ts";
-import { createActionIntake } from "../../../../lib/audience/actions/intake.ts";
+import { createQueueIntake } from "../../../../lib/audience/actions/intake.ts";
 import { actionShards, topicOf } from "../../../../lib/audience/worker/queued_action.ts";
 import { seedDirectory } from "../../../../lib/directory/mod.ts";
 import { createPlatform } from "../../../../lib/mod.ts";
@@ -32,7 +32,7 @@ it("of three workers two are killed at random, and nothing is lost, doubled or o
   const store = createRedisStore({ server: server.url });
   const queue = createRedisQueue({ server: server.url });
   await seedDirectory(store, orderedSeed, { clock: Date.now });
-  const intake = createActionIntake({ queue, shards: actionShards, onPushed: () => {} });
+  const intake = createQueueIntake({ queue, shards: actionShards, onPushed: () => {} });
   const workers = Array.from({ length: 3 }, () => {
     const program = start([process.execPath, "--import", "tsx", file, server.url, String(leaseMs)]);
     context.after(() => program.signal("SIGKILL"));

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
-  type Assignment,
   claimShards,
-  createAssignments,
-  leaveShards,
+  createShardAssignments,
+  removeWorker,
+  type ShardAssignment,
 } from "../../../../lib/audience/worker/shard_assignment.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { describeOnEveryStore } from "../../../support/stores.ts";
 
-const empty: Assignment = { workers: {}, shards: Array.from({ length: 5 }, () => null) };
-const claim = { worker: "a", now: 1_000, until: 2_000, given: [] };
+const empty: ShardAssignment = { workers: {}, shards: Array.from({ length: 5 }, () => null) };
+const claim = { worker: "a", now: 1_000, until: 2_000, released: [] };
 
 describe("an assignment", () => {
   it("gives a lone worker every shard", () => {
@@ -18,18 +18,18 @@ describe("an assignment", () => {
     assert.deepEqual(claimed, { shards: [0, 1, 2, 3, 4], surplus: 0 });
   });
 
-  it("takes nothing from a living worker, who is told how many to give up, and gives what is given up to others", () => {
+  it("takes nothing from a living worker but reports its surplus, and gives released shards to others", () => {
     const first = claimShards(empty, claim).after;
     const second = claimShards(first, { ...claim, worker: "b" });
     assert.deepEqual(second.claimed, { shards: [], surplus: 0 });
-    const told = claimShards(second.after, claim);
-    assert.deepEqual(told.claimed, { shards: [0, 1, 2, 3, 4], surplus: 2 });
-    const given = claimShards(told.after, { ...claim, given: [0, 1] });
-    assert.deepEqual(given.claimed, { shards: [2, 3, 4], surplus: 0 });
-    assert.deepEqual(claimShards(given.after, { ...claim, worker: "b" }).claimed.shards, [0, 1]);
+    const repeated = claimShards(second.after, claim);
+    assert.deepEqual(repeated.claimed, { shards: [0, 1, 2, 3, 4], surplus: 2 });
+    const released = claimShards(repeated.after, { ...claim, released: [0, 1] });
+    assert.deepEqual(released.claimed, { shards: [2, 3, 4], surplus: 0 });
+    assert.deepEqual(claimShards(released.after, { ...claim, worker: "b" }).claimed.shards, [0, 1]);
   });
 
-  it("frees the shards of a worker at the instant at which its time is over, and not before", () => {
+  it("frees the shards of a worker at the instant its lease expires, and not before", () => {
     const first = claimShards(empty, claim).after;
     const late = { ...claim, worker: "b", until: 9_000 };
     assert.deepEqual(claimShards(first, { ...late, now: 1_999 }).claimed.shards, []);
@@ -39,7 +39,7 @@ describe("an assignment", () => {
   });
 
   it("frees the shards of a worker that leaves", () => {
-    const left = leaveShards(claimShards(empty, claim).after, "a");
+    const left = removeWorker(claimShards(empty, claim).after, "a");
     assert.deepEqual(left, empty);
   });
 });
@@ -49,11 +49,11 @@ describeOnEveryStore("assignments in a store", open => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     const names = ["a", "b", "c", "d"];
-    const assignments = names.map(() => createAssignments(store, 16));
+    const assignments = names.map(() => createShardAssignments(store, 16));
     for (let round = 0; round < 3; round++) {
       const now = clock.now();
       const claims = assignments.map((one, index) =>
-        one.claim({ worker: names[index] ?? "", now, until: now + 1_000, given: [] }),
+        one.claim({ worker: names[index] ?? "", now, until: now + 1_000, released: [] }),
       );
       const shards = (await Promise.all(claims)).flatMap(claimed => claimed.shards);
       assert.equal(new Set(shards).size, shards.length);

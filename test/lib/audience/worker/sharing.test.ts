@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryQueue, createMemoryStore } from "../../../../adapters/memory/mod.ts";
-import { createActionIntake } from "../../../../lib/audience/actions/intake.ts";
-import { type ActionWorker, startActionWorker } from "../../../../lib/audience/worker/mod.ts";
+import { createQueueIntake } from "../../../../lib/audience/actions/intake.ts";
+import { createDeadLetterQueue } from "../../../../lib/audience/worker/dead_letter_queue.ts";
 import { actionShards, topicOf } from "../../../../lib/audience/worker/queued_action.ts";
+import { type ActionWorker, startActionWorker } from "../../../../lib/audience/worker/worker.ts";
 import { silentLogger, systemTimer } from "../../../../lib/http/mod.ts";
 import { until } from "../../../support/until.ts";
+import { sinkOf } from "./_sink.ts";
 
 describe("workers of one queue", () => {
   it("share the shards while they are there, keep each user's order, and leave nothing when they stop", async () => {
@@ -22,14 +24,14 @@ describe("workers of one queue", () => {
         timer: systemTimer,
         logger: silentLogger,
         leaseMs: 400,
-        sink: {
-          async report({ userId }, { data }) {
-            await new Promise(resolve => setImmediate(resolve));
-            seen.set(userId, [...(seen.get(userId) ?? []), Number(data.n)]);
-          },
-        },
+        shards: actionShards,
+        sink: sinkOf(async ({ userId }, { data }) => {
+          await new Promise(resolve => setImmediate(resolve));
+          seen.set(userId, [...(seen.get(userId) ?? []), Number(data.n)]);
+        }),
+        deadLetters: createDeadLetterQueue({ store, clock }),
       });
-    const intake = createActionIntake({ queue, shards: actionShards, onPushed: () => {} });
+    const intake = createQueueIntake({ queue, shards: actionShards, onPushed: () => {} });
     const tenant = { organisationId: "club", spaceId: "space", action: "step" };
     let pushed = 0;
     async function push(turns: number): Promise<void> {

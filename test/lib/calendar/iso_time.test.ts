@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom } from "../../../adapters/conformance/random.ts";
-import { isoTime } from "../../../lib/audience/_times.ts";
+import { isoTime } from "../../../lib/calendar/mod.ts";
 
 const timeMax = 8_640_000_000_000_000;
 const dayMs = 86_400_000;
 
-describe("times as the audience API writes them", () => {
-  it("are what a Date makes of them, before and after 1970 and to the ends of time", () => {
+describe("isoTime", () => {
+  it("formats as Date does, before and after 1970 and up to the last instant", () => {
     const random = createRandom(1);
     const some = Array.from(
       { length: 5_000 },
@@ -35,7 +35,7 @@ describe("times as the audience API writes them", () => {
     }
   });
 
-  it("are refused where a Date has none", () => {
+  it("throws where Date has no such instant", () => {
     for (const at of [Number.NaN, Number.POSITIVE_INFINITY, timeMax + 1, -timeMax - 1]) {
       assert.throws(() => isoTime(at), RangeError);
       // And a time of another day is right after it.

@@ -1,0 +1,192 @@
+/**
+ * Processes queued actions of one user: each is applied, or becomes a dead letter.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../auth/mod.ts";
+import { AppError, type ErrorCode } from "../../errors/mod.ts";
+import type { Logger, Timer } from "../../http/mod.ts";
+import type { ActionReport, Member } from "../../loyalty/mod.ts";
+import { sleep } from "./alarm.ts";
+import type { DeadAction, DeadLetterQueue } from "./dead_letter_queue.ts";
+import type { QueuedAction } from "./queued_action.ts";
+
+/** Most attempts to apply an action, and most deliveries to workers that died, before it becomes a dead letter. */
+const attemptsMax = 5;
+/** Pause after the first failure of an action, in ms; it doubles with each further one. */
+const retryPauseMs = 50;
+/** Pause between two attempts while the store is unavailable, in ms. */
+export const outagePauseMs = 250;
+/** Users whose actions a worker applies concurrently. More would not keep the store busier, but hold more memory. */
+const concurrentUsersMax = 64;
+
+/** Applies actions: the part of loyalty that workers need. */
+export interface ActionSink {
+  /** Applies actions of one user in order, up to the first error; returns how many took effect before it. */
+  reportAll(
+    member: Member,
+    reports: readonly ActionReport[],
+  ): Promise<{ readonly applied: number; readonly error?: unknown }>;
+}
+
+/** An action taken from the queue. */
+export interface TakenAction {
+  /** The id of its message. */
+  readonly id: string;
+  readonly action: QueuedAction;
+  /** Number of deliveries, this one included. */
+  readonly deliveries: number;
+}
+
+/** The dependencies of a processor. */
+export interface ActionProcessorOptions {
+  readonly sink: ActionSink;
+  readonly deadLetters: Pick<DeadLetterQueue, "add">;
+  readonly clock: Clock;
+  readonly timer: Timer;
+  readonly logger: Logger;
+}
+
+/**
+ * Processes actions of one user in order. Resolves with the number of finished ones, which are all unless `canProceed` resolves
+ * with false: then the shard belongs to another worker. Never rejects.
+ */
+export type ActionProcessor = (
+  actions: readonly TakenAction[],
+  canProceed: () => Promise<boolean>,
+) => Promise<number>;
+
+/** Applies queued actions of one user as reports of a back end. */
+export async function applyActions(
+  sink: ActionSink,
+  actions: readonly QueuedAction[],
+): ReturnType<ActionSink["reportAll"]> {
+  const [first] = actions;
+  if (first === undefined) return { applied: 0 };
+  const { organisationId, spaceId, userId } = first;
+  const reports = actions.map(({ action, data, actionId, at }) => {
+    return { action, data, actionId, at, isClientReport: false };
+  });
+  return await sink.reportAll({ organisationId, spaceId, userId, projectId: null }, reports);
+}
+
+/** Creates a processor. */
+export function createActionProcessor(options: ActionProcessorOptions): ActionProcessor {
+  const { sink, clock, timer } = options;
+  const semaphore = new Semaphore(concurrentUsersMax);
+  return async (taken, canProceed) => {
+    async function discard(
+      { id, action }: TakenAction,
+      attempts: number,
+      reason: DeadAction["reason"],
+    ): Promise<boolean> {
+      return await addDeadLetter(options, { id, action, reason, attempts, at: clock() }, canProceed);
+    }
+    let failures = 0;
+    for (let done = 0; done < taken.length; ) {
+      const rest = taken.slice(done);
+      const unsafe = rest.findIndex(({ deliveries }) => deliveries > attemptsMax);
+      const [first] = rest;
+      if (first === undefined) return done;
+      if (unsafe === 0) {
+        const message = "The workers that took the action stopped before it was applied";
+        if (!(await discard(first, first.deliveries - 1, { code: "internal_error", message }))) return done;
+        done += 1;
+        continue;
+      }
+      const run = unsafe === -1 ? rest : rest.slice(0, unsafe);
+      const result = await semaphore.run(async () =>
+        (await canProceed())
+          ? await applyActions(
+              sink,
+              run.map(({ action }) => action),
+            )
+          : null,
+      );
+      if (result === null) return done;
+      if (result.applied > 0) failures = 0;
+      done += result.applied;
+      const failed = run[result.applied];
+      if (failed === undefined) continue;
+      const policy = failurePolicyOf(result.error);
+      if (policy !== "wait") failures += 1;
+      if (policy === "discard" || failures >= attemptsMax) {
+        if (!(await discard(failed, failures, reasonOf(result.error)))) return done;
+        done += 1;
+        failures = 0;
+      } else {
+        await sleep(timer, policy === "wait" ? outagePauseMs : retryPauseMs * 2 ** (failures - 1));
+      }
+    }
+    return taken.length;
+  };
+}
+
+/** Adds a dead letter, however long the store is unavailable: the action must not be acknowledged before. */
+async function addDeadLetter(
+  { deadLetters, timer, logger }: ActionProcessorOptions,
+  dead: DeadAction,
+  canProceed: () => Promise<boolean>,
+): Promise<boolean> {
+  const { organisationId, spaceId } = dead.action;
+  while (await canProceed()) {
+    try {
+      const hasDropped = await deadLetters.add(dead);
+      logger.log("warn", "action_dead", { organisationId, spaceId, code: dead.reason.code });
+      if (hasDropped) logger.log("error", "dead_letter_dropped", { organisationId });
+      return true;
+    } catch (error) {
+      logger.log("warn", "dead_letter_deferred", { organisationId, error: String(error) });
+      await sleep(timer, outagePauseMs);
+    }
+  }
+  return false;
+}
+
+/** Errors that no retry cures: the space does not accept what was reported. */
+const permanent: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "validation_failed",
+  "forbidden",
+  "not_found",
+  "rate_limited",
+]);
+
+/** Returns what to do after an error. `wait` retries without counting the attempt, as the store is unavailable. */
+function failurePolicyOf(error: unknown): "discard" | "wait" | "retry" {
+  if (!(error instanceof AppError)) return "retry";
+  if (error.code === "storage_unavailable") return "wait";
+  return permanent.has(error.code) ? "discard" : "retry";
+}
+
+/** Describes an error for a dead letter. */
+function reasonOf(error: unknown): DeadAction["reason"] {
+  if (!(error instanceof AppError)) {
+    return { code: "internal_error", message: "The action failed unexpectedly" };
+  }
+  const [field] = error.fields ?? [];
+  const location = field === undefined ? "" : ` (${field.pointer}: ${field.detail})`;
+  return { code: error.code, message: error.message + location };
+}
+
+/** Bounds the tasks that run concurrently; further ones wait in line. */
+class Semaphore {
+  readonly #waiting: (() => void)[] = [];
+  #free: number;
+
+  constructor(permits: number) {
+    this.#free = permits;
+  }
+
+  async run<T>(task: () => Promise<T>): Promise<T> {
+    if (this.#free === 0) await new Promise<void>(resolve => this.#waiting.push(resolve));
+    else this.#free -= 1;
+    try {
+      return await task();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free += 1;
+      else next();
+    }
+  }
+}
