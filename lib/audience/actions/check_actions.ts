@@ -83,6 +83,10 @@ export function checkAction(body: unknown, now: number): ReportedAction {
 function checkItem(item: BulkItem, { now, userId }: ActionCheck, errors: BodyErrors): ReportedAction {
   const { content, contentPath, userKey } = item;
   const { action, metadata } = content;
+  if (!isText(action, nameCharactersMax) || action === "") {
+    const detail = action === undefined ? "Is required" : `Expected 1 to ${nameCharactersMax} characters`;
+    errors.add(detail, ...contentPath, "action");
+  }
   const isOwn = userId !== null && item.item[userKey] === undefined;
   const checked = {
     userId: isOwn ? userId : readUserId(item, errors),
@@ -91,10 +95,6 @@ function checkItem(item: BulkItem, { now, userId }: ActionCheck, errors: BodyErr
     at: readTime(item, { now, userId }, errors),
     actionId: readOptionalId(item, "actionId", errors),
   };
-  if (!isText(action, nameCharactersMax) || action === "") {
-    const detail = action === undefined ? "Is required" : `Expected 1 to ${nameCharactersMax} characters`;
-    errors.add(detail, ...contentPath, "action");
-  }
   return metadata === undefined ? checked : { ...checked, metadata: readMetadata(item, errors) };
 }
 

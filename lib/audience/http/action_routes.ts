@@ -58,7 +58,7 @@ const accepted = {
 
 /** Creates the routes of actions. */
 export function actionRoutes(context: AudienceContext): readonly AnyRoute[] {
-  const { guards, batches } = context;
+  const { guards } = context;
   const auth = guards.privateAudience("actions:write");
   const errors = ["validation_failed", "busy", "storage_unavailable", "outcome_unknown"] as const;
   return [
@@ -87,39 +87,7 @@ export function actionRoutes(context: AudienceContext): readonly AnyRoute[] {
       errors,
       handle: ({ principal, body }) => queueMany(context, principal, body),
     }),
-    route({
-      method: "GET",
-      path: "/v1/api/audience/internal/actions/:batchId",
-      operation: "getActionBatch",
-      summary: "Get the state of a bulk request's actions",
-      description: "For a day after the request.",
-      auth,
-      params: v.object({
-        batchId: v.pipe(
-          v.string(),
-          v.regex(/^bat_[0-9a-f-]{36}$/, "Expected the id of a bulk request"),
-          v.description("Id of the bulk request"),
-        ),
-      }),
-      responses: {
-        200: {
-          description: "Each action is queued, succeeded, or failed with the reason",
-          schema: BulkReplySchema,
-        },
-      },
-      errors: ["not_found", "validation_failed"],
-      handle: async ({ principal: { space }, params: { batchId } }) => {
-        const key = { organisationId: space.organisationId, spaceId: space.id, batchId };
-        const results = await batches.find(key);
-        if (results === null) {
-          throw new AppError(
-            "not_found",
-            "Cannot find the bulk request: it is unknown or more than a day old",
-          );
-        }
-        return envelope(bulkResult(batchId, results, "queued", "succeeded"));
-      },
-    }),
+    batchRoute(context),
     ...(["PUT", "POST"] as const).map(method =>
       route({
         method,
@@ -142,6 +110,39 @@ export function actionRoutes(context: AudienceContext): readonly AnyRoute[] {
       }),
     ),
   ];
+}
+
+function batchRoute({ guards, batches }: AudienceContext): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/v1/api/audience/internal/actions/:batchId",
+    operation: "getActionBatch",
+    summary: "Get the state of a bulk request's actions",
+    description: "For a day after the request.",
+    auth: guards.privateAudience("actions:write"),
+    params: v.object({
+      batchId: v.pipe(
+        v.string(),
+        v.regex(/^bat_[0-9a-f-]{36}$/, "Expected the id of a bulk request"),
+        v.description("Id of the bulk request"),
+      ),
+    }),
+    responses: {
+      200: {
+        description: "Each action is queued, succeeded, or failed with the reason",
+        schema: BulkReplySchema,
+      },
+    },
+    errors: ["not_found", "validation_failed"],
+    handle: async ({ principal: { space }, params: { batchId } }) => {
+      const key = { organisationId: space.organisationId, spaceId: space.id, batchId };
+      const results = await batches.find(key);
+      if (results === null) {
+        throw new AppError("not_found", "Cannot find the bulk request: it is unknown or more than a day old");
+      }
+      return envelope(bulkResult(batchId, results, "queued", "succeeded"));
+    },
+  });
 }
 
 async function queueOne(

@@ -11,17 +11,11 @@ import { customFieldsOf } from "../profile/custom_fields.ts";
 import { type Column, columnsOf, defaultFields, type FindColumn, isLoyaltyColumn } from "./columns.ts";
 import { compileFilter, type Filter } from "./filter.ts";
 import type { PlanContext } from "./plan.ts";
-import type { SearchCriteria } from "./types.ts";
+import type { SearchCriteria, SortOrder } from "./types.ts";
 import type { ReadDemand, UserReaderOptions } from "./user_reader.ts";
 
 /** Most fields of one search or export. */
 const fieldsMax = 200;
-
-/** The order of a search. */
-export interface SortOrder {
-  readonly field: string;
-  readonly order: "asc" | "desc";
-}
 
 /** A search of an organisation's users. */
 export interface SearchRequest extends SearchCriteria {

@@ -7,11 +7,11 @@
 import type { FactsReader } from "../../loyalty/mod.ts";
 import type { Store } from "../../storage/mod.ts";
 import { sampleRanges, userBoards } from "../../users/mod.ts";
-import type { SortOrder } from "./criteria.ts";
 import type { Filter } from "./filter.ts";
 import type { ValueRange } from "./filter_demands.ts";
 import { invalidCursor, type PositionIn, printPosition, type WalkPosition } from "./search_cursor.ts";
 import type { Walk } from "./shard_walk.ts";
+import type { SortOrder } from "./types.ts";
 import { type BoardOrder, walkAll, walkNamed, walkOrder, walkRange, walkRest } from "./walks.ts";
 
 /** Most users of one shard, on average, for which a range of an index is walked instead of all users. */

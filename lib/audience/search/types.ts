@@ -24,6 +24,12 @@ export interface SearchCriteria {
   readonly fields?: readonly string[] | undefined;
 }
 
+/** The order of a search. */
+export interface SortOrder {
+  readonly field: string;
+  readonly order: "asc" | "desc";
+}
+
 /** A page of a walk over users. */
 export interface PrintedPage {
   /** The JSON of the values of each user, in the order of the fields. */
