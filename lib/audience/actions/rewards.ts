@@ -16,12 +16,12 @@ import {
   type Loyalty,
   pointDateErrors,
 } from "../../loyalty/mod.ts";
-import { BodyErrors, type BulkItem, idCharactersMax, readBulkItems, readUserId } from "../batch/items.ts";
+import { BodyErrors, type BulkItem, itemIdCharactersMax, readBulkItems, readUserId } from "../batch/items.ts";
 import { applyPerUser, type ItemResult } from "../batch/results.ts";
 
 const amountMax = 1_000_000_000;
 const wellFormed = v.check((text: string) => text.isWellFormed(), "Expected well-formed Unicode");
-const id = v.pipe(v.string(), v.minLength(1), v.maxLength(idCharactersMax), wellFormed);
+const id = v.pipe(v.string(), v.minLength(1), v.maxLength(itemIdCharactersMax), wellFormed);
 const name = v.string();
 const shortText = v.pipe(v.string(), v.maxLength(256), wellFormed);
 const time = v.pipe(
@@ -52,7 +52,7 @@ const common = {
 const amountDetail = `Expected an integer from 1 to ${amountMax}`;
 
 /** A reward of a request. */
-export const RewardSchema = named(
+export const BulkRewardSchema = named(
   "BulkReward",
   v.variant(
     "type",
@@ -83,7 +83,7 @@ export const RewardSchema = named(
   ),
 );
 
-type RewardInput = v.InferOutput<typeof RewardSchema>;
+type RewardInput = v.InferOutput<typeof BulkRewardSchema>;
 
 /** A checked reward of a user. */
 export interface RewardOrder {
@@ -111,7 +111,7 @@ export function checkRewards(body: unknown, check: RewardCheck): readonly Reward
     const { content, contentPath } = item;
     const userId = readUserId(item, errors);
     checkConfigured(item, check, errors);
-    const parsed = v.safeParse(RewardSchema, content);
+    const parsed = v.safeParse(BulkRewardSchema, content);
     for (const issue of parsed.issues ?? []) {
       const path = (issue.path ?? []).map(({ key }) => String(key));
       errors.add(issueDetail(issue), ...contentPath, ...path);

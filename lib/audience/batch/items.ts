@@ -14,7 +14,7 @@ const bulkItemsMax = 1_000;
 /** Most errors that one answer lists. */
 const bulkErrorsMax = 1_000;
 /** Longest id of a user, action or reward, in characters. */
-export const idCharactersMax = 128;
+export const itemIdCharactersMax = 128;
 
 /** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -118,11 +118,13 @@ export function readOptionalId(
   return null;
 }
 
-const idExpectation = `Expected 1 to ${idCharactersMax} characters`;
+const idExpectation = `Expected 1 to ${itemIdCharactersMax} characters`;
 
 /** Tells whether a value may be the id of a user, action or reward. */
 export function isValidId(value: unknown): value is string {
-  return typeof value === "string" && value !== "" && value.length <= idCharactersMax && value.isWellFormed();
+  return (
+    typeof value === "string" && value !== "" && value.length <= itemIdCharactersMax && value.isWellFormed()
+  );
 }
 
 /** Tells whether a value is a JSON object. */

@@ -9,7 +9,7 @@ import { mapConcurrent } from "../../background/mod.ts";
 import { AppError, invalidField } from "../../errors/mod.ts";
 import { type JsonText, type JsonTextReply, jsonText } from "../../http/mod.ts";
 import type { Member } from "../../loyalty/mod.ts";
-import { idCharactersMax, isValidId } from "../batch/items.ts";
+import { isValidId, itemIdCharactersMax } from "../batch/items.ts";
 import type { AudienceUser, BackEnd } from "./guards.ts";
 
 /** Most users that one request reads. */
@@ -44,7 +44,10 @@ export function parseUserIds(list: string): readonly string[] {
   const ids = [...new Set(list.split(",").map(id => id.trim()))];
   if (ids.length > batchUsersMax) throw invalidUsers("user_ids", `Expected at most ${batchUsersMax} users`);
   if (ids.every(isValidId)) return ids;
-  throw invalidUsers("user_ids", `Expected ids of 1 to ${idCharactersMax} characters, separated by commas`);
+  throw invalidUsers(
+    "user_ids",
+    `Expected ids of 1 to ${itemIdCharactersMax} characters, separated by commas`,
+  );
 }
 
 /** Returns a user of the space that a back end calls. */
@@ -70,7 +73,7 @@ export function batchUsersOf(
   const userId = one ?? (caller.kind === "user" ? caller.member.userId : undefined);
   if (userId === undefined) throw invalidUsers("user_ids", "Is required");
   if (!isValidId(userId)) {
-    throw invalidUsers("user_id", `Expected an id of 1 to ${idCharactersMax} characters`);
+    throw invalidUsers("user_id", `Expected an id of 1 to ${itemIdCharactersMax} characters`);
   }
   return { kind: "one", member: memberFor(caller, userId), isOwn: caller.kind === "user" };
 }

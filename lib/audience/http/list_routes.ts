@@ -18,7 +18,7 @@ import {
 } from "../../http/mod.ts";
 import type { Member } from "../../loyalty/mod.ts";
 import {
-  ChallengeSchema,
+  ChallengeDocumentSchema,
   ChallengeStatusSchema,
   NotificationSchema,
   notificationsPageEntries,
@@ -102,7 +102,7 @@ export function listRoutes(context: AudienceContext): readonly AnyRoute[] {
         ),
         lastEvaluatedKey,
       },
-      page: { data: v.array(ChallengeSchema), ...pageEntries },
+      page: { data: v.array(ChallengeDocumentSchema), ...pageEntries },
       read: listChallenges,
     }),
     ...routesOf(context, {

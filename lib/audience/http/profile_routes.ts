@@ -18,7 +18,7 @@ import {
   preconditionCharsMax,
   route,
 } from "../../http/mod.ts";
-import { idCharactersMax, isJsonObject, isValidId, type JsonObject } from "../batch/items.ts";
+import { isJsonObject, isValidId, itemIdCharactersMax, type JsonObject } from "../batch/items.ts";
 import { type CustomFields, customFieldsOf } from "../profile/custom_fields.ts";
 import { type PatchRules, patchErrors, patchMembers } from "../profile/patch.ts";
 import { applyUpdates, checkUpdate, checkUpdates, type UpdateRules } from "../profile/updates.ts";
@@ -249,7 +249,7 @@ async function putOne(
   const { user_id: given, data, ...more } = isJsonObject(body) ? body : {};
   const userId = given === undefined && caller.kind === "user" ? caller.member.userId : given;
   if (!isValidId(userId)) {
-    throw invalidField(message, "/user_id", `Expected an id of 1 to ${idCharactersMax} characters`);
+    throw invalidField(message, "/user_id", `Expected an id of 1 to ${itemIdCharactersMax} characters`);
   }
   if (!isJsonObject(data) || Object.keys(more).length > 0) {
     throw invalidField(message, "", "Expected an object with user_id and data, or a list of such");

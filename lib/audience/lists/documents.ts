@@ -62,7 +62,7 @@ export const challengeEntries = {
 };
 
 /** A challenge with the user's progress. */
-export const ChallengeSchema = named(
+export const ChallengeDocumentSchema = named(
   "Challenge",
   v.object({
     ...challengeEntries,
@@ -105,7 +105,7 @@ export const NotificationSchema = named(
 /** A transaction as clients see it. */
 export type TransactionDocument = Immutable<v.InferOutput<typeof TransactionSchema>>;
 /** A challenge as clients see it. */
-export type ChallengeDocument = Immutable<v.InferOutput<typeof ChallengeSchema>>;
+export type ChallengeDocument = Immutable<v.InferOutput<typeof ChallengeDocumentSchema>>;
 /** A notification as clients see it. */
 export type NotificationDocument = Immutable<v.InferOutput<typeof NotificationSchema>>;
 

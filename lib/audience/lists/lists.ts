@@ -30,7 +30,7 @@ export interface NotificationsPage extends ListPage<NotificationDocument> {
 }
 
 /** The part of a list that is asked for. */
-export interface ListQuery {
+export interface ListPageQuery {
   readonly limit: number;
   readonly lastEvaluatedKey?: string;
 }
@@ -45,7 +45,7 @@ export interface ListContext {
 export async function listTransactions(
   { loyalty, cursors }: ListContext,
   member: Member,
-  query: ListQuery & { readonly type?: "credit" | "debit"; readonly currency?: string },
+  query: ListPageQuery & { readonly type?: "credit" | "debit"; readonly currency?: string },
 ): Promise<ListPage<TransactionDocument>> {
   const { limit, type, currency } = query;
   const scope = scopeOf(member, "transactions", { type, currency });
@@ -65,7 +65,7 @@ export async function listTransactions(
 export async function listChallenges(
   { loyalty, cursors }: ListContext,
   member: Member,
-  { limit, status, lastEvaluatedKey }: ListQuery & { readonly status?: ChallengeDocument["status"] },
+  { limit, status, lastEvaluatedKey }: ListPageQuery & { readonly status?: ChallengeDocument["status"] },
 ): Promise<{ readonly page: ListPage<ChallengeDocument>; readonly isKnown: boolean }> {
   const scope = scopeOf(member, "challenges", { status });
   const position = cursors.open(scope, lastEvaluatedKey);
@@ -86,7 +86,7 @@ export async function listChallenges(
 export async function listNotifications(
   { loyalty, cursors }: ListContext,
   member: Member,
-  { limit, unread, lastEvaluatedKey }: ListQuery & { readonly unread: boolean },
+  { limit, unread, lastEvaluatedKey }: ListPageQuery & { readonly unread: boolean },
 ): Promise<NotificationsPage> {
   const scope = scopeOf(member, "notifications", { unread });
   const cursor = cursors.open(scope, lastEvaluatedKey);

@@ -9,7 +9,7 @@ import type { Store } from "../../storage/mod.ts";
 import { sampleRanges, userBoards } from "../../users/mod.ts";
 import type { Filter } from "./filter.ts";
 import type { ValueRange } from "./filter_demands.ts";
-import { invalidCursor, type PositionIn, printPosition, type WalkPosition } from "./search_cursor.ts";
+import { invalidSearchCursor, type PositionIn, printPosition, type SearchPosition } from "./search_cursor.ts";
 import type { Walk } from "./shard_walk.ts";
 import type { SortOrder } from "./types.ts";
 import { type BoardOrder, walkAll, walkNamed, walkOrder, walkRange, walkRest } from "./walks.ts";
@@ -41,7 +41,7 @@ const everything: ValueRange = { min: Number.NEGATIVE_INFINITY, max: Number.POSI
  *
  * @param now Users that move in an order after this instant (Unix ms) are skipped.
  */
-export async function firstPosition(context: PlanContext, now: number): Promise<WalkPosition> {
+export async function firstPosition(context: PlanContext, now: number): Promise<SearchPosition> {
   const { sort, filter } = context;
   if (sort !== null)
     return sort.order === "asc" && hasRest(context, sort) ? firstOfRest(now) : firstOfOrder(now);
@@ -56,7 +56,7 @@ export async function firstPosition(context: PlanContext, now: number): Promise<
  *
  * @throws {AppError} `validation_failed`: the position belongs to another search.
  */
-export function walkFrom(context: PlanContext, position: WalkPosition): Walk | Promise<Walk> {
+export function walkFrom(context: PlanContext, position: SearchPosition): Walk | Promise<Walk> {
   const { ranges, userIds } = context.filter.demands;
   switch (position.walk) {
     case "all":
@@ -65,12 +65,12 @@ export function walkFrom(context: PlanContext, position: WalkPosition): Walk | P
       return walkNamed(position, userIds ?? []);
     case "range": {
       const range = ranges.get(position.column);
-      if (range === undefined) throw invalidCursor();
+      if (range === undefined) throw invalidSearchCursor();
       return walkRange(context, position, { key: boardOf(position.column), ...range });
     }
     case "order":
     case "rest":
-      if (context.sort === null) throw invalidCursor();
+      if (context.sort === null) throw invalidSearchCursor();
       return walkSorted(context, context.sort, position);
   }
 }

@@ -8,7 +8,7 @@ import { type AppError, invalidField } from "../../errors/mod.ts";
 import type { BoardEntry } from "../../storage/mod.ts";
 
 /** A position in a walk. */
-export type WalkPosition =
+export type SearchPosition =
   /** After an entry of a shard's users by creation; null: at the beginning of the shard. */
   | { readonly walk: "all"; readonly shard: number; readonly after: BoardEntry | null }
   /** After a user among those of an index range in a shard. */
@@ -26,10 +26,10 @@ export type WalkPosition =
     };
 
 /** The positions of one kind of walk. */
-export type PositionIn<W extends WalkPosition["walk"]> = Extract<WalkPosition, { readonly walk: W }>;
+export type PositionIn<W extends SearchPosition["walk"]> = Extract<SearchPosition, { readonly walk: W }>;
 
 /** Returns the text of a position. */
-export function printPosition(position: WalkPosition): string {
+export function printPosition(position: SearchPosition): string {
   switch (position.walk) {
     case "all":
       return JSON.stringify(["all", position.shard, ...printEntry(position.after)]);
@@ -49,7 +49,7 @@ export function printPosition(position: WalkPosition): string {
  *
  * @throws {AppError} `validation_failed`: the text is not a position.
  */
-export function parsePosition(text: string): WalkPosition {
+export function parsePosition(text: string): SearchPosition {
   const [walk, ...parts] = parseParts(text);
   const [first, second, ...more] = parts;
   if (walk === "all" && isNumber(first)) return { walk, shard: first, after: parseEntry(parts.slice(1)) };
@@ -61,11 +61,11 @@ export function parsePosition(text: string): WalkPosition {
   if (walk === "rest" && isNumber(first) && isNumber(second)) {
     return { walk, at: first, shard: second, after: parseEntry(more) };
   }
-  throw invalidCursor();
+  throw invalidSearchCursor();
 }
 
 /** Returns the error for a cursor that does not belong to the walk. */
-export function invalidCursor(): AppError {
+export function invalidSearchCursor(): AppError {
   const message = "Cannot continue the search as its cursor is not valid";
   return invalidField(message, "cursor", "Expected the cursor of a page of this search");
 }
@@ -78,7 +78,7 @@ function parseEntry(parts: readonly unknown[]): BoardEntry | null {
   if (parts.length === 0) return null;
   const [score, tie, member] = parts;
   if (isNumber(score) && isNumber(tie) && isText(member)) return { score, tie, member };
-  throw invalidCursor();
+  throw invalidSearchCursor();
 }
 
 function parseParts(text: string): readonly unknown[] {

@@ -13,7 +13,7 @@
 import * as v from "valibot";
 import { parseIsoDateOrTime } from "../../calendar/mod.ts";
 import { jsonPointer } from "../../errors/mod.ts";
-import { idCharactersMax, type JsonObject } from "../batch/items.ts";
+import { itemIdCharactersMax, type JsonObject } from "../batch/items.ts";
 
 /** Describes a time in a filter, for people. */
 export const timeExpectation = "Expected a time such as 2026-05-01 or 2026-05-01T18:30:00Z";
@@ -23,7 +23,7 @@ const time = v.pipe(
   v.check(text => parseIsoDateOrTime(text) !== null, timeExpectation),
 );
 const number = v.pipe(v.number(), v.finite());
-const userId = v.pipe(v.string(), v.minLength(1), v.maxLength(idCharactersMax));
+const userId = v.pipe(v.string(), v.minLength(1), v.maxLength(itemIdCharactersMax));
 const range = v.pipe(
   v.strictObject({ min: v.exactOptional(number), max: v.exactOptional(number) }),
   v.check(({ min, max }) => min !== undefined || max !== undefined, "Expected min, max or both"),
