@@ -20,8 +20,8 @@ import {
   url,
 } from "valibot";
 import { parseMailbox } from "../adapters/mail/mailbox.ts";
-import { parseSmtpUrl } from "../adapters/mail/smtp_url.ts";
-import { parseWebhookSecret, parseWebhookUrl } from "../adapters/mail/webhook_target.ts";
+import { parseSmtpUrl } from "../adapters/mail/smtp.ts";
+import { parseWebhookSecret, parseWebhookUrl } from "../adapters/mail/webhook.ts";
 import { parseS3Url } from "../adapters/s3/s3_url.ts";
 import {
   createClientAddress,

@@ -1,51 +1,68 @@
 /**
- * How a mail is handed over, whatever takes it: within one time limit, with a second attempt where the first may have
- * been bad luck, and with a bound on what waits.
+ * Delivery of mails by any transport: one time limit, a second attempt after a transient failure, and a bound on pending mails.
  *
  * @module
  */
 
 import { clearTimeout, setTimeout } from "node:timers";
-import { MailError } from "./mail_error.ts";
 
-/** Longest time that a mail may take, the second attempt included, in ms. */
-export const sendMsMax = 20_000;
+/** Longest time that a mail may take, with both attempts, in ms. */
+const sendMsMax = 20_000;
 /** Pause before the second attempt, in ms. */
-export const retryPauseMs = 3_000;
-/** Most mails that a mailer has under way; one more is refused as `busy`. */
-export const mailsUnderWayMax = 1_000;
+const retryPauseMs = 3_000;
+/** Most mails that a mailer sends at the same time; one more is refused as `busy`. */
+const pendingMax = 1_000;
 
-/** Calls a function after so many ms, unless what it answers is called before. */
-export type After = (ms: number, act: () => void) => () => void;
+/**
+ * Reason why a mail was not accepted: the mail itself (`invalid_mail`), no connection (`unreachable`), the answer of the server
+ * (`refused`), no answer in time (`timeout`), or too many pending mails (`busy`).
+ */
+export type MailErrorCode = "invalid_mail" | "unreachable" | "refused" | "timeout" | "busy";
 
-/** The timer of the process. */
+/** A mail that was not accepted. The message has no addresses, contents or credentials, so it can be logged. */
+export class MailError extends Error {
+  override readonly name = "MailError";
+  readonly code: MailErrorCode;
+  /** True if sending the same mail again may succeed and delivers it once. */
+  readonly retryable: boolean;
+
+  constructor(code: MailErrorCode, reason: string, options: { readonly retryable?: boolean } = {}) {
+    super(`Cannot send mail: ${reason}`);
+    this.code = code;
+    this.retryable = options.retryable ?? false;
+  }
+}
+
+/** Calls a function after a time in ms. Returns the function that cancels the call. */
+export type Timer = (ms: number, act: () => void) => () => void;
+
+/** Uses the timer of the process. */
 export function processTimer(ms: number, act: () => void): () => void {
   const timer = setTimeout(act, ms);
   return () => clearTimeout(timer);
 }
 
-/** Runs deliveries by one timer. */
+/** Runs deliveries. */
 export class Deliveries {
-  readonly #after: After;
-  #underWay = 0;
+  readonly #timer: Timer;
+  #pending = 0;
 
-  constructor(after: After) {
-    this.#after = after;
+  constructor(timer: Timer) {
+    this.#timer = timer;
   }
 
   /**
-   * Attempts a delivery, twice where the first attempt fails in a way that may pass. The attempt must end when the signal
-   * is aborted.
+   * Attempts a delivery, and once more after a transient failure. The attempt must end when the signal is aborted.
    *
-   * @throws {MailError} What the last attempt failed with, `timeout` or `busy`.
+   * @throws {MailError} The error of the last attempt, `timeout` or `busy`.
    */
   async run(attempt: (signal: AbortSignal) => Promise<void>): Promise<void> {
-    if (this.#underWay >= mailsUnderWayMax) {
-      throw new MailError("busy", `${mailsUnderWayMax} mails are under way`);
+    if (this.#pending >= pendingMax) {
+      throw new MailError("busy", `${pendingMax} mails are pending`);
     }
-    this.#underWay++;
+    this.#pending++;
     const limit = new AbortController();
-    const stopTimer = this.#after(sendMsMax, () => limit.abort());
+    const stopTimer = this.#timer(sendMsMax, () => limit.abort());
     try {
       await this.#attempt(attempt, limit.signal);
     } catch (error) {
@@ -53,7 +70,7 @@ export class Deliveries {
       throw new MailError("timeout", `it was not accepted within ${sendMsMax} ms`);
     } finally {
       stopTimer();
-      this.#underWay--;
+      this.#pending--;
     }
   }
 
@@ -69,7 +86,7 @@ export class Deliveries {
 
   #pause(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      const stopTimer = this.#after(retryPauseMs, resolve);
+      const stopTimer = this.#timer(retryPauseMs, resolve);
       signal.addEventListener("abort", () => {
         stopTimer();
         reject(signal.reason);

@@ -1,28 +1,28 @@
 /**
- * Addresses and subjects that mean one thing only: an address is one mailbox, and nothing ends a header.
+ * Unambiguous addresses and subjects: an address is one mailbox, and a subject cannot end its header.
  *
  * @module
  */
 
 import type { Mail } from "../../lib/outbound/mailer.ts";
-import { MailError } from "./mail_error.ts";
+import { MailError } from "./deliveries.ts";
 
 /** Longest e-mail address, in UTF-16 units (RFC 5321, section 4.5.3.1.3). */
-export const addressUnitsMax = 254;
+const addressUnitsMax = 254;
 /** Longest name of a sender, in UTF-16 units. */
-export const senderNameUnitsMax = 200;
+const senderNameUnitsMax = 200;
 
-/** Whose mail it is, as a reader's mail program shows it. */
+/** A sender, as mail programs show it. */
 export interface Mailbox {
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   readonly name: string;
   readonly address: string;
 }
 
 /**
- * Understands `Name <address>` and `address`.
+ * Parses `Name <address>` and `address`.
  *
- * @throws {TypeError} It is neither.
+ * @throws {TypeError} The text is neither.
  */
 export function parseMailbox(text: string): Mailbox {
   const [, name = "", bracketed, bare] = /^(?:([^<>]*)<([^<>]*)>|([^<>]*))$/.exec(text.trim()) ?? [];
@@ -35,7 +35,7 @@ export function parseMailbox(text: string): Mailbox {
 }
 
 /**
- * Refuses what a mail server, or whoever is behind a hook, could read as several addresses or headers.
+ * Refuses mails that a server could read as having several recipients or further headers.
  *
  * @throws {MailError} `invalid_mail`.
  */
@@ -44,7 +44,7 @@ export function checkMail({ to, subject }: Mail): void {
   if (hasControls(subject)) throw new MailError("invalid_mail", "the subject holds control characters");
 }
 
-/** Whether a text is one address without a name, comments, quotes and lists, whatever reads it. */
+/** Returns true for one address without name, comment, quotes or list. */
 function isOneAddress(text: string): boolean {
   return (
     text.length <= addressUnitsMax &&

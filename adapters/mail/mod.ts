@@ -9,29 +9,7 @@
  * @module
  */
 
-export type { Mail, Mailer } from "../../lib/outbound/mailer.ts";
-export { type After, mailsUnderWayMax, retryPauseMs, sendMsMax } from "./deliveries.ts";
-export { MailError, type MailErrorCode } from "./mail_error.ts";
-export { addressUnitsMax, type Mailbox, parseMailbox, senderNameUnitsMax } from "./mailbox.ts";
-export {
-  createOutboxMailer,
-  type KeptMail,
-  type Outbox,
-  type OutboxOptions,
-  outboxMailsMaxDefault,
-} from "./outbox.ts";
-export {
-  createSmtpMailer,
-  mailsPerConnectionMax,
-  type SmtpMailer,
-  type SmtpMailerOptions,
-  smtpConnectionsMax,
-} from "./smtp.ts";
-export { implicitTlsPort, parseSmtpUrl, type SmtpServer, submissionPort } from "./smtp_url.ts";
+export { MailError } from "./deliveries.ts";
+export { createOutboxMailer, type Outbox, type OutboxOptions } from "./outbox.ts";
+export { createSmtpMailer, type SmtpMailer, type SmtpMailerOptions } from "./smtp.ts";
 export { createWebhookMailer, type WebhookMailerOptions } from "./webhook.ts";
-export {
-  parseWebhookSecret,
-  parseWebhookUrl,
-  webhookSecretBytesMax,
-  webhookSecretBytesMin,
-} from "./webhook_target.ts";

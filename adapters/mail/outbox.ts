@@ -1,33 +1,30 @@
 import type { Mail, Mailer } from "../../lib/outbound/mailer.ts";
 
-/** Mails that an outbox keeps where nothing else is said. */
-export const outboxMailsMaxDefault = 100;
-
-/** A mail that was kept. */
+/** A kept mail. */
 export interface KeptMail extends Mail {
-  /** When, in Unix seconds. */
+  /** Unix seconds. */
   readonly at: number;
 }
 
-/** Keeps mails for developers, and sends none. */
+/** Keeps mails for developers and sends none. */
 export interface Outbox extends Mailer {
-  /** The newest mail first. */
+  /** Lists the mails, newest first. */
   list(): readonly KeptMail[];
 }
 
-/** How an outbox keeps mails. */
+/** Options of {@linkcode createOutboxMailer}. */
 export interface OutboxOptions {
-  /** Mails that are kept; an older one gives way to each further one. @default {@linkcode outboxMailsMaxDefault} */
+  /** Most mails; a further one replaces the oldest. @default 100 */
   readonly mailsMax?: number;
   /** Unix ms. @default Date.now */
   readonly clock?: () => number;
-  /** Told of every mail, but not what it says. */
+  /** Called with every mail, without its content. */
   readonly onMail?: (mail: Pick<KeptMail, "at" | "kind">) => void;
 }
 
-/** Creates an outbox in memory: mails hold codes, so it is for development only. */
+/** Creates an outbox in memory. Mails contain codes, so it is for development only. */
 export function createOutboxMailer(options: OutboxOptions = {}): Outbox {
-  const { mailsMax = outboxMailsMaxDefault, clock = Date.now, onMail } = options;
+  const { mailsMax = 100, clock = Date.now, onMail } = options;
   const mails: KeptMail[] = [];
   return {
     async send({ to, kind, subject, text }) {

@@ -1,38 +1,41 @@
 import { randomUUID } from "node:crypto";
 import type { NodemailerError, SMTPPoolOptions, Transporter } from "nodemailer";
 import type { Mail, Mailer } from "../../lib/outbound/mailer.ts";
-import { type After, Deliveries, processTimer } from "./deliveries.ts";
-import { MailError } from "./mail_error.ts";
+import { Deliveries, MailError, processTimer, type Timer } from "./deliveries.ts";
 import { checkMail, type Mailbox, parseMailbox } from "./mailbox.ts";
-import { parseSmtpUrl, type SmtpServer } from "./smtp_url.ts";
 
-/** Most connections to the mail server that are open at once. */
-export const smtpConnectionsMax = 5;
-/** Mails after which a connection is closed and replaced. */
-export const mailsPerConnectionMax = 100;
+/** Port of mail submission with STARTTLS (RFC 6409). */
+const submissionPort = 587;
+/** Port of mail submission over TLS from the first byte (RFC 8314). */
+const implicitTlsPort = 465;
 
-/** How mail is handed to a mail server. */
+/** Most open connections to the mail server. */
+const connectionsMax = 5;
+/** Mails after which a connection is replaced. */
+const mailsPerConnectionMax = 100;
+
+/** Options of {@linkcode createSmtpMailer}. */
 export interface SmtpMailerOptions {
-  /** `smtp://user:password@host:587`, `smtps://…`, or `smtp://host?tls=off`; see {@linkcode parseSmtpUrl}. */
+  /** `smtp://user:password@host:587`, `smtps://…`, or `smtp://host?tls=off`. */
   readonly url: string;
   /** The sender: an address, or `Name <address>`. */
   readonly from: string;
-  /** Certificates in PEM form that are trusted in place of those of the runtime. */
+  /** Certificates in PEM form that replace those that the runtime trusts. */
   readonly ca?: string;
-  /** Makes the part of a Message-ID before the `@`. @default randomUUID */
+  /** Generates the part of a Message-ID before the `@`. @default randomUUID */
   readonly newId?: () => string;
   /** @default the timer of the process */
-  readonly after?: After;
+  readonly timer?: Timer;
 }
 
 /** Sends mail through a mail server; dispose it to close its connections. */
 export interface SmtpMailer extends Mailer, AsyncDisposable {}
 
 /**
- * Creates a mailer over SMTP: connections are pooled, TLS is demanded unless the URL says otherwise, and what the server
- * puts off (4xx) is tried once more. Nothing connects before the first mail. `send` rejects with a {@linkcode MailError}.
+ * Creates a mailer over SMTP with pooled connections. It requires TLS unless the URL turns it off, and retries a temporary
+ * failure (4xx) once. It connects with the first mail. `send` rejects with a {@linkcode MailError}. Needs the package `nodemailer`.
  *
- * @throws {TypeError} The URL or the sender is not usable.
+ * @throws {TypeError} The URL or the sender is invalid.
  *
  * @example
  * ```ts
@@ -55,7 +58,7 @@ class PooledMailer implements SmtpMailer {
     this.#pool = poolOptions(server, options.ca);
     this.#from = from;
     this.#newId = options.newId ?? randomUUID;
-    this.#deliveries = new Deliveries(options.after ?? processTimer);
+    this.#deliveries = new Deliveries(options.timer ?? processTimer);
   }
 
   async send(mail: Mail): Promise<void> {
@@ -63,12 +66,12 @@ class PooledMailer implements SmtpMailer {
     const { address } = this.#from;
     const message = {
       from: this.#from,
-      // An object is taken as one address; a text would be parsed as a list.
+      // An object is one address; a text would be parsed as a list.
       to: { name: "", address: mail.to },
       envelope: { from: address, to: [mail.to] },
       subject: mail.subject,
       text: mail.text,
-      // The same for both attempts, so that a server that took the first can tell.
+      // The same in both attempts, so that the server can recognize a duplicate.
       messageId: `<${this.#newId()}@${address.slice(address.indexOf("@") + 1)}>`,
       headers: { "Auto-Submitted": "auto-generated" },
       disableFileAccess: true,
@@ -90,8 +93,22 @@ class PooledMailer implements SmtpMailer {
   }
 
   #open(): Promise<Transporter> {
-    this.#transport ??= import("nodemailer").then(({ createTransport }) => createTransport(this.#pool));
+    this.#transport ??= loadNodemailer().then(({ createTransport }) => createTransport(this.#pool));
     return this.#transport;
+  }
+}
+
+/** Checks that the optional peer dependency is installed. @throws {Error} It is not; the message names it. */
+export async function requireNodemailer(): Promise<void> {
+  await loadNodemailer();
+}
+
+async function loadNodemailer(): Promise<typeof import("nodemailer")> {
+  try {
+    return await import("nodemailer");
+  } catch (cause) {
+    const message = "Cannot send mail over SMTP without the package nodemailer: run npm i nodemailer";
+    throw new Error(message, { cause });
   }
 }
 
@@ -101,7 +118,7 @@ function poolOptions(
 ): SMTPPoolOptions & { readonly pool: true } {
   return {
     pool: true,
-    maxConnections: smtpConnectionsMax,
+    maxConnections: connectionsMax,
     maxMessages: mailsPerConnectionMax,
     host,
     port,
@@ -109,16 +126,16 @@ function poolOptions(
     requireTLS: security === "starttls",
     ignoreTLS: security === "none",
     ...(ca === undefined ? {} : { tls: { ca } }),
-    // Forced, because a server that offers no authentication would otherwise be handed the mail without it.
+    // Otherwise a server that offers no authentication would get the mail without it.
     ...(credentials === null ? {} : { auth: { ...credentials }, forceAuth: true }),
     logger: false,
   };
 }
 
-/** Kinds of failures whose description comes from the connection, and holds nothing of the mail. */
+/** Failures whose description comes from the connection and contains nothing of the mail. */
 const connectionFailures = ["ECONNECTION", "ESOCKET", "EDNS", "ETLS", "ETIMEDOUT"];
 
-/** Servers repeat addresses, and whatever else they like, in their answers: only the codes are kept. */
+/** Converts an error. Servers repeat addresses in their answers, so only the codes are kept. */
 function mailErrorOf(error: unknown): MailError {
   const { code = "unknown", responseCode, response, command, message } = error as NodemailerError;
   if (responseCode !== undefined) {
@@ -131,4 +148,53 @@ function mailErrorOf(error: unknown): MailError {
   }
   const reason = connectionFailures.includes(code) ? `${code}: ${message}` : code;
   return new MailError("unreachable", `the server cannot be used: ${reason}`);
+}
+
+/** A mail server and the credentials for it. */
+export interface SmtpServer {
+  readonly host: string;
+  readonly port: number;
+  /** TLS from the first byte, required STARTTLS, or none. */
+  readonly security: "tls" | "starttls" | "none";
+  readonly credentials: { readonly user: string; readonly pass: string } | null;
+}
+
+/**
+ * Parses `smtp://host` (requires STARTTLS), `smtps://host` (TLS from the first byte) and `smtp://host?tls=off` (plain text, only
+ * without credentials). User and password precede the host, percent-encoded. Strict, so that a typing error never turns
+ * encryption off.
+ *
+ * @throws {TypeError} The URL is another one. The message does not repeat it, because it may contain a password.
+ */
+export function parseSmtpUrl(text: string): SmtpServer {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^smtps?:$/.test(url.protocol) || url.hostname === "") {
+    throw unusable("expected smtp://host or smtps://host");
+  }
+  if (!/^\/?$/.test(url.pathname) || url.hash !== "") throw unusable("expected nothing after host and port");
+  const isTls = url.protocol === "smtps:";
+  const security = isTls ? "tls" : url.search === "?tls=off" ? "none" : "starttls";
+  if (url.search !== "" && security !== "none") throw unusable("the only parameter is tls=off, with smtp://");
+  const credentials = credentialsOf(url);
+  if (credentials !== null && security === "none") throw unusable("credentials are not sent without TLS");
+  return {
+    host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: url.port === "" ? (isTls ? implicitTlsPort : submissionPort) : Number(url.port),
+    security,
+    credentials,
+  };
+}
+
+function credentialsOf({ username, password }: URL): SmtpServer["credentials"] {
+  if (username === "" && password === "") return null;
+  if (username === "" || password === "") throw unusable("expected both user and password, or neither");
+  try {
+    return { user: decodeURIComponent(username), pass: decodeURIComponent(password) };
+  } catch {
+    throw unusable("user and password must be percent-encoded");
+  }
+}
+
+function unusable(expectation: string): TypeError {
+  return new TypeError(`Cannot use the SMTP URL: ${expectation}`);
 }

@@ -1,5 +1,5 @@
 /**
- * Mail for a service that sends it: a signed POST in the Standard Webhooks format.
+ * Mail by a webhook: a signed POST in the format of Standard Webhooks to a service that sends it.
  *
  * Source: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  *
@@ -8,32 +8,35 @@
 
 import type { Mail, Mailer } from "../../lib/outbound/mailer.ts";
 import { webhookHeaders } from "../../lib/outbound/webhook_signature.ts";
-import { type After, Deliveries, processTimer } from "./deliveries.ts";
-import { MailError } from "./mail_error.ts";
+import { Deliveries, MailError, processTimer, type Timer } from "./deliveries.ts";
 import { checkMail } from "./mailbox.ts";
-import { parseWebhookSecret, parseWebhookUrl } from "./webhook_target.ts";
 
-/** How mail is handed to a webhook. */
+/** Shortest decoded secret. */
+const secretBytesMin = 24;
+/** Longest decoded secret. */
+const secretBytesMax = 64;
+
+/** Options of {@linkcode createWebhookMailer}. */
 export interface WebhookMailerOptions {
   /** An http or https URL without credentials. */
   readonly url: string;
-  /** `whsec_` and 24 to 64 random bytes in Base64; whoever receives the mails verifies them with it. */
+  /** `whsec_` and 24 to 64 random bytes in Base64; the receiver verifies mails with it. */
   readonly secret: string;
-  /** Makes the id of a mail, the same in both attempts. @default crypto.randomUUID */
+  /** Generates the id of a mail, the same in both attempts. @default crypto.randomUUID */
   readonly newId?: () => string;
   /** Unix ms. @default Date.now */
   readonly clock?: () => number;
   /** @default the timer of the process */
-  readonly after?: After;
+  readonly timer?: Timer;
 }
 
 /**
  * Creates a mailer that posts `{type: "mail.<kind>", timestamp, data: {to, kind, subject, text}}`, signed with
  * HMAC-SHA-256 over `id.timestamp.body` in the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`. Any 2xx
- * accepts the mail, redirects are not followed; 429, 5xx and a lost connection are tried once more under the same id.
+ * accepts the mail. Redirects are not followed. 429, 5xx and a lost connection are retried once under the same id.
  * `send` rejects with a {@linkcode MailError}.
  *
- * @throws {TypeError} The URL or the secret is not usable.
+ * @throws {TypeError} The URL or the secret is invalid.
  *
  * @example
  * ```ts
@@ -44,8 +47,8 @@ export interface WebhookMailerOptions {
 export function createWebhookMailer(options: WebhookMailerOptions): Mailer {
   const url = parseWebhookUrl(options.url);
   const secret = parseWebhookSecret(options.secret);
-  const { newId = () => crypto.randomUUID(), clock = Date.now, after = processTimer } = options;
-  const deliveries = new Deliveries(after);
+  const { newId = () => crypto.randomUUID(), clock = Date.now, timer = processTimer } = options;
+  const deliveries = new Deliveries(timer);
   return {
     async send(mail) {
       checkMail(mail);
@@ -60,6 +63,37 @@ export function createWebhookMailer(options: WebhookMailerOptions): Mailer {
   };
 }
 
+/**
+ * Checks the URL of a webhook.
+ *
+ * @throws {TypeError} It is not an http or https URL, or has credentials. The message does not repeat it.
+ */
+export function parseWebhookUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
+    throw new TypeError(
+      "Cannot use the URL of the webhook: expected an http or https URL without credentials",
+    );
+  }
+  return url.href;
+}
+
+/**
+ * Decodes the secret of a webhook.
+ *
+ * @throws {TypeError} It is not in the format of Standard Webhooks. The message does not repeat it.
+ */
+export function parseWebhookSecret(text: string): Uint8Array<ArrayBuffer> {
+  const encoded = text.replace(/^whsec_/, "");
+  const isBase64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(encoded);
+  const bytes = Uint8Array.from(isBase64 ? atob(encoded) : "", char => char.charCodeAt(0));
+  if (bytes.length < secretBytesMin || bytes.length > secretBytesMax) {
+    const range = `${secretBytesMin} to ${secretBytesMax}`;
+    throw new TypeError(`Cannot use the secret of the webhook: expected whsec_ and ${range} bytes in Base64`);
+  }
+  return bytes;
+}
+
 function bodyOf({ to, kind, subject, text }: Mail, now: number): string {
   const timestamp = new Date(now).toISOString();
   return JSON.stringify({ type: `mail.${kind}`, timestamp, data: { to, kind, subject, text } });
@@ -67,7 +101,7 @@ function bodyOf({ to, kind, subject, text }: Mail, now: number): string {
 
 async function post(url: string, init: RequestInit): Promise<void> {
   const response = await fetch(url, init).catch(lostConnection);
-  // The status decides; what becomes of the rest of the answer does not.
+  // Only the status matters.
   await response.body?.cancel().catch(() => {});
   const { ok, status } = response;
   if (ok) return;

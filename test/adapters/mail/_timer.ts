@@ -1,36 +1,36 @@
 import { EventEmitter, once } from "node:events";
 
-interface Waiting {
+interface PendingCall {
   readonly ms: number;
   readonly act: () => void;
 }
 
-/** A timer that runs off when the test says so. */
+/** A timer that expires when the test says so. */
 export class ManualTimer {
-  readonly #waiting = new Set<Waiting>();
-  readonly #asked = new EventEmitter();
+  readonly #pending = new Set<PendingCall>();
+  readonly #started = new EventEmitter();
 
-  readonly after = (ms: number, act: () => void): (() => void) => {
+  readonly start = (ms: number, act: () => void): (() => void) => {
     const entry = { ms, act };
-    this.#waiting.add(entry);
-    this.#asked.emit("asked");
-    return () => void this.#waiting.delete(entry);
+    this.#pending.add(entry);
+    this.#started.emit("started");
+    return () => void this.#pending.delete(entry);
   };
 
-  /** How many wait. */
+  /** Number of pending calls. */
   get size(): number {
-    return this.#waiting.size;
+    return this.#pending.size;
   }
 
-  /** Lets the time of one who waits that long run off, as soon as somebody does. */
-  async runOff(ms: number): Promise<void> {
+  /** Makes a pending call of this duration, as soon as there is one. */
+  async expire(ms: number): Promise<void> {
     for (;;) {
-      const entry = [...this.#waiting].find(one => one.ms === ms);
+      const entry = [...this.#pending].find(one => one.ms === ms);
       if (entry !== undefined) {
-        this.#waiting.delete(entry);
+        this.#pending.delete(entry);
         return entry.act();
       }
-      await once(this.#asked, "asked");
+      await once(this.#started, "started");
     }
   }
 }

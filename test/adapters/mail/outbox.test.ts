@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createOutboxMailer, type Mail, outboxMailsMaxDefault } from "../../../adapters/mail/mod.ts";
+import { createOutboxMailer } from "../../../adapters/mail/mod.ts";
+import type { Mail } from "../../../lib/outbound/mailer.ts";
 import { createTestClock } from "../../support/clock.ts";
 
 function mailTo(to: string): Mail {
@@ -20,9 +21,9 @@ describe("an outbox", () => {
     ]);
   });
 
-  it("keeps so many and no more", async () => {
+  it("keeps 100 mails, or as many as its options say", async () => {
     for (const [options, kept] of [
-      [{}, outboxMailsMaxDefault],
+      [{}, 100],
       [{ mailsMax: 2 }, 2],
     ] as const) {
       const outbox = createOutboxMailer(options);
@@ -33,14 +34,14 @@ describe("an outbox", () => {
     }
   });
 
-  it("tells of a mail, but not to whom and what", async () => {
-    const told: object[] = [];
-    const outbox = createOutboxMailer({ clock: () => 1_000, onMail: mail => told.push(mail) });
+  it("reports a mail without recipient and content", async () => {
+    const reported: object[] = [];
+    const outbox = createOutboxMailer({ clock: () => 1_000, onMail: mail => reported.push(mail) });
     await outbox.send(mailTo("a@example.org"));
-    assert.deepEqual(told, [{ at: 1, kind: "passwordCode" }]);
+    assert.deepEqual(reported, [{ at: 1, kind: "passwordCode" }]);
   });
 
-  it("hands out lists of their own", async () => {
+  it("returns independent lists", async () => {
     const outbox = createOutboxMailer();
     const before = outbox.list();
     await outbox.send(mailTo("a@example.org"));

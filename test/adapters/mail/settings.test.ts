@@ -1,29 +1,22 @@
-/** What mailers are told where to send to, and as whom. */
+/** The settings of mailers. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  addressUnitsMax,
-  createSmtpMailer,
-  implicitTlsPort,
-  parseMailbox,
-  parseSmtpUrl,
-  senderNameUnitsMax,
-  submissionPort,
-} from "../../../adapters/mail/mod.ts";
+import { parseMailbox } from "../../../adapters/mail/mailbox.ts";
+import { createSmtpMailer, parseSmtpUrl } from "../../../adapters/mail/smtp.ts";
 
 describe("an SMTP URL", () => {
-  it("says where, as whom and how", () => {
+  it("names host, port, security and credentials", () => {
     const host = "mail.example.org";
     assert.deepEqual(parseSmtpUrl("smtp://mail.example.org"), {
       host,
-      port: submissionPort,
+      port: 587,
       security: "starttls",
       credentials: null,
     });
     assert.deepEqual(parseSmtpUrl("smtps://post%40example.org:p%40ss%3A%2F@mail.example.org/"), {
       host,
-      port: implicitTlsPort,
+      port: 465,
       security: "tls",
       credentials: { user: "post@example.org", pass: "p@ss:/" },
     });
@@ -35,7 +28,7 @@ describe("an SMTP URL", () => {
     });
   });
 
-  it("is refused where it says anything else, without being repeated", () => {
+  it("is rejected in any other form, without being repeated", () => {
     const wrong: [string, RegExp][] = [
       ["", /expected smtp:\/\//],
       ["mail.example.org:587", /expected smtp:\/\//],
@@ -43,8 +36,8 @@ describe("an SMTP URL", () => {
       ["smtp:mail.example.org", /expected smtp:\/\//],
       ["smtp://", /expected smtp:\/\//],
       ["smtp://mail.example.org:99999", /expected smtp:\/\//],
-      ["smtp://mail.example.org/path", /nothing behind host and port/],
-      ["smtp://mail.example.org#x", /nothing behind host and port/],
+      ["smtp://mail.example.org/path", /nothing after host and port/],
+      ["smtp://mail.example.org#x", /nothing after host and port/],
       ["smtp://mail.example.org?tls=none", /only parameter is tls=off/],
       ["smtp://mail.example.org?TLS=off", /only parameter is tls=off/],
       ["smtp://mail.example.org?tls=off&x=1", /only parameter is tls=off/],
@@ -77,7 +70,7 @@ describe("a sender", () => {
     assert.deepEqual(parseMailbox(`"Club, the" <${address}>`), { name: "Club, the", address });
   });
 
-  it("is refused where it is not exactly one", () => {
+  it("is rejected unless it is exactly one", () => {
     const wrong = [
       "",
       "Club",
@@ -86,13 +79,13 @@ describe("a sender", () => {
       "Club <a@example.org",
       "Club\r\nBcc: all@example.org <a@example.org>",
       "a b@example.org",
-      `${"a".repeat(addressUnitsMax - "@example.org".length + 1)}@example.org`,
-      `${"n".repeat(senderNameUnitsMax + 1)} <a@example.org>`,
+      `${"a".repeat(254 - "@example.org".length + 1)}@example.org`,
+      `${"n".repeat(200 + 1)} <a@example.org>`,
     ];
     for (const text of wrong) assert.throws(() => parseMailbox(text), TypeError, text);
-    const longest = `${"a".repeat(addressUnitsMax - "@example.org".length)}@example.org`;
+    const longest = `${"a".repeat(254 - "@example.org".length)}@example.org`;
     assert.equal(parseMailbox(longest).address, longest);
-    const name = "n".repeat(senderNameUnitsMax);
+    const name = "n".repeat(200);
     assert.equal(parseMailbox(`${name} <a@example.org>`).name, name);
   });
 });
