@@ -311,7 +311,7 @@ function createChecks({
         storedState(member),
         limits.reached(limitClaimant(member, { at, config }), config.limitedRules.values()),
       ]);
-      return dryRun(config, state, { name, data, at }, { reached });
+      return dryRun(config, state, { name, data, at }, reached);
     },
     earnings: member => readEarnings(sourceOf(member)),
     reconcile: async member => reconcileUser(sourceOf(member), await configOf(member.spaceId)),

@@ -9,7 +9,7 @@ import type { LogEntry, ReadLog, Store, Stored } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ActionData, MetricReward, NotificationSetting } from "../config/document.ts";
 import { rewardCountError } from "../config/semantic_errors.ts";
-import { countsFrom } from "../engine/lots.ts";
+import { activationTime } from "../engine/metric_changes.ts";
 import { applyGrant, applyReversal } from "../engine/mod.ts";
 import { isReversible } from "../ledger/mod.ts";
 import {
@@ -93,7 +93,7 @@ function pointsFaults(
   }
   const faults = pointDateErrors({ availableAt, expiresAt }, now);
   if (faults.length > 0) return faults.map(({ member, detail }) => ({ place: `/${member}`, detail }));
-  if (expiresAt === undefined || expiresAt > countsFrom({ policy, availableAt }, { at: now, timeZone }))
+  if (expiresAt === undefined || expiresAt > activationTime({ policy, availableAt }, { at: now, timeZone }))
     return [];
   return [
     { place: "/expiresAt", detail: "Expected a time later than the metric's policy lets points count" },

@@ -1,5 +1,5 @@
 /**
- * The life of a challenge: in progress, then completed or failed, exactly once in each of its runs.
+ * Runs of challenges. Each run is in progress, and then completed or failed exactly once.
  *
  * @module
  */
@@ -9,31 +9,30 @@ import type { CompiledChallenge } from "../config/compiled.ts";
 import type { Mission } from "../config/document.ts";
 import { ownValue } from "../config/own_property.ts";
 import type { ChallengeProgress } from "../user/state.ts";
-import { TransactionBuilder } from "./change.ts";
-import { countedMax } from "./counters.ts";
 import type { StateDraft } from "./draft.ts";
-import { giveRewards } from "./give.ts";
+import { giveRewards } from "./rewards.ts";
+import { TransactionBuilder } from "./transaction_builder.ts";
 
-/** The run that is in progress, or, where the challenge starts by itself and may start now, the one that would begin. */
+/** Returns the run in progress, or the one that would begin where the challenge starts automatically and may start now. */
 export function openRun(draft: StateDraft, of: CompiledChallenge): ChallengeProgress | null {
   if (draft.at < of.from || draft.at >= of.to) return null;
-  const stored = draft.challenges.get(of.challenge.id);
+  const stored = draft.challengeProgress(of.challenge.id);
   if (stored?.status === "in_progress") return stored;
   return of.challenge.start === "auto" ? nextRun(draft, of, stored) : null;
 }
 
-/** Starts a challenge by a rule, where it may start and has not. */
+/** Starts a challenge by a rule if it may start. */
 export function startChallenge(draft: StateDraft, of: CompiledChallenge): void {
   const { id } = of.challenge;
-  const stored = draft.challenges.get(id);
+  const stored = draft.challengeProgress(id);
   if (stored?.status === "in_progress" || draft.at < of.from || draft.at >= of.to) return;
   const run = nextRun(draft, of, stored);
   if (run === null) return;
   store(draft, of, run);
-  draft.record(new TransactionBuilder().transaction("challengeStarted", { challengeId: id }));
+  draft.record(new TransactionBuilder().build("challengeStarted", { challengeId: id }));
 }
 
-/** Adds to what has counted for a mission in a run, and completes the mission once that is enough. */
+/** Adds to the count of a mission in a run, and completes the mission once that is enough. */
 export function advanceMission(
   draft: StateDraft,
   of: CompiledChallenge,
@@ -47,12 +46,15 @@ export function advanceMission(
   const { mission, run, amount, needed } = step;
   const progress = runOf(draft, of, run);
   if (progress === null || amount === 0 || progress.missionsCompleted.includes(mission.id)) return;
-  const count = Math.min(Math.max(0, (ownValue(progress.counts, mission.id) ?? 0) + amount), countedMax);
+  const count = Math.min(
+    Math.max(0, (ownValue(progress.counts, mission.id) ?? 0) + amount),
+    Number.MAX_SAFE_INTEGER,
+  );
   store(draft, of, { ...progress, counts: { ...progress.counts, [mission.id]: count } });
   if (count >= needed) completeMission(draft, of, { mission, run });
 }
 
-/** Completes a mission, and with the last one the challenge. `run`: in no other run than this one. */
+/** Completes a mission, and with the last one the challenge. With `run`, only in this run. */
 export function completeMission(
   draft: StateDraft,
   of: CompiledChallenge,
@@ -80,7 +82,7 @@ export function completeChallenge(draft: StateDraft, of: CompiledChallenge): voi
   draft.trigger("challengeCompleted", challenge.id);
 }
 
-/** Fails a challenge that is in progress, or would be. */
+/** Fails a challenge that is in progress or may start automatically. */
 export function failChallenge(draft: StateDraft, of: CompiledChallenge): void {
   const progress = openRun(draft, of);
   if (progress !== null) failRun(draft, of, progress);
@@ -93,7 +95,7 @@ export function failRun(draft: StateDraft, of: CompiledChallenge, progress: Chal
   giveRewards(draft, [], { type: "challengeFailed", subject: { challengeId: id }, notification });
 }
 
-/** When time fails a run in progress, by the configuration as it is now. */
+/** Returns when a run in progress fails by the current configuration, in Unix ms; null: never. */
 export function deadlineOf(
   of: CompiledChallenge,
   { startedAt }: Pick<ChallengeProgress, "startedAt">,
@@ -106,7 +108,7 @@ export function deadlineOf(
   return end === Number.POSITIVE_INFINITY ? null : end;
 }
 
-/** When a run that began at a time makes room for the next one; null: time alone never does that. */
+/** Returns when a run makes room for the next one; null: not by time alone. */
 function renewalOf({ challenge }: CompiledChallenge, startedAt: number, timeZone: string): number | null {
   const { recurrence, period, within } = challenge;
   if (recurrence !== "onExpiration") return null;
@@ -114,23 +116,24 @@ function renewalOf({ challenge }: CompiledChallenge, startedAt: number, timeZone
   return within === undefined ? null : addDuration(startedAt, within, timeZone);
 }
 
-/** The run with this name, in progress or about to begin; an action counts for the run that it met and no other. */
+/** Returns the open run if it is the given one: an action counts only for the run that was open when it was evaluated. */
 function runOf(draft: StateDraft, of: CompiledChallenge, run: string): ChallengeProgress | null {
   const progress = openRun(draft, of);
   return progress?.run === run ? progress : null;
 }
 
 function nextRun(
-  { at, timeZone, challenges }: StateDraft,
+  draft: StateDraft,
   of: CompiledChallenge,
   last: ChallengeProgress | undefined,
 ): ChallengeProgress | null {
+  const { at, timeZone } = draft;
   const { recurrence, period, requires } = of.challenge;
   const isFree =
     last === undefined ||
     last.status === "none" ||
     (last.status === "completed" && recurrence === "onCompletion");
-  if (!isFree || requires.some(id => (challenges.get(id)?.completions ?? 0) === 0)) return null;
+  if (!isFree || requires.some(id => (draft.challengeProgress(id)?.completions ?? 0) === 0)) return null;
   return {
     status: "in_progress",
     run: period === undefined ? nextNumber(last?.run) : periodOf(period, timeZone, at).id,
@@ -143,7 +146,7 @@ function nextRun(
   };
 }
 
-/** A run that was named after a period is followed by number 1. */
+/** Numbers begin at 1, also after runs that were named after a period. */
 function nextNumber(last = "0"): string {
   return String((/^\d{1,15}$/.test(last) ? Number(last) : 0) + 1);
 }
@@ -157,9 +160,9 @@ function ended(
 }
 
 function store(draft: StateDraft, { challenge }: CompiledChallenge, progress: ChallengeProgress): void {
-  const before = draft.challenges.get(challenge.id);
+  const before = draft.challengeProgress(challenge.id);
   const isNewRun = before === undefined || before.run !== progress.run;
-  draft.challenges.set(challenge.id, progress);
-  draft.due(progress.endsAt);
+  draft.setChallenge(challenge.id, progress);
+  draft.scheduleDue(progress.endsAt);
   if (isNewRun) draft.trigger("challengeStarted", challenge.id);
 }

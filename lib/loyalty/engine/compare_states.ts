@@ -1,22 +1,21 @@
 import { ownValue } from "../config/own_property.ts";
 import type { UserState } from "../user/state.ts";
 
-/** Most differences that a comparison lists. */
-export const differencesMax = 1_000;
+const differencesMax = 1_000;
 
-/** Something that is not the same in two states. */
+/** A difference of two states. */
 export interface Difference {
   /** JSON Pointer into the state. */
   readonly pointer: string;
-  /** What the first state has there; null: nothing. */
+  /** The value in the first state; null: none. */
   readonly a: unknown;
-  /** What the second state has there; null: nothing. */
+  /** The value in the second state; null: none. */
   readonly b: unknown;
 }
 
 /**
- * What of two states' loyalty is different: metrics, lots, inventory, milestones, challenges, coupons and what is counted for the configuration. How
- * they came about, and codes that coupons have been given since, are not compared.
+ * Compares metrics, lots, inventory, milestones, challenges, coupons and counters of two states. Orphaned counters, codes that
+ * coupons were given later, and bookkeeping are left out. Lists at most 1,000 differences.
  */
 export function compareStates(a: UserState, b: UserState): readonly Difference[] {
   const differences: Difference[] = [];

@@ -1,42 +1,46 @@
 /**
- * Counting what a user did, as far back as a window looks. What left the window is dropped whenever something is added.
+ * Counters of a user's actions. Steps that left the window of a counter are dropped when something is added.
  *
  * @module
  */
 
 import { bucketOf } from "../../calendar/mod.ts";
+import { ownValue } from "../config/own_property.ts";
 import type { CounterWindow } from "../config/scope.ts";
-import type { Counter } from "../user/state.ts";
+import type { Counter, UserState } from "../user/state.ts";
 
-/** When something counts. */
-export interface CountingTime {
+/** The time at which something counts. */
+interface CountingTime {
   /** Unix ms. */
   readonly at: number;
   readonly timeZone: string;
 }
 
-/** Largest amount that is counted either way. What is beyond it has no JSON, and would be something else when it is read again. */
-export const countedMax: number = Number.MAX_SAFE_INTEGER;
+/** Larger amounts have no exact JSON, and would change when they are read again. */
+const amountMax: number = Number.MAX_SAFE_INTEGER;
+/** Longer than the longest period of the calendar. */
+const orphanedCountersKeptMs: number = 400 * 24 * 60 * 60 * 1_000;
+const orphanedStepsMax = 1_000;
 
-/** The counter after an amount was added. A streak takes any amount as one sign of life. */
+/** Returns a counter after an amount was added. A streak takes any amount as a sign of activity. */
 export function addToCounter(
   counter: Counter | undefined,
   window: CounterWindow,
   { at, timeZone, amount }: CountingTime & { readonly amount: number },
 ): Counter {
-  if (window.kind === "total") return { total: sum(totalOf(counter), amount) };
+  if (window.kind === "total") return { total: boundedSum(totalOf(counter), amount) };
   const bucket = bucketOf(window.unit, timeZone, at);
   if (window.kind === "streak") return streakAfter(counter, bucket);
   const first = bucket - window.last + 1;
   const buckets = bucketsOf(counter).filter(([index]) => index >= first);
   const newest = buckets.at(-1);
-  if (newest === undefined || newest[0] < bucket) return { buckets: [...buckets, [bucket, sum(0, amount)]] };
-  return {
-    buckets: buckets.map(entry => (entry === newest ? ([entry[0], sum(entry[1], amount)] as const) : entry)),
-  };
+  if (newest === undefined || newest[0] < bucket) {
+    return { buckets: [...buckets, [bucket, boundedSum(0, amount)]] };
+  }
+  return { buckets: buckets.with(-1, [newest[0], boundedSum(newest[1], amount)]) };
 }
 
-/** The counter as it would be had an amount not been added at a time; a time that left the window changes nothing. */
+/** Returns a counter as if an amount had not been added at a time. A time that left the window changes nothing. */
 export function subtractFromCounter(
   counter: Counter,
   window: CounterWindow,
@@ -52,7 +56,7 @@ export function subtractFromCounter(
   };
 }
 
-/** What a counter shows at a time. */
+/** Returns the value of a counter at a time. */
 export function readCounter(
   counter: Counter | undefined,
   window: CounterWindow,
@@ -68,8 +72,34 @@ export function readCounter(
   return bucketsOf(counter).reduce((sum, [index, amount]) => (index >= first ? sum + amount : sum), 0);
 }
 
-function sum(counted: number, amount: number): number {
-  return Math.min(Math.max(counted + amount, -countedMax), countedMax);
+/** The counters of a state, and since when some have had no definition. */
+type StateCounters = Pick<UserState, "counters" | "orphanedCounters">;
+
+/**
+ * Returns the counters that are kept under another configuration, which defines the named ones. Orphaned counters are kept for a
+ * while, so that a rule that was removed and restored finds the limits of its users. Those orphaned longest go first.
+ */
+export function retainCounters(
+  { counters, orphanedCounters }: StateCounters,
+  { named, at }: { readonly named: ReadonlySet<string>; readonly at: number },
+): StateCounters {
+  const orphanedAt = (key: string): number => ownValue(orphanedCounters, key) ?? at;
+  const orphans = Object.entries(counters)
+    .filter(([key]) => !named.has(key) && orphanedAt(key) + orphanedCountersKeptMs > at)
+    .sort(([a], [b]) => orphanedAt(b) - orphanedAt(a));
+  const kept = new Map<string, number>();
+  let steps = 0;
+  for (const [key, counter] of orphans) {
+    steps += "buckets" in counter ? Math.max(1, counter.buckets.length) : 1;
+    if (steps > orphanedStepsMax) break;
+    kept.set(key, orphanedAt(key));
+  }
+  const entries = Object.entries(counters).filter(([key]) => named.has(key) || kept.has(key));
+  return { counters: Object.fromEntries(entries), orphanedCounters: Object.fromEntries(kept) };
+}
+
+function boundedSum(value: number, amount: number): number {
+  return Math.min(Math.max(value + amount, -amountMax), amountMax);
 }
 
 function totalOf(counter: Counter | undefined): number {

@@ -1,235 +1,223 @@
 /**
- * The state that a happening is making of the one before, and what is to be told of it. The state before stays as it was.
+ * The next state of a user while an event is applied, and the results to record. The state before is never changed.
  *
  * @module
  */
 
 import type { CompiledAggregate } from "../config/aggregates.ts";
 import { type CompiledConfig, type TriggerKind, triggerKey } from "../config/compiled.ts";
-import type { Metric } from "../config/document.ts";
 import { ownValue } from "../config/own_property.ts";
 import type { CounterWindow, Scope, UserView } from "../config/scope.ts";
-import { type AccountChange, credit, debit, type LedgerMovement, type MetricAccount } from "../ledger/mod.ts";
-import type { HistoryRecord, Notification, PointDates, Transaction } from "../user/history.ts";
-import type {
-  ChallengeProgress,
-  Counter,
-  LifetimeTotals,
-  MilestoneProgress,
-  UserCoupon,
-  UserState,
-} from "../user/state.ts";
-import type { TransactionBuilder } from "./change.ts";
-import { addToCounter, readCounter, subtractFromCounter } from "./counters.ts";
-import { CopyOnWriteRecord } from "./entries.ts";
-import { lotFor } from "./lots.ts";
-import type { Diagnostic, Outcome } from "./outcome.ts";
-import { retainCounters } from "./unnamed.ts";
+import type { AccountChange, MetricAccount } from "../ledger/mod.ts";
+import type { HistoryRecord, LimitedFirings, Notification, Transaction } from "../user/history.ts";
+import type { ChallengeProgress, MilestoneProgress, UserCoupon, UserState } from "../user/state.ts";
+import { addToCounter, readCounter, retainCounters, subtractFromCounter } from "./counters.ts";
+import type { TransactionBuilder } from "./transaction_builder.ts";
 
-/**
- * Transactions, ledger entries and announcements of one happening after which nothing more is begun. A happening takes effect in
- * one piece, in one record, and while everybody else waits.
- */
-export const effectsMax = 500;
+/** An event is one record and one commit, so it ends after this many transactions, ledger entries and notifications. */
+const effectsMax = 500;
 
-/** How points are added: by which change, and with which dates of their own. */
-export interface MetricAddition extends PointDates {
-  readonly change: TransactionBuilder;
+/** Something that the author of the configuration should know. */
+export interface Diagnostic {
+  /**
+   * `roundsExhausted`: changes kept triggering changes. `effectsExhausted`: too many effects, the rest was left out.
+   * `lapsesExhausted`: rules kept replacing expired points by points that expire.
+   */
+  readonly type: "roundsExhausted" | "effectsExhausted" | "lapsesExhausted";
+  /** The triggers that were left out. */
+  readonly triggers: readonly string[];
 }
 
-/** A state in the making. */
+/** The result of an event. */
+export interface Outcome {
+  readonly state: UserState;
+  readonly record: HistoryRecord;
+  readonly notifications: readonly Notification[];
+  /** The difference of each metric that changed. */
+  readonly gained: Readonly<Record<string, number>>;
+  readonly diagnostics: readonly Diagnostic[];
+  /** Ids of the rules that fired, once for each time. */
+  readonly fired: readonly string[];
+}
+
+/** Checks whether a rule has reached its limit for all users together. */
+export type GlobalLimitReached = (ruleId: string) => boolean;
+
+/** The event of a record, without its effects. */
+type RecordedEvent = Omit<HistoryRecord, "at" | "config" | "transactions">;
+
+type MutableState = { -readonly [K in keyof UserState]: UserState[K] };
+/** The members of a state that are copied before their first change. */
+type RecordMember = "metrics" | "lifetime" | "lots" | "inventory" | "milestones" | "challenges" | "counters";
+
+/** A state that an event is changing. */
 export class StateDraft implements UserView {
   readonly compiled: CompiledConfig;
+  /** Unix ms; never before the last change of the state. */
   readonly at: number;
   readonly timeZone: string;
-  readonly challenges: CopyOnWriteRecord<ChallengeProgress>;
-  readonly milestones: CopyOnWriteRecord<MilestoneProgress>;
-  coupons: readonly UserCoupon[];
   readonly diagnostics: Diagnostic[] = [];
-  /** Ids of the rules that fired, once for each time. */
   readonly fired: string[] = [];
+  readonly transactions: Transaction[] = [];
   readonly #before: UserState;
-  readonly #metrics: CopyOnWriteRecord<number>;
-  readonly #lifetime: CopyOnWriteRecord<LifetimeTotals>;
-  readonly #lots: CopyOnWriteRecord<MetricAccount["lots"] & object>;
-  readonly #inventory: CopyOnWriteRecord<readonly string[]>;
-  readonly #counters: CopyOnWriteRecord<Counter>;
-  readonly #orphanedCounters: UserState["orphanedCounters"];
-  readonly #transactions: Transaction[] = [];
+  readonly #state: MutableState;
+  readonly #globalLimitReached: GlobalLimitReached;
   readonly #notifications: Notification[] = [];
+  #limited: Map<string, number> | null = null;
   #triggered: Set<string> | null = null;
-  #dueAt: number | null;
   #idsMade = 0;
   #effects = 0;
 
-  /** @param at Unix ms; never before the state's last change. */
-  constructor(compiled: CompiledConfig, before: UserState, at: number) {
+  /** @param at Unix ms. */
+  constructor(
+    compiled: CompiledConfig,
+    before: UserState,
+    at: number,
+    globalLimitReached: GlobalLimitReached = () => false,
+  ) {
     this.compiled = compiled;
-    this.at = at;
+    this.at = Math.max(at, before.changedAt);
     this.timeZone = compiled.config.timeZone;
-    this.challenges = new CopyOnWriteRecord(before.challenges);
-    this.milestones = new CopyOnWriteRecord(before.milestones);
     this.#before = before;
-    this.#metrics = new CopyOnWriteRecord(before.metrics);
-    this.#lifetime = new CopyOnWriteRecord(before.lifetime);
-    this.#lots = new CopyOnWriteRecord(before.lots);
-    this.#inventory = new CopyOnWriteRecord(before.inventory);
-    this.coupons = before.coupons;
-    this.#dueAt = before.dueAt;
-    const isOther = before.config !== compiled.version;
-    const { counters, orphanedCounters } = isOther
-      ? retainCounters(before, { named: compiled.counterKeys, at })
-      : before;
-    this.#counters = new CopyOnWriteRecord(counters);
-    this.#orphanedCounters = orphanedCounters;
-  }
-
-  get transactions(): readonly Transaction[] {
-    return this.#transactions;
+    this.#state = { ...before };
+    this.#globalLimitReached = globalLimitReached;
+    if (before.config === compiled.version) return;
+    const { counters, orphanedCounters } = retainCounters(before, {
+      named: compiled.counterKeys,
+      at: this.at,
+    });
+    this.#state.counters = counters;
+    this.#state.orphanedCounters = orphanedCounters;
   }
 
   metric(id: string): number {
-    return this.#metrics.get(id) ?? this.compiled.metrics.get(id)?.defaultValue ?? 0;
+    return ownValue(this.#state.metrics, id) ?? this.compiled.metrics.get(id)?.defaultValue ?? 0;
   }
 
   items(setId: string): readonly string[] {
-    return this.#inventory.get(setId) ?? [];
+    return ownValue(this.#state.inventory, setId) ?? [];
   }
 
   challenge(id: string): string {
-    return this.challenges.get(id)?.status ?? "none";
+    return this.challengeProgress(id)?.status ?? "none";
   }
 
   milestone(setId: string): string {
-    return this.milestones.get(setId)?.milestoneId ?? "";
+    return this.milestoneProgress(setId)?.milestoneId ?? "";
   }
 
   counterValue(key: string, window: CounterWindow): number {
-    return readCounter(this.#counters.get(key), window, this);
+    return readCounter(ownValue(this.#state.counters, key), window, this);
   }
 
-  /** Adds to what is counted under a key. */
+  /** Adds to a counter. */
   count(key: string, window: CounterWindow, amount: number): void {
-    this.#counters.set(
-      key,
-      addToCounter(this.#counters.get(key), window, { at: this.at, timeZone: this.timeZone, amount }),
-    );
+    const { at, timeZone } = this;
+    const counter = ownValue(this.#state.counters, key);
+    this.#put("counters", key, addToCounter(counter, window, { at, timeZone, amount }));
   }
 
-  /** Takes back what was counted under a key at an earlier time (Unix ms), as far as that time still counts. */
+  /** Subtracts from a counter what was added at an earlier time (Unix ms), if its window still covers that time. */
   uncount(
     key: string,
     window: CounterWindow,
     { amount, at }: { readonly amount: number; readonly at: number },
   ): void {
-    const counter = this.#counters.get(key);
+    const counter = ownValue(this.#state.counters, key);
     if (counter === undefined) return;
-    this.#counters.set(key, subtractFromCounter(counter, window, { at, timeZone: this.timeZone, amount }));
+    const { timeZone } = this;
+    this.#put("counters", key, subtractFromCounter(counter, window, { at, timeZone, amount }));
   }
 
-  /** Counts an action in the aggregates that look at it. */
+  /** Adds an action to the counters of its aggregates. */
   countAction(aggregates: readonly CompiledAggregate[], scope: Scope): void {
     for (const { key, window, when, amount } of aggregates) {
       if (when(scope)) this.count(key, window, amount(scope));
     }
   }
 
-  account(id: string): MetricAccount {
-    const keepsLots = this.compiled.metrics.get(id)?.lots !== undefined;
-    return { balance: this.metric(id), lots: this.#lots.get(id) ?? (keepsLots ? [] : null) };
+  challengeProgress(id: string): ChallengeProgress | undefined {
+    return ownValue(this.#state.challenges, id);
   }
 
-  /** Adds to a metric, or takes from it where the quantity is negative, within its bounds. */
-  addToMetric(metric: Metric, quantity: number, { change, availableAt, expiresAt }: MetricAddition): void {
-    if (quantity === 0) return;
-    const account = this.account(metric.id);
-    const { at } = this;
-    if (quantity < 0) {
-      this.move(metric.id, debit(account, { amount: -quantity, at, floor: metric.minimumValue }), change);
-      return;
-    }
-    const lot =
-      account.lots === null
-        ? { lotId: "" }
-        : lotFor(account.lots, { policy: metric.lots ?? {}, availableAt, expiresAt }, this);
-    this.move(
-      metric.id,
-      credit(account, { amount: quantity, at, ceiling: metric.maximumValue, ...lot }),
-      change,
-    );
+  setChallenge(id: string, progress: ChallengeProgress): void {
+    this.#put("challenges", id, progress);
   }
 
-  /** Corrects a metric, within its bounds. What a correction takes was not spent: it was never earned. */
-  correctMetric(metric: Metric, quantity: number, change: TransactionBuilder): void {
-    if (quantity >= 0) {
-      this.addToMetric(metric, quantity, { change });
-      return;
-    }
-    const order = { amount: -quantity, at: this.at, floor: metric.minimumValue };
-    this.moveBack(metric.id, debit(this.account(metric.id), order), change);
+  milestoneProgress(setId: string): MilestoneProgress | undefined {
+    return ownValue(this.#state.milestones, setId);
   }
 
-  /** Takes over what the ledger made of a metric. */
-  move(metricId: string, { account, entry }: AccountChange, change: TransactionBuilder): void {
-    if (entry === null) return;
-    const [earned, spent] = this.#lifetime.get(metricId) ?? nothingEver;
-    const { type, amount } = entry;
-    this.#lifetime.set(metricId, type === "credit" ? [earned + amount, spent] : [earned, spent + amount]);
-    this.settled(metricId, account, { entry, change });
+  setMilestone(setId: string, progress: MilestoneProgress): void {
+    this.#put("milestones", setId, progress);
   }
 
-  /** Takes over what the ledger has taken back of a metric, or given back. */
-  moveBack(metricId: string, { account, entry }: AccountChange, change: TransactionBuilder): void {
-    if (entry === null) return;
-    const [earned, spent] = this.#lifetime.get(metricId) ?? nothingEver;
-    const { type, amount } = entry;
-    this.#lifetime.set(metricId, type === "debit" ? [earned - amount, spent] : [earned, spent - amount]);
-    this.settled(metricId, account, { entry, change });
+  get coupons(): readonly UserCoupon[] {
+    return this.#state.coupons;
   }
 
-  /** Takes over a movement of a metric, as settled at its own time. */
-  settled(
+  setCoupons(coupons: readonly UserCoupon[]): void {
+    this.#state.coupons = coupons;
+  }
+
+  /** Returns the account of a metric. A metric that has lots goes on keeping them when its configuration does not. */
+  account(metricId: string): MetricAccount {
+    const keepsLots = this.compiled.metrics.get(metricId)?.lots !== undefined;
+    const lots = ownValue(this.#state.lots, metricId) ?? (keepsLots ? [] : null);
+    return { balance: this.metric(metricId), lots };
+  }
+
+  /** Takes over a change that the ledger made of an account. */
+  setAccount(
     metricId: string,
-    { balance, lots }: MetricAccount,
-    { entry, change }: { readonly entry: LedgerMovement; readonly change: TransactionBuilder },
+    { account: { balance, lots }, entry }: AccountChange,
+    transaction: TransactionBuilder,
   ): void {
-    change.metric({ metricId, ...entry }, this.metric(metricId));
-    this.#metrics.set(metricId, balance);
-    if (lots !== null) this.#lots.set(metricId, lots);
+    if (entry === null) return;
+    transaction.addEntry({ metricId, ...entry }, this.metric(metricId));
+    this.#put("metrics", metricId, balance);
+    if (lots !== null) this.#put("lots", metricId, lots);
     if (entry.lot !== undefined) {
-      if (entry.lot.activatesAt > 0) this.due(entry.lot.activatesAt);
-      this.due(entry.lot.expiresAt);
+      if (entry.lot.activatesAt > 0) this.scheduleDue(entry.lot.activatesAt);
+      this.scheduleDue(entry.lot.expiresAt);
     }
-    for (const { expiresAt } of entry.type === "credit" ? (entry.draws ?? []) : []) this.due(expiresAt);
+    if (entry.type === "credit" && entry.draws !== undefined) {
+      for (const { expiresAt } of entry.draws) this.scheduleDue(expiresAt);
+    }
     if (entry.status !== "pending") this.trigger("metric", metricId);
   }
 
-  receive(setId: string, itemId: string, change: TransactionBuilder): void {
+  /** Adds to the lifetime totals of a metric. */
+  addLifetime(metricId: string, earned: number, spent: number): void {
+    const totals = ownValue(this.#state.lifetime, metricId);
+    const [earnedBefore, spentBefore] = totals ?? [0, 0];
+    this.#put("lifetime", metricId, [earnedBefore + earned, spentBefore + spent]);
+  }
+
+  receiveItem(setId: string, itemId: string, transaction: TransactionBuilder): void {
     const owned = this.items(setId);
     if (owned.includes(itemId)) return;
-    this.#inventory.set(setId, [...owned, itemId]);
-    change.received({ setId, itemId });
+    this.#put("inventory", setId, [...owned, itemId]);
+    transaction.addReceived({ setId, itemId });
     this.trigger("inventoryReceived", setId);
   }
 
-  lose(setId: string, itemId: string, change: TransactionBuilder): void {
+  loseItem(setId: string, itemId: string, transaction: TransactionBuilder): void {
     const owned = this.items(setId);
     if (!owned.includes(itemId)) return;
-    this.#inventory.set(
-      setId,
-      owned.filter(id => id !== itemId),
-    );
-    change.lost({ setId, itemId });
+    const left = owned.filter(id => id !== itemId);
+    this.#put("inventory", setId, left);
+    transaction.addLost({ setId, itemId });
   }
 
-  /** An id that no other lot or coupon of the user has, the same whenever the happening is decided again. */
+  /** Returns an id for a lot or coupon. It is unique for the user, and the same when the event is applied again. */
   newId(): string {
     this.#idsMade += 1;
     return `${this.#before.revision + 1}.${this.#idsMade}`;
   }
 
   record(transaction: Transaction): void {
-    this.#transactions.push(transaction);
+    this.transactions.push(transaction);
     this.#effects += 1 + transaction.entries.length;
   }
 
@@ -239,7 +227,7 @@ export class StateDraft implements UserView {
     this.#effects += 1;
   }
 
-  /** Whether something more may be begun; the first time that it may not, a diagnostic says so. */
+  /** Checks whether another effect may begin. The first refusal adds a diagnostic. */
   hasRoom(): boolean {
     if (this.#effects < effectsMax) return true;
     const type = "effectsExhausted";
@@ -247,18 +235,33 @@ export class StateDraft implements UserView {
     return false;
   }
 
-  /** Leaves out what the changes would trigger, and says so where there are any. */
-  stop(type: Diagnostic["type"]): void {
-    const triggers = this.takeTriggered();
+  /** Checks the global limit of a rule, and keeps for the record which rules it kept from firing. */
+  isLimited(ruleId: string): boolean {
+    if (this.#limited?.has(ruleId) === true) return true;
+    if (!this.#globalLimitReached(ruleId)) return false;
+    this.#limited ??= new Map();
+    this.#limited.set(ruleId, this.fired.filter(fired => fired === ruleId).length);
+    return true;
+  }
+
+  /** The rules that global limits kept from firing, as the record has them. */
+  get limitedFirings(): LimitedFirings {
+    return this.#limited === null ? {} : { limited: Object.fromEntries(this.#limited) };
+  }
+
+  /** Drops the pending triggers, with a diagnostic where there are any. */
+  dropTriggers(type: Diagnostic["type"]): void {
+    const triggers = this.takeTriggers();
     if (triggers.length > 0) this.diagnostics.push({ type, triggers });
   }
 
-  /** Notes when time alone will change something. */
-  due(at: number | null): void {
-    if (at !== null && (this.#dueAt === null || at < this.#dueAt)) this.#dueAt = at;
+  /** Makes the state due at a time (Unix ms), unless it is due earlier. */
+  scheduleDue(at: number | null): void {
+    const { dueAt } = this.#state;
+    if (at !== null && (dueAt === null || at < dueAt)) this.#state.dueAt = at;
   }
 
-  /** Notes a change that rules may wait for. */
+  /** Adds a trigger for the next round. */
   trigger(kind: TriggerKind, id: string): void {
     const key = triggerKey(kind, id);
     if (!this.compiled.triggers.has(key)) return;
@@ -266,37 +269,32 @@ export class StateDraft implements UserView {
     this.#triggered.add(key);
   }
 
-  /** The changes that were noted since this was last asked. */
-  takeTriggered(): readonly string[] {
-    const keys = this.#triggered === null ? [] : [...this.#triggered];
+  /** Returns and removes the pending triggers. */
+  takeTriggers(): readonly string[] {
+    if (this.#triggered === null) return [];
+    const keys = [...this.#triggered];
     this.#triggered = null;
     return keys;
   }
 
-  /** The state as it is now, without a record of its own. What happens later counts no earlier than this all the same. */
-  silently(): UserState {
-    return this.#state({ dueAt: this.#dueAt, changedAt: this.at });
+  /** Ends the draft without a record. Later events still count no earlier than this one. */
+  finishSilently(): UserState {
+    this.#state.changedAt = this.at;
+    return this.#state;
   }
 
-  /** The outcome with the record of the happening. `chainedExpiries`: what the state counts of settlements in a row. */
-  outcome(
-    happening: Occurrence,
-    { chainedExpiries }: Pick<UserState, "chainedExpiries"> = unchained,
-  ): Outcome {
-    const { at, compiled, diagnostics, fired } = this;
-    const { revision, records } = this.#before;
-    const state = this.#state({
-      revision: revision + 1,
-      records: records + 1,
-      changedAt: at,
-      config: compiled.version,
-      dueAt: this.#dueAt,
-      chainedExpiries,
-    });
-    const record = recordOf(happening, { at, config: compiled.version, transactions: this.#transactions });
+  /** Ends the draft with the record of its event. */
+  finish(event: RecordedEvent, chainedExpiries = 0): Outcome {
+    const { at, compiled, diagnostics, fired, transactions } = this;
+    const state = this.#state;
+    state.revision += 1;
+    state.records += 1;
+    state.changedAt = at;
+    state.config = compiled.version;
+    state.chainedExpiries = chainedExpiries;
     return {
       state,
-      record,
+      record: { ...event, at, config: compiled.version, transactions },
       notifications: this.#notifications,
       gained: this.#gained(),
       diagnostics,
@@ -304,64 +302,23 @@ export class StateDraft implements UserView {
     };
   }
 
-  /** Every member by its name: copying a state of so many would be the most expensive step of an action. */
-  #state(changes: Pick<UserState, "dueAt"> & Partial<UserState>): UserState {
-    const { revision, changedAt, config, projectId, records, redemptions, undelivered, sums, onceMarks } =
-      this.#before;
-    return {
-      revision: changes.revision ?? revision,
-      changedAt: changes.changedAt ?? changedAt,
-      config: changes.config ?? config,
-      projectId,
-      metrics: this.#metrics.all,
-      lifetime: this.#lifetime.all,
-      lots: this.#lots.all,
-      inventory: this.#inventory.all,
-      milestones: this.milestones.all,
-      challenges: this.challenges.all,
-      coupons: this.coupons,
-      counters: this.#counters.all,
-      orphanedCounters: this.#orphanedCounters,
-      dueAt: changes.dueAt,
-      chainedExpiries: changes.chainedExpiries ?? this.#before.chainedExpiries,
-      records: changes.records ?? records,
-      redemptions,
-      undelivered,
-      sums,
-      onceMarks,
-    };
+  #put<K extends RecordMember>(member: K, key: string, value: UserState[K][string]): void {
+    if (this.#state[member] === this.#before[member]) this.#state[member] = { ...this.#before[member] };
+    (this.#state[member] as Record<string, unknown>)[key] = value;
   }
 
   #gained(): Readonly<Record<string, number>> {
-    if (this.#metrics.all === this.#before.metrics) return {};
+    const { metrics } = this.#before;
+    if (this.#state.metrics === metrics) return {};
     const gained: Record<string, number> = {};
-    for (const { entries } of this.#transactions) {
+    for (const { entries } of this.transactions) {
       for (const { metricId } of entries) {
         if (Object.hasOwn(gained, metricId)) continue;
-        const before =
-          ownValue(this.#before.metrics, metricId) ?? this.compiled.metrics.get(metricId)?.defaultValue ?? 0;
+        const before = ownValue(metrics, metricId) ?? this.compiled.metrics.get(metricId)?.defaultValue ?? 0;
         const gain = this.metric(metricId) - before;
         if (gain !== 0) gained[metricId] = gain;
       }
     }
     return gained;
   }
-}
-
-const unchained = { chainedExpiries: 0 };
-const nothingEver: LifetimeTotals = [0, 0];
-
-type Occurrence = Pick<
-  HistoryRecord,
-  "kind" | "action" | "grant" | "adjustment" | "reversalOf" | "redemption" | "mergedFrom"
->;
-
-function recordOf(
-  happening: Occurrence,
-  { at, config, transactions }: Pick<HistoryRecord, "at" | "config" | "transactions">,
-): HistoryRecord {
-  const { kind, action } = happening;
-  // Nearly every record is one of an action, and written out it is made several times faster.
-  if (action !== undefined) return { kind, action, at, config, transactions };
-  return { ...happening, at, config, transactions };
 }

@@ -1,5 +1,5 @@
 /**
- * What an action would do, and why it would not do what it does not.
+ * Dry runs: the effects that an action would have, and the reasons of those that it would not have.
  *
  * @module
  */
@@ -8,23 +8,22 @@ import type { Failure } from "../../expressions/mod.ts";
 import type { CompiledConfig, CompiledMission, CompiledRule } from "../config/compiled.ts";
 import type { Scope } from "../config/scope.ts";
 import type { ReachedLimit } from "../limits/global_limits.ts";
-import type { HistoryRecord, Notification, Transaction } from "../user/history.ts";
+import type { HistoryRecord } from "../user/history.ts";
 import type { UserState } from "../user/state.ts";
-import { type Action, applyAction } from "./apply_action.ts";
+import { advanceTime } from "./advance_time.ts";
+import { type Action, applyAction } from "./apply_events.ts";
 import { openRun } from "./challenges.ts";
-import { StateDraft } from "./draft.ts";
-import type { Diagnostic } from "./outcome.ts";
+import { type Outcome, StateDraft } from "./draft.ts";
 import type { RuleRound } from "./rounds.ts";
-import { advanceTime } from "./settle.ts";
 
-/** Whether a rule would fire, and what keeps it from that. */
+/** Whether a rule would fire, with the reasons where it would not. */
 export interface DryRunRule {
   readonly ruleId: string;
   readonly fired: boolean;
   readonly failures: readonly Failure[];
 }
 
-/** Whether an action would count for a mission, and what keeps it from that. */
+/** Whether an action would count for a mission, with the reasons where it would not. */
 export interface DryRunMission {
   readonly challengeId: string;
   readonly missionId: string;
@@ -40,71 +39,66 @@ export interface DryRunChallenge {
   readonly after: string;
 }
 
-/** What an action would do. */
-export interface DryRun {
-  /** What time alone would do before. */
+/** The effects that an action would have. */
+export interface DryRun extends Pick<Outcome, "state" | "notifications" | "diagnostics"> {
+  /** The effects of time before the action. */
   readonly settled: readonly HistoryRecord[];
-  readonly effects: readonly Transaction[];
-  /** The rules that the action triggers, in their order, then those that its changes trigger, each once. */
+  readonly effects: HistoryRecord["transactions"];
+  /** Each rule once: those that the action triggers in their order, then those that its changes trigger. */
   readonly rules: readonly DryRunRule[];
   readonly missions: readonly DryRunMission[];
   readonly challenges: readonly DryRunChallenge[];
-  readonly notifications: readonly Notification[];
-  readonly diagnostics: readonly Diagnostic[];
-  /** What the user would have. */
-  readonly state: UserState;
-}
-
-/** What keeps rules from firing besides the user. */
-export interface DryRunContext {
-  /** Limits for all users together that have no room, by the ids of their rules. @default none */
-  readonly reached?: ReachedLimits;
 }
 
 type ReachedLimits = ReadonlyMap<string, readonly ReachedLimit[]>;
 
-/** Tries an action out. Nothing changes. */
+/**
+ * Tries an action. Nothing changes.
+ *
+ * @param reached The global limits without room, by the ids of their rules.
+ */
 export function dryRun(
   compiled: CompiledConfig,
   state: UserState,
   action: Action,
-  { reached = new Map() }: DryRunContext = {},
+  reached: ReachedLimits = new Map(),
 ): DryRun {
   const at = Math.max(action.at, state.changedAt);
   const settled = advanceTime(compiled, state, at);
-  const globalLimitReached = (ruleId: string): boolean => reached.has(ruleId);
   const rules = new Map<string, DryRunRule>();
-  const onLook = (look: RuleRound): void => {
-    for (const found of ruleFindings(look, reached)) {
-      // Of a rule that is looked at in several rounds the one in which it fires tells, or else the last.
-      if (rules.get(found.ruleId)?.fired !== true) rules.set(found.ruleId, found);
-    }
-  };
   const outcome = applyAction(
     compiled,
     settled.state,
     { ...action, at },
-    { globalLimitReached, onRound: onLook },
+    {
+      globalLimitReached: ruleId => reached.has(ruleId),
+      onRound: round => {
+        for (const rule of dryRunRules(round, reached)) {
+          // Of several rounds the one in which the rule fires counts, or else the last.
+          if (rules.get(rule.ruleId)?.fired !== true) rules.set(rule.ruleId, rule);
+        }
+      },
+    },
   );
   return {
     settled: settled.records,
     effects: outcome.record.transactions,
     rules: [...rules.values()],
-    missions: missionFindings(new StateDraft(compiled, settled.state, at), action, outcome.state),
-    challenges: challengeFindings(settled.state, outcome.state),
+    missions: dryRunMissions(new StateDraft(compiled, settled.state, at), action, outcome.state),
+    challenges: changedChallenges(settled.state, outcome.state),
     notifications: outcome.notifications,
     diagnostics: outcome.diagnostics,
     state: outcome.state,
   };
 }
 
-function ruleFindings(look: RuleRound, reached: ReachedLimits): readonly DryRunRule[] {
-  return look.rules.map(compiled => {
-    const fired = look.firing.includes(compiled);
+function dryRunRules(round: RuleRound, reached: ReachedLimits): readonly DryRunRule[] {
+  return round.rules.map(compiled => {
+    const fired = round.firing.includes(compiled);
     return {
       ruleId: compiled.rule.id,
       fired,
-      failures: fired ? [] : ruleFailures(compiled, look, reached),
+      failures: fired ? [] : ruleFailures(compiled, round, reached),
     };
   });
 }
@@ -117,8 +111,8 @@ function ruleFailures(
   const failures = [...explain()(scope)];
   for (const { key, window, max, pointer: path } of limits) {
     const actual = draft.counterValue(key, window);
-    if (actual >= max)
-      failures.push({ path, expected: `fired fewer than ${max} times for the user`, actual });
+    if (actual < max) continue;
+    failures.push({ path, expected: `fired fewer than ${max} times for the user`, actual });
   }
   for (const { index, max, used: actual } of reached.get(rule.id) ?? []) {
     const path = `${pointer}/limits/${index}`;
@@ -131,7 +125,7 @@ function ruleFailures(
   ];
 }
 
-function missionFindings(
+function dryRunMissions(
   draft: StateDraft,
   { name, data }: Action,
   after: UserState,
@@ -140,10 +134,10 @@ function missionFindings(
   if (plan === undefined) return [];
   const scope: Scope = { data, user: draft };
   draft.countAction(plan.aggregates, scope);
-  return plan.missions.map(compiled => missionFinding(draft, compiled, { scope, after }));
+  return plan.missions.map(compiled => dryRunMission(draft, compiled, { scope, after }));
 }
 
-function missionFinding(
+function dryRunMission(
   draft: StateDraft,
   compiled: CompiledMission,
   { scope, after }: { readonly scope: Scope; readonly after: UserState },
@@ -156,20 +150,20 @@ function missionFinding(
     const path = pointer.split("/").slice(0, 3).join("/");
     failures.push({ path, expected: "a challenge that runs or may start", actual: draft.challenge(id) });
   }
-  const wasDone = run?.missionsCompleted.includes(mission.id) === true;
-  if (wasDone)
+  if (run?.missionsCompleted.includes(mission.id) === true) {
     failures.push({ path: pointer, expected: "a mission that is not completed", actual: "completed" });
-  const isDone = after.challenges[id]?.missionsCompleted.includes(mission.id) === true;
+  }
+  const isCompleted = after.challenges[id]?.missionsCompleted.includes(mission.id) === true;
   return {
     challengeId: id,
     missionId: mission.id,
     advanced: failures.length === 0,
-    completed: failures.length === 0 && isDone,
+    completed: failures.length === 0 && isCompleted,
     failures,
   };
 }
 
-function challengeFindings(before: UserState, after: UserState): readonly DryRunChallenge[] {
+function changedChallenges(before: UserState, after: UserState): readonly DryRunChallenge[] {
   if (before.challenges === after.challenges) return [];
   return Object.entries(after.challenges).flatMap(([challengeId, { status, run }]) => {
     const old = before.challenges[challengeId];

@@ -1,29 +1,44 @@
 /**
- * What the effects of a rule do. What a rule gives and takes is one transaction; the coupons, announcements and challenges
- * that follow from it come after that, each with a transaction of its own.
+ * Effects of a rule. Points and items are one transaction. The coupons, notifications and challenges after it have transactions
+ * of their own.
  *
  * @module
  */
 
-import type { CompiledEffect } from "../config/compiled.ts";
+import type { CompiledEffect, CompiledRule } from "../config/compiled.ts";
 import { completeChallenge, completeMission, failChallenge, startChallenge } from "./challenges.ts";
-import { TransactionBuilder } from "./change.ts";
 import type { StateDraft } from "./draft.ts";
-import { giveCoupon, giveMetric } from "./give.ts";
+import { giveMetric } from "./metric_changes.ts";
+import { giveCoupon } from "./rewards.ts";
+import { TransactionBuilder } from "./transaction_builder.ts";
 
-/** Gives and takes. */
-export function applyNow(
-  draft: StateDraft,
-  effect: CompiledEffect,
-  { amount, change }: { readonly amount: number; readonly change: TransactionBuilder },
-): void {
-  if (effect.type === "metric") giveMetric(draft, effect.metricId, { quantity: amount, change });
-  if (effect.type === "inventory") draft.receive(effect.inventorySetId, effect.inventoryItemId, change);
-  if (effect.type === "inventoryLoss") draft.lose(effect.inventorySetId, effect.inventoryItemId, change);
+/** A rule that fires, with the amounts of its metric effects by their indexes. */
+export interface FiringRule {
+  readonly compiled: CompiledRule;
+  readonly amounts: readonly number[];
 }
 
-/** Does what has a transaction of its own. */
-export function applyLater(draft: StateDraft, effect: CompiledEffect): void {
+/** Applies a rule. */
+export function applyRule(draft: StateDraft, { compiled, amounts }: FiringRule): void {
+  const { rule, effects, limits } = compiled;
+  for (const { key, window } of limits) draft.count(key, window, 1);
+  draft.fired.push(rule.id);
+  const transaction = new TransactionBuilder();
+  for (const [index, effect] of effects.entries()) {
+    const quantity = amounts[index] ?? 0;
+    if (effect.type === "metric") giveMetric(draft, effect.metricId, { quantity, transaction });
+    else if (effect.type === "inventory") {
+      draft.receiveItem(effect.inventorySetId, effect.inventoryItemId, transaction);
+    } else if (effect.type === "inventoryLoss") {
+      draft.loseItem(effect.inventorySetId, effect.inventoryItemId, transaction);
+    }
+  }
+  draft.record(transaction.build("actionRewarded"));
+  for (const effect of effects) if (draft.hasRoom()) applySeparateEffect(draft, effect);
+}
+
+/** Applies an effect that has a transaction of its own. */
+function applySeparateEffect(draft: StateDraft, effect: CompiledEffect): void {
   switch (effect.type) {
     case "coupon":
       giveCoupon(draft, effect.couponId);
@@ -32,7 +47,7 @@ export function applyLater(draft: StateDraft, effect: CompiledEffect): void {
       draft.notify({
         type: "custom",
         ...effect.notification,
-        payload: new TransactionBuilder().transaction("actionRewarded").payload,
+        payload: new TransactionBuilder().build("actionRewarded").payload,
       });
       break;
     case "challengeStart":

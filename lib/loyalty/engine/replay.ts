@@ -1,38 +1,41 @@
 /**
- * Replaying a user's history against a configuration: what the user would have, had it been in force from the start.
+ * Replays of a user's history against a configuration: the state of the user, had it been in force from the start.
  *
  * @module
  */
 
 import type { CompiledConfig } from "../config/compiled.ts";
-import { type StoredRecord, type Transaction, transactionsOf } from "../user/history.ts";
+import { ownValue } from "../config/own_property.ts";
+import { type LimitedFirings, type StoredRecord, type Transaction, transactionsOf } from "../user/history.ts";
 import { emptyState, type UserState } from "../user/state.ts";
-import { applyAdjustment } from "./adjust.ts";
-import { applyAction } from "./apply_action.ts";
-import { applyGrant } from "./grant.ts";
-import { recordedLimits } from "./held_back.ts";
-import type { Outcome } from "./outcome.ts";
-import { ReplayedRedemptions } from "./redeem.ts";
-import { applyReversal } from "./reverse.ts";
-import { advanceTime } from "./settle.ts";
+import { advanceTime } from "./advance_time.ts";
+import { applyAction, applyAdjustment, applyGrant, applyReversal } from "./apply_events.ts";
+import { applyRedemption, type RedemptionOutcome } from "./apply_redemption.ts";
+import type { GlobalLimitReached, Outcome } from "./draft.ts";
 
-/** Most instants between two records that a replay tells apart: against another configuration there may be any number. */
-export const replayedInstantsMax = 10_000;
+/** Another configuration may have any number of instants between two records. A replay merges those beyond. */
+const replayedInstantsMax = 10_000;
 
-/** Replays the whole history of a user, oldest record first. The same records and configuration give the same state. */
+/** Replays the whole history of a user, oldest record first. Equal records and configurations give equal states. */
 export function replay(compiled: CompiledConfig, records: Iterable<StoredRecord>): UserState {
   const replayed = new Replay(compiled);
   for (const record of records) replayed.add(record);
   return replayed.state;
 }
 
-/** A replay that takes its records bit by bit. */
+/** Lets time pass in a replay until `at` (Unix ms), instant by instant. */
+export function advanceReplay(compiled: CompiledConfig, state: UserState, at: number): UserState {
+  return advanceTime(compiled, state, at, { instantsMax: replayedInstantsMax }).state;
+}
+
+/** A replay that takes one record after the other. */
 export class Replay {
   state: UserState = emptyState(null);
   readonly #compiled: CompiledConfig;
-  /** What the transactions that the records tell of have become. */
-  readonly #became = new Map<string, Transaction>();
-  readonly #redemptions = new ReplayedRedemptions();
+  /** The replayed transactions by the ids of those in the history. */
+  readonly #transactions = new Map<string, Transaction>();
+  /** Payments and deliveries in the replay, which may differ from those in the history. */
+  readonly #redemptions = new Map<string, Pick<RedemptionOutcome, "paid" | "received">>();
 
   constructor(compiled: CompiledConfig) {
     this.#compiled = compiled;
@@ -41,54 +44,67 @@ export class Replay {
   /** Takes the next record. */
   add(record: StoredRecord): void {
     const { at, mergedFrom } = record;
-    // What was one settlement then is one now, and nothing else is: else rules would meet what lapsed in other steps.
-    if (mergedFrom !== undefined && mergedFrom > this.state.changedAt) this.pass(mergedFrom - 1);
+    // Instants are merged exactly where the history merged them, so that rules meet the same expiries.
+    if (mergedFrom !== undefined && mergedFrom > this.state.changedAt) {
+      this.state = advanceReplay(this.#compiled, this.state, mergedFrom - 1);
+    }
     const { state, records } = advanceTime(this.#compiled, this.state, at, {
       instantsMax: mergedFrom === undefined ? replayedInstantsMax : 0,
     });
     this.state = state;
-    const outcome = this.#decide(record);
+    const outcome = this.#apply(record);
     if (outcome !== null) this.state = outcome.state;
     const transactions = (outcome?.record ?? records.at(-1))?.transactions ?? [];
-    transactionsOf(record).forEach(({ id, type }, index) => {
-      const now = transactions[index];
-      if (now?.type === type) this.#became.set(id, now);
-    });
-  }
-
-  /** Lets time pass until then (Unix ms), instant by instant. */
-  pass(at: number): void {
-    this.state = advanceTime(this.#compiled, this.state, at, { instantsMax: replayedInstantsMax }).state;
-  }
-
-  #decide(record: StoredRecord): Outcome | null {
-    const { at, action, grant: given, adjustment, reversalOf, redemption: fact, transactions } = record;
-    if (action !== undefined) {
-      const { limited = {}, ...reported } = action;
-      const globalLimitReached = recordedLimits(limited);
-      return applyAction(this.#compiled, this.state, { ...reported, at }, { globalLimitReached });
+    for (const [index, { id, type }] of transactionsOf(record).entries()) {
+      const replayed = transactions[index];
+      if (replayed?.type === type) this.#transactions.set(id, replayed);
     }
-    if (given !== undefined) {
-      const { limited = {}, ...rewarded } = given;
-      const globalLimitReached = recordedLimits(limited);
-      return applyGrant(this.#compiled, this.state, { ...rewarded, at }, { globalLimitReached });
+  }
+
+  #apply(record: StoredRecord): Outcome | null {
+    const { at, action, grant, adjustment, reversalOf, redemption } = record;
+    if (action !== undefined) {
+      const { limited, ...reported } = action;
+      return applyAction(this.#compiled, this.state, { ...reported, at }, recordedLimits(limited));
+    }
+    if (grant !== undefined) {
+      const { limited, ...given } = grant;
+      return applyGrant(this.#compiled, this.state, { ...given, at }, recordedLimits(limited));
     }
     if (adjustment !== undefined) {
-      const { limited = {}, ...adjusted } = adjustment;
-      const globalLimitReached = recordedLimits(limited);
-      return applyAdjustment(this.#compiled, this.state, { ...adjusted, at }, { globalLimitReached });
+      const { limited, ...adjusted } = adjustment;
+      return applyAdjustment(this.#compiled, this.state, { ...adjusted, at }, recordedLimits(limited));
     }
-    if (fact !== undefined) {
-      const globalLimitReached = recordedLimits(fact.limited ?? {});
-      return this.#redemptions.take(this.#compiled, this.state, {
-        fact,
-        at,
-        globalLimitReached,
-        transactions,
-      });
-    }
-    const transaction = reversalOf === undefined ? undefined : this.#became.get(reversalOf);
+    if (redemption !== undefined) return this.#redeem(record, redemption);
+    const transaction = reversalOf === undefined ? undefined : this.#transactions.get(reversalOf);
     if (reversalOf === undefined || transaction === undefined) return null;
     return applyReversal(this.#compiled, this.state, { transaction: { ...transaction, id: reversalOf }, at });
   }
+
+  #redeem({ at, transactions }: StoredRecord, redemption: NonNullable<StoredRecord["redemption"]>): Outcome {
+    const { limited, ...fact } = redemption;
+    const { metadata, reason } = transactions[0]?.payload ?? {};
+    const before = this.#redemptions.get(fact.id);
+    const input = { fact, at, ...before, metadata, reason };
+    const outcome = applyRedemption(this.#compiled, this.state, input, recordedLimits(limited));
+    const { paid, received } = outcome;
+    this.#redemptions.set(fact.id, { paid, received });
+    return outcome;
+  }
+}
+
+/** The global limits of a record: each limited rule fires as often as it did before its limit was reached. */
+function recordedLimits(limited: LimitedFirings["limited"]): {
+  readonly globalLimitReached?: GlobalLimitReached;
+} {
+  if (limited === undefined) return {};
+  const asked = new Map<string, number>();
+  return {
+    globalLimitReached: ruleId => {
+      const before = asked.get(ruleId) ?? 0;
+      asked.set(ruleId, before + 1);
+      const allowed = ownValue(limited, ruleId);
+      return allowed !== undefined && before >= allowed;
+    },
+  };
 }

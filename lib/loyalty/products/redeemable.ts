@@ -9,7 +9,7 @@ import type { CompiledConfig, CompiledProduct } from "../config/compiled.ts";
 import type { ActionData, Price } from "../config/document.ts";
 import { ownValue } from "../config/own_property.ts";
 import { readCounter } from "../engine/counters.ts";
-import { isCouponValid } from "../engine/give.ts";
+import { isCouponValid } from "../engine/rewards.ts";
 import type { Redemption, RedemptionFault } from "../user/redemption.ts";
 import type { UserState } from "../user/state.ts";
 

@@ -7,7 +7,7 @@
 import { AppError } from "../../errors/mod.ts";
 import type { Partition, RecordCache, Store } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
-import { advanceTime, compareStates, type Difference, Replay, replayedInstantsMax } from "../engine/mod.ts";
+import { advanceReplay, compareStates, type Difference, Replay } from "../engine/mod.ts";
 import { type Reconciliation, reconcile } from "../ledger/mod.ts";
 import type { StoredRecord } from "../user/history.ts";
 import { readWholeHistory } from "../user/records.ts";
@@ -68,9 +68,8 @@ export async function replayUser(
   };
   const stored = await readWholeHistory(source.store, source.partition, { states: source.states, take });
   if (stored === null) throw unknownUser("replay the history");
-  // What happened without a record is still to come in a replay.
-  const at = (one: UserState): UserState =>
-    advanceTime(compiled, one, now, { instantsMax: replayedInstantsMax }).state;
+  // A replay lacks the effects of time since the last record.
+  const at = (state: UserState): UserState => advanceReplay(compiled, state, now);
   return {
     records,
     isComplete: records === stored.records,

@@ -6,7 +6,6 @@ import { createRandom, type Random } from "../../../adapters/conformance/random.
 import {
   advanceTime,
   applyAction,
-  chainedExpiriesMax,
   compareStates,
   nextDue,
   notificationsMax,
@@ -20,6 +19,7 @@ import { describeOnStores } from "../../support/stores.ts";
 import { type WatchedStore, watching } from "../../support/watched_store.ts";
 import { badge, Player, points, rule } from "./engine/_player.ts";
 
+const chainedExpiriesMax = 32;
 const runs = sampleSize(300, 100);
 const minuteMs = 60_000;
 

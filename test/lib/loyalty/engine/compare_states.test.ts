@@ -1,17 +1,17 @@
-/** What a comparison of two states lists. */
-
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { compareStates, differencesMax } from "../../../../lib/loyalty/engine/mod.ts";
+import { compareStates } from "../../../../lib/loyalty/engine/mod.ts";
 import { emptyState, type UserState } from "../../../../lib/loyalty/mod.ts";
 
-describe("what is different in two states", () => {
+const differencesMax = 1_000;
+
+describe("the comparison of two states", () => {
   const withMetrics = (count: number): UserState => ({
     ...emptyState(null),
     metrics: Object.fromEntries(Array.from({ length: count }, (_, n) => [`m${n}`, n])),
   });
 
-  it("is named by its place, with both values", () => {
+  it("lists each difference with its pointer and both values", () => {
     const [one, two] = [withMetrics(2), { ...withMetrics(1), inventory: { "a/b": ["c"] } }];
     assert.deepEqual(compareStates(one, two), [
       { pointer: "/metrics/m1", a: 1, b: null },
@@ -19,7 +19,7 @@ describe("what is different in two states", () => {
     ]);
   });
 
-  it(`is listed up to ${differencesMax} places`, () => {
+  it(`lists at most ${differencesMax} differences`, () => {
     const found = (count: number): number => compareStates(withMetrics(count), emptyState(null)).length;
     assert.equal(found(differencesMax - 1), differencesMax - 1);
     assert.equal(found(differencesMax), differencesMax);

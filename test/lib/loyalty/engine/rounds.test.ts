@@ -1,15 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  applyAction,
-  applyReversal,
-  compareStates,
-  couponsMax,
-  dryRun,
-  replay,
-  roundsMax,
-} from "../../../../lib/loyalty/mod.ts";
+import { applyAction, applyReversal, compareStates, dryRun, replay } from "../../../../lib/loyalty/mod.ts";
 import { badge, base, Player, points, rule, typesOf } from "./_player.ts";
+
+const couponsMax = 500;
+const roundsMax = 8;
 
 const first = "0e000000-0000-4000-8000-000000000001";
 const one = "0f000000-0000-4000-8000-000000000001";
@@ -236,7 +231,7 @@ describe("a dry run", () => {
     const before = structuredClone(player.state);
     const action = { name: "go", data: { kind: "z" }, at: 1_000 };
     const reached = new Map([["e", [{ index: 0, max: 9, used: 9 }]]]);
-    const tried = dryRun(player.compiled, player.state, action, { reached });
+    const tried = dryRun(player.compiled, player.state, action, reached);
     assert.deepEqual(player.state, before);
     const found = new Map(tried.rules.map(({ ruleId, fired, failures }) => [ruleId, { fired, failures }]));
     assert.deepEqual(

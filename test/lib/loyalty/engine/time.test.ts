@@ -9,10 +9,11 @@ import {
   nextDue,
   replay,
   settledInstantsMax,
-  unnamedKeptMs,
-  unnamedStepsMax,
 } from "../../../../lib/loyalty/mod.ts";
 import { Player, points, rule, typesOf } from "./_player.ts";
+
+const orphanedKeptMs = 400 * 24 * 60 * 60 * 1_000;
+const orphanedStepsMax = 1_000;
 
 const berlin = { timeZone: "Europe/Berlin" };
 const first = "0e000000-0000-4000-8000-000000000001";
@@ -142,8 +143,8 @@ describe("what is counted", () => {
     const { state } = play([
       [{ rules: [once] }, 0],
       [{ rules: [] }, 1],
-      [{ rules: [] }, unnamedKeptMs - 1],
-      [{ rules: [once] }, unnamedKeptMs],
+      [{ rules: [] }, orphanedKeptMs - 1],
+      [{ rules: [once] }, orphanedKeptMs],
     ]);
     assert.deepEqual(
       [state.metrics.points, Object.keys(state.counters).length, state.orphanedCounters],
@@ -155,7 +156,7 @@ describe("what is counted", () => {
     const { state } = play([
       [{ rules: [once] }, 0],
       [{ rules: [] }, 1],
-      [{ rules: [] }, 1 + unnamedKeptMs],
+      [{ rules: [] }, 1 + orphanedKeptMs],
     ]);
     assert.deepEqual([state.counters, state.orphanedCounters], [{}, {}]);
   });
@@ -179,7 +180,7 @@ describe("what is counted", () => {
       steps.toSorted((a, b) => a - b),
       [300],
     );
-    assert.ok(300 + 900 > unnamedStepsMax);
+    assert.ok(300 + 900 > orphanedStepsMax);
   });
 
   it("for rules that are no more makes no difference to a replay", () => {

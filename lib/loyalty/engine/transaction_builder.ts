@@ -2,21 +2,13 @@ import { ownValue } from "../config/own_property.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
 import type { ChangePayload, ItemId, Transaction, TransactionType } from "../user/history.ts";
 
-/** What a transaction is about, beside what changed. */
-export type TransactionSubject = Pick<
+/** The subject of a transaction, without its changes. */
+export type TransactionSubject = Omit<
   ChangePayload,
-  | "challengeId"
-  | "missionId"
-  | "couponId"
-  | "userCouponId"
-  | "redemptionId"
-  | "productId"
-  | "quantity"
-  | "metadata"
-  | "reason"
+  "metricChanges" | "inventoryChanges" | "milestoneChanges"
 >;
 
-/** Collects what belongs to one transaction. */
+/** Collects the changes of one transaction. */
 export class TransactionBuilder {
   readonly entries: LedgerEntry[] = [];
   readonly #metrics: Record<string, { readonly oldValue: number; newValue: number }> = {};
@@ -24,31 +16,31 @@ export class TransactionBuilder {
   readonly #lost: ItemId[] = [];
   readonly #milestones: Record<string, { readonly oldValue: string; readonly newValue: string }> = {};
 
-  metric(entry: LedgerEntry, oldValue: number): void {
+  addEntry(entry: LedgerEntry, oldValue: number): void {
     this.entries.push(entry);
     const { metricId, balanceAfter: newValue } = entry;
-    const known = ownValue(this.#metrics, metricId);
-    if (known === undefined) this.#metrics[metricId] = { oldValue, newValue };
-    else known.newValue = newValue;
+    const change = ownValue(this.#metrics, metricId);
+    if (change === undefined) this.#metrics[metricId] = { oldValue, newValue };
+    else change.newValue = newValue;
   }
 
-  received(item: ItemId): void {
+  addReceived(item: ItemId): void {
     this.#received.push(item);
   }
 
-  lost(item: ItemId): void {
+  addLost(item: ItemId): void {
     this.#lost.push(item);
   }
 
-  milestone(setId: string, oldValue: string, newValue: string): void {
+  addMilestone(setId: string, oldValue: string, newValue: string): void {
     this.#milestones[setId] = { oldValue, newValue };
   }
 
-  /** The transaction; a metric that is as it was before has not changed. */
-  transaction(type: TransactionType, subject: TransactionSubject = {}): Transaction {
-    for (const id in this.#metrics) {
+  /** Builds the transaction. Metrics that end with their old value are not among its changes. */
+  build(type: TransactionType, subject: TransactionSubject = {}): Transaction {
+    for (const id of Object.keys(this.#metrics)) {
       const change = this.#metrics[id];
-      if (change !== undefined && change.oldValue === change.newValue) delete this.#metrics[id];
+      if (change?.oldValue === change?.newValue) delete this.#metrics[id];
     }
     return {
       type,

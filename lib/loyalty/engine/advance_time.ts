@@ -1,8 +1,8 @@
 /**
- * What time alone does to a user: points become usable and expire, challenges fail, and runs make room for the next.
+ * The effects of time alone: points become usable and expire, challenges fail, and runs make room for the next.
  *
- * It happens at its own instants, each with a record, so that settling twice is settling once at the later time. Readers settle
- * what they read without storing it; the next decision stores it.
+ * Each instant has a record of its own, so that advancing twice equals advancing once to the later time. Readers advance the
+ * state that they read without storing it, and the next command stores it.
  *
  * @module
  */
@@ -12,38 +12,36 @@ import { nextSettlement, settleLots } from "../ledger/mod.ts";
 import type { HistoryRecord, Notification, Transaction } from "../user/history.ts";
 import type { ChallengeProgress, UserState } from "../user/state.ts";
 import { deadlineOf, failRun } from "./challenges.ts";
-import { TransactionBuilder } from "./change.ts";
-import { StateDraft } from "./draft.ts";
-import { alwaysLimited } from "./held_back.ts";
-import type { Diagnostic, Outcome } from "./outcome.ts";
+import { type Diagnostic, type Outcome, StateDraft } from "./draft.ts";
 import { runTriggered } from "./rounds.ts";
+import { TransactionBuilder } from "./transaction_builder.ts";
 
-/** Most instants that one settlement tells apart; all later ones are one, which counts as the time of settling. */
+/** Later instants are merged into one, at the end of the time that passes. */
 export const settledInstantsMax = 64;
 /**
- * Most settlements in a row that may give points which time changes again, while nothing else happens to the user. Beyond it
- * time triggers no rules, missions or ladders any more: points that are given whenever points lapse would lapse for ever.
+ * Rules that replace expired points by points that expire would do so forever. After this many settlements in a row time triggers
+ * nothing more until another event.
  */
-export const chainedExpiriesMax = 32;
+const chainedExpiriesMax = 32;
 
-/** What settling made of a user. */
+/** The effects of time. */
 export interface TimeOutcome {
   readonly state: UserState;
-  /** In ascending time; none where nothing happened that a history tells. */
+  /** In ascending time; none for changes that the history does not show. */
   readonly records: readonly HistoryRecord[];
   readonly notifications: readonly (Notification & { readonly at: number })[];
-  /** Difference of each metric that changed. */
+  /** The difference of each metric that changed. */
   readonly gained: Readonly<Record<string, number>>;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** How settling goes about it. */
+/** Options of {@linkcode advanceTime}. */
 export interface AdvanceTimeOptions {
-  /** How many instants are told apart. @default {@linkcode settledInstantsMax} */
+  /** Instants with effects of their own; later ones are merged. @default 64 */
   readonly instantsMax?: number;
 }
 
-/** Lets time pass until `at` (Unix ms), inclusive. A state with nothing due is answered as it is. */
+/** Lets time pass until `at` (Unix ms), inclusive. Returns a state with nothing due as it is. */
 export function advanceTime(
   compiled: CompiledConfig,
   state: UserState,
@@ -62,7 +60,7 @@ export function advanceTime(
   for (let instants = 0; now.dueAt !== null && now.dueAt <= until; instants++) {
     const from = Math.max(now.dueAt, now.changedAt);
     const { next, outcome } = settleAt(compiled, now, { from, at: instants < instantsMax ? from : until });
-    now = { ...next, dueAt: dueOf(compiled, next) };
+    now = { ...next, dueAt: nextDueAt(compiled, next) };
     if (outcome === null) continue;
     records.push(outcome.record);
     for (const notification of outcome.notifications) {
@@ -75,30 +73,30 @@ export function advanceTime(
   return { state: now, records, notifications, gained: Object.fromEntries(changed), diagnostics };
 }
 
-/** Whether settling a state at that time (Unix ms) may change it. */
+/** Checks whether advancing a state to that time (Unix ms) may change it. */
 export function isDue(state: Pick<UserState, "dueAt" | "changedAt">, at: number): boolean {
   const { dueAt } = state;
   return dueAt !== null && dueAt <= Math.max(at, state.changedAt);
 }
 
-/** What happens at an instant, or at all that there are between two. */
+/** Settles one instant, or all from `from` to `at` as one. */
 function settleAt(
   compiled: CompiledConfig,
   before: UserState,
   { from, at }: { readonly from: number; readonly at: number },
 ): { readonly next: UserState; readonly outcome: Outcome | null } {
-  const draft = new StateDraft(compiled, before, at);
+  // Time passes for readers too, who cannot claim uses of global limits, so such rules do not fire by time alone.
+  const draft = new StateDraft(compiled, before, at, () => true);
   settlePoints(draft, before);
   settleChallenges(draft, before);
-  const own = draft.transactions.length;
-  // Time passes for whoever reads, who cannot claim a use for all users: such rules do not fire by time alone.
-  if (before.chainedExpiries < chainedExpiriesMax) runTriggered(draft, alwaysLimited);
-  else draft.stop("lapsesExhausted");
-  if (draft.transactions.length === 0) return { next: draft.silently(), outcome: null };
-  const isChained = draft.transactions.slice(own).some(givesDatedPoints);
-  const outcome = draft.outcome(
+  const settled = draft.transactions.length;
+  if (before.chainedExpiries < chainedExpiriesMax) runTriggered(draft);
+  else draft.dropTriggers("lapsesExhausted");
+  if (draft.transactions.length === 0) return { next: draft.finishSilently(), outcome: null };
+  const isChained = draft.transactions.slice(settled).some(givesDatedPoints);
+  const outcome = draft.finish(
     { kind: "settlement", ...(from === at ? {} : { mergedFrom: from }) },
-    { chainedExpiries: isChained ? before.chainedExpiries + 1 : before.chainedExpiries },
+    isChained ? before.chainedExpiries + 1 : before.chainedExpiries,
   );
   return { next: outcome.state, outcome };
 }
@@ -110,15 +108,16 @@ function givesDatedPoints({ entries }: Transaction): boolean {
 function settlePoints(draft: StateDraft, { lots }: UserState): void {
   for (const metricId of Object.keys(lots)) {
     const { account, entries } = settleLots(draft.account(metricId), draft.at);
-    let change = new TransactionBuilder();
-    for (const [index, entry] of entries.entries()) {
-      const { at, ...movement } = entry;
-      const dated = at === draft.at ? movement : entry;
-      draft.settled(metricId, { ...account, balance: entry.balanceAfter }, { entry: dated, change });
-      // One transaction for all that is alike, and a new one for what is not: entries stay in the order of their balances.
+    let transaction = new TransactionBuilder();
+    for (const [index, dated] of entries.entries()) {
+      const { at, ...movement } = dated;
+      const entry = at === draft.at ? movement : dated;
+      const balance = entry.balanceAfter;
+      draft.setAccount(metricId, { account: { ...account, balance }, entry }, transaction);
+      // Entries of one kind share a transaction, but stay in the order of their balances.
       if (entries[index + 1]?.status === entry.status) continue;
-      draft.record(change.transaction(entry.status === "expired" ? "pointsExpired" : "pointsActivated"));
-      change = new TransactionBuilder();
+      draft.record(transaction.build(entry.status === "expired" ? "pointsExpired" : "pointsActivated"));
+      transaction = new TransactionBuilder();
     }
   }
 }
@@ -132,26 +131,21 @@ function settleChallenges(draft: StateDraft, { challenges }: UserState): void {
       // The configuration may have given it more time since it started.
       const endsAt = deadlineOf(of, progress, draft.timeZone);
       if (endsAt === null || endsAt > draft.at) {
-        draft.challenges.set(id, { ...progress, endsAt });
+        draft.setChallenge(id, { ...progress, endsAt });
         continue;
       }
       failRun(draft, of, progress);
-      progress = draft.challenges.get(id) ?? progress;
+      progress = draft.challengeProgress(id) ?? progress;
     }
     if (progress.endsAt !== null && progress.endsAt <= draft.at) {
-      draft.challenges.set(id, {
-        ...progress,
-        status: "none",
-        endsAt: null,
-        counts: {},
-        missionsCompleted: [],
-      });
+      const over = { status: "none", endsAt: null, counts: {}, missionsCompleted: [] } as const;
+      draft.setChallenge(id, { ...progress, ...over });
     }
   }
 }
 
-/** When time next changes something that the configuration knows. */
-function dueOf({ challenges: known }: CompiledConfig, { lots, challenges }: UserState): number | null {
+/** Returns when time next changes something that the configuration names; null: never. */
+function nextDueAt({ challenges: known }: CompiledConfig, { lots, challenges }: UserState): number | null {
   const instants = [
     ...Object.values(lots).map(list => nextSettlement({ balance: 0, lots: list })),
     ...Object.entries(challenges).map(([id, { endsAt }]) => (known.has(id) ? endsAt : null)),

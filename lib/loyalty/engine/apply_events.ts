@@ -1,0 +1,174 @@
+/**
+ * The events of a user: actions, grants, adjustments and reversals. Each is a pure function of configuration, state and event to
+ * the state after it and one history record.
+ *
+ * The state must be advanced to the time of the event before, see `advanceTime`; otherwise they throw a `RangeError`. An event
+ * before the last change of the state counts at the time of that change.
+ *
+ * @module
+ */
+
+import type { CompiledConfig } from "../config/compiled.ts";
+import type { ActionData, NotificationSetting } from "../config/document.ts";
+import { isReversible, type LedgerEntry, reverseEntry } from "../ledger/mod.ts";
+import type { GrantedReward, HistoryTransaction, MetricChange } from "../user/history.ts";
+import type { UserState } from "../user/state.ts";
+import { type GlobalLimitReached, type Outcome, StateDraft } from "./draft.ts";
+import { correctMetric, movePoints, takeBackPoints } from "./metric_changes.ts";
+import { type GrantedSingleReward, giveRewards } from "./rewards.ts";
+import { type OnRound, runRounds, runTriggered } from "./rounds.ts";
+import { TransactionBuilder } from "./transaction_builder.ts";
+
+/** Options of an event. */
+export interface EventOptions {
+  /** Called each time that a rule with a global limit would fire. @default no limit is reached */
+  readonly globalLimitReached?: GlobalLimitReached | undefined;
+}
+
+/** A reported action. */
+export interface Action {
+  readonly name: string;
+  readonly data: ActionData;
+  /** Unix ms. */
+  readonly at: number;
+  /** Given by the caller. */
+  readonly id?: string;
+}
+
+/** Applies an action. One that the configuration does not name has no effects but its record. */
+export function applyAction(
+  compiled: CompiledConfig,
+  state: UserState,
+  action: Action,
+  { globalLimitReached, onRound }: EventOptions & { readonly onRound?: OnRound } = {},
+): Outcome {
+  const { name, data, id } = action;
+  const draft = new StateDraft(compiled, state, action.at, globalLimitReached);
+  const plan = compiled.actions.get(name);
+  if (plan !== undefined) {
+    const scope = { data, user: draft };
+    draft.countAction(plan.aggregates, scope);
+    runRounds(draft, plan, scope, onRound);
+  }
+  const reported = id === undefined ? { name, data } : { name, data, id };
+  return draft.finish({ kind: "action", action: { ...reported, ...draft.limitedFirings } });
+}
+
+/** Rewards that a back end gives. */
+export interface Grant {
+  readonly rewards: readonly GrantedReward[];
+  readonly reason: string;
+  readonly metadata?: ActionData | undefined;
+  /** @default no announcement */
+  readonly notification?: NotificationSetting | undefined;
+  /** Unix ms. */
+  readonly at: number;
+  /** Given by the caller. */
+  readonly id?: string;
+}
+
+/** Gives rewards. Those that the configuration does not name give nothing. */
+export function applyGrant(
+  compiled: CompiledConfig,
+  state: UserState,
+  { rewards, reason, metadata, notification, at, id }: Grant,
+  { globalLimitReached }: EventOptions = {},
+): Outcome {
+  const draft = new StateDraft(compiled, state, at, globalLimitReached);
+  const single = rewards.flatMap((reward): readonly GrantedSingleReward[] =>
+    reward.type === "reward" ? (compiled.bundles.get(reward.rewardId) ?? []) : [reward],
+  );
+  const subject = metadata === undefined ? { reason } : { reason, metadata };
+  giveRewards(draft, single, { type: "rewardGranted", subject });
+  runTriggered(draft);
+  const [granted] = draft.transactions;
+  // Announced last, so that the bound of effects cuts a replay, which announces nothing, at the same place.
+  if (notification !== undefined && granted !== undefined) {
+    draft.notify({ type: "rewardGranted", ...notification, payload: granted.payload });
+  }
+  const given = id === undefined ? { rewards, reason } : { rewards, reason, id };
+  return draft.finish({ kind: "grant", grant: { ...given, ...draft.limitedFirings } });
+}
+
+/** A correction of metrics by a back end. */
+export interface Adjustment {
+  /** Applied in this order. */
+  readonly changes: readonly MetricChange[];
+  /** For people. */
+  readonly reason: string;
+  /** Unix ms. */
+  readonly at: number;
+}
+
+/** Corrects metrics within their bounds; null where nothing changes. Metrics that the configuration does not name stay. */
+export function applyAdjustment(
+  compiled: CompiledConfig,
+  state: UserState,
+  { changes, reason, at }: Adjustment,
+  { globalLimitReached }: EventOptions = {},
+): Outcome | null {
+  const draft = new StateDraft(compiled, state, at, globalLimitReached);
+  const transaction = new TransactionBuilder();
+  for (const { metricId, op, value } of changes) {
+    const metric = compiled.metrics.get(metricId);
+    if (metric === undefined) continue;
+    const quantity = op === "set" ? value - draft.metric(metricId) : value;
+    correctMetric(draft, metric, { quantity, transaction });
+  }
+  if (transaction.entries.length === 0) return null;
+  draft.record(transaction.build("adjusted", { reason }));
+  runTriggered(draft);
+  return draft.finish({ kind: "adjustment", adjustment: { changes, reason, ...draft.limitedFirings } });
+}
+
+/** The reversal of a transaction. */
+export interface Reversal {
+  readonly transaction: Pick<HistoryTransaction, "id" | "type" | "entries" | "payload">;
+  /** Unix ms. */
+  readonly at: number;
+}
+
+/**
+ * Reverses a transaction: its entries, the last one first, and the items received and lost. Milestones, challenges and coupons
+ * stay, and the changes trigger no rules. The caller makes sure that a transaction is reversed once.
+ */
+export function applyReversal(
+  compiled: CompiledConfig,
+  state: UserState,
+  { transaction: { id, type, entries, payload }, at }: Reversal,
+): Outcome {
+  const draft = new StateDraft(compiled, state, at);
+  const transaction = new TransactionBuilder();
+  for (const entry of entries.toReversed()) {
+    if (isReversible(entry)) {
+      takeBackEntry(draft, entry, { transaction, isCorrection: type === "adjusted" });
+    }
+  }
+  for (const { setId, itemId } of payload.inventoryChanges.received) {
+    draft.loseItem(setId, itemId, transaction);
+  }
+  for (const { setId, itemId } of payload.inventoryChanges.lost) {
+    draft.receiveItem(setId, itemId, transaction);
+  }
+  draft.record(transaction.build("reversed"));
+  return draft.finish({ kind: "reversal", reversalOf: id });
+}
+
+/** A metric that the configuration no longer names has no bounds. */
+function takeBackEntry(
+  draft: StateDraft,
+  entry: LedgerEntry,
+  { transaction, isCorrection }: { readonly transaction: TransactionBuilder; readonly isCorrection: boolean },
+): void {
+  const { metricId } = entry;
+  const metric = draft.compiled.metrics.get(metricId);
+  const change = reverseEntry(draft.account(metricId), entry, {
+    at: draft.at,
+    floor: metric?.minimumValue ?? Number.NEGATIVE_INFINITY,
+    ceiling: metric?.maximumValue ?? Number.POSITIVE_INFINITY,
+    allowNegative: metric?.allowNegative ?? true,
+  });
+  // Points that a correction took count as never earned, so the reversal earns them again.
+  if (isCorrection && entry.type === "debit") movePoints(draft, metricId, { change, transaction });
+  else takeBackPoints(draft, metricId, { change, transaction });
+}

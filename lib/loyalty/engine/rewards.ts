@@ -1,0 +1,91 @@
+/**
+ * Rewards of challenges, milestones and grants, and coupons.
+ *
+ * @module
+ */
+
+import { addDuration } from "../../calendar/mod.ts";
+import type { NotificationSetting } from "../config/document.ts";
+import type { GrantedReward, TransactionType } from "../user/history.ts";
+import type { UserCoupon } from "../user/state.ts";
+import type { StateDraft } from "./draft.ts";
+import { giveMetric } from "./metric_changes.ts";
+import { TransactionBuilder, type TransactionSubject } from "./transaction_builder.ts";
+
+/** A user has this many coupons at most. An expired one is dropped first, then the oldest. */
+const couponsMax = 500;
+
+/** A reward that is not a bundle. */
+export type GrantedSingleReward = Exclude<GrantedReward, { readonly type: "reward" }>;
+
+/** The transaction that gives rewards. */
+export interface RewardTransaction {
+  readonly type: TransactionType;
+  readonly subject: TransactionSubject;
+  /** @default no announcement */
+  readonly notification?: NotificationSetting;
+  /** Changes that the transaction has already. @default none */
+  readonly transaction?: TransactionBuilder;
+}
+
+/** Gives rewards in one transaction. The coupons among them have transactions of their own after it. */
+export function giveRewards(
+  draft: StateDraft,
+  rewards: readonly GrantedSingleReward[],
+  { type, subject, notification, transaction = new TransactionBuilder() }: RewardTransaction,
+): void {
+  for (const reward of rewards) {
+    if (reward.type === "inventory") {
+      draft.receiveItem(reward.inventorySetId, reward.inventoryItemId, transaction);
+    } else if (reward.type === "metric") {
+      const { metricId, metricQuantity: quantity, availableAt, expiresAt } = reward;
+      // The last change of the user may be later than the clock that the dates were checked with.
+      if (expiresAt !== undefined && expiresAt <= draft.at) continue;
+      giveMetric(draft, metricId, { quantity, transaction, availableAt, expiresAt });
+    }
+  }
+  const built = transaction.build(type, subject);
+  draft.record(built);
+  if (notification !== undefined) draft.notify({ type, ...notification, payload: built.payload });
+  for (const reward of rewards) if (reward.type === "coupon") giveCoupon(draft, reward.couponId);
+}
+
+/**
+ * Gives a coupon and returns the id of the user's own. The result is null for a shared coupon that the user has already, and for
+ * one that the configuration does not name.
+ *
+ * @param poolCode The code of a unique coupon that was claimed already.
+ */
+export function giveCoupon(
+  draft: StateDraft,
+  couponId: string,
+  poolCode: string | null = null,
+): string | null {
+  const coupon = draft.compiled.coupons.get(couponId);
+  if (coupon === undefined) return null;
+  const { at, timeZone, coupons } = draft;
+  const isOwned = coupons.some(owned => owned.couponId === couponId && isCouponValid(owned, at));
+  if (coupon.type === "shared" && isOwned) return null;
+  const id = draft.newId();
+  const expiresAt = coupon.expiresAfter === undefined ? null : addDuration(at, coupon.expiresAfter, timeZone);
+  const code = coupon.code ?? poolCode;
+  const kept = coupons.length < couponsMax ? coupons : withoutLeastUseful(coupons, at);
+  draft.setCoupons([...kept, { id, couponId, code, receivedAt: at, expiresAt }]);
+  const transaction = new TransactionBuilder().build("couponReceived", { couponId, userCouponId: id });
+  draft.record(transaction);
+  if (coupon.showOnNotification) {
+    const setting = { display: "toast", title: coupon.title, message: "" };
+    draft.notify({ type: "couponReceived", ...setting, payload: transaction.payload });
+  }
+  return id;
+}
+
+/** Checks whether a coupon has not expired at a time (Unix ms). */
+export function isCouponValid({ expiresAt }: UserCoupon, at: number): boolean {
+  return expiresAt === null || expiresAt > at;
+}
+
+function withoutLeastUseful(coupons: readonly UserCoupon[], at: number): readonly UserCoupon[] {
+  const expired = coupons.findIndex(coupon => !isCouponValid(coupon, at));
+  return coupons.toSpliced(Math.max(expired, 0), 1);
+}
