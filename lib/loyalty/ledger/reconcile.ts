@@ -1,7 +1,13 @@
-import { EntryReplay, isSame } from "./_fold.ts";
+/**
+ * Reconciliation of stored balances and lots with the entries of the ledger.
+ *
+ * @module
+ */
+
+import { EntryReplay, isSameBalance } from "./entry_replay.ts";
 import type { LedgerEntry, Lot } from "./types.ts";
 
-/** A record of a user's history, as far as the ledger is concerned. */
+/** The ledger entries of a history record. */
 export interface LedgerRecord {
   readonly id: string;
   /** Unix ms. */
@@ -11,55 +17,53 @@ export interface LedgerRecord {
   readonly transactions: readonly { readonly entries: readonly LedgerEntry[] }[];
 }
 
-/** What is stored of a user, as far as the ledger is concerned. */
+/** The stored balances and lots of a user. */
 export interface LedgerState {
   readonly metrics: Readonly<Record<string, number>>;
   /** By metric. */
   readonly lots: Readonly<Record<string, readonly Lot[]>>;
-  /** How many records the user's history ever had; the oldest may have been dropped. */
+  /** Number of records ever written, of which the oldest may have been dropped. */
   readonly records: number;
 }
 
-/** What reconciliation goes by. */
+/** Options of {@linkcode reconcile}. */
 export interface ReconcileOptions {
-  /** The default value of a metric in a version of the configuration; null: unknown, and taken from the first entry. */
+  /** Returns the default value of a metric in a version of the configuration; null: unknown, taken from the first entry. */
   readonly defaultOf: (metricId: string, config: string) => number | null;
 }
 
-/** The proof of one metric. */
+/** The result for one metric. */
 export interface ReconciledMetric {
   readonly metricId: string;
-  /** What is stored; null where nothing is, and so the metric has its default value. */
+  /** The stored balance; null: none, the metric has its default value. */
   readonly balance: number | null;
-  /** What the entries add up to; null where there are none. */
+  /** The sum of the entries; null: there are none. */
   readonly folded: number | null;
-  /** Whether the fold begins with the user's first record, and not after records that were dropped. */
+  /** True if no record of the history was dropped. */
   readonly isComplete: boolean;
 }
 
-/** Something that does not follow from the entries. */
+/** A contradiction to the entries. */
 export interface LedgerFault {
   readonly metricId: string;
-  /** The record at which it shows; null: only the stored state shows it. */
+  /** The contradicting record; null: the stored state. */
   readonly recordId: string | null;
   readonly detail: string;
 }
 
-/** The proof of a user's ledger. */
+/** The result for a user. */
 export interface Reconciliation {
-  /** Whether there is no fault. */
+  /** True without faults. */
   readonly ok: boolean;
   readonly metrics: readonly ReconciledMetric[];
   readonly faults: readonly LedgerFault[];
 }
 
 /**
- * Proves that what is stored of a user is the fold of the user's entries: balances and lots.
+ * Checks that the balances and lots of a user are the sum of the user's entries. After dropped records the sum of a metric begins
+ * with its first entry that is left, and older lots are trusted.
  *
- * Where records were dropped, a metric's fold begins with its first entry that is left, and lots of before are taken as they
- * are.
- *
- * @param records All that are left of the history, in ascending order.
+ * @param records The whole history that is left, oldest first.
  */
 export function reconcile(
   state: LedgerState,
@@ -67,48 +71,48 @@ export function reconcile(
   { defaultOf }: ReconcileOptions,
 ): Reconciliation {
   const isComplete = state.records === records.length;
-  const folds = new Map<string, EntryReplay>();
+  const replays = new Map<string, EntryReplay>();
   const faults: LedgerFault[] = [];
   for (const { id: recordId, at, config, transactions } of records) {
     for (const entry of transactions.flatMap(({ entries }) => entries)) {
       const { metricId } = entry;
-      const fold =
-        folds.get(metricId) ??
+      const replay =
+        replays.get(metricId) ??
         new EntryReplay({ balance: isComplete ? defaultOf(metricId, config) : null, isComplete });
-      folds.set(metricId, fold);
-      for (const detail of fold.add(entry, entry.at ?? at)) faults.push({ metricId, recordId, detail });
+      replays.set(metricId, replay);
+      for (const detail of replay.add(entry, entry.at ?? at)) faults.push({ metricId, recordId, detail });
     }
   }
-  const ids = new Set([...folds.keys(), ...Object.keys(state.metrics), ...Object.keys(state.lots)]);
-  const proofs = [...ids]
+  const ids = new Set([...replays.keys(), ...Object.keys(state.metrics), ...Object.keys(state.lots)]);
+  const results = [...ids]
     .sort()
-    .map(metricId => proof(metricId, state, { fold: folds.get(metricId), isComplete }));
-  faults.push(...proofs.flatMap(({ faults: atEnd }) => atEnd));
-  return { ok: faults.length === 0, metrics: proofs.map(({ metric }) => metric), faults };
+    .map(metricId => reconcileMetric(metricId, state, { replay: replays.get(metricId), isComplete }));
+  faults.push(...results.flatMap(({ faults: atEnd }) => atEnd));
+  return { ok: faults.length === 0, metrics: results.map(({ metric }) => metric), faults };
 }
 
-interface Proof {
+interface MetricResult {
   readonly metric: ReconciledMetric;
   readonly faults: readonly LedgerFault[];
 }
 
-function proof(
+function reconcileMetric(
   metricId: string,
   { metrics, lots }: LedgerState,
-  { fold, isComplete }: { readonly fold: EntryReplay | undefined; readonly isComplete: boolean },
-): Proof {
+  { replay, isComplete }: { readonly replay: EntryReplay | undefined; readonly isComplete: boolean },
+): MetricResult {
   const balance = Object.hasOwn(metrics, metricId) ? (metrics[metricId] ?? null) : null;
   const stored = Object.hasOwn(lots, metricId) ? (lots[metricId] ?? []) : [];
-  const folded = fold?.folded ?? null;
+  const folded = replay?.sum ?? null;
   const details: string[] = [];
-  if (fold === undefined && isComplete && (balance !== null || stored.length > 0))
+  if (replay === undefined && isComplete && (balance !== null || stored.length > 0))
     details.push("no entry tells where the stored value comes from");
-  if (fold !== undefined) {
+  if (replay !== undefined) {
     if (balance === null) details.push(`no balance is stored where the entries make it ${folded}`);
-    else if (folded !== null && !isSame(balance, folded)) {
+    else if (folded !== null && !isSameBalance(balance, folded)) {
       details.push(`the balance is ${balance} where the entries make it ${folded}`);
     }
-    details.push(...fold.differences(stored));
+    details.push(...replay.differences(stored));
   }
   return {
     metric: { metricId, balance, folded, isComplete },

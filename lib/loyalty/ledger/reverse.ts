@@ -1,37 +1,37 @@
 import {
+  debtPayment,
   drawFrom,
   isPending,
-  outsideOf,
+  pointsOutside,
   requireCountable,
   requireSettled,
   totalsOf,
-  towardsDebt,
   withLot,
-} from "./_lots.ts";
-import { take } from "./debit.ts";
+} from "./lots.ts";
+import { debitFirst } from "./movements.ts";
 import type { AccountChange, Draw, LedgerMovement, Lot, MetricAccount } from "./types.ts";
 
-/** How long points last that come back to a lot that has expired since, in ms: 30 days. */
-export const reversalGraceMs: number = 30 * 24 * 60 * 60 * 1_000;
+/** Points that return to an expired lot last this much longer: 30 days. */
+const reversalGraceMs: number = 30 * 24 * 60 * 60 * 1_000;
 
-/** How an entry is taken back. */
+/** Options of {@linkcode reverseEntry}. */
 export interface ReverseOptions {
   readonly at: number;
   /** Lowest balance. */
   readonly floor: number;
-  /** Highest balance; pending points keep their place below it. */
+  /** Highest balance, pending points included. */
   readonly ceiling: number;
-  /** Whether taking back a credit may leave less than the floor. @default false */
+  /** Lets the reversal of a credit go below the floor. @default false */
   readonly allowNegative?: boolean;
-  /** @default {@linkcode reversalGraceMs} */
+  /** The time that points last which return to an expired lot. @default 30 days */
   readonly graceMs?: number;
 }
 
 /**
- * Takes an entry back, once: whoever calls keeps account of that. The account must be settled at that time.
+ * Reverses an entry. The account must be settled at that time, and the caller makes sure that an entry is reversed once.
  *
- * A debit's points return to the lots that they came from, with the dates that those had; a debt is paid first. A credit's
- * points are taken from what is left of its own lot, then as {@linkcode debit} takes them.
+ * The points of a debit return to their lots with the dates of these, after a debt is paid. The points of a credit are taken from
+ * its own lot first, and then as `debit` takes them.
  *
  * @throws {RangeError} The entry is not {@linkcode isReversible}.
  */
@@ -46,10 +46,10 @@ export function reverseEntry(
   requireSettled(account, options.at);
   if (entry.type === "debit") return restore(account, entry, options);
   const pending = entry.status === "pending" ? pendingLot(account, entry) : undefined;
-  if (pending !== undefined) return cancel(account, pending, entry.amount);
+  if (pending !== undefined) return cancelPending(account, pending, entry.amount);
   const { at, floor, allowNegative = false } = options;
   const first = entry.lot === undefined ? (entry.draws ?? []).map(({ lot }) => lot) : [entry.lot.id];
-  return take(account, {
+  return debitFirst(account, {
     amount: entry.amount,
     at,
     floor: allowNegative ? Number.NEGATIVE_INFINITY : floor,
@@ -57,7 +57,7 @@ export function reverseEntry(
   });
 }
 
-/** Whether an entry can be taken back: not one of settlement, nor points that were cancelled before they became usable. */
+/** Checks whether an entry can be reversed. Activations, expiries and cancellations of pending points cannot. */
 export function isReversible({ type, status, lot }: LedgerMovement): boolean {
   if (status === "pending") return type === "credit";
   return status === "completed" && (lot?.activatesAt ?? 0) === 0;
@@ -67,8 +67,8 @@ function pendingLot({ lots }: MetricAccount, { lot }: LedgerMovement): Lot | und
   return lots?.find(one => one.id === lot?.id && isPending(one));
 }
 
-/** Takes points that are not usable yet. */
-function cancel({ balance, lots }: MetricAccount, lot: Lot, wanted: number): AccountChange {
+/** Takes points of a pending lot. */
+function cancelPending({ balance, lots }: MetricAccount, lot: Lot, wanted: number): AccountChange {
   const { draws, left } = drawFrom(lots ?? [], wanted, { isDrawn: ({ id }) => id === lot.id });
   const amount = Math.min(wanted, lot.remaining);
   return {
@@ -92,7 +92,7 @@ function restore(account: MetricAccount, entry: LedgerMovement, options: Reverse
   const amount = Math.min(entry.amount, room);
   if (amount <= 0) return { account, entry: null };
   const balanceAfter = requireCountable(balance + amount);
-  const debt = towardsDebt(amount, outsideOf(balance, lots));
+  const debt = debtPayment(amount, pointsOutside(balance, lots));
   const { draws, restored } = putBack(lots, amount - debt, entry.draws ?? [], options);
   return {
     account: { balance: balanceAfter, lots: restored },
@@ -100,7 +100,7 @@ function restore(account: MetricAccount, entry: LedgerMovement, options: Reverse
   };
 }
 
-/** Puts points back to their lots, the one drawn last first; what the lots never held stays outside them. */
+/** Returns points to their lots, the one drawn last first. Points from outside all lots stay outside. */
 function putBack(
   lots: readonly Lot[],
   amount: number,

@@ -1,5 +1,5 @@
 /**
- * What the ledger of a user's metric is made of.
+ * The parts of the ledger of a metric.
  *
  * Amounts of a metric that keeps lots are safe integers. Other metrics may have a fractional default or bound, and so any
  * finite balance. Instants are Unix ms.
@@ -10,49 +10,49 @@
 /** Points that were credited together, and become usable and expire together. */
 export interface Lot {
   readonly id: string;
-  /** What was credited. */
+  /** Credited points. */
   readonly amount: number;
-  /** What is left of it. */
+  /** Points left. */
   readonly remaining: number;
-  /** When it was credited; of lots that expire together, the older one is drawn first. */
+  /** Of lots that expire together, the older one is drawn first. */
   readonly creditedAt: number;
-  /** From when on it can be drawn: 0 once that is so. A lot with another value is pending, and counts in no balance. */
+  /** When the lot becomes usable; 0 once it is. A pending lot counts in no balance. */
   readonly activatesAt: number;
-  /** When what is left is lost: at this instant it is gone already. Null: never. */
+  /** When the points left expire, exclusive; null: never. */
   readonly expiresAt: number | null;
 }
 
-/** What one entry took from a lot or, in a credit, put back; with all that is needed to bring the lot back to life. */
+/** Points that an entry took from a lot or returned to it, with all that restores a lot which became empty. */
 export interface Draw {
   readonly lot: string;
   readonly amount: number;
-  /** What had once been credited with the lot. */
+  /** Points credited with the lot. */
   readonly of: number;
   readonly creditedAt: number;
-  /** When the lot expires; after a draw from an expired lot was put back, the end of its grace. */
+  /** Expiry of the lot; for points returned to an expired lot, the end of their grace. */
   readonly expiresAt: number | null;
 }
 
-/** A change of a metric, without its name. */
+/** A change of one account. */
 export interface LedgerMovement {
   readonly type: "credit" | "debit";
   /** Greater than 0. */
   readonly amount: number;
-  /** What the metric shows afterwards. */
+  /** The balance after the change. */
   readonly balanceAfter: number;
   /**
-   * `pending`: the change concerns points that are not usable yet, so the balance stays. `expired`: they were lost; the balance
-   * stays where they were still pending.
+   * `pending`: the points are not usable yet, so the balance stays. `expired`: the points were lost; the balance stays if they
+   * were still pending.
    */
   readonly status: "completed" | "pending" | "expired";
-  /** When it counts, where that is not the time of its record: settlement dates what it finds. */
+  /** Unix ms, where it differs from the time of its record, as in settlements. */
   readonly at?: number;
   /**
-   * The lot of a credit, as it is afterwards. Of one that has become usable just now, `activatesAt` says when; otherwise
-   * that is 0 in a lot of usable points.
+   * The lot of a credit after it. In the entry of an activation `activatesAt` is the time of the activation; in other lots of
+   * usable points it is 0.
    */
   readonly lot?: Lot;
-  /** The lots that a debit drew, or that a reversal put points back to. What they do not cover was outside all lots. */
+  /** The lots that a debit drew, or that a reversal returned points to. The rest of the amount was outside all lots. */
   readonly draws?: readonly Draw[];
 }
 
@@ -62,18 +62,18 @@ export interface LedgerEntry extends LedgerMovement {
 }
 
 /**
- * A metric of a user. The balance is what all usable lots hold plus what is outside them: points from before the metric
- * kept lots, or, where that is negative, a debt that the next points pay first.
+ * The account of a metric. Its balance is the sum of all usable lots and of the points outside them: points from before the
+ * metric kept lots, or a negative debt that the next points pay first.
  */
 export interface MetricAccount {
   readonly balance: number;
-  /** In the order in which they are drawn, none empty. Null: the metric keeps no lots. A metric that has lots goes on keeping them. */
+  /** In the order of drawing, none empty. Null: the metric keeps no lots. */
   readonly lots: readonly Lot[] | null;
 }
 
-/** What a change made of an account. */
+/** The result of a change. */
 export interface AccountChange {
   readonly account: MetricAccount;
-  /** Null where nothing changed. */
+  /** Null: nothing changed. */
   readonly entry: LedgerMovement | null;
 }

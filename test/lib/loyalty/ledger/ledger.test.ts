@@ -5,18 +5,18 @@ import {
   balancesOf,
   credit,
   debit,
-  expiringSoonMax,
-  expiringSoonMs,
   isReversible,
   type Lot,
-  lotsMax,
   type MetricAccount,
   nextSettlement,
-  reversalGraceMs,
   reverseEntry,
   settleLots,
 } from "../../../../lib/loyalty/ledger/mod.ts";
 
+const expiringSoonMax = 10;
+const expiringSoonMs = 30 * 86_400_000;
+const reversalGraceMs = 30 * 86_400_000;
+const lotsMax = 500;
 const empty: MetricAccount = { balance: 0, lots: [] };
 const plain: MetricAccount = { balance: 0, lots: null };
 const ceiling = 1_000_000_000;

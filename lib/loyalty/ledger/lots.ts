@@ -1,4 +1,4 @@
-/** Lists of lots in the order in which they are drawn. */
+/** Lists of lots, in the order in which they are drawn. */
 
 import type { Draw, Lot, MetricAccount } from "./types.ts";
 
@@ -10,12 +10,12 @@ function compareLots(a: Lot, b: Lot): number {
   return a.id === b.id ? 0 : a.id < b.id ? -1 : 1;
 }
 
-/** Whether a lot cannot be drawn yet. */
+/** Checks whether a lot cannot be drawn yet. */
 export function isPending({ activatesAt }: Lot): boolean {
   return activatesAt > 0;
 }
 
-/** The list with this lot in its place, instead of the one of its id; without it where nothing is left of it. */
+/** Returns the list with a lot in order, in place of the one with its id. An empty lot is left out. */
 export function withLot(lots: readonly Lot[], lot: Lot): readonly Lot[] {
   const index = lots.findIndex(({ id }) => id === lot.id);
   const before = lots[index];
@@ -23,10 +23,10 @@ export function withLot(lots: readonly Lot[], lot: Lot): readonly Lot[] {
     return lots.with(index, lot);
   }
   const others = before === undefined ? lots : lots.toSpliced(index, 1);
-  return lot.remaining === 0 ? others : others.toSpliced(placeOf(others, lot), 0, lot);
+  return lot.remaining === 0 ? others : others.toSpliced(insertionIndex(others, lot), 0, lot);
 }
 
-function placeOf(lots: readonly Lot[], lot: Lot): number {
+function insertionIndex(lots: readonly Lot[], lot: Lot): number {
   let [low, high] = [0, lots.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -37,7 +37,7 @@ function placeOf(lots: readonly Lot[], lot: Lot): number {
   return low;
 }
 
-/** What the usable and the pending lots hold, and how many there are of each. */
+/** The points of usable and pending lots, and the numbers of these lots. */
 export interface Totals {
   readonly usable: number;
   readonly pending: number;
@@ -45,7 +45,7 @@ export interface Totals {
   readonly pendingLots: number;
 }
 
-/** Adds up what lots hold. */
+/** Adds up the points of lots. */
 export function totalsOf(lots: readonly Lot[]): Totals {
   let [usable, pending, pendingLots] = [0, 0, 0];
   for (const lot of lots) {
@@ -57,17 +57,17 @@ export function totalsOf(lots: readonly Lot[]): Totals {
   return { usable, pending, usableLots: lots.length - pendingLots, pendingLots };
 }
 
-/** What the balance has outside all lots; negative: a debt. */
-export function outsideOf(balance: number, lots: readonly Lot[]): number {
+/** Returns the points outside all lots; negative: a debt. */
+export function pointsOutside(balance: number, lots: readonly Lot[]): number {
   return balance - totalsOf(lots).usable;
 }
 
-/** What of an amount pays a debt. */
-export function towardsDebt(amount: number, outside: number): number {
+/** Returns the part of an amount that pays a debt. */
+export function debtPayment(amount: number, outside: number): number {
   return outside < 0 ? Math.min(amount, -outside) : 0;
 }
 
-/** Takes an amount, or as much as there is, from the lots in their order, or from those of some ids before all others. */
+/** Takes an amount, or as much as they have, from lots in their order, and from those of some ids first. */
 export function drawFrom(
   lots: readonly Lot[],
   wanted: number,
@@ -96,11 +96,11 @@ export function drawFrom(
   return { draws, left: hasEmptied ? left.filter(({ remaining }) => remaining > 0) : left };
 }
 
-/** Which lots are drawn. */
+/** Options of {@linkcode drawFrom}. */
 export interface DrawOptions {
-  /** Ids of lots that are drawn before all others. @default none */
+  /** Ids of the lots to draw first. @default none */
   readonly first?: readonly string[];
-  /** @default all that are usable */
+  /** @default usable lots */
   readonly isDrawn?: (lot: Lot) => boolean;
 }
 
@@ -108,7 +108,7 @@ function isUsable(lot: Lot): boolean {
   return !isPending(lot);
 }
 
-/** @throws {RangeError} The amount is not one that an account with or without lots can move. */
+/** @throws {RangeError} The account cannot move such an amount. */
 export function requireAmount(amount: number, { lots }: MetricAccount): void {
   const isFit = lots === null ? Number.isFinite(amount) : Number.isSafeInteger(amount);
   if (isFit && amount >= 0) return;
@@ -117,13 +117,13 @@ export function requireAmount(amount: number, { lots }: MetricAccount): void {
   );
 }
 
-/** @throws {RangeError} The number is beyond what can be counted exactly. */
+/** @throws {RangeError} The number is not a safe integer. */
 export function requireCountable(total: number): number {
   if (Math.abs(total) <= Number.MAX_SAFE_INTEGER) return total;
   throw new RangeError("Cannot move the points as the balance would leave the range of safe integers");
 }
 
-/** @throws {RangeError} Points have expired that are still in the account: it was not settled at this time. */
+/** @throws {RangeError} Points of the account have expired before this time: it is not settled. */
 export function requireSettled({ lots }: MetricAccount, at: number): void {
   const next = lots?.[0]?.expiresAt ?? null;
   if (next !== null && next <= at) {
