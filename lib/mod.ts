@@ -10,8 +10,16 @@ export { MasterSecret } from "./auth/mod.ts";
 export type { Seed } from "./directory/mod.ts";
 export { AppError, type AppErrorOptions, type ErrorCode, type FieldError } from "./errors/mod.ts";
 export type { ExportOptions } from "./exports/mod.ts";
-export { type ClientInfo, createJsonLogger, type Handler, type Logger, silentLogger } from "./http/mod.ts";
+export {
+  type ClientInfo,
+  createJsonLogger,
+  type Handler,
+  type Logger,
+  type PlatformRouter,
+  silentLogger,
+} from "./http/mod.ts";
 export type { Rate, RateLimits, RatePolicyName } from "./http/rate_limit/policies.ts";
+export type { AreaName } from "./platform/areas.ts";
 export {
   type Demo,
   type DemoIds,
@@ -21,14 +29,12 @@ export {
   seedDemo,
 } from "./platform/demo.ts";
 export {
-  type AreaName,
-  createPlatform,
   type IdentityOptions,
-  type Platform,
+  type PlatformHttpOptions,
   type PlatformOptions,
   publicUrlDefault,
-  version,
-} from "./platform/platform.ts";
+} from "./platform/options.ts";
+export { createPlatform, type Platform, version } from "./platform/platform.ts";
 export { seedPlatform } from "./platform/seed.ts";
 export { buildUserIndex, type UserIndexOptions, type UserIndexProgress } from "./platform/user_index.ts";
 export type { PlatformUsers } from "./platform/users.ts";

@@ -3,13 +3,14 @@ import { nativeExportKernels, nativeKernels } from "../adapters/native/mod.ts";
 import { createWebhookSender } from "../adapters/webhook/mod.ts";
 import { createClientAddress, MasterSecret, systemClock, systemRandom } from "../lib/auth/mod.ts";
 import type { ExportOptions } from "../lib/exports/mod.ts";
-import type { Handler, HandlerOptions, Logger } from "../lib/http/mod.ts";
+import type { Handler, Logger } from "../lib/http/mod.ts";
 import type { GeoReader } from "../lib/location/mod.ts";
 import {
   createPlatform,
   type DemoIds,
   type IdentityOptions,
   type Platform,
+  type PlatformHttpOptions,
   type PlatformOptions,
   seedDemo,
   version,
@@ -137,16 +138,16 @@ export async function platformOptions(
 ): Promise<PlatformOptions> {
   const { signatureAlgorithm, corsOrigins, rateLimits, metrics = false } = config;
   const defaultSpaceId = config.defaultSpaceId ?? ids?.spaceId;
-  const http: HandlerOptions = {
+  const http: PlatformHttpOptions = {
     metrics,
-    limiter,
-    ...(localLimiter === null ? {} : { localLimiter }),
     ...(corsOrigins === undefined ? {} : { cors: corsOrigins.length > 0 && { origins: corsOrigins } }),
   };
   return {
     store,
     queue,
     blobs,
+    limiter,
+    ...(localLimiter === null ? {} : { localLimiter }),
     exports: exportOptions(config),
     logger,
     http,

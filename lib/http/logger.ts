@@ -24,9 +24,18 @@ export interface Logger {
 /** Drops everything. */
 export const silentLogger: Logger = { enabled: () => false, log: () => {} };
 
-/** What a JSON logger needs. */
+/** Writes warnings and errors to `console`, as the event and its fields. */
+export const consoleLogger: Logger = {
+  enabled: level => level === "warn" || level === "error",
+  log(level, event, fields) {
+    // biome-ignore lint/suspicious/noConsole: the console is the destination
+    if (level === "warn" || level === "error") console[level](`grandstand: ${event}`, fields);
+  },
+};
+
+/** Options of {@linkcode createJsonLogger}. */
 export interface JsonLoggerOptions {
-  /** Receives each line with its newline. Batching is the sink's affair. */
+  /** Receives each line with its newline. */
   readonly write: (line: string) => void;
   /** Least severity that is written. @default "info" */
   readonly level?: LogLevel;
@@ -34,7 +43,7 @@ export interface JsonLoggerOptions {
   readonly clock?: () => number;
 }
 
-/** A logger that writes one line of JSON per event: `{time, level, event, …fields}`, with `time` in ISO 8601. */
+/** Creates a logger that writes one line of JSON per event: `{time, level, event, …fields}`, with `time` in ISO 8601. */
 export function createJsonLogger(options: JsonLoggerOptions): Logger {
   const { write, level = "info", clock = Date.now } = options;
   const least = logLevels.indexOf(level);

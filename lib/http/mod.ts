@@ -18,6 +18,7 @@ export {
   twinRetryMs,
 } from "./idempotency/idempotency.ts";
 export {
+  consoleLogger,
   createJsonLogger,
   type JsonLoggerOptions,
   type LogFields,

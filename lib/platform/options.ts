@@ -1,90 +1,230 @@
 /**
- * What a platform is made of.
+ * The options of a platform, their defaults and their checks.
  *
  * @module
  */
 
-import type { Clock, MasterSecret, RandomBytes, SignatureAlgorithm } from "../auth/mod.ts";
+import { createMemoryLimiter } from "../../adapters/memory/limiter.ts";
+import {
+  type Clock,
+  MasterSecret,
+  type RandomBytes,
+  type SignatureAlgorithm,
+  systemClock,
+  systemRandom,
+} from "../auth/mod.ts";
 import type { PasswordAlgorithm, PasswordKernels, PasswordPolicy } from "../auth/passwords/mod.ts";
 import type { RemoteFetchOptions } from "../auth/remote_issuers/mod.ts";
 import type { ExportOptions } from "../exports/mod.ts";
-import type { Area, HandlerOptions, Logger } from "../http/mod.ts";
+import {
+  type Area,
+  consoleLogger,
+  type HandlerOptions,
+  type Logger,
+  systemTimer,
+  type Timer,
+} from "../http/mod.ts";
 import type { RateLimits } from "../http/rate_limit/policies.ts";
 import type { AbuseLimits, Merge } from "../identity/mod.ts";
 import type { GeoReader } from "../location/geo_reader.ts";
 import type { Mailer } from "../outbound/mailer.ts";
 import type { WebhookSender } from "../outbound/webhook_sender.ts";
-import type { Blobs, Queue, Store } from "../storage/mod.ts";
+import type { Blobs, Limiter, Queue, Store } from "../storage/mod.ts";
 
-/** What a platform is made of. Only `store` and `secret` have no default. */
+/** Address of the platform where none is configured. */
+export const publicUrlDefault = "http://127.0.0.1:8787";
+
+/** Options of a platform. Only `store` and `secret` have no default. */
 export interface PlatformOptions {
+  // What every platform needs.
+
+  /** Keeps all data: `createMemoryStore()` of `grandstand/memory`, `createRedisStore()` of `grandstand/redis`. */
   readonly store: Store;
-  /**
-   * Where actions wait that back ends have reported, for `startActionWorker` to apply. Omitted: they take effect before their
-   * request is answered.
-   */
-  readonly queue?: Queue;
-  /** Where exported files are kept, the same place for every process of a deployment. Omitted: exports are refused. */
-  readonly blobs?: Blobs;
-  /** What signs, seals and hashes; the same for every process of a deployment. */
+  /** Signs, seals and hashes; the same for every process of a deployment: `new MasterSecret("…")`. */
   readonly secret: MasterSecret;
+
+  // Addresses.
+
+  /** Address under which clients reach the platform, without a slash at its end. @default "http://127.0.0.1:8787" */
+  readonly publicUrl?: string;
+  /** Prefix of every path, `/api/grandstand` for example. @default "" */
+  readonly basePath?: string;
+  /** The space of requests whose Host belongs to no space. @default such requests find no space */
+  readonly defaultSpaceId?: string;
+
+  // Limits.
+
+  /** Counts requests and attempts; one for all processes, or `off`. @default a memory limiter */
+  readonly limiter?: Limiter | "off";
+  /** Counts in this process while `limiter` fails or is slow. @default requests wait for the limiter */
+  readonly localLimiter?: Limiter;
+  /** Policies of requests by name; `off` for none. @default the policies of `ratePolicies` that are on */
+  readonly rateLimits?: RateLimits;
+
+  // Areas.
+
+  /** Sign-up, login and passwords. @default {} */
+  readonly identity?: IdentityOptions;
+  /** Schedule and lifetime of exports. @default {} */
+  readonly exports?: ExportOptions;
+  /** Further areas that `fetch` serves. @default [] */
+  readonly areas?: readonly Area[];
+  /** CORS, metrics and other behaviour of the handlers. @default {} */
+  readonly http?: PlatformHttpOptions;
+
+  // Services.
+
+  /** Receives log lines. @default warnings and errors to `console` */
+  readonly logger?: Logger;
+  /** Holds actions that back ends report until a worker applies them. @default they are applied before the answer */
+  readonly queue?: Queue;
+  /** Keeps exported files; the same place for every process of a deployment. @default exports are refused */
+  readonly blobs?: Blobs;
+  /** Sends mail to users. @default mail is dropped with a warning */
+  readonly mailer?: Mailer;
+  /** Sends the webhooks of loyalty configurations: `createWebhookSender()` of `grandstand/webhook`. @default none */
+  readonly webhooks?: WebhookSender;
+  /** Finds the countries of clients. @default every location is unknown */
+  readonly geo?: GeoReader;
+  /** Hashes passwords natively: `nativeKernels()` of `grandstand/native`. @default slower portable code */
+  readonly passwordKernels?: PasswordKernels;
+  /** Signs new tokens. @default "EdDSA" */
+  readonly signatureAlgorithm?: SignatureAlgorithm;
+
+  // Sources of time and chance, for tests.
+
   /** Unix ms. @default Date.now */
   readonly clock?: Clock;
   /** @default crypto.getRandomValues */
   readonly random?: RandomBytes;
-  /** Address under which clients reach the platform, without a slash at its end. @default {@linkcode publicUrlDefault} */
-  readonly publicUrl?: string;
-  /** The space of requests whose Host no space claims. Omitted: such requests find no space. */
-  readonly defaultSpaceId?: string;
-  /** Signs new tokens. @default "EdDSA" */
-  readonly signatureAlgorithm?: SignatureAlgorithm;
-  /** Finds the countries of clients. Omitted: every location is unknown. */
-  readonly geo?: GeoReader;
-  /**
-   * Native functions of the runtime that hash passwords: `nativeKernels()` of `grandstand/native`. Omitted: portable ones
-   * take their place, which are slower and share the event loop with requests.
-   */
-  readonly passwordKernels?: PasswordKernels;
-  /** Tells the webhooks of loyalty configurations what happened: `createWebhookSender()`. Omitted: they are told nothing. */
-  readonly webhooks?: WebhookSender;
-  /** Sends mail to users. Omitted: mail is dropped, and the log says so. */
-  readonly mailer?: Mailer;
-  /** @default silentLogger */
-  readonly logger?: Logger;
-  /** @default {} */
-  readonly identity?: IdentityOptions;
-  /** How the handlers of the platform answer: CORS, limits, metrics. @default {} */
-  readonly http?: Omit<
-    HandlerOptions,
-    "ready" | "logger" | "publicUrl" | "version" | "failureLimit" | "idempotency"
-  >;
-  /**
-   * Which policies limit requests to the audience API, reported actions and wrong credentials, or `off` for none. Limits
-   * need the limiter of `http`; without one there are none. @default those of `ratePolicies` that are on
-   */
-  readonly rateLimits?: RateLimits;
-  /** When exports are built and how long they are there. @default {} */
-  readonly exports?: ExportOptions;
-  /** Areas of your own that `fetch` serves beside those of the platform. @default [] */
-  readonly areas?: readonly Area[];
+  /** @default setTimeout */
+  readonly timer?: Timer;
 }
 
-/** How the identity area of a platform is set up. */
+/** Behaviour of a platform's handlers. */
+export type PlatformHttpOptions = Pick<
+  HandlerOptions,
+  "bodyMsMax" | "clock" | "cors" | "inspect" | "metrics" | "requestId" | "title"
+>;
+
+/** Options of the identity area. */
 export interface IdentityOptions {
-  /**
-   * How often clients may try to log in, to register and so on: policies in place of the default ones, or `off` for no
-   * limits at all, as in load tests. Limits need the limiter of `http`; without one there are none. @default {}
-   */
+  /** Policies of attempts to log in, register and so on that replace default ones; `off` for none. @default {} */
   readonly limits?: AbuseLimits | "off";
-  /** How new passwords are hashed; `argon2id` needs a native kernel. Hashes of both are verified. @default "scrypt" */
+  /** Hash of new passwords; `argon2id` needs a native kernel. Hashes of both are verified. @default "scrypt" */
   readonly passwordHash?: PasswordAlgorithm;
-  /** What passwords must pass besides length and the list of common ones. @default {} */
+  /** Checks of passwords beside length and the list of common ones. @default {} */
   readonly passwordPolicy?: PasswordPolicy;
   /**
-   * Hands on what belongs to an anonymous user who logged in to an account that existed before. Called once per anonymous
-   * user, in the background; what it throws is logged. @default nothing is handed on
+   * Hands over the data of an anonymous user who logged in to an existing account. Called once per anonymous user, in the
+   * background; its errors are logged. @default nothing is handed over
    */
   readonly onMerge?: (merge: Merge) => Promise<void> | void;
-  /** How identity providers of others are asked. @default the `fetch` and `AbortSignal.timeout` of the runtime */
+  /** Requests to other identity providers. @default the `fetch` and `AbortSignal.timeout` of the runtime */
   readonly remote?: RemoteFetchOptions;
+}
+
+/** Options with their defaults. */
+export interface ResolvedOptions extends PlatformOptions {
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly timer: Timer;
+  readonly logger: Logger;
+  /** With the base path. */
+  readonly publicUrl: string;
+  readonly basePath: string;
+  readonly limiter: Limiter | "off";
+}
+
+/**
+ * Checks options and fills in their defaults.
+ *
+ * @throws {TypeError} An option is missing, unknown or of another type.
+ */
+export function resolveOptions(options: PlatformOptions): ResolvedOptions {
+  checkOptions(options);
+  const { clock = systemClock, publicUrl = publicUrlDefault, basePath = "" } = options;
+  return {
+    ...options,
+    clock,
+    random: options.random ?? systemRandom,
+    timer: options.timer ?? systemTimer,
+    logger: options.logger ?? consoleLogger,
+    limiter: options.limiter ?? createMemoryLimiter({ clock }),
+    basePath,
+    publicUrl: publicUrl.endsWith(basePath) ? publicUrl : publicUrl + basePath,
+  };
+}
+
+interface Expectation {
+  readonly text: string;
+  readonly isMet: (value: unknown) => boolean;
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null;
+const anObject: Expectation = { text: "an object", isMet: value => isObject(value) && !Array.isArray(value) };
+const aFunction: Expectation = { text: "a function", isMet: value => typeof value === "function" };
+const aText: Expectation = { text: "a string", isMet: value => typeof value === "string" };
+
+function withMethods(text: string, ...methods: readonly string[]): Expectation {
+  return {
+    text,
+    isMet: value => isObject(value) && methods.every(method => typeof value[method] === "function"),
+  };
+}
+
+const aLimiter = withMethods('a limiter, such as createMemoryLimiter() of "grandstand/memory"', "take");
+
+const expectations: Readonly<Record<keyof PlatformOptions, Expectation>> = {
+  store: withMethods('a store, such as createMemoryStore() of "grandstand/memory"', "read", "commit"),
+  secret: {
+    text: 'a MasterSecret: new MasterSecret("a long text that only this deployment knows")',
+    isMet: value => value instanceof MasterSecret,
+  },
+  publicUrl: {
+    text: "an http or https URL without a slash at its end",
+    isMet: value =>
+      typeof value === "string" && /^https?:\/\//.test(value) && URL.canParse(value) && !value.endsWith("/"),
+  },
+  basePath: {
+    text: "a path like /api/grandstand",
+    isMet: value => typeof value === "string" && /^(?:\/[A-Za-z0-9._~-]+)*$/.test(value),
+  },
+  defaultSpaceId: aText,
+  limiter: { text: `${aLimiter.text}, or "off"`, isMet: value => value === "off" || aLimiter.isMet(value) },
+  localLimiter: aLimiter,
+  rateLimits: { text: 'an object or "off"', isMet: value => value === "off" || anObject.isMet(value) },
+  identity: anObject,
+  exports: anObject,
+  areas: { text: "an array of areas", isMet: Array.isArray },
+  http: anObject,
+  logger: withMethods("a logger with enabled() and log()", "enabled", "log"),
+  queue: withMethods('a queue, such as createMemoryQueue() of "grandstand/memory"', "push"),
+  blobs: withMethods('blobs, such as createMemoryBlobs() of "grandstand/memory"', "put", "get"),
+  mailer: withMethods("a mailer with send()", "send"),
+  webhooks: withMethods("a sender with send()", "send"),
+  geo: withMethods("a reader of countries with lookup()", "lookup"),
+  passwordKernels: anObject,
+  signatureAlgorithm: aText,
+  clock: aFunction,
+  random: aFunction,
+  timer: aFunction,
+};
+
+function checkOptions(options: unknown): void {
+  if (!isObject(options)) throw new TypeError("Cannot create a platform: createPlatform({ store, secret })");
+  const names = Object.keys(expectations);
+  const unknown = Object.keys(options).find(name => !names.includes(name));
+  if (unknown !== undefined) {
+    throw new TypeError(
+      `Cannot create a platform: there is no option ${unknown}; there are ${names.join(", ")}`,
+    );
+  }
+  for (const [name, { text, isMet }] of Object.entries(expectations)) {
+    const value = options[name];
+    const isRequired = name === "store" || name === "secret";
+    if ((value === undefined && !isRequired) || isMet(value)) continue;
+    throw new TypeError(`Cannot create a platform: ${name} must be ${text}`);
+  }
 }

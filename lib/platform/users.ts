@@ -7,9 +7,10 @@
 
 import { createUserFinder, type UserFinder, type UserSearch } from "../audience/mod.ts";
 import type { Clock } from "../auth/mod.ts";
-import type { Directory } from "../directory/mod.ts";
+import type { Directory, Project } from "../directory/mod.ts";
 import type { Logger } from "../http/mod.ts";
 import { createUsers, type Users } from "../identity/mod.ts";
+import type { BoardPath, Leaderboards, Rebuilt } from "../leaderboards/mod.ts";
 import type { ScoreFeed } from "../leaderboards/scores/score_feed.ts";
 import { type Loyalty, memberPartition, readMetrics } from "../loyalty/mod.ts";
 import type { Store } from "../storage/mod.ts";
@@ -143,4 +144,38 @@ export function userDirectory({ store, directory, clock, loyalty }: SearchParts)
       }
     },
   };
+}
+
+/** Services that rebuilding a board reads. */
+export interface RebuildServices {
+  readonly directory: Pick<Directory, "project">;
+  readonly leaderboards: Pick<Leaderboards, "rebuild">;
+  readonly loyalty: Pick<Loyalty, "earnings" | "users">;
+}
+
+/** Recomputes a board from the stored histories of `users`, by default of all users of the organisation. */
+export async function rebuildFromLoyalty(
+  { directory, leaderboards, loyalty }: RebuildServices,
+  path: BoardPath & { readonly season?: string },
+  users?: AsyncIterable<string>,
+): Promise<Rebuilt> {
+  const project = await directory.project(path.projectId);
+  return await leaderboards.rebuild(path, {
+    users: users ?? usersOf(loyalty, project),
+    async earningsOf(userId) {
+      if (project === null) return null;
+      const { id: projectId, organisationId, spaceId } = project;
+      return await loyalty.earnings({ projectId, organisationId, spaceId, userId });
+    },
+  });
+}
+
+async function* usersOf(
+  loyalty: RebuildServices["loyalty"],
+  project: Project | null,
+): AsyncGenerator<string, void> {
+  if (project === null) return;
+  for await (const { spaceId, userId } of loyalty.users(project.organisationId)) {
+    if (spaceId === project.spaceId) yield userId;
+  }
 }

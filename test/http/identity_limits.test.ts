@@ -22,7 +22,7 @@ describeOnStores("limits on identity operations", (open, on) => {
     let now = (): number => 0;
     const openLimiter = on === "Redis" ? openRedisLimiter : openMemoryLimiter;
     const limiter: Limiter = await openLimiter(() => now());
-    const world = await openPlatform(open, { http: { limiter }, identity });
+    const world = await openPlatform(open, { limiter, identity });
     now = world.clock.now;
     try {
       await test(world);
@@ -137,7 +137,7 @@ describeOnStores("limits on identity operations", (open, on) => {
   it("let people in while the limiter of volumes is down", async () => {
     const down = (): Promise<never> => Promise.reject(new Error("connection refused"));
     const limiter: Limiter = { take: down, reset: down, [Symbol.asyncDispose]: async () => {} };
-    const world = await openPlatform(open, { http: { limiter } });
+    const world = await openPlatform(open, { limiter });
     assert.equal((await create(world, here)).status, 200);
     const body = {
       projectId: ids.project,

@@ -45,7 +45,7 @@ describeOnStores("a live board", open => {
       return store;
     };
     time = createManualTimer();
-    world = await openPlatform(count, { seed: liveSeed, http: { timer: time.timer } });
+    world = await openPlatform(count, { seed: liveSeed, timer: time.timer });
     writer = await BoardWriter.create(world);
   });
   afterEach(() => world.dispose());

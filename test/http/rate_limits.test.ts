@@ -25,13 +25,11 @@ async function opened(
   const limiter = await open(clock.now);
   const world = await openPlatform(async () => createMemoryStore({ clock: clock.now }), {
     clock: clock.now,
-    http: {
-      limiter: wrap(limiter),
-      localLimiter: createMemoryLimiter({ clock: clock.now }),
-      metrics: true,
-      // A busy machine may be slower than a deployment would wait for.
-      timer: () => () => {},
-    },
+    limiter: wrap(limiter),
+    localLimiter: createMemoryLimiter({ clock: clock.now }),
+    http: { metrics: true },
+    // A busy machine may be slower than a deployment would wait for.
+    timer: () => () => {},
     identity: { limits: "off" },
     ...(rateLimits === undefined ? {} : { rateLimits }),
   });

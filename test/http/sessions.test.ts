@@ -256,7 +256,7 @@ describeOnEveryStore("sessions over HTTP", open => {
 describeOnEveryStore("sessions behind a limiter", open => {
   it("are refreshed sixty times a minute at most", async () => {
     const world = await openPlatform(async clock => await open(clock), {
-      http: { limiter: createMemoryLimiter({ clock: () => 1_750_000_000_000 }) },
+      limiter: createMemoryLimiter({ clock: () => 1_750_000_000_000 }),
     });
     try {
       const users = createUsers(world.store);

@@ -273,7 +273,7 @@ describeOnStores("the check of users of social providers", open => {
     const limited = await openPlatform(open, {
       seed: withProviders(),
       identity: { remote: remote() },
-      http: { limiter },
+      limiter,
     });
     const query = new URLSearchParams({ ...selector, provider: "socialOne", userId: "alice" });
     const statuses: number[] = [];

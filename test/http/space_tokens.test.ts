@@ -3,7 +3,7 @@ import { afterEach, beforeEach, it } from "node:test";
 import { createTokens, systemRandom } from "../../lib/auth/mod.ts";
 import type { TokenContent } from "../../lib/auth/tokens/tokens.ts";
 import { createSessionRecords, sessionRecordAgeSecondsMax } from "../../lib/identity/mod.ts";
-import { publicUrlDefault } from "../../lib/platform/platform.ts";
+import { publicUrlDefault } from "../../lib/platform/options.ts";
 import { spaceTokenTtlSeconds } from "../../lib/space_tokens/mod.ts";
 import {
   type Answer,

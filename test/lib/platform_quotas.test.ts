@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type AnyRoute, looseRoute, open } from "../../lib/http/mod.ts";
 import { resolveRateLimits } from "../../lib/http/rate_limit/policies.ts";
-import { createFailureLimit, payerCharsMax, withAudienceLimits } from "../../lib/platform/quotas.ts";
+import { createFailureLimit, payerCharsMax, withAudienceLimits } from "../../lib/platform/rate_limits.ts";
 import { testSecret } from "../support/platform.ts";
 
 function routeAt(path: `/${string}`): AnyRoute {

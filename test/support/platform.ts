@@ -3,7 +3,7 @@
 import { createMemoryBlobs } from "../../adapters/memory/mod.ts";
 import { MasterSecret } from "../../lib/auth/mod.ts";
 import { type Seed, seedDirectory } from "../../lib/directory/mod.ts";
-import { createPlatform, type Platform, type PlatformOptions } from "../../lib/mod.ts";
+import { createPlatform, type Platform, type PlatformOptions, silentLogger } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { createTestClock } from "./clock.ts";
 import { TestIssuer } from "./issuer.ts";
@@ -242,20 +242,27 @@ export interface Fan {
 /** Opens a platform over a fresh store with the common seed. */
 export async function openPlatform(
   open: OpenStore,
-  options: Partial<PlatformOptions> & {
-    readonly seed?: Seed /** Unix ms. */;
+  {
+    seed: document = seed,
+    startAt,
+    ...options
+  }: Partial<PlatformOptions> & {
+    readonly seed?: Seed;
+    /** Unix ms. */
     readonly startAt?: number;
   } = {},
 ): Promise<TestPlatform> {
-  const clock = createTestClock(options.startAt);
+  const clock = createTestClock(startAt);
   const login = new TestIssuer(hosted.issuer);
   const store = await open(clock.now);
-  await seedDirectory(store, options.seed ?? seed, { clock: clock.now });
+  await seedDirectory(store, document, { clock: clock.now });
   const replySchemas = new ReplySchemas();
   const platform = await createPlatform({
     store,
     secret: testSecret,
     passwordKernels: quickKernels(),
+    limiter: "off",
+    logger: silentLogger,
     clock: clock.now,
     defaultSpaceId: ids.space,
     blobs: createMemoryBlobs(),

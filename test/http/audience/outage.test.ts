@@ -36,7 +36,7 @@ it("loses no accepted action while Redis is away, refuses meanwhile, and goes on
     queue,
     seed: orderedSeed,
     clock: Date.now,
-    http: { limiter },
+    limiter,
     rateLimits: "off",
   } as const;
   const world = await openPlatform(async () => createRedisStore(at), options);

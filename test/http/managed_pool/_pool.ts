@@ -83,7 +83,7 @@ export class Pool {
       },
       mailer: mailer ?? { send: async mail => void mails.push(mail) },
       logger: { enabled: () => true, log: (_, event) => void logged.push(event) },
-      ...(isLimited ? { http: { limiter: createMemoryLimiter({ clock: () => now() }) } } : {}),
+      ...(isLimited ? { limiter: createMemoryLimiter({ clock: () => now() }) } : {}),
       ...options.platform,
       identity: { onMerge: merge => void merges.push(merge), ...options.platform?.identity },
       seed: identity === undefined ? seed : seedWith(identity),
