@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { isoTime } from "../../calendar/mod.ts";
-import { type AnyRoute, envelope, json, named, route } from "../../http/mod.ts";
+import { type AnyRoute, envelope, integerParameter, json, named, route } from "../../http/mod.ts";
 import { PropertiesSchema } from "../../loyalty/mod.ts";
 import { TimeSchema } from "../lists/documents.ts";
 import { type DeadAction, deadLetterPageMax, deadLettersMax } from "../worker/dead_letter_queue.ts";
@@ -33,20 +33,18 @@ const DeadLetterSchema = named(
   }),
 );
 
-const wholeNumber = v.pipe(
-  text,
-  v.regex(/^\d{1,5}$/, "Expected a whole number"),
-  v.transform(Number),
-  v.integer(),
-);
 const QuerySchema = v.object({
-  limit: v.pipe(
-    v.optional(v.pipe(wholeNumber, v.minValue(1), v.maxValue(deadLetterPageMax)), "50"),
-    v.description(`Most dead letters of the page, 1 to ${deadLetterPageMax}`),
+  limit: v.optional(
+    integerParameter({
+      description: "Most dead letters of the page",
+      minimum: 1,
+      maximum: deadLetterPageMax,
+    }),
+    "50",
   ),
-  offset: v.pipe(
-    v.optional(v.pipe(wholeNumber, v.maxValue(deadLettersMax)), "0"),
-    v.description("Number of newer dead letters to skip"),
+  offset: v.optional(
+    integerParameter({ description: "Number of newer dead letters to skip", maximum: deadLettersMax }),
+    "0",
   ),
 });
 const deadLetterId = v.pipe(

@@ -1,8 +1,8 @@
 /**
- * Who may call the audience API: users with a token of the space, back ends with an API key, and, where both may, either.
+ * Guards of the audience API: users with a token of the space, back ends with an API key, or either.
  *
- * Every request names its organisation in a header. It selects nothing: it must be the one that the credentials belong to,
- * so that a client which mixes up two organisations is told so instead of reaching the wrong one.
+ * Every request names its organisation in a header. The header selects nothing: it must be the organisation of the credentials, so
+ * that a client which mixes up two organisations gets an error and not the wrong data.
  *
  * @module
  */
@@ -19,10 +19,10 @@ import {
   type UserScope,
 } from "../../space_tokens/mod.ts";
 
-/** The header field that names the organisation. */
-export const organisationHeader = "x-platform-org-id";
+/** The header that names the organisation. */
+const organisationHeader = "x-platform-org-id";
 
-/** A user, who reaches nothing but what is their own. */
+/** A user, who may only reach their own data. */
 export interface AudienceUser {
   readonly kind: "user";
   readonly space: Space;
@@ -33,11 +33,11 @@ export interface AudienceUser {
 export interface BackEnd {
   readonly kind: "backEnd";
   readonly space: Space;
-  /** The API key that it calls with, or that its service token was issued for. */
+  /** The API key of the request, or of the service token. */
   readonly keyId: string;
 }
 
-/** What a row asks of its callers. */
+/** The rights that a route for users and back ends demands. */
 export interface BatchDemand {
   /** Of back ends. */
   readonly permission: Permission;
@@ -45,17 +45,17 @@ export interface BatchDemand {
   readonly scope: UserScope;
 }
 
-/** Makes the guards of the audience API. */
+/** Creates the guards of routes. */
 export interface AudienceGuards {
-  /** A user whose token has the scope. Service tokens are refused. */
+  /** Admits users whose token has the scope. Refuses service tokens. */
   publicAudience(scope: UserScope): Guard<AudienceUser>;
-  /** A back end with an API key that has the permission, at a Host of a space of its organisation. */
+  /** Admits back ends whose API key has the permission, at the host of a space of their organisation. */
   privateAudience(permission: Permission): Guard<BackEnd>;
-  /** A back end with a service token or API key that has the permission, or a user whose token has the scope. */
+  /** Admits back ends with the permission, by service token or API key, and users whose token has the scope. */
   batchAudience(demand: BatchDemand): Guard<AudienceUser | BackEnd>;
 }
 
-/** What the guards need. */
+/** The dependencies of the guards. */
 export type AudienceGuardOptions = SpaceGuardOptions & { readonly apiKeys: Pick<ApiKeys, "verify"> };
 
 const headers: readonly GuardHeader[] = [
@@ -64,7 +64,7 @@ const headers: readonly GuardHeader[] = [
 const common = { headers, errors: ["validation_failed", "org_mismatch", "not_found"] } as const;
 const forUsers = { ...common, errors: [...common.errors, "session_revoked", "forbidden"] } as const;
 
-/** Makes the guards of the audience API. */
+/** Creates the guards of the audience API. */
 export function audienceGuards(options: AudienceGuardOptions): AudienceGuards {
   const bearer = spaceGuard(options);
   function keyGuard(permission: Permission): Guard<BackEnd> {

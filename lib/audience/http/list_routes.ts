@@ -11,6 +11,7 @@ import {
   type AnyRoute,
   envelope,
   type Immutable,
+  integerParameter,
   type JsonText,
   type JsonTextReply,
   jsonText,
@@ -31,16 +32,10 @@ import { batchUsersOf, replyPerUser, unknownUser, usersQuery } from "./batch_use
 import type { AudienceContext } from "./context.ts";
 import { replySchema, usersReplySchema } from "./replies.ts";
 
-function limitParameter(max: number, byDefault: number): v.GenericSchema<string | undefined, number> {
-  const detail = `Expected a whole number from 1 to ${max}`;
-  return v.pipe(
-    v.optional(v.string(), String(byDefault)),
-    v.description(`Most entries of the page, 1 to ${max}`),
-    v.regex(/^\d{1,3}$/, detail),
-    v.transform(Number),
-    v.integer(),
-    v.minValue(1, detail),
-    v.maxValue(max, detail),
+function limitParameter(maximum: number, byDefault: number): v.GenericSchema<string | undefined, number> {
+  return v.optional(
+    integerParameter({ description: "Most entries of the page", minimum: 1, maximum }),
+    `${byDefault}`,
   );
 }
 
