@@ -22,7 +22,7 @@ import {
 import { parseMailbox } from "../adapters/mail/mailbox.ts";
 import { parseSmtpUrl } from "../adapters/mail/smtp.ts";
 import { parseWebhookSecret, parseWebhookUrl } from "../adapters/mail/webhook.ts";
-import { parseS3Url } from "../adapters/s3/s3_url.ts";
+import { parseS3Url } from "../adapters/s3/bucket.ts";
 import {
   createClientAddress,
   MasterSecret,

@@ -342,7 +342,7 @@ function signal(): Signal {
   return { given, give: () => give() };
 }
 
-/** The bytes from `start` to `end` of a sequence that tells each byte's place, in chunks. */
+/** Returns the bytes from `start` to `end` of a sequence that tells each byte's place, in chunks. */
 function* counted(start: number, end: number, chunkBytes: number): Generator<Uint8Array> {
   for (let from = start; from < end; from += chunkBytes) {
     const length = Math.min(chunkBytes, end - from);
@@ -355,7 +355,7 @@ function countedByte(place: number): number {
   return (place + (place >>> 8) * 7 + (place >>> 16) * 13) & 255;
 }
 
-/** The number of bytes of a body that is such a sequence from `start` on. */
+/** Returns the number of bytes of a body that is such a sequence from `start` on. */
 async function countedFrom(body: ReadableStream<Uint8Array>, start: number): Promise<number> {
   let place = start;
   for await (const chunk of chunksOf(body)) {

@@ -41,7 +41,7 @@ export async function rejects(
   throw new ConformanceError(`${about}: expected a ${expected}, but it succeeded`);
 }
 
-/** A value as text for a message, shortened to some hundred characters. */
+/** Returns a value as text for a message, shortened to some hundred characters. */
 export function show(value: unknown): string {
   const text = JSON.stringify(value, replacer) ?? String(value);
   return text.length <= 600 ? text : `${text.slice(0, 600)}… (${text.length} characters)`;

@@ -1,5 +1,5 @@
 /**
- * The storage contract as tests, for whoever writes an adapter.
+ * The storage contract as tests, for authors of adapters.
  *
  * ```ts
  * import { describe, it } from "node:test";
@@ -8,8 +8,8 @@
  * conformance({ describe, it, factory: () => createFixture() });
  * ```
  *
- * Nothing here depends on a test runner or a runtime. An adapter's abilities are read from its traits alone:
- * no case can be switched off.
+ * Nothing here depends on a test runner or a runtime. The suite reads the abilities of an adapter from its
+ * traits alone, and no case can be switched off.
  *
  * @module
  */
@@ -26,18 +26,18 @@ import { recordCases } from "./records.ts";
 import { scoreCases } from "./scores.ts";
 import { tallyCases } from "./tallies.ts";
 
-export { type BlobsConformanceOptions, type BlobsFixture, blobsConformance } from "./blobs.ts";
+export { type BlobsFixture, blobsConformance } from "./blobs.ts";
 export { ConformanceError } from "./expect.ts";
-export type { Fixture, Runner, StoreFixture, TestClock } from "./harness.ts";
-export { type LimiterConformanceOptions, type LimiterFixture, limiterConformance } from "./limiter.ts";
-export { type QueueConformanceOptions, type QueueFixture, queueConformance } from "./queue.ts";
+export type { Runner, StoreFixture, TestClock } from "./harness.ts";
+export { type LimiterFixture, limiterConformance } from "./limiter.ts";
+export { type QueueFixture, queueConformance } from "./queue.ts";
 
-/** The seeds of the random runs where none are given. */
-export const defaultSeeds: readonly number[] = [1, 2, 3, 4];
+/** Seeds of the random runs by default. */
+const defaultSeeds: readonly number[] = [1, 2, 3, 4];
 
-/** What to test and with which runner. */
+/** The subject and the runner of the suite. */
 export interface ConformanceOptions extends Runner {
-  /** Creates a store that no other test sees, with a clock that the store lives by. */
+  /** Creates a store that no other test sees, together with its clock. */
   factory(): Promise<StoreFixture> | StoreFixture;
   /** Seeds of the random runs: one from a failure's message repeats it. @default defaultSeeds */
   readonly seeds?: readonly number[];

@@ -1,12 +1,12 @@
 /** Seeded pseudo-random choices, so that a failing run can be repeated from the seed in its message. */
 export interface Random {
-  /** A float from 0 to 1, exclusive. */
+  /** Returns a float from 0 to 1, exclusive. */
   next(): number;
-  /** An integer from 0 to `below`, exclusive. */
+  /** Returns an integer from 0 to `below`, exclusive. */
   integer(below: number): number;
   /** One of the items. */
   pick<T>(items: readonly T[]): T;
-  /** Whether an event of this probability happened. */
+  /** Returns true if an event of this probability happened. */
   chance(probability: number): boolean;
 }
 

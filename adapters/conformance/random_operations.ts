@@ -43,7 +43,7 @@ export class RandomOperations {
     this.#clock = clock;
   }
 
-  /** The partition of the next operation. */
+  /** Returns the partition of the next operation. */
   partition(): string {
     return this.#random.pick(partitions);
   }
@@ -57,7 +57,7 @@ export class RandomOperations {
     };
   }
 
-  /** Up to six queries. */
+  /** Returns up to six queries. */
   queries(partition: string): Read[] {
     return Array.from({ length: 1 + this.#random.integer(6) }, () => this.#query(partition));
   }

@@ -101,7 +101,7 @@ export class ReferenceModel {
   }
 }
 
-/** Applies one write and returns its result, or undefined where a guard refuses it. */
+/** Applies one write and returns its result, or undefined if a guard refuses it. */
 function apply(state: Partition, write: Write, version: string): number | string | null | undefined {
   switch (write.type) {
     case "put":

@@ -12,7 +12,7 @@ export const fileLeftoverMsMin = 86_400_000;
 
 const partPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.part$/;
 
-/** How blobs in files are kept. */
+/** Options of blobs in files. */
 export interface FileBlobsOptions {
   /** Unix ms. @default Date.now */
   readonly clock?: () => number;
@@ -119,7 +119,7 @@ async function openExisting(path: string): Promise<FileHandle | null> {
   }
 }
 
-/** The bytes of the file from `start` to `end`; the file is closed at the end, on failure and on cancel. */
+/** Returns the bytes of the file from `start` to `end`; the file is closed at the end, on failure and on cancel. */
 function streamOf(file: FileHandle, start: number, end: number): ReadableStream<Uint8Array> {
   let position = start;
   return new ReadableStream<Uint8Array>(

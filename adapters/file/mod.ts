@@ -1,7 +1,8 @@
 /**
- * Native adapters on the files of this machine.
+ * Adapters on the files of this machine: a durable in-memory store and blobs.
  *
  * @module
  */
-export { createFileBlobs, type FileBlobsOptions, fileChunkBytesMax, fileLeftoverMsMin } from "./blobs.ts";
-export * from "./journal/mod.ts";
+export { createFileBlobs, type FileBlobsOptions } from "./blobs.ts";
+export { createFileJournal, openFileStore } from "./journal/file_journal.ts";
+export type { FileJournalOptions } from "./journal/options.ts";

@@ -1,6 +1,6 @@
 import type { AppError } from "../../lib/errors/mod.ts";
 
-/** What a journal asks of the store whose commits it keeps. */
+/** The store whose commits a journal keeps. */
 export interface JournalClient {
   /**
    * Takes one kept frame during {@linkcode Journal.open}, in the order in which they were appended.
@@ -18,7 +18,7 @@ export interface JournalClient {
   snapshot(): Iterator<string>;
 }
 
-/** Told once what became of a frame, never before `append` has returned: nothing where it is kept, else why not. */
+/** Receives the outcome of a frame, once and never before `append` has returned: an error unless it is kept. */
 export type Settle = (failure?: AppError) => void;
 
 /**
@@ -26,7 +26,7 @@ export type Settle = (failure?: AppError) => void;
  * A frame is well-formed text without line breaks.
  */
 export interface Journal {
-  /** Whether a kept frame survives the end of the process and of the operating system. */
+  /** True if a kept frame survives the end of the process and of the operating system. */
   readonly durable: boolean;
   /**
    * Replays what was kept into the client, once, before any append.
@@ -37,7 +37,7 @@ export interface Journal {
   /**
    * Accepts a frame behind all earlier ones. Frames settle in order. Where one is lost, every frame accepted after it
    * is lost too, and all of them settle before another is accepted: with `storage_unavailable`, or with
-   * `outcome_unknown` where nobody can tell whether they will be there after a restart.
+   * `outcome_unknown` if it is unknown which of them will exist after a restart.
    *
    * @throws AppError at once, accepting nothing: `busy` while too much is waiting, `storage_unavailable` once the
    *   medium cannot be trusted any more
@@ -45,6 +45,6 @@ export interface Journal {
   append(frame: string, settle: Settle): void;
   /** Resolves while frames are accepted, else rejects with `storage_unavailable`. */
   ping(): Promise<void>;
-  /** Keeps what is waiting and lets go of the medium. */
+  /** Keeps the waiting frames and closes the medium. */
   close(): Promise<void>;
 }

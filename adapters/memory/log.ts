@@ -1,20 +1,20 @@
 import type { LogEntry, ReadLog } from "../../lib/storage/contract.ts";
 
 /** The order of log entries: milliseconds, then the sequence within them. */
-export interface LogPlace {
+export interface LogPosition {
   readonly ms: number;
   readonly seq: number;
 }
 
-/** An entry as kept. */
-export interface LogItem extends LogPlace {
+/** A stored entry. */
+export interface LogItem extends LogPosition {
   readonly value: string;
 }
 
 /** Dropped entries are kept in the array until they are this many and half of it. */
 const slackMax = 32;
 
-/** An append-only list of entries in order of their places, trimmed at its old end. */
+/** An append-only list of entries in order of their positions, trimmed at its old end. */
 export class Log {
   #items: LogItem[] = [];
   /** Items before this index are dropped. */
@@ -34,18 +34,18 @@ export class Log {
     return this.#items[this.#head];
   }
 
-  /** The place of an entry appended at `at`: time never runs backwards along a log. */
-  next(at: number): LogPlace {
+  /** Returns the position of an entry appended at `at`: time never runs backwards along a log. */
+  next(at: number): LogPosition {
     const last = this.last;
     return last === undefined || at > last.ms ? { ms: at, seq: 1 } : { ms: last.ms, seq: last.seq + 1 };
   }
 
-  /** Appends an entry, whose place must be beyond the last one. */
+  /** Appends an entry, whose position must be beyond the last one. */
   push(item: LogItem): void {
     this.#items.push(item);
   }
 
-  /** Takes the newest entry back. */
+  /** Removes the newest entry again. */
   pop(): void {
     this.#items.pop();
   }
@@ -67,8 +67,8 @@ export class Log {
     this.#head = 0;
   }
 
-  /** How many entries are before a place, or with `inclusive` at it or before. */
-  before(place: LogPlace, inclusive: boolean): number {
+  /** Returns the number of entries before a position, or with `inclusive` at it or before. */
+  before(place: LogPosition, inclusive: boolean): number {
     let low = this.#head;
     let high = this.#items.length;
     while (low < high) {
@@ -102,7 +102,7 @@ export class Log {
   }
 }
 
-function parsePlace(id: string): LogPlace {
+function parsePlace(id: string): LogPosition {
   const hyphen = id.indexOf("-");
   return { ms: Number(id.slice(0, hyphen)), seq: Number(id.slice(hyphen + 1)) };
 }

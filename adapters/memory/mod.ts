@@ -4,8 +4,8 @@
  * @module
  */
 export { createMemoryBlobs } from "./blobs.ts";
-export type { Journal, JournalClient, Settle } from "./journal.ts";
-export { createMemoryLimiter, limiterSubjectsMax, type MemoryLimiterOptions } from "./limiter.ts";
-export { createMemoryQueue, type MemoryQueueOptions, queueDepthMax } from "./queue.ts";
-export { createMemoryStore, listedPartitionsMax, type MemoryStoreOptions } from "./store.ts";
-export { createStoreQueue, type StoreQueueOptions } from "./store_queue.ts";
+export type { Journal } from "./journal.ts";
+export { createMemoryLimiter } from "./limiter.ts";
+export { createMemoryQueue } from "./queue.ts";
+export { createMemoryStore, type MemoryStoreOptions } from "./store.ts";
+export { createStoreQueue } from "./store_queue.ts";

@@ -1,15 +1,15 @@
 /** Queues in memory, for one process. */
+
 import { AppError } from "../../lib/errors/mod.ts";
 import type { Queue, QueueLease, QueueMessage } from "../../lib/storage/ports.ts";
 import { validateAck, validateLease, validatePush } from "../../lib/storage/validate.ts";
-import { LeaseHeap, type Message } from "./lease_heap.ts";
 
-/** Most unsettled messages of one topic where nothing else is asked for. */
+/** Most unsettled messages of one topic by default. */
 export const queueDepthMax = 100_000;
-/** After how many ms a refused push may be worth another try. */
+/** Time in ms after which a refused push may be worth another try. */
 const busyRetryMs = 1_000;
 
-/** How a memory queue is set up. */
+/** Options of a memory queue. */
 export interface MemoryQueueOptions {
   /** The time by which leases are counted, Unix ms. */
   readonly clock: () => number;
@@ -22,7 +22,7 @@ export function createMemoryQueue(options: MemoryQueueOptions): Queue {
   return new MemoryQueue(options);
 }
 
-/** How full a topic would be. */
+/** Messages in a topic, to be added, and allowed. */
 interface Room {
   readonly depth: number;
   readonly added: number;
@@ -39,9 +39,9 @@ export function requireRoom(topic: string, { depth, added, depthMax }: Room): vo
 
 /** The unsettled messages of a topic. */
 interface Topic {
-  readonly all: Map<string, Message>;
+  readonly all: Map<string, QueuedMessage>;
   /** Those never handed out, in order of arrival. */
-  readonly fresh: Map<string, Message>;
+  readonly fresh: Map<string, QueuedMessage>;
   /** Those handed out. */
   readonly leases: LeaseHeap;
 }
@@ -101,7 +101,7 @@ class MemoryQueue implements Queue {
     validateAck(topic, []);
     const leases = this.#topics.get(topic)?.leases;
     if (leases === undefined) return;
-    const messages: Message[] = [];
+    const messages: QueuedMessage[] = [];
     for (let first = leases.first(); first !== undefined; first = leases.first()) {
       leases.delete(first);
       messages.push(first);
@@ -137,12 +137,89 @@ class MemoryQueue implements Queue {
 }
 
 /** Takes out up to `limit` leases that have ended, the messages that arrived first before the others. */
-function takeEnded(leases: LeaseHeap, now: number, limit: number): Message[] {
-  const messages: Message[] = [];
+function takeEnded(leases: LeaseHeap, now: number, limit: number): QueuedMessage[] {
+  const messages: QueuedMessage[] = [];
   for (let first = leases.first(); messages.length < limit; first = leases.first()) {
     if (first === undefined || first.until > now) break;
     leases.delete(first);
     messages.push(first);
   }
   return messages.sort((a, b) => a.sequence - b.sequence);
+}
+
+/** A message as the queue keeps it. */
+export interface QueuedMessage {
+  readonly id: string;
+  readonly body: string;
+  /** The order of arrival. */
+  readonly sequence: number;
+  attempts: number;
+  /** Unix ms at which the lease ends. */
+  until: number;
+  /** The index in the heap, or -1 while there is no lease. */
+  place: number;
+}
+
+/** The leases of a topic; those that end at the same time are in order of arrival. */
+export class LeaseHeap {
+  readonly #heap: QueuedMessage[] = [];
+
+  /** The number of leases. */
+  get size(): number {
+    return this.#heap.length;
+  }
+
+  /** Returns the lease that ends first. */
+  first(): QueuedMessage | undefined {
+    return this.#heap[0];
+  }
+
+  /** Adds a lease, or moves one whose end changed. */
+  set(message: QueuedMessage): void {
+    if (message.place < 0) message.place = this.#heap.push(message) - 1;
+    this.#settle(message);
+  }
+
+  /** Takes a lease out. */
+  delete(message: QueuedMessage): void {
+    const { place } = message;
+    message.place = -1;
+    const last = this.#heap.pop();
+    if (last === undefined || last === message) return;
+    this.#put(last, place);
+    this.#settle(last);
+  }
+
+  #settle(message: QueuedMessage): void {
+    for (let above = parentOf(message.place); message.place > 0; above = parentOf(message.place)) {
+      const parent = this.#heap[above];
+      if (parent === undefined || !endsBefore(message, parent)) break;
+      this.#swap(message, parent);
+    }
+    for (;;) {
+      const [left, right] = [this.#heap[2 * message.place + 1], this.#heap[2 * message.place + 2]];
+      const child = left !== undefined && right !== undefined && endsBefore(right, left) ? right : left;
+      if (child === undefined || !endsBefore(child, message)) return;
+      this.#swap(child, message);
+    }
+  }
+
+  #swap(upwards: QueuedMessage, downwards: QueuedMessage): void {
+    const { place } = downwards;
+    this.#put(downwards, upwards.place);
+    this.#put(upwards, place);
+  }
+
+  #put(message: QueuedMessage, place: number): void {
+    this.#heap[place] = message;
+    message.place = place;
+  }
+}
+
+function parentOf(place: number): number {
+  return (place - 1) >> 1;
+}
+
+function endsBefore(a: QueuedMessage, b: QueuedMessage): boolean {
+  return a.until < b.until || (a.until === b.until && a.sequence < b.sequence);
 }

@@ -1,13 +1,67 @@
+import type { BoardRange, LogEntry, Read, Standing, Stored } from "../../lib/storage/contract.ts";
 import { Board } from "./board/board.ts";
-import { Expiry, type KeptRecord, sweepSteps } from "./expiry.ts";
 import type { Log } from "./log.ts";
+
+/** A stored record. */
+export interface StoredRecord {
+  readonly partition: string;
+  readonly key: string;
+  readonly value: string;
+  readonly version: string;
+  /** Unix ms, or infinity. */
+  readonly expireAt: number;
+  /** The index among the records that expire, or -1. */
+  expiryIndex: number;
+}
+
+/** Records looked at per commit, and again per record put with an expiry. */
+export const sweepSteps = 4;
+
+/** The records that expire, each once. */
+export class Expiry {
+  readonly #records: StoredRecord[] = [];
+  #hand = 0;
+
+  /** The number of records that expire and are still kept. */
+  get size(): number {
+    return this.#records.length;
+  }
+
+  /** Begins to watch a record; does nothing for one that never expires. */
+  add(record: StoredRecord): void {
+    if (record.expireAt === Number.POSITIVE_INFINITY) return;
+    record.expiryIndex = this.#records.length;
+    this.#records.push(record);
+  }
+
+  /** Stops watching a record. */
+  remove(record: StoredRecord): void {
+    if (record.expiryIndex < 0) return;
+    const last = this.#records.pop();
+    if (last !== undefined && last !== record) {
+      this.#records[record.expiryIndex] = last;
+      last.expiryIndex = record.expiryIndex;
+    }
+    record.expiryIndex = -1;
+  }
+
+  /** Looks at `steps` records and hands those that have expired to `expire`, which must remove them here too. */
+  sweep(now: number, steps: number, expire: (record: StoredRecord) => void): void {
+    for (let step = 0; step < steps && this.#records.length > 0; step++) {
+      if (this.#hand >= this.#records.length) this.#hand = 0;
+      const record = this.#records[this.#hand];
+      if (record !== undefined && now >= record.expireAt) expire(record);
+      else this.#hand++;
+    }
+  }
+}
 
 /** A tally: values by field. */
 export type Tally = Map<string, number>;
 
-/** What each shape is kept as. */
+/** In-memory form of each shape. */
 export interface Shapes {
-  record: KeptRecord;
+  record: StoredRecord;
   tally: Tally;
   board: Board;
   log: Log;
@@ -19,33 +73,33 @@ export type Shape = keyof Shapes;
 type Keys = { [S in Shape]: Map<string, Shapes[S]> | undefined };
 
 /** One partition: a key space per shape, each made when it is first used. */
-export class Space {
+export class PartitionState {
   readonly #keys: Keys = { record: undefined, tally: undefined, board: undefined, log: undefined };
 
-  /** What a key holds in a shape. */
+  /** Returns the value of a key in a shape. */
   get<S extends Shape>(shape: S, key: string): Shapes[S] | undefined {
     return this.#keys[shape]?.get(key);
   }
 
-  /** Every key of a shape. Keys that come or go between two steps may or may not be among them. */
+  /** Returns every key of a shape. Keys that come or go between two steps may or may not be among them. */
   entries<S extends Shape>(shape: S): Iterable<[string, Shapes[S]]> {
     return this.#keys[shape] ?? [];
   }
 
-  /** Whether no shape holds a key. */
+  /** Returns true if no shape holds a key. */
   get empty(): boolean {
     const { record, tally, board, log } = this.#keys;
     return record === undefined && tally === undefined && board === undefined && log === undefined;
   }
 
-  /** Lets a key hold a value. */
+  /** Sets the value of a key. */
   set<S extends Shape>(shape: S, key: string, value: Shapes[S]): void {
     const keys: Keys[S] = this.#keys[shape];
     if (keys !== undefined) keys.set(key, value);
     else this.#keys[shape] = new Map([[key, value]]) as Keys[S];
   }
 
-  /** Empties a key. */
+  /** Deletes a key. */
   delete(shape: Shape, key: string): void {
     const keys = this.#keys[shape];
     keys?.delete(key);
@@ -53,12 +107,12 @@ export class Space {
   }
 }
 
-/** Every partition, and what reaches across them: the expiry of records and the count of commits. */
+/** All partitions, the expiry of their records and the count of commits. */
 export class State {
-  readonly #spaces: Map<string, Space> = new Map();
+  readonly #spaces: Map<string, PartitionState> = new Map();
   readonly #expiry: Expiry = new Expiry();
   readonly #seed: number;
-  /** The number of the last commit; versions are made of it. */
+  /** Number of the last commit, from which versions are made. */
   counter: number;
 
   /** Commits are numbered from `counter` on; `seed` is that of {@linkcode Board}. */
@@ -67,37 +121,37 @@ export class State {
     this.#seed = seed;
   }
 
-  /** A partition, or undefined where nothing was written. */
-  find(partition: string): Space | undefined {
+  /** Returns a partition, or undefined if nothing was written. */
+  find(partition: string): PartitionState | undefined {
     return this.#spaces.get(partition);
   }
 
-  /** A partition, made where nothing was written yet. */
-  open(partition: string): Space {
+  /** Returns a partition, made where nothing was written yet. */
+  open(partition: string): PartitionState {
     const found = this.#spaces.get(partition);
     if (found !== undefined) return found;
-    const space = new Space();
+    const space = new PartitionState();
     this.#spaces.set(partition, space);
     return space;
   }
 
-  /** Every partition. Those that come or go between two steps may or may not be among them. */
-  partitions(): Iterable<[string, Space]> {
+  /** Returns every partition. Those that come or go between two steps may or may not be among them. */
+  partitions(): Iterable<[string, PartitionState]> {
     return this.#spaces;
   }
 
-  /** Forgets a partition that holds nothing. */
+  /** Removes a partition that holds nothing. */
   prune(partition: string): void {
     if (this.#spaces.get(partition)?.empty) this.#spaces.delete(partition);
   }
 
-  /** A board without members. */
+  /** Returns a board without members. */
   newBoard(): Board {
     return new Board(this.#seed);
   }
 
-  /** Gives a record key the state `record`, or none. */
-  setRecord(partition: string, key: string, record: KeptRecord | undefined): void {
+  /** Sets or deletes the record of a key. */
+  setRecord(partition: string, key: string, record: StoredRecord | undefined): void {
     const space = this.open(partition);
     const before = space.get("record", key);
     if (before !== undefined) this.#expiry.remove(before);
@@ -116,4 +170,51 @@ export class State {
       this.prune(record.partition);
     });
   }
+}
+
+/** Returns the record of a key, or undefined if it is absent or has expired. */
+export function liveRecord(
+  space: PartitionState | undefined,
+  key: string,
+  now: number,
+): StoredRecord | undefined {
+  const record = space?.get("record", key);
+  return record === undefined || now >= record.expireAt ? undefined : record;
+}
+
+/** Answers one query from a partition, or from an empty one. Results share nothing with the state. */
+export function answer(
+  space: PartitionState | undefined,
+  query: Read,
+  now: number,
+): Stored | null | ReadonlyMap<string, number> | BoardRange | Standing | number | LogEntry[] {
+  switch (query.type) {
+    case "record": {
+      const record = liveRecord(space, query.key, now);
+      return record === undefined ? null : { value: record.value, version: record.version };
+    }
+    case "tally":
+      return fields(space?.get("tally", query.key), query.fields);
+    case "board":
+      return space?.get("board", query.key)?.range(query) ?? { entries: [], size: 0 };
+    case "standing":
+      return space?.get("board", query.key)?.standing(query) ?? null;
+    case "before":
+      return space?.get("board", query.key)?.before(query) ?? 0;
+    case "log":
+      return space?.get("log", query.key)?.range(query) ?? [];
+  }
+}
+
+function fields(
+  tally: ReadonlyMap<string, number> | undefined,
+  wanted: readonly string[] | undefined,
+): ReadonlyMap<string, number> {
+  if (tally === undefined || wanted === undefined) return new Map(tally);
+  const found = new Map<string, number>();
+  for (const field of wanted) {
+    const value = tally.get(field);
+    if (value !== undefined) found.set(field, value);
+  }
+  return found;
 }

@@ -3,14 +3,12 @@ import type { Batch, Commit, Partition, Read, Results, Store, Traits } from "../
 import { storageLimits } from "../../lib/storage/limits.ts";
 import type { PartitionLister, PartitionQuery } from "../../lib/storage/ports.ts";
 import { validateBatch, validateReads } from "../../lib/storage/validate.ts";
-import { answer, liveRecord } from "./answer.ts";
-import { replayFrame, writeFrame } from "./effect.ts";
+import { replayFrame, snapshotFrames, writeFrame } from "./frames.ts";
 import type { Journal, JournalClient } from "./journal.ts";
-import { snapshotFrames } from "./snapshot.ts";
-import { State } from "./state.ts";
-import { Change } from "./writes.ts";
+import { answer, liveRecord, State } from "./state.ts";
+import { CommitChange } from "./writes.ts";
 
-/** What a memory store may be given. */
+/** Options of the memory store. */
 export interface MemoryStoreOptions {
   /** The time in Unix ms, by which records expire. @default Date.now */
   readonly clock?: () => number;
@@ -28,7 +26,7 @@ const commitsPerMs = 1_000;
  * as the process lives unless a journal is given. Two stores never share anything.
  *
  * With a durable journal a commit is acknowledged once it is kept, and what a read shows is kept as well. A commit that
- * the journal loses is taken back before anyone is told, so memory and journal never part.
+ * the journal loses is undone before it is reported, so memory and journal never differ.
  *
  * ```ts
  * const store = createMemoryStore();
@@ -49,7 +47,7 @@ class MemoryStore implements Store, PartitionLister {
   readonly #state: State;
   readonly #journal: Journal | undefined;
   /** Commits that are applied but not settled, oldest first. */
-  readonly #unsettled: Set<Change> = new Set();
+  readonly #unsettled: Set<CommitChange> = new Set();
   /** The settlement of the last commit of a partition, where reads have to wait for it. */
   readonly #settlements: Map<Partition, Promise<void>> = new Map();
   #opening: Promise<void> | undefined;
@@ -92,7 +90,7 @@ class MemoryStore implements Store, PartitionLister {
     const number = this.#state.counter + 1;
     const version = number.toString(36);
     const isKept = this.#journal !== undefined;
-    const change = new Change({ state: this.#state, partition, version, isKept });
+    const change = new CommitChange({ state: this.#state, partition, version, isKept });
     const guarded = change.apply(batch.writes);
     if (guarded !== undefined) return this.#refusal(partition, "guard", guarded);
     this.#state.counter = number;
@@ -138,7 +136,7 @@ class MemoryStore implements Store, PartitionLister {
     this.#opening = journal.open(client).then(() => {
       this.#opening = undefined;
     });
-    // Every call on the store reports the failure; without calls there is nobody to report it to.
+    // Every call on the store reports the failure, so the promise itself needs no handler.
     this.#opening.catch(() => {});
   }
 
@@ -166,8 +164,8 @@ class MemoryStore implements Store, PartitionLister {
     return { ok: false, because, key };
   }
 
-  /** Hands a commit to the journal; answers what to wait for before it may be acknowledged. */
-  #keep(partition: Partition, number: number, change: Change): Promise<void> | undefined {
+  /** Hands a commit to the journal; returns what to wait for before it may be acknowledged. */
+  #keep(partition: Partition, number: number, change: CommitChange): Promise<void> | undefined {
     const journal = this.#journal;
     if (journal === undefined || change.effects.length === 0) return this.#settlements.get(partition);
     const settlement = new Promise<void>((resolve, reject) => {

@@ -1,5 +1,5 @@
 /**
- * A queue whose messages are kept in a store, for one process: what a store on files has kept is handed out again after a
+ * A queue whose messages are kept in a store, for one process: messages kept by a file store are handed out again after a
  * restart.
  *
  * Handing out, leases and order are the memory queue's. The store holds what is not settled, one record for the messages of
@@ -17,9 +17,9 @@ import { validatePush } from "../../lib/storage/validate.ts";
 import { utf8Length } from "../../lib/text/utf8.ts";
 import { createMemoryQueue, type MemoryQueueOptions, queueDepthMax, requireRoom } from "./queue.ts";
 
-/** How a queue over a store is set up. */
+/** Options of a queue over a store. */
 export interface StoreQueueOptions extends MemoryQueueOptions {
-  /** Where messages are kept; this process must be the only one that uses its queues. */
+  /** Store of the messages; this process must be the only one that uses its queues. */
   readonly store: Store;
 }
 
@@ -35,11 +35,11 @@ export function createStoreQueue(options: StoreQueueOptions): Queue {
 /** The messages of one record. */
 interface Chunk {
   readonly key: string;
-  /** How many of them are not settled. */
+  /** Number of messages that are not settled. */
   open: number;
 }
 
-/** What is known of a topic beside its messages. */
+/** Records of a topic and the messages in them. */
 interface Topic {
   readonly name: string;
   readonly partition: Partition;
@@ -63,7 +63,7 @@ class StoreQueue implements Queue {
   constructor({ store, clock, depthMax = queueDepthMax }: StoreQueueOptions) {
     this.#store = store;
     this.#depthMax = depthMax;
-    // What was accepted under another bound is taken in all the same.
+    // Messages accepted under another bound are restored too.
     this.#inner = createMemoryQueue({ clock, depthMax: Number.MAX_SAFE_INTEGER });
   }
 
@@ -110,7 +110,7 @@ class StoreQueue implements Queue {
     await this.#inner[Symbol.asyncDispose]();
   }
 
-  /** The topic, with what the store has kept of it from before. */
+  /** Returns the topic, with what the store has kept of it from before. */
   #topic(topic: string): Promise<Topic> {
     let found = this.#topics.get(topic);
     if (found === undefined) {
@@ -167,7 +167,7 @@ class StoreQueue implements Queue {
   }
 }
 
-/** Shares messages out to records that hold them. One that would not fit beside another has a record of its own. */
+/** Distributes messages over records. One that is too large to share a record has its own. */
 function chunksOf(bodies: readonly string[]): string[][] {
   const chunks: string[][] = [];
   let bytes = storageLimits.valueBytesMax;
@@ -185,7 +185,7 @@ function chunksOf(bodies: readonly string[]): string[][] {
   return chunks;
 }
 
-/** A single message is kept as it is, for which any body that is allowed has room. */
+/** Returns a single message is kept as it is, for which any body that is allowed has room. */
 function recordOf(chunk: readonly string[]): string {
   const [only = "", ...others] = chunk;
   return others.length === 0 ? only : JSON.stringify(chunk);

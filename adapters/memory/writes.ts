@@ -3,7 +3,7 @@
  *
  * Later writes see earlier ones and a refusal may come from any of them, so a refused commit undoes what it has done.
  * The same undo serves when a journal loses a commit after it was applied. Undoing happens in reverse order, and never
- * between the writes of one commit, so nobody observes it.
+ * between the writes of one commit, so no read observes it.
  *
  * @module
  */
@@ -11,40 +11,39 @@ import type { Add, Append, Batch, Delete, Put, Score, Unscore, Write } from "../
 import { storageLimits } from "../../lib/storage/limits.ts";
 import type { Board } from "./board/board.ts";
 import { type BoardRow, noAsOf } from "./board/ranked_set.ts";
-import type { Effect } from "./effect.ts";
-import type { KeptRecord } from "./expiry.ts";
+import type { Effect } from "./frames.ts";
 import { Log, type LogItem } from "./log.ts";
-import type { State, Tally } from "./state.ts";
+import type { State, StoredRecord, Tally } from "./state.ts";
 
-/** What a write answers: its result, or `refused` where a guard does not hold. */
+/** Result of a write, or `refused` if a guard does not hold. */
 type Answer = number | string | null | typeof refused;
 
 const refused: unique symbol = Symbol("refused");
 
-/** What a commit is applied to. */
-export interface ChangeOptions {
+/** Target of a commit. */
+export interface CommitChangeOptions {
   readonly state: State;
   readonly partition: string;
   /** The version of what it puts. */
   readonly version: string;
-  /** Whether there is a journal, which wants the effects and may lose the commit after it was applied. */
+  /** True if there is a journal, which needs the effects and may lose the commit after it was applied. */
   readonly isKept: boolean;
 }
 
-/** One commit while it is applied, and afterwards what is needed to take it back if it is kept. */
-export class Change {
+/** One commit: applies its writes, and can undo them as long as a journal may lose it. */
+export class CommitChange {
   readonly results: (number | string | null)[] = [];
-  /** What to keep of it; empty where nothing changed, or nothing is kept. */
+  /** Effects for the journal; empty if nothing changed or there is no journal. */
   readonly effects: Effect[] = [];
   readonly version: string;
   readonly #state: State;
   readonly #partition: string;
   readonly #isKept: boolean;
   readonly #undos: (() => void)[] = [];
-  /** Whether the write under way may have to be undone. */
+  /** True if the write under way may have to be undone. */
   #isUndoable: boolean;
 
-  constructor({ state, partition, version, isKept }: ChangeOptions) {
+  constructor({ state, partition, version, isKept }: CommitChangeOptions) {
     this.#state = state;
     this.#partition = partition;
     this.version = version;
@@ -53,7 +52,7 @@ export class Change {
   }
 
   /**
-   * Applies the writes; answers the key at fault, with nothing changed, where a guard refuses one.
+   * Applies the writes; returns the key at fault, with nothing changed, where a guard refuses one.
    *
    * @throws RangeError with nothing changed, where a tally would have too many fields
    */
@@ -78,7 +77,7 @@ export class Change {
     return undefined;
   }
 
-  /** Takes the commit back. All commits after it must have been taken back before. */
+  /** Undoes the commit. All commits after it must have been undone before. */
   undo(): void {
     for (let undo = this.#undos.pop(); undo !== undefined; undo = this.#undos.pop()) undo();
     this.#state.prune(this.#partition);
@@ -107,7 +106,7 @@ export class Change {
     const before = state.open(partition).get("record", key);
     const until = expireAt ?? Number.POSITIVE_INFINITY;
     const { version } = this;
-    // The strings that are there already: new ones of the same text would take their place in memory with every commit.
+    // Existing strings are used again: new ones of the same text would take memory with every commit.
     const names = before ?? { partition, key };
     state.setRecord(partition, key, {
       partition: names.partition,
@@ -115,7 +114,7 @@ export class Change {
       value,
       version,
       expireAt: until,
-      place: -1,
+      expiryIndex: -1,
     });
     if (this.#isUndoable) this.#undos.push(this.#unput(key, before));
     if (this.#isKept) this.effects.push(["put", key, value, version, expireAt ?? null]);
@@ -208,7 +207,7 @@ export class Change {
 
   // What undoes a write is made apart from it, so that writes which need no undoing allocate nothing for it.
 
-  #unput(key: string, before: KeptRecord | undefined): () => void {
+  #unput(key: string, before: StoredRecord | undefined): () => void {
     return () => this.#state.setRecord(this.#partition, key, before);
   }
 
@@ -244,12 +243,12 @@ export class Change {
   }
 }
 
-/** Whether a write may be refused, or throw. */
+/** Returns true if a write may be refused, or throw. */
 function isFallible(write: Write): boolean {
   return write.type === "add" || (write.type === "score" && write.op === "add");
 }
 
-/** The row after a score write: the same object where nothing changes, undefined where a guard refuses it. */
+/** Returns the row after a score write: the same object where nothing changes, undefined if a guard refuses it. */
 function scored(write: Score, before: BoardRow | undefined): BoardRow | undefined {
   const { op, member, tie = 0, asOf } = write;
   // Adding 0 turns -0 into 0.

@@ -1,29 +1,33 @@
 /** Blobs in Redis. */
+
 import { randomUUID } from "node:crypto";
 import { AppError } from "../../lib/errors/mod.ts";
 import type { BlobInfo, BlobRange, Blobs, OpenBlob } from "../../lib/storage/ports.ts";
 import { validateBlobName, validateBlobRange } from "../../lib/storage/validate.ts";
-import {
-  blobAttemptsMax,
-  blobChunkBytes,
-  blobChunksInFlightMax,
-  blobReplacedMsMax,
-  blobUploadMsMax,
-  retryAfterMs,
-} from "./bounds.ts";
-import { chunksOf } from "./chunks.ts";
+import { redisRetryMs } from "./bounds.ts";
+import type { RedisAdapterOptions } from "./client.ts";
 import { createClient } from "./client.ts";
 import { RedisConnection } from "./connection.ts";
 import { KeySpace, keyOf } from "./keys.ts";
-import type { RedisAdapterOptions } from "./options.ts";
 import { blobChunkScript, blobCompleteScript, blobRemoveScript } from "./scripts.ts";
+
+/** Bytes of a chunk of a blob: large enough for few commands, small enough that none holds up others. */
+const blobChunkBytes = 262_144;
+/** Most chunks of a blob that are on their way to the server at a time. */
+const blobChunksInFlightMax = 4;
+/** For how long the server keeps what has arrived of a blob when no more arrives, in ms. */
+const blobUploadMsMax = 3_600_000;
+/** For how long those who are reading a blob when it is replaced can go on, in ms. */
+const blobReplacedMsMax = 600_000;
+/** Most attempts to put a blob in place, or to remove it, while others do. */
+const blobAttemptsMax = 64;
 
 /**
  * Opens blobs on Redis 6.2 or later, standalone or Cluster, over a connection of their own, so that large bodies hold up
  * nothing else.
  *
  * A blob is a text that names an upload, and a hash of the upload's chunks in the same slot. An upload that never
- * completes expires by itself. A blob that is replaced can still be read for {@linkcode blobReplacedMsMax} by those who
+ * completes expires. A blob that is replaced can still be read for {@linkcode blobReplacedMsMax} by those who
  * opened it before; one that is removed fails them.
  *
  * @throws {TypeError} The server's URL or the prefix cannot be used.
@@ -32,7 +36,7 @@ export function createRedisBlobs(options: Omit<RedisAdapterOptions, "clock">): B
   return new RedisBlobs(options);
 }
 
-/** What stands under a blob, and what that means. */
+/** Descriptor of a blob. */
 interface Head {
   readonly text: string;
   readonly upload: string;
@@ -88,7 +92,7 @@ class RedisBlobs implements Blobs {
     await this.#connection[Symbol.asyncDispose]();
   }
 
-  /** Stores the chunks of an upload, several at a time; where that fails, what has arrived expires by itself. */
+  /** Stores the chunks of an upload, several at a time; after a failure the stored chunks expire. */
   async #send(key: string, body: ReadableStream<Uint8Array>): Promise<{ count: number; size: number }> {
     const inFlight = new Set<Promise<unknown>>();
     let [count, size] = [0, 0];
@@ -147,10 +151,29 @@ class RedisBlobs implements Blobs {
 }
 
 function failed(state: string): AppError {
-  return new AppError("storage_unavailable", `Cannot use Redis: ${state}`, { retryAfterMs });
+  return new AppError("storage_unavailable", `Cannot use Redis: ${state}`, { retryAfterMs: redisRetryMs });
 }
 
 function contended(name: string): AppError {
   const message = `Cannot change the blob ${name}: others have changed it ${blobAttemptsMax} times meanwhile`;
-  return new AppError("busy", message, { retryAfterMs });
+  return new AppError("busy", message, { retryAfterMs: redisRetryMs });
+}
+
+/** Returns the bytes of a stream in chunks of `size` bytes, the last of which may be shorter; each is a copy. */
+export async function* chunksOf(body: ReadableStream<Uint8Array>, size: number): AsyncGenerator<Buffer> {
+  let chunk = Buffer.allocUnsafeSlow(size);
+  let filled = 0;
+  for await (const piece of body) {
+    for (let from = 0; from < piece.length; ) {
+      const part = piece.subarray(from, from + size - filled);
+      chunk.set(part, filled);
+      filled += part.length;
+      from += part.length;
+      if (filled < size) continue;
+      yield chunk;
+      chunk = Buffer.allocUnsafeSlow(size);
+      filled = 0;
+    }
+  }
+  if (filled > 0) yield chunk.subarray(0, filled);
 }

@@ -4,14 +4,14 @@ import { Gatherer } from "./gatherer.ts";
 
 /** Greatest size of a call that carries several batches or reads, in UTF-16 units: well below 1 ms of the server's time. */
 export const groupUnitsMax = 65_536;
-/** What a batch counts beside its arguments: no call carries more than 64. */
+/** Size of a batch without its arguments: no call carries more than 64. */
 const batchUnits = 1_024;
-/** What a read counts beside its arguments, as nobody knows what it will answer: no call carries more than 32. */
+/** Size of a read without its arguments, as its answer may be long: no call carries more than 32. */
 const readUnits = 2_048;
-/** What a record counts that is read: no call carries more than 256, which one command answers. */
+/** Size of a record that is read: no call carries more than 256, which one command answers. */
 const recordUnits = 256;
 
-/** What one batch or read adds to a call. */
+/** Keys and arguments that one batch or read adds to a call. */
 interface Item {
   readonly keys: readonly string[];
   readonly args: readonly string[];
@@ -97,7 +97,7 @@ function keysOf(items: readonly Item[]): string[] {
   return all;
 }
 
-/** All keys; and the number of items, then their arguments. */
+/** Returns all keys; and the number of items, then their arguments. */
 function joined(items: readonly Item[]): [keys: string[], args: string[]] {
   const all = [String(items.length)];
   for (const { args } of items) all.push(...args);

@@ -1,5 +1,19 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
-import { answerMsMax, reconnectMsMax, silenceMsMax } from "./bounds.ts";
+import { answerMsMax, reconnectMsMax, serverSilenceMsMax } from "./bounds.ts";
+
+/** Server and key prefix of an adapter. */
+export interface RedisAdapterOptions {
+  /**
+   * One URL (`redis://`, `rediss://`, or `unix:///path` for a socket), several of them separated by commas for the
+   * nodes of a Cluster, or an ioredis client. A given client is not used itself: its settings are, for a connection
+   * of the adapter's own, on which a change is never sent twice.
+   */
+  readonly server: string | RedisClient;
+  /** Prefix of every key, without braces. @default "gs:" */
+  readonly prefix?: string;
+  /** The current time, Unix ms. @default Date.now */
+  readonly clock?: () => number;
+}
 
 /** A connected or connectable ioredis client. */
 export type RedisClient = Redis | Cluster;
@@ -10,7 +24,7 @@ function reconnectDelay(attempt: number): number {
   return Math.min(reconnectMsMin * 2 ** Math.min(attempt - 1, 10), reconnectMsMax);
 }
 
-/** What the adapter's promises rest on; everything else of a given client's settings is kept. */
+/** Settings that the adapter's guarantees depend on; all other settings of a given client are kept. */
 const settings = {
   lazyConnect: true,
   protocol: 2,
@@ -21,7 +35,7 @@ const settings = {
   // After a failover the old primary is a replica: only a new connection finds the new one.
   reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
   connectTimeout: answerMsMax,
-  socketTimeout: silenceMsMax,
+  socketTimeout: serverSilenceMsMax,
   maxLoadingRetryTime: reconnectMsMax,
   // Measured slower than corking the socket for the turn of the event loop: see tracked_command.ts.
   enableAutoPipelining: false,
@@ -53,7 +67,7 @@ export function createClient(source: string | RedisClient): RedisClient {
   return new Redis(parse(url).href, settings);
 }
 
-/** Whether the client speaks to a Cluster. */
+/** Returns true if the client speaks to a Cluster. */
 export function isCluster(client: RedisClient): client is Cluster {
   return client instanceof Cluster;
 }

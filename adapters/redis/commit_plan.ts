@@ -10,11 +10,11 @@ const guardedAt = 2;
 /** `commit.lua` answers `-1000000 - m` where write m would make its tally too large. */
 const sizeRefusal = -1_000_000;
 
-/** Scores of one board that go together: nobody sees the board between two of them, and each member is named once. */
+/** Scores of one board that one command sets together. Each member occurs once. */
 interface ScoreRun {
   readonly key: string;
   readonly members: Set<string>;
-  /** Where their number stands among the arguments. */
+  /** Index of their number among the arguments. */
   readonly countAt: number;
 }
 

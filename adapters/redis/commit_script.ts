@@ -26,7 +26,7 @@ export type CommitShape = string;
 class Names {
   /** The key of the first check. */
   readonly firstKey = "keys[k + 1]";
-  /** What the last check for an absent field was about. */
+  /** Key and field of the last check for an absent field. */
   absent = { key: "", field: "" };
   #keys = 0;
   #args = 0;
@@ -41,13 +41,13 @@ class Names {
     return `args[a + ${this.#args}]`;
   }
 
-  /** How many of both one batch has. */
+  /** Numbers of keys and arguments of one batch. */
   get width(): { readonly keys: number; readonly args: number } {
     return { keys: this.#keys, args: this.#args };
   }
 }
 
-/** What a write does: first what may refuse it, then its effect, and the expression of its result. */
+/** Lua of a write: the guard that may refuse it, its effect, and the expression of its result. */
 interface Part {
   readonly attempt?: string;
   readonly effect?: string;
@@ -73,7 +73,7 @@ export function writeCommitScript(shape: CommitShape): string {
   const parts = [...writes].map((sign, index) =>
     write(sign, names, { number: index + 1, checks: checks.length }),
   );
-  // Marking a field tells as well whether it was absent.
+  // Setting the field also shows if it was absent.
   lines.push(...(writes.includes("M") ? checked.slice(0, -1) : checked));
   for (const { attempt } of parts) if (attempt !== undefined) lines.push(attempt);
   for (const { effect } of parts) if (effect !== undefined) lines.push(effect);
@@ -105,7 +105,7 @@ function check(sign: string, names: Names, { now, number }: { now: string; numbe
 
 interface WritePlace {
   readonly number: number;
-  /** How many checks there are. */
+  /** Number of checks. */
   readonly checks: number;
 }
 

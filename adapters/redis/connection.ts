@@ -1,8 +1,7 @@
 import { AppError } from "../../lib/errors/mod.ts";
-import { answerMsMax, pendingCallsMax, retryAfterMs } from "./bounds.ts";
+import { answerMsMax, pendingCallsMax, redisRetryMs } from "./bounds.ts";
 import { isCluster, type RedisClient } from "./client.ts";
-import { CommandFailure } from "./failure.ts";
-import { TrackedCommand } from "./tracked_command.ts";
+import { CommandFailure, TrackedCommand } from "./tracked_command.ts";
 
 /** A Lua script and the SHA-1 digest by which Redis knows it. */
 export interface Script {
@@ -10,11 +9,11 @@ export interface Script {
   readonly sha: string;
 }
 
-/** How a call is made. */
+/** Options of a call. */
 export interface CallOptions {
-  /** When the call must have its answer, as `performance.now` counts. @default `answerMsMax` from now */
+  /** Time by which the call must have its answer, in terms of `performance.now`. @default `answerMsMax` from now */
   readonly deadline?: number;
-  /** Whether arguments may be bytes and texts of the answer are. @default false */
+  /** True if arguments may be bytes and texts of the answer are. @default false */
   readonly binary?: boolean;
 }
 
@@ -29,7 +28,7 @@ interface Call {
   readonly isRepeated?: boolean;
 }
 
-/** Commands over one client: bounded in time and number, never sent twice, with failures that say what is certain. */
+/** Commands over one client: bounded in time and number, never sent twice, with errors that say if they had an effect. */
 export class RedisConnection implements AsyncDisposable {
   readonly #client: RedisClient;
   #pending = 0;
@@ -44,12 +43,12 @@ export class RedisConnection implements AsyncDisposable {
     });
   }
 
-  /** Whether the keys of a call must share a slot. */
+  /** Returns true if the keys of a call must share a slot. */
   get isCluster(): boolean {
     return isCluster(this.#client);
   }
 
-  /** A connection to each server that holds keys of its own. They live as long as this one does. */
+  /** Returns a connection to each server that holds keys of its own. They live as long as this one does. */
   async primaries(): Promise<readonly RedisConnection[]> {
     const client = this.#client;
     if (!isCluster(client)) return [this];
@@ -163,7 +162,7 @@ function scriptArguments(head: string, keys: readonly string[], args: readonly A
   return [head, String(keys.length), ...keys, ...args];
 }
 
-/** What may be sent after a failure without doing anything twice, if anything. */
+/** Returns the call that may be sent again after a failure, or undefined if it might take effect twice. */
 function nextTry(call: Call, failure: CommandFailure): Call | undefined {
   // After a restart, a failover or SCRIPT FLUSH; nothing was executed.
   if (call.script !== undefined && failure.isUnknownScript) {
@@ -181,5 +180,8 @@ function expire(command: TrackedCommand): void {
 }
 
 function unavailable(state: string, cause?: Error): AppError {
-  return new AppError("storage_unavailable", `Cannot use Redis: ${state}`, { cause, retryAfterMs });
+  return new AppError("storage_unavailable", `Cannot use Redis: ${state}`, {
+    cause,
+    retryAfterMs: redisRetryMs,
+  });
 }

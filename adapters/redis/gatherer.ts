@@ -1,15 +1,15 @@
 import { AppError } from "../../lib/errors/mod.ts";
-import { answerMsMax, pendingCallsMax, retryAfterMs } from "./bounds.ts";
+import { answerMsMax, pendingCallsMax, redisRetryMs } from "./bounds.ts";
 import type { CallOptions } from "./connection.ts";
 
 /** Calls under way per lane: with two, client and server work at the same time and not by turns. */
 const callsMax = 2;
 
-/** How items become calls. */
+/** Conversion of items into calls. */
 export interface GathererOptions<L, I, A> {
   /** Makes one call for items of a lane, and answers each, in order; `deadline` is that of {@linkcode CallOptions}. */
   call(lane: L, items: readonly I[], options: CallOptions): Promise<readonly (A | Promise<A>)[]>;
-  /** What an item adds to the size of a call. */
+  /** Returns the size that an item adds to a call. */
   sizeOf(item: I): number;
   /** Greatest size of a call of more than one item. */
   readonly sizeMax: number;
@@ -31,7 +31,7 @@ interface Lane<L, I, A> {
 }
 
 /**
- * Turns what is asked at about the same time into few calls.
+ * Joins requests made at about the same time into few calls.
  *
  * A call costs client and server more than most of what it is made for. What is asked in one turn of the event loop, or
  * while calls of the same lane are under way, therefore goes out together: nothing waits on an idle lane, and a busy one
@@ -124,5 +124,8 @@ export class Gatherer<L, I, A> {
 }
 
 function unavailable(state: string, cause?: unknown): AppError {
-  return new AppError("storage_unavailable", `Cannot use Redis: ${state}`, { cause, retryAfterMs });
+  return new AppError("storage_unavailable", `Cannot use Redis: ${state}`, {
+    cause,
+    retryAfterMs: redisRetryMs,
+  });
 }

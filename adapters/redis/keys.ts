@@ -1,4 +1,4 @@
-/** Where the state of a partition lives: `<prefix>{<partition>}<shape><key>`. */
+/** Names of the Redis keys of a partition: `<prefix>{<partition>}<shape><key>`. */
 
 /** Prefix of every key unless another is configured. */
 export const defaultPrefix = "gs:";
@@ -26,7 +26,7 @@ export type KeyKind =
   /** HASH of the chunks of one upload of a blob. */
   | "d";
 
-/** What a glob-style pattern gives a meaning. */
+/** Characters with a meaning in glob-style patterns. */
 const globCharacter = /[\\*?[\]]/g;
 const escapedCharacter = /%(25|7B|7D)/g;
 
@@ -43,17 +43,17 @@ export class KeySpace {
     this.#prefix = prefix;
   }
 
-  /** What all keys of a partition begin with: the braces make it their hash tag, hence one Cluster slot. */
+  /** Returns the beginning of all keys of a partition. The braces make it their hash tag, hence one Cluster slot. */
   root(partition: string): string {
     return `${this.#prefix}{${tagOf(partition)}}`;
   }
 
-  /** A glob-style pattern for the keys of one name in partitions whose names begin so. */
+  /** Returns a glob-style pattern for the keys of one name in partitions whose names begin so. */
   pattern(partitionPrefix: string, kind: KeyKind, name: string): string {
     return `${literal(`${this.#prefix}{${tagOf(partitionPrefix)}`)}*}${literal(kind + name)}`;
   }
 
-  /** The partition of a key. */
+  /** Returns the partition of a key. */
   partitionOf(key: string): string {
     const begin = this.#prefix.length + 1;
     const tag = key.slice(begin, key.indexOf("}", begin));
@@ -71,7 +71,7 @@ function literal(text: string): string {
   return text.replace(globCharacter, "\\$&");
 }
 
-/** The Redis key of one name below a root. */
+/** Returns the Redis key of one name below a root. */
 export function keyOf(root: string, kind: KeyKind, name: string): string {
   return root + kind + name;
 }

@@ -4,10 +4,7 @@
  * @module
  */
 export { createRedisBlobs } from "./blobs.ts";
-export * from "./bounds.ts";
-export type { RedisClient } from "./client.ts";
-export { defaultPrefix } from "./keys.ts";
+export type { RedisAdapterOptions, RedisClient } from "./client.ts";
 export { createRedisLimiter } from "./limiter.ts";
-export type { RedisAdapterOptions } from "./options.ts";
-export { createRedisQueue, queueDepthMax, type RedisQueueOptions } from "./queue.ts";
+export { createRedisQueue, type RedisQueueOptions } from "./queue.ts";
 export { createRedisStore } from "./store.ts";

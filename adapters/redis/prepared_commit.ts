@@ -8,9 +8,9 @@ export const preparedWritesMax = 16;
 
 const kinds = { record: "r", tally: "t", log: "l", board: "b" } as const;
 
-/** What the translation of a batch depends on besides the batch. */
+/** Context of the translation of a batch. */
 export interface CommitContext {
-  /** What all keys of the partition begin with. */
+  /** Beginning of all keys of the partition. */
   readonly root: string;
   /** Unix ms. */
   readonly now: number;
@@ -18,7 +18,7 @@ export interface CommitContext {
   readonly version: string;
 }
 
-/** The shape of a batch, or undefined where it takes `commit.lua`: it is large, has scores, or guards on one tally twice. */
+/** Returns the shape of a batch, or undefined if it takes `commit.lua`: it is large, has scores, or guards on one tally twice. */
 export function commitShape(batch: Batch, now: number): CommitShape | undefined {
   const { checks = [], writes } = batch;
   if (writes.length > preparedWritesMax || checks.length > preparedWritesMax) return undefined;
@@ -38,7 +38,7 @@ export function commitShape(batch: Batch, now: number): CommitShape | undefined 
   return shape;
 }
 
-/** The keys and arguments of a batch for the script of its shape. */
+/** Returns the keys and arguments of a batch for the script of its shape. */
 export function commitArguments(batch: Batch, { root, now, version }: CommitContext): [string[], string[]] {
   const { checks = [], writes } = batch;
   const keys: string[] = [];
@@ -85,24 +85,24 @@ export function commitArguments(batch: Batch, { root, now, version }: CommitCont
   return [keys, args];
 }
 
-/** Whether the put leaves nothing: a record that has expired already is an absent one. */
+/** Returns true if the put leaves nothing: a record that has expired already is an absent one. */
 export function isGone({ expireAt }: Put, now: number): boolean {
   return expireAt !== undefined && expireAt <= now;
 }
 
-/** Whether the check looks for the field of the one before it, in another tally. */
+/** Returns true if the check looks for the field of the one before it, in another tally. */
 function isSameField(check: Check, before: Check | undefined): boolean {
   return before !== undefined && "absent" in check && "absent" in before && check.absent === before.absent;
 }
 
-/** Whether the write puts, for good, the record that the first check is about. */
+/** Returns true if the write puts, for good, the record that the first check is about. */
 function isChecked(write: Write, { checks }: Batch): boolean {
   const first = checks?.[0];
   if (first === undefined || "absent" in first) return false;
   return write.type === "put" && write.expireAt === undefined && write.key === first.key;
 }
 
-/** The only write that can be refused, where it adds to the field that the last check finds absent, without bounds. */
+/** Returns the only write that can be refused, where it adds to the field that the last check finds absent, without bounds. */
 function markOf({ checks, writes }: Batch): Add | undefined {
   const last = checks?.at(-1);
   if (last === undefined || !("absent" in last)) return undefined;
@@ -142,7 +142,7 @@ function addSign({ min, max }: Add): string {
   return max === undefined ? "m" : "r";
 }
 
-/** Whether a write before the one at `end` changes its tally, so that its guard must see the change. */
+/** Returns true if a write before the one at `end` changes its tally, so that its guard must see the change. */
 function isTallyTouched(writes: readonly Write[], end: number): boolean {
   const key = writes[end]?.key;
   for (let index = 0; index < end; index++) {

@@ -1,19 +1,19 @@
 import { AppError } from "../../lib/errors/mod.ts";
 import type { Queue, QueueLease, QueueMessage } from "../../lib/storage/ports.ts";
 import { validateAck, validateLease, validatePush } from "../../lib/storage/validate.ts";
-import { retryAfterMs } from "./bounds.ts";
+import { redisRetryMs } from "./bounds.ts";
+import type { RedisAdapterOptions } from "./client.ts";
 import { createClient } from "./client.ts";
 import { RedisConnection } from "./connection.ts";
 import { KeySpace, keyOf } from "./keys.ts";
-import type { RedisAdapterOptions } from "./options.ts";
 import { ackScript, pushScript, releaseScript, takeScript } from "./scripts.ts";
 
-/** Most unsettled messages of one topic where nothing else is asked for. */
+/** Most unsettled messages of one topic by default. */
 export const queueDepthMax = 100_000;
-/** What Redis would accept as the id of a stream entry. */
+/** Pattern of the id of a Redis stream entry. */
 const idPattern = /^\d{1,16}-\d{1,19}$/;
 
-/** How a Redis queue is set up. */
+/** Options of a Redis queue. */
 export interface RedisQueueOptions extends RedisAdapterOptions {
   /** Most unsettled messages of one topic. @default queueDepthMax */
   readonly depthMax?: number;
@@ -51,7 +51,7 @@ class RedisQueue implements Queue {
     const ids = await this.#connection.run(pushScript, [[stream], [String(this.#depthMax), ...bodies]]);
     if (ids === null) {
       const message = `Cannot push to ${topic}: it may hold at most ${this.#depthMax} unsettled messages`;
-      throw new AppError("busy", message, { retryAfterMs });
+      throw new AppError("busy", message, { retryAfterMs: redisRetryMs });
     }
     return ids as readonly string[];
   }
@@ -87,7 +87,7 @@ class RedisQueue implements Queue {
     await this.#connection[Symbol.asyncDispose]();
   }
 
-  /** The stream and the leases. */
+  /** Returns the stream and the leases. */
   #keysOf(topic: string): [string, string] {
     const root = this.#keys.root(topic);
     return [keyOf(root, "q", ""), keyOf(root, "w", "")];

@@ -1,6 +1,13 @@
-import type { BoardRange, LogEntry, Read, ReadBoard, Standing, Stored } from "../../lib/storage/contract.ts";
+import type {
+  BoardRange,
+  LogEntry,
+  Read,
+  ReadBoard,
+  ReadLog,
+  Standing,
+  Stored,
+} from "../../lib/storage/contract.ts";
 import { keyOf } from "./keys.ts";
-import { decodeLog, logArguments } from "./log_range.ts";
 import { decodeMember, decodeRecord, encodePoint } from "./stored.ts";
 
 type Answer =
@@ -74,7 +81,7 @@ function pushBoard({ min, max, offset = 0, limit, reverse = false }: ReadBoard, 
   args.push("B", from, to, direction, String(offset), String(limit));
 }
 
-/** A score as Redis takes it for the end of a range. */
+/** Returns a score as Redis takes it for the end of a range. */
 export function bound(score: number): string {
   if (Number.isFinite(score)) return String(score);
   return score > 0 ? "+inf" : "-inf";
@@ -112,4 +119,54 @@ function decodeStanding(reply: readonly [string, string, number, number?] | null
   const [score, tie, below, position] = reply;
   const standing = { score: Number(score), tie: Number(tie), below };
   return position === undefined ? standing : { ...standing, position };
+}
+
+/** A place in a log: entries have a sequence of at least 1. */
+interface Place {
+  readonly ms: number;
+  readonly seq: number;
+}
+
+/** Returns the indexes of LRANGE for a query that is bounded by its limit alone, or undefined if its ends must be searched. */
+export function listRange({
+  from,
+  to,
+  cursor,
+  limit,
+  reverse = false,
+}: ReadLog): [string, string] | undefined {
+  // To LRANGE, -1 means the last entry.
+  if (limit === 0) return ["1", "0"];
+  if (from !== undefined || to !== undefined || cursor !== undefined) return undefined;
+  return reverse ? [String(-limit), "-1"] : ["0", String(limit - 1)];
+}
+
+/** Returns the arguments with which `read.lua` reads the log. */
+export function logArguments({ from, to, cursor, limit, reverse = false }: ReadLog): string[] {
+  let after: Place | undefined = from === undefined ? undefined : { ms: from, seq: 0 };
+  let upTo: Place | undefined = to === undefined ? undefined : { ms: to, seq: Number.MAX_SAFE_INTEGER };
+  if (cursor !== undefined) {
+    const { ms, seq } = parse(cursor);
+    if (!reverse && (after === undefined || ms >= after.ms)) after = { ms, seq };
+    if (reverse && (upTo === undefined || ms <= upTo.ms)) upTo = { ms, seq: seq - 1 };
+  }
+  return [String(limit), reverse ? "REV" : "", ...placeArguments(after), ...placeArguments(upTo)];
+}
+
+/** Reads entries as they stand in the list, `<id> <value>`, oldest first. */
+export function decodeLog({ reverse = false }: ReadLog, stored: readonly string[]): LogEntry[] {
+  const entries = stored.map(entry => {
+    const space = entry.indexOf(" ");
+    return { id: entry.slice(0, space), at: Number.parseInt(entry, 10), value: entry.slice(space + 1) };
+  });
+  return reverse ? entries.reverse() : entries;
+}
+
+function placeArguments(place: Place | undefined): string[] {
+  return place === undefined ? ["", ""] : [String(place.ms), String(place.seq)];
+}
+
+function parse(cursor: string): Place {
+  const [ms, seq] = cursor.split("-");
+  return { ms: Number(ms), seq: Number(seq) };
 }

@@ -14,7 +14,7 @@ export const preparedFieldsMax = 9;
 /** The queries in signs: `r` a record, `t` a tally, a digit for that many fields of a tally. */
 export type ReadShape = string;
 
-/** The shape of a read, or undefined where it takes `read.lua`: it is large, or asks for a board or a log. */
+/** Returns the shape of a read, or undefined if it takes `read.lua`: it is large, or asks for a board or a log. */
 export function readShape(queries: readonly Read[]): ReadShape | undefined {
   if (queries.length > preparedReadsMax) return undefined;
   let shape = "";
@@ -29,7 +29,7 @@ export function readShape(queries: readonly Read[]): ReadShape | undefined {
   return shape;
 }
 
-/** The keys and arguments of a read for the script of its shape. */
+/** Returns the keys and arguments of a read for the script of its shape. */
 export function readArguments(root: string, queries: readonly Read[]): [string[], string[]] {
   const keys: string[] = [];
   const args: string[] = [];

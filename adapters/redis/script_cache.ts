@@ -3,7 +3,7 @@ import type { Script } from "./connection.ts";
 
 /** Most scripts made to measure of one kind: Redis keeps each script that it was ever given. */
 export const shapesMax = 256;
-/** How often a shape comes up before it gets a script, so that those of a passing fancy take no place. */
+/** Uses of a shape before it gets a script of its own, so that rare shapes take no room. */
 export const shapeUsesMin = 8;
 /** Most shapes without a script that are counted at a time; with one more, counting begins anew. */
 export const shapesCountedMax = 1_024;
@@ -12,7 +12,7 @@ export const shapesCountedMax = 1_024;
 export interface ScriptCacheOptions {
   /** Most shapes that get a script. @default shapesMax */
   readonly shapes?: number;
-  /** How often a shape comes up before it gets one. @default shapeUsesMin */
+  /** Uses of a shape before it gets a script. @default shapeUsesMin */
   readonly uses?: number;
 }
 
@@ -32,7 +32,7 @@ export class ScriptCache {
     this.#options = { shapes, uses };
   }
 
-  /** The script of a shape that has come up, or undefined where it has none yet, or there are too many. */
+  /** Returns the script of a shape that has come up, or undefined if it has none yet, or there are too many. */
   of(shape: string): Script | undefined {
     const known = this.#scripts.get(shape);
     if (known !== undefined || this.#scripts.size >= this.#options.shapes) return known;

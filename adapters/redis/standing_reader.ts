@@ -12,7 +12,7 @@ export interface StandingQuery {
   readonly zset: string;
   /** Key of its stamped rows. */
   readonly rows: string;
-  /** Whether positions are wanted: `S`, else `s`. */
+  /** True if positions are wanted: `S`, else `s`. */
   readonly op: "s" | "S";
 }
 
@@ -30,7 +30,7 @@ export class StandingReader {
     });
   }
 
-  /** Where the member stands, or null where it is not on the board. */
+  /** Returns the standing of a member, or null if it is not on the board. */
   read(query: StandingQuery, member: string): Promise<Standing | null> {
     return this.#gatherer.ask(query.op + query.zset, query, member);
   }

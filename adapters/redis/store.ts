@@ -3,16 +3,13 @@ import { storageLimits } from "../../lib/storage/limits.ts";
 import type { PartitionLister, PartitionQuery } from "../../lib/storage/ports.ts";
 import { validateBatch, validateReads } from "../../lib/storage/validate.ts";
 import { CallGroups } from "./call_groups.ts";
-import { createClient } from "./client.ts";
+import { createClient, type RedisAdapterOptions } from "./client.ts";
 import { CommitPlan, decodeCommit } from "./commit_plan.ts";
 import { writeCommitScript } from "./commit_script.ts";
 import { RedisConnection } from "./connection.ts";
 import { KeySpace, keyOf } from "./keys.ts";
-import { listRange } from "./log_range.ts";
-import type { RedisAdapterOptions } from "./options.ts";
-import { scanPartitions } from "./partitions.ts";
 import { type CommitContext, commitArguments, commitShape } from "./prepared_commit.ts";
-import { bound, decodeRead, pushRead } from "./read_plan.ts";
+import { bound, decodeRead, listRange, pushRead } from "./read_plan.ts";
 import { readArguments, readShape, writeReadScript } from "./read_script.ts";
 import { ScriptCache, type ScriptCacheOptions } from "./script_cache.ts";
 import { commitScript, readScript } from "./scripts.ts";
@@ -20,7 +17,7 @@ import { StandingReader } from "./standing_reader.ts";
 import { VersionSource } from "./stored.ts";
 
 /**
- * Opens a store on Redis 6.2 or later, standalone or Cluster. It connects with the first call and reconnects by itself.
+ * Opens a store on Redis 6.2 or later, standalone or Cluster. It connects with the first call and reconnects automatically.
  *
  * `durable` is declared because acknowledged commits survive the end of this process; whether they survive the end
  * of the server is a matter of its persistence settings.
@@ -134,7 +131,7 @@ class RedisStore implements Store, PartitionLister {
     return (await this.#connection.askScript(readScript, [keys, args])) as readonly unknown[];
   }
 
-  /** The answer to a query that is one command, or undefined where it is more. */
+  /** Returns the answer to a query that is one command, or undefined if it is more. */
   #askOne(root: string, query: Read): Promise<unknown> | undefined {
     if (query.type === "log") {
       const range = listRange(query);
@@ -150,5 +147,26 @@ class RedisStore implements Store, PartitionLister {
       return this.#connection.ask("zcount", [keyOf(root, "b", query.key), "-inf", `(${bound(query.score)}`]);
     }
     return undefined;
+  }
+}
+
+/** About how many keys the server visits at a time where partitions are listed. */
+const scanKeysMax = 1_000;
+
+/** Returns the partitions whose names begin so and that hold a record of a key. */
+export async function* scanPartitions(
+  connection: RedisConnection,
+  keys: KeySpace,
+  { prefix, record }: PartitionQuery,
+): AsyncGenerator<readonly Partition[], void> {
+  const pattern = keys.pattern(prefix, "r", record);
+  for (const primary of await connection.primaries()) {
+    let cursor = "0";
+    do {
+      const asked = ["MATCH", pattern, "COUNT", String(scanKeysMax)];
+      const [next, found] = (await primary.ask("scan", [cursor, ...asked])) as [string, readonly string[]];
+      if (found.length > 0) yield found.map(key => keys.partitionOf(key));
+      cursor = next;
+    } while (cursor !== "0");
   }
 }

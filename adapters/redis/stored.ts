@@ -1,4 +1,4 @@
-/** How states are laid out in Redis: fixed-width heads, so that Lua and JavaScript cut them without parsing. */
+/** Layout of values in Redis: fixed-width heads, so that Lua and JavaScript cut them without parsing. */
 import type { Stored } from "../../lib/storage/contract.ts";
 import { expirySlackMs } from "./bounds.ts";
 
@@ -9,7 +9,7 @@ const noAsOf = "                ";
 const tieLength = 13;
 const counterLength = 7;
 
-/** A record as a STRING: 16 characters of version, 16 digits of expireAt (zeros: never), the value. */
+/** Returns a record as a STRING: 16 characters of version, 16 digits of expireAt (zeros: never), the value. */
 export function encodeRecord(version: string, value: string, expireAt: number | undefined): string {
   const expiry = expireAt === undefined ? noExpiry : String(expireAt).padStart(noExpiry.length, "0");
   return version + expiry + value;
@@ -20,7 +20,7 @@ export function msUntilCleared(expireAt: number, now: number): string {
   return String(expireAt - now + expirySlackMs);
 }
 
-/** Reads a record, or null where it has expired at `now`. */
+/** Reads a record, or null if it has expired at `now`. */
 export function decodeRecord(stored: unknown, now: number): Stored | null {
   if (typeof stored !== "string") return null;
   const expiry = stored.slice(versionLength, headLength);
@@ -28,13 +28,13 @@ export function decodeRecord(stored: unknown, now: number): Stored | null {
   return { version: stored.slice(0, versionLength), value: stored.slice(headLength) };
 }
 
-/** What a check sends: the version, empty for an absent record. No stored version equals one of another length. */
+/** Returns the argument of a check: the version, empty for an absent record. Stored versions have one length. */
 export function encodeCheck(version: string | null): string {
   if (version === null) return "";
   return version.length === versionLength ? version : "-";
 }
 
-/** The tie (13 digits) and version (16 digits or spaces) of a score; empty where it has neither. */
+/** Returns the tie (13 digits) and version (16 digits or spaces) of a score; empty if it has neither. */
 export function encodeStamp(tie: number | undefined, asOf: number | undefined): string {
   if (asOf === undefined && !tie) return "";
   const digits = asOf === undefined ? noAsOf : String(asOf).padStart(noAsOf.length, "0");
@@ -47,7 +47,7 @@ export function decodeMember(encoded: string): { member: string; tie: number } {
   return { member: encoded.slice(1 + tieLength), tie: Number(encoded.slice(1, 1 + tieLength)) };
 }
 
-/** A point among entries of equal score, as it would stand in their ZSET; empty for the point before all of them. */
+/** Returns a point among entries of equal score, as it would stand in their ZSET; empty for the point before all of them. */
 export function encodePoint({ tie = 0, member = "" }: { tie?: number; member?: string }): string {
   if (tie === 0) return member === "" ? "" : `0${member}`;
   return `1${String(tie).padStart(tieLength, "0")}${member}`;
@@ -58,7 +58,7 @@ export class VersionSource {
   #prefix = "";
   #count = Number.POSITIVE_INFINITY;
 
-  /** The next version, 16 characters. */
+  /** Returns the next version, 16 characters. */
   next(): string {
     if (this.#count >= 36 ** counterLength) {
       this.#prefix = randomPrefix();

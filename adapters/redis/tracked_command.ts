@@ -1,12 +1,66 @@
 import type { Duplex } from "node:stream";
 import { Command } from "ioredis";
-import { isRefusal } from "./failure.ts";
+import { AppError } from "../../lib/errors/mod.ts";
+import { redisRetryMs } from "./bounds.ts";
+
+/**
+ * Answers by which Redis proves that it did not execute a command. Those about memory, replication and persistence
+ * also stop a script, but only at its first write: once a script has written, Redis lets it finish.
+ */
+const refusal =
+  /(?:^|[\s:-])(?:NOSCRIPT|MOVED|ASK|TRYAGAIN|CROSSSLOT|CLUSTERDOWN|LOADING|MASTERDOWN|READONLY|OOM|MISCONF|NOREPLICAS|BUSY|NOAUTH|NOPERM|WRONGPASS)\b|Script killed by user/;
+
+/** Returns true if the error proves that the server did not execute the command. */
+export function isRefusal(error: Error): boolean {
+  return refusal.test(error.message);
+}
+
+/** Why a command has no answer that can be used. */
+export class CommandFailure extends Error {
+  override readonly name = "CommandFailure";
+  /** True if it is certain that the command had no effect. */
+  readonly hadNoEffect: boolean;
+  /** True if the connection failed, and not the command. */
+  readonly wasLost: boolean;
+
+  /** @param sent Set if the command may have reached the server. */
+  constructor(cause: Error, sent: boolean) {
+    super(cause.message, { cause });
+    this.hadNoEffect = !sent || isRefusal(cause);
+    this.wasLost = cause.name !== "ReplyError";
+  }
+
+  /** Returns true if the server does not know the script that it was asked to run. */
+  get isUnknownScript(): boolean {
+    return this.message.startsWith("NOSCRIPT");
+  }
+
+  /** The error of something that changes nothing: it can always be asked again. */
+  get ofRead(): AppError {
+    if (!this.wasLost && !this.hadNoEffect) {
+      return new AppError("internal_error", `Cannot read from Redis: ${this.message}`, { cause: this.cause });
+    }
+    return this.#unavailable();
+  }
+
+  /** The error of something that changes the data. */
+  get ofWrite(): AppError {
+    if (this.hadNoEffect) return this.#unavailable();
+    const message = `Cannot tell if Redis applied the change: ${this.message}`;
+    return new AppError("outcome_unknown", message, { cause: this.cause });
+  }
+
+  #unavailable(): AppError {
+    const message = `Cannot use Redis: ${this.message}`;
+    return new AppError("storage_unavailable", message, { cause: this.cause, retryAfterMs: redisRetryMs });
+  }
+}
 
 /** A harmless command in place of one that is no longer wanted: the reply to it keeps the replies in step. */
 const pingFrame = "*1\r\n$4\r\nPING\r\n";
 
 /**
- * A command that knows whether it may have reached the server, which ioredis does not tell: it rejects what still
+ * A command that records if it may have reached the server, which ioredis does not report: it rejects what still
  * waits for a connection and what was sent over a lost one alike.
  */
 export class TrackedCommand extends Command {
@@ -22,7 +76,7 @@ export class TrackedCommand extends Command {
     if (!binary) this.args = args;
   }
 
-  /** Whether the command was written to a connection and the server has not refused it. */
+  /** Returns true if the command was written to a connection and the server has not refused it. */
   get sent(): boolean {
     return this.#sent;
   }
@@ -48,7 +102,7 @@ export class TrackedCommand extends Command {
   }
 }
 
-/** Gathers what is written in one turn of the event loop into one system call. */
+/** Collects the writes of one turn of the event loop into one system call. */
 function corkForThisTick(socket: Duplex): void {
   if (socket.writableCorked > 0) return;
   socket.cork();

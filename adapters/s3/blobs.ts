@@ -2,13 +2,11 @@
 
 import type { BlobInfo, BlobRange, Blobs, OpenBlob } from "../../lib/storage/ports.ts";
 import { validateBlobName, validateBlobRange } from "../../lib/storage/validate.ts";
-import { guardedBody } from "./body.ts";
 import { partBytes } from "./bounds.ts";
 import type { S3BlobsOptions } from "./bucket.ts";
-import { reasonOf, refused } from "./failure.ts";
-import { partsOf } from "./parts.ts";
-import { S3Requests } from "./requests.ts";
-import { S3Upload } from "./upload.ts";
+import { errorCodeOf, refusedRequest } from "./failure.ts";
+import { guardedBody, S3Requests } from "./requests.ts";
+import { partsOf, S3Upload } from "./upload.ts";
 
 /**
  * Opens blobs in a bucket, which must exist. What is larger than a part is uploaded in parts; a rule of the bucket should
@@ -71,32 +69,32 @@ class S3Blobs implements Blobs {
       answer.abort();
       return { size, body: nothing() };
     }
-    const reason = reasonOf(text);
+    const reason = errorCodeOf(text);
     if (response.status === 416) return await this.#empty(name);
     if (response.status === 404 && reason !== "NoSuchBucket") return null;
-    throw refused(response.status, reason);
+    throw refusedRequest(response.status, reason);
   }
 
   async remove(name: string): Promise<void> {
     validateBlobName(name);
     const { response, text } = await this.#requests.send({ method: "DELETE", name });
-    const reason = reasonOf(text);
+    const reason = errorCodeOf(text);
     const isGone = response.ok || (response.status === 404 && reason !== "NoSuchBucket");
-    if (!isGone) throw refused(response.status, reason);
+    if (!isGone) throw refusedRequest(response.status, reason);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
   async #putWhole(name: string, body: Uint8Array<ArrayBuffer>): Promise<void> {
     const { response, text } = await this.#requests.send({ method: "PUT", name, body });
-    if (!response.ok) throw refused(response.status, reasonOf(text));
+    if (!response.ok) throw refusedRequest(response.status, errorCodeOf(text));
   }
 
   /** Nothing of a blob, with its size. */
   async #empty(name: string): Promise<OpenBlob | null> {
     const { response } = await this.#requests.send({ method: "HEAD", name });
     if (response.status === 404) return null;
-    if (!response.ok) throw refused(response.status, "");
+    if (!response.ok) throw refusedRequest(response.status, "");
     return { size: Number(response.headers.get("content-length")), body: nothing() };
   }
 }
@@ -105,10 +103,10 @@ function nothing(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: controller => controller.close() });
 }
 
-/** The size of the whole blob, of which the answer may be a part. */
+/** Returns the size of the whole blob, of which the answer may be a part. */
 function sizeOf({ status, headers }: Response): number {
   const total = status === 206 ? headers.get("content-range")?.split("/")[1] : headers.get("content-length");
   const size = Number(total ?? Number.NaN);
   if (Number.isSafeInteger(size)) return size;
-  throw refused(status, "without the size of the blob");
+  throw refusedRequest(status, "without the size of the blob");
 }

@@ -1,40 +1,40 @@
 /** Why a request to the service has no answer that can be used. */
 
 import { AppError } from "../../lib/errors/mod.ts";
-import { retryAfterMs } from "./bounds.ts";
+import { s3RetryMs } from "./bounds.ts";
 
 /** No answer came, or not all of it. */
-export function lost(cause: unknown, { isWrite }: { readonly isWrite: boolean }): AppError {
+export function lostAnswer(cause: unknown, { isWrite }: { readonly isWrite: boolean }): AppError {
   if (isWrite) {
-    return new AppError("outcome_unknown", "Cannot tell whether the blob store applied the change", {
+    return new AppError("outcome_unknown", "Cannot tell if the blob store applied the change", {
       cause,
     });
   }
   return new AppError("storage_unavailable", "Cannot use the blob store: it does not answer", {
     cause,
-    retryAfterMs,
+    retryAfterMs: s3RetryMs,
   });
 }
 
-/** The service answered, and would not. What it says of the reason goes to logs alone. */
-export function refused(status: number, reason: string): AppError {
+/** Returns the service answered, and would not. What it says of the reason goes to logs alone. */
+export function refusedRequest(status: number, reason: string): AppError {
   const message = `Cannot use the blob store: it answered ${status} ${reason}`.trimEnd();
   return isBusy(status)
-    ? new AppError("storage_unavailable", message, { retryAfterMs })
+    ? new AppError("storage_unavailable", message, { retryAfterMs: s3RetryMs })
     : new AppError("internal_error", message);
 }
 
-/** Whether the same request may succeed later. */
+/** Returns true if the same request may succeed later. */
 export function isBusy(status: number): boolean {
   return status === 429 || status >= 500;
 }
 
-/** The code in an answer that is an error, such as `NoSuchKey`; empty where it names none. */
-export function reasonOf(xml: string): string {
+/** Returns the code in an answer that is an error, such as `NoSuchKey`; empty if it names none. */
+export function errorCodeOf(xml: string): string {
   return elementOf(xml, "Code");
 }
 
-/** The content of the first element of a name in an answer; empty where there is none. */
+/** Returns the content of the first element of a name in an answer; empty if there is none. */
 export function elementOf(xml: string, name: string): string {
   const content = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1] ?? "";
   const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };

@@ -1,5 +1,5 @@
 /**
- * Blobs in a bucket of any service that speaks the protocol of S3, over the web's own `fetch`.
+ * Blobs in a bucket of any service that speaks the S3 protocol, through the runtime's own `fetch`.
  *
  * ```ts
  * const blobs = createS3Blobs(parseS3Url("https://key:secret@s3.example.org/bucket?region=eu-1"));
@@ -7,8 +7,5 @@
  *
  * @module
  */
-
 export { createS3Blobs } from "./blobs.ts";
-export * from "./bounds.ts";
-export type { After, S3BlobsOptions, S3Bucket } from "./bucket.ts";
-export { parseS3Url } from "./s3_url.ts";
+export { parseS3Url, type S3BlobsOptions, type S3Bucket } from "./bucket.ts";

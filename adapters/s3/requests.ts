@@ -1,9 +1,9 @@
 /** Signed requests, bounded in time and number. */
 
 import { AwsV4Signer } from "aws4fetch";
-import { attemptsMax, firstPauseMsMax, silenceMsMax } from "./bounds.ts";
-import { type After, type S3BlobsOptions, urlOf } from "./bucket.ts";
-import { isBusy, lost } from "./failure.ts";
+import { s3AttemptsMax, s3FirstPauseMsMax, s3SilenceMsMax } from "./bounds.ts";
+import { type S3BlobsOptions, type S3Timer, urlOf } from "./bucket.ts";
+import { isBusy, lostAnswer } from "./failure.ts";
 
 /** One request. */
 export interface S3Request {
@@ -18,7 +18,7 @@ export interface S3Request {
 /** An answer. */
 export interface S3Answer {
   readonly response: Response;
-  /** What it says, or nothing where it is the content of a blob. */
+  /** Text of the answer; empty if it is the content of a blob. */
   readonly text: string;
   /** Lets go of the connection. */
   abort(): void;
@@ -30,7 +30,7 @@ export interface S3Answer {
 export class S3Requests {
   readonly #options: S3BlobsOptions;
   readonly #fetch: (url: string, init: RequestInit) => Promise<Response>;
-  readonly #after: After;
+  readonly #after: S3Timer;
   readonly #random: () => number;
   readonly #clock: () => number;
 
@@ -43,21 +43,22 @@ export class S3Requests {
   }
 
   /**
-   * The answer to a request, which may be sent several times: all of them have the same effect however often they come.
+   * Returns the answer to a request, which may be sent several times: all of them have the same effect however often they come.
    * An answer that says the service is busy is given back once the attempts are used up.
    *
    * @throws {AppError} `storage_unavailable` or, for what changes something, `outcome_unknown`: there was no answer.
    */
   async send(request: S3Request): Promise<S3Answer> {
     for (let attempt = 1; ; attempt++) {
-      const isLast = attempt >= attemptsMax;
+      const isLast = attempt >= s3AttemptsMax;
       try {
         const answer = await this.#attempt(request);
         if (isLast || !isBusy(answer.response.status)) return answer;
       } catch (error) {
-        if (isLast) throw lost(error, { isWrite: request.method !== "GET" && request.method !== "HEAD" });
+        if (isLast)
+          throw lostAnswer(error, { isWrite: request.method !== "GET" && request.method !== "HEAD" });
       }
-      const pauseMs = firstPauseMsMax * 2 ** (attempt - 1) * this.#random();
+      const pauseMs = s3FirstPauseMsMax * 2 ** (attempt - 1) * this.#random();
       await new Promise<void>(resolve => this.#after(pauseMs, resolve));
     }
   }
@@ -67,13 +68,13 @@ export class S3Requests {
     const { url, method, headers } = await this.#signed(request);
     const controller = new AbortController();
     const abort = (): void => controller.abort(new Error("the service is silent"));
-    const callOff = this.#after(silenceMsMax, abort);
+    const callOff = this.#after(s3SilenceMsMax, abort);
     try {
       const init: RequestInit = { method, headers, redirect: "manual", signal: controller.signal };
       const response = await this.#fetch(url.href, request.body ? { ...init, body: request.body } : init);
       const isContent = method === "GET" && response.ok;
       const text = isContent ? "" : await response.text();
-      return { response, text, abort, watch: () => this.#after(silenceMsMax, abort) };
+      return { response, text, abort, watch: () => this.#after(s3SilenceMsMax, abort) };
     } finally {
       callOff();
     }
@@ -113,4 +114,36 @@ async function digestOf(body: Uint8Array<ArrayBuffer> = new Uint8Array(0)): Prom
 function processTimer(ms: number, act: () => void): () => void {
   const timer = setTimeout(act, ms);
   return () => clearTimeout(timer);
+}
+
+/**
+ * Returns the body of an answer, which fails if the service falls silent or ends early. A reader that pauses is not timed.
+ */
+export function guardedBody({ response, abort, watch }: S3Answer): ReadableStream<Uint8Array> {
+  const reader = (response.body ?? new Blob([]).stream()).getReader();
+  let missing = Number(response.headers.get("content-length"));
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const callOff = watch();
+        try {
+          const { done, value } = await reader.read();
+          if (!done) {
+            missing -= value.length;
+            controller.enqueue(value);
+          } else if (missing === 0) controller.close();
+          else throw new Error(`${missing} bytes are missing`);
+        } catch (error) {
+          throw lostAnswer(error, { isWrite: false });
+        } finally {
+          callOff();
+        }
+      },
+      async cancel() {
+        abort();
+        await reader.cancel().catch(() => undefined);
+      },
+    },
+    { highWaterMark: 0 },
+  );
 }

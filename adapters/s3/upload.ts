@@ -2,7 +2,7 @@
 
 import { AppError } from "../../lib/errors/mod.ts";
 import { partBytes, partsMax } from "./bounds.ts";
-import { elementOf, lost, reasonOf, refused } from "./failure.ts";
+import { elementOf, errorCodeOf, lostAnswer, refusedRequest } from "./failure.ts";
 import type { S3Requests } from "./requests.ts";
 
 /** An upload that is under way. */
@@ -22,7 +22,7 @@ export class S3Upload {
   static async begin(requests: S3Requests, name: string): Promise<S3Upload> {
     const { response, text } = await requests.send({ method: "POST", name, query: { uploads: "" } });
     const id = elementOf(text, "UploadId");
-    if (!response.ok || id === "") throw refused(response.status, reasonOf(text));
+    if (!response.ok || id === "") throw refusedRequest(response.status, errorCodeOf(text));
     return new S3Upload(requests, { name, id });
   }
 
@@ -35,7 +35,7 @@ export class S3Upload {
     const query = { partNumber: String(number), uploadId: this.#id };
     const { response, text } = await this.#requests.send({ method: "PUT", name: this.#name, query, body });
     const tag = response.headers.get("etag");
-    if (!response.ok || tag === null) throw refused(response.status, reasonOf(text));
+    if (!response.ok || tag === null) throw refusedRequest(response.status, errorCodeOf(text));
     this.#tags.push(tag);
   }
 
@@ -58,10 +58,10 @@ export class S3Upload {
       body: new TextEncoder().encode(xml),
     });
     if (response.ok && elementOf(text, "ETag") !== "") return;
-    const reason = reasonOf(text);
+    const reason = errorCodeOf(text);
     // Where the first answer was lost, the second attempt finds that the upload is no more.
-    if (reason === "NoSuchUpload") throw lost(new Error(reason), { isWrite: true });
-    throw refused(response.ok ? 500 : response.status, reason);
+    if (reason === "NoSuchUpload") throw lostAnswer(new Error(reason), { isWrite: true });
+    throw refusedRequest(response.ok ? 500 : response.status, reason);
   }
 
   /** Lets the service forget the parts; what fails of that is left to the bucket's rule. */
@@ -69,4 +69,35 @@ export class S3Upload {
     const query = { uploadId: this.#id };
     await this.#requests.send({ method: "DELETE", name: this.#name, query }).catch(() => undefined);
   }
+}
+
+/** Returns the bytes of a stream in parts of `size` bytes, the last of which may be shorter; each is a copy. */
+export async function* partsOf(
+  body: ReadableStream<Uint8Array>,
+  size: number,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  let chunks: Uint8Array[] = [];
+  let filled = 0;
+  for await (const piece of body) {
+    for (let from = 0; from < piece.length; ) {
+      const chunk = piece.slice(from, from + size - filled);
+      chunks.push(chunk);
+      filled += chunk.length;
+      from += chunk.length;
+      if (filled < size) continue;
+      yield joined(chunks, filled);
+      [chunks, filled] = [[], 0];
+    }
+  }
+  if (filled > 0) yield joined(chunks, filled);
+}
+
+function joined(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+  const part = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    part.set(chunk, at);
+    at += chunk.length;
+  }
+  return part;
 }

@@ -30,7 +30,7 @@ interface Settler<R> {
 
 interface Lineup<T, R> {
   readonly items: T[];
-  /** The caller behind each item; null where nobody waits for it. */
+  /** The caller of each item, or null if none waits for it. */
   readonly settlers: (Settler<R> | null)[];
   accepted: number;
   finished: number;

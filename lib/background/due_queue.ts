@@ -168,7 +168,7 @@ export class DueQueue {
         if (current !== null && !isSameLease(current, lease)) return { writes: [], answer: null };
         const [first = ""] = members;
         const released = { type: "delete", shape: "record", key: this.#key("lease", first) } as const;
-        // The gate of a whole queue is renewed for other members too; there the due times tell who was scheduled anew.
+        // The gate of a whole queue is renewed for other members too; there the due times show which were scheduled anew.
         const isStale = claims === "member" && (found?.version ?? null) !== gate;
         if (isStale) return { writes: [released], answer: null };
         const open = handled.filter((_, index) => isDue(standings[index] ?? null, now));

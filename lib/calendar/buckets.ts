@@ -12,7 +12,7 @@ const minuteMs = 60_000;
 const hourMs = 3_600_000;
 
 /**
- * The bucket that holds an instant (Unix ms), as one of consecutive integers. Minutes and hours are elapsed ones, counted
+ * Returns the bucket that holds an instant (Unix ms), as one of consecutive integers. Minutes and hours are elapsed ones, counted
  * from 1970 without a zone, so that no hour is ever repeated or left out.
  *
  * @throws {RangeError} As `periodOf` does.

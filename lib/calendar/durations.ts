@@ -2,7 +2,7 @@
 
 import { Temporal } from "temporal-polyfill";
 
-/** How long something lasts. At least one member; all are added, the largest first. */
+/** A duration. It has at least one member; all are added, the largest first. */
 export type Duration = {
   readonly minutes?: number;
   readonly hours?: number;
@@ -16,7 +16,7 @@ const minuteMs = 60_000;
 const hourMs = 3_600_000;
 
 /**
- * The instant (Unix ms) a duration after `at`. Minutes and hours are elapsed ones. Days, weeks, months and years keep the
+ * Returns the instant (Unix ms) a duration after `at`. Minutes and hours are elapsed ones. Days, weeks, months and years keep the
  * zone's wall clock time: a day without that time moves it by the length of the gap, a repeated one takes the
  * first, and a month that lacks the day ends with its last one.
  *

@@ -46,7 +46,7 @@ const kept: Readonly<Record<CalendarUnit, Map<string, Period[]>>> = {
 };
 
 /**
- * The period that holds an instant (Unix ms). Costs two comparisons while instants stay within one period.
+ * Returns the period that holds an instant (Unix ms). Costs two comparisons while instants stay within one period.
  *
  * @throws {RangeError} For a time zone that the runtime does not know, or an instant that no date names.
  */
@@ -58,7 +58,7 @@ export function periodOf(unit: CalendarUnit, timeZone: string, at: number): Peri
 }
 
 /**
- * The instant (Unix ms) at which the period that holds `at` is over.
+ * Returns the instant (Unix ms) at which the period that holds `at` is over.
  *
  * @throws {RangeError} As {@linkcode periodOf} does.
  */
@@ -73,7 +73,7 @@ const idShapes: Readonly<Record<CalendarUnit, RegExp>> = {
   year: /^(\d{4})$/,
 };
 
-/** The period that an id names, or null where there is none, such as `2025-W53` or `2026-02-29`. */
+/** Returns the period that an id names, or null if there is none, such as `2025-W53` or `2026-02-29`. */
 export function periodById(unit: CalendarUnit, timeZone: string, id: string): Period | null {
   const [, year, second = "1", day = "1"] = idShapes[unit].exec(id) ?? [];
   if (year === undefined) return null;

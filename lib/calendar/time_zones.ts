@@ -6,7 +6,7 @@ export const timeZoneCharactersMax = 64;
 const nameShape = /^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/;
 
 /**
- * Tells whether a text names a zone of the IANA time zone database that this runtime knows. Bare offsets such as
+ * Returns true if a text names a zone of the IANA time zone database that this runtime knows. Bare offsets such as
  * `+05:30`, which only some runtimes take, are no names.
  */
 export function isTimeZone(text: string): boolean {

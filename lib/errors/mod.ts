@@ -1,7 +1,7 @@
 /**
  * The closed set of failures that Grandstand reports, shared by every area.
  *
- * A code names what happened; the HTTP status, the title and the body of each response family are derived from
+ * A code names the error; the HTTP status, the title and the body of each response family are derived from
  * it in `lib/http`. A caller's programming mistake is a `TypeError` or `RangeError` and carries no code.
  *
  * @module
@@ -59,15 +59,15 @@ export type ErrorCode =
 export interface FieldError {
   /** JSON Pointer into the body (`/data/username`), or the name of a query or path parameter. */
   readonly pointer: string;
-  /** What is expected there, for people. */
+  /** Explanation of the expected value, for people. */
   readonly detail: string;
   /** Why it is wrong, as a short code for clients that put it in words of their own. */
   readonly reason?: string;
 }
 
-/** Facts that some codes carry beside their message. */
+/** Details that some codes carry in addition to their message. */
 export interface AppErrorOptions {
-  /** What caused this error; logged, never sent. */
+  /** Cause of this error; logged, never sent. */
   readonly cause?: unknown;
   /** The input fields at fault, with `validation_failed`. */
   readonly fields?: readonly FieldError[];

@@ -26,12 +26,12 @@ export const arithmetic: ReadonlyMap<string, ArithmeticOperator> = new Map([
   ["round", mapping(Math.round)],
 ]);
 
-/** The calculation that an operand is. */
+/** Returns the calculation that an operand is. */
 export function calculationOf<S>(operand: Operand<S>): Calculation<S> {
   return scope => numberOf(operand(scope));
 }
 
-/** The operand that a calculation is: without a value where the result is no finite number. */
+/** Returns the operand that a calculation is: without a value where the result is no finite number. */
 export function operandOf<S>(calculation: Calculation<S>): Operand<S> {
   return scope => {
     const result = calculation(scope);

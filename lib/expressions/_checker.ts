@@ -8,7 +8,7 @@ export const nodesMax = 512;
 /** Most characters of an operator that a pointer repeats. */
 export const tokenCharactersMax = 64;
 
-/** Where a part stands: its JSON Pointer, and how many operators enclose it, itself included. */
+/** Location of a part: its JSON Pointer, and the number of operators around it, itself included. */
 export interface Place {
   readonly pointer: string;
   readonly depth: number;
@@ -18,16 +18,16 @@ export interface Place {
 export interface Application {
   readonly operator: string;
   readonly argument: unknown;
-  /** Where the argument stands. */
+  /** Location of the argument. */
   readonly place: Place;
 }
 
-/** Counts the parts of one expression and collects its faults, so that all of them are told at once. */
+/** Counts the parts of one expression and collects its errors, so that all of them are reported at once. */
 export class Checker {
   readonly #faults: FieldError[] = [];
   #nodes = 0;
 
-  /** Notes what is wrong and what to do instead. */
+  /** Adds an error and the way to fix it. */
   report(pointer: string, detail: string): void {
     this.#faults.push({ pointer, detail });
   }
@@ -52,7 +52,7 @@ export class Checker {
     return false;
   }
 
-  /** Whether an operator may stand at this depth; a fault where it may not. */
+  /** Returns true if an operator may stand at this depth; a fault where it may not. */
   nests({ pointer, depth }: Place): boolean {
     if (depth <= depthMax) return true;
     this.report(pointer, `Nest operators at most ${depthMax} deep`);
@@ -80,17 +80,17 @@ export class Checker {
   }
 }
 
-/** The place of an operand or condition in the list that an operator is applied to. */
+/** Returns the place of an operand or condition in the list that an operator is applied to. */
 export function item({ pointer, depth }: Place, index: number): Place {
   return { pointer: `${pointer}/${index}`, depth: depth + 1 };
 }
 
-/** The place of the only operand or condition that an operator is applied to. */
+/** Returns the place of the only operand or condition that an operator is applied to. */
 export function only({ pointer, depth }: Place): Place {
   return { pointer, depth: depth + 1 };
 }
 
-/** A reference token of RFC 6901. Nobody has to read or store again the novel that somebody wrote for an operator. */
+/** Returns a reference token of RFC 6901, shortened so that an error never repeats an enormous name. */
 function token(text: string): string {
   return text.slice(0, tokenCharactersMax).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1");
 }

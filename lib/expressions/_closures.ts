@@ -17,7 +17,7 @@ export function equal<S>(terms: Terms<S>): Condition<S> {
   return scope => areEqual(a(scope), b(scope));
 }
 
-/** The opposite of {@linkcode equal}. */
+/** Returns the opposite of {@linkcode equal}. */
 export function unequal<S>(terms: Terms<S>): Condition<S> {
   const { a, b, constant } = two(terms);
   if (constant !== undefined) return scope => a(scope) !== constant;
@@ -64,7 +64,7 @@ export function atMost<S>(terms: Terms<S>): Condition<S> {
   };
 }
 
-/** A number between two others, both included. */
+/** Returns a number between two others, both included. */
 export function between<S>([value, low, high]: Terms<S>): Condition<S> {
   const [read, from, to] = [readOf(value), readOf(low), readOf(high)];
   return scope => {
@@ -76,7 +76,7 @@ export function between<S>([value, low, high]: Terms<S>): Condition<S> {
   };
 }
 
-/** A text with another inside, or a list with a text among its items. */
+/** Returns a text with another inside, or a list with a text among its items. */
 export function contains<S>(terms: Terms<S>): Condition<S> {
   const { a, b } = two(terms);
   return scope => {
@@ -87,7 +87,7 @@ export function contains<S>(terms: Terms<S>): Condition<S> {
   };
 }
 
-/** A text that begins with another. */
+/** Returns a text that begins with another. */
 export function startsWith<S>(terms: Terms<S>): Condition<S> {
   const { a, b } = two(terms);
   return scope => {
@@ -102,7 +102,7 @@ export function among<S>(read: Operand<S>, constants: ReadonlySet<Value>): Condi
   return scope => constants.has(read(scope));
 }
 
-/** Every condition holds; later ones are not asked once one does not. */
+/** Returns every condition holds; later ones are not asked once one does not. */
 export function every<S>(parts: readonly Condition<S>[]): Condition<S> {
   const [a = never, b = never, c = never] = parts;
   if (parts.length === 1) return a;
@@ -126,7 +126,7 @@ export function some<S>(parts: readonly Condition<S>[]): Condition<S> {
   };
 }
 
-/** A condition that never holds. */
+/** Returns a condition that never holds. */
 export function never(): boolean {
   return false;
 }

@@ -16,13 +16,13 @@ import type { Condition, ValueType } from "./types.ts";
 export interface Comparison {
   /** The types that each operand may have. */
   readonly accepts: readonly (readonly ValueType[])[];
-  /** Whether values of different types never compare. */
+  /** True if values of different types never compare. */
   readonly isTyped: boolean;
   /** The operator that says the same of the swapped operands, where there is one. */
   readonly swapped?: string;
   /** The condition on operands in their order. */
   readonly closure: <S>(terms: readonly Term<S>[]) => Condition<S>;
-  /** What the first operand should be, in words about the others. */
+  /** Expected first operand, in words about the others. */
   readonly expected: (others: readonly string[]) => string;
 }
 

@@ -17,9 +17,9 @@ export interface Leaf<S> {
   readonly pointer: string;
   /** The value that is compared. */
   readonly subject: Operand<S>;
-  /** What it is compared with. */
+  /** The operand that it is compared with. */
   readonly others: readonly Operand<S>[];
-  /** What the value should be, in words about the others. */
+  /** Expected value, in words about the other operands. */
   readonly expected: (others: readonly string[]) => string;
 }
 
@@ -150,7 +150,7 @@ export class Plans<S> {
   }
 }
 
-/** How explanations write a value. */
+/** Formats a value for explanations. */
 export function textOf(value: Value): string {
   return value === undefined ? "(no value)" : JSON.stringify(value);
 }
@@ -164,7 +164,7 @@ function leaf<S>(facts: Omit<Leaf<S>, "kind">): Leaf<S> {
   return { kind: "leaf", ...facts };
 }
 
-/** Stands in for what is at fault, which no expression with a fault ever runs. */
+/** Replaces a part with an error. It never runs, because an expression with an error is refused. */
 const broken: Leaf<unknown> = leaf({
   holds: never,
   pointer: "",

@@ -55,7 +55,7 @@ export class Terms<S> {
     return argument.map((source, index) => this.of(source, item(place, index)));
   }
 
-  /** An operand that has to be a number. */
+  /** Returns an operand that has to be a number. */
   number(source: unknown, place: Place): Term<S> {
     const term = this.of(source, place);
     if (term.type === "number" || term.type === "any") return term;
@@ -98,7 +98,7 @@ export class Terms<S> {
   }
 }
 
-/** Whether a source is a constant: a string, a boolean or a finite number. */
+/** Returns true if a source is a constant: a string, a boolean or a finite number. */
 export function isConstant(source: unknown): source is Constant {
   return typeof source === "string" || typeof source === "boolean" || Number.isFinite(source);
 }
@@ -115,7 +115,7 @@ function broken<S>(pointer: string): Term<S> {
   return { pointer, type: "any", read: () => undefined };
 }
 
-/** How many values a definition holds, as far as that matters. No recursion, which deep nesting would break. */
+/** Counts the values of a definition, up to the bound. It does not recurse, which deep nesting would break. */
 function partsOf(definition: unknown): number {
   const parts: unknown[] = [definition];
   for (const part of parts) {

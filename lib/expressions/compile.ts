@@ -92,7 +92,7 @@ function planOf<S>(source: unknown, environment: Environment<S>, pointer: string
   return plan;
 }
 
-/** The comparisons because of which a condition does not hold, or, where it is not wanted, because of which it does. */
+/** Returns the comparisons because of which a condition does not hold, or, where it is not wanted, because of which it does. */
 function failuresOf<S>(plan: Plan<S>, scope: S, isWanted: boolean): readonly Failure[] {
   if (plan.holds(scope) === isWanted) return [];
   if (plan.kind === "not") return failuresOf(plan.part, scope, !isWanted);

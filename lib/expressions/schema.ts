@@ -19,7 +19,7 @@ export interface ExpressionShapes {
 }
 
 /**
- * The shapes of expressions, with those of the definitions of an area's aggregates, which may have expressions in them.
+ * Returns the shapes of expressions, with those of the definitions of an area's aggregates, which may have expressions in them.
  *
  * Both are made from the operators that the compiler knows.
  */

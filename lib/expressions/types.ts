@@ -1,9 +1,9 @@
-/** What expressions are made of, and what an area tells the compiler about its variables. */
+/** Types of expressions, and of the variables that an area offers to them. */
 
-/** What an operand evaluates to; undefined where it has no value. */
+/** Value of an operand; undefined if it has none. */
 export type Value = string | number | boolean | readonly string[] | undefined;
 
-/** What a variable's values are: `any` where that is not known before. Every variable may also have no value. */
+/** Type of a variable's values: `any` if it is unknown in advance. Every variable may also have no value. */
 export type ValueType = "string" | "number" | "boolean" | "list" | "any";
 
 /** Evaluates to a value against a scope. */
@@ -21,12 +21,12 @@ export interface Variable<S> {
 /** Operands that look back over a user's actions, which only areas that keep such counts can resolve. */
 export type AggregateKind = "count" | "sum" | "streak";
 
-/** What expressions of an area can name. */
+/** Variables and functions that expressions of an area can name. */
 export interface Environment<S> {
-  /** The variable of a path, or null where there is none. */
+  /** Returns the variable of a path, or null if there is none. */
   variable(path: string): Variable<S> | null;
   /**
-   * The aggregate of a definition, or null where aggregates have no place.
+   * The aggregate of a definition, or null if aggregates have no place.
    *
    * @param pointer JSON Pointer to the definition in its document.
    * @throws {AppError} `validation_failed`, with the pointer of each part at fault.
@@ -38,8 +38,8 @@ export interface Environment<S> {
 export interface Failure {
   /** JSON Pointer to the comparison in its document. */
   readonly path: string;
-  /** What the compared value should be, for people: `at least 10`. */
+  /** Expected value, for people: `at least 10`. */
   readonly expected: string;
-  /** What it is; null where it has no value. */
+  /** Actual value; null if it has none. */
   readonly actual: Exclude<Value, undefined> | null;
 }

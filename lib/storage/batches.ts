@@ -1,6 +1,6 @@
 import type { Partition } from "./contract.ts";
 
-/** What batches are made by. */
+/** Work and size of batches. */
 export interface BatchesOptions<T> {
   /** How many of the first entries that wait for a partition go together, at least one. */
   readonly countOf: (waiting: readonly T[]) => number;

@@ -18,7 +18,7 @@ export class BoundedCache<V, K = string> {
     return this.#young.size + this.#elder.size;
   }
 
-  /** The value of a key, which is thereby used. */
+  /** Returns the value of a key, which is thereby used. */
   get(key: K): V | undefined {
     const young = this.#young.get(key);
     if (young !== undefined) return young;

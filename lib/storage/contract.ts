@@ -43,13 +43,13 @@ export interface BoardRange {
   readonly size: number;
 }
 
-/** Where one member stands on its board. */
+/** Rank and score of one member of a board. */
 export interface Standing {
   readonly score: number;
   readonly tie: number;
-  /** How many members have a strictly lower score: the competition rank, counted from 0. */
+  /** Number of members with a strictly lower score: the competition rank, counted from 0. */
   readonly below: number;
-  /** How many members come before this one in the order of the board. Present where the query asked for it. */
+  /** Number of members before this one in the order of the board. Present if the query asked for it. */
   readonly position?: number;
 }
 
@@ -61,7 +61,7 @@ export interface LogEntry {
   readonly value: string;
 }
 
-/** Reads a record; the result is `null` where it is absent or expired. */
+/** Reads a record; the result is `null` if it is absent or expired. */
 export interface ReadRecord {
   readonly type: "record";
   readonly key: string;
@@ -94,7 +94,7 @@ export interface ReadStanding {
   readonly type: "standing";
   readonly key: string;
   readonly member: string;
-  /** Whether the standing tells the member's `position`. @default false */
+  /** True if the standing tells the member's `position`. @default false */
   readonly position?: boolean;
 }
 /**
@@ -152,7 +152,7 @@ export interface RecordCheck {
   readonly key: string;
   readonly version: Version | null;
 }
-/** A condition on a tally: it has no such field. What marks a field it saw absent happens once, without a read. */
+/** A condition on a tally: it has no such field. A commit that also sets the field takes effect once, without a read. */
 export interface FieldCheck {
   readonly key: string;
   /** The field. */
@@ -169,7 +169,7 @@ export interface Put {
   /** Unix ms of the store's clock from which the record is absent. Omitted: it does not expire. */
   readonly expireAt?: number;
 }
-/** Removes a whole key of any shape; nothing happens where it is absent. */
+/** Removes a whole key of any shape; nothing happens if it is absent. */
 export interface Delete {
   readonly type: "delete";
   readonly shape: "record" | "tally" | "board" | "log";
@@ -207,7 +207,7 @@ export interface Score {
    */
   readonly asOf?: number;
 }
-/** Takes a member off a board; nothing happens where it is absent. Its `asOf` is forgotten. */
+/** Takes a member off a board; nothing happens if it is absent. Its `asOf` is forgotten. */
 export interface Unscore {
   readonly type: "unscore";
   readonly key: string;
@@ -234,7 +234,7 @@ export interface Batch {
   readonly writes: readonly Write[];
 }
 
-/** What a commit did. */
+/** Outcome of a commit. */
 export type Commit =
   | {
       readonly ok: true;
@@ -251,9 +251,9 @@ export type Commit =
       readonly key: string;
     };
 
-/** What an adapter is able to do. */
+/** Abilities of an adapter. */
 export interface Traits {
-  /** Whether an acknowledged commit survives the end of the process. */
+  /** True if an acknowledged commit survives the end of the process. */
   readonly durable: boolean;
   readonly maxWrites: number;
   readonly maxValueBytes: number;

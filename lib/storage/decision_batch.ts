@@ -147,7 +147,7 @@ export class DecisionBatch {
     this.#recordWrites.set(write.key, index);
   }
 
-  /** Returns the write that this one makes needless: nobody ever sees a record between two writes of a commit. */
+  /** Returns the write that this one makes needless: a commit is atomic, so only the last write of a record counts. */
   #replacedBy(write: Write): Write | null {
     const index = isRecordWrite(write) ? this.#recordWrites.get(write.key) : undefined;
     return index === undefined ? null : (this.#writes[index] ?? null);

@@ -32,7 +32,7 @@ export { decide } from "./decide.ts";
 export { storageLimits } from "./limits.ts";
 export { keyName, platformPartition, tenantPartition, tenantPartitions } from "./names.ts";
 export { onceMark } from "./once_mark.ts";
-export { Parsed } from "./parsed.ts";
+export { ParsedRecords } from "./parsed.ts";
 export type {
   Blobs,
   Limiter,

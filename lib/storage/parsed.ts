@@ -10,7 +10,7 @@ interface Entry<T> {
  * Parsed records, kept for as long as the store answers the same version of them: hot records are parsed once, and what is
  * parsed from the same state is the same object. Of those unused for longest the older half is dropped at a time.
  */
-export class Parsed<T> {
+export class ParsedRecords<T> {
   readonly #parse: (text: string) => T;
   readonly #entries: BoundedCache<Entry<T>>;
 
@@ -25,7 +25,7 @@ export class Parsed<T> {
     return this.#entries.size;
   }
 
-  /** The record as an object that nobody may change. `name` tells it from all others. */
+  /** Returns the record as an object that nobody may change. `name` tells it from all others. */
   of(name: string, { version, value: text }: Stored): T {
     const known = this.#entries.get(name);
     if (known?.version === version) return known.value;

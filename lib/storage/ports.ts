@@ -1,5 +1,5 @@
 /**
- * Side ports beside the {@linkcode Store}, apart from it because their needs differ.
+ * Side ports: rate limits, queues, blobs and listings, apart from the {@linkcode Store} because their needs differ.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export interface LimitRule {
 
 /** The answer of a limiter. Times are whole milliseconds, rounded up: waiting that long is always enough. */
 export interface LimitVerdict {
-  /** Whether this rule allowed the cost; it is spent only where every rule did. */
+  /** True if this rule allowed the cost; it is spent only where every rule did. */
   readonly allowed: boolean;
   /** Units that may be spent right now. */
   readonly remaining: number;
@@ -42,7 +42,7 @@ export interface Limiter extends AsyncDisposable {
 
 /** Which partitions are asked for. */
 export interface PartitionQuery {
-  /** What their names begin with. */
+  /** Beginning of their names. */
   readonly prefix: string;
   /** The key of a record that they hold. */
   readonly record: string;
@@ -54,7 +54,7 @@ export interface PartitionQuery {
  */
 export interface PartitionLister {
   /**
-   * Every partition that is there throughout, group by group and in no order. Some may come more than once, and some whose record has
+   * Returns every partition that is there throughout, group by group and in no order. Some may come more than once, and some whose record has
    * just expired.
    */
   partitions(query: PartitionQuery): AsyncIterable<readonly Partition[]>;
@@ -87,7 +87,7 @@ export interface Blobs extends AsyncDisposable {
    */
   put(name: string, body: ReadableStream<Uint8Array>): Promise<BlobInfo>;
   /**
-   * Opens bytes `start` (default 0) to `end` exclusive (default the size), or answers null where the name is unknown.
+   * Opens bytes `start` (default 0) to `end` exclusive (default the size), or answers null if the name is unknown.
    * Bounds beyond the size count as the size, which is always that of the whole blob.
    */
   get(name: string, range?: BlobRange): Promise<OpenBlob | null>;
@@ -108,7 +108,7 @@ export interface QueueLease {
 export interface QueueMessage {
   readonly id: string;
   readonly body: string;
-  /** How often it has been handed out, this time included. */
+  /** Number of times it has been handed out, this one included. */
   readonly attempts: number;
 }
 
@@ -122,9 +122,9 @@ export interface Queue extends AsyncDisposable {
   ack(topic: string, ids: readonly string[]): Promise<void>;
   /**
    * Ends every lease of the topic now: what was handed out and not settled is handed out again in the order of arrival, before
-   * what is new. For whoever takes over a topic from a consumer that is gone.
+   * new ones. For a consumer that takes over the topic of one that is gone.
    */
   release(topic: string): Promise<void>;
-  /** The number of messages that are not settled. */
+  /** Returns the number of messages that are not settled. */
   depth(topic: string): Promise<number>;
 }

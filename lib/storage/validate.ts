@@ -257,7 +257,7 @@ function comparable(value: number, what: string): void {
   }
 }
 
-/** @throws {TypeError} Always: the value is of a kind that nobody knows. */
+/** @throws {TypeError} Always: the value is of an unknown kind. */
 function unknown(what: string, value: unknown): never {
   throw new TypeError(`Cannot use the storage: unknown ${what} in ${JSON.stringify(value)}`);
 }

@@ -2,7 +2,7 @@
  * Single members of objects that are stored as JSON, found without parsing the rest: records of users are long, and who
  * looks through many users asks for little of each.
  *
- * What is behind a member is never looked at, so members that are asked for often are best printed first.
+ * The text behind a member is never read, so members that are needed often are best printed first.
  *
  * @module
  */
@@ -22,7 +22,7 @@ const closeBrace = 0x7d;
  */
 export class JsonMembers {
   readonly #text: string;
-  /** Where the name of the next member begins. */
+  /** Index of the name of the next member. */
   #next = 1;
 
   constructor(text: string) {
@@ -30,7 +30,7 @@ export class JsonMembers {
   }
 
   /**
-   * The text of the value of a member; undefined where the object has none of this name. A text that is not printed as
+   * Returns the text of the value of a member; undefined if the object has none of this name. A text that is not printed as
    * `JSON.stringify` prints it, without white space, is parsed.
    *
    * @throws {SyntaxError} The text is cut off.
@@ -54,7 +54,7 @@ export class JsonMembers {
     return parsedMember(text, name);
   }
 
-  /** The value of a member; undefined where the object has none of this name. As {@linkcode JsonMembers.text} finds it. */
+  /** Returns the value of a member; undefined if the object has none of this name. As {@linkcode JsonMembers.text} finds it. */
   value(name: string): unknown {
     const value = this.text(name);
     return value === undefined ? undefined : JSON.parse(value);
@@ -66,7 +66,7 @@ function parsedMember(text: string, name: string): string | undefined {
   return Object.hasOwn(parsed, name) ? JSON.stringify(parsed[name]) : undefined;
 }
 
-/** The index behind a string that begins at a quote; 0 where it does not end. */
+/** Returns the index behind a string that begins at a quote; 0 where it does not end. */
 function endOfString(text: string, from: number): number {
   let end = text.indexOf('"', from + 1);
   while (text.charCodeAt(end - 1) === backslash && isEscaped(text, end)) end = text.indexOf('"', end + 1);
@@ -79,7 +79,7 @@ function isEscaped(text: string, index: number): boolean {
   return (index - from) % 2 === 1;
 }
 
-/** The index behind a value; -1 where none begins there, or it does not end. */
+/** Returns the index behind a value; -1 if none begins there, or it does not end. */
 function endOfValue(text: string, from: number): number {
   const first = text.charCodeAt(from);
   if (first === quote) return endOfString(text, from) || -1;

@@ -3,7 +3,7 @@
 /** Most UTF-8 bytes of one UTF-16 unit: a bound on the bytes of a string that costs nothing to compute. */
 export const bytesPerUnitMax = 3;
 
-/** The number of UTF-8 bytes of a string, or undefined where it has a lone surrogate. */
+/** Returns the number of UTF-8 bytes of a string, or undefined if it has a lone surrogate. */
 export function utf8Length(text: string): number | undefined {
   let bytes = text.length;
   for (let index = 0; index < text.length; index++) {

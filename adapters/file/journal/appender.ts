@@ -3,7 +3,7 @@
  *
  * A group is settled as a whole. If its writing fails, the file is cut back to what was kept and the group, with
  * everything that has queued up behind it, is lost; later frames may succeed again (a full disk that was cleared). If
- * the sync fails, or the cut, nobody can tell what the disk holds, and nothing is accepted any more: a second `fsync`
+ * the sync fails, or the cut, the content of the disk is unknown, and nothing is accepted any more: a second `fsync`
  * may report success for pages that were dropped after the first (Rebello et al., "Can Applications Recover from fsync
  * Failures?", 2020).
  *
@@ -20,9 +20,9 @@ interface Waiting {
   readonly settle: Settle;
 }
 
-/** What an appender needs to know. */
+/** Options of an appender. */
 export interface AppenderOptions {
-  /** Whether groups are synced before they settle. */
+  /** True if groups are synced before they settle. */
   readonly syncs: boolean;
   /** Called after each group that was kept, before the next one is written. */
   readonly onGroup: (bytes: number) => Promise<void>;
@@ -52,7 +52,7 @@ export class Appender {
     this.#log = log;
   }
 
-  /** How often frames were lost. */
+  /** Number of times that frames were lost. */
   get losses(): number {
     return this.#losses;
   }

@@ -7,14 +7,16 @@
  *
  * @module
  */
+
+import { rename, rm } from "node:fs/promises";
 import type { JournalClient } from "../../memory/journal.ts";
 import type { Appender } from "./appender.ts";
-import { logPath, removeSuperseded, syncDirectory } from "./directory.ts";
+import { logPath, partialPath, removeSuperseded, snapshotPath, syncDirectory } from "./directory.ts";
+import { encodeLine } from "./line.ts";
 import { LogFile } from "./log_file.ts";
 import type { FileJournalOptions } from "./options.ts";
-import { SnapshotFile } from "./snapshot_file.ts";
 
-/** Where a compaction starts from. */
+/** State of the journal when a compaction starts. */
 export interface CompactionOptions extends FileJournalOptions {
   readonly directory: string;
   readonly generation: number;
@@ -109,5 +111,67 @@ export class Compaction {
       this.#snapshotBytes = Math.max(this.#snapshotBytes, bytes);
       onCompactionFailed?.(error);
     }
+  }
+}
+
+/** Characters written at once: between two writes everything else gets its turn. */
+const sliceChars = 131_072;
+
+/** A snapshot in the making, which will replace the older part of the journal. */
+export class SnapshotFile {
+  readonly #directory: string;
+  readonly #generation: number;
+  readonly #file: LogFile;
+
+  private constructor(directory: string, generation: number, file: LogFile) {
+    this.#directory = directory;
+    this.#generation = generation;
+    this.#file = file;
+  }
+
+  /** Writes the frames, in slices for as long as `wanted` says, to a file that does not count yet. */
+  static async write(
+    place: { readonly directory: string; readonly generation: number },
+    frames: Iterator<string>,
+    wanted: () => boolean,
+  ): Promise<SnapshotFile> {
+    const path = partialPath(place.directory, place.generation);
+    await rm(path, { force: true });
+    const snapshot = new SnapshotFile(place.directory, place.generation, await LogFile.create(path));
+    try {
+      for (let done = false; !done && wanted(); ) done = await snapshot.#slice(frames);
+    } catch (error) {
+      await snapshot.discard();
+      throw error;
+    }
+    return snapshot;
+  }
+
+  /** Closes the file durably and lets it count; returns its size in bytes. */
+  async complete(): Promise<number> {
+    await this.#file.seal();
+    await this.#file.sync();
+    await this.#file.close();
+    await rename(this.#file.path, snapshotPath(this.#directory, this.#generation));
+    await syncDirectory(this.#directory);
+    return this.#file.bytes;
+  }
+
+  /** Removes the file. */
+  async discard(): Promise<void> {
+    await this.#file.remove();
+  }
+
+  async #slice(frames: Iterator<string>): Promise<boolean> {
+    let lines = "";
+    let count = 0;
+    let step = frames.next();
+    for (; !step.done; step = frames.next()) {
+      lines += encodeLine(step.value);
+      count++;
+      if (lines.length >= sliceChars) break;
+    }
+    if (count > 0) await this.#file.append(lines, count);
+    return step.done === true;
   }
 }

@@ -15,23 +15,23 @@ const partialSuffix = ".partial";
 
 /** The files that make up a journal. */
 export interface Chain {
-  /** The generation of the newest complete snapshot; undefined where there is none and the journal starts empty. */
+  /** The generation of the newest complete snapshot; undefined if there is none and the journal starts empty. */
   readonly snapshot: number | undefined;
   /** The generations of the logs behind it, ascending. */
   readonly logs: readonly number[];
 }
 
-/** The path of the log of a generation. */
+/** Returns the path of the log of a generation. */
 export function logPath(directory: string, generation: number): string {
   return join(directory, fileName("log", generation));
 }
 
-/** The path of the snapshot of a generation. */
+/** Returns the path of the snapshot of a generation. */
 export function snapshotPath(directory: string, generation: number): string {
   return join(directory, fileName("snapshot", generation));
 }
 
-/** Where the snapshot of a generation is written until it is complete. */
+/** Returns the file into which the snapshot of a generation is written until it is complete. */
 export function partialPath(directory: string, generation: number): string {
   return snapshotPath(directory, generation) + partialSuffix;
 }

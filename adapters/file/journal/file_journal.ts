@@ -1,13 +1,15 @@
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { AppError } from "../../../lib/errors/mod.ts";
+import type { Store } from "../../../lib/storage/contract.ts";
+import type { PartitionLister } from "../../../lib/storage/ports.ts";
 import type { Journal, JournalClient, Settle } from "../../memory/journal.ts";
+import { createMemoryStore, type MemoryStoreOptions } from "../../memory/mod.ts";
 import { Appender } from "./appender.ts";
 import { Compaction } from "./compaction.ts";
 import { DirectoryLock } from "./lock.ts";
 import type { FileJournalOptions } from "./options.ts";
 import { recover } from "./recovery.ts";
-import { SyncTimer } from "./sync_timer.ts";
 
 /**
  * Creates a journal in a directory, which is made where it does not exist and must belong to this journal alone.
@@ -92,4 +94,50 @@ class FileJournal implements Journal {
     if (this.#opened !== undefined) return this.#opened;
     throw new AppError("storage_unavailable", `Cannot use the journal in ${this.#directory}: it is not open`);
   }
+}
+
+/** Syncs a log some time after it was written to. */
+export class SyncTimer {
+  readonly #appender: Appender;
+  readonly #delayMs: number;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(appender: Appender, delayMs: number) {
+    this.#appender = appender;
+    this.#delayMs = delayMs;
+  }
+
+  /** Something was written: sync it in time, unless that is due already. */
+  start(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      // The appender remembers the failure and reports it to every commit from then on.
+      this.#appender.sync().catch(() => {});
+    }, this.#delayMs);
+    this.#timer.unref();
+  }
+
+  /** Cancels the pending sync. */
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+/**
+ * Opens a store that lives in memory and is kept in a directory, and resolves once everything kept is there.
+ *
+ * ```ts
+ * await using store = await openFileStore("data", { fsync: "always" });
+ * ```
+ *
+ * @throws AppError `storage_unavailable` where another process uses the directory or its files are damaged
+ */
+export async function openFileStore(
+  directory: string,
+  options: FileJournalOptions & Omit<MemoryStoreOptions, "journal"> = {},
+): Promise<Store & PartitionLister> {
+  const store = createMemoryStore({ ...options, journal: createFileJournal(directory, options) });
+  await store.ping();
+  return store;
 }

@@ -13,14 +13,14 @@ const space = 0x20;
 const sumDigits = 8;
 
 /** Bytes of the line of the header: the sum, a space, the text and the line break. */
-export const headerBytes: number = sumDigits + headerText.length + 2;
+export const lineHeaderBytes: number = sumDigits + headerText.length + 2;
 
-/** The line of a text without line breaks. */
+/** Returns the line of a text without line breaks. */
 export function encodeLine(text: string): string {
   return `${crc32(text).toString(16).padStart(sumDigits, "0")} ${text}\n`;
 }
 
-/** The text of a whole line, or undefined where the line is damaged. */
+/** Returns the text of a whole line, or undefined if the line is damaged. */
 export function decodeLine(line: Buffer): string | undefined {
   const end = line.length - 1;
   if (end <= sumDigits || line[end] !== newline || line[sumDigits] !== space) return undefined;
@@ -29,7 +29,7 @@ export function decodeLine(line: Buffer): string | undefined {
   return sum === crc32(text).toString(16).padStart(sumDigits, "0") ? text.toString("utf8") : undefined;
 }
 
-/** The text that closes a file of so many frames, behind which nothing may follow. */
+/** Returns the text that closes a file of so many frames, behind which nothing may follow. */
 export function endText(frames: number): string {
   return `end ${frames}`;
 }

@@ -16,7 +16,7 @@ import { AppError } from "../../../lib/errors/mod.ts";
 interface Holder {
   readonly host: string;
   readonly pid: number;
-  /** When the process was started, in whatever unit the system counts; null where it does not tell. */
+  /** Start time of the process, in the unit of the system; null if it is unknown. */
   readonly started: string | null;
 }
 
@@ -107,7 +107,7 @@ function responds(id: number): boolean {
   }
 }
 
-/** The boot and the clock tick in which a process was started, from /proc; null where there is no such file. */
+/** Returns the boot and the clock tick in which a process was started, from /proc; null if there is no such file. */
 async function startOf(id: number): Promise<string | null> {
   try {
     const boot = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();

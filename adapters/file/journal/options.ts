@@ -1,13 +1,13 @@
 import type { RecoveredTail } from "./recovery.ts";
 
 /**
- * When appended frames are forced to the disk: `always` before they are acknowledged, `interval` some time later,
+ * Time at which appended frames are forced to the disk: `always` before they are acknowledged, `interval` some time later,
  * `never` whenever the operating system likes. With the latter two a commit survives the end of the process, but the
  * last ones before a crash of the whole system may be lost.
  */
 export type FsyncPolicy = "always" | "interval" | "never";
 
-/** What a file journal may be told. */
+/** Options of the file journal. */
 export interface FileJournalOptions {
   /** @default "always" */
   readonly fsync?: FsyncPolicy;
@@ -17,9 +17,9 @@ export interface FileJournalOptions {
   readonly compactRatio?: number;
   /** The logs are never compacted below this size, in bytes. @default 16777216 */
   readonly compactBytesMin?: number;
-  /** Told when a frame that was being written at the last crash has been cut off. */
+  /** Receives a report when a frame that was being written at the last crash has been cut off. */
   readonly onRecover?: (tail: RecoveredTail) => void;
-  /** Told when a compaction was given up; it is tried again after more commits. */
+  /** Receives the error of a failed compaction, which is tried again after more commits. */
   readonly onCompactionFailed?: (error: unknown) => void;
 }
 

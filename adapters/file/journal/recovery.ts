@@ -8,7 +8,7 @@ import {
   snapshotPath,
   syncDirectory,
 } from "./directory.ts";
-import { headerBytes } from "./line.ts";
+import { lineHeaderBytes } from "./line.ts";
 import { LogFile } from "./log_file.ts";
 import { damaged, replayFile } from "./replay.ts";
 
@@ -18,11 +18,11 @@ export interface RecoveredTail {
   readonly path: string;
   /** Its new length. */
   readonly offset: number;
-  /** How much was cut off. */
+  /** Number of bytes that were cut off. */
   readonly bytes: number;
 }
 
-/** Where a recovered journal goes on. */
+/** State from which a recovered journal continues. */
 export interface Recovered {
   /** The log to append to, and its generation. */
   readonly log: LogFile;
@@ -34,7 +34,7 @@ export interface Recovered {
 }
 
 /**
- * Replays the journal of a directory into `apply`, removes what is left of interrupted work, and opens the last log.
+ * Replays the journal of a directory into `apply`, removes the remains of interrupted work, and opens the last log.
  *
  * @throws AppError `storage_unavailable` where the files are damaged
  */
@@ -69,7 +69,7 @@ async function withoutUnused(directory: string, logs: readonly number[]): Promis
   const used = [...logs];
   for (let last = used.at(-1); used.length > 1 && last !== undefined; last = used.at(-1)) {
     const path = logPath(directory, last);
-    if ((await stat(path)).size > headerBytes) break;
+    if ((await stat(path)).size > lineHeaderBytes) break;
     await rm(path);
     used.pop();
   }

@@ -14,14 +14,14 @@ import { cutLines, decodeLine, endText, headerText } from "./line.ts";
 /** Frames of this many bytes are applied before other work gets its turn. */
 const readBytes = 262_144;
 
-/** What was found in one file. */
+/** Content of one file. */
 export interface Replayed {
   /** Length of the intact lines. */
   readonly bytes: number;
   readonly frames: number;
   /** Bytes behind the intact lines, which are no line; 0 where the file ends as it should. */
   readonly tornBytes: number;
-  /** Whether the file was closed. */
+  /** True if the file was closed. */
   readonly sealed: boolean;
 }
 
@@ -39,7 +39,7 @@ export async function replayFile(path: string, apply: (frame: string) => void): 
   return reader.finish();
 }
 
-/** The refusal to start from a damaged file. */
+/** Returns the refusal to start from a damaged file. */
 export function damaged(path: string, offset: number, what: string): AppError {
   return new AppError(
     "storage_unavailable",

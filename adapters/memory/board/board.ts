@@ -13,7 +13,7 @@ import type {
 } from "../../../lib/storage/contract.ts";
 import { LargeSet } from "./large_set.ts";
 import type { BoardRow, RankedSet } from "./ranked_set.ts";
-import { SmallSet } from "./small_set.ts";
+import { SmallSet } from "./ranked_set.ts";
 
 /** Most members that are kept in a plain sorted array. */
 export const smallMembersMax = 64;
@@ -35,7 +35,7 @@ export class Board {
     return this.#set.size;
   }
 
-  /** The row of a member, or undefined where it is absent. */
+  /** Returns the row of a member, or undefined if it is absent. */
   get(member: string): BoardRow | undefined {
     return this.#set.get(member);
   }
@@ -47,14 +47,14 @@ export class Board {
       this.#turnInto(new LargeSet(this.#seed));
   }
 
-  /** Takes the member out; answers whether it was there. */
+  /** Removes the member. Returns true if it was there. */
   remove(member: string): boolean {
     const removed = this.#set.remove(member);
     if (this.#set.size <= shrinkMembersMax && this.#set instanceof LargeSet) this.#turnInto(new SmallSet());
     return removed;
   }
 
-  /** Score, tie and competition rank of a member, and its position where asked for; null where it is absent. */
+  /** Score, tie and competition rank of a member, and its position where asked for; null if it is absent. */
   standing({ member, position = false }: Omit<ReadStanding, "type" | "key">): Standing | null {
     const row = this.#set.get(member);
     if (row === undefined) return null;
@@ -62,7 +62,7 @@ export class Board {
     return position ? { ...standing, position: this.#set.before(row) } : standing;
   }
 
-  /** How many entries come before a point of the order. */
+  /** Returns the number of entries that come before a point of the order. */
   before({ score, tie = 0, member = "" }: Omit<ReadBefore, "type" | "key">): number {
     return this.#set.before({ score, tie, member });
   }
@@ -79,7 +79,7 @@ export class Board {
     return { entries, size: set.size };
   }
 
-  /** Every row in no particular order. Rows that change between two steps may or may not be among them. */
+  /** Returns every row in no particular order. Rows that change between two steps may or may not be among them. */
   rows(): Iterator<BoardRow> {
     return this.#set.rows();
   }

@@ -8,8 +8,8 @@
  * @module
  */
 
-/** Where a position lies: the block, and the position inside of it. */
-export interface Place {
+/** A block and an offset inside of it. */
+export interface FenwickPosition {
   block: number;
   offset: number;
 }
@@ -41,7 +41,7 @@ export class Fenwick {
     for (let i = block + 1; i <= this.#size; i += i & -i) tree[i] = read(tree, i) + by;
   }
 
-  /** The sum of the counts of all blocks before this one. */
+  /** Returns the sum of the counts of all blocks before this one. */
   before(block: number): number {
     const tree = this.#tree;
     let sum = 0;
@@ -50,7 +50,7 @@ export class Fenwick {
   }
 
   /** Writes to `place` where a position lies; it must be below the sum of all counts. */
-  locate(position: number, place: Place): void {
+  locate(position: number, place: FenwickPosition): void {
     const tree = this.#tree;
     let block = 0;
     let left = position;

@@ -52,7 +52,7 @@ export class MemberSlab {
     return slot;
   }
 
-  /** Gives a slot back. */
+  /** Frees a slot. */
   release(slot: number): void {
     this.#rank(slot, Number.NaN, 0);
     const chunk = slot >>> chunkBits;
@@ -66,7 +66,7 @@ export class MemberSlab {
     this.#free.push(slot);
   }
 
-  /** Whether the slot holds the UUID of these words. */
+  /** Returns true if the slot holds the UUID of these words. */
   holdsUuid(slot: number, words: Int32Array): boolean {
     const ints = this.#ints[slot >>> chunkBits] as Int32Array;
     const at = (slot & (chunkRows - 1)) * 8;
@@ -79,12 +79,12 @@ export class MemberSlab {
     );
   }
 
-  /** Whether the slot holds this text, which is no UUID. */
+  /** Returns true if the slot holds this text, which is no UUID. */
   holdsText(slot: number, text: string): boolean {
     return this.#text(slot) === text;
   }
 
-  /** The member of a slot as text. */
+  /** Returns the member of a slot as text. */
   member(slot: number): string {
     const text = this.#text(slot);
     if (text !== undefined) return text;

@@ -64,7 +64,7 @@ export class MemberTable {
   readonly #seed: number;
   readonly #words: Int32Array = new Int32Array(4);
   #directory: Segment[] = [new Segment(firstCells, 0)];
-  /** What the last lookup learnt, as most lookups are followed by a change of the same member. */
+  /** Result of the last lookup, as most lookups are followed by a change of the same member. */
   #lastMember: string | undefined;
   #lastSlot = -1;
   #lastHash = 0;
@@ -76,7 +76,7 @@ export class MemberTable {
     this.#seed = seed;
   }
 
-  /** The slot of a member, or -1. */
+  /** Returns the slot of a member, or -1. */
   find(member: string): number {
     if (member === this.#lastMember) return this.#lastSlot;
     const isUuid = parseUuid(member, this.#words);
@@ -103,7 +103,7 @@ export class MemberTable {
     return slot;
   }
 
-  /** Forgets a member that is there, and gives its slot back. */
+  /** Removes a member that is there, and frees its slot. */
   remove(member: string): void {
     const slot = this.find(member);
     const cell = this.#cell(this.#lastHash, member, this.#lastIsUuid);
@@ -159,7 +159,7 @@ function spread(segment: Segment, target: (hash: number) => Segment): void {
   }
 }
 
-/** The cell where the probe of a hash begins: its high bits, as the low ones have chosen the segment. */
+/** Returns the cell where the probe of a hash begins: its high bits, as the low ones have chosen the segment. */
 function home(hash: number, cells: Int32Array): number {
   return (hash >>> (Math.clz32(cells.length) + 2)) << 1;
 }
@@ -179,7 +179,7 @@ function hashText(text: string, seed: number): number {
   return mix(hash);
 }
 
-/** The end of MurmurHash3's finalizer (A. Appleby): the low and the high bits both depend on all bits. */
+/** Returns the end of MurmurHash3's finalizer (A. Appleby): the low and the high bits both depend on all bits. */
 function mix(bits: number): number {
   let hash = bits ^ (bits >>> 16);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);

@@ -10,9 +10,8 @@
  *
  * @module
  */
-import { BlockRow } from "./block_row.ts";
-import { BlockSlab, type BlockView, blockEntries, blockView } from "./block_slab.ts";
-import type { Place } from "./fenwick.ts";
+import { BlockRow, BlockSlab, type BlockView, blockEntries, blockView } from "./blocks.ts";
+import type { FenwickPosition } from "./fenwick.ts";
 
 const mergeBelow: number = blockEntries / 4;
 /** Entries between the first two steps of a search: a cache line of scores and ties. */
@@ -28,7 +27,7 @@ export class Order {
   readonly #compare: (slot: number, other: number) => number;
   readonly #view: BlockView = blockView();
   readonly #other: BlockView = blockView();
-  readonly #place: Place = { block: 0, offset: 0 };
+  readonly #place: FenwickPosition = { block: 0, offset: 0 };
 
   /** `compareMembers` orders two slots whose score and tie are equal. */
   constructor(compareMembers: (slot: number, other: number) => number) {
@@ -66,7 +65,7 @@ export class Order {
     }
   }
 
-  /** How many scores are lower than this one, or with `inclusive` lower or equal. */
+  /** Returns the number of scores that are lower than this one, or with `inclusive` lower or equal. */
   below(score: number, inclusive: boolean): number {
     const { scores, size } = this.#row;
     let low = 0;
@@ -83,7 +82,7 @@ export class Order {
     return this.#row.before(low - 1) + this.#offset(low - 1, score, tie, -1);
   }
 
-  /** How many entries come before a point; `isBefore` tells it of the slots that share its score and tie. */
+  /** Returns the number of entries that come before a point; `isBefore` decides for slots that share its score and tie. */
   before(score: number, tie: number, isBefore: (slot: number) => boolean): number {
     const { scores, ties, slots, size } = this.#row;
     const blocks = partition(0, size, at => {
@@ -128,7 +127,7 @@ export class Order {
     return this.#view;
   }
 
-  /** The last block whose first entry is not above the given one, else the first block. */
+  /** Returns the last block whose first entry is not above the given one, else the first block. */
   #position(score: number, tie: number, slot: number): number {
     const { scores, ties, slots, size } = this.#row;
     let low = 1;
@@ -147,7 +146,7 @@ export class Order {
   }
 
   /**
-   * The offset in the block of the first entry that is not below the given one. Scores between the first of this block and
+   * Returns the offset in the block of the first entry that is not below the given one. Scores between the first of this block and
    * the first of the next tell where it would be if they were even: from there the search widens until it has the place
    * between two steps, so that it reads two cache lines where scores are even, and O(log n) wherever they are not.
    */
@@ -178,7 +177,7 @@ export class Order {
     return low - base;
   }
 
-  /** The offset at which a score would be if the scores of a block were even. */
+  /** Returns the offset at which a score would be if the scores of a block were even. */
   #guess(position: number, count: number, score: number): number {
     const { scores, size } = this.#row;
     const first = scores[position] as number;
@@ -189,7 +188,7 @@ export class Order {
     return guess < count ? Math.floor(guess) : count - 1;
   }
 
-  /** Whether the first of two entries with equal scores is above the second. */
+  /** Returns true if the first of two entries with equal scores is above the second. */
   #above(tie: number, slot: number, otherTie: number, otherSlot: number): boolean {
     return tie === otherTie ? slot !== otherSlot && this.#compare(slot, otherSlot) > 0 : tie > otherTie;
   }
@@ -236,7 +235,7 @@ export class Order {
     );
   }
 
-  /** Cuts a full block so that an entry fits at offset `at`; answers the position to which it now belongs. */
+  /** Cuts a full block so that an entry fits at offset `at`; returns the position to which it now belongs. */
   #divide(position: number, at: number): number {
     const atEnd = at === blockEntries && position === this.#row.size - 1;
     const kept = atEnd ? blockEntries : blockEntries / 2;
@@ -280,7 +279,7 @@ export class Order {
   }
 }
 
-/** The first number from `low` on that is not below, or `high`. */
+/** Returns the first number from `low` on that is not below, or `high`. */
 function partition(low: number, high: number, isBelow: (at: number) => boolean): number {
   let first = low;
   let end = high;

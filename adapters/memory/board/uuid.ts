@@ -16,7 +16,7 @@ const values: Uint16Array = new Uint16Array(128).fill(0x100);
 for (let value = 0; value < 16; value++) values[code(value, 0)] = value;
 let marks = 0;
 
-/** Writes the four words of a canonical lower-case UUID to `words`; answers false, with `words` spoilt, for other text. */
+/** Writes the four words of a canonical lower-case UUID to `words`; returns false, with `words` spoilt, for other text. */
 export function parseUuid(text: string, words: Int32Array): boolean {
   if (text.length !== uuidLength) return false;
   if (text.charCodeAt(8) !== hyphen || text.charCodeAt(13) !== hyphen) return false;
@@ -29,7 +29,7 @@ export function parseUuid(text: string, words: Int32Array): boolean {
   return marks < 16;
 }
 
-/** The canonical text of four words. One call with 36 codes makes one flat string, 2x faster than joining pieces. */
+/** Returns the canonical text of four words. One call with 36 codes makes one flat string, 2x faster than joining pieces. */
 export function formatUuid(a: number, b: number, c: number, d: number): string {
   // biome-ignore format: one row per half word
   return String.fromCharCode(
@@ -58,7 +58,7 @@ function half(text: string, at: number): number {
   return (first << 12) | (second << 8) | (third << 4) | fourth;
 }
 
-/** The character code of the hex digit at a bit of a word: 39 lie between "9" and "a" in ASCII. */
+/** Returns the character code of the hex digit at a bit of a word: 39 lie between "9" and "a" in ASCII. */
 function code(word: number, bit: number): number {
   const value = (word >>> bit) & 15;
   return value + 48 + (((9 - value) >> 31) & 39);

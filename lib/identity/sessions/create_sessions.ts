@@ -9,7 +9,7 @@ import {
 } from "../../auth/mod.ts";
 import type { Project } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { decide, Parsed, type ReadRecord, type Store } from "../../storage/mod.ts";
+import { decide, ParsedRecords, type ReadRecord, type Store } from "../../storage/mod.ts";
 import { type User, userPartition } from "../users.ts";
 import { accountBanned, isBanned } from "./ban.ts";
 import { createIdentityTokens, type IdentityTokens, type SessionClaims } from "./identity_tokens.ts";
@@ -75,8 +75,8 @@ export function createSessions(options: SessionsOptions): Sessions {
 class StoredSessions implements Sessions {
   readonly #options: SessionsOptions;
   readonly #tokens: IdentityTokens;
-  readonly #users = new Parsed(text => JSON.parse(text) as User, authenticatedMax);
-  readonly #rows = new Parsed(parseRow, authenticatedMax);
+  readonly #users = new ParsedRecords(text => JSON.parse(text) as User, authenticatedMax);
+  readonly #rows = new ParsedRecords(parseRow, authenticatedMax);
 
   constructor(options: SessionsOptions) {
     this.#options = options;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { conformance } from "../../../adapters/conformance/mod.ts";
-import { openFileStore } from "../../../adapters/file/journal/mod.ts";
+import { openFileStore } from "../../../adapters/file/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 
 describe("the memory store with a file journal conforms to the storage contract", () => {

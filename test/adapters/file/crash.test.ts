@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { describe, it } from "node:test";
-import { openFileStore } from "../../../adapters/file/journal/mod.ts";
+import { openFileStore } from "../../../adapters/file/mod.ts";
 import { temporaryDirectory } from "./directory.ts";
 import { startWriter } from "./writer.ts";
 

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { openFileStore } from "../../../adapters/file/journal/mod.ts";
+import { openFileStore } from "../../../adapters/file/mod.ts";
 import { temporaryDirectory } from "./directory.ts";
 
 const limitKiB = 1_024;

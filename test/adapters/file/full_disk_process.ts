@@ -1,5 +1,5 @@
 /** Commits to a journal whose files may not grow beyond a limit, and reports what became of each commit. */
-import { openFileStore } from "../../../adapters/file/journal/mod.ts";
+import { openFileStore } from "../../../adapters/file/mod.ts";
 
 const [directory = ""] = process.argv.slice(2);
 const store = await openFileStore(directory);

@@ -5,7 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { openFileStore } from "../../../adapters/file/journal/mod.ts";
+import { openFileStore } from "../../../adapters/file/mod.ts";
 import { temporaryDirectory } from "./directory.ts";
 import { startWriter } from "./writer.ts";
 

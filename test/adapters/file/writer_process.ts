@@ -1,5 +1,5 @@
 /** Writes to a journal until it is killed. Each line of its output is an acknowledged commit: a partition and its number. */
-import { openFileStore } from "../../../adapters/file/journal/mod.ts";
+import { openFileStore } from "../../../adapters/file/mod.ts";
 import type { Write } from "../../../lib/storage/mod.ts";
 
 const [directory = "", writers = "16"] = process.argv.slice(2);

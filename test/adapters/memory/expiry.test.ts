@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Expiry, type KeptRecord, sweepSteps } from "../../../adapters/memory/expiry.ts";
-import { State } from "../../../adapters/memory/state.ts";
-import { Change } from "../../../adapters/memory/writes.ts";
+import { Expiry, State, type StoredRecord, sweepSteps } from "../../../adapters/memory/state.ts";
+import { CommitChange } from "../../../adapters/memory/writes.ts";
 
-function record(key: string, expireAt: number): KeptRecord {
-  return { partition: "p", key, value: "v", version: "1", expireAt, place: -1 };
+function record(key: string, expireAt: number): StoredRecord {
+  return { partition: "p", key, value: "v", version: "1", expireAt, expiryIndex: -1 };
 }
 
 function count(state: State): number {
@@ -20,7 +19,7 @@ describe("the removal of expired records", () => {
     const livingMs = 2_000;
     let most = 0;
     for (let now = 0; now < 40_000; now++) {
-      const change = new Change({
+      const change = new CommitChange({
         state,
         partition: `partition ${now % 7}`,
         version: String(now),
@@ -36,7 +35,7 @@ describe("the removal of expired records", () => {
   it("removes every expired record, and the partitions they leave empty, while commits go on", () => {
     const state = new State(0, 0);
     for (let at = 0; at < 5_000; at++) {
-      const change = new Change({ state, partition: `p${at}`, version: "1", isKept: false });
+      const change = new CommitChange({ state, partition: `p${at}`, version: "1", isKept: false });
       change.apply([{ type: "put", key: "k", value: "", expireAt: 10 }]);
     }
     for (let commit = 0; commit < 5_000 / sweepSteps; commit++) state.sweep(10, 0);

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { frameCharsMax } from "../../../adapters/memory/frames.ts";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import { frameCharsMax } from "../../../adapters/memory/snapshot.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { HeldJournal } from "./held_journal.ts";
 

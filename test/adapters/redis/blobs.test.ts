@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, it } from "node:test";
-import {
-  blobChunkBytes,
-  blobReplacedMsMax,
-  blobUploadMsMax,
-  createRedisBlobs,
-} from "../../../adapters/redis/mod.ts";
+import { createRedisBlobs } from "../../../adapters/redis/mod.ts";
 import { type RedisProcess, redisAvailable, sharedRedis, startRedis } from "../../support/redis.ts";
 import { freshPrefix } from "./fixture.ts";
+
+const blobChunkBytes = 262_144;
+const blobUploadMsMax = 3_600_000;
+const blobReplacedMsMax = 600_000;
 
 function streamOf(...chunks: Uint8Array[]): ReadableStream<Uint8Array> {
   return new ReadableStream({

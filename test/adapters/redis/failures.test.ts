@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Redis } from "ioredis";
-import { answerMsMax, createRedisStore, pendingCallsMax } from "../../../adapters/redis/mod.ts";
+import { answerMsMax, pendingCallsMax } from "../../../adapters/redis/bounds.ts";
+import { createRedisStore } from "../../../adapters/redis/mod.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
 import { type RedisProcess, redisAvailable, sharedRedis, startRedis } from "../../support/redis.ts";

@@ -2,14 +2,8 @@ import assert from "node:assert/strict";
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { after, describe, it } from "node:test";
 import { blobsConformance } from "../../../adapters/conformance/mod.ts";
-import {
-  attemptsMax,
-  createS3Blobs,
-  firstPauseMsMax,
-  partBytes,
-  type S3BlobsOptions,
-  silenceMsMax,
-} from "../../../adapters/s3/mod.ts";
+import { partBytes, s3AttemptsMax, s3FirstPauseMsMax, s3SilenceMsMax } from "../../../adapters/s3/bounds.ts";
+import { createS3Blobs, type S3BlobsOptions } from "../../../adapters/s3/mod.ts";
 import type { Blobs } from "../../../lib/storage/mod.ts";
 import { bucketNames, s3Available, sharedS3, stopS3 } from "../../support/s3.ts";
 
@@ -17,7 +11,7 @@ let prefixes = 0;
 
 /** Pauses that end at once, and a service that is never thought to be silent. */
 function atOnce(ms: number, act: () => void): () => void {
-  if (ms !== silenceMsMax) act();
+  if (ms !== s3SilenceMsMax) act();
   return () => {};
 }
 
@@ -142,7 +136,7 @@ describe("blobs on S3", { skip: s3Available() }, () => {
   it("are asked again while the service is busy or silent, with growing pauses and not for ever", async () => {
     for (const failure of ["503", "429", "lost"]) {
       const pauses: number[] = [];
-      let failing = attemptsMax - 1;
+      let failing = s3AttemptsMax - 1;
       const options = intercepted(await bucket(), async (_url, _init, send) => {
         failing -= 1;
         if (failing < 0) return await send();
@@ -153,16 +147,16 @@ describe("blobs on S3", { skip: s3Available() }, () => {
         ...options,
         random: () => 1,
         after(ms, act) {
-          if (ms !== silenceMsMax) pauses.push(ms);
+          if (ms !== s3SilenceMsMax) pauses.push(ms);
           return atOnce(ms, act);
         },
       });
       await blobs.put("a", streamOf(Uint8Array.of(1)));
-      assert.deepEqual(pauses, [firstPauseMsMax, firstPauseMsMax * 2, firstPauseMsMax * 4]);
-      failing = attemptsMax;
+      assert.deepEqual(pauses, [s3FirstPauseMsMax, s3FirstPauseMsMax * 2, s3FirstPauseMsMax * 4]);
+      failing = s3AttemptsMax;
       const code = failure === "lost" ? "outcome_unknown" : "storage_unavailable";
       await assert.rejects(blobs.put("a", streamOf(Uint8Array.of(2))), { code });
-      failing = attemptsMax;
+      failing = s3AttemptsMax;
       await assert.rejects(blobs.get("a"), { code: "storage_unavailable" });
       failing = 0;
       assert.deepEqual([...(await bytesOf(await blobs.get("a")))], [1]);
@@ -244,7 +238,7 @@ describe("blobs on S3", { skip: s3Available() }, () => {
     }
     const silent = intercepted({ ...options, random: () => 0, after }, (_url, { signal }) => forever(signal));
     await assert.rejects(createS3Blobs(silent).get("a"), { code: "storage_unavailable" });
-    assert.equal(waits.filter(ms => ms === silenceMsMax).length, attemptsMax);
+    assert.equal(waits.filter(ms => ms === s3SilenceMsMax).length, s3AttemptsMax);
     await assert.rejects(createS3Blobs(silent).remove("a"), { code: "outcome_unknown" });
     let isAnswered = false;
     const stuck = intercepted(

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Parsed } from "../../../lib/storage/mod.ts";
+import { ParsedRecords } from "../../../lib/storage/mod.ts";
 
 describe("parsed records", () => {
-  const parser = (): { parsed: Parsed<{ text: string }>; texts: string[] } => {
+  const parser = (): { parsed: ParsedRecords<{ text: string }>; texts: string[] } => {
     const texts: string[] = [];
     const parse = (text: string): { text: string } => {
       texts.push(text);
       return { text };
     };
-    return { parsed: new Parsed(parse, 4), texts };
+    return { parsed: new ParsedRecords(parse, 4), texts };
   };
 
   it("are the same object while the version is the same, and new with another", () => {
