@@ -44,11 +44,10 @@ import { createGlobalLimits, type GlobalLimits } from "./limits/global_limits.ts
 import { processDueUser } from "./process_due_user.ts";
 import { createProducts, type Products } from "./products/mod.ts";
 import type { ChangePayload, HistoryTransaction, Notification } from "./user/history.ts";
-import { createInbox, type Inbox, type InboxOptions } from "./user/inbox.ts";
+import { Inbox, type InboxOptions } from "./user/inbox.ts";
 import type { InboxNotification } from "./user/inbox_view.ts";
-import { UserCache } from "./user/known_users.ts";
-import { type Member, memberPartition } from "./user/member.ts";
-import { readTransactions } from "./user/records.ts";
+import { type Member, memberPartition, UserCache } from "./user/member.ts";
+import { readTransactions } from "./user/read_history.ts";
 import { emptyState, type UserState } from "./user/state.ts";
 import { parseState, printState, readState } from "./user/stored_state.ts";
 import { readEarnings } from "./views/earnings.ts";
@@ -184,7 +183,6 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const users = new UserCache();
   const policyOf: InboxOptions["policyOf"] = spaceId =>
     chain(configOf(spaceId), ({ config: { notifications, timeZone } }) => ({ ...notifications, timeZone }));
-  const inbox = createInbox({ store, clock, policyOf });
   const states = new RecordCache<UserState>({
     key: readState.key,
     parse: parseState,
@@ -203,6 +201,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const products = createProducts({ store, clock, logger, configOf, changes, states, pools });
   const sight = createLoyaltyReader({ store, clock, configOf, states, policyOf });
   const look = createSettleBeforeRead({ store, clock, states, changes });
+  const inbox = new Inbox({ store, clock, policyOf, settleBeforeRead: look });
   const attendance = { clock, changes, coupons, redemptions: products, webhooks };
   return {
     config: configOf,
@@ -213,8 +212,8 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       return rewardsProfile(config, advanceTime(config, state, clock()).state);
     },
     reader: { ...sight, ledger: (member, query) => look(member, () => sight.ledger(member, query)) },
-    inbox: { ...inbox, list: (member, query) => look(member, () => inbox.list(member, query)) },
-    notifications: async member => (await look(member, () => inbox.unread(member))).map(shownNotification),
+    inbox,
+    notifications: async member => (await inbox.unread(member)).map(shownNotification),
     codePools: pools,
     coupon: coupons.find,
     async history(member, { from, to }) {

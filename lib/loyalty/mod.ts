@@ -39,9 +39,7 @@ export {
 export * from "./products/mod.ts";
 export * from "./user/history.ts";
 export {
-  createInbox,
-  type Inbox,
-  type InboxOptions,
+  Inbox,
   type InboxPage,
   type InboxQuery,
   notificationsMax,
@@ -49,8 +47,8 @@ export {
 } from "./user/inbox.ts";
 export type { InboxItem, InboxNotification, InboxPolicy } from "./user/inbox_view.ts";
 export { type Member, memberPartition } from "./user/member.ts";
-export { clockSkewMsMax, onceGenerationMs } from "./user/once_marks.ts";
-export { historyPageMax } from "./user/records.ts";
+export { onceGenerationMs } from "./user/once_marks.ts";
+export { historyPageMax } from "./user/read_history.ts";
 export * from "./user/state.ts";
 export type { ChallengeStatus, ChallengeView, MissionView, ProgressView } from "./views/challenge_views.ts";
 export {

@@ -11,7 +11,6 @@ import type { Coupons } from "./coupons/mod.ts";
 import { couponRetryMs } from "./coupons/mod.ts";
 import type { Products } from "./products/mod.ts";
 import type { Member } from "./user/member.ts";
-import { nextDue } from "./user/state.ts";
 import type { Webhooks } from "./webhooks/webhooks.ts";
 
 /** After how long what could not be delivered is delivered again, in ms. */
@@ -45,7 +44,7 @@ export async function processDueUser(options: ProcessDueUserOptions, member: Mem
   const untoldAt = await webhooks.deliver(member);
   const now = clock();
   const times = [
-    nextDue(state),
+    state.dueAt,
     untoldAt,
     arrived && stuck === 0 ? null : now + deliveryRetryMs,
     withoutCode === 0 ? null : now + couponRetryMs,

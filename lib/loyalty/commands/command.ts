@@ -12,11 +12,9 @@ import { hasEntries } from "../config/own_property.ts";
 import { advanceTime, type Diagnostic, type Outcome, type TimeOutcome } from "../engine/mod.ts";
 import type { HistoryRecord, Notification } from "../user/history.ts";
 import { notificationsMax } from "../user/inbox.ts";
-import type { CachedUser } from "../user/known_users.ts";
-import type { Member } from "../user/member.ts";
+import type { CachedUser, Member } from "../user/member.ts";
 import { nextOnceMarks, type OnceId, onceMarkReads, onceMarkWrites } from "../user/once_marks.ts";
-import type { Redemption } from "../user/redemption.ts";
-import { emptyState, type UserState, withBookkeeping } from "../user/state.ts";
+import { emptyState, type Redemption, type UserState } from "../user/state.ts";
 import { printRecord } from "../user/stored_record.ts";
 import { beginProgress, type ProgressCache } from "../webhooks/progress.ts";
 import type { LimitUses } from "./limit_uses.ts";
@@ -228,12 +226,8 @@ function batchOf(
   const diagnostics = outcome?.diagnostics ?? settlement.diagnostics;
   const updates = stillDue(waiting, current).concat(stillDue(known, current), current);
   const onceMarks = once === undefined ? before.onceMarks : nextOnceMarks(before, now);
-  const state = withBookkeeping(after, {
-    projectId,
-    undelivered: updates,
-    sums: withChangedSums(before.sums, totals, now),
-    onceMarks,
-  });
+  const sums = withChangedSums(before.sums, totals, now);
+  const state: UserState = { ...after, projectId, undelivered: updates, sums, onceMarks };
   const records = settlement.records.concat(outcome === null ? [] : outcome.record).map(recorded);
   const recordCount = records.length;
   const marks = once === undefined ? noWrites : onceMarkWrites(before, once, now);

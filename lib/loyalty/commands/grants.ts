@@ -20,8 +20,8 @@ import {
   transactionsOf,
 } from "../user/history.ts";
 import { type Member, memberPartition } from "../user/member.ts";
-import { parseEntry } from "../user/records.ts";
-import { reversalMarkReads, reversalMarkWrites } from "../user/reversed.ts";
+import { parseEntry } from "../user/read_history.ts";
+import { reversalMarkReads, reversalMarkWrites } from "../user/reversal_marks.ts";
 import type { Command } from "./command.ts";
 
 /** What a back end gives a user. */

@@ -7,8 +7,7 @@
 import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
 import { decide, type ReadRecord, type RecordCache, type Rule, type Store } from "../../storage/mod.ts";
 import type { DueUserQueue } from "../due_users/mod.ts";
-import type { UserCache } from "../user/known_users.ts";
-import { type Member, memberPartition } from "../user/member.ts";
+import { type Member, memberPartition, type UserCache } from "../user/member.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 import { totalScores } from "./scores.ts";
 

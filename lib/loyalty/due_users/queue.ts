@@ -19,7 +19,7 @@ import {
   organisationsKey,
   organisationsPartition,
 } from "../../users/mod.ts";
-import { CachedUser, UserCache } from "../user/known_users.ts";
+import { CachedUser, UserCache } from "../user/member.ts";
 import { boardMemberOf, type DueUser, dueUserKeys, dueUserShardOf, dueUsersPartition } from "./shards.ts";
 
 /** How long a registration lasts, in ms. */

@@ -7,8 +7,7 @@
 import { AppError } from "../../errors/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { Fulfilment } from "../config/document.ts";
-import { nothingReceived, type Redemption } from "../user/redemption.ts";
-import type { UserState } from "../user/state.ts";
+import { nothingReceived, type Redemption, type UserState } from "../user/state.ts";
 import { canPay, costOf, type RedemptionOrder, redemptionError, redemptionFault } from "./redeemable.ts";
 import { stockTotal } from "./stock.ts";
 

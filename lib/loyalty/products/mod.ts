@@ -5,7 +5,7 @@
  */
 
 export { type RedemptionOperatorContext, redemptionOperatorRoutes } from "../http/redemption_routes.ts";
-export type { Received, Redemption, RedemptionFault, RedemptionStatus } from "../user/redemption.ts";
+export type { Received, Redemption, RedemptionFault, RedemptionStatus } from "../user/state.ts";
 export { redemptionsOpenMax } from "./accept_order.ts";
 export type { ProductView } from "./catalogue.ts";
 export { createProducts, type Products, type ProductsOptions, type RedemptionView } from "./products.ts";

@@ -11,8 +11,7 @@ import type { CodePools, CouponView } from "../coupons/mod.ts";
 import { couponView } from "../coupons/mod.ts";
 import type { ItemId } from "../user/history.ts";
 import type { Member } from "../user/member.ts";
-import type { Redemption, RedemptionFault, RedemptionStatus } from "../user/redemption.ts";
-import type { UserState } from "../user/state.ts";
+import type { Redemption, RedemptionFault, RedemptionStatus, UserState } from "../user/state.ts";
 import { type CatalogueOptions, listProducts, type ProductView } from "./catalogue.ts";
 import type { RedemptionOrder } from "./redeemable.ts";
 import {

@@ -10,8 +10,7 @@ import type { ActionData, Price } from "../config/document.ts";
 import { ownValue } from "../config/own_property.ts";
 import { readCounter } from "../engine/counters.ts";
 import { isCouponValid } from "../engine/rewards.ts";
-import type { Redemption, RedemptionFault } from "../user/redemption.ts";
-import type { UserState } from "../user/state.ts";
+import type { Redemption, RedemptionFault, UserState } from "../user/state.ts";
 
 /** What a user wants to buy. */
 export interface RedemptionOrder {

@@ -20,9 +20,8 @@ import type { CommandRunner } from "../commands/command_runner.ts";
 import type { ConfigCache } from "../config/config_cache.ts";
 import type { CodePools, PoolAddress } from "../coupons/mod.ts";
 import { type Member, memberPartition } from "../user/member.ts";
-import { parseEntry } from "../user/records.ts";
-import type { Redemption } from "../user/redemption.ts";
-import { emptyState, type UserState } from "../user/state.ts";
+import { parseEntry } from "../user/read_history.ts";
+import { emptyState, type Redemption, type UserState } from "../user/state.ts";
 import { type RedemptionOrder, redemptionError } from "./redeemable.ts";
 import {
   beginCommand,

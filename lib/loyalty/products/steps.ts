@@ -11,8 +11,7 @@ import type { LimitUses } from "../commands/limit_uses.ts";
 import type { Reward } from "../config/document.ts";
 import { applyRedemption, type RedemptionInput } from "../engine/mod.ts";
 import type { RedemptionEvent, RedemptionStep } from "../user/history.ts";
-import type { Redemption, RedemptionFault, RedemptionStatus } from "../user/redemption.ts";
-import type { UserState } from "../user/state.ts";
+import type { Redemption, RedemptionFault, RedemptionStatus, UserState } from "../user/state.ts";
 import { acceptOrder, type OrderContext } from "./accept_order.ts";
 import { isOwned, type RedemptionOrder } from "./redeemable.ts";
 

@@ -1,8 +1,8 @@
 /**
- * A user's notifications: which there are, which are read, and until when they last.
+ * The notifications of users.
  *
- * Notifications are a log that actions append to. What was read is one record beside it, a watermark and the ids that were
- * read one by one, so that an action never writes it and reading never holds up an action.
+ * They are a log that commands append to. One record beside it has what was read, as a watermark and single ids, so that commands
+ * never write it and reading never delays a command.
  *
  * @module
  */
@@ -31,21 +31,21 @@ import {
 } from "./inbox_view.ts";
 import { type Member, memberPartition } from "./member.ts";
 
-/** Most notifications that a user has; the oldest is dropped first. */
+/** A user has this many notifications at most; the oldest is dropped first. */
 export const notificationsMax = 100;
-/** How many notifications a page has where nobody says. */
+/** Length of a page by default. */
 export const notificationsPageDefault = 20;
 
-/** A part of the notifications, newest first. */
+/** A page of notifications, newest first. */
 export interface InboxPage {
   readonly items: readonly InboxItem[];
-  /** Where the next page begins; null on the last one. */
+  /** The cursor of the next page; null on the last one. */
   readonly cursor: string | null;
   /** Of all notifications, not only of this page. */
   readonly unreadCount: number;
 }
 
-/** What of the notifications is asked for. */
+/** The query of a page. */
 export interface InboxQuery {
   /** Only unread ones. @default false */
   readonly unread?: boolean;
@@ -55,86 +55,101 @@ export interface InboxQuery {
   readonly cursor?: string;
 }
 
-/** Reads the notifications of users and marks them as read. */
-export interface Inbox {
-  /**
-   * A page of the notifications.
-   *
-   * @throws {AppError} `validation_failed`: the limit is out of bounds, or the cursor is of no page.
-   */
-  list(member: Member, query?: InboxQuery): Promise<InboxPage>;
-  /** Every unread notification, oldest first. */
-  unread(member: Member): Promise<readonly InboxNotification[]>;
-  /** The number of unread notifications. */
-  unreadCount(member: Member): Promise<number>;
-  /**
-   * Marks a notification as read; one that is read already keeps its time.
-   *
-   * @throws {AppError} `not_found`: the user has no such notification, or not any more.
-   */
-  markRead(member: Member, id: string): Promise<InboxItem>;
-  /** Marks all notifications as read, and tells how many were unread. */
-  markAllRead(member: Member): Promise<number>;
-}
-
-/** What inboxes need. */
-export interface InboxOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  /** How long the notifications of a space last, and the time zone in which days are counted. */
-  readonly policyOf: (spaceId: string) => Promise<InboxPolicy> | InboxPolicy;
-}
-
-/** What of a user's partition the inbox is made of. */
+/** The reads of a user's partition that the notifications are made of. */
 export const inboxReads: readonly [ReadRecord, ReadLog] = [
   { type: "record", key: "inbox" },
   { type: "log", key: "notifications", limit: notificationsMax, reverse: true },
 ];
+
 const idShape = /^\d{1,15}-\d{1,15}$/;
 
-/** Creates the inboxes of all users. */
-export function createInbox({ store, clock, policyOf }: InboxOptions): Inbox {
-  async function read(member: Member): Promise<{ items: InboxNotification[]; policy: InboxPolicy }> {
-    const [policy, [marks, entries]] = await Promise.all([
-      policyOf(member.spaceId),
-      store.read(memberPartition(member), inboxReads),
-    ]);
+/** Options of an {@linkcode Inbox}. */
+export interface InboxOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Returns the life of notifications in a space. */
+  readonly policyOf: (spaceId: string) => Promise<InboxPolicy> | InboxPolicy;
+  /** Stores the due effects of time, with their notifications, before a list is read. @default none */
+  readonly settleBeforeRead?: <T>(member: Member, read: () => Promise<T>) => Promise<T>;
+}
+
+/** Reads the notifications of users and marks them as read. */
+export class Inbox {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #policyOf: InboxOptions["policyOf"];
+  readonly #settleBeforeRead: NonNullable<InboxOptions["settleBeforeRead"]>;
+
+  constructor({ store, clock, policyOf, settleBeforeRead = (_, read) => read() }: InboxOptions) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#policyOf = policyOf;
+    this.#settleBeforeRead = settleBeforeRead;
+  }
+
+  /**
+   * Returns a page of the notifications.
+   *
+   * @throws {AppError} `validation_failed`: the limit is out of bounds, or the cursor is of no page.
+   */
+  async list(member: Member, query: InboxQuery = {}): Promise<InboxPage> {
+    const { unread = false, limit = notificationsPageDefault, cursor } = query;
+    if (!Number.isInteger(limit) || limit < 1 || limit > notificationsMax) {
+      throw invalid("limit", `Expected a whole number from 1 to ${notificationsMax}`);
+    }
+    if (cursor !== undefined && !idShape.test(cursor)) {
+      throw invalid("cursor", "Expected the cursor of a page");
+    }
+    const { items, policy } = await this.#settleBeforeRead(member, () => this.#read(member));
+    const wanted = items.filter(
+      ({ id, isRead }) => !(unread && isRead) && (cursor === undefined || compareIds(id, cursor) < 0),
+    );
+    const page = wanted.slice(0, limit);
+    const last = wanted.length > limit ? page.at(-1) : undefined;
     return {
-      items: validNotifications(entries, { marks: parseReadMarks(marks), policy, now: clock() }),
-      policy,
+      items: page.map(item => withExpiry(item, policy)),
+      cursor: last?.id ?? null,
+      unreadCount: unreadOf(items).length,
     };
   }
 
-  return {
-    async list(member, { unread = false, limit = notificationsPageDefault, cursor } = {}) {
-      if (!Number.isInteger(limit) || limit < 1 || limit > notificationsMax) {
-        throw invalid("limit", `Expected a whole number from 1 to ${notificationsMax}`);
-      }
-      if (cursor !== undefined && !idShape.test(cursor))
-        throw invalid("cursor", "Expected the cursor of a page");
-      const { items, policy } = await read(member);
-      const wanted = items.filter(
-        ({ id, isRead }) => !(unread && isRead) && (cursor === undefined || compareIds(id, cursor) < 0),
-      );
-      const page = wanted.slice(0, limit);
-      const last = wanted.length > limit ? page.at(-1) : undefined;
-      return {
-        items: page.map(item => withExpiry(item, policy)),
-        cursor: last?.id ?? null,
-        unreadCount: unreadOf(items).length,
-      };
-    },
-    unread: async member => unreadOf((await read(member)).items).toReversed(),
-    unreadCount: async member => unreadOf((await read(member)).items).length,
-    async markRead(member, id) {
-      const context = { policy: await policyOf(member.spaceId), now: clock() };
-      return await decide(store, memberPartition(member), markRule(id, context));
-    },
-    async markAllRead(member) {
-      const context = { policy: await policyOf(member.spaceId), now: clock() };
-      return await decide(store, memberPartition(member), markAllRule(context));
-    },
-  };
+  /** Returns every unread notification, oldest first. */
+  async unread(member: Member): Promise<readonly InboxNotification[]> {
+    const { items } = await this.#settleBeforeRead(member, () => this.#read(member));
+    return unreadOf(items).toReversed();
+  }
+
+  /** Returns the number of unread notifications. */
+  async unreadCount(member: Member): Promise<number> {
+    return unreadOf((await this.#read(member)).items).length;
+  }
+
+  /**
+   * Marks a notification as read. One that is read already keeps its time.
+   *
+   * @throws {AppError} `not_found`: the user does not have such a notification, or not any more.
+   */
+  async markRead(member: Member, id: string): Promise<InboxItem> {
+    const context = { policy: await this.#policyOf(member.spaceId), now: this.#clock() };
+    return await decide(this.#store, memberPartition(member), markRule(id, context));
+  }
+
+  /** Marks all notifications as read, and returns the number of those that were unread. */
+  async markAllRead(member: Member): Promise<number> {
+    const context = { policy: await this.#policyOf(member.spaceId), now: this.#clock() };
+    return await decide(this.#store, memberPartition(member), markAllRule(context));
+  }
+
+  async #read(
+    member: Member,
+  ): Promise<{ readonly items: InboxNotification[]; readonly policy: InboxPolicy }> {
+    const [policy, [stored, entries]] = await Promise.all([
+      this.#policyOf(member.spaceId),
+      this.#store.read(memberPartition(member), inboxReads),
+    ]);
+    const marks = parseReadMarks(stored);
+    return { items: validNotifications(entries, { marks, policy, now: this.#clock() }), policy };
+  }
 }
 
 type MarkContext = Omit<InboxContext, "marks">;

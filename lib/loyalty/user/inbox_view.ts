@@ -1,5 +1,5 @@
 /**
- * A user's notifications, as the log of them and the marks of what was read make them.
+ * Views of notifications, made from the log and the read marks.
  *
  * @module
  */
@@ -8,55 +8,55 @@ import { addDuration, type Duration } from "../../calendar/mod.ts";
 import type { LogEntry, Stored } from "../../storage/mod.ts";
 import type { Notification } from "./history.ts";
 
-/** A notification as a user has it; times in Unix ms. */
+/** A notification of a user; times in Unix ms. */
 export interface InboxNotification extends Notification {
   readonly id: string;
   readonly createdAt: number;
   readonly isRead: boolean;
-  /** Null while it is unread. */
+  /** Null: unread. */
   readonly readAt: number | null;
 }
 
-/** A notification with its end, in Unix ms. */
+/** A notification with its expiry. */
 export interface InboxItem extends InboxNotification {
-  /** From then on the user does not have it any more. */
+  /** Unix ms, exclusive. */
   readonly expiresAt: number;
 }
 
-/** How long notifications last. */
+/** The life of notifications. */
 export interface InboxPolicy {
   readonly keepFor: Duration;
   readonly timeZone: string;
 }
 
-/** What a user has read. */
+/** The notifications that a user has read. */
 export interface ReadMarks {
-  /** Everything up to this id was read, at `at`, unless `ids` says an earlier time; null: nothing. */
+  /** All up to this id were read at `at`, unless `ids` has an earlier time; null: none. */
   readonly through: { readonly id: string; readonly at: number } | null;
   readonly ids: Readonly<Record<string, number>>;
 }
 
 const noMarks: ReadMarks = { through: null, ids: {} };
 
-/** The marks as they are stored. */
+/** Parses stored read marks. */
 export function parseReadMarks(stored: Stored | null): ReadMarks {
   return stored === null ? noMarks : (JSON.parse(stored.value) as ReadMarks);
 }
 
-/** The marks of notifications that there still are. */
+/** Returns the marks of notifications that still exist. */
 export function keepMarks({ ids }: ReadMarks, entries: readonly LogEntry[]): Record<string, number> {
   const present = new Set(entries.map(({ id }) => id));
   return Object.fromEntries(Object.entries(ids).filter(([id]) => present.has(id)));
 }
 
-/** What the entries of a log are seen with. */
+/** The context of a view. */
 export interface InboxContext {
   readonly marks: ReadMarks;
   readonly policy: InboxPolicy;
   readonly now: number;
 }
 
-/** The notifications that have not expired, newest first. */
+/** Returns the notifications that have not expired, newest first. */
 export function validNotifications(
   entries: readonly LogEntry[],
   { marks, policy, now }: InboxContext,
@@ -68,13 +68,13 @@ export function validNotifications(
   });
 }
 
-/** How many notifications have neither expired nor been read. Counted without looking into them. */
+/** Counts the unread notifications that have not expired, without parsing them. */
 export function countUnread(entries: readonly LogEntry[], { marks, policy, now }: InboxContext): number {
   const alive = entries.slice(0, aliveCount(entries, policy, now));
   return alive.filter(({ id }) => readAtOf(id, marks) === null).length;
 }
 
-/** Until when (Unix ms, exclusive) the same entries have surely not expired. */
+/** Returns until when (Unix ms, exclusive) certainly none of the valid notifications expires. */
 export function inboxValidUntil(
   entries: readonly LogEntry[],
   { policy, now }: Omit<InboxContext, "marks">,
@@ -83,12 +83,12 @@ export function inboxValidUntil(
   return oldest === undefined ? Number.POSITIVE_INFINITY : oldest.at + shortestMs(policy.keepFor);
 }
 
-/** How many of the entries, newest first, have not expired. Found by halving, because the calendar is slow to ask. */
+/** Counts the entries, newest first, that have not expired. It halves the range, because calendar arithmetic is slow. */
 function aliveCount(entries: readonly LogEntry[], policy: InboxPolicy, now: number): number {
-  const surely = shortestMs(policy.keepFor);
+  const certainMs = shortestMs(policy.keepFor);
   function isAlive(index: number): boolean {
     const entry = entries[index];
-    if (entry !== undefined && now - entry.at < surely) return true;
+    if (entry !== undefined && now - entry.at < certainMs) return true;
     return entry !== undefined && addDuration(entry.at, policy.keepFor, policy.timeZone) > now;
   }
   if (isAlive(entries.length - 1)) return entries.length;
@@ -103,7 +103,7 @@ function aliveCount(entries: readonly LogEntry[], policy: InboxPolicy, now: numb
 
 const dayMs = 86_400_000;
 
-/** At least how long a duration is, in ms, whenever and wherever it begins: calendar days may be cut short by a day in all. */
+/** Returns the least length of a duration in ms. Clock changes cut calendar days short by less than a day in all. */
 function shortestMs({
   minutes = 0,
   hours = 0,
@@ -116,7 +116,7 @@ function shortestMs({
   return minutes * 60_000 + hours * 3_600_000 + Math.max(0, calendarDays - 1) * dayMs;
 }
 
-/** The notification with its end. */
+/** Adds the expiry to a notification. */
 export function withExpiry(item: InboxNotification, { keepFor, timeZone }: InboxPolicy): InboxItem {
   return { ...item, expiresAt: addDuration(item.createdAt, keepFor, timeZone) };
 }
@@ -127,14 +127,14 @@ function readAtOf(id: string, { through, ids }: ReadMarks): number | null {
   return through !== null && compareIds(id, through.id) <= 0 ? through.at : null;
 }
 
-/** The order of ids in a log: milliseconds, then the number within them. */
+/** Orders ids of log entries by their milliseconds, then by their numbers within them. */
 export function compareIds(a: string, b: string): number {
-  const [aMs, aSequence] = placeOf(a);
-  const [bMs, bSequence] = placeOf(b);
+  const [aMs, aSequence] = parseEntryId(a);
+  const [bMs, bSequence] = parseEntryId(b);
   return aMs - bMs || aSequence - bSequence;
 }
 
-function placeOf(id: string): [ms: number, sequence: number] {
+function parseEntryId(id: string): [ms: number, sequence: number] {
   const hyphen = id.indexOf("-");
   return [Number(id.slice(0, hyphen)), Number(id.slice(hyphen + 1))];
 }

@@ -1,18 +1,87 @@
+/**
+ * Users of a space, and what a process remembers of them.
+ *
+ * @module
+ */
+
+import { Cache } from "../../background/mod.ts";
+import type { ScoreUpdate } from "../../leaderboards/mod.ts";
 import { type Partition, tenantPartition } from "../../storage/mod.ts";
 
-/** A user of a space, as loyalty knows one. */
+/** A user of a space. */
 export interface Member {
   readonly organisationId: string;
   readonly spaceId: string;
   readonly userId: string;
-  /** The project that the user signed in to; null where a back end acts for a user without saying so. */
+  /** The project that the user signed in to; null where a back end acts without naming one. */
   readonly projectId: string | null;
 }
 
-/** Where the loyalty of a user is kept. User ids are unique in an organisation. */
+/** The ids that identify a user, without a project. */
+export type UserKey = Omit<Member, "projectId">;
+
+/** Returns the partition of a user's loyalty. User ids are unique in an organisation. */
 export function memberPartition({
   organisationId,
   userId,
 }: Pick<Member, "organisationId" | "userId">): Partition {
   return tenantPartition({ organisation: organisationId }, "member", userId);
+}
+
+/**
+ * What a process remembers of a user beside the user's record. Forgetting it repeats work without effect: the user is registered
+ * again, or a score delivered again.
+ */
+export class CachedUser implements UserKey {
+  readonly organisationId: string;
+  readonly spaceId: string;
+  readonly userId: string;
+  readonly partition: Partition;
+  /** Unix ms until which the due queue is certain to contain the user. */
+  registeredUntil = 0;
+  /** Unix ms until which the user counts as active without another write. */
+  activeUntil = 0;
+  /** The project in the user's record. A command that was decided for another one is decided again. */
+  projectId: string | null = null;
+  /** Revision of the newest delivered score. */
+  #delivered = -1;
+
+  /** @throws {AppError} `validation_failed`: an id is ill-formed or too long. */
+  constructor({ organisationId, spaceId, userId }: UserKey) {
+    this.organisationId = organisationId;
+    this.spaceId = spaceId;
+    this.userId = userId;
+    this.partition = memberPartition({ organisationId, userId });
+  }
+
+  /** Filters out the updates that were delivered. */
+  undelivered(updates: readonly ScoreUpdate[]): readonly ScoreUpdate[] {
+    return updates.every(({ asOf }) => asOf > this.#delivered)
+      ? updates
+      : updates.filter(({ asOf }) => asOf > this.#delivered);
+  }
+
+  /** Remembers that updates were delivered, and so all earlier ones. */
+  markDelivered(updates: readonly ScoreUpdate[]): void {
+    for (const { asOf } of updates) if (asOf > this.#delivered) this.#delivered = asOf;
+  }
+}
+
+/** The users that a process remembers. */
+export class UserCache {
+  readonly #users: Cache<CachedUser>;
+
+  constructor(entriesMax = 100_000) {
+    this.#users = new Cache({ entriesMax });
+  }
+
+  /** Returns a user, who is new to the process if need be. */
+  get(key: UserKey): CachedUser {
+    const { organisationId, spaceId, userId } = key;
+    const cached = this.#users.get(userId);
+    if (cached?.spaceId === spaceId && cached.organisationId === organisationId) return cached;
+    const user = new CachedUser(key);
+    this.#users.set(userId, user);
+    return user;
+  }
 }

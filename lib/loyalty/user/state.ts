@@ -1,44 +1,45 @@
 /**
- * What is kept of a user's loyalty.
+ * The stored loyalty of a user.
  *
  * @module
  */
 
-import type { ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
-import type { Lot } from "../ledger/mod.ts";
-import type { Redemption } from "./redemption.ts";
+import type { ScoreUpdate } from "../../leaderboards/mod.ts";
+import type { ActionData, Fulfilment, Price } from "../config/document.ts";
+import type { LedgerEntry, Lot } from "../ledger/mod.ts";
+import type { ItemId } from "./history.ts";
 
-/** Progress of one challenge in its latest run. */
+/** Progress of the latest run of a challenge. */
 export interface ChallengeProgress {
-  /** `none`: the run is over, and the next one has not begun. */
+  /** `none`: between two runs. */
   readonly status: "none" | "in_progress" | "completed" | "failed";
-  /** Which run it is: the id of the calendar period, or a number counted from 1. */
+  /** Id of the run: that of the calendar period, or a number from 1 on. */
   readonly run: string;
   /** Unix ms. */
   readonly startedAt: number;
-  /** When time ends it, Unix ms, exclusive: it then fails, or may begin anew. Null: never. */
+  /** Unix ms, exclusive: a run in progress fails then, another makes room for the next. Null: never. */
   readonly endsAt: number | null;
-  /** When it was completed or failed, Unix ms; null while it is in progress. */
+  /** Unix ms; null: in progress. */
   readonly endedAt: number | null;
-  /** What has counted for each mission, by mission id. */
+  /** The counts of missions by id. */
   readonly counts: Readonly<Record<string, number>>;
   readonly missionsCompleted: readonly string[];
-  /** How many runs were completed, this one included. */
+  /** Number of completed runs, this one included. */
   readonly completions: number;
 }
 
-/** The highest rung of a ladder that was reached. */
+/** The highest milestone reached of a set. */
 export interface MilestoneProgress {
   readonly milestoneId: string;
-  /** Its threshold when it was reached: rungs up to there are reached no more, whatever becomes of the ladder. */
+  /** The threshold at that time. Milestones up to it are not reached again, even if the set changes. */
   readonly threshold: number;
 }
 
-/** A coupon that a user was given. */
+/** A coupon of a user. */
 export interface UserCoupon {
   readonly id: string;
   readonly couponId: string;
-  /** Null while no code of the pool has been claimed for it. */
+  /** Null: no code of the pool was claimed yet. */
   readonly code: string | null;
   /** Unix ms. */
   readonly receivedAt: number;
@@ -46,69 +47,116 @@ export interface UserCoupon {
   readonly expiresAt: number | null;
 }
 
-/** What has been counted of actions, as far back as the configuration looks. */
+/** A count of actions within the window of its definition. */
 export type Counter =
   /** A count or sum over all time. */
   | { readonly total: number }
-  /** By bucket, ascending; those that left the window are dropped. */
+  /** Ascending; buckets that left the window are dropped. */
   | { readonly buckets: readonly (readonly [bucket: number, amount: number])[] }
-  /** Consecutive buckets with an action up to the last one. */
+  /** The number of consecutive buckets up to the last one. */
   | { readonly last: number; readonly length: number };
 
 /**
- * All that was credited, and all that left otherwise than by expiring. What was taken back, by a reversal or a correction, counts in
- * neither, so that earned less spent less expired is what a metric has gained. So more may have been taken back than was earned.
+ * Points ever earned and spent. Points taken back by a reversal or correction count as never earned, so that earned minus spent
+ * minus expired is the gain of a metric; `earned` may therefore be negative.
  */
 export type LifetimeTotals = readonly [earned: number, spent: number];
 
-/** What single actions have added up to for a board. */
+/** The sum of single actions for a board. */
 export type RunningSum =
   | readonly [total: number]
-  /** Beyond that time, Unix ms, nothing is added any more. */
+  /** Unix ms: nothing is added later. */
   | readonly [total: number, keepUntil: number];
 
-/** The loyalty of one user: one record, changed only through `decide`. */
+/** The reason for which a redemption is not possible. */
+export type RedemptionFault = "not_available" | "out_of_stock" | "limit_reached" | "insufficient_balance";
+
+/**
+ * The status of a redemption. `reserved`: paid, the rest is undecided; `pending`: to be handed over; `completed`: handed over;
+ * `rejected`: nothing to sell, the price was given back; `refunded`: an operator gave the price back.
+ */
+export type RedemptionStatus = "reserved" | "pending" | "completed" | "rejected" | "refunded";
+
+/** The deliveries of a redemption. */
+export interface Received {
+  readonly items: readonly ItemId[];
+  /** Ids of the user's own coupons. */
+  readonly coupons: readonly string[];
+}
+
+/** No deliveries. */
+export const nothingReceived: Received = { items: [], coupons: [] };
+
+/**
+ * A redemption of a product. It is in the state of its user while stock or a code is to be taken or given back, and otherwise in a
+ * record of its own.
+ */
+export interface Redemption {
+  readonly id: string;
+  readonly productId: string;
+  readonly quantity: number;
+  /** The price of all of them. */
+  readonly cost: Price;
+  readonly status: RedemptionStatus;
+  /** The reason of a rejection. */
+  readonly fault?: RedemptionFault;
+  readonly fulfilment: Fulfilment;
+  /** True if the product has a limited stock. */
+  readonly takesStock: boolean;
+  /** The pool of the code, if the product needs one. */
+  readonly poolId?: string;
+  /** The ledger entries of the payment, which a refund reverses. */
+  readonly paid: readonly LedgerEntry[];
+  readonly received: Received;
+  /** Unix ms for which the purchase counts. */
+  readonly boughtAt: number;
+  /** Unix ms. */
+  readonly changedAt: number;
+  readonly metadata?: ActionData;
+}
+
+/** The loyalty of a user: one record, changed only through `decide`. */
 export interface UserState {
-  /** Number of changes so far; a later state has a higher one. */
+  /** Number of changes so far. */
   readonly revision: number;
-  /** When the last happening counted for, in Unix ms. */
+  /** The time of the last event, in Unix ms. */
   readonly changedAt: number;
   /** The version of the configuration that decided last. */
   readonly config: string;
-  /** The project whose boards the user's metrics feed; null while none is known. */
+  /** The project whose boards get the user's scores; null: none yet. */
   readonly projectId: string | null;
-  /** Values of the metrics that have ever changed: what can be used now. */
+  /** Usable balances of the metrics that ever changed. */
   readonly metrics: Readonly<Record<string, number>>;
-  /** What was ever earned and spent of the metrics that have changed by anything but time. */
+  /** Totals of the metrics that ever changed by anything but time. */
   readonly lifetime: Readonly<Record<string, LifetimeTotals>>;
-  /** The lots of metrics that keep them. */
+  /** By metric. */
   readonly lots: Readonly<Record<string, readonly Lot[]>>;
   readonly inventory: Readonly<Record<string, readonly string[]>>;
-  /** By id of the ladder. */
+  /** By id of the set. */
   readonly milestones: Readonly<Record<string, MilestoneProgress>>;
   readonly challenges: Readonly<Record<string, ChallengeProgress>>;
   readonly coupons: readonly UserCoupon[];
-  /** By the key that the configuration's aggregates and limits have. */
+  /** By the keys of aggregates and limits. */
   readonly counters: Readonly<Record<string, Counter>>;
-  /** Since when (Unix ms) no configuration has named some of those keys. */
+  /** Since when (Unix ms) counters have had no definition, by their keys. */
   readonly orphanedCounters: Readonly<Record<string, number>>;
-  /** When time alone may next change something, in Unix ms; null: never. Never too late, but it may be too early. */
+  /** When time may next change something, in Unix ms; null: never. It may be too early, and is never too late. */
   readonly dueAt: number | null;
-  /** In how many settlements since anything else happened rules gave points that time changes again. */
+  /** Settlements in a row, without another event, in which rules gave points that expire or activate. */
   readonly chainedExpiries: number;
   /** Number of history records ever written. */
   readonly records: number;
-  /** Redemptions that somebody has to go on with: whose stock is to be taken, or given back. */
+  /** Redemptions with steps to do: stock or a code is to be taken or given back. */
   readonly redemptions: readonly Redemption[];
-  /** Board scores whose delivery has not been confirmed. */
+  /** Board scores whose delivery is not confirmed. */
   readonly undelivered: readonly ScoreUpdate[];
-  /** By the short name of a board. */
+  /** By the hash of a board. */
   readonly sums: Readonly<Record<string, RunningSum>>;
-  /** How many action ids the newest generation of seen ids holds. */
+  /** The newest generation of once marks, and its number of marks. */
   readonly onceMarks: { readonly generation: number; readonly count: number };
 }
 
-/** The state of a user who has not done anything. */
+/** Returns the state of a new user. */
 export function emptyState(projectId: string | null): UserState {
   return {
     revision: 0,
@@ -132,46 +180,4 @@ export function emptyState(projectId: string | null): UserState {
     sums: {},
     onceMarks: { generation: 0, count: 0 },
   };
-}
-
-/**
- * A state with what decisions add to it beside the effects. Written out: copying a state member by member would be the
- * most expensive step of an action.
- */
-export function withBookkeeping(
-  state: UserState,
-  {
-    projectId,
-    undelivered,
-    sums,
-    onceMarks,
-  }: Pick<UserState, "projectId" | "undelivered" | "sums" | "onceMarks">,
-): UserState {
-  return {
-    revision: state.revision,
-    changedAt: state.changedAt,
-    config: state.config,
-    projectId,
-    metrics: state.metrics,
-    lifetime: state.lifetime,
-    lots: state.lots,
-    inventory: state.inventory,
-    milestones: state.milestones,
-    challenges: state.challenges,
-    coupons: state.coupons,
-    counters: state.counters,
-    orphanedCounters: state.orphanedCounters,
-    dueAt: state.dueAt,
-    chainedExpiries: state.chainedExpiries,
-    records: state.records,
-    redemptions: state.redemptions,
-    undelivered,
-    sums,
-    onceMarks,
-  };
-}
-
-/** When settling next has something to do, in Unix ms; null: never. Settling earlier, or for nothing, is harmless. */
-export function nextDue({ dueAt }: UserState): number | null {
-  return dueAt;
 }

@@ -1,5 +1,5 @@
 /**
- * How a record stands in a user's history: as JSON without what is empty, and with entries of the ledger in a short form.
+ * The stored form of history records: JSON without empty members, and with plain ledger entries as tuples.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { hasEntries } from "../config/own_property.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
 import type { ChangePayload, HistoryRecord, ItemId, Transaction } from "./history.ts";
 
-/** An entry that is complete and knows no lots; the amount of a debit is negative. */
+/** A completed entry without lots. The amount of a debit is negative. */
 type StoredEntry = readonly [metricId: string, amount: number, balanceAfter: number];
 type Subject = Omit<ChangePayload, "metricChanges" | "inventoryChanges" | "milestoneChanges">;
 
@@ -24,71 +24,47 @@ interface StoredTransaction {
   readonly entries?: readonly (StoredEntry | LedgerEntry)[];
 }
 
-interface ShortRecord extends Omit<HistoryRecord, "transactions"> {
+type ShortRecord = Omit<HistoryRecord, "transactions"> & {
   readonly transactions?: readonly StoredTransaction[];
+};
+
+/** Returns the text of a record. */
+export function printRecord({ transactions, ...record }: HistoryRecord): string {
+  // Undefined members have no JSON.
+  const stored = { ...record, transactions: nonEmpty(transactions.map(shortTransaction)) };
+  return flattenString(JSON.stringify(stored));
 }
 
-/** On the way to its text, where members that are undefined have none. */
-type Written<T> = { readonly [K in keyof Required<T>]: T[K] | undefined };
-
-/** The text of a record. */
-export function printRecord(record: HistoryRecord): string {
-  const { kind, action, grant, adjustment, reversalOf, redemption, mergedFrom, at, config, transactions } =
-    record;
-  // Each member by its name, which is several times faster than a copy; those that a record lacks have no text.
-  const short: Omit<Written<ShortRecord>, "transactions"> & {
-    readonly transactions: readonly Written<StoredTransaction>[] | undefined;
-  } = {
-    kind,
-    action,
-    grant,
-    adjustment,
-    reversalOf,
-    redemption,
-    mergedFrom,
-    at,
-    config,
-    transactions: transactions.length === 0 ? undefined : transactions.map(shortTransaction),
-  };
-  return flattenString(JSON.stringify(short));
-}
-
-/** The record of a text. */
+/** Parses the text of a record. */
 export function parseRecord(text: string): HistoryRecord {
   const { transactions = [], ...rest } = JSON.parse(text) as ShortRecord;
   return { ...rest, transactions: transactions.map(transactionOf) };
 }
 
-function shortTransaction({ type, at, payload, entries }: Transaction): Written<StoredTransaction> {
-  const { metricChanges, inventoryChanges, milestoneChanges } = payload;
-  const { received, lost } = inventoryChanges;
+function shortTransaction({ type, at, payload, entries }: Transaction): unknown {
+  const { metricChanges, inventoryChanges, milestoneChanges, ...about } = payload;
   return {
     type,
     at,
-    about: subjectOf(payload),
+    about: hasEntries(about) ? about : undefined,
     metrics: hasEntries(metricChanges) ? pairsOf(metricChanges) : undefined,
-    received: received.length === 0 ? undefined : received,
-    lost: lost.length === 0 ? undefined : lost,
+    received: nonEmpty(inventoryChanges.received),
+    lost: nonEmpty(inventoryChanges.lost),
     milestones: hasEntries(milestoneChanges) ? milestoneChanges : undefined,
-    entries: entries.length === 0 ? undefined : entries.map(shortEntry),
-  };
+    entries: nonEmpty(entries.map(shortEntry)),
+  } satisfies { readonly [K in keyof StoredTransaction]: StoredTransaction[K] | undefined };
 }
 
-/** Undefined where a transaction is about nothing in particular, as most are: a copy would cost more than the look. */
-function subjectOf(payload: ChangePayload): Subject | undefined {
-  for (const name in payload) {
-    if (name === "metricChanges" || name === "inventoryChanges" || name === "milestoneChanges") continue;
-    const { metricChanges: _, inventoryChanges: __, milestoneChanges: ___, ...subject } = payload;
-    return subject;
-  }
-  return undefined;
+function nonEmpty<T>(list: readonly T[]): readonly T[] | undefined {
+  return list.length === 0 ? undefined : list;
 }
 
 function transactionOf(short: StoredTransaction): Transaction {
   const { type, at, about, metrics = {}, received = [], lost = [], milestones = {}, entries = [] } = short;
   const metricChanges: Record<string, { oldValue: number; newValue: number }> = {};
-  for (const [id, [oldValue, newValue]] of Object.entries(metrics))
+  for (const [id, [oldValue, newValue]] of Object.entries(metrics)) {
     metricChanges[id] = { oldValue, newValue };
+  }
   const inventoryChanges = { received, lost };
   return {
     type,
@@ -100,10 +76,7 @@ function transactionOf(short: StoredTransaction): Transaction {
 
 function pairsOf(changes: ChangePayload["metricChanges"]): Record<string, readonly [number, number]> {
   const pairs: Record<string, readonly [number, number]> = {};
-  for (const id of Object.keys(changes)) {
-    const change = changes[id];
-    if (change !== undefined) pairs[id] = [change.oldValue, change.newValue];
-  }
+  for (const [id, { oldValue, newValue }] of Object.entries(changes)) pairs[id] = [oldValue, newValue];
   return pairs;
 }
 

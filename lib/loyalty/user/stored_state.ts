@@ -1,22 +1,22 @@
 /**
- * How the state of a user stands in its record: as JSON without what is empty, and with board scores in a short form.
+ * The stored form of a state: JSON without empty members, and with board scores in a short form.
  *
  * @module
  */
 
-import type { ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
+import type { ScoreUpdate } from "../../leaderboards/mod.ts";
 import type { ReadRecord } from "../../storage/mod.ts";
 import { JsonMembers } from "../../text/mod.ts";
 import { hasEntries } from "../config/own_property.ts";
 import { emptyState, type UserState } from "./state.ts";
 
-/** Reads the record. */
+/** The read of the record. */
 export const readState: ReadRecord = { type: "record", key: "loyalty" };
 
-/** Stands for the user's project in the names of targets. */
+/** Replaces the id of the user's project in targets. */
 const projectMark = "*";
 
-/** What is left out where time and revision are those of the state, as they mostly are. */
+/** Time and revision are left out if they are those of the state, as they mostly are. */
 type StoredUpdate =
   | readonly [target: string, score: number]
   | readonly [target: string, score: number, at: number, asOf: number];
@@ -28,16 +28,16 @@ type StoredState = Partial<Omit<UserState, RenamedMember>> & {
   readonly unnamed?: UserState["orphanedCounters"];
   readonly lapses?: UserState["chainedExpiries"];
   readonly seen?: UserState["onceMarks"];
-  /** A whole update where its target has the mark in it. */
+  /** An update whose target contains the mark is stored whole. */
   readonly undelivered?: readonly (StoredUpdate | ScoreUpdate)[];
 };
 
-/** The text of a state. Each member by its name: the text is made for every action. First comes what lists of users ask for. */
+/** Returns the text of a state. The members that searches read come first, see {@linkcode StoredStateReader}. */
 export function printState(state: UserState): string {
   const stored: { readonly [K in keyof Required<StoredState>]: unknown } = {
     revision: state.revision,
     changedAt: state.changedAt,
-    // Also where it is null, because whoever looks for it would have to read all the text to know that it is not there.
+    // Stored even if it is null, as a reader would scan the whole text for a missing member.
     dueAt: state.dueAt,
     config: state.config === "" ? undefined : state.config,
     projectId: state.projectId ?? undefined,
@@ -67,7 +67,7 @@ function filled(member: object): object | undefined {
   return hasEntries(member) ? member : undefined;
 }
 
-/** The state of a text. */
+/** Parses the text of a state. */
 export function parseState(text: string): UserState {
   const { undelivered, unnamed, lapses, seen, ...stored } = JSON.parse(text) as StoredState;
   const empty = emptyState(stored.projectId ?? null);
@@ -82,7 +82,7 @@ export function parseState(text: string): UserState {
   return { ...state, undelivered: undelivered.map(update => updateOf(update, state)) };
 }
 
-/** What lists of users ask of a state, read off its text when it is first asked for. */
+/** Reads single members from the text of a state, for searches over many users. */
 export class StoredStateReader
   implements Pick<UserState, "dueAt" | "changedAt" | "metrics" | "inventory" | "challenges">
 {
@@ -137,6 +137,6 @@ function storedUpdate(
 function updateOf(stored: StoredUpdate | ScoreUpdate, state: UserState): ScoreUpdate {
   if ("target" in stored) return stored;
   const [short, score, at = state.changedAt, asOf = state.revision] = stored;
-  // A function, because a text would be read as a pattern of replacement.
+  // A function, because `$` has a meaning in a replacement text.
   return { target: short.replace(projectMark, () => state.projectId ?? projectMark), score, at, asOf };
 }

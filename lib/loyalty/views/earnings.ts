@@ -6,7 +6,7 @@
 
 import type { Earning, UserEarnings } from "../../leaderboards/mod.ts";
 import type { StoredRecord } from "../user/history.ts";
-import { readWholeHistory } from "../user/records.ts";
+import { readWholeHistory } from "../user/read_history.ts";
 import type { UserSource } from "./verification.ts";
 
 /**

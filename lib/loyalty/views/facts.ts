@@ -11,8 +11,7 @@ import type { ConfigCache } from "../config/config_cache.ts";
 import { ownValue } from "../config/own_property.ts";
 import { advanceTime, isDue } from "../engine/mod.ts";
 import { type Member, memberPartition } from "../user/member.ts";
-import type { ChallengeProgress, UserState } from "../user/state.ts";
-import { emptyState } from "../user/state.ts";
+import { type ChallengeProgress, emptyState, type UserState } from "../user/state.ts";
 import { parseState, readState, StoredStateReader } from "../user/stored_state.ts";
 
 /** What a user has, as of now. */

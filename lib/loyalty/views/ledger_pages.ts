@@ -10,8 +10,8 @@
 import type { LogEntry, Partition, ReadLog, Store } from "../../storage/mod.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
 import { type HistoryTransaction, type StoredRecord, transactionsOf } from "../user/history.ts";
-import { parseEntry } from "../user/records.ts";
-import { readReversedIds, reversalGenerationsRead } from "../user/reversed.ts";
+import { parseEntry } from "../user/read_history.ts";
+import { readReversedIds, reversalGenerationsRead } from "../user/reversal_marks.ts";
 
 /** Most records that a page reads. */
 export const ledgerRecordsMax = 1_000;

@@ -10,7 +10,7 @@ import type { CompiledConfig } from "../config/compiled.ts";
 import { advanceReplay, compareStates, type Difference, Replay } from "../engine/mod.ts";
 import { type Reconciliation, reconcile } from "../ledger/mod.ts";
 import type { StoredRecord } from "../user/history.ts";
-import { readWholeHistory } from "../user/records.ts";
+import { readWholeHistory } from "../user/read_history.ts";
 import type { UserState } from "../user/state.ts";
 
 /** Where a user's history and state are. */

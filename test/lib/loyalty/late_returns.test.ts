@@ -7,7 +7,6 @@ import {
   advanceTime,
   applyAction,
   compareStates,
-  nextDue,
   notificationsMax,
   type Reward,
   replay,
@@ -100,9 +99,9 @@ describe("points that are given whenever points lapse", () => {
   it("lapse for good once that has gone on for long, and again after the user has done something", () => {
     const player = new Player(document);
     player.act("go", 0);
-    for (let visit = 1; nextDue(player.state) !== null; visit++) {
+    for (let visit = 1; player.state.dueAt !== null; visit++) {
       assert.ok(visit <= chainedExpiriesMax + 1, "goes on for ever");
-      player.pass(nextDue(player.state) ?? 0);
+      player.pass(player.state.dueAt ?? 0);
     }
     assert.deepEqual([player.state.metrics.points, player.state.lots.points], [0, []]);
     const { diagnostics } = advanceTime(player.compiled, player.state, 1e9);
@@ -112,7 +111,7 @@ describe("points that are given whenever points lapse", () => {
     assert.deepEqual(replay(player.compiled, player.records), player.state);
 
     player.act("go", 1e9);
-    player.pass(nextDue(player.state) ?? 0);
+    player.pass(player.state.dueAt ?? 0);
     assert.ok((player.state.metrics.points ?? 0) > 0);
   });
 
@@ -122,7 +121,7 @@ describe("points that are given whenever points lapse", () => {
     const { diagnostics, records, state } = advanceTime(player.compiled, player.state, 1e9);
     assert.equal(records.length, chainedExpiriesMax + 1);
     assert.deepEqual(
-      [diagnostics.at(-1), nextDue(state)],
+      [diagnostics.at(-1), state.dueAt],
       [{ type: "lapsesExhausted", triggers: ["metric:points"] }, null],
     );
   });

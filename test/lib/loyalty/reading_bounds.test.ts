@@ -8,7 +8,7 @@ import { createDueUserQueue, type DueUser } from "../../../lib/loyalty/due_users
 import { registrationAttemptsMax, registrationBatchMax } from "../../../lib/loyalty/due_users/queue.ts";
 import { dueUserShardOf } from "../../../lib/loyalty/due_users/shards.ts";
 import type { HistoryRecord } from "../../../lib/loyalty/user/history.ts";
-import { historyPageMax, readTransactions } from "../../../lib/loyalty/user/records.ts";
+import { historyPageMax, readTransactions } from "../../../lib/loyalty/user/read_history.ts";
 import { printRecord } from "../../../lib/loyalty/user/stored_record.ts";
 import { ledgerReadMax, ledgerRecordsMax, readLedger } from "../../../lib/loyalty/views/ledger_pages.ts";
 import { createProgressCache, progressesMax } from "../../../lib/loyalty/webhooks/progress.ts";

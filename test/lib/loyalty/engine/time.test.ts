@@ -3,13 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { balancesOf, reconcile } from "../../../../lib/loyalty/ledger/mod.ts";
-import {
-  advanceTime,
-  compareStates,
-  nextDue,
-  replay,
-  settledInstantsMax,
-} from "../../../../lib/loyalty/mod.ts";
+import { advanceTime, compareStates, replay, settledInstantsMax } from "../../../../lib/loyalty/mod.ts";
 import { Player, points, rule, typesOf } from "./_player.ts";
 
 const orphanedKeptMs = 400 * 24 * 60 * 60 * 1_000;
@@ -237,7 +231,7 @@ describe("runs of a challenge", () => {
     for (const [more, end] of ends) {
       const player = new Player({ challenges: [challenge(more)] });
       player.act("go", "2026-01-01T00:00:00Z");
-      assert.equal(nextDue(player.state), Date.parse(end));
+      assert.equal(player.state.dueAt, Date.parse(end));
       assert.deepEqual(player.pass(Date.parse(end) - 1), []);
       assert.deepEqual(
         player.pass(end).map(({ type }) => type),
@@ -245,7 +239,7 @@ describe("runs of a challenge", () => {
       );
       player.act("go", end);
       assert.deepEqual(
-        [statusOf(player), player.state.metrics.points, nextDue(player.state)],
+        [statusOf(player), player.state.metrics.points, player.state.dueAt],
         ["failed", undefined, null],
       );
     }
@@ -257,7 +251,7 @@ describe("runs of a challenge", () => {
     const longer = new Player({ challenges: [challenge({ within: { hours: 4 } })] });
     const { state, records } = advanceTime(longer.compiled, player.state, 2 * 3_600_000);
     assert.deepEqual(
-      [state.challenges[first]?.status, nextDue(state), records],
+      [state.challenges[first]?.status, state.dueAt, records],
       ["in_progress", 4 * 3_600_000, []],
     );
   });
@@ -333,7 +327,7 @@ describe("points with dates", () => {
     });
     player.act("go", "2026-03-28T11:30:00Z");
     assert.deepEqual(
-      [player.state.metrics.points, nextDue(player.state)],
+      [player.state.metrics.points, player.state.dueAt],
       [0, Date.parse("2026-03-29T22:00:00Z")],
     );
     const changes = player.pass("2026-05-01T00:00:00Z");
@@ -344,7 +338,7 @@ describe("points with dates", () => {
     const times = player.records.slice(-2).map(({ at }) => new Date(at).toISOString());
     assert.deepEqual(times, ["2026-03-29T22:00:00.000Z", "2026-03-31T22:00:00.000Z"]);
     assert.deepEqual(changes[0]?.payload.metricChanges, { points: { oldValue: 0, newValue: 5 } });
-    assert.equal(nextDue(player.state), null);
+    assert.equal(player.state.dueAt, null);
     assert.deepEqual(replay(player.compiled, player.records), player.state);
   });
 
@@ -412,7 +406,7 @@ describe("points with dates", () => {
     player.pass(1e9);
     assert.equal(player.records.length - before, settledInstantsMax + 1);
     assert.deepEqual(
-      [player.state.metrics.points, player.state.lots.points, nextDue(player.state)],
+      [player.state.metrics.points, player.state.lots.points, player.state.dueAt],
       [0, [], null],
     );
     assert.deepEqual(reconcile(player.state, player.records, { defaultOf: () => 0 }).faults, []);

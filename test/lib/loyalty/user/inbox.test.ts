@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../../lib/errors/mod.ts";
 import {
-  createInbox,
-  type Inbox,
+  Inbox,
   type Member,
   type Notification,
   notificationsMax,
@@ -31,7 +30,7 @@ async function withInbox(open: OpenStore, body: (world: World) => Promise<void>)
   const clock = createTestClock(startAt);
   await using store = await open(clock.now);
   const policy = { keepFor: { days: 30 }, timeZone: "Europe/Berlin" };
-  const inbox = createInbox({ store, clock: clock.now, policyOf: () => policy });
+  const inbox = new Inbox({ store, clock: clock.now, policyOf: () => policy });
   async function announce({ organisationId, userId }: Member, title: string): Promise<string> {
     const payload = {
       metricChanges: {},

@@ -1,12 +1,12 @@
-/** For how long it is remembered that a transaction was taken back. */
+/** Marks of reversed transactions. */
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { memberPartition } from "../../../../lib/loyalty/mod.ts";
-import { reversedGenerationMs } from "../../../../lib/loyalty/user/reversed.ts";
 import { ids, openPlatform } from "../../../support/platform.ts";
 import { describeOnStores } from "../../../support/stores.ts";
 
+const generationMs = 28 * 86_400_000;
 const member = {
   organisationId: ids.organisation,
   spaceId: ids.space,
@@ -15,8 +15,8 @@ const member = {
 };
 const grant = { rewards: [{ type: "metric", metricId: "points", metricQuantity: 1 }], reason: "" } as const;
 
-describeOnStores("a transaction that was taken back", open => {
-  it("stays so as long as it is in the history, and leaves nothing behind after that", async t => {
+describeOnStores("a reversed transaction", open => {
+  it("stays marked as long as it is in the history, and leaves nothing behind after that", async t => {
     const world = await openPlatform(open);
     t.after(() => world.dispose());
     const { loyalty } = world.platform;
@@ -24,7 +24,7 @@ describeOnStores("a transaction that was taken back", open => {
     const given: string[] = [];
     for (let generation = 0; generation < 3; generation++) {
       given.push((await loyalty.grant(member, grant))?.id ?? "");
-      world.clock.advance(reversedGenerationMs);
+      world.clock.advance(generationMs);
     }
     const [first = "", second = "", third = ""] = given;
     for (const id of [first, second]) await loyalty.reverse(member, id);
@@ -33,7 +33,7 @@ describeOnStores("a transaction that was taken back", open => {
     const reversed = items.filter(({ isReversed }) => isReversed).map(({ transaction }) => transaction.id);
     assert.deepEqual(reversed, [second, first]);
 
-    const generations = given.map(id => Math.floor(Number(id.split("-")[0]) / reversedGenerationMs));
+    const generations = given.map(id => Math.floor(Number(id.split("-")[0]) / generationMs));
     const marks = async (): Promise<number[]> => {
       const tallies = await world.store.read(
         partition,
@@ -57,7 +57,7 @@ describeOnStores("a transaction that was taken back", open => {
     await assert.rejects(loyalty.reverse(member, second), { code: "conflict" });
   });
 
-  it("is taken back once although many ask at the same time", async t => {
+  it("is reversed once by concurrent requests", async t => {
     const world = await openPlatform(open);
     t.after(() => world.dispose());
     const { loyalty } = world.platform;

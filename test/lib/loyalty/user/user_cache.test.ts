@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { knownUsersMax, UserCache } from "../../../../lib/loyalty/user/known_users.ts";
+import { UserCache } from "../../../../lib/loyalty/user/member.ts";
 
 const address = { organisationId: "org", spaceId: "space", userId: "ann" };
 
-describe("what a process knows of users", () => {
-  it("is found again, and of each user of a space apart", () => {
+describe("the user cache", () => {
+  it("keeps each user of a space apart", () => {
     const users = new UserCache();
     const ann = users.get(address);
     assert.equal(users.get({ ...address }), ann);
@@ -16,7 +16,7 @@ describe("what a process knows of users", () => {
     assert.equal(new Set([ann, ...others]).size, 4);
   });
 
-  it("tells which scores have not arrived, whatever the order in which they do", () => {
+  it("filters out delivered scores, in whatever order they were delivered", () => {
     const ann = new UserCache().get(address);
     const updates = [3, 1, 2].map(asOf => ({ target: `t${asOf}`, score: 1, at: 1, asOf }));
     assert.equal(ann.undelivered(updates), updates);
@@ -28,10 +28,10 @@ describe("what a process knows of users", () => {
   });
 
   it("is bounded", () => {
-    const users = new UserCache();
+    const users = new UserCache(10);
     const ann = users.get(address);
     ann.registeredUntil = 1;
-    for (let n = 0; n <= knownUsersMax; n++) users.get({ ...address, userId: `${n}` });
+    for (let n = 0; n <= 10; n++) users.get({ ...address, userId: `${n}` });
     assert.equal(users.get(address).registeredUntil, 0);
   });
 });

@@ -1,5 +1,5 @@
 /**
- * Reading a user's history.
+ * Reads of a user's history.
  *
  * @module
  */
@@ -15,21 +15,21 @@ import { type HistoryTransaction, type StoredRecord, transactionsOf } from "./hi
 import type { UserState } from "./state.ts";
 import { parseRecord } from "./stored_record.ts";
 
-/** Most transactions that one history request answers. */
+/** A history request returns this many transactions at most. */
 export const historyPageMax = 1_000;
 
-/** From when to when, Unix ms, both inclusive. */
+/** A range of time in Unix ms, both ends inclusive. */
 export interface HistoryRange {
   readonly from?: number;
   readonly to?: number;
 }
 
-/** A record as it is stored. */
+/** Parses an entry of the history. */
 export function parseEntry({ id, value }: LogEntry): StoredRecord {
   return { ...parseRecord(value), id };
 }
 
-/** Transactions in ascending time, at most a page of them. Records without any do not count. */
+/** Returns a page of transactions, oldest first. Records without any do not count. */
 export async function readTransactions(
   store: Store,
   partition: Partition,
@@ -41,12 +41,13 @@ export async function readTransactions(
     const [entries] = await store.read(partition, [cursor === undefined ? query : { ...query, cursor }]);
     found.push(...entries.flatMap(entry => transactionsOf(parseEntry(entry))));
     cursor = entries.at(-1)?.id;
-    if (entries.length < storageLimits.rangeLimitMax || found.length >= historyPageMax)
+    if (entries.length < storageLimits.rangeLimitMax || found.length >= historyPageMax) {
       return found.slice(0, historyPageMax);
+    }
   }
 }
 
-/** Hands on all records that are left, oldest first, and answers the state that they led to; null: there is none. */
+/** Passes all records that are left to `take`, oldest first, and returns the state that they led to; null: there is none. */
 export async function readWholeHistory(
   store: Store,
   partition: Partition,
@@ -60,7 +61,7 @@ export async function readWholeHistory(
 ): Promise<UserState | null> {
   for (let cursor: string | undefined; ; ) {
     const query = { type: "log", key: "history", limit: storageLimits.rangeLimitMax } as const;
-    // The state of the instant at which the last page was read is the one that all records together led to.
+    // The last page is read at one instant with the state that all records led to.
     const [stored, entries] = await store.read(partition, [
       states.query,
       cursor === undefined ? query : { ...query, cursor },

@@ -1,23 +1,23 @@
 /**
- * Marks of transactions that were taken back, so that each is taken back once: kept by the time of the transaction, and as
- * long as anything of that time is in the history.
+ * Marks of reversed transactions, so that each is reversed once. They are kept in generations by the time of the transaction, for
+ * as long as the history has records of that time.
  *
  * @module
  */
 
 import type { LogEntry, Partition, ReadLog, ReadRecord, Store, Stored, Write } from "../../storage/mod.ts";
 
-/** Marks are kept together for so long a time of their transactions, in ms. */
-export const reversedGenerationMs: number = 28 * 24 * 60 * 60 * 1_000;
+/** Length of a generation, in ms. */
+const generationMs: number = 28 * 24 * 60 * 60 * 1_000;
 
-/** Reads of which times there are marks. */
+/** Reads the generations that have marks. */
 export const reversalGenerationsRead: ReadRecord = { type: "record", key: "reversed" };
 const readOldest: ReadLog = { type: "log", key: "history", limit: 1 };
 
-/** What {@linkcode reversalMarkWrites} needs to know. */
+/** The reads whose results {@linkcode reversalMarkWrites} takes. */
 export const reversalMarkReads: readonly [ReadRecord, ReadLog] = [reversalGenerationsRead, readOldest];
 
-/** Marks a transaction; the store refuses a second mark. Marks older than all of the history are removed. */
+/** Returns the writes that mark a transaction. The store refuses a second mark. Marks older than the history are removed. */
 export function reversalMarkWrites(
   { id, recordAt }: { readonly id: string; readonly recordAt: number },
   [stored, history]: readonly [Stored | null, readonly LogEntry[]],
@@ -37,15 +37,15 @@ export function reversalMarkWrites(
   ];
 }
 
-/** What is looked for among the marks. */
+/** A query of marks. */
 export interface ReversalMarksQuery {
-  /** The result of {@linkcode reversalGenerationsRead}. */
+  /** Result of {@linkcode reversalGenerationsRead}. */
   readonly generations: Stored | null;
   /** Entries of the history. */
   readonly entries: readonly LogEntry[];
 }
 
-/** The ids of transactions that were taken back, those of the entries among them. Mostly none were, and then nothing is read. */
+/** Returns ids of reversed transactions, with at least those of the entries. Without any reversals it reads nothing. */
 export async function readReversedIds(
   store: Store,
   partition: Partition,
@@ -62,7 +62,7 @@ export async function readReversedIds(
 }
 
 function generationOf(at: number): number {
-  return Math.floor(at / reversedGenerationMs);
+  return Math.floor(at / generationMs);
 }
 
 function keyOf(generation: number): string {
