@@ -1,15 +1,15 @@
--- Purpose: applies one batch to one partition, or nothing of it.
+-- Purpose: applies all writes of one batch to one partition, or none.
 --
 -- KEYS: one per check (its record or tally), then per write its key: board keys come in pairs (ZSET, HASH of stamped
 --       rows), one pair for a run of scores.
 -- ARGV: [1] now, Unix ms
 --       [2] number of checks
---       [3] most fields of a tally where the batch has guards to try first ('add' writes), else ''
+--       [3] most fields of a tally if the batch has guards to try first ('add' writes), else ''
 --       one per check: the expected 16-character version, or '' for an absent record, or '!' and the field that
 --         a tally must not have
 --       per write, by its first argument:
 --         p <stored>                                put a record; stored = version, expireAt, value
---         P <stored> <ttl ms>                       put a record that Redis may clear away after the ttl
+--         P <stored> <ttl ms>                       put a record that Redis may delete after the ttl
 --         d                                         delete a record, tally or log
 --         D                                         delete a board
 --         a <field> <by> <min or ''> <max or ''>    add to a tally
@@ -22,7 +22,7 @@
 --          or n > 0: check n does not hold; -m: the guard of write m refuses it;
 --          -1000000 - m: write m would make its tally too large.
 --
--- A failing script keeps its earlier writes, so everything that can refuse is tried before the first write.
+-- A failing script keeps its earlier writes, so every check and guard runs before the first write.
 
 local KEYS, ARGV, call, sub, format = KEYS, ARGV, redis.call, string.sub, string.format
 local noExpiry, noTie, noAsOf = '0000000000000000', '0000000000000', '                '
@@ -44,25 +44,25 @@ for c = 1, checks do
   end
 end
 
--- The member as it stands in the ZSET: ordered by tie, then by its bytes, among equal scores.
+-- The member as the ZSET keeps it: ordered by tie, then by its bytes, among equal scores.
 local function encode(tie, member)
   if tie == noTie then return '0' .. member end
   return '1' .. tie .. member
 end
 
--- Reads a member's score (false where absent), tie, asOf and row. A row exists only for a tie or an asOf.
+-- Reads a member's score (false if absent), tie, asOf and row. A row exists only for a tie or an asOf.
 local function standing(zset, rows, member)
   local row = call('HGET', rows, member)
   if row then return sub(row, 30), sub(row, 1, 13), sub(row, 14, 29), row end
   return call('ZSCORE', zset, '0' .. member), noTie, noAsOf, false
 end
 
--- Whether a write as of a version is as old as what is there, or older.
+-- True if a write as of a version is not newer than the stored one.
 local function isStale(old, oldAsOf, asOf)
   return old and asOf ~= noAsOf and oldAsOf ~= noAsOf and tonumber(asOf) <= tonumber(oldAsOf)
 end
 
--- The score that the operation leads to, as a number and as exact text.
+-- Returns the score after the operation, as a number and as exact text.
 local function combine(op, old, given)
   if not old then return tonumber(given), given end
   local before, value = tonumber(old), tonumber(given)
@@ -77,7 +77,7 @@ local function combine(op, old, given)
   return value, given
 end
 
--- Gives different members of a board their scores, each kind of command once for all of them. The writes are those
+-- Sets the scores of different members of a board, by one command of each kind for all of them. The writes are those
 -- at ARGV[first], ARGV[first + 4], ... ARGV[last].
 local function scores(zset, rows, first, last, results)
   local members, removed, added, kept, dropped = {}, {}, {}, {}, {}
@@ -130,9 +130,9 @@ local function append(key, value, at, maxLength)
   return id
 end
 
--- Only batches with guards pay for what follows: tables and functions are made anew on every call.
+-- Only batches with guards pay for the following: tables and functions are made anew on every call.
 if fieldsMax then
-  -- What guards see of the batch itself: tallies and scores as the earlier writes leave them.
+  -- The state that guards see of the batch itself: tallies and scores as the earlier writes leave them.
   local sums, sizes, scores, emptied = {}, {}, {}, {}
 
   local function inner(outer, key)
@@ -144,7 +144,7 @@ if fieldsMax then
     return found
   end
 
-  -- Tries an add and returns nil, or why it is refused.
+  -- Tries an add and returns nil, or the reason of its refusal.
   local function tryAdd(key, field, by, min, max)
     local fields = inner(sums, key)
     local sum, isNew = fields[field], false
@@ -164,7 +164,7 @@ if fieldsMax then
     return nil
   end
 
-  -- Tries a score and returns nil, or why it is refused: the sum must stay finite.
+  -- Tries a score and returns nil, or the reason of its refusal: the sum must stay finite.
   local function tryScore(zset, rows, op, member, given, stamp)
     local known = inner(scores, zset)
     local state = known[member]

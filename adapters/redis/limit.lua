@@ -1,11 +1,11 @@
--- Purpose: spends units of every rule of a subject, or of none where one refuses (GCRA, ITU-T I.371).
+-- Purpose: spends units of every rule of a subject, or of none if one refuses (GCRA, ITU-T I.371).
 --
--- Kept per rule is what its theoretical arrival time (TAT) is ahead of now, times the limit: owed = (TAT - now) * limit
+-- The key of a rule keeps the lead of its theoretical arrival time (TAT) over now, times the limit: owed = (TAT - now) * limit
 -- at the time `at`. Every quantity is then an integer, and limits that do not divide their window are exact.
 --
 -- KEYS: one per rule: '<owed> <at>'
--- ARGV: [1] now, Unix ms; [2] cost; [3] for how many ms a key outlives its last effect; then per rule: limit, windowMs
--- Returns: per rule what was owed before, as a string. The cost was spent where no rule owes too much with it.
+-- ARGV: [1] now, Unix ms; [2] cost; [3] time in ms for which a key outlives its last effect; then per rule: limit, windowMs
+-- Returns: per rule the units owed before, as a string. The cost was spent if no rule owes too much with it.
 
 local call, format = redis.call, string.format
 local now, cost, slack = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -2,7 +2,7 @@
 --
 -- KEYS: [1] the stream of the topic
 -- ARGV: [1] most messages that may wait unsettled; then the bodies
--- Returns: the ids in order, or nil where the topic would hold more messages than it may
+-- Returns: the ids in order, or nil if the topic would hold more messages than allowed
 
 if redis.call('XLEN', KEYS[1]) + #ARGV - 1 > tonumber(ARGV[1]) then return false end
 local ids = {}

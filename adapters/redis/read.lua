@@ -10,8 +10,8 @@
 --         s <member>                                 a standing
 --         S <member>                                 a standing with its position
 --         c <score> <point or ''>                    the entries before a score, or before a point among its entries
---         l <n> <REV or ''> <ms> <seq> <ms> <seq>    n entries of a log beyond the first place, up to the second;
---                                                    '' for places that bound nothing
+--         l <n> <REV or ''> <ms> <seq> <ms> <seq>    n entries of a log beyond the first position, up to the second;
+--                                                    '' for no bound
 -- Returns: per query: r the stored string or nil; t field, value, ...; f the values or nil; b, B {size, {member,
 --          score, ...}}; s {score, tie, number of lower scores} or nil, S with the position as a fourth;
 --          c the number of entries; l the entries <id> <value>, oldest first.
@@ -46,7 +46,7 @@ local function standing(zset, rows, op, member)
   return { score, tie, below }
 end
 
--- Whether a name comes before another by its bytes; Lua's own order follows the server's locale.
+-- True if a name comes before another by its bytes; Lua's own order follows the server's locale.
 local function precedes(a, b)
   local left, right = { string.byte(a, 1, -1) }, { string.byte(b, 1, -1) }
   for n = 1, math.min(#a, #b) do
@@ -55,7 +55,7 @@ local function precedes(a, b)
   return #a < #b
 end
 
--- Counts the entries before a score, and with a point (the member as it stands in the ZSET) those of the same score
+-- Counts the entries before a score, and with a point (the member as the ZSET keeps it) those of the same score
 -- that come before it, by binary search over their ranks.
 local function before(zset, score, point)
   local low = call('ZCOUNT', zset, '-inf', '(' .. score)
@@ -68,7 +68,7 @@ local function before(zset, score, point)
   return low
 end
 
--- How many entries of a log, of which there are `high`, stand at a place or before it.
+-- Returns the number of entries of a log, of `high` in all, at a position or before it.
 local function upTo(key, ms, seq, high)
   local low = 0
   ms, seq = tonumber(ms), tonumber(seq)

@@ -1,6 +1,6 @@
--- Purpose: ends every lease of a topic, so that what was handed out is handed out again before what is new.
+-- Purpose: ends every lease of a topic, so that its messages are handed out again before new ones.
 --
--- Equal scores would put the ids in the order of their bytes, which is not that of arrival.
+-- The new scores are distinct: equal ones would order the ids by their bytes, not by arrival.
 --
 -- KEYS: [1] ZSET of the ids handed out, by the end of their lease, Unix ms
 -- ARGV: none

@@ -16,7 +16,7 @@ export const blobChunkScript: Script = {
 return redis.call('PEXPIRE', KEYS[1], ARGV[3])`,
 };
 
-/** `blob_complete.lua`: makes an upload the blob, in place of what was there. */
+/** `blob_complete.lua`: completes an upload and replaces the blob by it. */
 export const blobCompleteScript: Script = {
   sha: "f3ac085b2c049764a85fe2c67903615cb4a25ca3",
   lua: `if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
@@ -35,7 +35,7 @@ redis.call('UNLINK', KEYS[1], KEYS[2])
 return 1`,
 };
 
-/** `commit.lua`: applies one batch to one partition, or nothing of it. */
+/** `commit.lua`: applies all writes of one batch to one partition, or none. */
 export const commitScript: Script = {
   sha: "f906e83b484d556cfcb68603a7c7566b6df2f237",
   lua: `local KEYS, ARGV, call, sub, format = KEYS, ARGV, redis.call, string.sub, string.format
@@ -253,7 +253,7 @@ export const forgetScript: Script = {
   lua: `return redis.call('UNLINK', unpack(KEYS))`,
 };
 
-/** `limit.lua`: spends units of every rule of a subject, or of none where one refuses (GCRA, ITU-T I.371). */
+/** `limit.lua`: spends units of every rule of a subject, or of none if one refuses (GCRA, ITU-T I.371). */
 export const limitScript: Script = {
   sha: "761861cc8cc8357ebfd3e66963aac2f906d0d89f",
   lua: `local call, format = redis.call, string.format
@@ -403,7 +403,7 @@ end
 return answers`,
 };
 
-/** `release.lua`: ends every lease of a topic, so that what was handed out is handed out again before what is new. */
+/** `release.lua`: ends every lease of a topic, so that its messages are handed out again before new ones. */
 export const releaseScript: Script = {
   sha: "0030fc780dab7e2ecc120dfbb3ddf3bd4379f059",
   lua: `local ids = redis.call('ZRANGE', KEYS[1], 0, -1)

@@ -3,7 +3,7 @@
 -- KEYS: [1] the ZSET of the board; [2] the HASH of its stamped rows
 -- ARGV: [1] 'S' for positions too, else 's'; then the members
 -- Returns: per member three elements, or four with positions: score, tie, number of strictly lower scores, position;
---          nil for each where it is absent
+--          nil for each if it is absent
 
 local call, sub, zset, rows, positions = redis.call, string.sub, KEYS[1], KEYS[2], ARGV[1] == 'S'
 local hasRows = call('EXISTS', rows) == 1
