@@ -20,11 +20,14 @@ export class NodeRequest extends LazyRequest {
   }
 
   override get bodyUsed(): boolean {
-    return super.bodyUsed || this.runtime?.node?.req.readableDidRead === true;
+    const incoming = this.runtime?.node?.req;
+    return super.bodyUsed || (incoming?.readableDidRead === true && parsedBody(incoming) === null);
   }
 
   override bytes(): Promise<Uint8Array<ArrayBuffer>> {
     const incoming = this.runtime?.node?.req as IncomingMessage;
+    const parsed = incoming.readableDidRead ? parsedBody(incoming) : null;
+    if (parsed !== null) return Promise.resolve(parsed);
     const { method } = incoming;
     const direct = method !== "GET" && method !== "HEAD" && !this.#streamed && !this.bodyUsed;
     return direct ? drain(incoming) : this.#bytesOfStream();
@@ -33,6 +36,14 @@ export class NodeRequest extends LazyRequest {
   async #bytesOfStream(): Promise<Uint8Array<ArrayBuffer>> {
     return new Uint8Array(await super.arrayBuffer());
   }
+}
+
+/** Returns the body that a middleware such as `express.json()` has read and parsed, as bytes; null: it left none. */
+function parsedBody(incoming: object): Uint8Array<ArrayBuffer> | null {
+  const body: unknown = "body" in incoming ? incoming.body : undefined;
+  if (body === undefined) return null;
+  if (Buffer.isBuffer(body)) return new Uint8Array(body);
+  return new Uint8Array(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)));
 }
 
 function drain(incoming: IncomingMessage): Promise<Uint8Array<ArrayBuffer>> {
