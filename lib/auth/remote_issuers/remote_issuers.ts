@@ -8,20 +8,13 @@
  * @module
  */
 
-import {
-  createRemoteJWKSet,
-  customFetch,
-  decodeProtectedHeader,
-  errors,
-  type FetchImplementation,
-  type JWTPayload,
-  jwtVerify,
-} from "jose";
+import type { createRemoteJWKSet, FetchImplementation, JWTPayload } from "jose";
 import { AppError } from "../../errors/mod.ts";
 import { CircuitBreaker } from "../../outbound/circuit_breaker.ts";
 import { BoundedCache } from "../../storage/mod.ts";
 import type { Clock } from "../environment.ts";
 import { invalidToken, tokenCharsMax } from "../tokens/claims.ts";
+import { loadJose } from "../tokens/jose.ts";
 import { clockSkewSecondsMax } from "../tokens/key_ring_record.ts";
 import { jsonBody, providerError, type RemoteFetch, remoteUrl } from "./remote_fetch.ts";
 
@@ -106,6 +99,7 @@ export function createRemoteIssuers(options: {
     async verify(token, { issuer, audience, algorithms = defaultAlgorithms }, { types = idTokenTypes } = {}) {
       if (token.length > tokenCharsMax) throw invalidToken("length");
       const keys = await keysOf(issuer).get();
+      const { decodeProtectedHeader, errors, jwtVerify } = await loadJose();
       const now = clock();
       try {
         // A token without the name of a key would be tried with any that fits.
@@ -120,7 +114,7 @@ export function createRemoteIssuers(options: {
         });
         return acceptedClaims(payload, { typ: protectedHeader.typ, types, now });
       } catch (error) {
-        throw refusalOf(error);
+        throw refusalOf(error, errors);
       }
     },
   };
@@ -140,7 +134,7 @@ function acceptedClaims(
   return { ...claims, iss, sub, iat };
 }
 
-function refusalOf(error: unknown): unknown {
+function refusalOf(error: unknown, errors: typeof import("jose").errors): unknown {
   if (error instanceof AppError) return error;
   if (error instanceof errors.JWTExpired) {
     return new AppError(
@@ -191,11 +185,12 @@ class IssuerKeys {
 
   async #load(now: number): Promise<KeySet> {
     const source = await this.#discover();
+    const { createRemoteJWKSet, customFetch, errors } = await loadJose();
     const keys = createRemoteJWKSet(source, {
       // Age and cool-down follow the injected clock: jose fetches at the first load and for every unknown key.
       cacheMaxAge: Number.POSITIVE_INFINITY,
       cooldownDuration: 0,
-      [customFetch]: this.#fetchKeys(),
+      [customFetch]: this.#fetchKeys(new errors.JWKSNoMatchingKey()),
     });
     await keys.reload().catch(error => {
       throw error instanceof AppError ? error : providerError("jwks");
@@ -206,13 +201,13 @@ class IssuerKeys {
   }
 
   /** Fetches the keys once per cool-down, so that tokens with invented key names cause no storm of requests. */
-  #fetchKeys(): FetchImplementation {
+  #fetchKeys(unknownKey: Error): FetchImplementation {
     let triedAt = Number.NEGATIVE_INFINITY;
     let failure: unknown;
     return async (url, { headers }) => {
       const now = this.#clock();
       // While a fetch has failed it is unknown if the key exists, so the token is not called invalid.
-      if (now - triedAt < unknownKeyCooldownMs) throw failure ?? new errors.JWKSNoMatchingKey();
+      if (now - triedAt < unknownKeyCooldownMs) throw failure ?? unknownKey;
       triedAt = now;
       failure = undefined;
       try {

@@ -6,17 +6,7 @@
  * @module
  */
 
-import {
-  CompactSign,
-  type CryptoKey,
-  calculateJwkThumbprint,
-  compactVerify,
-  errors,
-  exportJWK,
-  generateKeyPair,
-  importJWK,
-  type JWK,
-} from "jose";
+import type { CryptoKey, JWK } from "jose";
 import { utf8 } from "../crypto/encoding.ts";
 
 /** Signature algorithms of tokens. All are asymmetric, so that a verifier cannot sign. */
@@ -25,6 +15,15 @@ export const signatureAlgorithms = ["EdDSA", "ES256", "RS256"] as const;
 export type SignatureAlgorithm = (typeof signatureAlgorithms)[number];
 
 const rsaModulusBits = 2048;
+
+type Jose = typeof import("jose");
+let jose: Jose | undefined;
+
+/** Loads jose with the first key or token: it is a quarter of the cost of importing a platform. */
+export async function loadJose(): Promise<Jose> {
+  jose ??= await import("jose");
+  return jose;
+}
 
 /** The public members of a JSON Web Key. */
 export interface PublicJwk {
@@ -50,6 +49,7 @@ const publicMembers = ["kty", "crv", "x", "y", "n", "e"] as const;
 
 /** Generates a private key as JWK text. */
 export async function generatePrivateJwk(algorithm: SignatureAlgorithm): Promise<string> {
+  const { generateKeyPair, exportJWK } = await loadJose();
   const { privateKey } = await generateKeyPair(algorithm, {
     extractable: true,
     modulusLength: rsaModulusBits,
@@ -59,11 +59,13 @@ export async function generatePrivateJwk(algorithm: SignatureAlgorithm): Promise
 
 /** Computes the RFC 7638 thumbprint of a JWK text, which names the key. */
 export async function thumbprint(privateJwk: string): Promise<string> {
+  const { calculateJwkThumbprint } = await loadJose();
   return await calculateJwkThumbprint(publicPart(JSON.parse(privateJwk)));
 }
 
 /** Imports the key pair of a private JWK text. Neither key can be extracted again. */
 export async function importPair(privateJwk: string, algorithm: SignatureAlgorithm): Promise<KeyPair> {
+  const { calculateJwkThumbprint } = await loadJose();
   const jwk: JWK = JSON.parse(privateJwk);
   const shared = publicPart(jwk);
   const [kid, privateKey, publicKey] = await Promise.all([
@@ -77,6 +79,7 @@ export async function importPair(privateJwk: string, algorithm: SignatureAlgorit
 
 /** Signs a payload text. The result is `header.payload.signature`, each base64url. */
 export async function signCompact(pair: KeyPair, content: { typ: string; payload: string }): Promise<string> {
+  const { CompactSign } = jose ?? (await loadJose());
   return await new CompactSign(utf8(content.payload))
     .setProtectedHeader({ alg: pair.algorithm, kid: pair.kid, typ: content.typ })
     .sign(pair.privateKey);
@@ -84,6 +87,7 @@ export async function signCompact(pair: KeyPair, content: { typ: string; payload
 
 /** Verifies that the key of this pair signed the token with its own algorithm. */
 export async function isSignedBy(pair: KeyPair, token: string): Promise<boolean> {
+  const { compactVerify, errors } = jose ?? (await loadJose());
   try {
     await compactVerify(token, pair.publicKey, { algorithms: [pair.algorithm] });
     return true;
@@ -102,6 +106,7 @@ function publicPart(jwk: JWK): JWK {
 }
 
 async function importKey(jwk: JWK, algorithm: SignatureAlgorithm): Promise<CryptoKey> {
+  const { importJWK } = await loadJose();
   const key = await importJWK(jwk, algorithm, { extractable: false });
   if (key instanceof Uint8Array) throw new TypeError("Cannot use a symmetric key to sign tokens");
   return key;

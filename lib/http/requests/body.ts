@@ -43,7 +43,8 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
  * @throws `unsupported_media_type`, `payload_too_large` or `bad_json`.
  */
 export async function readText(request: Request, limits: BodyLimits): Promise<string> {
-  if (request.bodyUsed) throw new TypeError(
+  if (request.bodyUsed)
+    throw new TypeError(
       "Cannot read the body: it was read before the handler was called; mount the handler in front of body parsers",
     );
   const type = request.headers.get("content-type");
