@@ -5,23 +5,23 @@
  */
 
 import type { Handler } from "../lib/http/mod.ts";
-import { fetchServer } from "./_fetch_server.ts";
+import { fetchServer } from "./server/fetch_server.ts";
 import {
   baseUrl,
   Gate,
+  graceMsDefault,
   hostDefault,
   portDefault,
   type ServeOptions,
   type Server,
-  stopGraceMsMax,
-} from "./_gate.ts";
+} from "./server/gate.ts";
 
-export { concurrentRequestsMax, type ServeOptions, type Server, stopGraceMsMax } from "./_gate.ts";
+export type { ServeOptions, Server } from "./server/gate.ts";
 
-/** Longest time that a connection may send and receive nothing, in seconds. */
-export const idleSecondsMax = 65;
-/** Most bytes of a body that the server reads; the routes' own bounds are lower. */
-export const serverBodyBytesMax = 16_777_216;
+/** Longest time that a connection may be idle, in seconds. */
+const idleSecondsMax = 65;
+/** Most bytes of a body that the server reads; the bounds of the routes are lower. */
+const bodyBytesMax = 16_777_216;
 
 interface BunServer {
   readonly port: number;
@@ -29,7 +29,7 @@ interface BunServer {
   stop(closeActiveConnections?: boolean): Promise<void>;
 }
 
-/** The part of Bun's interface that is used here. */
+/** The used part of Bun's interface. */
 declare const Bun: {
   serve(options: {
     readonly hostname: string;
@@ -42,15 +42,14 @@ declare const Bun: {
 
 /** Starts a server. @throws the error of `Bun.serve`, such as `EADDRINUSE`. */
 export async function serve(handler: Handler, options: ServeOptions = {}): Promise<Server> {
-  const { host = hostDefault, port = portDefault, graceMsMax = stopGraceMsMax } = options;
+  const { host = hostDefault, port = portDefault, graceMsMax = graceMsDefault } = options;
   const gate = new Gate(options);
-  const answer = fetchServer(handler, gate);
   const server = Bun.serve({
     hostname: host,
     port,
     idleTimeout: idleSecondsMax,
-    maxRequestBodySize: serverBodyBytesMax,
-    fetch: (request, bun) => answer(request, () => bun.requestIP(request)?.address),
+    maxRequestBodySize: bodyBytesMax,
+    fetch: fetchServer(handler, gate, (request, bun: BunServer) => bun.requestIP(request)?.address),
   });
   let stopped: Promise<boolean> | null = null;
   return {
@@ -66,7 +65,7 @@ async function stop(server: BunServer, gate: Gate, graceMsMax: number): Promise<
   const closed = server.stop();
   const cut = setTimeout(() => server.stop(true), graceMsMax);
   const finished = await gate.drain(graceMsMax);
-  // Answers may still be on their way into a slow connection.
+  // Slow connections may still be receiving their answers.
   await closed;
   clearTimeout(cut);
   return finished;

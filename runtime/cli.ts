@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * The command `grandstand`. What people and scripts read goes to stdout, logs go to stderr.
+ * The command `grandstand`. Results go to stdout, logs to stderr. Each command loads only its own modules.
  *
  * @module
  */
@@ -8,31 +8,31 @@
 import { readFile } from "node:fs/promises";
 import process from "node:process";
 import { parseEnv } from "node:util";
-import { createJsonLogger, type Logger, silentLogger } from "../lib/http/mod.ts";
-import { version } from "../lib/mod.ts";
-import { helpText, type Invocation, parseCommandLine } from "./_command_line.ts";
-import { type Running, runServe } from "./_serve_command.ts";
-import { signalExit } from "./_signals.ts";
-import { runWorker } from "./_worker_command.ts";
-import { type Config, readConfig } from "./config.ts";
-import { createLogSink, type LogSink } from "./log_sink.ts";
+import type { Logger } from "../lib/http/mod.ts";
+import type { Invocation } from "./commands/command_line.ts";
+import type { Running } from "./commands/serve.ts";
+import { signalExit } from "./commands/signals.ts";
+import type { Config } from "./config.ts";
+import { createLogSink, type LogSink } from "./services/log_sink.ts";
 
-/** Exit codes. */
 const failed = 1;
 const wrongUsage = 2;
 const stoppingSignals = ["SIGINT", "SIGTERM"] as const;
 
 async function main(args: readonly string[]): Promise<void> {
+  const { helpText, parseCommandLine } = await import("./commands/command_line.ts");
   const invocation = parseCommandLine(args, process.env);
   switch (invocation.kind) {
     case "help":
       return print(helpText());
-    case "version":
+    case "version": {
+      const { version } = await import("../lib/platform/version.ts");
       return print(version);
+    }
     case "commandHelp":
       return print(invocation.text.trimEnd());
     case "command": {
-      const { runCommand } = await import("./_run_command.ts");
+      const { runCommand } = await import("./commands/run_command.ts");
       process.exitCode = await runCommand(invocation);
       return;
     }
@@ -49,17 +49,18 @@ async function serve(invocation: Extract<Invocation, { kind: "serve" | "worker" 
   const demo = invocation.kind === "serve" && invocation.demo;
   const fromFile = envFile === null ? {} : await readEnvFile(envFile);
   if (fromFile === null) return complain(`Cannot read the file ${envFile} that --env-file names.`);
+  const { readConfig } = await import("./config.ts");
   const result = readConfig({ environment: { ...fromFile, ...process.env }, flags, demo });
   if (!result.ok) return complain(result.problems.join("\n"));
   const sink = createLogSink(process.stderr);
   try {
-    const logger = loggerOf(result.config, sink);
+    const logger = await createLogger(result.config, sink);
     const running =
       invocation.kind === "serve"
-        ? await runServe(result.config, { demo, logger })
-        : await runWorker(result.config, { logger });
+        ? await (await import("./commands/serve.ts")).runServe(result.config, { demo, logger })
+        : await (await import("./commands/worker.ts")).runWorker(result.config, { logger });
+    // Before the announcement, whose reader may send a signal at once.
     stopOnSignals(running, sink);
-    // Whoever reads this may send a signal at once.
     print(running.announcement);
   } catch (error) {
     await sink.flush();
@@ -79,11 +80,12 @@ async function readEnvFile(path: string): Promise<Record<string, string | undefi
   }
 }
 
-function loggerOf({ log }: Config, sink: LogSink): Logger {
+async function createLogger({ log }: Config, sink: LogSink): Promise<Logger> {
+  const { createJsonLogger, silentLogger } = await import("../lib/http/mod.ts");
   return log === "silent" ? silentLogger : createJsonLogger({ write: sink.write, level: log });
 }
 
-/** The first signal stops gracefully, a second one at once. */
+/** Stops gracefully on the first signal, and at once on the second. */
 function stopOnSignals(running: Running, sink: LogSink): void {
   let stopping = false;
   async function stop(): Promise<void> {

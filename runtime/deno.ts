@@ -5,25 +5,29 @@
  */
 
 import type { Handler } from "../lib/http/mod.ts";
-import { fetchServer } from "./_fetch_server.ts";
+import { fetchServer } from "./server/fetch_server.ts";
 import {
   baseUrl,
   Gate,
+  graceMsDefault,
   hostDefault,
   portDefault,
   type ServeOptions,
   type Server,
-  stopGraceMsMax,
-} from "./_gate.ts";
+} from "./server/gate.ts";
 
-export { concurrentRequestsMax, type ServeOptions, type Server, stopGraceMsMax } from "./_gate.ts";
+export type { ServeOptions, Server } from "./server/gate.ts";
+
+interface DenoPeer {
+  readonly remoteAddr: { readonly hostname?: string };
+}
 
 interface DenoServer {
   readonly addr: { readonly port: number };
   shutdown(): Promise<void>;
 }
 
-/** The part of Deno's interface that is used here. */
+/** The used part of Deno's interface. */
 declare const Deno: {
   serve(
     options: {
@@ -31,20 +35,17 @@ declare const Deno: {
       readonly port: number;
       readonly onListen: () => void;
     },
-    handler: (
-      request: Request,
-      info: { readonly remoteAddr: { readonly hostname?: string } },
-    ) => Promise<Response>,
+    handler: (request: Request, peer: DenoPeer) => Promise<Response>,
   ): DenoServer;
 };
 
 /** Starts a server. @throws the error of `Deno.serve`, such as `AddrInUse`. */
 export async function serve(handler: Handler, options: ServeOptions = {}): Promise<Server> {
-  const { host = hostDefault, port = portDefault, graceMsMax = stopGraceMsMax } = options;
+  const { host = hostDefault, port = portDefault, graceMsMax = graceMsDefault } = options;
   const gate = new Gate(options);
-  const answer = fetchServer(handler, gate);
-  const server = Deno.serve({ hostname: host, port, onListen: () => {} }, (request, info) =>
-    answer(request, () => info.remoteAddr.hostname),
+  const server = Deno.serve(
+    { hostname: host, port, onListen: () => {} },
+    fetchServer(handler, gate, (_, { remoteAddr }: DenoPeer) => remoteAddr.hostname),
   );
   let stopped: Promise<boolean> | null = null;
   return {
@@ -59,7 +60,7 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
 async function stop(server: DenoServer, gate: Gate, graceMsMax: number): Promise<boolean> {
   const closed = server.shutdown();
   const finished = await gate.drain(graceMsMax);
-  // Deno cannot cut a request once it shuts down: what outlives the grace ends with the process.
+  // Deno cannot abort a request once it shuts down: the rest ends with the process.
   if (finished) await closed;
   return finished;
 }

@@ -15,32 +15,32 @@ import type { ClientInfo, Handler } from "../lib/http/mod.ts";
 import {
   baseUrl,
   Gate,
+  graceMsDefault,
   hostDefault,
   overloaded,
   peerAddress,
   portDefault,
   type ServeOptions,
   type Server,
-  stopGraceMsMax,
-} from "./_gate.ts";
-import { NodeRequest } from "./_node_request.ts";
-import { nodeResponse, writeResponse } from "./_node_response.ts";
+} from "./server/gate.ts";
+import { NodeRequest } from "./server/node_request.ts";
+import { nodeResponse, writeResponse } from "./server/node_response.ts";
 
-export { concurrentRequestsMax, type ServeOptions, type Server, stopGraceMsMax } from "./_gate.ts";
-export { nodeResponse } from "./_node_response.ts";
+export type { ServeOptions, Server } from "./server/gate.ts";
+export { nodeResponse } from "./server/node_response.ts";
 
-/** Most bytes of a request's header fields. */
-export const headerBytesMax = 16_384;
+/** Most bytes of header fields. */
+const headerBytesMax = 16_384;
 /** Longest time that header fields may take to arrive, in ms. */
-export const headersMsMax = 10_000;
+const headersMsMax = 10_000;
 /** Longest time that a whole request may take to arrive, in ms. */
-export const requestMsMax = 30_000;
-/** Longest time that a connection may stay idle, in ms: longer than the 60 s of common load balancers. */
-export const idleMsMax = 65_000;
-/** Longest time that the rest of a body is swallowed after its request was answered, in ms. */
-export const lingerMsMax = 2_000;
+const requestMsMax = 30_000;
+/** Longest time that a connection may be idle, in ms: longer than the 60 s of common load balancers. */
+const idleMsMax = 65_000;
+/** Longest time for which the rest of a body is discarded after its request was answered, in ms. */
+const lingerMsMax = 2_000;
 /** Most open connections; the next is closed at once. */
-export const connectionsMax = 16_384;
+const connectionsMax = 16_384;
 /** How often the limits on headers and requests are enforced, in ms. */
 const checkMs = 2_000;
 
@@ -48,7 +48,7 @@ const checkMs = 2_000;
 export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
 /**
- * Makes a listener for any `node:http` server from a handler.
+ * Creates a listener for any `node:http` server from a handler.
  *
  * @example
  * ```ts
@@ -64,7 +64,7 @@ export function toNodeListener(
 
 /** Starts a server. @throws the error of `listen`, such as `EADDRINUSE`. */
 export async function serve(handler: Handler, options: ServeOptions = {}): Promise<Server> {
-  const { host = hostDefault, port = portDefault, graceMsMax = stopGraceMsMax } = options;
+  const { host = hostDefault, port = portDefault, graceMsMax = graceMsDefault } = options;
   const gate = new Gate(options);
   const server = createServer({
     maxHeaderSize: headerBytesMax,
@@ -121,7 +121,7 @@ function listener(handler: Handler, gate: Gate): NodeListener {
   };
 }
 
-/** A handler should reject and never throw, but one that throws must not end the process. */
+/** Calls a handler, and turns an exception into a rejection so that it does not end the process. */
 function call(handler: Handler, request: Request, info: ClientInfo): Promise<Response> {
   try {
     return handler(request, info);
@@ -130,7 +130,7 @@ function call(handler: Handler, request: Request, info: ClientInfo): Promise<Res
   }
 }
 
-/** Closing at once would reset the connection and could lose the answer, so the rest of the body gets a moment. */
+/** Discards the rest of a body for a moment, because closing at once would reset the connection and lose the answer. */
 function linger(incoming: IncomingMessage, outgoing: ServerResponse): void {
   outgoing.on("finish", () => {
     if (incoming.complete) return;
@@ -154,7 +154,7 @@ async function stop(server: HttpServer, gate: Gate, graceMsMax: number): Promise
   const closed = new Promise<void>(resolve => server.close(() => resolve()));
   const cut = setTimeout(() => server.closeAllConnections(), graceMsMax);
   const finished = await gate.drain(graceMsMax);
-  // Answers may still be on their way into a slow connection; the others are idle now.
+  // Slow connections may still be receiving their answers; the others are idle now.
   server.closeIdleConnections();
   await closed;
   clearTimeout(cut);

@@ -157,7 +157,7 @@ export interface CliContext {
   /** Unix ms. */
   readonly clock: () => number;
   /** Everything that is wrong with a loyalty configuration. */
-  readonly loyaltyFaults: (document: unknown) => readonly FieldError[];
+  readonly loyaltyFaults: (document: unknown) => Promise<readonly FieldError[]>;
   /**
    * Makes an API key in the store of a deployment, past its server.
    *

@@ -26,9 +26,9 @@ import { type PlatformOptions, type ResolvedOptions, resolveOptions } from "./op
 import { createFailureLimit } from "./rate_limits.ts";
 import { createServices, type Services } from "./services.ts";
 import { type PlatformUsers, rebuildFromLoyalty } from "./users.ts";
+import { version } from "./version.ts";
 
-/** The version of the package. */
-export const version = "0.6.0";
+export { version };
 
 /** A platform. */
 export interface Platform {

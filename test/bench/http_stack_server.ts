@@ -6,8 +6,8 @@ import type { AddressInfo } from "node:net";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createJsonLogger, silentLogger } from "../../lib/http/mod.ts";
 import { createPlatform, MasterSecret } from "../../lib/mod.ts";
-import { serveHere } from "../../runtime/_runtime.ts";
-import { createLogSink } from "../../runtime/log_sink.ts";
+import { serveHere } from "../../runtime/server/serve_here.ts";
+import { createLogSink } from "../../runtime/services/log_sink.ts";
 import type { Scene } from "./http_stack.ts";
 
 const [variant = "", file = ""] = process.argv.slice(2);

@@ -8,7 +8,7 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { nativeKernels } from "../../adapters/native/mod.ts";
 import { createPlatform, MasterSecret } from "../../lib/mod.ts";
 import type { Batch, Partition } from "../../lib/storage/mod.ts";
-import { serveHere } from "../../runtime/_runtime.ts";
+import { serveHere } from "../../runtime/server/serve_here.ts";
 import { percentile } from "./login_load.ts";
 
 /** Lateness of a timer that fires each millisecond: p99 in ms. */

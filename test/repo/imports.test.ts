@@ -125,7 +125,7 @@ describe("imports", () => {
       [],
     );
     assert.deepEqual(
-      users("srvx").filter(file => !file.startsWith("runtime/_node_")),
+      users("srvx").filter(file => !file.startsWith("runtime/server/node_")),
       [],
     );
   });

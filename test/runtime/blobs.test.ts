@@ -5,8 +5,8 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { blobsFolder, openBlobs } from "../../runtime/_blobs.ts";
 import type { Config } from "../../runtime/config.ts";
+import { openBlobs } from "../../runtime/services/storage.ts";
 import { redisAvailable, startRedis } from "../support/redis.ts";
 import { s3Available, sharedS3, stopS3 } from "../support/s3.ts";
 
@@ -36,7 +36,7 @@ describe("exported files", () => {
   it("are in the folder of the data, or in one of their own", async () => {
     const [data, own] = [join(folder, "data"), join(folder, "own")];
     assert.equal(await isShared({ data }), true);
-    assert.equal(readdirSync(join(data, blobsFolder)).length, 1);
+    assert.equal(readdirSync(join(data, "blobs")).length, 1);
     assert.equal(await isShared({ data: join(folder, "other"), blobs: own }), true);
     assert.equal(readdirSync(own).length, 1);
     assert.equal(existsSync(join(folder, "other")), false);

@@ -138,10 +138,10 @@ describe("the settings", () => {
     const byHook = read(hookSecret, { "mail-webhook": hook.GRANDSTAND_MAIL_WEBHOOK });
     assert.ok(byHook.ok);
     assert.equal(byHook.config.mailWebhook, hook.GRANDSTAND_MAIL_WEBHOOK);
-    assert.deepEqual(problemsOf(smtp), ["GRANDSTAND_MAIL_FROM must be set where GRANDSTAND_SMTP is"]);
+    assert.deepEqual(problemsOf(smtp), ["GRANDSTAND_MAIL_FROM must be set with GRANDSTAND_SMTP"]);
     assert.deepEqual(problemsOf(smtp, { "mail-from": "no-reply@example.org" }), []);
     assert.deepEqual(problemsOf(hook), [
-      "GRANDSTAND_MAIL_WEBHOOK_SECRET must be set where GRANDSTAND_MAIL_WEBHOOK is",
+      "GRANDSTAND_MAIL_WEBHOOK_SECRET must be set with GRANDSTAND_MAIL_WEBHOOK",
     ]);
     assert.match(
       problemsOf({ ...smtp, ...from, ...hook, ...hookSecret }).join(),

@@ -6,7 +6,7 @@
 import process from "node:process";
 import { object, string } from "valibot";
 import { createHandler, type Handler, looseRoute, open } from "../../lib/http/mod.ts";
-import { serveHere } from "../../runtime/_runtime.ts";
+import { serveHere } from "../../runtime/server/serve_here.ts";
 
 const released = new Promise<void>(resolve => process.stdin.once("data", () => resolve()));
 

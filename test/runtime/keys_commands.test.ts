@@ -115,7 +115,7 @@ describe("grandstand keys", () => {
     }
     const more = await run(["create", "--name", "x", "--permission", "config:write"], second);
     assert.deepEqual([more.code, more.stdout], [5, ""]);
-    assert.match(more.stderr, /that the own API key lacks: config:write/);
+    assert.match(more.stderr, /that the calling API key lacks: config:write/);
 
     const revoked = await run(["revoke", key], first);
     assert.deepEqual([revoked.code, revoked.stdout], [0, ""]);

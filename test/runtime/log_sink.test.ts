@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createLogSink, logBatchCharsMax, logPendingBytesMax, logWaitMsMax } from "../../runtime/log_sink.ts";
+import { createLogSink } from "../../runtime/services/log_sink.ts";
 
 function open(): {
   written: string[];
@@ -27,17 +27,17 @@ describe("the log sink", () => {
     sink.write("a\n");
     sink.write("b\n");
     assert.deepEqual(written, []);
-    context.mock.timers.tick(logWaitMsMax);
+    context.mock.timers.tick(50);
     assert.deepEqual(written, ["a\nb\n"]);
     sink.write("c\n");
-    context.mock.timers.tick(logWaitMsMax);
+    context.mock.timers.tick(50);
     assert.deepEqual(written, ["a\nb\n", "c\n"]);
   });
 
   it("writes a large batch at once", context => {
     context.mock.timers.enable({ apis: ["setTimeout"] });
     const { written, stream } = open();
-    const line = `${"x".repeat(logBatchCharsMax)}\n`;
+    const line = `${"x".repeat(65_536)}\n`;
     createLogSink(stream).write(line);
     assert.deepEqual(written, [line]);
   });
@@ -45,7 +45,7 @@ describe("the log sink", () => {
   it("drops lines that its reader does not take, and says how many", async () => {
     const { written, stream } = open();
     const sink = createLogSink(stream);
-    stream.writableLength = logPendingBytesMax + 1;
+    stream.writableLength = 8_388_608 + 1;
     sink.write("lost\n");
     sink.write("lost too\n");
     stream.writableLength = 0;

@@ -6,13 +6,8 @@ import { after, describe, it } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createLoyaltyVersions, seedDirectory } from "../../lib/directory/mod.ts";
-import {
-  documentAliasesMax,
-  documentFileBytesMax,
-  parseDocumentText,
-  readDocumentFile,
-} from "../../runtime/_document_file.ts";
-import { loyaltyFromFile } from "../../runtime/_loyalty_file.ts";
+import { parseDocumentText, readDocumentFile } from "../../runtime/services/document_file.ts";
+import { loyaltyFromFile } from "../../runtime/services/seed_files.ts";
 import { createTestClock } from "../support/clock.ts";
 import { ids, loyalty, seed } from "../support/platform.ts";
 import { start } from "./processes.ts";
@@ -69,16 +64,13 @@ describe("a document file", () => {
     }
   });
 
-  it(`resolves at most ${documentAliasesMax} aliases, and has at most ${documentFileBytesMax} bytes`, async () => {
+  it("resolves at most 50 aliases, and has at most 2,097,152 bytes", async () => {
     const aliases = (count: number): string => `a: &a [x]\nb: [${Array(count).fill("*a").join(", ")}]`;
-    assert.ok(parseDocumentText(aliases(documentAliasesMax - 1), "f"));
-    assert.throws(() => parseDocumentText(aliases(documentAliasesMax + 1), "f"), /alias/i);
-    const padded = file("large.json", "{}".padEnd(documentFileBytesMax));
+    assert.ok(parseDocumentText(aliases(50 - 1), "f"));
+    assert.throws(() => parseDocumentText(aliases(50 + 1), "f"), /alias/i);
+    const padded = file("large.json", "{}".padEnd(2_097_152));
     assert.deepEqual((await readDocumentFile(padded)).document, {});
-    await assert.rejects(
-      readDocumentFile(file("larger.json", "{}".padEnd(documentFileBytesMax + 1))),
-      /exceed/,
-    );
+    await assert.rejects(readDocumentFile(file("larger.json", "{}".padEnd(2_097_152 + 1))), /exceed/);
   });
 });
 

@@ -1,4 +1,4 @@
-/** The bounds of the Node server: what it tells Node to enforce, and how long it lets clients and handlers keep it waiting. */
+/** The bounds of the Node server: those that Node enforces, and its patience with clients and handlers. */
 
 import assert from "node:assert/strict";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
@@ -6,21 +6,8 @@ import { once } from "node:events";
 import type { Server as HttpServer } from "node:http";
 import { connect, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { bulkBytesMax } from "../../lib/audience/http/action_routes.ts";
-import { updatesBytesMax } from "../../lib/audience/http/profile_routes.ts";
 import type { Handler } from "../../lib/http/mod.ts";
-import { codesBodyBytesMax } from "../../lib/loyalty/coupons/mod.ts";
-import { replayBytesMax } from "../../lib/loyalty/mod.ts";
-import { serverBodyBytesMax } from "../../runtime/bun.ts";
-import {
-  connectionsMax,
-  headersMsMax,
-  idleMsMax,
-  lingerMsMax,
-  requestMsMax,
-  serve,
-  stopGraceMsMax,
-} from "../../runtime/node.ts";
+import { serve } from "../../runtime/node.ts";
 
 /** A connection to a server, whose first request is sent. */
 async function asked(url: string, request: string): Promise<Socket> {
@@ -34,7 +21,7 @@ async function asked(url: string, request: string): Promise<Socket> {
 const answering: Handler = async () => new Response("done");
 
 describe("the Node server", () => {
-  it("has Node close connections beyond its bounds", async context => {
+  it("makes Node close connections beyond its bounds", async context => {
     const servers: HttpServer[] = [];
     const note = (message: unknown): void => {
       servers.push((message as { readonly server: HttpServer }).server);
@@ -44,20 +31,20 @@ describe("the Node server", () => {
     const server = await serve(answering, { port: 0 });
     context.after(() => server.stop());
     await (await fetch(server.url)).text();
-    const [told] = servers;
+    const [found] = servers;
     assert.deepEqual(
-      [told?.maxConnections, told?.headersTimeout, told?.requestTimeout, told?.keepAliveTimeout],
-      [connectionsMax, headersMsMax, requestMsMax, idleMsMax],
+      [found?.maxConnections, found?.headersTimeout, found?.requestTimeout, found?.keepAliveTimeout],
+      [16_384, 10_000, 30_000, 65_000],
     );
   });
 
-  it("swallows the rest of a body that nobody reads for so long and no longer", async context => {
+  it("discards the rest of an unread body for 2 s", async context => {
     const server = await served(context, answering);
     const socket = await asked(server, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nbegun");
     const [answer] = await once(socket, "data");
     assert.match(String(answer), /^HTTP\/1.1 200 /);
     await turns();
-    context.mock.timers.tick(lingerMsMax - 1);
+    context.mock.timers.tick(2_000 - 1);
     await turns();
     assert.equal(socket.closed, false);
     const closed = once(socket, "close");
@@ -66,7 +53,7 @@ describe("the Node server", () => {
     await closed;
   });
 
-  it("waits for requests in flight for so long when it stops, and no longer", async context => {
+  it("waits at most 10 s for requests in flight when it stops", async context => {
     let begun = (): void => {};
     const beginning = new Promise<void>(resolve => {
       begun = resolve;
@@ -85,7 +72,7 @@ describe("the Node server", () => {
     const stopped = server.stop().then(all => {
       finished = all;
     });
-    context.mock.timers.tick(stopGraceMsMax - 1);
+    context.mock.timers.tick(10_000 - 1);
     await turns();
     assert.deepEqual([finished, socket.closed], [undefined, false]);
     const closed = once(socket, "close");
@@ -96,14 +83,7 @@ describe("the Node server", () => {
   });
 });
 
-describe("the Bun server", () => {
-  it("reads bodies as large as any route takes", () => {
-    const largest = Math.max(bulkBytesMax, updatesBytesMax, codesBodyBytesMax, replayBytesMax);
-    assert.ok(serverBodyBytesMax > largest);
-  });
-});
-
-/** Serves under a clock that stands still, and answers the address. */
+/** Serves under mocked timers and returns the address. */
 async function served(context: TestContext, handler: Handler): Promise<string> {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const server = await serve(handler, { port: 0 });
@@ -111,7 +91,7 @@ async function served(context: TestContext, handler: Handler): Promise<string> {
   return server.url;
 }
 
-/** Lets what is under way between this process and itself arrive. */
+/** Lets pending input and output of this process arrive. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve));
 }

@@ -16,7 +16,7 @@ import { compileConfig } from "../../lib/loyalty/mod.ts";
 import { emptyState } from "../../lib/loyalty/user/state.ts";
 import { demoLoyalty } from "../../lib/platform/demo_loyalty.ts";
 import { declaredIndexes } from "../../lib/users/mod.ts";
-import { parseCommandLine } from "../../runtime/_command_line.ts";
+import { parseCommandLine } from "../../runtime/commands/command_line.ts";
 import { ids } from "../support/platform.ts";
 import { start } from "./processes.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createDirectory } from "../../lib/directory/mod.ts";
-import { seedFromFile } from "../../runtime/_seed.ts";
+import { seedFromFile } from "../../runtime/services/seed_files.ts";
 import { ids, loyalty, seed } from "../support/platform.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "grandstand-seed-"));

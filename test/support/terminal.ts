@@ -18,7 +18,7 @@ export function cliContext(given: Pick<CliContext, "fetch" | "secret"> & Partial
     timeLimit: () => new AbortController().signal,
     files: { read: () => Promise.resolve(null), write: () => Promise.resolve() },
     clock: () => 0,
-    loyaltyFaults: () => [],
+    loyaltyFaults: async () => [],
     bootstrapKey: notHere,
     indexUsers: notHere,
     rebuildBoard: notHere,

@@ -97,7 +97,7 @@ export async function readValid(file: string, context: CliContext): Promise<Loca
   if (read === null) {
     throw new CliError(exits.failed, `Cannot read ${file}: there is no such file`, { code: "missing_file" });
   }
-  const faults = context.loyaltyFaults(read.document);
+  const faults = await context.loyaltyFaults(read.document);
   if (faults.length === 0) return read;
   throw new CliError(exits.invalid, `The loyalty configuration in ${file} is not valid`, {
     code: "validation_failed",

@@ -1,25 +1,26 @@
 import { rmSync } from "node:fs";
 import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import process from "node:process";
-import { nativeExportKernels } from "../adapters/native/mod.ts";
-import { CliError, type ExportDecryption, exits } from "../lib/cli/mod.ts";
-import { AppError } from "../lib/errors/mod.ts";
-import { decryptExport } from "../lib/exports/file/mod.ts";
-import { askSecret, firstLine } from "./_secret_input.ts";
-import { onEndingSignal } from "./_signals.ts";
+import { createInterface } from "node:readline";
+import { Writable } from "node:stream";
+import { nativeExportKernels } from "../../adapters/native/mod.ts";
+import { CliError, type ExportDecryption, exits } from "../../lib/cli/mod.ts";
+import { AppError } from "../../lib/errors/mod.ts";
+import { decryptExport } from "../../lib/exports/file/mod.ts";
+import { onEndingSignal } from "./signals.ts";
 
-/** Bytes that are read of the file at a time. */
+/** Bytes read at a time. */
 const chunkBytes = 1_048_576;
 
 /**
- * Decrypts an export into a file that appears under its name when it is complete, and gives the number of its bytes. A signal
- * that ends the program leaves nothing of it either.
+ * Decrypts an export into a file and returns the number of its bytes. The file appears when it is complete; a failure or a
+ * signal leaves no plaintext.
  *
- * @throws {CliError} See the codes below; then nothing of the plaintext is left anywhere.
+ * @throws {CliError} The file cannot be read or opened, or `out` exists.
  */
 export async function decryptFile({ file, out, isForced }: ExportDecryption): Promise<number> {
   if (!isForced && (await exists(out))) {
-    throw new CliError(exits.conflict, `There is a file ${out} already`, {
+    throw new CliError(exits.conflict, `Cannot write ${out}: it exists`, {
       code: "conflict",
       hint: "Name another one with --out, or replace it with --force",
     });
@@ -35,7 +36,7 @@ export async function decryptFile({ file, out, isForced }: ExportDecryption): Pr
   }
 }
 
-/** One open file for both readings, so that they cannot be of two files. */
+/** Opens one file for both readings, so that they read the same file. */
 async function opened(file: string): Promise<FileHandle> {
   try {
     return await open(file, "r");
@@ -46,7 +47,7 @@ async function opened(file: string): Promise<FileHandle> {
 
 async function write(out: string, plaintext: ReadableStream<Uint8Array>): Promise<number> {
   const temporary = `${out}.${process.pid}.part`;
-  const leaveAlone = onEndingSignal(() => rmSync(temporary, { force: true }));
+  const removeListeners = onEndingSignal(() => rmSync(temporary, { force: true }));
   try {
     const bytes = await writeTo(await open(temporary, "wx", 0o600), plaintext);
     await rename(temporary, out);
@@ -55,7 +56,7 @@ async function write(out: string, plaintext: ReadableStream<Uint8Array>): Promis
     await rm(temporary, { force: true });
     throw error;
   } finally {
-    leaveAlone();
+    removeListeners();
   }
 }
 
@@ -89,7 +90,7 @@ function streamOf(source: FileHandle): ReadableStream<Uint8Array> {
   );
 }
 
-/** From the environment, from what is piped in, or from whoever sits there; never from the command line, which others see. */
+/** Reads the password from the environment, stdin or the terminal; never from arguments, which are visible to others. */
 async function passwordOf(file: string): Promise<string> {
   const given = process.env.GRANDSTAND_EXPORT_PASSWORD;
   if (given !== undefined && given !== "") return given;
@@ -113,4 +114,31 @@ async function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** Reads the first line of a stream without its end; empty if there is none. */
+async function firstLine(input: NodeJS.ReadableStream): Promise<string> {
+  const lines = createInterface({ input });
+  try {
+    for await (const line of lines) return line;
+    return "";
+  } finally {
+    lines.close();
+  }
+}
+
+/** Asks on the terminal for a text that is not shown; empty after Ctrl-C. */
+async function askSecret(question: string): Promise<string> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const terminal = createInterface({ input: process.stdin, output: nowhere, terminal: true });
+  process.stderr.write(question);
+  try {
+    return await new Promise<string>(resolve => {
+      terminal.once("close", () => resolve(""));
+      terminal.question("", resolve);
+    });
+  } finally {
+    terminal.close();
+    process.stderr.write("\n");
+  }
 }

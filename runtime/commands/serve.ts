@@ -1,10 +1,10 @@
-import type { GeoFile } from "../adapters/geo/mod.ts";
-import { nativeExportKernels, nativeKernels } from "../adapters/native/mod.ts";
-import { createWebhookSender } from "../adapters/webhook/mod.ts";
-import { createClientAddress, MasterSecret, systemClock, systemRandom } from "../lib/auth/mod.ts";
-import type { ExportOptions } from "../lib/exports/mod.ts";
-import type { Handler, Logger } from "../lib/http/mod.ts";
-import type { GeoReader } from "../lib/location/mod.ts";
+import type { GeoFile } from "../../adapters/geo/mod.ts";
+import { nativeExportKernels, nativeKernels } from "../../adapters/native/mod.ts";
+import { createWebhookSender } from "../../adapters/webhook/mod.ts";
+import { createClientAddress, MasterSecret, systemClock, systemRandom } from "../../lib/auth/mod.ts";
+import type { ExportOptions } from "../../lib/exports/mod.ts";
+import type { Handler, Logger } from "../../lib/http/mod.ts";
+import type { GeoReader } from "../../lib/location/mod.ts";
 import {
   createPlatform,
   type DemoIds,
@@ -14,47 +14,39 @@ import {
   type PlatformOptions,
   seedDemo,
   version,
-} from "../lib/mod.ts";
-import type { Store } from "../lib/storage/mod.ts";
-import { demoSecret, reportDemo } from "./_demo.ts";
-import { overloaded, type Server } from "./_gate.ts";
-import { openGeo } from "./_geo.ts";
-import { loyaltyFromFile } from "./_loyalty_file.ts";
-import { type MailWay, openMail } from "./_mail.ts";
-import { outboxArea } from "./_outbox.ts";
-import { serveHere } from "./_runtime.ts";
-import { seedFromFile } from "./_seed.ts";
-import { closeStorage, openStorage, type Storage } from "./_stores.ts";
-import { startWorker } from "./_worker.ts";
-import type { Config } from "./config.ts";
+} from "../../lib/mod.ts";
+import type { Store } from "../../lib/storage/mod.ts";
+import type { Config } from "../config.ts";
+import { overloaded, type Server } from "../server/gate.ts";
+import { serveHere } from "../server/serve_here.ts";
+import { demoSecret, reportDemo } from "../services/demo.ts";
+import { type MailService, openMail, outboxArea } from "../services/mail.ts";
+import { type Stoppable, startPeriodicWork } from "../services/periodic_work.ts";
+import { loyaltyFromFile, seedFromFile } from "../services/seed_files.ts";
+import { closeStorage, openStorage, type Storage } from "../services/storage.ts";
 
-/** What a server is started with beside its settings. */
+/** Options of {@linkcode runServe}. */
 export interface ServeCommandOptions {
   readonly demo: boolean;
   readonly logger: Logger;
 }
 
-/** A running server with everything behind it. */
+/** A running process. */
 export interface Running {
-  /** What people are told: the address, and the demo. */
+  /** Printed once it runs: the address, and the credentials of a demo. */
   readonly announcement: string;
-  /** Stops gracefully; resolves with whether everything in flight finished in time. */
+  /** Stops gracefully. Resolves with true if everything in flight finished in time. */
   stop(): Promise<boolean>;
-}
-
-/** Something that goes on until it is stopped. */
-export interface Stoppable {
-  stop(): Promise<void>;
 }
 
 type Ids = DemoIds & { readonly isNew: boolean };
 
-/** Opens the store, listens, builds the platform under the address that it got, and says where it is. */
+/** Starts a server: opens the storage, listens, and creates the platform under the resulting address. */
 export async function runServe(config: Config, options: ServeCommandOptions): Promise<Running> {
   const storage = await openStorage(config, options.logger);
   const { store } = storage;
   let handler: Handler = starting;
-  const running: Parts = { storage, server: null, platform: null, workers: [], geo: null, mail: null };
+  const running: RunningParts = { storage, server: null, platform: null, workers: [], geo: null, mail: null };
   try {
     const geo = await openGeo(config, options.logger);
     running.geo = geo;
@@ -88,16 +80,16 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
   }
 }
 
-/** Starts what a process does beside answering requests: the work of every few seconds, and actions unless others do them. */
+/** Starts the background work of a process, and its worker for queued actions unless other processes do that. */
 export function startWorkers(platform: Platform, { workers }: Config, logger: Logger): readonly Stoppable[] {
-  const rounds = startWorker({
+  const rounds = startPeriodicWork({
     work: () => platform.work(),
     onFailed: error => logger.log("warn", "work_failed", { error: String(error) }),
   });
   return workers === "off" ? [rounds] : [rounds, platform.startActionWorker()];
 }
 
-/** Writes what the settings say should be there, and answers the ids of the demo. */
+/** Writes the records that the settings demand. Returns the ids of the demo. */
 async function fillStore(store: Store, config: Config, { demo }: ServeCommandOptions): Promise<Ids | null> {
   const clock = systemClock;
   if (config.seed !== undefined) {
@@ -112,29 +104,29 @@ async function fillStore(store: Store, config: Config, { demo }: ServeCommandOpt
   return ids;
 }
 
-/** Requests that arrive before the platform is built may come back. */
+/** Answers requests before the platform is created. */
 const starting: Handler = async () => {
   const { body, ...init } = overloaded();
   return new Response(body, init);
 };
 
-/** What a platform is made of beside the settings. */
-export interface Surroundings {
+/** Opened services of a process. */
+export interface Services {
   readonly storage: Storage;
   readonly geo: GeoReader | null;
-  readonly mail: Pick<MailWay, "mailer" | "outbox">;
+  readonly mail: Pick<MailService, "mailer" | "outbox">;
   readonly logger: Logger;
   readonly baseUrl: string;
   readonly ids: DemoIds | null;
 }
 
-/** Where the services of whoever tries a demo are. */
-const thisMachine: readonly string[] = ["127.0.0.0/8", "::1"];
+/** Networks in which a demo may call webhooks. */
+const loopbackNetworks: readonly string[] = ["127.0.0.0/8", "::1"];
 
-/** What a platform is made of, from the settings. */
+/** Returns the options of the platform. */
 export async function platformOptions(
   config: Config,
-  { storage: { store, limiter, localLimiter, queue, blobs }, geo, mail, logger, baseUrl, ids }: Surroundings,
+  { storage: { store, limiter, localLimiter, queue, blobs }, geo, mail, logger, baseUrl, ids }: Services,
 ): Promise<PlatformOptions> {
   const { signatureAlgorithm, corsOrigins, rateLimits, metrics = false } = config;
   const defaultSpaceId = config.defaultSpaceId ?? ids?.spaceId;
@@ -153,7 +145,9 @@ export async function platformOptions(
     http,
     publicUrl: baseUrl,
     passwordKernels: nativeKernels(),
-    webhooks: createWebhookSender({ networks: config.webhookNetworks ?? (ids === null ? [] : thisMachine) }),
+    webhooks: createWebhookSender({
+      networks: config.webhookNetworks ?? (ids === null ? [] : loopbackNetworks),
+    }),
     secret: new MasterSecret(config.secret ?? (await demoSecret(store))),
     ...(geo === null ? {} : { geo }),
     ...(mail.mailer === null ? {} : { mailer: mail.mailer }),
@@ -180,7 +174,7 @@ function identityOptions({ identityLimits, passwordHash }: Config): IdentityOpti
   };
 }
 
-/** Tells the handler the address of the client in place of that of the last proxy. */
+/** Replaces the address of the last proxy by that of the client. */
 function behindProxies(handler: Handler, trustedProxies: readonly string[]): Handler {
   if (trustedProxies.length === 0) return handler;
   const clientAddress = createClientAddress({ trustedProxies });
@@ -194,16 +188,27 @@ function behindProxies(handler: Handler, trustedProxies: readonly string[]): Han
   };
 }
 
-interface Parts {
+interface RunningParts {
   readonly storage: Storage;
   server: Server | null;
   platform: Platform | null;
   workers: readonly Stoppable[];
   geo: GeoFile | null;
-  mail: MailWay | null;
+  mail: MailService | null;
 }
 
-async function stopAll({ server, platform, workers, geo, mail, storage }: Parts): Promise<boolean> {
+/** Opens the country database that the settings name. The adapter is loaded only if one is named. */
+async function openGeo({ geoip }: Config, logger: Logger): Promise<GeoFile | null> {
+  if (geoip === undefined) return null;
+  const { openGeoFile } = await import("../../adapters/geo/mod.ts");
+  return await openGeoFile(geoip, {
+    onReload: ({ type, builtAt }) =>
+      logger.log("info", "geo_database_reloaded", { type, builtAt: new Date(builtAt).toISOString() }),
+    onRefuse: error => logger.log("error", "geo_database_refused", { error: String(error) }),
+  });
+}
+
+async function stopAll({ server, platform, workers, geo, mail, storage }: RunningParts): Promise<boolean> {
   const finished = (await server?.stop()) ?? true;
   await Promise.all(workers.map(worker => worker.stop()));
   await platform?.close();

@@ -1,10 +1,9 @@
 import { parseArgs } from "node:util";
-import { commands as remoteCommands } from "../lib/cli/mod.ts";
-import { nearest } from "./_nearest.ts";
-import { commandGroups, type ParsedCommand, parseCommand } from "./_parse_command.ts";
-import { variables } from "./config.ts";
+import { commands as remoteCommands } from "../../lib/cli/mod.ts";
+import { variables } from "../config.ts";
+import { commandGroups, type ParsedCommand, parseCommand, suggestion } from "./parse_command.ts";
 
-/** What a command line asks for. */
+/** The meaning of a command line. */
 export type Invocation =
   | { readonly kind: "help" }
   | { readonly kind: "version" }
@@ -12,7 +11,7 @@ export type Invocation =
       readonly kind: "serve";
       readonly demo: boolean;
       readonly envFile: string | null;
-      /** Values of the settings' flags. */
+      /** Flags of settings. */
       readonly flags: Readonly<Record<string, string>>;
     }
   | {
@@ -39,7 +38,7 @@ const settingFlags: Readonly<Record<string, Flag>> = Object.fromEntries(
 const flags = { ...ownFlags, ...settingFlags };
 const commands = ["serve", "worker", "help", "version", ...commandGroups];
 
-/** Understands the arguments behind the program's name. */
+/** Parses the arguments of the program. */
 export function parseCommandLine(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>> = {},
@@ -63,8 +62,7 @@ export function parseCommandLine(
 function faultOf(name: string, rawName: string, value: string | undefined): string | null {
   const known = flags[name];
   if (known === undefined) {
-    const meant = nearest(name, Object.keys(flags));
-    return `There is no ${rawName}.${meant === null ? "" : ` Did you mean --${meant}?`}`;
+    return `There is no ${rawName}.${suggestion(name, Object.keys(flags), "--")}`;
   }
   if (known.type === "string" && (value === undefined || value === "")) return `${rawName} needs a value.`;
   if (known.type === "boolean" && value !== undefined) return `${rawName} takes no value.`;
@@ -76,9 +74,7 @@ function commandOf([command, extra]: readonly string[], given: ReadonlyMap<strin
   if (extra !== undefined) return { kind: "wrong", message: `${command} takes no argument "${extra}".` };
   if (command === "help" || command === "version") return { kind: command };
   if (command !== "serve" && command !== "worker") {
-    const meant = nearest(command, commands);
-    const hint = meant === null ? "" : ` Did you mean ${meant}?`;
-    return { kind: "wrong", message: `There is no command "${command}".${hint}` };
+    return { kind: "wrong", message: `There is no command "${command}".${suggestion(command, commands)}` };
   }
   const flags = Object.fromEntries([...given].filter(([name]) => name in settingFlags));
   const envFile = given.get("env-file") ?? null;
@@ -87,10 +83,10 @@ function commandOf([command, extra]: readonly string[], given: ReadonlyMap<strin
   return { kind: "worker", envFile, flags };
 }
 
-/** The longest words of a command, and two spaces. */
+/** Width of the column of commands. */
 const wordsWidth = Math.max(...remoteCommands.map(({ words }) => words.join(" ").length)) + 2;
 
-/** The text of `--help`. */
+/** Writes the text of `--help`. */
 export function helpText(): string {
   const rows = variables.map(({ name, flag, value, description, otherwise }) => {
     const heading = flag === undefined ? name : `${name}, --${flag} <${value}>`;
@@ -101,20 +97,20 @@ export function helpText(): string {
     "       grandstand worker [--env-file <path>] [settings]",
     "",
     "  serve       Serve every area on one port until SIGTERM or SIGINT",
-    "  worker      Apply queued actions, beside servers on the same Redis, until SIGTERM or SIGINT",
+    "  worker      Apply queued actions for the servers on the same Redis until SIGTERM or SIGINT",
     "  help        Print this help (also --help, -h)",
     "  version     Print the version (also --version, -v)",
     "",
     ...remoteCommands.map(({ words, summary }) => `  ${words.join(" ").padEnd(wordsWidth)}${summary}`),
     `      More with ${commandGroups.map(group => `grandstand ${group} --help`).join(" and ")}.`,
     "",
-    "  --demo      Fill an empty store with demo data and print lines to paste",
+    "  --demo      Fill an empty store with demo data and print commands to paste",
     "  --env-file  Read variables from a file; those of the environment win",
     "",
     "Settings, by variable or flag; a flag wins:",
     ...rows,
     "",
-    "Exit codes: 0 stopped or done, 1 failed, 2 wrong usage or settings, 3 there are differences,",
-    "  4 not authenticated, 5 forbidden, 6 not found, 7 changed in the meantime, 8 not valid, 9 out of reach.",
+    "Exit codes: 0 stopped or done, 1 failed, 2 wrong usage or settings, 3 differences found,",
+    "  4 not authenticated, 5 forbidden, 6 not found, 7 conflict, 8 invalid, 9 unavailable.",
   ].join("\n");
 }

@@ -1,14 +1,14 @@
 import { writeFile } from "node:fs/promises";
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { type Demo, type DemoIds, demoWalk, describeDemo, type Platform } from "../lib/mod.ts";
-import { platformPartition, type Store } from "../lib/storage/mod.ts";
-import { outboxPath } from "./_outbox.ts";
+import { type Demo, type DemoIds, demoWalk, describeDemo, type Platform } from "../../lib/mod.ts";
+import { platformPartition, type Store } from "../../lib/storage/mod.ts";
+import { outboxPath } from "./mail.ts";
 
 const secretBytes = 48;
 
 /**
- * The master secret of a demo: made at the first start and kept with the data, so that every later start and every
- * other process on the same store has it too. This is for trying out: who reads the store reads the secret.
+ * Returns the master secret of a demo. The first start stores it with the data, so that later starts and other processes
+ * on the same store use it too. For trying out only: whoever can read the store can read the secret.
  */
 export async function demoSecret(store: Store): Promise<string> {
   const partition = platformPartition("demo");
@@ -23,24 +23,22 @@ export async function demoSecret(store: Store): Promise<string> {
   return stored.value;
 }
 
-/** Where a demo tells of itself. */
+/** Options of {@linkcode reportDemo}. */
 export interface DemoReport {
   readonly ids: DemoIds & { readonly isNew: boolean };
   readonly baseUrl: string;
-  /** Whether mails are kept where developers can read them. */
+  /** True if mails are kept where developers can read them. */
   readonly hasOutbox: boolean;
-  /** Also written here as JSON, readable by its owner only. */
+  /** A file for the report as JSON, readable by its owner only. */
   readonly file: string | undefined;
 }
 
-/** Issues the demo's credentials, writes them to the file where one is named, and answers the lines to paste. */
+/** Issues the credentials of the demo, writes them to the file if one is named, and returns the text to print. */
 export async function reportDemo(platform: Platform, report: DemoReport): Promise<string> {
   const { ids, baseUrl, hasOutbox, file } = report;
   const demo = await describeDemo(platform, { ids, baseUrl });
   if (file !== undefined) await writeFile(file, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
-  const outbox = hasOutbox
-    ? `\noutbox       ${baseUrl}${outboxPath} (mail is kept there, for everybody to read)`
-    : "";
+  const outbox = hasOutbox ? `\noutbox       ${baseUrl}${outboxPath} (keeps mail for everyone to read)` : "";
   return `${credentials(demo)}${outbox}\n\n${demoWalk(demo)}`;
 }
 

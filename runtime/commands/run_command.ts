@@ -10,17 +10,18 @@ import {
   exits,
   printedError,
   printedResult,
-} from "../lib/cli/mod.ts";
-import { loyaltyFaults } from "./_loyalty_file.ts";
+} from "../../lib/cli/mod.ts";
 
-/** A command with what it is run with. */
+const storeCommands = () => import("./store_commands.ts");
+
+/** A parsed command with its input. */
 export interface CommandRun {
   readonly command: CommandSpec;
   readonly input: CommandInput;
   readonly json: boolean;
 }
 
-/** Runs a command, prints what it gives back, and answers the exit code. */
+/** Runs a command, prints its result, and returns the exit code. */
 export async function runCommand({ command, input, json }: CommandRun): Promise<number> {
   const context: CliContext = {
     fetch: request => fetch(request),
@@ -29,12 +30,12 @@ export async function runCommand({ command, input, json }: CommandRun): Promise<
     timeLimit: ms => AbortSignal.timeout(ms),
     files,
     clock: Date.now,
-    loyaltyFaults,
-    bootstrapKey: async bootstrap => await (await import("./_bootstrap_key.ts")).bootstrapKey(bootstrap),
-    indexUsers: async indexing => await (await import("./_index_users.ts")).indexUsers(indexing),
-    rebuildBoard: async rebuild => await (await import("./_rebuild_board.ts")).rebuildBoardInStore(rebuild),
+    loyaltyFaults: async document => (await import("../services/seed_files.ts")).loyaltyFaults(document),
+    bootstrapKey: async bootstrap => await (await storeCommands()).bootstrapKey(bootstrap),
+    indexUsers: async indexing => await (await storeCommands()).indexUsers(indexing),
+    rebuildBoard: async rebuild => await (await storeCommands()).rebuildBoardInStore(rebuild),
     tell: progress => void (json || process.stderr.write(`${progress}\n`)),
-    decryptExport: async decryption => await (await import("./_export_file.ts")).decryptFile(decryption),
+    decryptExport: async decryption => await (await import("./export_file.ts")).decryptFile(decryption),
     secret: process.env.GRANDSTAND_API_SECRET,
   };
   const options = { json, isTerminal: process.stdout.isTTY === true };
@@ -58,7 +59,7 @@ function unexpected(error: unknown): CliError {
 
 const files: CliFiles = {
   async read(path) {
-    const { readDocumentFile } = await import("./_document_file.ts");
+    const { readDocumentFile } = await import("../services/document_file.ts");
     try {
       return await readDocumentFile(path);
     } catch (error) {

@@ -1,39 +1,39 @@
 /**
- * What the three entrypoints share: how many requests may be in flight, and what a graceful stop waits for.
+ * The shared part of the three entries: the bound on requests in flight, and graceful stops.
  *
  * @module
  */
 
-import type { ErrorCode } from "../lib/errors/mod.ts";
+import type { ErrorCode } from "../../lib/errors/mod.ts";
 
-/** Most requests that one server works on at once; the next is answered 503 immediately. */
-export const concurrentRequestsMax = 4_096;
-/** After how many seconds a refused client may come back. */
-export const overloadRetrySeconds = 1;
-/** Longest time that a graceful stop waits for requests and background work, in ms. */
-export const stopGraceMsMax = 10_000;
+/** Default for the most requests in flight; the next is answered 503 immediately. */
+const concurrentDefault = 4_096;
+/** Seconds after which a refused client may retry. */
+const retrySeconds = 1;
+/** Default for the longest time that a stop waits for requests and background work, in ms. */
+export const graceMsDefault = 10_000;
 
-/** How a server listens. */
+/** Options of a server. */
 export interface ServeOptions {
   /** Address to listen on. @default "127.0.0.1" */
   readonly host?: string;
   /** Port to listen on; 0 takes a free one. @default 8787 */
   readonly port?: number;
-  /** Most requests in flight. @default concurrentRequestsMax */
+  /** Most requests in flight. @default 4_096 */
   readonly concurrentMax?: number;
-  /** Longest time that `stop` waits before it cuts connections, in ms. @default stopGraceMsMax */
+  /** Longest time that `stop` waits before it closes connections, in ms. @default 10_000 */
   readonly graceMsMax?: number;
-  /** Told of failures that no answer tells of: rejected handlers, and work handed to `waitUntil`. @default console.error */
+  /** Receives failures that no answer reports: rejected handlers, and work passed to `waitUntil`. @default console.error */
   readonly onError?: (error: unknown) => void;
 }
 
 /** A listening server. */
 export interface Server {
-  /** Address under which it is reached, without a slash at its end. */
+  /** URL without a slash at its end. */
   readonly url: string;
   /**
-   * Stops accepting, lets requests in flight and background work finish, then closes every connection. Resolves with
-   * whether all of them finished within the grace time. Calling it again gives the same promise.
+   * Stops accepting, waits for requests in flight and background work, then closes every connection. Resolves with true if
+   * all finished within the grace time. A second call returns the same promise.
    */
   stop(): Promise<boolean>;
 }
@@ -45,7 +45,7 @@ export const portDefault = 8_787;
 
 /** Counts requests in flight and work in the background. */
 export class Gate {
-  /** Tells of a failure that no answer can tell of. */
+  /** Reports a failure that no answer can report. */
   readonly report: (error: unknown) => void;
   readonly #concurrentMax: number;
   readonly #stopping = new AbortController();
@@ -55,7 +55,7 @@ export class Gate {
   #whenIdle: (() => void) | null = null;
 
   constructor(options: ServeOptions = {}) {
-    this.#concurrentMax = options.concurrentMax ?? concurrentRequestsMax;
+    this.#concurrentMax = options.concurrentMax ?? concurrentDefault;
     this.report = options.onError ?? (error => console.error(error));
   }
 
@@ -71,7 +71,7 @@ export class Gate {
     return this.#stopping.signal;
   }
 
-  /** Whether the server is stopping, so that connections should not be kept. */
+  /** True while the server stops and connections should not be kept. */
   get draining(): boolean {
     return this.#draining;
   }
@@ -91,7 +91,7 @@ export class Gate {
     });
   };
 
-  /** Begins to drain: resolves with true once nothing is in flight or pending, or with false after `msMax`. */
+  /** Starts to drain. Resolves with true once nothing is in flight or pending, or with false after `msMax`. */
   drain(msMax: number): Promise<boolean> {
     this.#draining = true;
     this.#stopping.abort();
@@ -114,25 +114,25 @@ export class Gate {
   }
 }
 
-/** An answer that is given before the platform is asked. */
+/** An answer that does not reach the platform. */
 export interface Refusal {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: string;
 }
 
-/** The answer to a request that is not admitted: the problem document of `busy`. */
+/** Creates the answer to a request that is not admitted: the problem document of `busy`. */
 export function overloaded(): Refusal {
   return refusal({
     status: 503,
     code: "busy",
     title: "Service Unavailable",
     message: "Cannot take the request: too many are in flight; retry later",
-    headers: { "retry-after": String(overloadRetrySeconds) },
+    headers: { "retry-after": String(retrySeconds) },
   });
 }
 
-/** The answer to a request whose `Host` is no host (RFC 9112, section 3.2). */
+/** Creates the answer to a request whose `Host` is invalid (RFC 9112, section 3.2). */
 export function misaddressed(): Refusal {
   return refusal({
     status: 400,
@@ -166,12 +166,12 @@ function refusal({ status, code, title, message, headers }: Problem): Refusal {
   };
 }
 
-/** The peer's address; IPv4 inside IPv6, as dual-stack sockets tell it, is unwrapped. */
+/** Normalizes the address of a peer: dual-stack sockets report IPv4 inside IPv6. */
 export function peerAddress(address: string): string {
   return address.startsWith("::ffff:") && address.includes(".") ? address.slice(7) : address;
 }
 
-/** The base URL of a server that listens on `host`; a wildcard is reached as localhost. */
+/** Returns the base URL of a server that listens on `host`; a wildcard becomes localhost. */
 export function baseUrl(host: string, port: number): string {
   if (host === "0.0.0.0" || host === "::") return `http://localhost:${port}`;
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;

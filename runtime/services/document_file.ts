@@ -1,6 +1,5 @@
 /**
- * Documents that people write: JSON, or YAML 1.2, of which JSON is a part and which has comments. What is wrong with one is
- * told by line and column.
+ * Documents that people write: JSON or YAML 1.2. Errors name line and column.
  *
  * @module
  */
@@ -9,26 +8,26 @@ import { readFile } from "node:fs/promises";
 import { type Document, isCollection, isNode, LineCounter, parseDocument } from "yaml";
 
 /** Largest file, in bytes. */
-export const documentFileBytesMax = 2_097_152;
+const fileBytesMax = 2_097_152;
 /** Most aliases (`*name`) that a document may resolve, so that a small file cannot become a large document. */
-export const documentAliasesMax = 50;
+const aliasesMax = 50;
 
-/** A document that was read from a file. */
+/** A document read from a file. */
 export interface DocumentFile {
   readonly document: unknown;
-  /** Says where a JSON Pointer leads, or the nearest thing that there is: `<path>:<line>:<column>`. */
+  /** Returns the position of a JSON Pointer, or of its nearest existing parent: `<path>:<line>:<column>`. */
   readonly locate: (pointer: string) => string;
 }
 
 /**
  * Reads a file.
  *
- * @throws {Error} The file cannot be read, is too large or is neither JSON nor YAML; the message names every place.
+ * @throws {Error} The file cannot be read, is too large, or is neither JSON nor YAML; the message names every fault.
  */
 export async function readDocumentFile(path: string): Promise<DocumentFile> {
   const bytes = await readFile(path);
-  if (bytes.byteLength > documentFileBytesMax) {
-    throw new Error(`Cannot read ${path}: it must not exceed ${documentFileBytesMax} bytes`);
+  if (bytes.byteLength > fileBytesMax) {
+    throw new Error(`Cannot read ${path}: it must not exceed ${fileBytesMax} bytes`);
   }
   return parseDocumentText(new TextDecoder("utf-8", { fatal: true }).decode(bytes), path);
 }
@@ -36,7 +35,7 @@ export async function readDocumentFile(path: string): Promise<DocumentFile> {
 /**
  * Parses the text of a file; `path` names it in messages.
  *
- * @throws {Error} The text is neither JSON nor YAML; the message names every place.
+ * @throws {Error} The text is neither JSON nor YAML; the message names every fault.
  */
 export function parseDocumentText(text: string, path: string): DocumentFile {
   const lines = new LineCounter();
@@ -47,18 +46,18 @@ export function parseDocumentText(text: string, path: string): DocumentFile {
     stringKeys: true,
     prettyErrors: false,
   });
-  const place = (offset: number): string => {
+  const positionOf = (offset: number): string => {
     const { line, col } = lines.linePos(offset);
     return `${path}:${line}:${col}`;
   };
   const faults = [...parsed.errors, ...parsed.warnings];
   if (faults.length > 0) {
-    const told = faults.map(({ message, pos }) => `\n  ${place(pos[0])}: ${message}`);
-    throw new Error(`Cannot read ${path} as JSON or YAML:${told.join("")}`);
+    const messages = faults.map(({ message, pos }) => `\n  ${positionOf(pos[0])}: ${message}`);
+    throw new Error(`Cannot read ${path} as JSON or YAML:${messages.join("")}`);
   }
   return {
-    document: parsed.toJS({ maxAliasCount: documentAliasesMax }),
-    locate: pointer => place(offsetOf(parsed, pointer)),
+    document: parsed.toJS({ maxAliasCount: aliasesMax }),
+    locate: pointer => positionOf(offsetOf(parsed, pointer)),
   };
 }
 

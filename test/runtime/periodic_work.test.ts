@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type After, startWorker } from "../../runtime/_worker.ts";
+import { type StartTimer, startPeriodicWork } from "../../runtime/services/periodic_work.ts";
 
 /** A timer that fires when told to. */
-function manualTimer(): { readonly after: After; readonly set: number; fire(): void } {
+function manualTimer(): { readonly start: StartTimer; readonly set: number; fire(): void } {
   let waiting: (() => void) | null = null;
   let set = 0;
   return {
-    after(_ms, act) {
+    start(_ms, act) {
       set += 1;
       waiting = act;
       return () => {
@@ -29,7 +29,7 @@ async function turn(): Promise<void> {
   await new Promise(resolve => setImmediate(resolve));
 }
 
-describe("a worker", () => {
+describe("periodic work", () => {
   it("works after each pause, one round at a time", async () => {
     const timer = manualTimer();
     let rounds = 0;
@@ -40,7 +40,11 @@ describe("a worker", () => {
         finish = resolve;
       });
     };
-    const worker = startWorker({ work, onFailed: error => assert.fail(String(error)), after: timer.after });
+    const repeated = startPeriodicWork({
+      work,
+      onFailed: error => assert.fail(String(error)),
+      startTimer: timer.start,
+    });
     assert.equal(rounds, 0);
     timer.fire();
     assert.equal(rounds, 1);
@@ -51,30 +55,30 @@ describe("a worker", () => {
     timer.fire();
     assert.equal(rounds, 2);
     finish();
-    await worker.stop();
+    await repeated.stop();
   });
 
   it("goes on after a round that failed, and tells of it", async () => {
     const timer = manualTimer();
     const failures: unknown[] = [];
-    const worker = startWorker({
+    const repeated = startPeriodicWork({
       work: () => Promise.reject(new Error("no store")),
       onFailed: error => failures.push(error),
-      after: timer.after,
+      startTimer: timer.start,
     });
     timer.fire();
     await turn();
     timer.fire();
     await turn();
     assert.equal(failures.length, 2);
-    await worker.stop();
+    await repeated.stop();
   });
 
   it("stops after the round under way, and begins no other", async () => {
     const timer = manualTimer();
     const events: string[] = [];
     let finish = (): void => {};
-    const worker = startWorker({
+    const repeated = startPeriodicWork({
       work: () =>
         new Promise(resolve => {
           finish = () => {
@@ -83,10 +87,10 @@ describe("a worker", () => {
           };
         }),
       onFailed: error => assert.fail(String(error)),
-      after: timer.after,
+      startTimer: timer.start,
     });
     timer.fire();
-    const stopped = worker.stop().then(() => events.push("stopped"));
+    const stopped = repeated.stop().then(() => events.push("stopped"));
     await turn();
     assert.deepEqual(events, []);
     finish();

@@ -2,12 +2,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { NodeRequest as LazyRequest } from "srvx/node";
 
 /**
- * The lazy `Request` of srvx, with one more shortcut: `bytes` reads the socket's chunks, without making a real
- * `Request` and a web stream of them, which would cost more than everything else in a request. On Node 20, whose own
- * `Request` has no `bytes`, it is the only one.
+ * The lazy `Request` of srvx with a faster `bytes`, which reads the chunks of the socket. A real `Request` with a web stream
+ * would cost more than everything else in a request. Node 20 has no other `bytes`.
  */
 export class NodeRequest extends LazyRequest {
-  // The only field: each costs time in every request, and srvx keeps the rest.
+  // The only field, because each costs time in every request.
   #streamed = false;
 
   constructor(incoming: IncomingMessage, outgoing: ServerResponse) {

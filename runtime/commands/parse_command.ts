@@ -1,6 +1,5 @@
 import { parseArgs } from "node:util";
-import { type CommandInput, type CommandSpec, commands, type FlagSpec } from "../lib/cli/mod.ts";
-import { nearest } from "./_nearest.ts";
+import { type CommandInput, type CommandSpec, commands, type FlagSpec } from "../../lib/cli/mod.ts";
 
 /** Flags of every command. */
 const commonFlags: Readonly<Record<string, FlagSpec>> = {
@@ -8,7 +7,7 @@ const commonFlags: Readonly<Record<string, FlagSpec>> = {
   help: { description: "Print help" },
 };
 
-/** What a command line asks for. */
+/** The meaning of a command line about a command of the table. */
 export type ParsedCommand =
   | {
       readonly kind: "command";
@@ -22,7 +21,7 @@ export type ParsedCommand =
 /** The first words of all commands. */
 export const commandGroups: readonly string[] = [...new Set(commands.map(({ words }) => words[0] ?? ""))];
 
-/** Understands the arguments of a command by the table of commands; unknown flags and surplus words are refused. */
+/** Parses the arguments of a command by the table of commands. Unknown flags and surplus words are errors. */
 export function parseCommand(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
@@ -33,18 +32,13 @@ export function parseCommand(
   if (isHelp) return { kind: "commandHelp", text: siblings.map(commandHelp).join("\n") };
   const command = siblings.find(({ words }) => words[1] === name);
   if (command === undefined) {
-    const meant = nearest(
-      name,
-      siblings.map(({ words }) => words[1] ?? ""),
-    );
-    return wrong(
-      `There is no command "${group} ${name}".${meant === null ? "" : ` Did you mean ${group} ${meant}?`}`,
-    );
+    const names = siblings.map(({ words }) => words[1] ?? "");
+    return wrong(`There is no command "${group} ${name}".${suggestion(name, names, `${group} `)}`);
   }
-  return parsed(command, args.slice(command.words.length), environment);
+  return parseArguments(command, args.slice(command.words.length), environment);
 }
 
-function parsed(
+function parseArguments(
   command: CommandSpec,
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
@@ -87,8 +81,7 @@ function faultOf(
   { spec, isGiven, known }: { spec: FlagSpec | undefined; isGiven: boolean; known: readonly string[] },
 ): string | null {
   if (spec === undefined) {
-    const meant = nearest(name, known);
-    return `There is no ${rawName}.${meant === null ? "" : ` Did you mean --${meant}?`}`;
+    return `There is no ${rawName}.${suggestion(name, known, "--")}`;
   }
   if (isGiven) return `${rawName} is given more than once.`;
   if (spec.value !== undefined && (value === undefined || value === "")) return `${rawName} needs a value.`;
@@ -96,7 +89,7 @@ function faultOf(
   return null;
 }
 
-/** Takes from the environment what was not given, and says what is still missing. */
+/** Fills in flags from the environment, and returns the error about missing or surplus arguments, or null. */
 function fillIn(
   command: CommandSpec,
   given: {
@@ -121,7 +114,7 @@ function fillIn(
   return null;
 }
 
-/** The help of a command. */
+/** Writes the help of a command. */
 function commandHelp({ words, summary, args, flags }: CommandSpec): string {
   const usage = ["grandstand", ...words, ...args.map(({ name }) => `<${name}>`)].join(" ");
   const rows = Object.entries({ ...flags, ...commonFlags }).map(
@@ -130,10 +123,40 @@ function commandHelp({ words, summary, args, flags }: CommandSpec): string {
       return `  ${heading.padEnd(22)}${description}${variable === undefined ? "" : ` (${variable})`}`;
     },
   );
-  const places = args.map(({ name, description }) => `  ${`<${name}>`.padEnd(22)}${description}`);
-  return [`${usage}`, `  ${summary}.`, ...places, ...rows, ""].join("\n");
+  const argumentRows = args.map(({ name, description }) => `  ${`<${name}>`.padEnd(22)}${description}`);
+  return [`${usage}`, `  ${summary}.`, ...argumentRows, ...rows, ""].join("\n");
 }
 
 function wrong(message: string): ParsedCommand {
   return { kind: "wrong", message };
+}
+
+/** Most edits of a word that counts as misspelled. */
+const editsMax = 2;
+
+/** Suggests the candidate closest to a misspelled word, as a sentence; empty if none is close. */
+export function suggestion(word: string, candidates: readonly string[], prefix = ""): string {
+  let best: string | null = null;
+  let bestEdits = Math.min(editsMax, word.length - 1) + 1;
+  for (const candidate of candidates) {
+    const edits = editDistance(word, candidate);
+    if (edits >= bestEdits) continue;
+    best = candidate;
+    bestEdits = edits;
+  }
+  return best === null ? "" : ` Did you mean ${prefix}${best}?`;
+}
+
+/** Computes the Levenshtein distance, row by row (Wagner and Fischer, 1974). */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
 }

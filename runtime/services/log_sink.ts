@@ -1,18 +1,18 @@
 /**
- * Where log lines go: batched, so that a request does not pay for a system call, and bounded, so that a reader who does
- * not keep up costs lines and not memory.
+ * Writes log lines in batches, so that a request does not pay for a system call. The buffer is bounded: a slow reader loses
+ * lines instead of filling memory.
  *
  * @module
  */
 
-/** Longest time that a line waits for others, in ms. */
-export const logWaitMsMax = 50;
-/** Characters after which a batch is written at once. */
-export const logBatchCharsMax = 65_536;
-/** Most bytes that may wait for the reader; lines beyond are dropped and counted. */
-export const logPendingBytesMax = 8_388_608;
+/** Longest time that a line is buffered, in ms. */
+const waitMsMax = 50;
+/** Size from which a batch is written at once, in characters. */
+const batchCharactersMax = 65_536;
+/** Most bytes that the reader may lag behind; lines beyond are dropped and counted. */
+const pendingBytesMax = 8_388_608;
 
-/** What a sink writes to, such as `process.stderr`. */
+/** A stream such as `process.stderr`. */
 export interface LogStream {
   readonly writableLength: number;
   write(text: string, done?: () => void): unknown;
@@ -20,13 +20,13 @@ export interface LogStream {
 
 /** A sink for a JSON logger. */
 export interface LogSink {
-  /** Takes one line with its newline. */
+  /** Writes one line with its newline. */
   readonly write: (line: string) => void;
-  /** Writes what waits and resolves once the stream has taken it. */
+  /** Writes the buffer. Resolves once the stream has taken it. */
   flush(): Promise<void>;
 }
 
-/** Makes a sink that writes to a stream. */
+/** Creates a sink that writes to a stream. */
 export function createLogSink(stream: LogStream): LogSink {
   let batch = "";
   let dropped = 0;
@@ -42,13 +42,13 @@ export function createLogSink(stream: LogStream): LogSink {
   }
 
   function write(line: string): void {
-    if (stream.writableLength + batch.length > logPendingBytesMax) {
+    if (stream.writableLength + batch.length > pendingBytesMax) {
       dropped++;
       return;
     }
     batch += line;
-    if (batch.length >= logBatchCharsMax) stream.write(take());
-    else timer ??= setTimeout(() => stream.write(take()), logWaitMsMax);
+    if (batch.length >= batchCharactersMax) stream.write(take());
+    else timer ??= setTimeout(() => stream.write(take()), waitMsMax);
   }
 
   return {

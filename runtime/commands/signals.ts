@@ -1,22 +1,22 @@
 import process from "node:process";
 
-/** What shells add to a signal's number. */
+/** Added by shells to the number of a signal. */
 const signalled = 128;
 const numbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
 
-/** A signal that asks the program to end. */
+/** A signal that ends the program. */
 export type EndingSignal = keyof typeof numbers;
 
-/** The exit code of a program that a signal ended. */
+/** Returns the exit code of a program that a signal ended. */
 export function signalExit(signal: EndingSignal): number {
   return signalled + numbers[signal];
 }
 
-/** Does one last thing, at once, where a signal ends the program, until the function that it answers is called. */
-export function onEndingSignal(last: () => void): () => void {
+/** Runs a function when a signal ends the program. Returns the function that removes it. */
+export function onEndingSignal(cleanUp: () => void): () => void {
   const listeners = (Object.keys(numbers) as EndingSignal[]).map(signal => {
     const listener = (): void => {
-      last();
+      cleanUp();
       process.exit(signalExit(signal));
     };
     process.once(signal, listener);

@@ -1,15 +1,15 @@
 import type { ServerResponse } from "node:http";
 import { sendNodeResponse } from "srvx/node";
 
-/** How a response begins, as plain data. */
+/** Status and header fields. */
 interface PlainInit {
   readonly status: number;
   readonly headers: Record<string, string>;
 }
 
 /**
- * A `Response` that keeps its text and header record as they are, so that Node can write them without the real
- * `Response` and `Headers`, which are made only when somebody asks for them.
+ * A `Response` over text and a header record, which Node writes as they are. The real `Response` and `Headers` are created
+ * only on access.
  */
 class PlainResponse implements Response {
   readonly #text: string | null;
@@ -21,7 +21,7 @@ class PlainResponse implements Response {
     this.#init = init;
   }
 
-  /** Writes the response unless somebody has asked for the real one, which may have been changed or read. */
+  /** Writes the response unless the real one exists, which may have been changed or read. Returns true if it did. */
   static write(response: Response, outgoing: ServerResponse): boolean {
     if (!(#made in response) || response.#made !== null) return false;
     const { status, headers } = response.#init;
@@ -91,18 +91,18 @@ class PlainResponse implements Response {
   }
 }
 
-// `instanceof Response` holds, and every member that Response has is answered above.
+// Makes `instanceof Response` true; every member of Response is defined above.
 Object.setPrototypeOf(PlainResponse.prototype, Response.prototype);
 
 /**
- * Makes the cheapest `Response` for Node: plain where the body is text, the global class where it is a stream.
- * The header record becomes the response's own.
+ * Creates the cheapest `Response` for Node: a plain one for text, the global class for a stream. It takes over the header
+ * record.
  */
 export function nodeResponse(body: string | ReadableStream<Uint8Array> | null, init: PlainInit): Response {
   return body instanceof ReadableStream ? new Response(body, init) : new PlainResponse(body, init);
 }
 
-/** Writes any `Response`; resolves once it is handed to the socket. */
+/** Writes any `Response`. Resolves once it is passed to the socket. */
 export function writeResponse(response: Response, outgoing: ServerResponse): Promise<void> | undefined {
   return PlainResponse.write(response, outgoing) ? undefined : sendNodeResponse(outgoing, response);
 }

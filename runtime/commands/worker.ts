@@ -1,23 +1,23 @@
-import type { Logger } from "../lib/http/mod.ts";
-import { createPlatform, publicUrlDefault, version } from "../lib/mod.ts";
-import { openMail } from "./_mail.ts";
-import { platformOptions, type Running, startWorkers } from "./_serve_command.ts";
-import { closeStorage, openStorage } from "./_stores.ts";
-import type { Config } from "./config.ts";
+import type { Logger } from "../../lib/http/mod.ts";
+import { createPlatform, publicUrlDefault, version } from "../../lib/mod.ts";
+import type { Config } from "../config.ts";
+import { openMail } from "../services/mail.ts";
+import { closeStorage, openStorage } from "../services/storage.ts";
+import { platformOptions, type Running, startWorkers } from "./serve.ts";
 
-/** Applies queued actions and does what is due, without answering requests, beside servers on the same Redis. */
+/** Starts a worker: it applies queued actions and does due work for the servers on the same Redis, without serving requests. */
 export async function runWorker(config: Config, { logger }: { readonly logger: Logger }): Promise<Running> {
   if (config.redis === undefined) {
     throw new Error(
-      "GRANDSTAND_REDIS must name the Redis of the servers: what is in memory is in their processes.",
+      "GRANDSTAND_REDIS must name the Redis of the servers, as memory is not shared between processes.",
     );
   }
   const storage = await openStorage(config, logger);
   const mail = await openMail(config, { demo: false, logger });
-  const surroundings = { storage, logger, geo: null, mail, ids: null };
+  const services = { storage, logger, geo: null, mail, ids: null };
   try {
     const baseUrl = config.publicUrl ?? publicUrlDefault;
-    const platform = await createPlatform(await platformOptions(config, { ...surroundings, baseUrl }));
+    const platform = await createPlatform(await platformOptions(config, { ...services, baseUrl }));
     const workers = startWorkers(platform, { ...config, workers: "inline" }, logger);
     return {
       announcement: `Grandstand ${version} works on queued actions (${storage.description})`,
