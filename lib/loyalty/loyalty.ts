@@ -10,8 +10,7 @@
 import type { Clock } from "../auth/mod.ts";
 import type { Directory, LoyaltyVersions } from "../directory/mod.ts";
 import { chain, type Logger } from "../http/mod.ts";
-import type { UserEarnings } from "../leaderboards/mod.ts";
-import type { ScoreFeed } from "../leaderboards/scores/score_feed.ts";
+import type { ScoreFeed, UserEarnings } from "../leaderboards/mod.ts";
 import type { Announcer } from "../outbound/announcer.ts";
 import { RecordCache, type Store } from "../storage/mod.ts";
 import { type AdjustmentOrder, adjustmentCommand } from "./commands/adjustments.ts";

@@ -11,7 +11,7 @@ import type { Directory, Project } from "../directory/mod.ts";
 import type { Logger } from "../http/mod.ts";
 import { createUsers, type Users } from "../identity/mod.ts";
 import type { BoardPath, Leaderboards, Rebuilt } from "../leaderboards/mod.ts";
-import type { ScoreFeed } from "../leaderboards/scores/score_feed.ts";
+import type { ScoreFeed } from "../leaderboards/mod.ts";
 import { type Loyalty, memberPartition, readMetrics } from "../loyalty/mod.ts";
 import type { Store } from "../storage/mod.ts";
 import {

@@ -1,23 +1,54 @@
 /**
- * The index of an organisation's users: everybody who ever was there, by when they came, by when something last happened to
- * them, and by the metrics that the organisation has indexed. Entries are hints: the user's own records decide.
+ * The users of an organisation: listed by creation, activity and indexed metrics, and read in these orders. Entries are hints:
+ * the user's own records decide.
  *
  * @module
  */
 
 export {
+  buildDeclaredIndexes,
+  buildMetricIndex,
+  builtIndexes,
   declaredIndexes,
   indexNameCharactersMax,
+  type MetricIndex,
   MetricIndexesSchema,
+  type MetricIndexSource,
   metricIndexesMax,
   metricIndexesOf,
-} from "./declared.ts";
-export * from "./listed_users.ts";
-export * from "./listing.ts";
-export * from "./metric_feed.ts";
-export * from "./places.ts";
+} from "./metric_indexes.ts";
+export { type IndexedScoreFeed, indexMetrics } from "./metric_indexing.ts";
 export { isPublicName } from "./public_name.ts";
-export * from "./ranges.ts";
-export * from "./rebuild.ts";
-export * from "./recorded_users.ts";
-export * from "./walk.ts";
+export {
+  type OrderedUsers,
+  sampleRanges,
+  type UserOrder,
+  type UserRange,
+  usersInRange,
+  walkNamedUsers,
+  walkUsers,
+} from "./read_users.ts";
+export {
+  type AccountNote,
+  createUserIndex,
+  listedOrganisations,
+  listRecordedUsers,
+  parseAccountNote,
+  type RecordedUser,
+  readAccountNote,
+  recordedUsersMax,
+} from "./user_index.ts";
+export {
+  activityMs,
+  activityWrites,
+  listingWrites,
+  organisationsKey,
+  organisationsPartition,
+  organisationWrites,
+  userBoards,
+  userPartition,
+  userShardOf,
+  userShardPartition,
+  userShardPartitions,
+  userShards,
+} from "./user_shards.ts";

@@ -10,7 +10,7 @@
  */
 
 import { Batcher } from "../../background/mod.ts";
-import { type Store, whenAll } from "../../storage/mod.ts";
+import type { Store } from "../../storage/mod.ts";
 import type { ScoreChange } from "./board_change.ts";
 import { type BoardLocation, entryPartition } from "./board_location.ts";
 import { changeScores } from "./change_scores.ts";
@@ -79,10 +79,15 @@ export function createScoreDelivery(options: ScoreDeliveryOptions): ScoreDeliver
       if (updates.length === 0) return;
       if (waiting + updates.length > waitingMax) return givenUp();
       waiting += updates.length;
-      const all = whenAll(updates.length, isDelivered => (isDelivered ? delivered() : givenUp()));
+      let open = updates.length;
+      let areDelivered = true;
       function done(isDelivered: boolean): void {
         waiting -= 1;
-        all(isDelivered);
+        open -= 1;
+        areDelivered &&= isDelivered;
+        if (open > 0) return;
+        if (areDelivered) delivered();
+        else givenUp();
       }
       function failed(error: unknown): void {
         onGivenUp(error);

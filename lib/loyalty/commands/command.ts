@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Gain, ScoreTarget, ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
+import type { Gain, ScoreTarget, ScoreUpdate } from "../../leaderboards/mod.ts";
 import type { Decision, Partition, Read, RecordCache, Stored, Write } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import { hasEntries } from "../config/own_property.ts";

@@ -7,7 +7,7 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import type { Logger } from "../../http/mod.ts";
-import type { ScoreFeed, ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
+import type { ScoreFeed, ScoreUpdate } from "../../leaderboards/mod.ts";
 import { decide, type RecordCache, type Store } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ConfigCache } from "../config/config_cache.ts";

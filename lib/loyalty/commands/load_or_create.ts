@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
+import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../../leaderboards/mod.ts";
 import { decide, type ReadRecord, type RecordCache, type Rule, type Store } from "../../storage/mod.ts";
 import type { DueUserQueue } from "../due_users/mod.ts";
 import { type Member, memberPartition, type UserCache } from "../user/member.ts";

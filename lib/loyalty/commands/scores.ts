@@ -6,7 +6,7 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import type { Gain, ScoreTarget, ScoreUpdate } from "../../leaderboards/scores/score_feed.ts";
+import type { Gain, ScoreTarget, ScoreUpdate } from "../../leaderboards/mod.ts";
 import { ownValue } from "../config/own_property.ts";
 import type { RunningSum, UserState } from "../user/state.ts";
 

@@ -5,7 +5,7 @@ import { after, before, describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { audienceSettingsErrors } from "../../../lib/audience/mod.ts";
 import { depthMax, nodesMax } from "../../../lib/expressions/mod.ts";
-import { buildDelayMs, metricIndexesMax } from "../../../lib/users/mod.ts";
+import { metricIndexesMax } from "../../../lib/users/mod.ts";
 import { openPlatform, type TestPlatform } from "../../support/platform.ts";
 import { assertProblem } from "../_problem.ts";
 import { type BackEndCall, backEnd } from "./_back_end.ts";
@@ -114,7 +114,7 @@ describe("a search of users that is not well formed", () => {
     assert.match(await detailOf("metrics.points"), /still being built/);
     assert.deepEqual(await foundIds(crm, { filter: { metrics: { points: { min: 5 } } } }), ["b"]);
     await world.platform.work();
-    world.clock.advance(buildDelayMs);
+    world.clock.advance(5_000);
     assert.match(await detailOf("metrics.points"), /still being built/);
     await world.platform.work();
     assert.deepEqual(await foundIds(crm, { sort: [{ field: "metrics.points", order: "desc" }] }), ["b", "a"]);

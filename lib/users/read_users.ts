@@ -1,5 +1,5 @@
 /**
- * All users of an organisation in one order, merged from its shards.
+ * Reads the users of an organisation in one order, merged from its shards, and ranges of them.
  *
  * @module
  */
@@ -8,16 +8,23 @@ import {
   type BoardEntry,
   compareBoardEntries,
   isEntryAfter,
+  type Partition,
+  type ReadBoard,
   readPageAfter,
   type Store,
+  storageLimits,
   type WalkDirection,
 } from "../storage/mod.ts";
-import { userPartition, userShardPartitions, userShards } from "./places.ts";
+import { userPartition, userShardPartition, userShardPartitions, userShards } from "./user_shards.ts";
 
 /** Fewest entries of a shard that a merge reads at a time. */
-export const shardPartMin = 4;
+const shardPageMin = 4;
 /** Most entries of a shard that a merge reads at a time. */
-export const shardPartMax = 500;
+const shardPageMax = 500;
+/** Number of shards that are counted to estimate the size of a range; users are spread evenly over shards. */
+const sampledShards = 4;
+/** Most pages of one shard's range. */
+const rangePagesMax = 256;
 
 /** An order over users. */
 export interface UserOrder {
@@ -29,28 +36,28 @@ export interface UserOrder {
   readonly max?: number | undefined;
 }
 
-/** Entries of an order, part by part. */
+/** Entries of an order, page by page. */
 export interface OrderedUsers {
-  /** The next entries; fewer than asked for only at the end. */
+  /** Returns the next entries; fewer than requested only at the end. */
   next(count: number): Promise<readonly BoardEntry[]>;
 }
 
 interface ShardWalk {
-  /** Still to come, the next one last. */
+  /** Entries that were read and not returned, the next one last. */
   readonly waiting: BoardEntry[];
   last: BoardEntry | null;
   isEnd: boolean;
 }
 
-/** What a walk is over. */
+/** Selects the users of a walk. */
 export interface WalkedUsers {
   readonly store: Store;
   readonly organisationId: string;
-  /** The entry after which it begins; null: the first one. */
+  /** The entry after which the walk begins; null: the first one. */
   readonly after: BoardEntry | null;
 }
 
-/** Walks over all users of an order. Each shard is read at an instant of its own. */
+/** Walks over all users of an order. Shards are not read at one instant. */
 export function walkUsers({ store, organisationId, after }: WalkedUsers, order: UserOrder): OrderedUsers {
   const partitions = userShardPartitions(organisationId);
   const shards = partitions.map((): ShardWalk => ({ waiting: [], last: after, isEnd: false }));
@@ -64,7 +71,7 @@ export function walkUsers({ store, organisationId, after }: WalkedUsers, order: 
   return {
     async next(count) {
       const taken: BoardEntry[] = [];
-      const limit = partSize(count);
+      const limit = pageSize(count);
       while (taken.length < count) {
         await Promise.all(shards.map((shard, index) => fill(shard, index, limit)));
         const first = firstShard(shards, order.direction);
@@ -76,9 +83,9 @@ export function walkUsers({ store, organisationId, after }: WalkedUsers, order: 
   };
 }
 
-/** Twice the share of a shard, so that most are read once. */
-function partSize(count: number): number {
-  return Math.max(shardPartMin, Math.min(shardPartMax, Math.ceil((2 * count) / userShards)));
+/** Returns twice the share of a shard, so that most are read once. */
+function pageSize(count: number): number {
+  return Math.max(shardPageMin, Math.min(shardPageMax, Math.ceil((2 * count) / userShards)));
 }
 
 function firstShard(shards: readonly ShardWalk[], direction: WalkDirection): ShardWalk | undefined {
@@ -102,7 +109,7 @@ interface Taking {
   readonly direction: WalkDirection;
 }
 
-/** Takes entries in order until a shard is empty that may have more. */
+/** Takes entries in order until a shard has none left that may have more. */
 function takeWhileFilled(shards: readonly ShardWalk[], { first, taken, count, direction }: Taking): void {
   for (let shard: ShardWalk | undefined = first; shard !== undefined && taken.length < count; ) {
     const entry = shard.waiting.pop();
@@ -112,7 +119,7 @@ function takeWhileFilled(shards: readonly ShardWalk[], { first, taken, count, di
   }
 }
 
-/** The same walk over named users alone. */
+/** Walks over named users only, in the same order. */
 export async function walkNamedUsers(
   { store, organisationId, after }: WalkedUsers,
   { key, direction, min, max }: UserOrder,
@@ -133,4 +140,67 @@ export async function walkNamedUsers(
     .filter(({ score }) => score >= (min ?? score) && score <= (max ?? score))
     .sort((left, right) => sign * compareBoardEntries(left, right));
   return { next: async count => waiting.splice(0, count) };
+}
+
+/** A range of a board: scores from `min` to `max`, both included. */
+export interface UserRange {
+  readonly key: string;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Returns every user of a range in one shard, as of one instant. */
+export async function usersInRange(
+  store: Store,
+  partition: Partition,
+  { key, min, max }: UserRange,
+): Promise<readonly BoardEntry[]> {
+  const page = (offset: number): ReadBoard => ({
+    type: "board",
+    key,
+    min,
+    max,
+    offset,
+    limit: storageLimits.rangeLimitMax,
+  });
+  for (let pages = 1; ; pages = Math.min(2 * pages, rangePagesMax)) {
+    const queries = Array.from({ length: pages }, (_, index) => page(index * storageLimits.rangeLimitMax));
+    const parts = await store.read(partition, queries);
+    const last = parts.at(-1)?.entries.length ?? 0;
+    if (last < storageLimits.rangeLimitMax || pages === rangePagesMax)
+      return parts.flatMap(({ entries }) => entries);
+  }
+}
+
+/** Estimates from a sample how many users of one shard are in each range. */
+export async function sampleRanges(
+  store: Store,
+  organisationId: string,
+  ranges: readonly UserRange[],
+): Promise<readonly number[]> {
+  const step = userShards / sampledShards;
+  const samples = await Promise.all(
+    Array.from({ length: sampledShards }, async (_, index) => {
+      const partition = userShardPartition(organisationId, index * step);
+      return await Promise.all(
+        ranges.map(async ({ key, min, max }) => {
+          const [below, upTo] = await store.read(partition, [
+            { type: "before", key, score: min },
+            { type: "before", key, score: next(max) },
+          ]);
+          return upTo - below;
+        }),
+      );
+    }),
+  );
+  return ranges.map(
+    (_, index) => samples.reduce((sum, counts) => sum + (counts[index] ?? 0), 0) / sampledShards,
+  );
+}
+
+/** Returns a score just above another one, near enough for an estimate. */
+function next(score: number): number {
+  return Number.isFinite(score)
+    ? score + Math.max(Number.MIN_VALUE, Math.abs(score) * Number.EPSILON)
+    : score;
 }

@@ -5,17 +5,12 @@ import type { Store } from "../../../lib/storage/mod.ts";
 import {
   activityWrites,
   buildDeclaredIndexes,
-  buildDelayMs,
-  buildLanes,
   buildMetricIndex,
   builtIndexes,
   type IndexedScoreFeed,
   indexMetrics,
   listingWrites,
   type MetricIndexSource,
-  metricAttemptsMax,
-  metricBatchMax,
-  metricsWaitingMax,
   userBoards,
   userPartition,
   userShardOf,
@@ -62,6 +57,7 @@ function feedOf(
       organisation: id => ({ id, name: "Club", settings: id === organisationId ? settings : {} }),
     },
     onGivenUp: error => errors.push(error),
+    waitingMax: 1_000,
   });
 }
 
@@ -162,7 +158,7 @@ describeOnStores("the feed of indexed metrics", open => {
     boards.answer = "delivered";
     isDown = true;
     assert.equal(await deliver(feed, both), "givenUp");
-    assert.deepEqual([attempts, errors.length], [metricAttemptsMax, 1]);
+    assert.deepEqual([attempts, errors.length], [3, 1]);
   });
 
   it("takes many users in one commit, and refuses more than may wait", async () => {
@@ -178,9 +174,9 @@ describeOnStores("the feed of indexed metrics", open => {
     const feed = feedOf(counting, clock.now);
     const [target = ""] = await targetIds(feed);
     const ids: string[] = [];
-    for (let n = 0; ids.length < metricBatchMax + 1; n++) if (userShardOf(`u${n}`) === 5) ids.push(`u${n}`);
+    for (let n = 0; ids.length < 501; n++) if (userShardOf(`u${n}`) === 5) ids.push(`u${n}`);
     const answers = ids.map(userId => deliver(feed, [{ target, score: 1, at: 0, asOf: 1 }], userId));
-    const tooMany = Array.from({ length: metricsWaitingMax }, () => ({ target, score: 1, at: 0, asOf: 1 }));
+    const tooMany = Array.from({ length: 1_000 }, () => ({ target, score: 1, at: 0, asOf: 1 }));
     assert.equal(await deliver(feed, tooMany), "givenUp");
     assert.deepEqual([...new Set(await Promise.all(answers))], ["delivered"]);
     await feed.idle();
@@ -192,7 +188,7 @@ describeOnStores("an index that is declared later", open => {
   it("is built from what is on record, while users change, and is whole only then", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
-    const values = new Map(Array.from({ length: 3 * buildLanes }, (_, n) => [`u${n}`, n]));
+    const values = new Map(Array.from({ length: 600 }, (_, n) => [`u${n}`, n]));
     for (const userId of values.keys()) {
       await store.commit(userPartition(organisationId, userId), {
         writes: [...listingWrites(userId, clock.now()), ...activityWrites(userId, clock.now())],
@@ -234,7 +230,7 @@ describeOnStores("an index that is declared later", open => {
     await using store = await open(clock.now);
     const source: MetricIndexSource = { store, clock: clock.now, metricsOf: async () => null };
     assert.equal(await buildDeclaredIndexes(source, organisationId, ["points"]), 0);
-    clock.advance(buildDelayMs - 1);
+    clock.advance(4_999);
     assert.equal(await buildDeclaredIndexes(source, organisationId, ["points"]), 0);
     clock.advance(1);
     assert.equal(await buildDeclaredIndexes(source, organisationId, ["points"]), 1);

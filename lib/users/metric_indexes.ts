@@ -1,10 +1,18 @@
 /**
- * Building the index of a metric from what is on record, for users who had it before it was declared.
+ * Indexes of metrics: declared in the settings of an organisation, and built from the records of users who had the metric before.
+ *
+ * ```json
+ * { "audience": { "indexes": ["metrics.points"] } }
+ * ```
  *
  * @module
  */
 
+import * as v from "valibot";
 import type { Clock } from "../auth/mod.ts";
+import { memoize } from "../background/mod.ts";
+import type { Directory, Settings } from "../directory/mod.ts";
+import { chain } from "../http/mod.ts";
 import {
   type BoardEntry,
   keyName,
@@ -14,42 +22,72 @@ import {
   tenantPartition,
   type Write,
 } from "../storage/mod.ts";
-import { userBoards, userShardPartitions } from "./places.ts";
+import { userBoards, userShardPartitions } from "./user_shards.ts";
 
-/** Number of users whose records are read side by side. */
-export const buildLanes = 200;
+/** Most metrics that an organisation may index. */
+export const metricIndexesMax = 8;
+/** Longest name of an index, in characters. */
+export const indexNameCharactersMax = 128;
+/** Number of users whose records are read at the same time. */
+const concurrency = 200;
 /**
- * How long after it was first seen a declaration is built by itself, in ms: by then every process has read the settings and
- * feeds the index.
+ * How long after its discovery a declared index is built, in ms: by then every process has read the settings and writes to the
+ * index.
  */
-export const buildDelayMs = 5_000;
+const buildDelayMs = 5_000;
 
-/** The value of a metric as of a revision of the user's state. */
-export interface IndexedValue {
-  readonly value: number;
-  readonly asOf: number;
+const prefix = "metrics.";
+const detail = "Expected metrics. and the id of a metric";
+
+/** Validates the list of indexes in settings. */
+export const MetricIndexesSchema = v.pipe(
+  v.array(
+    v.pipe(
+      v.string(),
+      v.maxLength(indexNameCharactersMax, detail),
+      v.check(name => name.startsWith(prefix) && name.length > prefix.length, detail),
+    ),
+  ),
+  v.maxLength(metricIndexesMax, `Expected at most ${metricIndexesMax} indexes`),
+  v.check(names => new Set(names).size === names.length, "Expected each index once"),
+);
+
+const SectionSchema = v.object({ audience: v.object({ indexes: MetricIndexesSchema }) });
+
+/** Returns the ids of the metrics that settings declare as indexed; none where the section is not valid. */
+export const declaredIndexes = memoize((settings: Settings): readonly string[] => {
+  const parsed = v.safeParse(SectionSchema, settings);
+  return parsed.success ? parsed.output.audience.indexes.map(name => name.slice(prefix.length)) : [];
+});
+
+/** Returns the ids of an organisation's indexed metrics; without a promise while its settings are cached. */
+export function metricIndexesOf(
+  directory: Pick<Directory, "organisation">,
+  organisationId: string,
+): readonly string[] | Promise<readonly string[]> {
+  return chain(directory.organisation(organisationId), found => declaredIndexes(found?.settings ?? {}));
 }
 
-/** What an index is built from. */
+/** The records from which an index is built. */
 export interface MetricIndexSource {
   readonly store: Store;
   readonly clock: Clock;
-  /** A user's metrics that have ever changed; null where nothing is on record. */
+  /** Reads the metrics of a user that have ever changed; null where there is no record. */
   readonly metricsOf: (user: {
     readonly organisationId: string;
     readonly userId: string;
   }) => Promise<{ readonly revision: number; readonly metrics: Readonly<Record<string, number>> } | null>;
 }
 
-/** Which index. */
+/** Names an index. */
 export interface MetricIndex {
   readonly organisationId: string;
   readonly metricId: string;
 }
 
 /**
- * Writes every user's value to the index, then notes that the index is whole. Users who change meanwhile are fed as always;
- * it may be interrupted and done again. Answers the number of users who were looked at.
+ * Writes every user's value to the index, then marks the index as complete. Changes meanwhile are written as always. It may
+ * be interrupted and repeated. Returns the number of users that it read.
  */
 export async function buildMetricIndex(
   { store, clock, metricsOf }: MetricIndexSource,
@@ -59,7 +97,7 @@ export async function buildMetricIndex(
   let examined = 0;
   for (const partition of userShardPartitions(organisationId)) {
     for (let after: BoardEntry | null = null; ; ) {
-      const query = { key: userBoards.created, direction: "asc", after, limit: buildLanes } as const;
+      const query = { key: userBoards.created, direction: "asc", after, limit: concurrency } as const;
       const part = await readPageAfter(store, partition, query);
       const writes = await Promise.all(
         part.entries.map(async ({ member }): Promise<readonly Write[]> => {
@@ -81,7 +119,7 @@ export async function buildMetricIndex(
   return examined;
 }
 
-/** Which of the metrics have an index that is whole. */
+/** Returns those of the metrics whose index is complete. */
 export async function builtIndexes(
   store: Store,
   organisationId: string,
@@ -97,8 +135,7 @@ export async function builtIndexes(
 }
 
 /**
- * Builds the declared indexes that are not whole yet; those that are declared since a moment ago next time. Answers how many
- * were built.
+ * Builds the declared indexes that are not complete; a new declaration is built by a later call. Returns how many were built.
  */
 export async function buildDeclaredIndexes(
   source: MetricIndexSource,

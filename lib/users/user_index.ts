@@ -1,0 +1,228 @@
+/**
+ * The index of users: lists users who sign up and removes those who are deleted. Entries are hints; the user's own records
+ * decide.
+ *
+ * @module
+ */
+
+import type { Clock } from "../auth/mod.ts";
+import { Cache } from "../background/mod.ts";
+import {
+  type BoardEntry,
+  decide,
+  keyName,
+  type Partition,
+  type ReadRecord,
+  type ReadStanding,
+  readPageAfter,
+  type Store,
+  type Stored,
+  storageLimits,
+} from "../storage/mod.ts";
+import {
+  activityMs,
+  activityWrites,
+  listingWrites,
+  organisationsKey,
+  organisationsPartition,
+  organisationWrites,
+  userBoards,
+  userPartition,
+} from "./user_shards.ts";
+
+/** Most users of one call of {@linkcode listRecordedUsers}. */
+export const recordedUsersMax = 200;
+
+/** The record in a user's partition that says how the user signed up. */
+export interface AccountNote {
+  readonly projectId: string;
+  /** How the user signed up; empty for a removed one. */
+  readonly provider: string;
+  /** Unix ms; null while the user exists. */
+  readonly removedAt: number | null;
+}
+
+interface UserName {
+  readonly organisationId: string;
+  readonly userId: string;
+}
+
+/** A user who signs up. */
+export interface ListedAccount extends UserName, Omit<AccountNote, "removedAt"> {}
+
+/** Reads the account note. */
+export const readAccountNote: ReadRecord = { type: "record", key: keyName("account") };
+
+/** Parses a stored account note. */
+export function parseAccountNote(stored: Stored | null): AccountNote | null {
+  return stored === null ? null : (JSON.parse(stored.value) as AccountNote);
+}
+
+/** Writes the index of users. Every call may be repeated. */
+export interface UserIndex {
+  /** Lists a user. Call it before the user is stored, so that every stored user is listed. */
+  add(account: ListedAccount): Promise<void>;
+  /** Notes how a user signs in from now on, for example who was anonymous; changes nothing for a removed user. */
+  changed(account: ListedAccount): Promise<void>;
+  /** Notes that a user has signed in; writes at most once an hour. */
+  signedIn(user: UserName): Promise<void>;
+  /** Removes a user. Call it before the user's records are removed, so that an interrupted removal is repeated. */
+  remove(account: Omit<ListedAccount, "provider">): Promise<void>;
+}
+
+/** What the index of users needs. */
+export interface UserIndexAccess {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Returns the partition of a user's own records. */
+  readonly partitionOf: (user: UserName) => Partition;
+}
+
+/** Creates the index of users. */
+export function createUserIndex({ store, clock, partitionOf }: UserIndexAccess): UserIndex {
+  const organisations = new Cache<true>({ entriesMax: 10_000 });
+  const signedInUsers = new Cache<true>({ entriesMax: 100_000, maxAgeMs: activityMs, clock });
+  async function listOrganisation(id: string, now: number): Promise<void> {
+    if (organisations.get(id) === true) return;
+    await store.commit(organisationsPartition(), { writes: organisationWrites(id, now) });
+    organisations.set(id, true);
+  }
+  async function note(account: ListedAccount, removedAt: number | null): Promise<void> {
+    const { projectId, provider } = account;
+    const value = JSON.stringify({ projectId, provider, removedAt } satisfies AccountNote);
+    await store.commit(partitionOf(account), { writes: [{ type: "put", key: readAccountNote.key, value }] });
+  }
+  return {
+    async add(account) {
+      const { organisationId, userId } = account;
+      const now = clock();
+      const writes = [...listingWrites(userId, now), ...activityWrites(userId, now)];
+      await Promise.all([
+        listOrganisation(organisationId, now),
+        store.commit(userPartition(organisationId, userId), { writes }),
+        note(account, null),
+      ]);
+      signedInUsers.set(nameOf(account), true);
+    },
+    async changed(account) {
+      await noteAccount({ store, partitionOf }, account);
+    },
+    async signedIn({ organisationId, userId }) {
+      const name = nameOf({ organisationId, userId });
+      if (signedInUsers.get(name) === true) return;
+      await store.commit(userPartition(organisationId, userId), { writes: activityWrites(userId, clock()) });
+      signedInUsers.set(name, true);
+    },
+    async remove(account) {
+      const { organisationId, userId } = account;
+      await note({ ...account, provider: "" }, clock());
+      await store.commit(userPartition(organisationId, userId), {
+        writes: [userBoards.created, userBoards.active].map(
+          key => ({ type: "unscore", key, member: userId }) as const,
+        ),
+      });
+    },
+  };
+}
+
+/** Ids of organisations have no slash. */
+function nameOf({ organisationId, userId }: UserName): string {
+  return `${organisationId}/${userId}`;
+}
+
+/** Lists the organisations that have users, oldest first. */
+export async function* listedOrganisations(store: Store): AsyncGenerator<string, void> {
+  const { rangeLimitMax: limit } = storageLimits;
+  for (let after: BoardEntry | null = null; ; ) {
+    const query = { key: organisationsKey, direction: "asc", after, limit } as const;
+    const { entries, isEnd } = await readPageAfter(store, organisationsPartition(), query);
+    for (const { member } of entries) yield member;
+    if (isEnd) return;
+    after = entries.at(-1) ?? after;
+  }
+}
+
+/** A user with records. */
+export interface RecordedUser extends UserName {
+  /** When the user was created, Unix ms. */
+  readonly cameAt: number;
+  /** When the user was last active according to the records, Unix ms. */
+  readonly lastActiveAt: number;
+  /** How the user signed up; null where the user did not, or nothing is recorded. */
+  readonly account: Pick<AccountNote, "projectId" | "provider"> | null;
+}
+
+/**
+ * Lists those of up to {@linkcode recordedUsersMax} users with records that the index does not list, and notes how they signed
+ * up. Listed users keep their position, so that running walks read each user once; removed users are skipped. Returns the
+ * number of newly listed users.
+ */
+export async function listRecordedUsers(
+  access: Pick<UserIndexAccess, "store" | "partitionOf">,
+  users: readonly RecordedUser[],
+): Promise<number> {
+  const { store } = access;
+  const existing = await Promise.all(users.map(async user => ((await exists(access, user)) ? [user] : [])));
+  const shards = new Map<Partition, RecordedUser[]>();
+  for (const user of existing.flat()) {
+    const partition = userPartition(user.organisationId, user.userId);
+    const shard = shards.get(partition) ?? [];
+    shard.push(user);
+    shards.set(partition, shard);
+  }
+  const organisations = users.flatMap(user => organisationWrites(user.organisationId, user.cameAt));
+  await store.commit(organisationsPartition(), { writes: organisations });
+  const listed = await Promise.all(
+    [...shards].map(([partition, shard]) => listAbsent(store, partition, shard)),
+  );
+  return listed.reduce((sum, count) => sum + count, 0);
+}
+
+/** Tells whether a user is not removed; notes how the user signed up first, as signing up does. */
+async function exists(
+  access: Pick<UserIndexAccess, "store" | "partitionOf">,
+  user: RecordedUser,
+): Promise<boolean> {
+  const { account, ...name } = user;
+  if (account !== null) return await noteAccount(access, { ...name, ...account });
+  const [stored] = await access.store.read(access.partitionOf(user), [readAccountNote]);
+  return (parseAccountNote(stored)?.removedAt ?? null) === null;
+}
+
+/** Notes how a user signs in unless the user is removed; returns whether the user exists. */
+async function noteAccount(
+  { store, partitionOf }: Pick<UserIndexAccess, "store" | "partitionOf">,
+  account: ListedAccount,
+): Promise<boolean> {
+  const { projectId, provider } = account;
+  const value = JSON.stringify({ projectId, provider, removedAt: null } satisfies AccountNote);
+  return await decide(store, partitionOf(account), {
+    reads: [readAccountNote],
+    idempotent: true,
+    apply([stored]) {
+      if (stored?.value === value) return { writes: [], answer: true };
+      const isExisting = (parseAccountNote(stored)?.removedAt ?? null) === null;
+      return {
+        writes: isExisting ? [{ type: "put", key: readAccountNote.key, value }] : [],
+        answer: isExisting,
+      };
+    },
+  });
+}
+
+async function listAbsent(
+  store: Store,
+  partition: Partition,
+  users: readonly RecordedUser[],
+): Promise<number> {
+  const key = userBoards.created;
+  const queries = users.map(({ userId }): ReadStanding => ({ type: "standing", key, member: userId }));
+  const standings = await store.read(partition, queries);
+  const absent = users.filter((_, index) => standings[index] === null);
+  const writes = absent.flatMap(({ userId, cameAt, lastActiveAt }) => [
+    ...listingWrites(userId, cameAt),
+    ...activityWrites(userId, lastActiveAt),
+  ]);
+  if (writes.length > 0) await store.commit(partition, { writes });
+  return new Set(absent.map(({ userId }) => userId)).size;
+}
