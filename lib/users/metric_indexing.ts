@@ -14,7 +14,7 @@ import { chain } from "../http/mod.ts";
 import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../leaderboards/mod.ts";
 import type { Store, Write } from "../storage/mod.ts";
 import { metricIndexesOf } from "./metric_indexes.ts";
-import { userBoards, userPartition } from "./user_shards.ts";
+import { userBoards, userIndexPartition } from "./user_shards.ts";
 
 const batchMax = 500;
 const attemptsMax = 3;
@@ -73,7 +73,7 @@ export function indexMetrics(options: IndexMetricsOptions): IndexedScoreFeed {
     const written = updates.map(({ target, score, asOf }) => {
       const { organisationId, metricId } = parseTarget(target);
       const key = userBoards.metric(metricId);
-      const partition = userPartition(organisationId, userId);
+      const partition = userIndexPartition(organisationId, userId);
       const common = { type: "score", op: "set", key, member: userId } as const;
       return batches.add(partition, { ...common, score, tie: clock(), asOf });
     });

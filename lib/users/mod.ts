@@ -46,7 +46,7 @@ export {
   organisationsPartition,
   organisationWrites,
   userBoards,
-  userPartition,
+  userIndexPartition,
   userShardOf,
   userShardPartition,
   userShardPartitions,

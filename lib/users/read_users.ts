@@ -15,7 +15,7 @@ import {
   storageLimits,
   type WalkDirection,
 } from "../storage/mod.ts";
-import { userPartition, userShardPartition, userShardPartitions, userShards } from "./user_shards.ts";
+import { userIndexPartition, userShardPartition, userShardPartitions, userShards } from "./user_shards.ts";
 
 /** Fewest entries of a shard that a merge reads at a time. */
 const shardPageMin = 4;
@@ -127,7 +127,7 @@ export async function walkNamedUsers(
 ): Promise<OrderedUsers> {
   const found = await Promise.all(
     userIds.map(async (member): Promise<readonly BoardEntry[]> => {
-      const [standing] = await store.read(userPartition(organisationId, member), [
+      const [standing] = await store.read(userIndexPartition(organisationId, member), [
         { type: "standing", key, member },
       ]);
       return standing === null ? [] : [{ member, score: standing.score, tie: standing.tie }];

@@ -27,7 +27,7 @@ import {
   organisationsPartition,
   organisationWrites,
   userBoards,
-  userPartition,
+  userIndexPartition,
 } from "./user_shards.ts";
 
 /** Most users of one call of {@linkcode listRecordedUsers}. */
@@ -99,7 +99,7 @@ export function createUserIndex({ store, clock, partitionOf }: UserIndexAccess):
       const writes = [...listingWrites(userId, now), ...activityWrites(userId, now)];
       await Promise.all([
         listOrganisation(organisationId, now),
-        store.commit(userPartition(organisationId, userId), { writes }),
+        store.commit(userIndexPartition(organisationId, userId), { writes }),
         note(account, null),
       ]);
       signedInUsers.set(nameOf(account), true);
@@ -110,13 +110,13 @@ export function createUserIndex({ store, clock, partitionOf }: UserIndexAccess):
     async signedIn({ organisationId, userId }) {
       const name = nameOf({ organisationId, userId });
       if (signedInUsers.get(name) === true) return;
-      await store.commit(userPartition(organisationId, userId), { writes: activityWrites(userId, clock()) });
+      await store.commit(userIndexPartition(organisationId, userId), { writes: activityWrites(userId, clock()) });
       signedInUsers.set(name, true);
     },
     async remove(account) {
       const { organisationId, userId } = account;
       await note({ ...account, provider: "" }, clock());
-      await store.commit(userPartition(organisationId, userId), {
+      await store.commit(userIndexPartition(organisationId, userId), {
         writes: [userBoards.created, userBoards.active].map(
           key => ({ type: "unscore", key, member: userId }) as const,
         ),
@@ -165,7 +165,7 @@ export async function listRecordedUsers(
   const existing = await Promise.all(users.map(async user => ((await exists(access, user)) ? [user] : [])));
   const shards = new Map<Partition, RecordedUser[]>();
   for (const user of existing.flat()) {
-    const partition = userPartition(user.organisationId, user.userId);
+    const partition = userIndexPartition(user.organisationId, user.userId);
     const shard = shards.get(partition) ?? [];
     shard.push(user);
     shards.set(partition, shard);

@@ -43,7 +43,7 @@ export function userShardOf(userId: string): number {
 }
 
 /** Returns the partition of a user's shard. */
-export function userPartition(organisationId: string, userId: string): Partition {
+export function userIndexPartition(organisationId: string, userId: string): Partition {
   return userShardPartition(organisationId, userShardOf(userId));
 }
 

@@ -18,7 +18,7 @@ import { nativeExportKernels } from "../../adapters/native/mod.ts";
 import { createRedisBlobs, createRedisStore } from "../../adapters/redis/mod.ts";
 import { memberPartition } from "../../lib/loyalty/mod.ts";
 import type { Batch, Store, Write } from "../../lib/storage/mod.ts";
-import { listingWrites, userPartition } from "../../lib/users/mod.ts";
+import { listingWrites, userIndexPartition } from "../../lib/users/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { startRedis } from "../support/redis.ts";
 import { figure } from "./figure.ts";
@@ -266,7 +266,7 @@ async function fill(world: TestPlatform, users: number): Promise<void> {
   const byShard = new Map<string, Write[]>();
   for (let n = 0; n < users; n++) {
     const userId = `user-${n}`;
-    const place = userPartition(organisationId, userId);
+    const place = userIndexPartition(organisationId, userId);
     const writes = byShard.get(place) ?? [];
     if (writes.length === 0) byShard.set(place, writes);
     writes.push(...listingWrites(userId, clock.now() - users + n));

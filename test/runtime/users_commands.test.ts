@@ -10,7 +10,7 @@ import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { seedDirectory } from "../../lib/directory/mod.ts";
 import { createUsers } from "../../lib/identity/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
-import { userBoards, userPartition } from "../../lib/users/mod.ts";
+import { userBoards, userIndexPartition } from "../../lib/users/mod.ts";
 import { ids, seed } from "../support/platform.ts";
 import { redisAvailable, sharedRedis } from "../support/redis.ts";
 import { start } from "./processes.ts";
@@ -47,7 +47,7 @@ async function fill(store: Store): Promise<void> {
 }
 
 async function listedAt(store: Store, key: string): Promise<number | undefined> {
-  const place = userPartition(ids.organisation, userId);
+  const place = userIndexPartition(ids.organisation, userId);
   const [standing] = await store.read(place, [{ type: "standing", key, member: userId }]);
   return standing?.score;
 }

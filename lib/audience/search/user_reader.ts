@@ -11,7 +11,7 @@ import {
   parseAccountNote,
   readAccountNote,
   userBoards,
-  userPartition,
+  userIndexPartition,
 } from "../../users/mod.ts";
 import { groupBy } from "../batch/results.ts";
 import {
@@ -142,7 +142,7 @@ async function readTimes(
   if (keys.length === 0) return times;
   const located = candidates.map(({ userId }) => ({
     userId,
-    partition: userPartition(organisationId, userId),
+    partition: userIndexPartition(organisationId, userId),
   }));
   await Promise.all(
     groupBy(located, ({ partition }) => partition).map(async group => {

@@ -13,7 +13,7 @@ import { compareUtf8 } from "../../text/mod.ts";
 import {
   type UserRange,
   userBoards,
-  userPartition,
+  userIndexPartition,
   userShardPartition,
   usersInRange,
   walkNamedUsers,
@@ -144,11 +144,11 @@ export function walkRest(
     async next(count) {
       const { candidates: found, ...part } = await all.next(count);
       const candidates = found.filter(({ userId }) => named?.has(userId) ?? true);
-      const groups = groupBy(candidates, ({ userId }) => userPartition(organisationId, userId));
+      const groups = groupBy(candidates, ({ userId }) => userIndexPartition(organisationId, userId));
       const absent = await Promise.all(
         groups.map(async group => {
           const queries = group.map(({ userId: member }) => ({ type: "standing", key, member }) as const);
-          const standings = await store.read(userPartition(organisationId, group[0]?.userId ?? ""), queries);
+          const standings = await store.read(userIndexPartition(organisationId, group[0]?.userId ?? ""), queries);
           return group.filter((_, index) => standings[index] === null);
         }),
       );

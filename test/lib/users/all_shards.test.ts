@@ -4,7 +4,7 @@ import type { Store } from "../../../lib/storage/mod.ts";
 import { storageLimits } from "../../../lib/storage/mod.ts";
 import {
   sampleRanges,
-  userPartition,
+  userIndexPartition,
   userShardOf,
   userShardPartition,
   userShards,
@@ -35,7 +35,7 @@ describeOnEveryStore("users over all shards", open => {
   it("are one order, from any point on, and named ones alone are the same order", async () => {
     await using store = await open(createTestClock().now);
     const entries = Array.from({ length: 500 }, (_, n): [string, number] => [`u${n}`, (n * 7_919) % 50]);
-    for (const entry of entries) await fill(store, userPartition(organisationId, entry[0]), [entry]);
+    for (const entry of entries) await fill(store, userIndexPartition(organisationId, entry[0]), [entry]);
     const ordered = entries
       .map(([member, score]) => ({ member, score, tie: 0 }))
       .toSorted((a, b) => a.score - b.score || (a.member < b.member ? -1 : 1));

@@ -12,7 +12,7 @@ import {
   listingWrites,
   type MetricIndexSource,
   userBoards,
-  userPartition,
+  userIndexPartition,
   userShardOf,
   usersInRange,
 } from "../../../lib/users/mod.ts";
@@ -63,7 +63,7 @@ function feedOf(
 
 async function shownValue(store: Store, userId: string, metricId = "points"): Promise<unknown> {
   const key = userBoards.metric(metricId);
-  const [standing] = await store.read(userPartition(organisationId, userId), [
+  const [standing] = await store.read(userIndexPartition(organisationId, userId), [
     { type: "standing", key, member: userId },
   ]);
   return standing === null ? null : [standing.score, standing.tie];
@@ -190,7 +190,7 @@ describeOnStores("an index that is declared later", open => {
     await using store = await open(clock.now);
     const values = new Map(Array.from({ length: 600 }, (_, n) => [`u${n}`, n]));
     for (const userId of values.keys()) {
-      await store.commit(userPartition(organisationId, userId), {
+      await store.commit(userIndexPartition(organisationId, userId), {
         writes: [...listingWrites(userId, clock.now()), ...activityWrites(userId, clock.now())],
       });
     }
@@ -218,7 +218,7 @@ describeOnStores("an index that is declared later", open => {
       const found = (await shownValue(store, userId)) as readonly number[] | null;
       assert.equal(found?.[0] ?? null, expected, userId);
     }
-    const [first] = await usersInRange(store, userPartition(organisationId, "u0"), {
+    const [first] = await usersInRange(store, userIndexPartition(organisationId, "u0"), {
       key: userBoards.metric("points"),
       ...everything,
     });
