@@ -1,31 +1,35 @@
 /**
- * Decides whether a file may serve as a country database: every record of its tree, every value that the tree leads to,
- * and that some of them tell of countries.
+ * Checks whether a file can serve as a country database: its metadata, every record of its tree, every value that the tree
+ * points to, and that some values contain countries.
  *
  * @module
  */
 
 import type { Buffer } from "node:buffer";
 import type { Reader, Response } from "mmdb-lib";
-import { dataOffsets, separatorBytes, treeBytes } from "./search_tree.ts";
-import { Section } from "./section.ts";
-import { UnusableDatabaseError } from "./unusable_database.ts";
+import {
+  DataSection,
+  dataOffsets,
+  separatorBytes,
+  treeBytes,
+  UnusableDatabaseError,
+} from "./format_checks.ts";
 
-/** Largest database in bytes: several times the largest that tells of countries alone. */
+/** Largest database in bytes: several times the largest one of countries. */
 export const databaseBytesMax: number = 256 * 1_024 * 1_024;
-/** How far from the end the metadata may begin, in bytes, as the format says. */
-export const metadataBytesMax = 131_072;
-/** Largest sum of the sizes of all values, pointers followed: what a check costs at most. */
-export const checkedBytesMax: number = 1_024 * 1_024 * 1_024;
-/** Bytes of values that are checked before other work gets its turn. */
-export const checkedBytesPerTurn = 131_072;
+/** How far from the end the metadata may begin, in bytes, according to the format. */
+const metadataBytesMax = 131_072;
+/** Largest sum of the sizes of all values, pointers followed: bounds the work of a check. */
+const checkedBytesMax = 1_024 * 1_024 * 1_024;
+/** Bytes of values that are checked before other work runs. */
+const checkedBytesPerTurn = 131_072;
 
 const metadataMarker = "\xab\xcd\xefMaxMind.com";
-/** How much of the type a message repeats. */
+/** Most characters of the database type in a message. */
 const typeCharactersMax = 100;
 const formatVersion = 2;
 const recordSizes = [24, 28, 32];
-/** Members of a record that tell of a country. */
+/** Members of a record that contain a country. */
 const countryMembers: ReadonlySet<string> = new Set([
   "country",
   "registered_country",
@@ -33,19 +37,19 @@ const countryMembers: ReadonlySet<string> = new Set([
   "country_code",
 ]);
 
-/** What a file says of itself. */
-export type Metadata = Reader<Response>["metadata"];
+/** The metadata of a file. */
+export type DatabaseMetadata = Reader<Response>["metadata"];
 
-/** A file that has metadata. */
-export interface Described {
+/** A file with its metadata. */
+export interface DatabaseFile {
   readonly bytes: Buffer;
-  readonly metadata: Metadata;
+  readonly metadata: DatabaseMetadata;
   /** Where the data ends and the marker of the metadata begins. */
   readonly dataEnd: number;
 }
 
 /**
- * Finds the metadata and checks that it can be decoded; answers where its marker begins.
+ * Finds the metadata and checks that it can be decoded. Returns the offset of its marker.
  *
  * @throws {UnusableDatabaseError}
  */
@@ -57,18 +61,18 @@ export function findMetadata(bytes: Buffer): number {
   if (marker === -1 || bytes.length - marker > metadataBytesMax) {
     throw new UnusableDatabaseError("it is no MaxMind DB file, or its end is missing");
   }
-  const { names } = new Section(bytes.subarray(marker + metadataMarker.length)).check(0);
+  const { names } = new DataSection(bytes.subarray(marker + metadataMarker.length)).check(0);
   if (!names.includes("node_count")) throw new UnusableDatabaseError("it is damaged: its metadata is no map");
   return marker;
 }
 
 /**
- * Checks everything that look-ups may reach. Other work gets its turn through `pause`.
+ * Checks everything that look-ups can reach. Lets other work run through `pause`.
  *
  * @throws {UnusableDatabaseError}
  */
 export async function checkDatabase(
-  { bytes, metadata, dataEnd }: Described,
+  { bytes, metadata, dataEnd }: DatabaseFile,
   pause: () => Promise<void>,
 ): Promise<void> {
   checkMetadata(metadata);
@@ -79,18 +83,18 @@ export async function checkDatabase(
   if (bytes.subarray(treeEnd, dataStart).some(byte => byte !== 0)) {
     throw new UnusableDatabaseError("it is damaged: its tree does not end where it should");
   }
-  const data = new Section(bytes.subarray(dataStart, dataEnd));
+  const data = new DataSection(bytes.subarray(dataStart, dataEnd));
   const tree = { ...shape, bytes: bytes.subarray(0, treeEnd), dataBytes: dataEnd - dataStart };
   const names = await checkValues(data, { offsets: await dataOffsets(tree, pause), pause });
   if (![...names].some(name => countryMembers.has(name))) {
     const type = metadata.databaseType.slice(0, typeCharactersMax);
-    throw new UnusableDatabaseError(`it tells of no countries: it is a ${type} database`);
+    throw new UnusableDatabaseError(`it contains no countries: it is a ${type} database`);
   }
 }
 
-/** Answers the names that members of the values have. */
+/** Checks the values and returns the names of their members. */
 async function checkValues(
-  data: Section,
+  data: DataSection,
   { offsets, pause }: { readonly offsets: readonly number[]; readonly pause: () => Promise<void> },
 ): Promise<ReadonlySet<string>> {
   const names = new Set<string>();
@@ -109,19 +113,19 @@ async function checkValues(
   return names;
 }
 
-/** The decoder passes on whatever the file has under these names. */
-function checkMetadata(metadata: Metadata): void {
+/** Checks types and ranges, as the decoder returns these members unchecked. */
+function checkMetadata(metadata: DatabaseMetadata): void {
   const { binaryFormatMajorVersion, nodeCount, recordSize, ipVersion, databaseType, buildEpoch } = metadata;
   const faults = [
-    [binaryFormatMajorVersion === formatVersion, "the version of its format"],
-    [Number.isSafeInteger(nodeCount) && nodeCount > 0, "the number of its nodes"],
-    [recordSizes.includes(recordSize), "the size of its records"],
-    [ipVersion === 4 || ipVersion === 6, "its version of IP"],
+    [binaryFormatMajorVersion === formatVersion, "its format version"],
+    [Number.isSafeInteger(nodeCount) && nodeCount > 0, "its number of nodes"],
+    [recordSizes.includes(recordSize), "its record size"],
+    [ipVersion === 4 || ipVersion === 6, "its IP version"],
     [typeof databaseType === "string", "its type"],
-    [Number.isFinite(buildEpoch.getTime()), "the time of its making"],
+    [Number.isFinite(buildEpoch.getTime()), "its build time"],
   ] as const;
   const fault = faults.find(([isFine]) => !isFine);
   if (fault !== undefined) {
-    throw new UnusableDatabaseError(`its metadata cannot be used: ${fault[1]} is not one that exists`);
+    throw new UnusableDatabaseError(`its metadata cannot be used: ${fault[1]} is invalid`);
   }
 }

@@ -1,13 +1,13 @@
 /**
- * What is known of countries without a database: identifiers, membership in the European Union and names.
+ * Countries: from the records of a database, completed by identifiers, EU membership and names that need none.
  *
  * @module
  */
 
 import type { CountryResult } from "../../lib/location/geo_reader.ts";
 
-/** Locales of the names that are made here: those of MaxMind's databases. */
-export const nameLocales = ["de", "en", "es", "fr", "ja", "pt-BR", "ru", "zh-CN"] as const;
+/** Locales of the names: those of MaxMind's databases. */
+const nameLocales = ["de", "en", "es", "fr", "ja", "pt-BR", "ru", "zh-CN"] as const;
 
 /** ISO 3166-1 codes with XK for Kosovo, each with its identifier at GeoNames (geonames.org, CC BY 4.0). */
 const geonameIds: ReadonlyMap<string, number> = new Map(
@@ -50,7 +50,7 @@ AX GF GP MF MQ RE YT`.split(/\s+/),
 
 const completed = new Map<string, CountryResult>();
 
-/** The country of an upper-case ISO 3166-1 code, or null where there is none. */
+/** Returns the country of an upper-case ISO 3166-1 code, or null. */
 export function knownCountry(isoCode: string): CountryResult | null {
   const known = completed.get(isoCode);
   if (known !== undefined) return known;
@@ -66,7 +66,7 @@ export function knownCountry(isoCode: string): CountryResult | null {
   return country;
 }
 
-/** Names of a country as the runtime's own data has them; a runtime with few locales tells few. */
+/** Returns the names of a country from the runtime's own locale data, which may have few locales. */
 function namesOf(isoCode: string): Readonly<Record<string, string>> {
   const names = nameLocales.flatMap(locale => {
     if (Intl.DisplayNames.supportedLocalesOf(locale).length === 0) return [];
@@ -74,4 +74,55 @@ function namesOf(isoCode: string): Readonly<Record<string, string>> {
     return name === undefined ? [] : [[locale, name]];
   });
   return Object.fromEntries(names);
+}
+
+/**
+ * Returns the country of a database record, or null. A record without a country may name the country in which its network is
+ * registered, or the one that its users represent (a military base abroad), in this order. A reduced record has only
+ * `country_code`.
+ */
+export function countryOf(record: unknown): CountryResult | null {
+  if (!isObject(record)) return null;
+  return (
+    fullCountry(record.country) ??
+    fullCountry(record.registered_country) ??
+    fullCountry(record.represented_country) ??
+    knownByCode(record.country_code)
+  );
+}
+
+function fullCountry(value: unknown): CountryResult | null {
+  if (!isObject(value)) return null;
+  const { iso_code: isoCode, geoname_id: geonameId } = value;
+  if (!isCode(isoCode)) return null;
+  if (typeof geonameId !== "number" || !Number.isSafeInteger(geonameId)) return knownByCode(isoCode);
+  const names = textsOf(value.names);
+  return {
+    geonameId,
+    isoCode,
+    // MaxMind leaves the member out where it would be false.
+    isInEuropeanUnion: value.is_in_european_union === true,
+    names: names ?? knownCountry(isoCode)?.names ?? {},
+  };
+}
+
+function knownByCode(isoCode: unknown): CountryResult | null {
+  return isCode(isoCode) ? knownCountry(isoCode) : null;
+}
+
+/** Returns the members that are texts, or null where there are none. */
+function textsOf(value: unknown): Readonly<Record<string, string>> | null {
+  if (!isObject(value)) return null;
+  const texts = Object.entries(value).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string",
+  );
+  return texts.length === 0 ? null : Object.fromEntries(texts);
+}
+
+function isCode(value: unknown): value is string {
+  return typeof value === "string" && /^[A-Z]{2}$/.test(value);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
 }

@@ -5,44 +5,45 @@ import type { Reader, Response } from "mmdb-lib";
 import type { CountryResult, GeoReader } from "../../lib/location/geo_reader.ts";
 import { BoundedCache } from "../../lib/storage/bounded_cache.ts";
 import { checkDatabase, findMetadata } from "./check_database.ts";
-import { countryOf } from "./country_record.ts";
-import { UnusableDatabaseError } from "./unusable_database.ts";
+import { countryOf } from "./countries.ts";
+import { UnusableDatabaseError } from "./format_checks.ts";
 
-/** Number of addresses whose countries are remembered. */
-export const cachedAddressesMax = 32_768;
-/** Number of decoded parts of records that are kept; a database of countries has some thousands. */
-export const cachedPartsMax = 8_192;
+/** Number of addresses whose countries are cached. */
+const cachedAddressesMax = 32_768;
+/** Number of decoded parts of records that are cached; a country database has some thousands. */
+const cachedPartsMax = 8_192;
 
 /** Longest text of an address, in characters. */
 const addressCharactersMax = 45;
 
 /** A country database in memory. */
 export interface GeoDatabase extends GeoReader {
-  /** What its maker calls it, such as `GeoLite2-Country`. */
+  /** The type in its metadata, such as `GeoLite2-Country`. */
   readonly type: string;
-  /** When it was made, Unix ms. */
+  /** When it was built, Unix ms. */
   readonly builtAt: number;
 }
 
-/** How a database is loaded. */
-export interface LoadOptions {
-  /** Lets other work have its turn while a large file is checked. @default a turn of the event loop */
+/** Options of loading a database. */
+export interface LoadGeoOptions {
+  /** Lets other work run while a large file is checked. @default a turn of the event loop */
   readonly pause?: () => Promise<void>;
 }
 
 /**
- * Checks a MaxMind DB file and makes it answer: full country (or city) records, and reduced ones that have a
- * `country_code` alone. The bytes must not change afterwards. An address that is looked up again is answered from a cache.
+ * Checks a MaxMind DB file and opens it for look-ups: full country (or city) records, and reduced ones with only a
+ * `country_code`. The bytes must not change afterwards. Needs the package `mmdb-lib`.
  *
- * @throws {UnusableDatabaseError} The bytes are damaged, incomplete, too large or tell of something else.
+ * @throws {UnusableDatabaseError} The bytes are damaged, incomplete, too large or contain no countries.
+ * @throws {Error} The package `mmdb-lib` is not installed.
  */
-export async function loadGeoDatabase(bytes: Uint8Array, options: LoadOptions = {}): Promise<GeoDatabase> {
+export async function loadGeoDatabase(bytes: Uint8Array, options: LoadGeoOptions = {}): Promise<GeoDatabase> {
   const { pause = turn } = options;
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const dataEnd = findMetadata(buffer);
   const reader = await openReader(buffer);
   await checkDatabase({ bytes: buffer, metadata: reader.metadata, dataEnd }, pause);
-  const find = finder(reader);
+  const find = createFinder(reader);
   const cache = new BoundedCache<CountryResult | null>(cachedAddressesMax);
   return {
     type: reader.metadata.databaseType,
@@ -59,7 +60,7 @@ export async function loadGeoDatabase(bytes: Uint8Array, options: LoadOptions = 
 }
 
 async function openReader(buffer: Buffer): Promise<Reader<Response>> {
-  const { Reader } = await import("mmdb-lib");
+  const { Reader } = await loadMmdbLib();
   const parts = new BoundedCache<unknown, string | number>(cachedPartsMax);
   try {
     return new Reader(buffer, { cache: parts });
@@ -68,8 +69,17 @@ async function openReader(buffer: Buffer): Promise<Reader<Response>> {
   }
 }
 
-/** Countries are made once per decoded record, of which a database of countries has few. */
-function finder(reader: Reader<Response>): (address: string) => CountryResult | null {
+async function loadMmdbLib(): Promise<typeof import("mmdb-lib")> {
+  try {
+    return await import("mmdb-lib");
+  } catch (cause) {
+    const message = "Cannot read a country database without the package mmdb-lib: run npm i mmdb-lib";
+    throw new Error(message, { cause });
+  }
+}
+
+/** Converts each decoded record once; a country database has few different ones. */
+function createFinder(reader: Reader<Response>): (address: string) => CountryResult | null {
   const countries = new WeakMap<object, { readonly country: CountryResult | null }>();
   const isIpv4Only = reader.metadata.ipVersion === 4;
   return address => {
@@ -85,7 +95,7 @@ function finder(reader: Reader<Response>): (address: string) => CountryResult | 
   };
 }
 
-/** The address without the IPv6 dress of an IPv4 address, which not every database knows; null for no address. */
+/** Converts an IPv4-mapped IPv6 address to IPv4, as not every database has mapped ones; null for no address. */
 function plainAddress(address: string): string | null {
   const version = isIP(address);
   if (version === 4) return address;

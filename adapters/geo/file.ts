@@ -3,36 +3,34 @@ import { clearInterval, setInterval } from "node:timers";
 import type { CountryResult, GeoReader } from "../../lib/location/geo_reader.ts";
 import { databaseBytesMax } from "./check_database.ts";
 import { type GeoDatabase, loadGeoDatabase } from "./database.ts";
-import { UnusableDatabaseError } from "./unusable_database.ts";
+import { UnusableDatabaseError } from "./format_checks.ts";
 
-/** How often the file is looked at where nothing else is said, in ms. */
-export const pollMsDefault = 10_000;
-
-/** How a file is opened and watched. */
+/** Options of watching a file. */
 export interface GeoFileOptions {
-  /** How often the file is looked at, in ms. @default {@linkcode pollMsDefault} */
+  /** How often the file is checked for changes, in ms. @default 10,000 */
   readonly pollMs?: number;
-  /** Calls a function every so many ms until what it answers is called. @default an interval that keeps no process alive */
+  /** Calls a function at an interval in ms; returns the function that stops it. @default an unreferenced interval */
   readonly every?: (ms: number, look: () => void) => () => void;
-  /** Told of every new version that is in use from now on. */
+  /** Called when a new version is in use. */
   readonly onReload?: (database: GeoDatabase) => void;
-  /** Told why a new version is not used; the one before stays. */
+  /** Called with the reason why a new version is not used; the previous one stays in use. */
   readonly onRefuse?: (error: unknown) => void;
 }
 
-/** A country database in a file; a new version of the file is used as soon as it is seen. */
+/** A country database in a file; a new version of the file is used as soon as it is found. */
 export interface GeoFile extends GeoReader, AsyncDisposable {
   /** The version in use. */
   readonly database: GeoDatabase;
-  /** Looks at the file now. Never rejects. */
+  /** Checks the file now. Never rejects. */
   refresh(): Promise<void>;
 }
 
 /**
- * Opens a MaxMind DB file and watches it. Replace the file by renaming a complete one onto it: while it is being
- * written, and where the new version cannot be used, the version before keeps answering.
+ * Opens a MaxMind DB file and watches it. Replace the file by renaming a complete one onto it: while a new version is
+ * written, and if it cannot be used, the previous one stays in use. Needs the package `mmdb-lib`.
  *
  * @throws {UnusableDatabaseError} The file cannot be used.
+ * @throws {Error} The package `mmdb-lib` is not installed.
  *
  * @example
  * ```ts
@@ -54,15 +52,15 @@ interface Current {
 class WatchedFile implements GeoFile {
   readonly #path: string;
   readonly #options: GeoFileOptions;
-  /** The version that was last judged, in use or not. */
-  #judged: string;
+  /** The version that was checked last, in use or not. */
+  #checked: string;
   #database: GeoDatabase;
   #refreshing: Promise<void> | null = null;
   #unwatch: () => void = () => {};
 
   constructor(path: string, { version, database }: Current, options: GeoFileOptions) {
     this.#path = path;
-    this.#judged = version;
+    this.#checked = version;
     this.#database = database;
     this.#options = options;
   }
@@ -76,7 +74,7 @@ class WatchedFile implements GeoFile {
   }
 
   watch(): void {
-    const { pollMs = pollMsDefault, every = interval } = this.#options;
+    const { pollMs = 10_000, every = interval } = this.#options;
     this.#unwatch = every(pollMs, () => void this.refresh());
   }
 
@@ -96,19 +94,19 @@ class WatchedFile implements GeoFile {
     let version = "";
     try {
       version = await versionOf(this.#path);
-      if (version === this.#judged) return;
+      if (version === this.#checked) return;
       this.#database = await read(this.#path, version);
-      this.#judged = version;
+      this.#checked = version;
       this.#options.onReload?.(this.#database);
     } catch (error) {
-      if (error instanceof ChangedWhileReadError || version === this.#judged) return;
-      this.#judged = version;
+      if (error instanceof ChangedWhileReadError || version === this.#checked) return;
+      this.#checked = version;
       this.#options.onRefuse?.(unusable(this.#path, error));
     }
   }
 }
 
-/** The next look at the file finds it complete. */
+/** The file changes while it is read; the next check finds it complete. */
 class ChangedWhileReadError extends UnusableDatabaseError {}
 
 async function open(path: string): Promise<Current> {
@@ -126,10 +124,10 @@ async function read(path: string, version: string): Promise<GeoDatabase> {
   return await loadGeoDatabase(bytes);
 }
 
-/** What changes with every version of the file. Nothing is read before this has looked at its kind and size. */
+/** Returns a text that changes with every version of the file, after checking its kind and size. */
 async function versionOf(path: string): Promise<string> {
   const found = await stat(path, { bigint: true });
-  if (!found.isFile()) throw new UnusableDatabaseError("it is no file");
+  if (!found.isFile()) throw new UnusableDatabaseError("it is not a file");
   if (found.size > databaseBytesMax)
     throw new UnusableDatabaseError(`it is larger than ${databaseBytesMax} bytes`);
   return `${found.ino} ${found.size} ${found.mtimeNs}`;

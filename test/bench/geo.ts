@@ -18,7 +18,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Reader, type Response } from "mmdb-lib";
 import { createRandom, type Random } from "../../adapters/conformance/random.ts";
-import { knownCountry, loadGeoDatabase } from "../../adapters/geo/mod.ts";
+import { knownCountry } from "../../adapters/geo/countries.ts";
+import { loadGeoDatabase } from "../../adapters/geo/mod.ts";
 import { buildDatabase } from "../support/mmdb_writer.ts";
 import { figure } from "./figure.ts";
 

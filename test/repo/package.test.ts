@@ -64,7 +64,7 @@ describe("the package", () => {
       Object.entries(pinned).filter(([, range]) => !/^\d+\.\d+\.\d+$/.test(range)),
       [],
     );
-    assert.deepEqual(Object.keys(manifest.peerDependencies), ["ioredis", "nodemailer"]);
+    assert.deepEqual(Object.keys(manifest.peerDependencies), ["ioredis", "mmdb-lib", "nodemailer"]);
   });
 });
 

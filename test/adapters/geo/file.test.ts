@@ -12,7 +12,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, beforeEach, describe, it } from "node:test";
-import { databaseBytesMax, type GeoFile, openGeoFile, pollMsDefault } from "../../../adapters/geo/mod.ts";
+import { databaseBytesMax } from "../../../adapters/geo/check_database.ts";
+import { type GeoFile, openGeoFile } from "../../../adapters/geo/mod.ts";
 import { buildDatabase } from "../../support/mmdb_writer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "grandstand-geo-"));
@@ -144,7 +145,7 @@ describe("a country database in a file", () => {
     assert.deepEqual([asked, isStopped], [[250], true]);
     const byDefault = await openGeoFile(path, { every });
     await byDefault[Symbol.asyncDispose]();
-    assert.deepEqual(asked, [250, pollMsDefault]);
+    assert.deepEqual(asked, [250, 10_000]);
   });
 
   it("is read once when many look at once", async () => {

@@ -1,28 +1,107 @@
 /**
- * Walks values of a MaxMind DB file without decoding them (file format 2.0, "Data Section").
+ * Checks the search tree and the values of a MaxMind DB file (file format 2.0) without decoding them.
  *
  * The decoder that reads the values later checks no bounds and follows every pointer, so a damaged or hostile file could
- * make it loop or fill the memory. What has passed here decodes within the bounds below.
+ * make it loop or fill the memory. Values that pass these checks decode within the bounds below.
  *
  * @module
  */
 
 import type { Buffer } from "node:buffer";
-import { UnusableDatabaseError } from "./unusable_database.ts";
+
+/** A file that cannot serve as a country database; the message says why. */
+export class UnusableDatabaseError extends Error {
+  override readonly name = "UnusableDatabaseError";
+}
+
+/** Nodes that are checked before other work runs: less than a millisecond's worth. */
+export const nodesPerTurn = 16_384;
+
+/** Bytes between the tree and the data. */
+export const separatorBytes = 16;
+
+/** The size of a tree. */
+export interface TreeShape {
+  readonly nodeCount: number;
+  /** 24, 28 or 32. */
+  readonly recordBits: number;
+}
+
+/** A tree to check. */
+export interface Tree extends TreeShape {
+  readonly bytes: Buffer;
+  /** Length of the data section. */
+  readonly dataBytes: number;
+}
+
+/** Returns the length of a tree in bytes. */
+export function treeBytes({ nodeCount, recordBits }: TreeShape): number {
+  return (nodeCount * recordBits) / 4;
+}
+
+/**
+ * Returns the offsets in the data section that the tree points to. Lets other work run through `pause`.
+ *
+ * @throws {UnusableDatabaseError} A record of the tree points outside the data.
+ */
+export async function dataOffsets(tree: Tree, pause: () => Promise<void>): Promise<readonly number[]> {
+  const { nodeCount, dataBytes } = tree;
+  const read = recordReader(tree);
+  const offsets: number[] = [];
+  const isKnown = new Uint8Array(Math.ceil(dataBytes / 8));
+  function note(value: number, node: number): void {
+    if (value <= nodeCount) return;
+    const offset = value - nodeCount - separatorBytes;
+    const known = offset < 0 ? undefined : isKnown[offset >> 3];
+    if (known === undefined || offset >= dataBytes) {
+      throw new UnusableDatabaseError(`it is damaged: node ${node} points outside the data`);
+    }
+    const bit = 1 << (offset & 7);
+    if ((known & bit) !== 0) return;
+    isKnown[offset >> 3] = known | bit;
+    offsets.push(offset);
+  }
+  for (let node = 0; node < nodeCount; node++) {
+    if (node % nodesPerTurn === nodesPerTurn - 1) await pause();
+    note(read.left(node), node);
+    note(read.right(node), node);
+  }
+  return offsets;
+}
+
+/** Reads four bytes at once and masks the bits of the record. */
+function recordReader({ bytes, recordBits }: Tree): Record<"left" | "right", (node: number) => number> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  switch (recordBits) {
+    case 24:
+      return {
+        left: node => view.getUint32(node * 6) >>> 8,
+        right: node => view.getUint32(node * 6 + 2) & 0xff_ffff,
+      };
+    case 28:
+      // The byte in the middle holds the highest four bits of both records.
+      return {
+        left: node => (view.getUint32(node * 7) >>> 8) | ((view.getUint8(node * 7 + 3) >> 4) << 24),
+        right: node => view.getUint32(node * 7 + 3) & 0xfff_ffff,
+      };
+    default:
+      return { left: node => view.getUint32(node * 8), right: node => view.getUint32(node * 8 + 4) };
+  }
+}
 
 /** Deepest nesting of a value, pointers counted. */
-export const valueDepthMax = 16;
-/** Largest value in bytes, with everything that it points to as often as it points there. */
-export const valueBytesMax = 65_536;
+const valueDepthMax = 16;
+/** Largest value in bytes, including everything that it points to, counted each time. */
+const valueBytesMax = 65_536;
 
 /** Longest name of a member, in bytes. */
-export const nameBytesMax = 256;
+const nameBytesMax = 256;
 
 const pointerType = 1;
 const stringType = 2;
 const mapType = 7;
 const arrayType = 11;
-/** What the format adds to a pointer by the number of its bytes. */
+/** Offset that the format adds to a pointer, by the number of its bytes. */
 const pointerBases = [0, 2_048, 526_336, 0];
 /** Fewest and most payload bytes of the other types. */
 const payloads: Readonly<Record<number, readonly [min: number, max: number]>> = {
@@ -42,12 +121,12 @@ interface Head {
   readonly type: number;
   /** Payload bytes, members of a map or array, or the target of a pointer. */
   readonly size: number;
-  /** Offset of what follows the head. */
+  /** Offset behind the head. */
   readonly next: number;
 }
 
-/** A value that keeps all bounds. */
-export interface Checked {
+/** A value that passed the checks. */
+export interface CheckedValue {
   /** Its size with everything that it points to. */
   readonly bytes: number;
   /** The names of its members where it is a map. */
@@ -55,7 +134,7 @@ export interface Checked {
 }
 
 /** A part of the file whose pointers count from its beginning. */
-export class Section {
+export class DataSection {
   readonly #bytes: Buffer;
   #spent = 0;
   #names: string[] = [];
@@ -69,14 +148,14 @@ export class Section {
    *
    * @throws {UnusableDatabaseError} The value leaves the section or a bound, or is malformed.
    */
-  check(offset: number): Checked {
+  check(offset: number): CheckedValue {
     this.#spent = 0;
     this.#names = [];
     this.#value(offset, 0);
     return { bytes: this.#spent, names: this.#names };
   }
 
-  /** Answers the offset behind the value. */
+  /** Returns the offset behind the value. */
   #value(offset: number, depth: number): number {
     if (depth > valueDepthMax) throw malformed(offset, "is nested too deeply");
     const { type, size, next } = this.#head(offset);
