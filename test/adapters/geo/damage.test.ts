@@ -62,27 +62,27 @@ describe("a file that is no country database", () => {
     const asn = { autonomous_system_number: 64_496, autonomous_system_organization: "Example" };
     await refused(
       buildDatabase({ networks: { "192.0.2.0/24": asn }, metadata: { database_type: "GeoLite2-ASN" } }),
-      /tells of no countries: it is a GeoLite2-ASN database/,
+      /contains no countries: it is a GeoLite2-ASN database/,
     );
-    await refused(buildDatabase({ networks: { "192.0.2.0/24": "DE" } }), /tells of no countries/);
+    await refused(buildDatabase({ networks: { "192.0.2.0/24": "DE" } }), /contains no countries/);
   });
 
   it("is refused where its metadata is not of this format", async () => {
     const cases: [Record<string, unknown>, RegExp][] = [
-      [{ binary_format_major_version: 1 }, /the version of its format/],
-      [{ binary_format_major_version: 3 }, /the version of its format/],
-      [{ node_count: 0 }, /the number of its nodes/],
-      [{ node_count: "many" }, /damaged|the number of its nodes/],
+      [{ binary_format_major_version: 1 }, /its format version/],
+      [{ binary_format_major_version: 3 }, /its format version/],
+      [{ node_count: 0 }, /its number of nodes/],
+      [{ node_count: "many" }, /damaged|its number of nodes/],
       [{ node_count: 4_000_000_000 }, /longer than the file|cannot be read/],
       [{ record_size: 25 }, /cannot be read/],
       [{ record_size: "28" }, /cannot be read/],
-      [{ ip_version: 5 }, /its version of IP/],
+      [{ ip_version: 5 }, /its IP version/],
       [{ database_type: 7 }, /its type/],
-      [{ build_epoch: "yesterday" }, /the time of its making/],
+      [{ build_epoch: "yesterday" }, /its build time/],
     ];
     for (const [metadata, message] of cases) await refusedSketch({ metadata }, message);
     const few = buildDatabase({ networks, metadata: { node_count: 10 } });
-    await refused(few, /its tree does not end where it should|leads outside the data/);
+    await refused(few, /its tree does not end where it should|points outside the data/);
   });
 
   it("is refused where the metadata is too far from its end, or the file too large", async () => {
@@ -162,7 +162,7 @@ describe("a hostile file", () => {
     const bytes = buildDatabase({ networks, recordBits: 32 });
     const outside = Buffer.from(bytes);
     outside.writeUInt32BE(0xffff_ffff, 0);
-    await refused(outside, /leads outside the data/);
+    await refused(outside, /points outside the data/);
     const circle = Buffer.from(bytes);
     circle.writeUInt32BE(0, 0);
     circle.writeUInt32BE(0, 4);

@@ -188,7 +188,7 @@ describe("a country database in a file", () => {
     });
     const inside = join(folder, "folder.mmdb");
     mkdirSync(inside);
-    await assert.rejects(openGeoFile(inside), { name: "UnusableDatabaseError", message: /it is no file/ });
+    await assert.rejects(openGeoFile(inside), { name: "UnusableDatabaseError", message: /it is not a file/ });
     const large = join(folder, "large.mmdb");
     writeFileSync(large, "");
     truncateSync(large, databaseBytesMax + 1);
