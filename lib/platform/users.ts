@@ -10,8 +10,7 @@ import type { Clock } from "../auth/mod.ts";
 import type { Directory, Project } from "../directory/mod.ts";
 import type { Logger } from "../http/mod.ts";
 import { createUsers, type Users } from "../identity/mod.ts";
-import type { BoardPath, Leaderboards, Rebuilt } from "../leaderboards/mod.ts";
-import type { ScoreFeed } from "../leaderboards/mod.ts";
+import type { BoardPath, Leaderboards, Rebuilt, ScoreFeed } from "../leaderboards/mod.ts";
 import { type Loyalty, memberPartition, readMetrics } from "../loyalty/mod.ts";
 import type { Store } from "../storage/mod.ts";
 import {

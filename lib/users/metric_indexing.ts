@@ -42,29 +42,17 @@ const prefix = "users/";
 
 /** Creates a score feed that writes indexed metrics to the index, and everything else to the boards. */
 export function indexMetrics(options: IndexMetricsOptions): IndexedScoreFeed {
-  const { store, directory, clock, boards, onGivenUp, waitingMax = 100_000 } = options;
+  const { directory, clock, boards, waitingMax = 100_000 } = options;
   const running = new Set<Promise<void>>();
   let waiting = 0;
   const batches = new Batcher<Write, boolean>({
     batchMax,
     async run(partition, writes) {
-      const isWritten = await commit(partition, writes);
+      const isWritten = await commit(options, partition, writes);
       waiting -= writes.length;
       return writes.map(() => isWritten);
     },
   });
-
-  async function commit(partition: string, writes: readonly Write[]): Promise<boolean> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return (await store.commit(partition, { writes })).ok;
-      } catch (error) {
-        if (attempt < attemptsMax) continue;
-        onGivenUp(error);
-        return false;
-      }
-    }
-  }
 
   /** Resolves with whether all of the values were written. */
   async function index(userId: string, updates: readonly ScoreUpdate[]): Promise<boolean> {
@@ -114,6 +102,22 @@ export function indexMetrics(options: IndexMetricsOptions): IndexedScoreFeed {
       while (running.size > 0) await Promise.all(running);
     },
   };
+}
+
+async function commit(
+  { store, onGivenUp }: IndexMetricsOptions,
+  partition: string,
+  writes: readonly Write[],
+): Promise<boolean> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return (await store.commit(partition, { writes })).ok;
+    } catch (error) {
+      if (attempt < attemptsMax) continue;
+      onGivenUp(error);
+      return false;
+    }
+  }
 }
 
 function targetOf(organisationId: string, metricId: string): ScoreTarget {

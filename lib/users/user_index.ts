@@ -110,7 +110,9 @@ export function createUserIndex({ store, clock, partitionOf }: UserIndexAccess):
     async signedIn({ organisationId, userId }) {
       const name = nameOf({ organisationId, userId });
       if (signedInUsers.get(name) === true) return;
-      await store.commit(userIndexPartition(organisationId, userId), { writes: activityWrites(userId, clock()) });
+      await store.commit(userIndexPartition(organisationId, userId), {
+        writes: activityWrites(userId, clock()),
+      });
       signedInUsers.set(name, true);
     },
     async remove(account) {

@@ -148,7 +148,10 @@ export function walkRest(
       const absent = await Promise.all(
         groups.map(async group => {
           const queries = group.map(({ userId: member }) => ({ type: "standing", key, member }) as const);
-          const standings = await store.read(userIndexPartition(organisationId, group[0]?.userId ?? ""), queries);
+          const standings = await store.read(
+            userIndexPartition(organisationId, group[0]?.userId ?? ""),
+            queries,
+          );
           return group.filter((_, index) => standings[index] === null);
         }),
       );

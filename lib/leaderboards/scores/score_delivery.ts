@@ -43,6 +43,11 @@ interface WaitingScore extends ScoreChange {
   readonly done: (isDelivered: boolean) => void;
 }
 
+interface WaitingUpdate extends ScoreUpdate {
+  readonly userId: string;
+  readonly done: (isDelivered: boolean) => void;
+}
+
 /** Creates the delivery of scores over a store. */
 export function createScoreDelivery(options: ScoreDeliveryOptions): ScoreDelivery {
   const { resolveTarget, onGivenUp, waitingMax = 100_000 } = options;
@@ -59,19 +64,13 @@ export function createScoreDelivery(options: ScoreDeliveryOptions): ScoreDeliver
   const resolving = new Set<Promise<void>>();
   let waiting = 0;
 
-  function enqueue(
-    found: BoardLocation | TargetRefusal,
-    userId: string,
-    { target, score, at, asOf }: ScoreUpdate,
-    done: WaitingScore["done"],
-  ): void {
-    if (typeof found === "string") {
-      refused(target, found);
-      done(true);
+  function enqueue(found: BoardLocation | TargetRefusal, { target, ...change }: WaitingUpdate): void {
+    if (typeof found !== "string") {
+      batches.push(entryPartition(found, change.userId), { ...change, location: found, operator: "set" });
       return;
     }
-    const entry: WaitingScore = { location: found, userId, score, at, asOf, operator: "set", done };
-    batches.push(entryPartition(found, userId), entry);
+    refused(target, found);
+    change.done(true);
   }
 
   return {
@@ -98,11 +97,11 @@ export function createScoreDelivery(options: ScoreDeliveryOptions): ScoreDeliver
           const found = resolveTarget(update.target);
           if (found instanceof Promise) {
             const resolved = found
-              .then(location => enqueue(location, userId, update, done))
+              .then(location => enqueue(location, { ...update, userId, done }))
               .catch(failed)
               .finally(() => resolving.delete(resolved));
             resolving.add(resolved);
-          } else enqueue(found, userId, update, done);
+          } else enqueue(found, { ...update, userId, done });
         } catch (error) {
           // Invalid settings, for example.
           failed(error);
