@@ -1,0 +1,93 @@
+/**
+ * Counts the source files and functions that one warm request executes.
+ *
+ * ```sh
+ * node --import tsx test/bench/executed_files.ts        # counts
+ * node --import tsx test/bench/executed_files.ts --all  # and the files by functions
+ * ```
+ */
+
+import { Session } from "node:inspector/promises";
+import { fileURLToPath } from "node:url";
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
+
+/** Files below the repository, with the number of functions that ran in each. */
+export type ExecutedFiles = ReadonlyMap<string, number>;
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const product = /^(?:lib|adapters|runtime)\//;
+
+/** Runs a request a few times, then once more under the profiler. */
+async function executedBy(session: Session, request: () => Promise<unknown>): Promise<ExecutedFiles> {
+  for (let count = 0; count < 5; count++) await request();
+  await session.post("Profiler.takePreciseCoverage");
+  await request();
+  const { result } = await session.post("Profiler.takePreciseCoverage");
+  const files = new Map<string, number>();
+  for (const { url, functions } of result) {
+    const path = url.startsWith("file:") ? fileURLToPath(url).replace(root, "") : "";
+    const executed = functions.filter(({ ranges: [range] }) => (range?.count ?? 0) > 0);
+    if (product.test(path) && executed.length > 0) files.set(path, executed.length);
+  }
+  return files;
+}
+
+/** The requests that are counted. */
+export const requestNames = ["report an action", "read a leaderboard", "register a user"] as const;
+
+/** Counts what each request executes on a platform in memory. */
+export async function measureExecutedFiles(): Promise<
+  Readonly<Record<(typeof requestNames)[number], ExecutedFiles>>
+> {
+  const world = await openPlatform(async clock => createMemoryStore({ clock }), { http: {} });
+  const session = new Session();
+  session.connect();
+  await session.post("Profiler.enable");
+  await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+  try {
+    return await measure(world, session);
+  } finally {
+    session.disconnect();
+    await world.dispose();
+  }
+}
+
+async function measure(world: TestPlatform, session: Session): ReturnType<typeof measureExecutedFiles> {
+  const fan = await world.fan("Sam");
+  const selector = { projectId: ids.project, strategy: "simplified", provider: "noLogin" };
+  const { fetch } = world.platform;
+  const send = (path: string, init: RequestInit = {}): Promise<Response> =>
+    fetch(new Request(`http://club.example${path}`, init));
+  const post = (path: string, body: unknown, token?: string): Promise<Response> =>
+    send(path, {
+      method: "POST",
+      body: JSON.stringify(body),
+      headers: {
+        "content-type": "application/json",
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
+    });
+  const action = { action: "prediction", data: { outcome: "exact" } };
+  return {
+    "report an action": await executedBy(session, () => post("/api/loyalty/action", action, fan.token)),
+    "read a leaderboard": await executedBy(session, () =>
+      send(`/projects/${ids.project}/leaderboards/overall?limit=10`),
+    ),
+    "register a user": await executedBy(session, () =>
+      post("/v1/user", { ...selector, data: { username: "Kim" } }),
+    ),
+  };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const measured = await measureExecutedFiles();
+  for (const name of requestNames) {
+    const files = measured[name];
+    const functions = [...files.values()].reduce((sum, count) => sum + count, 0);
+    console.log(`${name}: ${files.size} files, ${functions} functions`);
+    if (!process.argv.includes("--all")) continue;
+    for (const [file, count] of [...files].sort(([a], [b]) => (a < b ? -1 : 1)))
+      console.log(`  ${count}\t${file}`);
+  }
+}
