@@ -4,7 +4,8 @@
 -- at the time `at`. Every quantity is then an integer, and limits that do not divide their window are exact.
 --
 -- KEYS: one per rule: '<owed> <at>'
--- ARGV: [1] now, Unix ms; [2] cost; [3] time in ms for which a key outlives its last effect; then per rule: limit, windowMs
+-- ARGV: [1] now, Unix ms; [2] cost; [3] time in ms for which a key outlives its last effect;
+--       then per rule: limit, windowMs
 -- Returns: per rule the units owed before, as a string. The cost was spent if no rule owes too much with it.
 
 local call, format = redis.call, string.format

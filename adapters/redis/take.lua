@@ -1,7 +1,7 @@
 -- Purpose: hands out messages under a lease, first those whose lease ended, then new ones.
 --
--- The consumer group keeps the holder of a message and its number of deliveries. The ZSET keeps the end of each lease by
--- the clock of the clients, because the group counts idle time by the server's clock and alike for every lease.
+-- The consumer group keeps the holder of a message and its number of deliveries. The ZSET keeps the end of each lease
+-- by the clock of the clients, because the group counts idle time by the server's clock and alike for every lease.
 --
 -- KEYS: [1] the stream of the topic; [2] ZSET of the ids handed out, by the end of their lease, Unix ms
 -- ARGV: [1] now, Unix ms; [2] end of the new lease, Unix ms; [3] most messages, at most 1,000; [4] consumer
@@ -37,7 +37,7 @@ for _, id in ipairs(expired) do
   end
 end
 
--- A consumer that lost its last message has probably died; consumers named after processes would pile up.
+-- A consumer without messages has probably died; consumers named after processes would pile up.
 former[consumer] = nil
 for name in pairs(former) do
   if #call('XPENDING', stream, group, '-', '+', 1, name) == 0 then
