@@ -1,7 +1,8 @@
 -- Purpose: spends units of every rule of a subject, or of none if one refuses (GCRA, ITU-T I.371).
 --
--- The key of a rule keeps the lead of its theoretical arrival time (TAT) over now, times the limit: owed = (TAT - now) * limit
--- at the time `at`. Every quantity is then an integer, and limits that do not divide their window are exact.
+-- The key of a rule keeps the lead of its theoretical arrival time (TAT) over now, times the limit:
+-- owed = (TAT - now) * limit at the time `at`. Every quantity is then an integer, and limits that do not divide their
+-- window are exact.
 --
 -- KEYS: one per rule: '<owed> <at>'
 -- ARGV: [1] now, Unix ms; [2] cost; [3] time in ms for which a key outlives its last effect;
