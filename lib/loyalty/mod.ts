@@ -4,53 +4,27 @@
  * @module
  */
 
-export type { AdjustmentOrder, ExtraRecord } from "./commands/adjustments.ts";
-export { historyMax } from "./commands/command.ts";
-export { type GrantOrder, requireRewards } from "./commands/grants.ts";
+export { requireRewards } from "./commands/grants.ts";
 export type { ActionReport } from "./commands/report.ts";
-export { type CompileOptions, compileConfig } from "./config/compile.ts";
+export { compileConfig } from "./config/compile.ts";
 export type { CompiledConfig } from "./config/compiled.ts";
-export * from "./config/document.ts";
-export * from "./coupons/mod.ts";
-export { type ListedUser, listUsersOf } from "./due_users/mod.ts";
-export * from "./engine/mod.ts";
-export { configurationType, documentErrorsMax } from "./http/config_document.ts";
+export type { ActionData, LoyaltyConfig } from "./config/document.ts";
+export { listUsersOf } from "./due_users/mod.ts";
 export { type LoyaltyControlContext, loyaltyControlRoutes } from "./http/config_routes.ts";
+export { loyaltyOperatorRoutes } from "./http/operator_routes.ts";
 export {
-  type LoyaltyOperatorContext,
-  loyaltyOperatorRoutes,
-  replayBytesMax,
-} from "./http/operator_routes.ts";
-export {
-  actionIdCharactersMax,
   dataNameCharactersMax,
   dataPropertiesMax,
   dataTextCharactersMax,
   memberIdCharactersMax,
 } from "./http/requests.ts";
-export * from "./http/routes.ts";
-export {
-  createLoyalty,
-  type Dated,
-  type Loyalty,
-  type LoyaltyOptions,
-  type TransactionView,
-} from "./loyalty.ts";
-export * from "./products/mod.ts";
-export * from "./user/history.ts";
-export {
-  Inbox,
-  type InboxPage,
-  type InboxQuery,
-  notificationsMax,
-  notificationsPageDefault,
-} from "./user/inbox.ts";
-export type { InboxItem, InboxNotification, InboxPolicy } from "./user/inbox_view.ts";
+export { loyaltyRoutes } from "./http/routes.ts";
+export { createLoyalty, type Loyalty, type LoyaltyOptions } from "./loyalty.ts";
+export type { ProductView, RedemptionOrder, RedemptionView } from "./products/mod.ts";
+export { type GrantedReward, type MetricChange, type PointDates, pointDateErrors } from "./user/history.ts";
+export type { InboxItem } from "./user/inbox_view.ts";
 export { type Member, memberPartition } from "./user/member.ts";
-export { onceGenerationMs } from "./user/once_marks.ts";
-export { historyPageMax } from "./user/read_history.ts";
-export * from "./user/state.ts";
-export type { ChallengeStatus, ChallengeView, MissionView, ProgressView } from "./views/challenge_views.ts";
+export type { ChallengeView } from "./views/challenge_views.ts";
 export {
   ChangePayloadSchema,
   EarnedRewardSchema,
@@ -64,17 +38,7 @@ export {
   type LoyaltyFacts,
   readMetrics,
 } from "./views/facts.ts";
-export {
-  type LedgerCursor,
-  type LedgerEntryView,
-  type LedgerPage,
-  type LedgerQuery,
-  ledgerReadMax,
-  ledgerRecordsMax,
-} from "./views/ledger_pages.ts";
-export type { LoyaltyReader, ReadView } from "./views/loyalty_reader.ts";
-export type { LoyaltyOverview, LoyaltySummary, Tier } from "./views/overview.ts";
-export { type RewardsProfile, rewardsProfile } from "./views/profile.ts";
-export type { ReplayResult } from "./views/verification.ts";
-export type { WebhookKeys } from "./webhooks/client.ts";
-export * from "./webhooks/mod.ts";
+export type { LedgerCursor, LedgerEntryView } from "./views/ledger_pages.ts";
+export type { LoyaltyReader } from "./views/loyalty_reader.ts";
+export type { LoyaltySummary } from "./views/summary.ts";
+export type { WebhookKeys } from "./webhooks/mod.ts";

@@ -12,13 +12,7 @@ import { type Area, chain } from "../http/mod.ts";
 import { createPublicProfiles, identityRoutes, operatorRoutes, tokenExchangeRoute } from "../identity/mod.ts";
 import { createHiddenUsers, leaderboardRoutes } from "../leaderboards/mod.ts";
 import { locationRoutes } from "../location/mod.ts";
-import {
-  loyaltyControlRoutes,
-  loyaltyOperatorRoutes,
-  loyaltyRoutes,
-  poolRoutes,
-  redemptionOperatorRoutes,
-} from "../loyalty/mod.ts";
+import { loyaltyControlRoutes, loyaltyOperatorRoutes, loyaltyRoutes } from "../loyalty/mod.ts";
 import { optionalSpaceGuard, type SpaceGuardOptions, spaceGuard } from "../space_tokens/mod.ts";
 import { withAudienceLimits, withIdempotency, withLoyaltyLimits } from "./rate_limits.ts";
 import type { Services } from "./services.ts";
@@ -102,18 +96,13 @@ function leaderboardArea(services: Services): Area {
 function loyaltyArea(services: Services, spaces: SpaceGuardOptions): Area {
   const { directory, loyalty, quotas } = services;
   const guards = userGuards(services);
-  const { rewardsWriter } = guards;
   const users = loyaltyRoutes({
     directory,
     loyalty,
     member: spaceGuard(spaces),
     visitor: optionalSpaceGuard(spaces),
   });
-  const operators = [
-    ...loyaltyOperatorRoutes({ directory, loyalty, ...guards }),
-    ...redemptionOperatorRoutes({ directory, products: loyalty.products, ...guards }),
-    ...poolRoutes({ directory, rewardsWriter, pools: loyalty.codePools, configOf: loyalty.config }),
-  ];
+  const operators = loyaltyOperatorRoutes({ directory, loyalty, ...guards });
   return {
     name: "loyalty",
     family: "problem",

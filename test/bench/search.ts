@@ -16,7 +16,8 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { createUserFinder, type SearchRequest, type UserFinder } from "../../lib/audience/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
-import { emptyState, memberPartition } from "../../lib/loyalty/mod.ts";
+import { memberPartition } from "../../lib/loyalty/mod.ts";
+import { emptyState } from "../../lib/loyalty/user/state.ts";
 import { printState, readState } from "../../lib/loyalty/user/stored_state.ts";
 import type { Store, Write } from "../../lib/storage/mod.ts";
 import {

@@ -5,12 +5,14 @@ import { after, before, describe, it } from "node:test";
 import { createMemoryQueue, createMemoryStore } from "../../adapters/memory/mod.ts";
 import { bulkBytesMax } from "../../lib/audience/http/action_routes.ts";
 import { updatesBytesMax } from "../../lib/audience/http/profile_routes.ts";
-import { codesBodyBytesMax } from "../../lib/loyalty/coupons/mod.ts";
-import { codesAddedMax, poolCodeCharactersMax, replayBytesMax } from "../../lib/loyalty/mod.ts";
+import { codesAddedMax, poolCodeCharactersMax } from "../../lib/loyalty/coupons/code_pools.ts";
 import { createTestClock } from "../support/clock.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { newKey } from "./_operations.ts";
 import { assertProblem } from "./_problem.ts";
+
+const codesBodyBytesMax = 2_000_000;
+const replayBytesMax = 1_048_576;
 
 const audience = "/v1/api/audience/internal";
 const codes = "/internal/loyalty/pools/drinks/codes";

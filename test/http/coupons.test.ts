@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { Permission } from "../../lib/auth/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
-import { codesAddedMax, couponRetryMs, couponsFilledMax, type Member } from "../../lib/loyalty/mod.ts";
+import { codesAddedMax } from "../../lib/loyalty/coupons/code_pools.ts";
+import { couponRetryMs } from "../../lib/loyalty/coupons/coupons.ts";
+import type { Member } from "../../lib/loyalty/mod.ts";
 import {
   type Answer,
   type Fan,
@@ -15,6 +17,8 @@ import {
 import { ProbeStore } from "../support/probe_store.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { assertProblem } from "./_problem.ts";
+
+const couponsFilledMax = 50;
 
 const hourMs = 60 * 60 * 1_000;
 const pool = { organisationId: ids.organisation, spaceId: ids.space, poolId: "drinks" };

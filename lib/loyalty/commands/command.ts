@@ -1,29 +1,82 @@
 /**
- * The decision that everything which happens to a user is: what of the user's partition it reads, and the one batch that
- * it writes. What time alone did before is part of it.
+ * Commands: everything that changes a user's loyalty is one, and takes effect in one commit of the user's partition.
  *
  * @module
  */
 
 import type { Gain, ScoreTarget, ScoreUpdate } from "../../leaderboards/mod.ts";
-import type { Decision, Partition, Read, RecordCache, Stored, Write } from "../../storage/mod.ts";
+import type { Partition, Read, RecordCache, Write } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import { hasEntries } from "../config/own_property.ts";
 import { advanceTime, type Diagnostic, type Outcome, type TimeOutcome } from "../engine/mod.ts";
 import type { HistoryRecord, Notification } from "../user/history.ts";
 import { notificationsMax } from "../user/inbox.ts";
 import type { CachedUser, Member } from "../user/member.ts";
-import { nextOnceMarks, type OnceId, onceMarkReads, onceMarkWrites } from "../user/once_marks.ts";
-import { emptyState, type Redemption, type UserState } from "../user/state.ts";
+import { nextOnceMarks, type OnceId, onceMarkWrites } from "../user/once_marks.ts";
+import type { Redemption, UserState } from "../user/state.ts";
 import { printRecord } from "../user/stored_record.ts";
-import { beginProgress, type ProgressCache } from "../webhooks/progress.ts";
+import type { ProgressCache } from "../webhooks/progress.ts";
 import type { LimitUses } from "./limit_uses.ts";
 import { type ChangedSum, changedSums, scoreUpdates, totalScores, withChangedSums } from "./scores.ts";
 
-/** Most records of a user's history that are kept; the oldest is dropped first. */
+/** Most records that a user's history keeps; the oldest is dropped first. */
 export const historyMax = 10_000;
 
-/** What decisions about a user depend on besides the user's partition. */
+/** A change of a user's loyalty, and what it reads and writes beside the user's state. */
+export interface Command {
+  /** Only advances the user's time: to the next instant at which something is due, or to now in one step. */
+  readonly advanceTime?: "nextInstant" | "toNow";
+  /** Unix ms that select the season of each board. @default now */
+  readonly at?: number;
+  /** The id under which the command takes effect once. */
+  readonly once?: OnceId | undefined;
+  /** True where repeating the command after it took effect changes nothing more. @default where it has `once` */
+  readonly isIdempotent?: boolean;
+  /** The action that boards count it for. @default none */
+  readonly scoring?: Omit<Gain, "metrics">;
+  /** Further reads of the user's partition. @default none */
+  readonly extraReads?: readonly Read[];
+  /** Makes further writes from the results of `extraReads`. @default none */
+  readonly extraWrites?: (results: readonly unknown[]) => readonly Write[];
+  /** Applies the command to a state that is advanced to now; null where nothing is left to do. Omitted: only time passes. */
+  readonly decide?: (state: UserState, results: readonly unknown[], uses: LimitUses) => CommandResult | null;
+  /** Drops delivered board scores from the state even where nothing else changes. @default false */
+  readonly dropsDelivered?: boolean;
+  /** True for commands of the sweep, which must not queue the user anew. @default false */
+  readonly isFromSweep?: boolean;
+  /** Throws the error for a write whose bound refused it. */
+  readonly refused?: (key: string) => never;
+}
+
+/** The engine's outcome of a command with what else is to be stored. */
+export interface CommandResult extends Outcome {
+  /** Further writes. @default none */
+  readonly writes?: readonly Write[];
+  /** The redemption after the command. */
+  readonly redemption?: Redemption;
+}
+
+/** A decision about a command. */
+export interface CommandDecision {
+  /** The user's project. Where the decision assumed another one, nothing is written. */
+  readonly projectId: string | null;
+  /** Board scores to deliver. */
+  readonly updates: readonly ScoreUpdate[];
+  /** The user's state after the decision. */
+  readonly state: UserState;
+  /** Null where the command had no effect, for example because it was repeated. */
+  readonly result: CommandResult | null;
+  /** Id of the history record. */
+  readonly recordId: string | null;
+  /** Effects that were left out because they exceeded a limit of the engine. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** Rules whose limited uses must be claimed first; where there are any, nothing is written. */
+  readonly missingUses: readonly string[];
+  /** The instant (Unix ms) to which a command of its own must advance time first, and nothing is written; else null. */
+  readonly advanceTo: number | null;
+}
+
+/** Dependencies of a decision outside the user's partition. */
 export interface CommandContext {
   readonly config: CompiledConfig;
   readonly member: Member;
@@ -35,152 +88,74 @@ export interface CommandContext {
   readonly targets: readonly ScoreTarget[];
   /** Unix ms. */
   readonly now: number;
-  /** What is known of the user: board scores that have arrived need not be kept any longer. */
   readonly user: CachedUser;
-  /** What the limits of rules for all users have room for. */
   readonly uses: LimitUses;
 }
 
-/** What a happening came to. */
-export interface CommandResult extends Outcome {
-  /** What it writes besides. @default nothing */
-  readonly writes?: readonly Write[];
-  /** The redemption that it is a step of. */
-  readonly redemption?: Redemption;
+/** What a decision has read of the user's partition. */
+export interface CommandInput {
+  readonly before: UserState;
+  /** True where the command's id is marked already. */
+  readonly isRepeated: boolean;
+  /** Results of the command's extra reads. */
+  readonly results: readonly unknown[];
 }
 
-/** Something that happens to a user. */
-export interface Command {
-  /** Nothing but time passes: over the one `instant` at which it next does something, or over `all` until now as one. */
-  readonly advanceTime?: "nextInstant" | "toNow";
-  /** When it happened, Unix ms, which says in which seasons of boards it counts. @default now */
-  readonly at?: number;
-  /** Under which id it happens once. */
-  readonly once?: OnceId;
-  /** Whether deciding it again, once it took effect, changes nothing more. @default where it has an id */
-  readonly isIdempotent?: boolean;
-  /** How boards see it. */
-  readonly scoring: Omit<Gain, "metrics">;
-  /** What it reads besides. @default nothing */
-  readonly reads?: readonly Read[];
-  /** What it writes besides, or how that follows from the results of `reads`. @default nothing */
-  readonly writes?: readonly Write[] | ((results: readonly unknown[]) => readonly Write[]);
-  /** What it makes of a settled state; `results` are those of `reads`. Omitted: nothing but time passes. */
-  readonly decide?: (
-    settled: UserState,
-    results: readonly unknown[],
-    uses: LimitUses,
-  ) => CommandResult | null;
-  /** Whether board scores that have arrived are struck off although nothing else happens. @default false */
-  readonly dropsDelivered?: boolean;
-  /** Whether the user is on the agenda until all that this causes is done, as in a sweep. @default false */
-  readonly isFromSweep?: boolean;
-  /** Throws what to say where a guard of `writes` refused. */
-  readonly refused?: (key: string) => never;
-}
-
-/** What was decided. */
-export interface CommandDecision {
-  /** The user's project. Where it is not the one that the decision was made for, nothing has happened yet. */
-  readonly projectId: string | null;
-  /** The board scores that are now to be delivered. */
-  readonly updates: readonly ScoreUpdate[];
-  /** The state that the user now has. */
-  readonly state: UserState;
-  /** What happened; null where nothing did, as when it was repeated. */
-  readonly result: CommandResult | null;
-  /** Id of the history record of the outcome. */
-  readonly recordId: string | null;
-  /** What was left out because it went too far. */
-  readonly diagnostics: readonly Diagnostic[];
-  /** Rules of which uses must be claimed first; where there are any, nothing has happened yet. */
-  readonly missingUses: readonly string[];
-  /** The instant (Unix ms) until which time must pass first, in a decision of its own; else null. Nothing has happened yet. */
-  readonly advanceTo: number | null;
+/** A command applied to a state: what to write beside the state itself. */
+export interface AppliedCommand {
+  readonly decision: CommandDecision;
+  readonly isChanged: boolean;
+  /** The history records first, so that the last of them names the command's record. */
+  readonly writes: readonly Write[];
+  readonly recordCount: number;
 }
 
 const noWrites: readonly Write[] = [];
+const noScoring: Omit<Gain, "metrics"> = { action: "", data: {} };
 
-/** A pure decision of `decide`. */
-export interface CommandRule {
-  readonly reads: readonly Read[];
-  readonly idempotent: boolean;
-  readonly apply: (state: readonly unknown[]) => {
-    readonly writes: readonly Write[];
-    readonly answer: Decision<CommandDecision>["answer"];
-    readonly refused?: (key: string) => never;
-  };
-}
+/** Applies a command to a user's state. Pure: the caller commits the writes. */
+export function applyCommand(
+  context: CommandContext,
+  command: Command,
+  { before, isRepeated, results }: CommandInput,
+): AppliedCommand {
+  const { config, member, now, uses, user } = context;
+  // A caller may repeat a command because the answer was lost, and with it the delivery.
+  if (isRepeated)
+    return unchanged(before, context.projectId, { updates: user.undelivered(before.undelivered) });
+  const projectId = before.projectId ?? member.projectId;
+  if (projectId !== context.projectId) return unchanged(before, projectId);
+  const due = dueInstant(before, now);
+  if (due !== null && !advancesPast(command, due, now))
+    return unchanged(before, projectId, { advanceTo: due });
 
-/** The decision for one happening. */
-export function commandRule(context: CommandContext, happening: Command): CommandRule {
-  const { member, partition, states, targets, now, uses } = context;
-  const { once, refused } = happening;
-  const marks = once === undefined ? [] : onceMarkReads(once, now);
-  const own = happening.reads ?? [];
-  const { webhooks } = context.config.config;
-  const progress = webhooks.length === 0 ? [] : [context.progress.query];
-  const ownFrom = 1 + marks.length;
-  return {
-    // Joined, not spread: an array that is spread is made much larger than it need be, and this is made for every action.
-    reads: [states.query as Read].concat(marks, own, progress),
-    // A repeated id changes nothing, so what has one may be decided again when its outcome is unknown.
-    idempotent: once !== undefined || happening.isIdempotent === true,
-    apply(found) {
-      const stored = found[0] as Stored | null;
-      const before = stored === null ? emptyState(member.projectId) : states.valueOf(partition, stored);
-      const projectId = before.projectId ?? member.projectId;
-      const isRepeated = marks.some((_, index) => (found[1 + index] as ReadonlyMap<string, number>).size > 0);
-      // Whoever repeats it may do so because the answer was lost, and with it the delivery that would follow.
-      if (isRepeated) return nothing(before, context.projectId, { updates: undelivered(context, before) });
-      if (projectId !== context.projectId) return nothing(before, projectId);
-      const due = instantBefore(before, now);
-      const isPassing =
-        happening.advanceTime === "toNow" || (happening.advanceTime === "nextInstant" && due === now);
-      if (due !== null && !isPassing) return nothing(before, projectId, { advanceTo: due });
-      const settlement = advanceTime(context.config, before, now, { instantsMax: 0 });
-      const results = own.length === 0 ? own : found.slice(ownFrom, ownFrom + own.length);
-      const { writes: given = noWrites } = happening;
-      const besides = typeof given === "function" ? given(results) : given;
-      const outcome = happening.decide?.(settlement.state, results, uses) ?? null;
-      const needs = uses.missing(outcome?.fired ?? []);
-      if (needs.length > 0) return nothing(before, projectId, { missingUses: needs });
-      const waiting = undelivered(context, before);
-      const isTidy = happening.dropsDelivered !== true || waiting.length === before.undelivered.length;
-      if (outcome === null && settlement.state === before && isTidy && besides.length === 0) {
-        return nothing(before, projectId, { updates: waiting });
-      }
-      const gained = sum(settlement.gained, outcome?.gained ?? {});
-      const { action, data } = happening.scoring;
-      const totals = changedSums(targets, before.sums, { action, data, metrics: gained });
-      const toldOf = progress.length === 0 ? null : (found.at(-1) as Stored | null);
-      const told = toldOf === null ? {} : context.progress.valueOf(partition, toldOf);
-      const begun = beginProgress(webhooks, told, { now, records: before.records });
-      const begins = begun === null ? noWrites : [context.progress.put(begun)];
-      const applied = {
-        before,
-        settlement,
-        outcome,
-        gained,
-        totals,
-        waiting,
-        besides: besides.concat(outcome?.writes ?? noWrites, begins),
-      };
-      const { writes, answer } = batchOf(context, happening, applied);
-      return refused === undefined ? { writes, answer } : { writes, answer, refused };
-    },
-  };
+  const passed = advanceTime(config, before, now, { instantsMax: 0 });
+  const extra = command.extraWrites?.(results) ?? noWrites;
+  const result = command.decide?.(passed.state, results, uses) ?? null;
+  const missingUses = uses.missing(result?.fired ?? []);
+  if (missingUses.length > 0) return unchanged(before, projectId, { missingUses });
+
+  const waiting = user.undelivered(before.undelivered);
+  const dropsNothing = command.dropsDelivered !== true || waiting.length === before.undelivered.length;
+  if (result === null && passed.state === before && dropsNothing && extra.length === 0) {
+    return unchanged(before, projectId, { updates: waiting });
+  }
+  return changed(context, command, { before, passed, result, waiting, extra });
 }
 
 /**
- * The first instant until now at which time alone changes something. Boards are to count that for this instant, and not for
- * what happens when it is noticed.
+ * Finds the first instant until now at which time alone changes something. It is decided for itself, so that boards count it
+ * for that instant and not for the time at which somebody noticed.
  */
-function instantBefore({ dueAt, changedAt }: UserState, now: number): number | null {
+function dueInstant({ dueAt, changedAt }: UserState, now: number): number | null {
   return dueAt === null || dueAt > Math.max(now, changedAt) ? null : Math.max(dueAt, changedAt);
 }
 
-function nothing(
+function advancesPast({ advanceTime: how }: Command, due: number, now: number): boolean {
+  return how === "toNow" || (how === "nextInstant" && due === now);
+}
+
+function unchanged(
   state: UserState,
   projectId: string | null,
   {
@@ -188,103 +163,96 @@ function nothing(
     missingUses = [],
     advanceTo = null,
   }: Partial<Pick<CommandDecision, "updates" | "missingUses" | "advanceTo">> = {},
-): ReturnType<CommandRule["apply"]> {
-  const answer = {
-    projectId,
-    updates,
-    state,
-    result: null,
-    recordId: null,
-    diagnostics: [],
-    missingUses,
-    advanceTo,
-  };
-  return { writes: [], answer };
+): AppliedCommand {
+  const nothing = { result: null, recordId: null, diagnostics: [] };
+  const decision = { projectId, updates, state, ...nothing, missingUses, advanceTo };
+  return { decision, isChanged: false, writes: noWrites, recordCount: 0 };
 }
 
-interface Applied {
+interface Change {
   readonly before: UserState;
-  readonly settlement: TimeOutcome;
-  readonly outcome: CommandResult | null;
-  readonly gained: Gain["metrics"];
-  readonly totals: readonly ChangedSum[];
+  readonly passed: TimeOutcome;
+  readonly result: CommandResult | null;
   /** Board scores of earlier decisions that have not arrived. */
   readonly waiting: readonly ScoreUpdate[];
-  /** What the happening writes besides, and what webhooks that are new to the user begin with. */
-  readonly besides: readonly Write[];
+  readonly extra: readonly Write[];
 }
 
-function batchOf(
-  context: CommandContext,
-  { once }: Command,
-  { before, settlement, outcome, gained, totals, waiting, besides }: Applied,
-): ReturnType<CommandRule["apply"]> {
-  const { projectId, targets, states, now } = context;
-  const after = outcome?.state ?? settlement.state;
-  const known = before.projectId === null && projectId !== null ? totalScores(before, targets) : [];
-  const current = scoreUpdates(after, targets, { totals, gained });
-  const diagnostics = outcome?.diagnostics ?? settlement.diagnostics;
-  const updates = stillDue(waiting, current).concat(stillDue(known, current), current);
-  const onceMarks = once === undefined ? before.onceMarks : nextOnceMarks(before, now);
-  const sums = withChangedSums(before.sums, totals, now);
-  const state: UserState = { ...after, projectId, undelivered: updates, sums, onceMarks };
-  const records = settlement.records.concat(outcome === null ? [] : outcome.record).map(recorded);
-  const recordCount = records.length;
+function changed(
+  { projectId, targets, now }: CommandContext,
+  { once, scoring = noScoring }: Command,
+  { before, passed, result, waiting, extra }: Change,
+): AppliedCommand {
+  const after = result?.state ?? passed.state;
+  const gained = addGains(passed.gained, result?.gained ?? {});
+  const { action, data } = scoring;
+  const sums: readonly ChangedSum[] = changedSums(targets, before.sums, { action, data, metrics: gained });
+  const firstTotals = before.projectId === null && projectId !== null ? totalScores(before, targets) : [];
+  const current = scoreUpdates(after, targets, { totals: sums, gained });
+  const updates = notReplaced(waiting, current).concat(notReplaced(firstTotals, current), current);
+  const state: UserState = {
+    ...after,
+    projectId,
+    undelivered: updates,
+    sums: withChangedSums(before.sums, sums, now),
+    onceMarks: once === undefined ? before.onceMarks : nextOnceMarks(before, now),
+  };
+  const records = passed.records.concat(result === null ? [] : result.record).map(recordWrite);
   const marks = once === undefined ? noWrites : onceMarkWrites(before, once, now);
-  const notices = noticesOf(settlement, outcome, state);
+  const diagnostics = result?.diagnostics ?? passed.diagnostics;
   return {
-    writes: records.concat(states.put(state), marks, notices, besides),
-    answer: ({ results }) => {
-      const recordId = outcome === null ? null : String(results[recordCount - 1]);
-      return {
-        projectId,
-        updates,
-        state,
-        result: outcome,
-        recordId,
-        diagnostics,
-        missingUses: [],
-        advanceTo: null,
-      };
+    decision: {
+      projectId,
+      updates,
+      state,
+      result,
+      recordId: null,
+      diagnostics,
+      missingUses: [],
+      advanceTo: null,
     },
+    isChanged: true,
+    writes: records.concat(
+      marks,
+      notificationWrites(passed, result, state),
+      extra,
+      result?.writes ?? noWrites,
+    ),
+    recordCount: records.length,
   };
 }
 
-/** Announcements, not more of either kind than a user has: they would push each other out of the log. */
-function noticesOf(
-  { notifications: passed }: TimeOutcome,
-  outcome: Outcome | null,
+/** Writes no more notifications of either kind than a user has: they would push each other out of the log. */
+function notificationWrites(
+  { notifications: ofTime }: TimeOutcome,
+  result: Outcome | null,
   { changedAt }: UserState,
 ): readonly Write[] {
-  const told = outcome?.notifications ?? [];
-  if (passed.length + told.length === 0) return noWrites;
+  const ofResult = result?.notifications ?? [];
+  if (ofTime.length + ofResult.length === 0) return noWrites;
   return [
-    ...passed.slice(-notificationsMax).map(({ at, ...one }) => announced(one, at)),
-    ...told.slice(-notificationsMax).map(one => announced(one, changedAt)),
+    ...ofTime.slice(-notificationsMax).map(({ at, ...one }) => notificationWrite(one, at)),
+    ...ofResult.slice(-notificationsMax).map(one => notificationWrite(one, changedAt)),
   ];
 }
 
-function recorded(record: HistoryRecord): Write {
-  const value = printRecord(record);
-  return { type: "append", key: "history", value, at: record.at, maxLength: historyMax };
-}
-
-function announced(notification: Notification, at: number): Write {
+function notificationWrite(notification: Notification, at: number): Write {
   const value = JSON.stringify(notification);
   return { type: "append", key: "notifications", value, at, maxLength: notificationsMax };
 }
 
-function undelivered({ user }: CommandContext, state: UserState): readonly ScoreUpdate[] {
-  return user.undelivered(state.undelivered);
+function recordWrite(record: HistoryRecord): Write {
+  const value = printRecord(record);
+  return { type: "append", key: "history", value, at: record.at, maxLength: historyMax };
 }
 
-/** The updates that no later one of the same board makes needless. */
-function stillDue(updates: readonly ScoreUpdate[], later: readonly ScoreUpdate[]): readonly ScoreUpdate[] {
+/** Leaves out updates that a later one of the same board replaces. */
+function notReplaced(updates: readonly ScoreUpdate[], later: readonly ScoreUpdate[]): readonly ScoreUpdate[] {
   if (updates.length === 0 || later.length === 0) return updates;
   return updates.filter(({ target }) => !later.some(update => update.target === target));
 }
 
-function sum(a: Gain["metrics"], b: Gain["metrics"]): Gain["metrics"] {
+function addGains(a: Gain["metrics"], b: Gain["metrics"]): Gain["metrics"] {
   if (!hasEntries(a)) return b;
   return Object.fromEntries(
     [...new Set([...Object.keys(a), ...Object.keys(b)])].map(id => [id, (a[id] ?? 0) + (b[id] ?? 0)]),

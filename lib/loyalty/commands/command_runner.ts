@@ -1,13 +1,12 @@
 /**
- * Changes of users: deciding what happens to one, within what all users may have together, and what follows from it outside
- * the user's partition.
+ * Runs commands: load what the decision depends on, decide and commit it, deliver what follows from it.
  *
  * @module
  */
 
 import type { Clock } from "../../auth/mod.ts";
 import type { Logger } from "../../http/mod.ts";
-import type { ScoreFeed, ScoreUpdate } from "../../leaderboards/mod.ts";
+import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../../leaderboards/mod.ts";
 import { decide, type RecordCache, type Store } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ConfigCache } from "../config/config_cache.ts";
@@ -18,11 +17,18 @@ import type { Claimant, GlobalLimits } from "../limits/global_limits.ts";
 import type { Member, UserCache } from "../user/member.ts";
 import type { UserState } from "../user/state.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
-import { type Command, type CommandDecision, commandRule } from "./command.ts";
-import { decideWithinLimits, type LimitedAttempt, type LimitUses, noLimits } from "./limit_uses.ts";
+import type { Command, CommandContext, CommandDecision } from "./command.ts";
+import {
+  type BatchDecision,
+  type BatchedCommand,
+  batchRule,
+  commandRule,
+  isDecided,
+} from "./command_rules.ts";
+import { decideWithinLimits, type LimitUses, noLimits } from "./limit_uses.ts";
 
-/** What changes need. */
-export interface CommandRunnerOptions {
+/** Services that commands need. */
+export interface CommandServices {
   readonly store: Store;
   readonly clock: Clock;
   readonly feed: ScoreFeed;
@@ -32,193 +38,304 @@ export interface CommandRunnerOptions {
   readonly users: UserCache;
   readonly limits: GlobalLimits;
   readonly coupons: Pick<Coupons, "assignCodes">;
-  readonly agenda: DueUserQueue;
+  readonly dueUsers: DueUserQueue;
   readonly webhooks: Pick<Webhooks, "enqueue" | "progress">;
 }
 
-/** Changes users. */
+/** Makes a command from the configuration of the user's space, at a time in Unix ms. What it throws refuses the command. */
+export type MakeCommand = (config: CompiledConfig, now: number) => Command;
+
+/** Outcome of several commands of a user. */
+export interface BatchOutcome {
+  /** How many took effect, repeated ones included, before the first that failed. */
+  readonly applied: number;
+  /** The error of that one; undefined where all took effect. */
+  readonly error?: unknown;
+}
+
+/** Runs commands. */
 export interface CommandRunner {
-  /** Decides about a user, once its boards, its limits and its coupons are seen to. */
-  run(member: Member, make: (config: CompiledConfig, now: number) => Command): Promise<CommandDecision>;
-  /** Hands board scores over for delivery in the background. */
+  /** Runs a command; it has taken effect when the promise resolves. Boards, webhooks and codes of coupons follow. */
+  run(member: Member, makeCommand: MakeCommand): Promise<CommandDecision>;
+  /** Runs commands of one user in their order, as many as possible with one read and one commit. */
+  runAll(member: Member, commands: readonly MakeCommand[]): Promise<BatchOutcome>;
+  /** Delivers board scores in the background. */
   deliverScores(member: Member, updates: readonly ScoreUpdate[]): void;
-  /** Delivers board scores, and says whether all of them have arrived. */
+  /** Delivers board scores; false where some of them could not be delivered now. */
   deliverScoresNow(member: Member, updates: readonly ScoreUpdate[]): Promise<boolean>;
 }
 
-/** Creates the changes of all users. */
-export function createCommandRunner(options: CommandRunnerOptions): CommandRunner {
-  const { clock, feed, logger, configOf, users, limits, coupons, webhooks } = options;
+/** Most commands that one commit carries. */
+const batchMax = 32;
+const timeCommand: Command = {};
 
-  function deliver(member: Member, updates: readonly ScoreUpdate[]): void {
-    if (updates.length === 0) return;
-    const user = users.get(member);
-    feed.deliver(user.userId, updates, () => user.markDelivered(updates));
-  }
-
-  /** Codes that cannot be had now are given when the coupon is looked at: what was decided stands. */
-  async function giveCodes(member: Member, { state }: CommandDecision): Promise<void> {
-    try {
-      await coupons.assignCodes(member, state);
-    } catch (error) {
-      logger.log("warn", "coupon_code_deferred", { error: String(error) });
-    }
-  }
-
-  /** Whoever wrote the configuration did not mean that: effects were left out. */
-  function logStopped({ member, config }: AttemptOptions, { diagnostics }: CommandDecision): void {
-    const { spaceId } = member;
-    const { version } = config;
-    for (const { type } of diagnostics) {
-      logger.log("warn", "loyalty_stopped", { spaceId, version, because: type });
-    }
-  }
-
-  function onPassed(attempt: AttemptOptions, decided: CommandDecision): void {
-    logStopped(attempt, decided);
-    deliver(attempt.member, decided.updates);
-  }
-
-  function decideLimited(attempt: AttemptOptions): Promise<CommandDecision> {
-    const { config, member, now, happening } = attempt;
-    const claimant = limitClaimant(member, { at: now, config, once: happening.once });
-    const onLost = (error: unknown): void => logger.log("warn", "rule_use_lost", { error: String(error) });
-    return decideWithinLimits({ limits, claimant, rules: config.limitedRules, onLost }, uses =>
-      attemptOnce(options, { ...attempt, uses }),
-    );
-  }
-
-  return {
-    deliverScores: deliver,
-    async deliverScoresNow(member, updates) {
-      if (updates.length === 0) return true;
-      return await new Promise(resolve => {
-        const arrived = (): void => {
-          users.get(member).markDelivered(updates);
-          resolve(true);
-        };
-        feed.deliver(member.userId, updates, arrived, () => resolve(false));
-      });
-    },
-    async run(member, make) {
-      const known = configOf(member.spaceId);
-      const config = known instanceof Promise ? await known : known;
-      const now = clock();
-      const happening = make(config, now);
-      const attempt = { config, member, now, happening, uses: noLimits, onPassed };
-      const decided =
-        config.limitedRules.size === 0
-          ? decidedOf(await attemptOnce(options, attempt))
-          : await decideLimited(attempt);
-      onPassed(attempt, decided);
-      if (config.config.webhooks.length > 0) webhooks.enqueue(member);
-      if (hasCoupon(decided)) await giveCodes(member, decided);
-      return decided;
-    },
-  };
-}
-
-interface AttemptOptions {
+interface Run {
   readonly config: CompiledConfig;
   readonly member: Member;
+  /** Unix ms. */
   readonly now: number;
-  readonly happening: Command;
-  readonly uses: LimitUses;
-  /** Told of each decision in which nothing but time passed. */
-  readonly onPassed: (attempt: AttemptOptions, decided: CommandDecision) => void;
+  readonly command: Command;
 }
 
-const nobodysGain: Command["scoring"] = { action: "", data: {} };
+/** Creates the runner of a process. */
+export function createCommandRunner(services: CommandServices): CommandRunner {
+  return {
+    run: (member, makeCommand) => runCommand(services, member, makeCommand),
+    runAll: (member, commands) => runBatches(services, member, commands),
+    deliverScores: (member, updates) => deliverScores(services, member, updates),
+    deliverScoresNow(member, updates) {
+      if (updates.length === 0) return Promise.resolve(true);
+      const user = services.users.get(member);
+      return new Promise(resolve => {
+        const onDelivered = (): void => {
+          user.markDelivered(updates);
+          resolve(true);
+        };
+        services.feed.deliver(user.userId, updates, onDelivered, () => resolve(false));
+      });
+    },
+  };
+}
+
+/** Runs a command: load, make, decide and commit, deliver. */
+async function runCommand(
+  services: CommandServices,
+  member: Member,
+  makeCommand: MakeCommand,
+): Promise<CommandDecision> {
+  const loading = services.configOf(member.spaceId);
+  const config = loading instanceof Promise ? await loading : loading;
+  const now = services.clock();
+  const run = { config, member, now, command: makeCommand(config, now) };
+  const decision =
+    config.limitedRules.size === 0
+      ? await decideCommand(services, run, noLimits)
+      : await decideLimited(services, run);
+  deliver(services, run, decision);
+  if (hasNewCoupon(decision)) await assignCodes(services, member, decision);
+  return decision;
+}
 
 /**
- * Decides once, after a decision for each instant at which time alone has changed something. The boards depend on the user's
- * project, and which one that is only the user's record knows for certain.
+ * Decides a command, after a decision for each instant at which time alone has changed something. Boards depend on the user's
+ * project, which only the user's record names for certain: where the guess was wrong, it decides again.
  */
-async function attemptOnce(
-  options: CommandRunnerOptions,
-  attempt: AttemptOptions,
-): Promise<LimitedAttempt<CommandDecision>> {
-  const { store, feed, states, users, agenda } = options;
-  const { progress } = options.webhooks;
-  const { happening, member, config, now, uses } = attempt;
-  const user = users.get(member);
+async function decideCommand(services: CommandServices, run: Run, uses: LimitUses): Promise<CommandDecision> {
+  const { store, feed } = services;
+  const { config, member, now, command } = run;
+  const user = services.users.get(member);
   const { partition } = user;
-  const query = targetQuery(member, happening, happening.at ?? now);
-  // Whatever is decided, a sweep will see to what this process does not get to. The sweep itself must not register whom it
-  // looks at: it would look at everybody once an hour for good.
-  const ready = happening.isFromSweep
-    ? undefined
-    : agenda.register(user, { isActivity: happening.decide !== undefined });
-  ready?.catch(() => {});
-  let instants = 0;
-  for (let projectId = member.projectId ?? user.projectId; ; ) {
-    const found = feed.targets(projectId, query);
-    const targets = found instanceof Promise ? await found : found;
-    const context = { config, member, partition, states, progress, projectId, targets, now, user, uses };
-    const rule = commandRule(context, happening);
-    const decided = await decide(store, partition, ready === undefined ? rule : { ...rule, ready });
-    user.projectId = decided.projectId;
-    if (decided.missingUses.length > 0) return { needs: decided.missingUses };
-    if (decided.projectId !== projectId) {
-      projectId = decided.projectId;
-    } else if (decided.advanceTo === null) {
-      return { answer: decided, fired: decided.result?.fired ?? null };
+  const query = targetQuery(run);
+  const ready = registerDue(services, run);
+  for (let instants = 0, projectId = member.projectId ?? user.projectId; ; ) {
+    const loading = feed.targets(projectId, query);
+    const targets: readonly ScoreTarget[] = loading instanceof Promise ? await loading : loading;
+    const { states } = services;
+    const { progress } = services.webhooks;
+    const context: CommandContext = {
+      config,
+      member,
+      partition,
+      states,
+      progress,
+      projectId,
+      targets,
+      now,
+      user,
+      uses,
+    };
+    const rule = commandRule(context, command);
+    const decision = await decide(store, partition, ready === undefined ? rule : { ...rule, ready });
+    user.projectId = decision.projectId;
+    if (isDecided(decision, context) || decision.missingUses.length > 0) return decision;
+    if (decision.projectId !== projectId) {
+      projectId = decision.projectId;
     } else {
       instants += 1;
-      await passTime(options, attempt, instants <= settledInstantsMax ? decided.advanceTo : null);
+      await advanceUserTime(services, run, instants <= settledInstantsMax ? decision.advanceTo : null);
     }
   }
 }
 
-/** Decides what time alone does at its next instant, or at all until now where none is given. */
-async function passTime(
-  options: CommandRunnerOptions,
-  attempt: AttemptOptions,
-  instant: number | null,
-): Promise<void> {
-  const { isFromSweep: isAttended = false } = attempt.happening;
-  const happening: Command = {
-    scoring: nobodysGain,
-    advanceTime: instant === null ? "toNow" : "nextInstant",
-    isFromSweep: isAttended,
-  };
-  const now = instant ?? attempt.now;
-  const passed = await attemptOnce(options, { ...attempt, happening, now, uses: noLimits });
-  if ("answer" in passed) attempt.onPassed(attempt, passed.answer);
+/** Decides what time alone does at an instant, or all that it does until now where none is given. */
+async function advanceUserTime(services: CommandServices, run: Run, instant: number | null): Promise<void> {
+  const { isFromSweep = false } = run.command;
+  const command: Command = { advanceTime: instant === null ? "toNow" : "nextInstant", isFromSweep };
+  const step = { ...run, command, now: instant ?? run.now };
+  const decision = await decideCommand(services, step, noLimits);
+  logDiagnostics(services, run, decision);
+  deliverScores(services, run.member, decision.updates);
 }
 
-function hasCoupon({ result: outcome }: CommandDecision): boolean {
-  return outcome?.record.transactions.some(({ type }) => type === "couponReceived") ?? false;
+/** Decides a command whose rules have limits that all users share. */
+async function decideLimited(services: CommandServices, run: Run): Promise<CommandDecision> {
+  const { limits, logger } = services;
+  return await decideWithinLimits(
+    {
+      limits,
+      claimant: claimantOf(run),
+      rules: run.config.limitedRules,
+      onLost: error => logger.log("warn", "rule_use_lost", { error: String(error) }),
+    },
+    uses => decideCommand(services, run, uses),
+  );
 }
 
-function decidedOf(attempt: LimitedAttempt<CommandDecision>): CommandDecision {
-  if ("answer" in attempt) return attempt.answer;
-  throw new TypeError("Expected a decision without limits to need nothing");
+async function runBatches(
+  services: CommandServices,
+  member: Member,
+  commands: readonly MakeCommand[],
+): Promise<BatchOutcome> {
+  const config = await services.configOf(member.spaceId);
+  for (let applied = 0; applied < commands.length; ) {
+    try {
+      const batch = commands.slice(applied, applied + batchMax);
+      const isAlone = batch.length === 1 || config.limitedRules.size > 0;
+      const { decisions, error } = isAlone
+        ? nothingDecided
+        : await decideBatch(services, { config, member, batch });
+      applied += decisions.length;
+      if (error !== undefined) return { applied, error };
+      // The next one needs what a batch has not: time to pass, uses of limits, or to learn the user's project.
+      if (decisions.length === 0) {
+        await runCommand(services, member, commands[applied] as MakeCommand);
+        applied += 1;
+      }
+    } catch (error) {
+      return { applied, error };
+    }
+  }
+  return { applied: commands.length };
 }
 
-/** What a claim depends on besides the user. */
-export interface ClaimantOptions {
-  readonly at: number;
+interface Batch {
   readonly config: CompiledConfig;
-  readonly once?: Command["once"] | undefined;
+  readonly member: Member;
+  readonly batch: readonly MakeCommand[];
 }
 
-/** Who claims uses of limited rules for what happens to a user. */
-export function limitClaimant(
-  { organisationId, spaceId, userId }: Member,
-  { at, config, once }: ClaimantOptions,
-): Claimant {
-  const { timeZone } = config.config;
+const nothingDecided: BatchDecision = { decisions: [] };
+
+/** Decides the first commands of a batch with one read and one commit. */
+async function decideBatch(
+  services: CommandServices,
+  { config, member, batch }: Batch,
+): Promise<BatchDecision> {
+  const { store, feed, users, states } = services;
+  const now = services.clock();
+  const user = users.get(member);
+  const projectId = member.projectId ?? user.projectId;
+  const made: BatchedCommand[] = [];
+  let refusal: Pick<BatchDecision, "error"> = {};
+  for (const makeCommand of batch) {
+    let command: Command;
+    try {
+      command = makeCommand(config, now);
+    } catch (error) {
+      refusal = { error };
+      break;
+    }
+    const targets = await feed.targets(projectId, targetQuery({ config, member, now, command }));
+    made.push({ command, targets });
+  }
+  const [first] = made;
+  if (first === undefined) return { decisions: [], ...refusal };
+  const ready = registerDue(services, { config, member, now, command: first.command });
+  const { partition } = user;
+  const { progress } = services.webhooks;
+  const context = { config, member, partition, states, progress, projectId, now, user, uses: noLimits };
+  const rule = batchRule(context, made);
+  const decided = await decide(store, partition, ready === undefined ? rule : { ...rule, ready });
+  const run = { config, member, now, command: timeCommand };
+  for (const decision of decided.decisions) logDiagnostics(services, run, decision);
+  const last = decided.decisions.at(-1);
+  if (last !== undefined) {
+    user.projectId = last.projectId;
+    deliverScores(services, member, last.updates);
+    if (config.config.webhooks.length > 0) services.webhooks.enqueue(member);
+    if (decided.decisions.some(hasNewCoupon)) await assignCodes(services, member, last);
+  }
+  return decided.decisions.length === made.length ? { ...decided, ...refusal } : decided;
+}
+
+/**
+ * Registers the user with the sweep, which finishes what this process does not get to; undefined where that was done lately. The
+ * sweep itself must not: it would look at each user once an hour for ever.
+ */
+function registerDue(
+  { dueUsers, users }: CommandServices,
+  { member, command }: Run,
+): Promise<void> | undefined {
+  if (command.isFromSweep === true) return undefined;
+  const ready = dueUsers.register(users.get(member), { isActivity: command.decide !== undefined });
+  // The decision awaits it; until then a failure must not count as unhandled.
+  ready?.catch(() => {});
+  return ready;
+}
+
+/** Starts what follows from a decision outside the user's partition. */
+function deliver(services: CommandServices, run: Run, decision: CommandDecision): void {
+  logDiagnostics(services, run, decision);
+  deliverScores(services, run.member, decision.updates);
+  if (run.config.config.webhooks.length > 0) services.webhooks.enqueue(run.member);
+}
+
+function deliverScores(
+  { feed, users }: CommandServices,
+  member: Member,
+  updates: readonly ScoreUpdate[],
+): void {
+  if (updates.length === 0) return;
+  const user = users.get(member);
+  feed.deliver(user.userId, updates, () => user.markDelivered(updates));
+}
+
+/** Logs effects that were left out: the author of the configuration did not intend that. */
+function logDiagnostics(
+  { logger }: CommandServices,
+  { member, config }: Run,
+  { diagnostics }: CommandDecision,
+): void {
+  for (const { type } of diagnostics) {
+    logger.log("warn", "loyalty_stopped", {
+      spaceId: member.spaceId,
+      version: config.version,
+      because: type,
+    });
+  }
+}
+
+/** Assigns codes to new coupons. A code that cannot be had now is assigned when the coupon is read. */
+async function assignCodes(
+  { coupons, logger }: CommandServices,
+  member: Member,
+  { state }: CommandDecision,
+): Promise<void> {
+  try {
+    await coupons.assignCodes(member, state);
+  } catch (error) {
+    logger.log("warn", "coupon_code_deferred", { error: String(error) });
+  }
+}
+
+function hasNewCoupon({ result }: CommandDecision): boolean {
+  return result?.record.transactions.some(({ type }) => type === "couponReceived") ?? false;
+}
+
+/** Returns whom uses of limited rules are counted for; a repeated command finds the claim of its id. */
+function claimantOf({ member, config, now, command: { once } }: Run): Claimant {
+  const { organisationId, spaceId, userId } = member;
   const actionId = once === undefined ? {} : { actionId: `${once.of}:${once.id}` };
-  return { organisationId, spaceId, userId, at, timeZone, ...actionId };
+  return { organisationId, spaceId, userId, at: now, timeZone: config.config.timeZone, ...actionId };
 }
 
-function targetQuery(
-  { organisationId }: Member,
-  { scoring: gain }: Command,
-  at: number,
-): Parameters<ScoreFeed["targets"]>[1] {
-  const eventId = Object.hasOwn(gain.data, "eventId") ? gain.data.eventId : undefined;
-  const named = typeof eventId === "string" ? eventId : null;
-  return { organisationId, action: gain.action, eventId: named, at };
+function targetQuery({ member, command, now }: Run): Parameters<ScoreFeed["targets"]>[1] {
+  const { action, data } = command.scoring ?? { action: "", data: {} };
+  const eventId = Object.hasOwn(data, "eventId") ? data.eventId : undefined;
+  return {
+    organisationId: member.organisationId,
+    action,
+    eventId: typeof eventId === "string" ? eventId : null,
+    at: command.at ?? now,
+  };
 }

@@ -1,6 +1,8 @@
 /**
- * Decisions that need uses of limited rules. Which rules fire is known only where the decision is made, so it is made first as if
- * every limit had room; what it needs is claimed, and it is made again.
+ * Decisions within limits of rules that all users share.
+ *
+ * Which rules fire is known only once the command is decided. So it is decided as if every limit had room, then the uses that it
+ * needs are claimed, and it is decided again.
  *
  * @module
  */
@@ -8,83 +10,81 @@
 import { AppError } from "../../errors/mod.ts";
 import type { Claimant, GlobalLimits, LimitClaim, LimitedRule } from "../limits/global_limits.ts";
 
-/** What a decision may use. It is pure, and may be asked by a decision that is made several times. */
+/** Uses of limited rules that a decision may rely on. */
 export interface LimitUses {
-  /** Whether the rule must not fire because a limit is reached. The same for all firings of a rule in one decision. */
+  /** Returns true where the rule must not fire as a limit is reached. Stays the same throughout a decision. */
   readonly isReached: (ruleId: string) => boolean;
   /**
-   * The limited rules that fired, where there is not a use for each firing: then the decision must write nothing and
-   * answer these as `needs`. Empty where there is.
+   * Returns the limited rules among those that fired, if there is not a use for each time; else nothing.
    *
    * @param fired Ids of all rules that fired, once for each time.
    */
   readonly missing: (fired: readonly string[]) => readonly string[];
 }
 
-/** Where there are no limits. */
+/** Uses without any limit. */
 export const noLimits: LimitUses = { isReached: () => false, missing: () => [] };
 
-/** What a decision came to. */
-export type LimitedAttempt<A> =
-  /** Nothing was written as uses are missing: the rules that would have fired. */
-  | { readonly needs: readonly string[] }
-  | {
-      readonly answer: A;
-      /** Ids of the rules that fired, once for each time; null where the action had taken effect before. */
-      readonly fired: readonly string[] | null;
-    };
+/** The part of a decision that limits depend on. */
+export interface LimitedDecision {
+  /** Rules that would have fired; nothing was written as uses of them are missing. */
+  readonly missingUses: readonly string[];
+  /** The rules that fired, once for each time; null where the command had taken effect before. */
+  readonly result: { readonly fired: readonly string[] } | null;
+}
 
-/** What decisions with limited rules need. */
+/** Dependencies of decisions within limits. */
 export interface LimitUsesOptions {
   readonly limits: GlobalLimits;
   readonly claimant: Claimant;
   /** The limited rules, by id. */
   readonly rules: ReadonlyMap<string, LimitedRule>;
-  /** Told of uses that could not be given back: they stay counted until their window ends. */
+  /** Receives errors of returning unneeded uses, which then stay counted until their window ends. */
   readonly onLost: (error: unknown) => void;
 }
 
 /**
- * Makes a decision within the limits of its rules for all users.
+ * Decides within the limits that users share.
  *
- * @param attempt Makes the decision with the uses that there are.
- * @throws What `attempt` throws.
+ * @param decide Decides with the uses that are claimed by now.
+ * @throws What `decide` throws.
  */
-export async function decideWithinLimits<A>(
+export async function decideWithinLimits<D extends LimitedDecision>(
   options: LimitUsesOptions,
-  attempt: (uses: LimitUses) => Promise<LimitedAttempt<A>>,
-): Promise<A> {
+  decide: (uses: LimitUses) => Promise<D>,
+): Promise<D> {
   const held = new Map<string, LimitClaim>();
   const reached = new Set<string>();
   for (;;) {
-    let result: LimitedAttempt<A>;
+    let decision: D;
     try {
-      result = await attempt(usesOf(options, { held, reached }));
+      decision = await decide(usesOf(options, { held, reached }));
     } catch (error) {
-      // Where an action has an id, a decision elsewhere may rest on its claim.
+      // Where a command has an id, a decision of another process may rest on its claim.
       const isUnused = error instanceof AppError && error.code !== "outcome_unknown";
-      if (isUnused && options.claimant.actionId === undefined) await giveBack(options, held, []);
+      if (isUnused && options.claimant.actionId === undefined) await releaseUnused(options, held, []);
       throw error;
     }
-    if ("answer" in result) {
-      if (result.fired !== null) await giveBack(options, held, result.fired);
-      return result.answer;
+    if (decision.missingUses.length === 0) {
+      if (decision.result !== null) await releaseUnused(options, held, decision.result.fired);
+      return decision;
     }
-    await claimAll(options, result.needs, { held, reached });
+    await claimAll(options, decision.missingUses, { held, reached });
   }
 }
 
-interface Holding {
+/** Uses that are claimed, and rules without room. */
+interface Uses {
   readonly held: Map<string, LimitClaim>;
   readonly reached: Set<string>;
 }
 
-function usesOf({ rules }: LimitUsesOptions, { held, reached }: Holding): LimitUses {
+function usesOf({ rules }: LimitUsesOptions, { held, reached }: Uses): LimitUses {
   return {
     isReached: ruleId => reached.has(ruleId),
     missing: fired => {
       const limited = fired.filter(ruleId => rules.has(ruleId));
-      const isShort = limited.some(ruleId => timesOf(ruleId, limited) > (held.get(ruleId)?.count ?? 0));
+      const isShort = limited.some(ruleId => countOf(ruleId, limited) > (held.get(ruleId)?.count ?? 0));
       return isShort ? limited : [];
     },
   };
@@ -93,13 +93,13 @@ function usesOf({ rules }: LimitUsesOptions, { held, reached }: Holding): LimitU
 async function claimAll(
   { limits, claimant, rules }: LimitUsesOptions,
   needs: readonly string[],
-  { held, reached }: Holding,
+  { held, reached }: Uses,
 ): Promise<void> {
   await Promise.all(
     [...new Set(needs)].map(async ruleId => {
       const rule = rules.get(ruleId);
       const before = held.get(ruleId) ?? null;
-      const count = timesOf(ruleId, needs);
+      const count = countOf(ruleId, needs);
       if (rule === undefined || (before?.count ?? 0) >= count) return;
       const claim = await limits.claim(claimant, rule, { count, held: before });
       if (claim === null) reached.add(ruleId);
@@ -108,18 +108,18 @@ async function claimAll(
   );
 }
 
-/** Gives back what the decision did not use. That it fails must not undo the decision. */
-async function giveBack(
+/** Returns uses that the decision did not need. A failure must not undo the decision. */
+async function releaseUnused(
   { limits, claimant, onLost }: LimitUsesOptions,
   held: ReadonlyMap<string, LimitClaim>,
   fired: readonly string[],
 ): Promise<void> {
   const releases = [...held.values()].map(claim =>
-    limits.release(claimant, claim, timesOf(claim.ruleId, fired)).catch(onLost),
+    limits.release(claimant, claim, countOf(claim.ruleId, fired)).catch(onLost),
   );
   await Promise.all(releases);
 }
 
-function timesOf(ruleId: string, fired: readonly string[]): number {
+function countOf(ruleId: string, fired: readonly string[]): number {
   return fired.reduce((count, id) => (id === ruleId ? count + 1 : count), 0);
 }

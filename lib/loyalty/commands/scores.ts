@@ -1,5 +1,5 @@
 /**
- * Board scores that follow from what happened to a user.
+ * Board scores that follow from a change of a user.
  *
  * @module
  */
@@ -14,17 +14,17 @@ type SumTarget = Extract<ScoreTarget, { kind: "sum" }>;
 
 /** A running sum that changed. */
 export interface ChangedSum extends Pick<SumTarget, "id" | "keepUntil"> {
-  /** The name under which a state keeps it. */
+  /** Its key in the user's state. */
   readonly key: string;
   readonly total: number;
 }
 
-/** Length of the name of a running sum, in characters: 80 bits of a hash of its target. */
+/** Length of a sum's key in characters: 80 bits of a hash of its target. */
 const keyCharacters = 20;
 
 const keys = new WeakMap<SumTarget, string>();
 
-/** The sums that a gain changes. */
+/** Computes the running sums that a gain changes. */
 export function changedSums(
   targets: readonly ScoreTarget[],
   sums: UserState["sums"],
@@ -43,7 +43,7 @@ export function changedSums(
   return totals;
 }
 
-/** The sums after those that changed. With a new one those go to which nothing is added any more. */
+/** Returns the sums after a change. A new sum drives out those to which nothing is added any more. */
 export function withChangedSums(
   sums: UserState["sums"],
   totals: readonly ChangedSum[],
@@ -69,7 +69,7 @@ function sumKey(target: SumTarget): string {
   return key;
 }
 
-/** The scores of the sums that changed, and of the boards that show a metric which changed. */
+/** Makes updates for the sums that changed, and for the boards that show a metric which changed. */
 export function scoreUpdates(
   { changedAt, revision, metrics }: UserState,
   targets: readonly ScoreTarget[],
@@ -89,7 +89,7 @@ export function scoreUpdates(
   return updates;
 }
 
-/** The scores of a user, whose project has just become known, on the boards that show a metric. */
+/** Makes updates for all boards that show a metric, of a user whose project has just become known. */
 export function totalScores(state: UserState, targets: readonly ScoreTarget[]): readonly ScoreUpdate[] {
   return scoreUpdates(state, targets, { totals: [], gained: state.metrics });
 }

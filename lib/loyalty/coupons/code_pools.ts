@@ -1,10 +1,9 @@
 /**
  * Pools of codes, each of which is handed out once.
  *
- * A pool numbers its codes in the order in which they were added, on a board. Handing one out only moves the pool's record on
- * to the next number and notes the number with the claim: one record that all claims check, so that many of them fold
- * into one commit, and the code is looked up afterwards. No code changes its place, so one that was ever added is known
- * for good. Numbers that come back are noted in the record, and handed out before new ones.
+ * A board numbers the codes of a pool in the order in which they were added. A claim advances the pool's record to the next number
+ * and stores the number; the code is looked up afterwards. All claims check that one record, so many of them share a commit. Codes
+ * keep their numbers, so a code that was ever added is known for good. Returned numbers are handed out before new ones.
  *
  * @module
  */
@@ -29,18 +28,18 @@ import {
 /** Most codes of one call of {@linkcode CodePools.add}. */
 export const codesAddedMax = 10_000;
 /** Most codes that one commit adds. */
-export const codesPerCommitMax = 400;
+const codesPerCommitMax = 400;
 /** Most codes that a pool ever has. */
-export const poolCodesMax = 1_000_000;
-/** Most codes of a pool that have come back and wait to be handed out again; of more the rest stays unused. */
-export const codesReturnedMax = 1_000;
+const poolCodesMax = 1_000_000;
+/** Most returned codes of a pool; further ones stay unused. */
+const codesReturnedMax = 1_000;
 /** Most wrong codes that an error names. */
-export const codeFaultsMax = 100;
+const codeErrorsMax = 100;
 /** Longest code, in characters. */
 export const poolCodeCharactersMax = 128;
 
-/** Whether a text may be a code: printable ASCII, with no space at its ends. */
-export function isCode(text: string): boolean {
+/** Returns true for printable ASCII without a space at either end. */
+function isCode(text: string): boolean {
   return text.length <= poolCodeCharactersMax && /^[!-~](?:[ -~]*[!-~])?$/.test(text);
 }
 
@@ -51,67 +50,67 @@ export interface PoolAddress {
   readonly poolId: string;
 }
 
-/** What became of the codes of a pool. */
+/** Numbers of codes of a pool. */
 export interface PoolStats {
-  /** All that were ever added. */
+  /** Codes that were ever added. */
   readonly total: number;
-  /** Not handed out yet. */
+  /** Codes not handed out yet. */
   readonly available: number;
-  /** Handed out, and not redeemed. */
+  /** Codes handed out and not redeemed. */
   readonly allocated: number;
   readonly redeemed: number;
 }
 
-/** What adding codes did. */
+/** Outcome of adding codes. */
 export interface CodesAdded {
   readonly added: number;
   /** Codes that the pool had already, or that were named twice. */
   readonly duplicates: number;
 }
 
-/** A code that was redeemed, now or before. */
+/** A redeemed code. */
 export interface RedeemedCode {
   /** Unix ms. */
   readonly redeemedAt: number;
-  /** Whether that was before. */
+  /** True where it was redeemed before this call. */
   readonly wasRedeemed: boolean;
 }
 
 /** Adds, hands out and redeems codes. */
 export interface CodePools {
   /**
-   * Adds codes behind those that there are. Should it fail in between, the codes may be added again: those that are there
-   * count as duplicates.
+   * Adds codes. After a failure, the same codes may be added again: those that were added count as duplicates.
    *
-   * @throws {AppError} `validation_failed`: too many, or texts that are no codes. `conflict`: more than
-   *   {@linkcode poolCodesMax} in the pool.
+   * @throws {AppError} `validation_failed`: too many, or texts that are no codes. `conflict`: more than 1,000,000 in the pool.
    */
   add(pool: PoolAddress, codes: readonly string[]): Promise<CodesAdded>;
-  /** Hands out the next code, always the same one for a grant; null where the pool is exhausted. */
+  /** Hands out the next code, the same one for the same grant; null where the pool is exhausted. */
   claim(pool: PoolAddress, grantId: string): Promise<string | null>;
-  /** Takes the code of a grant back that nobody was given, for the next one; a grant that has none changes nothing. */
+  /** Returns the code of a grant that no user has seen, for the next grant. */
   release(pool: PoolAddress, grantId: string): Promise<void>;
   /**
-   * Marks a code as redeemed; whoever asks again learns that it was.
+   * Marks a code as redeemed, once.
    *
-   * @throws {AppError} `not_found`: the pool has no such code. `conflict`: it was not handed out to anybody.
+   * @throws {AppError} `not_found`: the pool has no such code. `conflict`: it was not handed out.
    */
   redeem(pool: PoolAddress, code: string): Promise<RedeemedCode>;
+  /** Counts the codes of a pool. */
   stats(pool: PoolAddress): Promise<PoolStats>;
 }
 
 /** The record of a pool. */
 interface PoolRecord {
-  /** How many codes were added: their numbers are all below it. */
+  /** Number of codes that were added: all numbers are below it. */
   readonly total: number;
   /** The number of the code that is handed out next. */
   readonly next: number;
   readonly redeemed: number;
-  /** Numbers below `next` that were not given to anybody after all. Records that were made without it have none. */
+  /** Numbers below `next` that were returned. Older records lack it. */
   readonly returned?: readonly number[];
 }
 
-interface Claim {
+/** The record of a claim. */
+interface PoolCodeClaim {
   /** The number of the code. */
   readonly number: number;
   /** Unix ms. */
@@ -190,12 +189,13 @@ function claimRule(grantId: string, at: number): Rule<readonly [ReadRecord, Read
     reads: [poolRead, { type: "record", key }],
     idempotent: true,
     apply: ([stored, claimed]) => {
-      if (claimed !== null) return { writes: [], answer: (JSON.parse(claimed.value) as Claim).number };
+      if (claimed !== null)
+        return { writes: [], answer: (JSON.parse(claimed.value) as PoolCodeClaim).number };
       const pool = poolOf(stored);
       const [again, ...returned] = pool.returned ?? [];
       const number = again ?? pool.next;
       if (number >= pool.total) return { writes: [], answer: null };
-      const claim: Claim = { number, at };
+      const claim: PoolCodeClaim = { number, at };
       const after = again === undefined ? { ...pool, next: number + 1 } : { ...pool, returned };
       return {
         writes: [putPool(after), { type: "put", key, value: JSON.stringify(claim) }],
@@ -214,7 +214,7 @@ function releaseRule(grantId: string): Rule<readonly [ReadRecord, ReadRecord], v
       const pool = poolOf(stored);
       const { returned = [] } = pool;
       if (claimed === null || returned.length >= codesReturnedMax) return { writes: [], answer: undefined };
-      const { number } = JSON.parse(claimed.value) as Claim;
+      const { number } = JSON.parse(claimed.value) as PoolCodeClaim;
       return {
         writes: [
           putPool({ ...pool, returned: [...returned, number] }),
@@ -267,7 +267,7 @@ function requireCodes(codes: readonly string[]): void {
   const wrong = codes.flatMap((code, index) => (isCode(code) ? [] : [index]));
   if (wrong.length === 0) return;
   throw invalid(
-    wrong.slice(0, codeFaultsMax).map(index => ({
+    wrong.slice(0, codeErrorsMax).map(index => ({
       pointer: `/codes/${index}`,
       detail: `Expected 1 to ${poolCodeCharactersMax} printable ASCII characters, without a space at either end`,
     })),

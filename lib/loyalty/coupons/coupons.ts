@@ -1,6 +1,6 @@
 /**
- * The coupons of users. A unique one is given without a code, as the user's partition knows nothing of the pool; the code is
- * claimed right afterwards under the coupon's id, and again whenever the coupon is looked at until it has one.
+ * The coupons of users. A unique coupon is given without a code, since the user's partition knows nothing of the pool. The code is
+ * claimed right afterwards under the coupon's id, and whenever the coupon is read until it has one.
  *
  * @module
  */
@@ -14,14 +14,14 @@ import { type Member, memberPartition } from "../user/member.ts";
 import type { UserCoupon, UserState } from "../user/state.ts";
 import type { CodePools } from "./code_pools.ts";
 
-/** Most coupons of a user that are given a code at a time. */
-export const couponsFilledMax = 50;
-/** After how long a pool that was exhausted is asked again for a user who does not come back, in ms: an hour. */
+/** Most coupons of a user that get a code at a time. */
+const assignedMax = 50;
+/** Pause before an exhausted pool is asked again for an inactive user, in ms: an hour. */
 export const couponRetryMs: number = 60 * 60 * 1_000;
 
 /** A coupon as the loyalty API shows it. */
 export interface CouponView {
-  /** Of the user's own coupon. */
+  /** Id of the user's own coupon. */
   readonly id: string;
   readonly title: string;
   readonly link: string;
@@ -32,23 +32,19 @@ export interface CouponView {
   readonly showOnNotification: boolean;
 }
 
-/** Shows coupons, and gives them codes. */
+/** Finds coupons and assigns codes to them. */
 export interface Coupons {
-  /**
-   * Gives codes to those of a user's coupons that are without, and answers how many still are: because their pool is
-   * exhausted, or as there are more than {@linkcode couponsFilledMax}.
-   */
+  /** Assigns codes to a user's coupons without one and returns how many still have none. */
   assignCodes(member: Member, state: UserState): Promise<number>;
   /**
-   * Shows one coupon of a user: by its own id, or the newest one of that coupon of the configuration. Coupons that have
-   * expired are not there any more.
+   * Finds a valid coupon of a user, by its own id or the newest one of a coupon of the configuration.
    *
    * @throws {AppError} `not_found`.
    */
   find(member: Member, id: string): Promise<CouponView>;
 }
 
-/** What coupons need. */
+/** Services that coupons need. */
 export interface CouponsOptions {
   readonly store: Store;
   readonly clock: Clock;
@@ -61,9 +57,9 @@ type StateReads = readonly [ReadRecord];
 
 /** Creates the coupons of all users. */
 export function createCoupons({ store, clock, pools, states, configOf }: CouponsOptions): Coupons {
-  async function fill(member: Member, state: UserState): Promise<UserState> {
+  async function assign(member: Member, state: UserState): Promise<UserState> {
     const config = await configOf(member.spaceId);
-    const missing = withoutCode(config, state, clock()).slice(0, couponsFilledMax);
+    const missing = withoutCode(config, state, clock()).slice(0, assignedMax);
     const claims = missing.map(async ({ id, poolId }) => {
       const { organisationId, spaceId, userId } = member;
       const code = await pools.claim({ organisationId, spaceId, poolId }, `${id}/${userId}`);
@@ -71,13 +67,13 @@ export function createCoupons({ store, clock, pools, states, configOf }: Coupons
     });
     const codes = new Map((await Promise.all(claims)).flat());
     if (codes.size === 0) return state;
-    return await decide(store, memberPartition(member), fillRule(member, { codes, states }));
+    return await decide(store, memberPartition(member), assignRule(member, { codes, states }));
   }
 
   return {
     async assignCodes(member, state) {
-      const filled = await fill(member, state);
-      return withoutCode(await configOf(member.spaceId), filled, clock()).length;
+      const after = await assign(member, state);
+      return withoutCode(await configOf(member.spaceId), after, clock()).length;
     },
     async find(member, id) {
       const { coupons: known } = await configOf(member.spaceId);
@@ -88,7 +84,7 @@ export function createCoupons({ store, clock, pools, states, configOf }: Coupons
       const coupon = known.get(held?.couponId ?? "");
       if (state === null || held === undefined || coupon === undefined) throw unknownCoupon();
       if (held.code === null) {
-        state = await fill(member, state);
+        state = await assign(member, state);
         held = findCoupon(state, held.id, clock()) ?? held;
       }
       return couponView(coupon, held);
@@ -96,8 +92,8 @@ export function createCoupons({ store, clock, pools, states, configOf }: Coupons
   };
 }
 
-/** Puts codes on coupons. Codes are no part of what happened to a user, so the revision stays. */
-function fillRule(
+/** Stores codes on coupons. The revision stays, because codes change nothing that boards or readers depend on. */
+function assignRule(
   member: Member,
   { codes, states }: { readonly codes: ReadonlyMap<string, string>; readonly states: RecordCache<UserState> },
 ): Rule<StateReads, UserState> {
@@ -123,7 +119,7 @@ interface Missing {
   readonly poolId: string;
 }
 
-/** The coupons that are good and lack a code, and the pools that have some. */
+/** Lists valid coupons that lack a code, with their pools. */
 function withoutCode(
   { coupons: known }: Pick<CompiledConfig, "coupons">,
   { coupons }: UserState,
@@ -131,20 +127,20 @@ function withoutCode(
 ): Missing[] {
   return coupons.flatMap(coupon => {
     const poolId = coupon.code === null ? known.get(coupon.couponId)?.poolId : undefined;
-    return poolId === undefined || !isGood(coupon, now) ? [] : [{ id: coupon.id, poolId }];
+    return poolId === undefined || !isValid(coupon, now) ? [] : [{ id: coupon.id, poolId }];
   });
 }
 
 function findCoupon({ coupons }: UserState, id: string, now: number): UserCoupon | undefined {
-  const good = coupons.filter(coupon => isGood(coupon, now));
-  return good.find(coupon => coupon.id === id) ?? good.findLast(({ couponId }) => couponId === id);
+  const valid = coupons.filter(coupon => isValid(coupon, now));
+  return valid.find(coupon => coupon.id === id) ?? valid.findLast(({ couponId }) => couponId === id);
 }
 
-function isGood({ expiresAt }: UserCoupon, now: number): boolean {
+function isValid({ expiresAt }: UserCoupon, now: number): boolean {
   return expiresAt === null || expiresAt > now;
 }
 
-/** A coupon of a user as the loyalty API shows it. */
+/** Shows a coupon of a user. */
 export function couponView(coupon: Coupon, { id, code }: UserCoupon): CouponView {
   const { title, link, type, showOnNotification } = coupon;
   return {

@@ -1,4 +1,9 @@
-export { type ListedUser, listUsersOf } from "./list_users.ts";
+/**
+ * Users for whom work is due: registration before every change, and the sweep that finds them.
+ *
+ * @module
+ */
+
 export { createDueUserQueue, type DueUserQueue } from "./queue.ts";
-export type { DueUser } from "./shards.ts";
-export { type SweepOptions, type SweepResult, sweepDueUsers } from "./sweep.ts";
+export { type SweepResult, sweepDueUsers } from "./sweep.ts";
+export { type DueUser, type ListedUser, listUsersOf } from "./users.ts";

@@ -29,12 +29,12 @@ import {
 } from "../../http/mod.ts";
 import { LoyaltyConfigSchema } from "../config/document.ts";
 import { requireUsable, requireValid, sentDocument } from "./config_document.ts";
-import { requireSpace } from "./require_space.ts";
 import {
   ConfigurationSchema,
   configurationReply,
   PutSchema,
   RollbackSchema,
+  requireSpace,
   SpaceParams,
   VersionParams,
   VersionSchema,

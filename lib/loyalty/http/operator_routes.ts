@@ -6,28 +6,17 @@
  */
 
 import * as v from "valibot";
-import type { ApiKeyPrincipal } from "../../auth/mod.ts";
-import type { Directory } from "../../directory/mod.ts";
-import { type AnyRoute, envelope, type Guard, looseRoute } from "../../http/mod.ts";
+import { type AnyRoute, envelope, looseRoute } from "../../http/mod.ts";
 import type { DryRun } from "../engine/mod.ts";
-import type { Loyalty } from "../loyalty.ts";
 import { rewardsProfile } from "../views/profile.ts";
-import { memberOfRequest } from "./operator_member.ts";
+import { type LoyaltyOperatorContext, memberOfRequest } from "./operator_context.ts";
+import { poolRoutes } from "./pool_routes.ts";
+import { redemptionRoutes } from "./redemption_routes.ts";
 import { DryRunBodySchema, UserIdSchema } from "./requests.ts";
 import { DryRunResponse, ReconciliationResponse, ReplayResponse, TransactionResponse } from "./responses.ts";
 
 /** Largest configuration document that a replay takes, in bytes. */
-export const replayBytesMax = 1_048_576;
-
-/** What the routes of operators work with. */
-export interface LoyaltyOperatorContext {
-  readonly directory: Directory;
-  readonly loyalty: Loyalty;
-  /** Demands an API key that may read users. */
-  readonly usersReader: Guard<ApiKeyPrincipal>;
-  /** Demands an API key that may give and take rewards. */
-  readonly rewardsWriter: Guard<ApiKeyPrincipal>;
-}
+const replayBytesMax = 1_048_576;
 
 const ofUser = "/internal/loyalty/users/:userId";
 const UserParams = v.object({ userId: UserIdSchema });
@@ -44,7 +33,13 @@ function objectSchemaFor(input: unknown): v.GenericSchema<unknown, Record<string
 
 /** Builds the routes of operators. */
 export function loyaltyOperatorRoutes(context: LoyaltyOperatorContext): readonly AnyRoute[] {
-  return [dryRunRoute(context), reversalRoute(context), ...proofRoutes(context)];
+  return [
+    dryRunRoute(context),
+    reversalRoute(context),
+    ...verificationRoutes(context),
+    ...redemptionRoutes(context),
+    ...poolRoutes(context),
+  ];
 }
 
 function dryRunRoute({ directory, loyalty, usersReader }: LoyaltyOperatorContext): AnyRoute {
@@ -68,7 +63,7 @@ function dryRunRoute({ directory, loyalty, usersReader }: LoyaltyOperatorContext
   });
 }
 
-function proofRoutes({ directory, loyalty, usersReader }: LoyaltyOperatorContext): AnyRoute[] {
+function verificationRoutes({ directory, loyalty, usersReader }: LoyaltyOperatorContext): AnyRoute[] {
   return [
     looseRoute({
       method: "GET",

@@ -7,29 +7,14 @@
 
 import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
-import type { Directory } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, envelope, type Guard, looseRoute } from "../../http/mod.ts";
+import { type AnyRoute, envelope, looseRoute } from "../../http/mod.ts";
 import { spaceOfRequest } from "../../space_tokens/mod.ts";
-import type { CompiledConfig } from "../config/compiled.ts";
-import {
-  type CodePools,
-  codesAddedMax,
-  type PoolAddress,
-  poolCodeCharactersMax,
-} from "../coupons/code_pools.ts";
+import { codesAddedMax, type PoolAddress, poolCodeCharactersMax } from "../coupons/mod.ts";
+import type { LoyaltyOperatorContext } from "./operator_context.ts";
 
 /** Largest body with codes, in bytes: the longest codes there are, quoted, with room to spare. */
-export const codesBodyBytesMax = 2_000_000;
-
-/** What the routes work with. */
-export interface PoolContext {
-  readonly directory: Directory;
-  readonly pools: CodePools;
-  readonly configOf: (spaceId: string) => CompiledConfig | Promise<CompiledConfig>;
-  /** Demands an API key that may give rewards. */
-  readonly rewardsWriter: Guard<ApiKeyPrincipal>;
-}
+const codesBodyBytesMax = 2_000_000;
 
 const PoolParams = v.object({ poolId: v.string() });
 const count = v.pipe(v.number(), v.integer());
@@ -52,8 +37,9 @@ function replySchema<S extends v.GenericSchema>(data: S): v.GenericSchema {
 }
 
 /** Builds the routes of code pools. */
-export function poolRoutes(context: PoolContext): readonly AnyRoute[] {
-  const { pools, rewardsWriter: auth } = context;
+export function poolRoutes(context: LoyaltyOperatorContext): readonly AnyRoute[] {
+  const { rewardsWriter: auth } = context;
+  const { codePools: pools } = context.loyalty;
   return [
     looseRoute({
       method: "GET",
@@ -116,11 +102,11 @@ interface PoolCall {
 
 /** The pool that a call is about. A space of another organisation has no pools, as one that does not exist. */
 async function addressOf(
-  { directory, configOf }: PoolContext,
+  { directory, loyalty }: LoyaltyOperatorContext,
   { request, principal, params: { poolId } }: PoolCall,
 ): Promise<PoolAddress> {
   const { id: spaceId, organisationId } = await spaceOfRequest(directory, request);
-  const { config } = await configOf(spaceId);
+  const { config } = await loyalty.config(spaceId);
   if (organisationId !== principal.organisationId || !config.codePools.some(({ id }) => id === poolId)) {
     throw new AppError("not_found", "Cannot serve the request as the space has no such code pool");
   }

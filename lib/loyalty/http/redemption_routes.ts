@@ -5,23 +5,11 @@
  */
 
 import * as v from "valibot";
-import type { ApiKeyPrincipal } from "../../auth/mod.ts";
-import type { Directory } from "../../directory/mod.ts";
-import { type AnyRoute, envelope, type Guard, looseRoute, type Reply } from "../../http/mod.ts";
-import type { Products, RedemptionView } from "../products/products.ts";
-import { memberOfRequest } from "./operator_member.ts";
+import { type AnyRoute, envelope, looseRoute, type Reply } from "../../http/mod.ts";
+import type { RedemptionView } from "../products/mod.ts";
+import { type LoyaltyOperatorContext, memberOfRequest } from "./operator_context.ts";
 import { UserIdSchema } from "./requests.ts";
 import { RedemptionResponse } from "./responses.ts";
-
-/** What the routes of redemptions work with. */
-export interface RedemptionOperatorContext {
-  readonly directory: Directory;
-  readonly products: Products;
-  /** Demands an API key that may read users. */
-  readonly usersReader: Guard<ApiKeyPrincipal>;
-  /** Demands an API key that may give and take rewards. */
-  readonly rewardsWriter: Guard<ApiKeyPrincipal>;
-}
 
 const path = "/internal/loyalty/users/:userId/redemptions/:redemptionId";
 const Params = v.object({
@@ -36,8 +24,9 @@ const RefundBody: v.OptionalSchema<v.GenericSchema<unknown, Refund>, { readonly 
 );
 
 /** Builds the routes of redemptions. */
-export function redemptionOperatorRoutes(context: RedemptionOperatorContext): readonly AnyRoute[] {
-  const { directory, products, usersReader, rewardsWriter } = context;
+export function redemptionRoutes(context: LoyaltyOperatorContext): readonly AnyRoute[] {
+  const { directory, usersReader, rewardsWriter } = context;
+  const { products } = context.loyalty;
   return [
     looseRoute({
       method: "GET",

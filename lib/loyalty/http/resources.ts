@@ -6,7 +6,9 @@
 
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
-import type { LoyaltyRevision, LoyaltyVersion } from "../../directory/mod.ts";
+import type { ApiKeyPrincipal } from "../../auth/mod.ts";
+import type { Directory, LoyaltyRevision, LoyaltyVersion } from "../../directory/mod.ts";
+import { AppError } from "../../errors/mod.ts";
 import type { Reply } from "../../http/mod.ts";
 import { versionTag } from "../../http/mod.ts";
 import { idCharactersMax, LoyaltyConfigSchema } from "../config/document.ts";
@@ -113,4 +115,19 @@ function factsOf({ digest, at, by, rollbackOf }: LoyaltyVersion): Readonly<Recor
     created_by: by,
     rollback_of: rollbackOf ?? null,
   };
+}
+
+/**
+ * Requires a space of the API key's organisation. The space of another one is reported like one that does not exist.
+ *
+ * @throws {AppError} `not_found`.
+ */
+export async function requireSpace(
+  { directory }: { readonly directory: Pick<Directory, "space"> },
+  { organisationId }: ApiKeyPrincipal,
+  spaceId: string,
+): Promise<void> {
+  const space = await directory.space(spaceId);
+  if (space?.organisationId === organisationId) return;
+  throw new AppError("not_found", "Cannot serve the request as the organisation has no such space");
 }

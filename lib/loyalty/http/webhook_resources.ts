@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import type { WebhookDefinition } from "../config/document.ts";
 import { ChangePayloadSchema } from "../views/change_payload.ts";
-import type { WebhookDeadLetter } from "../webhooks/delivery_store.ts";
+import type { WebhookDeadLetter } from "../webhooks/deliveries.ts";
 import type { WebhookStatus } from "../webhooks/webhooks.ts";
 
 const time = v.nullable(v.number());

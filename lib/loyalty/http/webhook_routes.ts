@@ -13,11 +13,10 @@ import { type AnyRoute, type Guard, looseRoute, type Reply } from "../../http/mo
 import { webhookSecretText } from "../../outbound/webhook_signature.ts";
 import type { LoyaltyConfig, WebhookDefinition } from "../config/document.ts";
 import type { WebhookKeys } from "../webhooks/client.ts";
-import type { WebhookAddress } from "../webhooks/delivery.ts";
-import { deadLettersPageMax, webhookDeadLettersMax } from "../webhooks/delivery_store.ts";
+import type { WebhookAddress } from "../webhooks/deliveries.ts";
+import { deadLettersPageMax, webhookDeadLettersMax } from "../webhooks/deliveries.ts";
 import type { WebhookAdmin } from "../webhooks/webhooks.ts";
-import { requireSpace } from "./require_space.ts";
-import { SpaceParams, WebhookParams } from "./resources.ts";
+import { requireSpace, SpaceParams, WebhookParams } from "./resources.ts";
 import {
   DeadLettersDocument,
   deadLetterResource,
@@ -134,8 +133,8 @@ function letterRoutes(context: WebhookControlContext): readonly AnyRoute[] {
       errors: ["not_found"],
       handle: async ({ principal, params, query }) => {
         const { place } = await webhookOf(context, principal, params);
-        const { letters, size } = await context.webhooks.deadLetters(place, query);
-        return { status: 200, json: { data: letters.map(deadLetterResource), meta: { total: size } } };
+        const { deadLetters, total } = await context.webhooks.deadLetters(place, query);
+        return { status: 200, json: { data: deadLetters.map(deadLetterResource), meta: { total } } };
       },
     }),
     looseRoute({

@@ -1,36 +1,56 @@
 /**
- * Products: listing them, redeeming them, and what operators do with redemptions.
+ * The products of a space: listing them, redeeming them, and what operators do with redemptions.
  *
  * @module
  */
 
-import type { CompiledConfig } from "../config/compiled.ts";
-import type { ActionData, Price } from "../config/document.ts";
+import type { Clock } from "../../auth/mod.ts";
+import type { RecordCache, Store } from "../../storage/mod.ts";
+import type { CompiledConfig, CompiledProduct } from "../config/compiled.ts";
+import type { ConfigCache } from "../config/config_cache.ts";
+import type { ActionData, Fulfilment, Price, Product } from "../config/document.ts";
 import { ownValue } from "../config/own_property.ts";
-import type { CodePools, CouponView } from "../coupons/mod.ts";
-import { couponView } from "../coupons/mod.ts";
+import { type CodePools, type CouponView, couponView } from "../coupons/mod.ts";
+import { advanceTime } from "../engine/mod.ts";
 import type { ItemId } from "../user/history.ts";
-import type { Member } from "../user/member.ts";
-import type { Redemption, RedemptionFault, RedemptionStatus, UserState } from "../user/state.ts";
-import { type CatalogueOptions, listProducts, type ProductView } from "./catalogue.ts";
-import type { RedemptionOrder } from "./redeemable.ts";
+import { type Member, memberPartition } from "../user/member.ts";
+import type { Redemption, RedemptionFault, RedemptionStatus } from "../user/state.ts";
+import { emptyState, type UserState } from "../user/state.ts";
+import {
+  canPay,
+  codePoolOf,
+  isAvailable,
+  type RedemptionOrder,
+  redemptionFault,
+  stockTotal,
+} from "./orders.ts";
 import {
   createRedemptions,
   type RedemptionResult,
   type Redemptions,
   type RedemptionsOptions,
 } from "./redemptions.ts";
-import { createStocks } from "./stock.ts";
+import { createStocks, type Stocks } from "./stock.ts";
 
-/** A redemption as it is shown. */
+/** A product as a user sees it. */
+export interface ProductView extends Omit<Product, "stock" | "fulfilment" | "enabled"> {
+  readonly stock: { readonly type: "unlimited" } | { readonly type: "limited"; readonly available: number };
+  readonly fulfilment: Pick<Fulfilment, "type">;
+  /** True where the user could redeem one of it now. */
+  readonly canRedeem: boolean;
+  /** Reasons why not. */
+  readonly reasons: readonly RedemptionFault[];
+}
+
+/** A redemption as its user and operators see it. */
 export interface RedemptionView {
   readonly id: string;
   readonly productId: string;
   readonly quantity: number;
   readonly cost: Price;
-  /** `pending`: it is not decided, or the product is to be handed over. */
+  /** `pending`: not decided yet, or to be handed over. */
   readonly status: Exclude<RedemptionStatus, "reserved">;
-  /** Why it was rejected. */
+  /** The reason of a rejection. */
   readonly fault: RedemptionFault | null;
   /** The transaction that took the price; null where the history does not go back that far. */
   readonly transactionId: string | null;
@@ -39,7 +59,7 @@ export interface RedemptionView {
     readonly coupon: CouponView | null;
     readonly items: readonly ItemId[];
   };
-  /** What the user has of every metric. */
+  /** The user's balance of every metric. */
   readonly balances: Readonly<Record<string, number>>;
   readonly metadata: ActionData;
   /** Unix ms. */
@@ -50,7 +70,7 @@ export interface RedemptionView {
 
 /** Lists products and sells them. */
 export interface Products extends Pick<Redemptions, "finish"> {
-  /** The products that are in stock and available, in the order of the configuration. */
+  /** Lists the products that are in stock and available, in the order of the configuration. */
   list(member: Member): Promise<readonly ProductView[]>;
   /** As {@linkcode Redemptions.redeem}. */
   redeem(member: Member, order: RedemptionOrder): Promise<RedemptionView>;
@@ -62,27 +82,104 @@ export interface Products extends Pick<Redemptions, "finish"> {
   refund(member: Member, id: string, options: { readonly restocks: boolean }): Promise<RedemptionView>;
 }
 
-/** What products need. */
-export type ProductsOptions = Omit<RedemptionsOptions, "stocks"> &
-  Omit<CatalogueOptions, "stocks" | "pools"> & { readonly pools: Pick<CodePools, "claim" | "stats"> };
+/** Services that products need. */
+export type ProductsOptions = Omit<RedemptionsOptions, "stocks"> & {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly configOf: ConfigCache;
+  readonly states: RecordCache<UserState>;
+  readonly pools: Pick<CodePools, "claim" | "release" | "stats">;
+};
 
 /** Creates the products of all spaces. */
 export function createProducts(options: ProductsOptions): Products {
   const stocks = createStocks(options);
   const redemptions = createRedemptions({ ...options, stocks });
-  const show = async (member: Member, seen: RedemptionResult): Promise<RedemptionView> =>
-    shown(await options.configOf(member.spaceId), seen);
+  const view = async (member: Member, result: RedemptionResult): Promise<RedemptionView> =>
+    redemptionView(await options.configOf(member.spaceId), result);
   return {
     list: member => listProducts({ ...options, stocks }, member),
-    redeem: async (member, order) => await show(member, await redemptions.redeem(member, order)),
-    find: async (member, id) => await show(member, await redemptions.find(member, id)),
-    complete: async (member, id) => await show(member, await redemptions.complete(member, id)),
-    refund: async (member, id, how) => await show(member, await redemptions.refund(member, id, how)),
+    redeem: async (member, order) => await view(member, await redemptions.redeem(member, order)),
+    find: async (member, id) => await view(member, await redemptions.find(member, id)),
+    complete: async (member, id) => await view(member, await redemptions.complete(member, id)),
+    refund: async (member, id, how) => await view(member, await redemptions.refund(member, id, how)),
     finish: redemptions.finish,
   };
 }
 
-function shown(
+type ListOptions = ProductsOptions & { readonly stocks: Pick<Stocks, "sold"> };
+
+async function listProducts(options: ListOptions, member: Member): Promise<readonly ProductView[]> {
+  const { store, clock, configOf, states } = options;
+  const partition = memberPartition(member);
+  const [config, [stored]] = await Promise.all([
+    configOf(member.spaceId),
+    store.read(partition, [states.query]),
+  ]);
+  const now = clock();
+  const loaded = stored === null ? emptyState(member.projectId) : states.valueOf(partition, stored);
+  const { state } = advanceTime(config, loaded, now);
+  const available = [...config.products.values()].filter(compiled => isAvailable(compiled, now));
+  const listed = await Promise.all(
+    available.map(async compiled => {
+      const left = await unitsLeft(options, { config, member, compiled });
+      return left === 0 ? [] : [productView(config, state, { compiled, left, now })];
+    }),
+  );
+  return listed.flat();
+}
+
+interface StockQuery {
+  readonly config: CompiledConfig;
+  readonly member: Member;
+  readonly compiled: CompiledProduct;
+}
+
+/** Returns how many units of a product are left; null: any number. */
+async function unitsLeft(
+  { stocks, pools }: ListOptions,
+  { config, member, compiled: { product } }: StockQuery,
+): Promise<number | null> {
+  const { organisationId, spaceId } = member;
+  const total = stockTotal(product);
+  const poolId = codePoolOf(config, product.fulfilment);
+  const [sold, codes] = await Promise.all([
+    total === null ? 0 : stocks.sold({ organisationId, spaceId, productId: product.id }),
+    poolId === null ? null : pools.stats({ organisationId, spaceId, poolId }),
+  ]);
+  const left = total === null ? null : Math.max(0, total - sold);
+  // A missing code cannot be sold, whatever the stock says.
+  return codes === null ? left : Math.min(codes.available, left ?? codes.available);
+}
+
+interface AvailableProduct {
+  readonly compiled: CompiledProduct;
+  readonly left: number | null;
+  readonly now: number;
+}
+
+function productView(
+  config: CompiledConfig,
+  state: UserState,
+  { compiled, left, now }: AvailableProduct,
+): ProductView {
+  const { stock: _, fulfilment, enabled: __, ...product } = compiled.product;
+  const fault = redemptionFault(config, state, { compiled, quantity: 1, now });
+  const isPayable = product.prices.some(price => canPay(config, state, price));
+  const reasons: RedemptionFault[] = [
+    ...(fault === null ? [] : [fault]),
+    ...(isPayable ? [] : ["insufficient_balance" as const]),
+  ];
+  return {
+    ...product,
+    stock: left === null ? { type: "unlimited" } : { type: "limited", available: left },
+    fulfilment: { type: fulfilment.type },
+    canRedeem: reasons.length === 0,
+    reasons,
+  };
+}
+
+function redemptionView(
   config: CompiledConfig,
   { redemption, state, transactionId }: RedemptionResult,
 ): RedemptionView {
@@ -96,7 +193,11 @@ function shown(
     status: status === "reserved" ? "pending" : status,
     fault,
     transactionId,
-    fulfilment: { type: fulfilment.type, coupon: couponOf(config, state, redemption), items: received.items },
+    fulfilment: {
+      type: fulfilment.type,
+      coupon: receivedCoupon(config, state, redemption),
+      items: received.items,
+    },
     balances: Object.fromEntries(
       config.config.metrics.map(({ id: metricId, defaultValue }) => [
         metricId,
@@ -109,12 +210,12 @@ function shown(
   };
 }
 
-function couponOf(
+function receivedCoupon(
   { coupons }: CompiledConfig,
   state: UserState,
   { received }: Redemption,
 ): CouponView | null {
-  const held = state.coupons.find(({ id }) => received.coupons.includes(id));
-  const coupon = held === undefined ? undefined : coupons.get(held.couponId);
-  return held === undefined || coupon === undefined ? null : couponView(coupon, held);
+  const owned = state.coupons.find(({ id }) => received.coupons.includes(id));
+  const coupon = owned === undefined ? undefined : coupons.get(owned.couponId);
+  return owned === undefined || coupon === undefined ? null : couponView(coupon, owned);
 }

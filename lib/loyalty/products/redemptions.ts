@@ -2,9 +2,8 @@
  * Redemptions: products for what users have earned.
  *
  * Balance and stock are in different partitions, and nothing commits to both. So a redemption is a chain of decisions that each take
- * effect once: the price is taken and the redemption noted in the user's state; stock is taken under the redemption's id, and
- * a code where there is one to be had; then the user gets the product, or the price back. Whoever finds a redemption that
- * is not at its end goes on with it: the caller who repeats it, or the sweep. What one of them has decided the others find.
+ * effect once: take the price, take stock and a code under the redemption's id, then give the product or the price back. A caller
+ * who repeats the order continues an interrupted chain, and so does the sweep.
  *
  * @module
  */
@@ -21,8 +20,9 @@ import type { ConfigCache } from "../config/config_cache.ts";
 import type { CodePools, PoolAddress } from "../coupons/mod.ts";
 import { type Member, memberPartition } from "../user/member.ts";
 import { parseEntry } from "../user/read_history.ts";
-import { emptyState, type Redemption, type UserState } from "../user/state.ts";
-import { type RedemptionOrder, redemptionError } from "./redeemable.ts";
+import type { Redemption } from "../user/state.ts";
+import { emptyState, type UserState } from "../user/state.ts";
+import { type RedemptionOrder, redemptionError, stockTotal } from "./orders.ts";
 import {
   beginCommand,
   completeCommand,
@@ -33,7 +33,7 @@ import {
   refundCommand,
   settleRedemptionCommand,
 } from "./steps.ts";
-import { type Stocks, stockTotal } from "./stock.ts";
+import type { Stocks } from "./stock.ts";
 
 /** A redemption with the user's state after it. */
 export interface RedemptionResult {
@@ -46,36 +46,35 @@ export interface RedemptionResult {
 /** Carries redemptions out. */
 export interface Redemptions {
   /**
-   * Buys a product. Whoever repeats an order under the same key learns what became of it, and goes on with it where somebody
-   * stopped.
+   * Buys a product. Repeating an order under the same key returns its outcome, and continues it where it was interrupted.
    *
    * @throws {AppError} `not_found`, `validation_failed`, `insufficient_balance`, `out_of_stock`, `limit_reached`,
    *   `not_available`; `conflict` where the key names a redemption of something else.
    */
   redeem(member: Member, order: RedemptionOrder): Promise<RedemptionResult>;
-  /** A redemption by its id. Throws `not_found`. */
+  /** Returns a redemption by its id. Throws `not_found`. */
   find(member: Member, id: string): Promise<RedemptionResult>;
-  /** Notes that a product was handed over. Throws `not_found` or `conflict`. */
+  /** Marks a product as handed over. Throws `not_found` or `conflict`. */
   complete(member: Member, id: string): Promise<RedemptionResult>;
-  /** Gives the price back, and what was taken of the stock too where that is wanted. Throws `not_found` or `conflict`. */
+  /** Gives the price back, and the units to the stock where `restocks` is set. Throws `not_found` or `conflict`. */
   refund(member: Member, id: string, options: { readonly restocks: boolean }): Promise<RedemptionResult>;
-  /** Goes on with all that somebody has stopped at, and answers how many redemptions that did not work for. */
+  /** Continues interrupted redemptions and returns how many of them failed. */
   finish(member: Member, state: UserState): Promise<number>;
 }
 
-/** What redemptions need. */
+/** Services that redemptions need. */
 export interface RedemptionsOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly configOf: ConfigCache;
-  readonly changes: Pick<CommandRunner, "run">;
+  readonly commands: Pick<CommandRunner, "run">;
   readonly states: RecordCache<UserState>;
   readonly stocks: Stocks;
   readonly pools: Pick<CodePools, "claim" | "release">;
 }
 
-/** The id of the redemption that a user's key names. */
+/** Derives the id of the redemption that a user's key names. */
 export function redemptionId({ organisationId, spaceId, userId }: Member, key: string): string {
   const name = JSON.stringify([organisationId, spaceId, userId, key]);
   return `red_${bytesToHex(sha256(utf8ToBytes(name)).subarray(0, 16))}`;
@@ -83,62 +82,42 @@ export function redemptionId({ organisationId, spaceId, userId }: Member, key: s
 
 /** Creates the redemptions of all users. */
 export function createRedemptions(options: RedemptionsOptions): Redemptions {
-  const { changes, logger, stocks } = options;
-
-  async function goOn(member: Member, redemption: Redemption): Promise<RedemptionResult> {
-    const { id } = redemption;
-    const verdict = await askedFor(options, member, redemption);
-    const decided = await changes.run(member, (config, now) =>
-      settleRedemptionCommand({ id, config, now }, verdict),
-    );
-    const seen = await seenIn(options, { member, id, decided });
-    if (openRedemption(decided.state, id) !== null) await restock(options, member, seen.redemption);
-    return seen;
-  }
-
-  async function changed(member: Member, id: string, decided: CommandDecision): Promise<RedemptionResult> {
-    const open = openRedemption(decided.state, id);
-    if (open !== null) await restock(options, member, open);
-    const { redemption, state } = await seenIn(options, { member, id, decided });
-    return { redemption, state, transactionId: await paymentOf(options, member, redemption) };
-  }
-
+  const { commands, logger, stocks } = options;
   return {
     async redeem(member, order) {
       const id = redemptionId(member, order.key);
       const sold = stocks.cachedSold({ ...member, productId: order.productId });
-      const decided = await changes.run(member, (config, now) =>
+      const decision = await commands.run(member, (config, now) =>
         beginCommand({ id, config, now, sold }, order),
       );
-      const begun = await seenIn(options, { member, id, decided });
-      requireSame(begun.redemption, order);
+      const begun = await resultOf(options, { member, id, decision });
+      requireSameOrder(begun.redemption, order);
       const isOpen = begun.redemption.status === "reserved";
-      const { redemption, state } = isOpen ? await goOn(member, begun.redemption) : begun;
+      const { redemption, state } = isOpen ? await settle(options, member, begun.redemption) : begun;
       if (redemption.fault !== undefined) throw redemptionError(redemption.fault);
-      const transactionId = begun.transactionId ?? (await paymentOf(options, member, redemption));
+      const transactionId = begun.transactionId ?? (await findPayment(options, member, redemption));
       return { redemption, state, transactionId };
     },
     async find(member, id) {
-      const { redemption, state } = await findRedemption(options, member, id);
-      return { redemption, state, transactionId: await paymentOf(options, member, redemption) };
+      return await withPayment(options, member, await findRedemption(options, member, id));
     },
     async complete(member, id) {
       await findRedemption(options, member, id);
-      const decided = await changes.run(member, (config, now) => completeCommand({ id, config, now }));
-      return await changed(member, id, decided);
+      const decision = await commands.run(member, (config, now) => completeCommand({ id, config, now }));
+      return await afterOperator(options, { member, id, decision });
     },
     async refund(member, id, { restocks }) {
       await findRedemption(options, member, id);
-      const decided = await changes.run(member, (config, now) =>
+      const decision = await commands.run(member, (config, now) =>
         refundCommand({ id, config, now }, restocks),
       );
-      return await changed(member, id, decided);
+      return await afterOperator(options, { member, id, decision });
     },
     async finish(member, { redemptions }) {
       let failed = 0;
       for (const redemption of redemptions) {
         try {
-          if (redemption.status === "reserved") await goOn(member, redemption);
+          if (redemption.status === "reserved") await settle(options, member, redemption);
           else await restock(options, member, redemption);
         } catch (error) {
           failed += 1;
@@ -150,38 +129,48 @@ export function createRedemptions(options: RedemptionsOptions): Redemptions {
   };
 }
 
-/** Takes stock and a code for a redemption, as far as it needs them. Asked again it comes to the same. */
-async function askedFor(
+/** Takes what a reserved redemption needs, then gives the product or the price back. */
+async function settle(
+  options: RedemptionsOptions,
+  member: Member,
+  redemption: Redemption,
+): Promise<RedemptionResult> {
+  const { id } = redemption;
+  const reservation = await reserve(options, member, redemption);
+  const decision = await options.commands.run(member, (config, now) =>
+    settleRedemptionCommand({ id, config, now }, reservation),
+  );
+  const result = await resultOf(options, { member, id, decision });
+  if (openRedemption(decision.state, id) !== null) await restock(options, member, result.redemption);
+  return result;
+}
+
+/** Takes stock and a code, as far as a redemption needs them. Repeating it has the same outcome. */
+async function reserve(
   { configOf, stocks, pools }: RedemptionsOptions,
   member: Member,
   { id, productId, quantity, takesStock, poolId }: Redemption,
 ): Promise<ReservationResult> {
-  const none = { fault: "out_of_stock", isTaken: false, code: null } as const;
+  const soldOut = { fault: "out_of_stock", isTaken: false, code: null } as const;
   if (takesStock) {
     const config = await configOf(member.spaceId);
     const total = stockTotal(config.products.get(productId)?.product) ?? Number.MAX_SAFE_INTEGER;
     const isTaken = await stocks.take({ ...member, productId }, { redemptionId: id, quantity, total });
-    if (!isTaken) return none;
+    if (!isTaken) return soldOut;
   }
-  const code = poolId === undefined ? null : ((await pools.claim(poolAt(member, poolId), id)) ?? undefined);
-  return code === undefined ? { ...none, isTaken: takesStock } : { fault: null, isTaken: takesStock, code };
+  if (poolId === undefined) return { fault: null, isTaken: takesStock, code: null };
+  const code = await pools.claim(poolAddress(member, poolId), id);
+  return code === null ? { ...soldOut, isTaken: takesStock } : { fault: null, isTaken: takesStock, code };
 }
 
-function poolAt({ organisationId, spaceId }: Member, poolId: string): PoolAddress {
-  return { organisationId, spaceId, poolId };
-}
-
-/**
- * Gives back the stock of a redemption that came to nothing, and a code that nobody saw, and then takes it off what is to be
- * gone on with.
- */
+/** Returns stock and an onceMark code of a redemption that failed, then removes the redemption from those to continue. */
 async function restock(
   { store, states, stocks, pools }: RedemptionsOptions,
   member: Member,
   { id, productId, status, poolId }: Redemption,
 ): Promise<void> {
   await stocks.giveBack({ ...member, productId }, id);
-  if (status === "rejected" && poolId !== undefined) await pools.release(poolAt(member, poolId), id);
+  if (status === "rejected" && poolId !== undefined) await pools.release(poolAddress(member, poolId), id);
   const partition = memberPartition(member);
   await decide(store, partition, {
     reads: [states.query],
@@ -195,18 +184,28 @@ async function restock(
   });
 }
 
-interface Looked {
+interface DecidedRedemption {
   readonly member: Member;
   readonly id: string;
-  readonly decided: CommandDecision;
+  readonly decision: CommandDecision;
 }
 
-/** The redemption after a decision about it; where that did nothing, it is looked for. */
-async function seenIn(
+async function afterOperator(
   options: RedemptionsOptions,
-  { member, id, decided: { result: outcome, state, recordId } }: Looked,
+  decided: DecidedRedemption,
 ): Promise<RedemptionResult> {
-  const redemption = outcome?.redemption ?? openRedemption(state, id);
+  const { member, id, decision } = decided;
+  const open = openRedemption(decision.state, id);
+  if (open !== null) await restock(options, member, open);
+  return await withPayment(options, member, await resultOf(options, decided));
+}
+
+/** Returns the redemption after a decision; looks it up where the decision had no effect. */
+async function resultOf(
+  options: RedemptionsOptions,
+  { member, id, decision: { result, state, recordId } }: DecidedRedemption,
+): Promise<RedemptionResult> {
+  const redemption = result?.redemption ?? openRedemption(state, id);
   if (redemption === null) return await findRedemption(options, member, id);
   return { redemption, state, transactionId: recordId };
 }
@@ -226,8 +225,16 @@ async function findRedemption(
   return { redemption, state, transactionId: null };
 }
 
-/** The transaction that took the price; null where the history does not go back that far. */
-async function paymentOf(
+async function withPayment(
+  options: RedemptionsOptions,
+  member: Member,
+  { redemption, state }: RedemptionResult,
+): Promise<RedemptionResult> {
+  return { redemption, state, transactionId: await findPayment(options, member, redemption) };
+}
+
+/** Returns the id of the transaction that took the price; null where the history does not go back that far. */
+async function findPayment(
   { store }: RedemptionsOptions,
   member: Member,
   { id, boughtAt }: Redemption,
@@ -238,7 +245,11 @@ async function paymentOf(
   return entries.map(parseEntry).find(({ redemption }) => redemption?.id === id)?.id ?? null;
 }
 
-function requireSame({ productId, quantity }: Redemption, order: RedemptionOrder): void {
+function requireSameOrder({ productId, quantity }: Redemption, order: RedemptionOrder): void {
   if (productId === order.productId && quantity === order.quantity) return;
   throw new AppError("conflict", "Cannot redeem the product as the key names another redemption");
+}
+
+function poolAddress({ organisationId, spaceId }: Member, poolId: string): PoolAddress {
+  return { organisationId, spaceId, poolId };
 }

@@ -1,5 +1,5 @@
 /**
- * The decisions about a user that a redemption is made of. Each takes effect once, whoever makes it however often.
+ * The commands that a redemption is made of. Each takes effect once, however often it is run.
  *
  * @module
  */
@@ -12,129 +12,121 @@ import type { Reward } from "../config/document.ts";
 import { applyRedemption, type RedemptionInput } from "../engine/mod.ts";
 import type { RedemptionEvent, RedemptionStep } from "../user/history.ts";
 import type { Redemption, RedemptionFault, RedemptionStatus, UserState } from "../user/state.ts";
-import { acceptOrder, type OrderContext } from "./accept_order.ts";
-import { isOwned, type RedemptionOrder } from "./redeemable.ts";
+import { acceptOrder, isOwned, type OrderContext, type RedemptionOrder } from "./orders.ts";
 
-/** How long a redemption is on record after it was decided for good, in ms: 366 days. */
-export const redemptionKeptMs: number = 366 * 24 * 60 * 60 * 1_000;
+/** Time for which a redemption stays on record after its last step, in ms: 366 days. */
+const keptMs = 366 * 24 * 60 * 60 * 1_000;
 
-/** What the decisions about one redemption depend on. */
+/** Dependencies of the steps of a redemption. */
 export type StepContext = Omit<OrderContext, "sold">;
 
-/** What was found out about a redemption outside its user's partition. */
+/** Stock and code that were taken for a redemption, outside its user's partition. */
 export interface ReservationResult {
-  /** Why there is nothing to give; null: there is. */
+  /** The reason for which there is nothing to give; null: there is. */
   readonly fault: RedemptionFault | null;
-  /** Whether stock was taken for it. */
+  /** True where stock was taken. */
   readonly isTaken: boolean;
   /** The code of a unique coupon. */
   readonly code: string | null;
 }
 
-/** By how many characters of its id, each one of sixteen, the tally is found that marks a redemption as begun. */
+/** Characters of the id that select the tally of the mark: 256 tallies, because each has a bound. */
 const markCharacters = 2;
-const boards = { action: "", data: {} };
 
-/** Reads a redemption that is on record. */
+/** Makes the read of a redemption's record. */
 export function readRedemption(id: string): ReadRecord {
   return { type: "record", key: keyName("redemption", id) };
 }
 
-/** A redemption from its record. */
+/** Parses the record of a redemption. */
 export function parseRedemption(stored: Stored): Redemption {
   return JSON.parse(stored.value) as Redemption;
 }
 
-/** A redemption that somebody has to go on with. */
+/** Finds a redemption that is not finished. */
 export function openRedemption({ redemptions }: UserState, id: string): Redemption | null {
   return redemptions.find(redemption => redemption.id === id) ?? null;
 }
 
 /**
- * Takes the price; where nothing outside the user's partition has a say, the product is given at once. Nothing happens where
- * the redemption was begun before. The decision throws what `ordered` does.
+ * Makes the command that takes the price. A product without stock and code is given at once. The command has no effect where the
+ * redemption was begun before; its decision throws as `acceptOrder` does.
  */
 export function beginCommand(context: OrderContext, order: RedemptionOrder): Command {
   const { id } = context;
   const mark = { key: keyName("redeemed", id.slice(-markCharacters)), field: id };
   return {
     isIdempotent: true,
-    scoring: boards,
-    reads: [onceMark(mark.key, mark.field)],
-    decide: (settled, [seen], uses) => {
-      if ((seen as ReadonlyMap<string, number>).size > 0) return null;
+    extraReads: [onceMark(mark.key, mark.field)],
+    decide: (settled, [marks], uses) => {
+      if ((marks as ReadonlyMap<string, number>).size > 0) return null;
       const redemption = acceptOrder(context, settled, order);
-      const mustAsk = redemption.takesStock || redemption.poolId !== undefined;
-      const step = mustAsk ? "reserved" : "sold";
-      const made = taken(context, settled, { redemption, step, uses });
-      return { ...made, writes: [{ type: "add", ...mark, by: 1 }, ...made.writes] };
+      const needsReservation = redemption.takesStock || redemption.poolId !== undefined;
+      const step = needsReservation ? "reserved" : "sold";
+      const outcome = takeStep(context, settled, { redemption, step, uses });
+      return { ...outcome, writes: [{ type: "add", ...mark, by: 1 }, ...outcome.writes] };
     },
   };
 }
 
 /**
- * Gives the product of a redemption that is paid for, or the price back. Nothing happens where that is done. It is rejected too where
- * the user has come to own what it would give.
+ * Makes the command that gives the product of a paid redemption, or the price back. It rejects the redemption too where the user
+ * has come to own the product meanwhile.
  */
-export function settleRedemptionCommand(context: StepContext, verdict: ReservationResult): Command {
+export function settleRedemptionCommand(context: StepContext, reservation: ReservationResult): Command {
   const { id, config, now } = context;
   return {
     isIdempotent: true,
-    scoring: boards,
     decide: (settled, _, uses) => {
       const redemption = openRedemption(settled, id);
       if (redemption?.status !== "reserved") return null;
       const { fulfilment } = redemption;
       const isGone = fulfilment.type === "coupon" && !config.coupons.has(fulfilment.couponId);
       const own = isOwned(config, settled, { fulfilment, now }) ? "limit_reached" : null;
-      const fault = verdict.fault ?? (isGone ? "not_available" : own);
+      const fault = reservation.fault ?? (isGone ? "not_available" : own);
       if (fault === null) {
-        return taken(context, settled, { redemption, step: "confirmed", uses, code: verdict.code });
+        return takeStep(context, settled, { redemption, step: "confirmed", uses, code: reservation.code });
       }
       const rejected = { ...redemption, fault };
-      return taken(context, settled, {
+      return takeStep(context, settled, {
         redemption: rejected,
         step: "rejected",
         uses,
-        mustReturn: verdict.isTaken || verdict.code !== null,
+        mustReturn: reservation.isTaken || reservation.code !== null,
       });
     },
   };
 }
 
 /**
- * Notes that a product was handed over. Nothing happens where that was noted before.
- *
- * The decision throws `not_found`, and `conflict` where there is nothing to hand over.
+ * Makes the command that marks a product as handed over. Its decision throws `not_found`, and `conflict` where there is nothing to
+ * hand over.
  */
 export function completeCommand(context: StepContext): Command {
   return {
     isIdempotent: true,
-    scoring: boards,
-    reads: [readRedemption(context.id)],
+    extraReads: [readRedemption(context.id)],
     decide: (settled, [stored], uses) => {
       const redemption = decidedRedemption(context, settled, stored as Stored | null);
       if (redemption.status === "completed") return null;
       if (redemption.status !== "pending") {
         throw new AppError("conflict", `Cannot complete the redemption as it is ${redemption.status}`);
       }
-      return taken(context, settled, { redemption, step: "completed", uses });
+      return takeStep(context, settled, { redemption, step: "completed", uses });
     },
   };
 }
 
 /**
- * Gives the price of a redemption back, and takes back what it gave. Nothing happens where that was done before.
+ * Makes the command that gives the price of a redemption back and takes back what it gave. Its decision throws `not_found`, and
+ * `conflict` where the price was given back already, or nothing is decided yet.
  *
- * The decision throws `not_found`, and `conflict` where the price was given back already, or nothing is decided yet.
- *
- * @param restocks Whether what it took of the stock is to be sold again.
+ * @param restocks Returns the units to the stock.
  */
 export function refundCommand(context: StepContext, restocks: boolean): Command {
   return {
     isIdempotent: true,
-    scoring: boards,
-    reads: [readRedemption(context.id)],
+    extraReads: [readRedemption(context.id)],
     decide: (settled, [stored], uses) => {
       const redemption = decidedRedemption(context, settled, stored as Stored | null);
       if (redemption.status === "refunded") return null;
@@ -145,7 +137,7 @@ export function refundCommand(context: StepContext, restocks: boolean): Command 
         );
       }
       const mustReturn = restocks && redemption.takesStock;
-      return taken(context, settled, { redemption, step: "refunded", uses, mustReturn });
+      return takeStep(context, settled, { redemption, step: "refunded", uses, mustReturn });
     },
   };
 }
@@ -161,37 +153,37 @@ function decidedRedemption({ id }: StepContext, state: UserState, stored: Stored
   return parseRedemption(stored);
 }
 
-interface Taking {
+interface Step {
   readonly redemption: Redemption;
   readonly step: RedemptionStep;
   readonly uses: LimitUses;
   readonly code?: string | null;
-  /** Whether stock or a code that it took is to be given back from now on. @default false */
+  /** True where stock or a code that it took must be given back. @default false */
   readonly mustReturn?: boolean;
 }
 
-/** A step, with the redemption as it is then: in the state while somebody has to go on with it, else in its record. */
-function taken(
+/** Applies a step. The redemption is in the user's state while it is not finished, else in a record of its own. */
+function takeStep(
   { config, now }: StepContext,
   state: UserState,
-  { redemption: before, step, uses, code = null, mustReturn = false }: Taking,
+  { redemption: before, step, uses, code = null, mustReturn = false }: Step,
 ): CommandResult & { readonly writes: readonly Write[] } {
-  const { paid, received, metadata, fault: reason } = before;
-  const redeeming: RedemptionInput = {
+  const { metadata, fault: reason } = before;
+  const input: RedemptionInput = {
     fact: factOf(before, step),
     at: now,
-    paid,
-    received,
+    paid: before.paid,
+    received: before.received,
     code,
     metadata,
     reason,
   };
-  const made = applyRedemption(config, state, redeeming, { globalLimitReached: uses.isReached });
-  const { paid: paidNow, received: receivedNow, ...outcome } = made;
+  const applied = applyRedemption(config, state, input, { globalLimitReached: uses.isReached });
+  const { paid, received, ...outcome } = applied;
   const redemption: Redemption = {
     ...before,
-    paid: paidNow,
-    received: receivedNow,
+    paid,
+    received,
     status: statusAfter(before, step),
     boughtAt: outcome.record.redemption?.boughtAt ?? before.boughtAt,
     changedAt: outcome.record.at,
@@ -219,12 +211,12 @@ function statusAfter({ fulfilment }: Redemption, step: RedemptionStep): Redempti
   return fulfilment.type === "manual" || fulfilment.type === "webhook" ? "pending" : "completed";
 }
 
-/** What is yet to be handed over stays on record until it is. */
+/** Writes the record, without expiry while the product is to be handed over. */
 function recordOf(redemption: Redemption, now: number): Write {
   const put = {
     type: "put",
     key: readRedemption(redemption.id).key,
     value: JSON.stringify(redemption),
   } as const;
-  return redemption.status === "pending" ? put : { ...put, expireAt: now + redemptionKeptMs };
+  return redemption.status === "pending" ? put : { ...put, expireAt: now + keptMs };
 }

@@ -1,145 +1,107 @@
 /**
- * What is left of products whose stock is limited: each has a partition of its own, with the number that was sold and, for every
- * redemption that asked, how many it holds.
+ * Stock of limited products. Each has a partition of its own, with a tally of the units sold and the units that each redemption
+ * holds.
  *
- * What a redemption was told once it is told whenever it asks again, so it makes no difference who asks how often. A redemption
- * takes with one commit and without reading: the bound of the tally decides, in which order processes get there.
+ * A redemption takes with one commit and without a read: the bound of the tally decides. Its answer is stored under the
+ * redemption's id, refusals too, so asking again has the same outcome.
  *
  * @module
  */
 
 import type { Clock } from "../../auth/mod.ts";
+import { Cache } from "../../background/mod.ts";
 import {
   decide,
   keyName,
   onceMark,
   type Partition,
   type ReadTally,
+  type Rule,
   type Store,
   tenantPartition,
   type Write,
 } from "../../storage/mod.ts";
-import type { Product } from "../config/document.ts";
 import type { Member } from "../user/member.ts";
-
-/** How long a process goes by what it last knew of a stock before it looks again, in ms. */
-export const stockFreshMs = 1_000;
-/** Number of products whose stock a process remembers; the one looked at for longest is forgotten first. */
-export const stocksCachedMax = 10_000;
 
 /** A product of a space. */
 export interface ProductAddress extends Pick<Member, "organisationId" | "spaceId"> {
   readonly productId: string;
 }
 
-/** What a redemption asks for. */
-export interface StockClaim {
+/** The units that a redemption asks for. */
+export interface StockRequest {
   readonly redemptionId: string;
   readonly quantity: number;
-  /** How many of the product there ever are. */
+  /** How many units of the product there ever are. */
   readonly total: number;
 }
 
-/** Takes from stocks and gives back. */
+/** Takes units from stock and gives them back. */
 export interface Stocks {
-  /** Takes for a redemption, and says whether it has what it asked for; the answer stays the same. */
-  take(product: ProductAddress, claim: StockClaim): Promise<boolean>;
+  /** Takes units for a redemption; false where there are not enough. Asking again has the same answer. */
+  take(product: ProductAddress, request: StockRequest): Promise<boolean>;
   /** Gives back what a redemption holds, once. */
   giveBack(product: ProductAddress, redemptionId: string): Promise<void>;
-  /** How many were sold, as of at most {@linkcode stockFreshMs} ago. */
+  /** Returns the number of units sold, as of at most a second ago. */
   sold(product: ProductAddress): Promise<number>;
-  /** As {@linkcode Stocks.sold}, as far as that is known without asking the store. */
+  /** Returns the number of units sold if this process knows it; else null. */
   cachedSold(product: ProductAddress): number | null;
 }
 
-interface Known {
-  readonly sold: number;
-  /** Unix ms. */
-  readonly at: number;
-}
-
+const cacheOptions = { entriesMax: 10_000, maxAgeMs: 1_000 };
+/** Characters of a redemption's id that select the tally of its units, because tallies have a bound. */
+const claimsCharacters = 4;
 const soldKey = "sold";
 const soldField = "units";
 const soldRead: ReadTally = { type: "tally", key: soldKey, fields: [soldField] };
 
-/** Creates the stocks of all products over a store. */
+/** Creates the stock of all products. */
 export function createStocks({ store, clock }: { readonly store: Store; readonly clock: Clock }): Stocks {
-  const known = new Map<Partition, Known>();
-  const reading = new Map<Partition, Promise<number>>();
+  const cache = new Cache<number>({ ...cacheOptions, clock });
 
-  function remember(partition: Partition, sold: number): void {
-    known.delete(partition);
-    known.set(partition, { sold, at: clock() });
-    if (known.size <= stocksCachedMax) return;
-    const [oldest] = known.keys();
-    if (oldest !== undefined) known.delete(oldest);
-  }
-
-  function recall(partition: Partition): number | null {
-    const found = known.get(partition);
-    return found === undefined || clock() - found.at >= stockFreshMs ? null : found.sold;
-  }
-
-  async function read(partition: Partition): Promise<number> {
+  async function load(partition: Partition): Promise<{ readonly value: number }> {
     const [tally] = await store.read(partition, [soldRead]);
-    const sold = tally.get(soldField) ?? 0;
-    remember(partition, sold);
-    return sold;
+    return { value: tally.get(soldField) ?? 0 };
   }
 
   return {
-    async take(product, claim) {
+    async take(product, request) {
+      const { redemptionId } = request;
       const partition = partitionOf(product);
-      const answer = await decide(store, partition, takeRule(claim));
-      if (answer === "seen") return (await heldBy(store, partition, claim.redemptionId)) > 0;
+      const answer = await decide(store, partition, takeRule(request));
+      if (answer === "repeated") return (await unitsHeld(store, partition, redemptionId)) > 0;
       if (answer !== "refused") {
-        remember(partition, answer);
+        cache.set(partition, answer);
         return true;
       }
-      const isRefused = await decide(store, partition, refuseRule(claim.redemptionId));
-      await read(partition);
-      return isRefused ? false : (await heldBy(store, partition, claim.redemptionId)) > 0;
+      const isRefused = await decide(store, partition, refuseRule(redemptionId));
+      cache.delete(partition);
+      await cache.getOrLoad(partition, load);
+      return isRefused ? false : (await unitsHeld(store, partition, redemptionId)) > 0;
     },
     async giveBack(product, redemptionId) {
       const partition = partitionOf(product);
-      const held = await heldBy(store, partition, redemptionId);
+      const held = await unitsHeld(store, partition, redemptionId);
       if (held > 0) await decide(store, partition, giveBackRule(redemptionId, held));
-      known.delete(partition);
+      cache.delete(partition);
     },
-    async sold(product) {
-      const partition = partitionOf(product);
-      const remembered = recall(partition);
-      if (remembered !== null) return remembered;
-      const running = reading.get(partition) ?? read(partition).finally(() => reading.delete(partition));
-      reading.set(partition, running);
-      return await running;
-    },
-    cachedSold: product => recall(partitionOf(product)),
+    sold: async product => await cache.getOrLoad(partitionOf(product), load),
+    cachedSold: product => cache.get(partitionOf(product)) ?? null,
   };
 }
 
-/** How many of a product there ever are; null: without end. */
-export function stockTotal(product: Product | undefined): number | null {
-  if (product === undefined) return 0;
-  return product.stock.type === "limited" ? product.stock.quantity : null;
-}
+type TakeAnswer = number | "refused" | "repeated";
 
-type TakeAnswer = number | "refused" | "seen";
-
-function takeRule({
-  redemptionId,
-  quantity,
-  total,
-}: StockClaim): Parameters<typeof decide<readonly [ReadTally], TakeAnswer>>[2] {
+function takeRule({ redemptionId, quantity, total }: StockRequest): Rule<readonly [ReadTally], TakeAnswer> {
   return {
     reads: [onceMark(claimsKey(redemptionId), redemptionId)],
     idempotent: true,
     apply: ([claim]) => {
-      if (claim.size > 0) return { writes: [], answer: "seen" };
+      if (claim.size > 0) return { writes: [], answer: "repeated" };
       return {
         writes: [
           { type: "add", key: soldKey, field: soldField, by: quantity, min: 0, max: total },
-          holding(redemptionId, quantity),
+          addUnits(redemptionId, quantity),
         ],
         answer: ({ results: [sold] }) => Number(sold),
         refused: () => "refused",
@@ -148,47 +110,43 @@ function takeRule({
   };
 }
 
-/** Answers whether the redemption was refused for good by this. */
-function refuseRule(redemptionId: string): Parameters<typeof decide<readonly [ReadTally], boolean>>[2] {
+/** Stores a refusal; answers false where the redemption had an answer before. */
+function refuseRule(redemptionId: string): Rule<readonly [ReadTally], boolean> {
   return {
     reads: [onceMark(claimsKey(redemptionId), redemptionId)],
     idempotent: true,
     apply: ([claim]) =>
-      claim.size > 0 ? { writes: [], answer: false } : { writes: [holding(redemptionId, 0)], answer: true },
+      claim.size > 0 ? { writes: [], answer: false } : { writes: [addUnits(redemptionId, 0)], answer: true },
   };
 }
 
-/** Of those who give the same back at the same time, the bound lets one pass. */
-function giveBackRule(redemptionId: string, held: number): Parameters<typeof decide<readonly [], void>>[2] {
+/** Gives units back; of several processes that do so at the same time, the bound lets one pass. */
+function giveBackRule(redemptionId: string, held: number): Rule<readonly [], void> {
   return {
     reads: [],
     apply: () => ({
-      writes: [holding(redemptionId, -held), { type: "add", key: soldKey, field: soldField, by: -held }],
+      writes: [addUnits(redemptionId, -held), { type: "add", key: soldKey, field: soldField, by: -held }],
       answer: undefined,
       refused: () => undefined,
     }),
   };
 }
 
-/** What a redemption holds; one that was refused, or has given back, holds 0. */
-async function heldBy(store: Store, partition: Partition, redemptionId: string): Promise<number> {
+/** Returns the units that a redemption holds: 0 where it was refused or has given them back. */
+async function unitsHeld(store: Store, partition: Partition, redemptionId: string): Promise<number> {
   const [held] = await store.read(partition, [
     { type: "tally", key: claimsKey(redemptionId), fields: [redemptionId] },
   ]);
   return held.get(redemptionId) ?? 0;
 }
 
-function holding(redemptionId: string, by: number): Write {
+function addUnits(redemptionId: string, by: number): Write {
   return { type: "add", key: claimsKey(redemptionId), field: redemptionId, by, min: 0 };
 }
 
-/** Spreads claims over tallies, which have a bound. */
 function claimsKey(redemptionId: string): string {
   return keyName("claims", redemptionId.slice(-claimsCharacters));
 }
-
-/** By how many characters of its id, each one of sixteen, the tally of a claim is found. */
-const claimsCharacters = 4;
 
 function partitionOf({ organisationId, spaceId, productId }: ProductAddress): Partition {
   return tenantPartition({ organisation: organisationId }, "product", spaceId, productId);

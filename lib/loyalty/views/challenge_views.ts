@@ -1,5 +1,5 @@
 /**
- * Challenges as a user sees them: how far along each is, and until when.
+ * Challenges as a user sees them, with progress and deadlines.
  *
  * @module
  */
@@ -9,10 +9,10 @@ import type { Challenge, Mission } from "../config/document.ts";
 import { ownValue } from "../config/own_property.ts";
 import type { ChallengeProgress, UserState } from "../user/state.ts";
 
-/** How a challenge stands with a user. */
+/** Status of a user's challenge. */
 export type ChallengeStatus = "not_started" | "in_progress" | "completed" | "failed";
 
-/** How far something is along: `percent` is a whole number from 0 to 100. */
+/** Progress; `percent` is a whole number from 0 to 100. */
 export interface ProgressView {
   readonly current: number;
   readonly target: number;
@@ -30,12 +30,12 @@ export interface MissionView {
 export interface ChallengeView {
   readonly challenge: Challenge;
   readonly status: ChallengeStatus;
-  /** Missions completed, of all; the percentage counts missions that are half done by half. */
+  /** Missions completed, of all; the percentage includes progress within missions. */
   readonly progress: ProgressView;
   readonly missions: readonly MissionView[];
-  /** From when it may run; null: it always could. */
+  /** Earliest start; null: none. */
   readonly startsAt: number | null;
-  /** Until when the run may be completed, or one may begin, exclusive; null: without end. */
+  /** Deadline of the run, or of beginning one, exclusive; null: none. */
   readonly endsAt: number | null;
   readonly startedAt: number | null;
   readonly completedAt: number | null;
@@ -44,10 +44,7 @@ export interface ChallengeView {
   readonly period: string | null;
 }
 
-/**
- * The challenges that a user has to do with: those that have run, and those that may still. One that is over, and that the
- * user never began, is not among them. The state must be settled at that time.
- */
+/** Lists the challenges that a user has begun or may begin at `at` (Unix ms), for a state that is advanced to it. */
 export function challengeViews(
   compiled: CompiledConfig,
   state: UserState,
@@ -60,7 +57,7 @@ export function challengeViews(
   });
 }
 
-/** The challenges that are in progress and shown in profiles. */
+/** Lists the challenges that are in progress and shown in profiles. */
 export function activeChallenges(compiled: CompiledConfig, state: UserState): readonly ChallengeView[] {
   return Object.entries(state.challenges).flatMap(([id, progress]) => {
     const of = progress.status === "in_progress" ? compiled.challenges.get(id) : undefined;
@@ -68,7 +65,7 @@ export function activeChallenges(compiled: CompiledConfig, state: UserState): re
   });
 }
 
-/** What the missions of a run are seen with. */
+/** Dependencies of a mission's progress. */
 interface Holdings {
   readonly compiled: CompiledConfig;
   readonly state: UserState;

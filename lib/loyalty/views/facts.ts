@@ -1,6 +1,5 @@
 /**
- * What is on record of users' loyalty, for those who look through many users: one record of the user's partition, read off
- * without keeping anything of it.
+ * Facts about users for searches and exports, which read many users: one record of each, of which nothing is kept.
  *
  * @module
  */
@@ -14,41 +13,41 @@ import { type Member, memberPartition } from "../user/member.ts";
 import { type ChallengeProgress, emptyState, type UserState } from "../user/state.ts";
 import { parseState, readState, StoredStateReader } from "../user/stored_state.ts";
 
-/** What a user has, as of now. */
+/** A user's loyalty as of now. */
 export interface LoyaltyFacts {
-  /** The value of a metric of the space. */
+  /** Returns the value of a metric. */
   metric(id: string): number;
-  /** The items of a set. */
+  /** Returns the items of a set. */
   items(setId: string): readonly string[];
-  /** How far a challenge is: `not_started`, `in_progress`, `completed` or `failed`. */
+  /** Returns the status of a challenge. */
   challenge(id: string): Exclude<ChallengeProgress["status"], "none"> | "not_started";
 }
 
-/** What the users of a space may have, and how it is read. */
+/** Reads facts about users of a space. */
 export interface FactsReader {
-  /** Metrics with what they are for users who never had any. */
+  /** The metrics of the space with their default values. */
   readonly metrics: ReadonlyMap<string, number>;
   readonly inventory: ReadonlySet<string>;
   readonly challenges: ReadonlySet<string>;
-  /** What is on record; null: nothing. */
+  /** Reads the facts of a user from the record; null: there is none. */
   read(stored: Stored | null): LoyaltyFacts;
 }
 
-/** Reads many users. */
+/** The source of facts about users of all spaces. */
 export interface FactsSource {
-  /** The record of a user's partition that it is read from. */
+  /** The record of a user's partition that facts are read from. */
   readonly record: ReadRecord;
-  /** What the users of a space may have. */
+  /** Returns the reader of a space. */
   of(spaceId: string): Promise<FactsReader>;
 }
 
-/** What reading needs. */
+/** Services that facts need. */
 export interface FactsOptions {
   readonly clock: Clock;
   readonly configOf: ConfigCache;
 }
 
-/** Creates a reader of facts. */
+/** Creates the source of facts. */
 export function createFactsSource({ clock, configOf }: FactsOptions): FactsSource {
   return {
     record: readState,
@@ -64,7 +63,7 @@ export function createFactsSource({ clock, configOf }: FactsOptions): FactsSourc
           if (stored === null) return factsOf(nothing, defaults);
           const state = new StoredStateReader(stored.value);
           const now = clock();
-          // Nothing is due with most users, and then a text tells what is asked for without being parsed as a whole.
+          // Most users have nothing due; then the text is searched for what is asked and not parsed as a whole.
           if (!isDue(state, now)) return factsOf(state, defaults);
           return factsOf(advanceTime(compiled, parseState(stored.value), now).state, defaults);
         },
@@ -73,7 +72,7 @@ export function createFactsSource({ clock, configOf }: FactsOptions): FactsSourc
   };
 }
 
-/** A user's metrics that have ever changed, as of a revision of the user's state; null where nothing is on record. */
+/** Reads a user's metrics that have ever changed, with the revision of the state; null where nothing is on record. */
 export async function readMetrics(
   store: Store,
   user: Pick<Member, "organisationId" | "userId">,

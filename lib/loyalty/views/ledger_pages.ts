@@ -2,7 +2,7 @@
  * A user's ledger in pages, newest entry first.
  *
  * The entries are in the records of the history, and many records have none. So a page reads a bounded number of records: it
- * may be short, or empty, and still say where the next one begins.
+ * may be short, or empty, and still have an end from which the next one continues.
  *
  * @module
  */
@@ -14,28 +14,28 @@ import { parseEntry } from "../user/read_history.ts";
 import { readReversedIds, reversalGenerationsRead } from "../user/reversal_marks.ts";
 
 /** Most records that a page reads. */
-export const ledgerRecordsMax = 1_000;
-/** Most records that one of its reads asks for. */
-export const ledgerReadMax = 250;
+const recordsMax = 1_000;
+/** Most records of one read. */
+const readMax = 250;
 
-/** Where a page ends: after so many entries, newest first, of a record, or after all of them. */
+/** The end of a page: after some entries of a record, newest first, or after all of them. */
 export interface LedgerCursor {
   readonly recordId: string;
   /** 0: the whole record. */
   readonly taken: number;
 }
 
-/** What of the ledger is asked for. */
+/** A query of the ledger. */
 export interface LedgerQuery {
   /** Most entries of the page, 1 or more. */
   readonly limit: number;
   readonly type?: LedgerEntry["type"] | undefined;
   readonly metricId?: string | undefined;
-  /** Where the page before ended. */
+  /** The end of the page before. */
   readonly after?: LedgerCursor | undefined;
 }
 
-/** An entry with all that is known of it. */
+/** An entry with its transaction and record. */
 export interface LedgerEntryView {
   /** Unique among the user's entries: the id of its transaction for the first, `<id of the transaction>~<n>` for others. */
   readonly id: string;
@@ -44,14 +44,14 @@ export interface LedgerEntryView {
   readonly entry: LedgerEntry;
   readonly transaction: HistoryTransaction;
   readonly record: StoredRecord;
-  /** Whether its transaction was taken back. */
+  /** True where its transaction was reversed. */
   readonly isReversed: boolean;
 }
 
 /** A part of the ledger, newest entry first. */
 export interface LedgerPage {
   readonly items: readonly LedgerEntryView[];
-  /** Where it ends; null: there is nothing beyond. */
+  /** Null: there are no further entries. */
   readonly end: LedgerCursor | null;
 }
 
@@ -63,8 +63,8 @@ export async function readLedger(
 ): Promise<LedgerPage> {
   const page = new Page(query);
   let cursor = query.after === undefined ? undefined : cursorOf(query.after);
-  for (let records = 0; records < ledgerRecordsMax; ) {
-    const limit = records === 0 ? query.limit : Math.min(ledgerReadMax, ledgerRecordsMax - records);
+  for (let records = 0; records < recordsMax; ) {
+    const limit = records === 0 ? query.limit : Math.min(readMax, recordsMax - records);
     const read: ReadLog = { type: "log", key: "history", limit, reverse: true };
     const [entries, generations] = await store.read(partition, [
       cursor === undefined ? read : { ...read, cursor },
@@ -88,7 +88,7 @@ class Page {
     this.#query = query;
   }
 
-  /** Takes the entries of the next record, and says whether all had room. */
+  /** Adds the entries of the next record; false where not all had room. */
   add(stored: LogEntry, reversed: ReadonlySet<string>): boolean {
     const { limit, type, metricId, after } = this.#query;
     const items = itemsOf(parseEntry(stored), reversed);
@@ -107,7 +107,7 @@ class Page {
   }
 }
 
-/** The entries of a record, newest first. */
+/** Lists the entries of a record, newest first. */
 function itemsOf(record: StoredRecord, reversed: ReadonlySet<string>): readonly LedgerEntryView[] {
   const items = transactionsOf(record).flatMap(transaction =>
     transaction.entries.map((entry, n): LedgerEntryView => {
@@ -126,7 +126,7 @@ function itemsOf(record: StoredRecord, reversed: ReadonlySet<string>): readonly 
   return items.reverse();
 }
 
-/** Log ids order by milliseconds, then number; a record of which a part is left is read once more. */
+/** Continues after a record, or reads it once more where a part of it is left. Log ids order by milliseconds, then number. */
 function cursorOf({ recordId, taken }: LedgerCursor): string {
   if (taken === 0) return recordId;
   const hyphen = recordId.indexOf("-");

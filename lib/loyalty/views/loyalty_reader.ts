@@ -1,5 +1,5 @@
 /**
- * Looking at users, without changing anything: each look is one round trip to the user's partition.
+ * Reading users without changing anything: each read is one round trip to the user's partition.
  *
  * @module
  */
@@ -15,31 +15,30 @@ import { actionMarkReads } from "../user/once_marks.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 import { type ChallengeView, challengeViews } from "./challenge_views.ts";
 import { type LedgerPage, type LedgerQuery, readLedger } from "./ledger_pages.ts";
-import { type LoyaltySummary, overviewAt, overviewValidUntil } from "./overview.ts";
-import { SummaryCache } from "./summary_cache.ts";
+import { type LoyaltySummary, SummaryCache, summarize, summaryValidUntil } from "./summary.ts";
 
-/** What was seen of a user, and a record of the same instant. */
+/** A view of a user with a record of the same instant. */
 export interface ReadView<T> {
   readonly view: T;
-  /** Whether there is anything on record of the user's loyalty. */
+  /** True where anything is on record of the user's loyalty. */
   readonly isKnown: boolean;
-  /** The other record of the user's partition that was asked for. */
+  /** The further record of the user's partition that was asked for. */
   readonly extraRecord: Stored | null;
 }
 
-/** Looks at users. */
+/** Reads users. */
 export interface LoyaltyReader {
-  /** A user's loyalty at a glance: the same object as long as it stays the same, where the process remembers it. */
-  summary(member: Member, beside: ReadRecord): Promise<ReadView<LoyaltySummary>>;
-  /** The challenges that a user has to do with. */
-  challenges(member: Member, beside: ReadRecord): Promise<ReadView<readonly ChallengeView[]>>;
-  /** For each id whether an action has taken effect under it, for 7 to 14 days. */
+  /** Returns a user's summary: the same object for as long as it stays true and the process remembers it. */
+  summary(member: Member, extraRead: ReadRecord): Promise<ReadView<LoyaltySummary>>;
+  /** Returns the challenges that a user has begun or may begin. */
+  challenges(member: Member, extraRead: ReadRecord): Promise<ReadView<readonly ChallengeView[]>>;
+  /** Tells for each id whether an action has taken effect under it, for 7 to 14 days. */
   areActionsApplied(member: Member, actionIds: readonly string[]): Promise<readonly boolean[]>;
-  /** A page of a user's ledger, newest entry first. */
+  /** Returns a page of a user's ledger, newest entry first. */
   ledger(member: Member, query: LedgerQuery): Promise<LedgerPage>;
 }
 
-/** What looking needs. */
+/** Services that reading needs. */
 export interface LoyaltyReaderOptions {
   readonly store: Store;
   readonly clock: Clock;
@@ -48,57 +47,52 @@ export interface LoyaltyReaderOptions {
   readonly policyOf: (spaceId: string) => Promise<InboxPolicy> | InboxPolicy;
 }
 
-/** Creates a way to look at users. */
-export function createLoyaltyReader({
-  store,
-  clock,
-  configOf,
-  states,
-  policyOf,
-}: LoyaltyReaderOptions): LoyaltyReader {
-  const overviews = new SummaryCache();
+/** Creates the reader of a process. */
+export function createLoyaltyReader(options: LoyaltyReaderOptions): LoyaltyReader {
+  const { store, clock, configOf, states, policyOf } = options;
+  const summaries = new SummaryCache();
   const [readMarks, readEntries] = inboxReads;
   function stateIn(member: Member, stored: Stored | null): UserState {
     return stored === null ? emptyState(member.projectId) : states.valueOf(memberPartition(member), stored);
   }
   return {
-    async summary(member, beside) {
+    async summary(member, extraRead) {
       const partition = memberPartition(member);
       const known = states.peek(partition);
       // Records alone are far cheaper to read than records and a log at one instant, and a count may be of another one.
-      const [config, [stored, other, marks], early] = await Promise.all([
+      const [config, [stored, extraRecord, marks], early] = await Promise.all([
         configOf(member.spaceId),
-        store.read(partition, [states.query, beside, readMarks]),
-        known !== undefined && overviews.has(known, clock()) ? null : store.read(partition, [readEntries]),
+        store.read(partition, [states.query, extraRead, readMarks]),
+        known !== undefined && summaries.has(known, clock()) ? null : store.read(partition, [readEntries]),
       ]);
       const found = stateIn(member, stored);
-      const context = { config, marks: marks?.version ?? null, now: clock() };
-      const rest = { isKnown: stored !== null, extraRecord: other };
-      const shown = overviews.of(found, context);
-      if (shown !== undefined) return { view: shown, ...rest };
+      const now = clock();
+      const context = { config, marks: marks?.version ?? null, now };
+      const rest = { isKnown: stored !== null, extraRecord };
+      const cached = summaries.get(found, context);
+      if (cached !== undefined) return { view: cached, ...rest };
       const [policy, [entries]] = await Promise.all([
         policyOf(member.spaceId),
         early ?? store.read(partition, [readEntries]),
       ]);
-      const { now } = context;
       const { state } = advanceTime(config, found, now);
       const unreadNotifications = countUnread(entries, { marks: parseReadMarks(marks), policy, now });
-      const view = { ...overviewAt(config, state, now), unreadNotifications };
-      // What was read beside a state that was known before is not older than that state.
+      const summary = { ...summarize(config, state, now), unreadNotifications };
+      // Entries that were read after a state was known are not older than that state.
       if (found === known && state === found) {
-        const until = Math.min(overviewValidUntil(state, now), inboxValidUntil(entries, { policy, now }));
-        overviews.keep(found, context, { view, until });
+        const until = Math.min(summaryValidUntil(state, now), inboxValidUntil(entries, { policy, now }));
+        summaries.set(found, context, { summary, until });
       }
-      return { view, ...rest };
+      return { view: summary, ...rest };
     },
-    async challenges(member, beside) {
-      const [config, [stored, other]] = await Promise.all([
+    async challenges(member, extraRead) {
+      const [config, [stored, extraRecord]] = await Promise.all([
         configOf(member.spaceId),
-        store.read(memberPartition(member), [states.query, beside]),
+        store.read(memberPartition(member), [states.query, extraRead]),
       ]);
       const now = clock();
       const { state } = advanceTime(config, stateIn(member, stored), now);
-      return { view: challengeViews(config, state, now), isKnown: stored !== null, extraRecord: other };
+      return { view: challengeViews(config, state, now), isKnown: stored !== null, extraRecord };
     },
     async areActionsApplied(member, actionIds) {
       const reads = actionMarkReads(actionIds, clock());

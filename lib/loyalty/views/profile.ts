@@ -1,5 +1,5 @@
 /**
- * The rewards profile: how a user's loyalty is shown.
+ * The rewards profile of a user.
  *
  * @module
  */
@@ -19,7 +19,7 @@ export interface RewardsProfile {
 
 const shown = new WeakMap<UserState, { readonly config: CompiledConfig; readonly profile: RewardsProfile }>();
 
-/** Shows a state: every metric, set and challenge of the configuration, and nothing that it no longer names. */
+/** Makes the profile of a state: every metric, set and challenge of the configuration, and nothing else. */
 export function rewardsProfile(compiled: CompiledConfig, state: UserState): RewardsProfile {
   const known = shown.get(state);
   if (known?.config === compiled) return known.profile;

@@ -1,81 +1,138 @@
 /**
- * Proofs of what is stored of a user: that the ledger adds up, and that the history leads to it.
+ * Checks of a user that change nothing: trying an action, proving that the ledger adds up, replaying the history, and reading
+ * earnings from which boards are rebuilt.
  *
  * @module
  */
 
+import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import type { Partition, RecordCache, Store } from "../../storage/mod.ts";
-import type { CompiledConfig } from "../config/compiled.ts";
-import { advanceReplay, compareStates, type Difference, Replay } from "../engine/mod.ts";
+import type { Earning, UserEarnings } from "../../leaderboards/mod.ts";
+import type { RecordCache, Store } from "../../storage/mod.ts";
+import { type ActionReport, requireReportable } from "../commands/report.ts";
+import { compileConfig } from "../config/compile.ts";
+import type { ConfigCache } from "../config/config_cache.ts";
+import { advanceReplay, compareStates, type Difference, type DryRun, dryRun, Replay } from "../engine/mod.ts";
 import { type Reconciliation, reconcile } from "../ledger/mod.ts";
+import type { GlobalLimits } from "../limits/global_limits.ts";
 import type { StoredRecord } from "../user/history.ts";
+import { type Member, memberPartition } from "../user/member.ts";
 import { readWholeHistory } from "../user/read_history.ts";
-import type { UserState } from "../user/state.ts";
+import { emptyState, type UserState } from "../user/state.ts";
 
-/** Where a user's history and state are. */
-export interface UserSource {
-  readonly store: Store;
-  readonly partition: Partition;
-  readonly states: RecordCache<UserState>;
-}
-
-/** What a replay of a user's history comes to. */
+/** Result of replaying a user's history. */
 export interface ReplayResult {
-  /** Records that were replayed. */
+  /** Number of records that were replayed. */
   readonly records: number;
-  /** Whether no record had been dropped, so that the replay began where the user did. */
+  /** True where no record has been dropped, so that the replay began with the user's first. */
   readonly isComplete: boolean;
   /** The version of the configuration that it was replayed against. */
   readonly version: string;
-  /** What is different: `a` is what the user has, `b` what the replay gives. */
+  /** Differences: `a` is the user's state, `b` the state after the replay. */
   readonly differences: readonly Difference[];
 }
 
-/**
- * Proves that what is stored of a user's metrics is the fold of the user's ledger entries.
- *
- * @throws {AppError} `not_found` where nothing is on record of the user.
- */
-export async function reconcileUser(source: UserSource, compiled: CompiledConfig): Promise<Reconciliation> {
-  const records: StoredRecord[] = [];
-  const take = (record: StoredRecord): void => {
-    records.push(record);
-  };
-  const state = await readWholeHistory(source.store, source.partition, { states: source.states, take });
-  if (state === null) throw unknownUser("reconcile the metrics");
-  return reconcile(state, records, {
-    defaultOf: (metricId, config) =>
-      config === compiled.version ? (compiled.metrics.get(metricId)?.defaultValue ?? 0) : null,
-  });
+/** Checks of users. */
+export interface Verification {
+  /**
+   * Computes what an action would do now, and why it would not do more.
+   *
+   * @throws {AppError} As reporting the action would.
+   */
+  dryRun(member: Member, report: ActionReport): Promise<DryRun>;
+  /** Proves that the user's metrics are the sums of the ledger's entries. Throws `not_found` where nothing is on record. */
+  reconcile(member: Member): Promise<Reconciliation>;
+  /**
+   * Replays the user's history against a configuration document, by default the current one.
+   *
+   * @throws {AppError} `validation_failed` where the document is not a configuration, `not_found` where nothing is on record.
+   */
+  replay(member: Member, document?: unknown): Promise<ReplayResult>;
+  /** Reads what the user gained, from which boards are rebuilt; null where there is no such user. */
+  earnings(member: Member): Promise<UserEarnings | null>;
 }
 
-/**
- * Replays a user's history against a configuration, and tells what would be different at a time (Unix ms).
- *
- * @throws {AppError} `not_found` where nothing is on record of the user.
- */
-export async function replayUser(
-  source: UserSource,
-  compiled: CompiledConfig,
-  now: number,
-): Promise<ReplayResult> {
-  const replay = new Replay(compiled);
-  let records = 0;
-  const take = (record: StoredRecord): void => {
-    replay.add(record);
-    records += 1;
-  };
-  const stored = await readWholeHistory(source.store, source.partition, { states: source.states, take });
-  if (stored === null) throw unknownUser("replay the history");
-  // A replay lacks the effects of time since the last record.
-  const at = (state: UserState): UserState => advanceReplay(compiled, state, now);
+/** Services that checks need. */
+export interface VerificationServices {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly states: RecordCache<UserState>;
+  readonly limits: GlobalLimits;
+  readonly configOf: ConfigCache;
+}
+
+/** Creates the checks of users. */
+export function createVerification(services: VerificationServices): Verification {
+  const { store, clock, states, limits, configOf } = services;
+  const wholeHistory = (member: Member, take: (record: StoredRecord) => void): Promise<UserState | null> =>
+    readWholeHistory(store, memberPartition(member), { states, take });
   return {
-    records,
-    isComplete: records === stored.records,
-    version: compiled.version,
-    differences: compareStates(at(stored), at(replay.state)),
+    async dryRun(member, report) {
+      const config = await configOf(member.spaceId);
+      requireReportable(config, report);
+      const { organisationId, spaceId, userId } = member;
+      const { action: name, data } = report;
+      const at = clock();
+      const claimant = { organisationId, spaceId, userId, at, timeZone: config.config.timeZone };
+      const partition = memberPartition(member);
+      const [[stored], reached] = await Promise.all([
+        store.read(partition, [states.query]),
+        limits.reached(claimant, config.limitedRules.values()),
+      ]);
+      const state = stored === null ? emptyState(member.projectId) : states.valueOf(partition, stored);
+      return dryRun(config, state, { name, data, at }, reached);
+    },
+    async reconcile(member) {
+      const config = await configOf(member.spaceId);
+      const records: StoredRecord[] = [];
+      const state = await wholeHistory(member, record => records.push(record));
+      if (state === null) throw unknownUser("reconcile the metrics");
+      return reconcile(state, records, {
+        defaultOf: (metricId, version) =>
+          version === config.version ? (config.metrics.get(metricId)?.defaultValue ?? 0) : null,
+      });
+    },
+    async replay(member, document) {
+      const config = document === undefined ? await configOf(member.spaceId) : compileConfig(document);
+      const replay = new Replay(config);
+      let records = 0;
+      const stored = await wholeHistory(member, record => {
+        replay.add(record);
+        records += 1;
+      });
+      if (stored === null) throw unknownUser("replay the history");
+      const now = clock();
+      return {
+        records,
+        isComplete: records === stored.records,
+        version: config.version,
+        differences: compareStates(
+          advanceReplay(config, stored, now),
+          advanceReplay(config, replay.state, now),
+        ),
+      };
+    },
+    async earnings(member) {
+      const earnings: Earning[] = [];
+      const state = await wholeHistory(member, record => earnings.push(earningOf(record)));
+      if (state === null) return null;
+      const { projectId, revision, changedAt, metrics } = state;
+      return { projectId, revision, changedAt, metrics, earnings };
+    },
   };
+}
+
+/** Sums what a record gained. Points that expired or became usable count for that time, and for no action. */
+function earningOf({ at, action, transactions }: StoredRecord): Earning {
+  const metrics = new Map<string, number>();
+  for (const { payload } of transactions) {
+    for (const [id, { oldValue, newValue }] of Object.entries(payload.metricChanges)) {
+      metrics.set(id, (metrics.get(id) ?? 0) + newValue - oldValue);
+    }
+  }
+  const changed = [...metrics].filter(([, by]) => by !== 0);
+  const { name, data } = action ?? { name: "", data: {} };
+  return { at, gain: { action: name, data, metrics: Object.fromEntries(changed) } };
 }
 
 function unknownUser(task: string): AppError {

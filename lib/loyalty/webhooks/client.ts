@@ -1,27 +1,24 @@
 /**
- * One attempt to tell a service something.
+ * The client of webhooks: sends one message, unless the service is disabled or left alone.
  *
  * @module
  */
 
 import type { Clock } from "../../auth/mod.ts";
+import { Cache } from "../../background/mod.ts";
 import { CircuitBreaker, circuitRetryMs } from "../../outbound/circuit_breaker.ts";
 import { WebhookError, type WebhookSender } from "../../outbound/webhook_sender.ts";
-import { BoundedCache } from "../../storage/mod.ts";
 import type { WebhookDefinition } from "../config/document.ts";
-import { type WebhookAddress, type WebhookDelivery, webhookName } from "./delivery.ts";
+import { type WebhookAddress, type WebhookDelivery, webhookName } from "./deliveries.ts";
 import type { EndpointState, Endpoints } from "./endpoints.ts";
-import { webhookRetryMsMax } from "./schedule.ts";
-
-/** Number of services that a process remembers; the one that was told nothing for longest is forgotten first. */
-export const webhookServicesMax = 10_000;
+import { retryMsMax } from "./schedule.ts";
 
 /** Finds the bytes that a webhook's messages are signed with. */
 export type WebhookKeys = (spaceId: string, webhookId: string) => Uint8Array;
 
-/** What came of an attempt. */
+/** Outcome of sending a message. */
 export type SendResult =
-  | { readonly outcome: "taken" }
+  | { readonly outcome: "delivered" }
   /** To be tried again later. */
   | { readonly outcome: "failed"; readonly reason: string; readonly retryAfterMs: number | null }
   /** Not tried, because the service is left alone until then, Unix ms. */
@@ -29,66 +26,69 @@ export type SendResult =
   /** Not to be tried again. */
   | { readonly outcome: "refused"; readonly reason: string; readonly isTried: boolean };
 
-/** What is sent where. */
+/** A message and the webhook that it is for. */
 export interface SendRequest {
   readonly address: WebhookAddress;
   readonly webhook: WebhookDefinition;
   readonly delivery: WebhookDelivery;
 }
 
-/** Tells services something, once each time. */
+/** Sends messages, once each time. */
 export interface WebhookClient {
-  send(delivery: SendRequest): Promise<SendResult>;
+  send(request: SendRequest): Promise<SendResult>;
 }
 
-/** What attempts need. */
+/** Services that the client needs. */
 export interface WebhookClientOptions {
   readonly clock: Clock;
   readonly sender: WebhookSender;
   readonly keyOf: WebhookKeys;
   readonly endpoints: Endpoints;
-  /** Told of a message that was not taken. */
+  /** Receives failures of sending. */
   readonly onFailed: (webhookId: string, error: unknown) => void;
 }
 
+/** Number of services whose failures a process remembers. */
+const servicesMax = 10_000;
+
 /**
- * Creates the attempts of a process. A service that fails again and again is left alone for some seconds, one that asks for it
- * as long as it says.
+ * Creates the client of a process. It leaves a service alone for some seconds after repeated failures, and for as long as the
+ * service asks in `Retry-After`.
  */
 export function createWebhookClient(options: WebhookClientOptions): WebhookClient {
   const { clock, endpoints, onFailed } = options;
-  const services = new BoundedCache<Service>(webhookServicesMax);
+  const services = new Cache<Service>({ entriesMax: servicesMax });
 
-  /** Each webhook has a service of its own: whoever else names its address must not decide when it is told. */
-  function serviceOf({ address: place, webhook }: SendRequest): Service {
-    const name = `${webhookName(place)} ${webhook.url}`;
-    const service = services.get(name) ?? { breaker: new CircuitBreaker(clock), heldUntil: 0 };
+  /** Each webhook has a service of its own: another organisation that names the same address must not affect it. */
+  function serviceOf({ address, webhook }: SendRequest): Service {
+    const name = `${webhookName(address)} ${webhook.url}`;
+    const service = services.get(name) ?? { breaker: new CircuitBreaker(clock), pausedUntil: 0 };
     services.set(name, service);
     return service;
   }
 
   return {
-    async send(delivery) {
-      const { address: place, webhook } = delivery;
-      const { disabled } = await endpoints.cached(place, webhook.url);
+    async send(request) {
+      const { address, webhook } = request;
+      const { disabled } = await endpoints.cached(address, webhook.url);
       if (disabled !== null) return { outcome: "refused", reason: refusalOf(disabled), isTried: false };
-      const service = serviceOf(delivery);
-      if (clock() < service.heldUntil) return { outcome: "postponed", until: service.heldUntil };
-      let isAsked = false;
+      const service = serviceOf(request);
+      if (clock() < service.pausedUntil) return { outcome: "postponed", until: service.pausedUntil };
+      let isTried = false;
       try {
         await service.breaker.run(async () => {
-          isAsked = true;
-          await post(options, delivery);
+          isTried = true;
+          await post(options, request);
         });
       } catch (error) {
-        if (!isAsked) return { outcome: "postponed", until: clock() + circuitRetryMs };
+        if (!isTried) return { outcome: "postponed", until: clock() + circuitRetryMs };
         onFailed(webhook.id, error);
-        return await failed(options, { delivery, service, error });
+        return await recordFailure(options, { request, service, error });
       }
       await endpoints
-        .recordSuccess(place, webhook.url)
+        .recordSuccess(address, webhook.url)
         .catch((error: unknown) => onFailed(webhook.id, error));
-      return { outcome: "taken" };
+      return { outcome: "delivered" };
     },
   };
 }
@@ -97,15 +97,15 @@ export function createWebhookClient(options: WebhookClientOptions): WebhookClien
 interface Service {
   readonly breaker: CircuitBreaker;
   /** Unix ms. */
-  heldUntil: number;
+  pausedUntil: number;
 }
 
 async function post(
   { sender, keyOf }: WebhookClientOptions,
-  { address: place, webhook, delivery: letter }: SendRequest,
+  { address, webhook, delivery }: SendRequest,
 ): Promise<void> {
-  const { id, type, at, data } = letter;
-  await sender.send({ url: webhook.url, key: keyOf(place.spaceId, webhook.id), id, type, at, data });
+  const { id, type, at, data } = delivery;
+  await sender.send({ url: webhook.url, key: keyOf(address.spaceId, webhook.id), id, type, at, data });
 }
 
 const unexplained: Pick<WebhookError, "status" | "retryAfterMs" | "message"> = new WebhookError(
@@ -113,19 +113,20 @@ const unexplained: Pick<WebhookError, "status" | "retryAfterMs" | "message"> = n
 );
 
 interface Failure {
-  readonly delivery: SendRequest;
+  readonly request: SendRequest;
   readonly service: Service;
   readonly error: unknown;
 }
 
-async function failed(
+async function recordFailure(
   { clock, endpoints }: WebhookClientOptions,
-  { delivery: { address: place, webhook }, service, error }: Failure,
+  { request: { address, webhook }, service, error }: Failure,
 ): Promise<SendResult> {
-  // What others throw may hold addresses: it is for the log alone.
+  // Other errors may hold addresses: they are for the log alone.
   const { status, retryAfterMs, message: reason } = error instanceof WebhookError ? error : unexplained;
-  if (retryAfterMs !== null) service.heldUntil = clock() + Math.min(retryAfterMs, webhookRetryMsMax);
-  const { disabled } = await endpoints.recordFailure(place, webhook.url, { reason, isGone: status === 410 });
+  if (retryAfterMs !== null) service.pausedUntil = clock() + Math.min(retryAfterMs, retryMsMax);
+  const isGone = status === 410;
+  const { disabled } = await endpoints.recordFailure(address, webhook.url, { reason, isGone });
   if (disabled !== null) return { outcome: "refused", reason, isTried: true };
   return { outcome: "failed", reason, retryAfterMs };
 }

@@ -1,5 +1,5 @@
 /**
- * Tells webhooks what happened to users: at least once, and in the order in which it happened to a user.
+ * The dispatcher: sends webhooks the changes of users, at least once, and for each user in their order.
  *
  * @module
  */
@@ -19,9 +19,8 @@ import { type Member, memberPartition } from "../user/member.ts";
 import type { UserState } from "../user/state.ts";
 import { parseRecord } from "../user/stored_record.ts";
 import type { WebhookClient } from "./client.ts";
-import type { WebhookDelivery } from "./delivery.ts";
-import type { DeliveryStore } from "./delivery_store.ts";
-import { FairUserQueue, queuedUsersMax, webhookConcurrency } from "./fair_user_queue.ts";
+import type { DeliveryStore, WebhookDelivery } from "./deliveries.ts";
+import { FairUserQueue, queuedUsersMax } from "./fair_user_queue.ts";
 import {
   type EntryFailure,
   type ProgressByWebhook,
@@ -29,85 +28,87 @@ import {
   progressOf,
   type WebhookProgress,
 } from "./progress.ts";
-import { retryDelayMs, webhookTriedMsMax } from "./schedule.ts";
+import { retryDelayMs, triedMsMax } from "./schedule.ts";
 
-/** Number of history records that are looked through at a time. */
-export const webhookPageMax = 100;
+/** Number of history records of one page. */
+const pageMax = 100;
+/** Number of users whose changes a process sends at the same time. */
+const concurrency = 20;
 
-/** What a dispatch needs. */
+/** Services that the dispatcher needs. */
 export interface WebhookDispatcherOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly progress: ProgressCache;
-  readonly attempts: WebhookClient;
-  readonly letters: Pick<DeliveryStore, "moveToDeadLetters">;
+  readonly client: WebhookClient;
+  readonly deliveries: Pick<DeliveryStore, "moveToDeadLetters">;
   readonly config: (spaceId: string) => LoyaltyConfig | Promise<LoyaltyConfig>;
-  /** Told of users who could not be dealt with; the sweep finds them. */
+  /** Receives failures; the sweep finds the user. */
   readonly onFailed: (webhookId: string, error: unknown) => void;
 }
 
-/** Sends what webhooks have not been told yet. */
+/** Sends changes of users to webhooks. */
 export interface WebhookDispatcher {
-  /** Sends in the background. */
+  /** Sends a user's changes in the background. */
   enqueue(member: Member): void;
-  /** Sends now, and says when to try what was not taken again, in Unix ms; null: nothing is left. */
+  /** Sends a user's changes now and returns when to retry what was not taken, in Unix ms; null: nothing is left. */
   deliver(member: Member): Promise<number | null>;
-  /** Sends in the background what this process could not send before, as far as it is due again. */
+  /** Retries in the background what this process could not send before, as far as it is due. */
   retry(): void;
   /** Resolves when nothing is sent any more. */
   idle(): Promise<void>;
 }
 
-/** Creates the dispatch of a process. It deals with a user once at a time, so that nothing is told twice for haste. */
+/** Creates the dispatcher of a process. It handles a user once at a time, so that it sends nothing twice. */
 export function createWebhookDispatcher(options: WebhookDispatcherOptions): WebhookDispatcher {
   const waiting = new FairUserQueue();
   const retries = new Map<string, { readonly member: Member; readonly at: number }>();
-  const turns = new Map<string, Promise<number | null>>();
-  const running = new Set<Promise<void>>();
+  const underWay = new Map<string, Promise<number | null>>();
+  const workers = new Set<Promise<void>>();
 
-  async function deliverAt(name: string, member: Member): Promise<number | null> {
+  async function deliverToAll(name: string, member: Member): Promise<number | null> {
     const { webhooks } = await options.config(member.spaceId);
-    const due = await Promise.all(webhooks.map(webhook => deliverAll(options, member, webhook)));
+    const due = await Promise.all(webhooks.map(webhook => deliverToOne(options, member, webhook)));
     const times = due.filter(at => at !== null);
     const at = times.length === 0 ? null : Math.min(...times);
     retries.delete(name);
-    // Whoever does not fit in is found by the sweep.
+    // The sweep finds those for whom there is no room.
     if (at !== null && retries.size < queuedUsersMax) retries.set(name, { member, at });
     return at;
   }
 
   async function deliver(member: Member): Promise<number | null> {
     const name = memberPartition(member);
-    const before = turns.get(name)?.catch(() => null) ?? Promise.resolve(null);
-    const turn = before.then(() => deliverAt(name, member));
-    turns.set(name, turn);
+    const before = underWay.get(name)?.catch(() => null) ?? Promise.resolve(null);
+    const delivery = before.then(() => deliverToAll(name, member));
+    underWay.set(name, delivery);
     try {
-      return await turn;
+      return await delivery;
     } finally {
-      if (turns.get(name) === turn) turns.delete(name);
-      start();
+      if (underWay.get(name) === delivery) underWay.delete(name);
+      startWorker();
     }
   }
 
-  async function lane(): Promise<void> {
-    for (let next = waiting.take(turns); next !== null; next = waiting.take(turns)) {
-      // What fails here stays in the user's history, where the sweep finds it.
+  async function work(): Promise<void> {
+    for (let next = waiting.take(underWay); next !== null; next = waiting.take(underWay)) {
+      // What fails stays in the user's history, where the sweep finds it.
       await deliver(next).catch(error => options.onFailed("", error));
       waiting.done(next);
     }
   }
 
-  function start(): void {
-    if (waiting.size === 0 || running.size >= webhookConcurrency) return;
+  function startWorker(): void {
+    if (waiting.size === 0 || workers.size >= concurrency) return;
     const done = Promise.resolve()
-      .then(lane)
-      .finally(() => running.delete(done));
-    running.add(done);
+      .then(work)
+      .finally(() => workers.delete(done));
+    workers.add(done);
   }
 
   function enqueue(member: Member): void {
     waiting.add(member);
-    start();
+    startWorker();
   }
 
   return {
@@ -118,13 +119,13 @@ export function createWebhookDispatcher(options: WebhookDispatcherOptions): Webh
       for (const { member, at } of retries.values()) if (at <= now) enqueue(member);
     },
     async idle() {
-      while (running.size > 0) await Promise.all(running);
+      while (workers.size > 0) await Promise.all(workers);
     },
   };
 }
 
-/** Tells one webhook what it has not been told, and says when to go on; null: nothing is left. */
-async function deliverAll(
+/** Sends a webhook the changes that it has not got and returns when to continue; null: nothing is left. */
+async function deliverToOne(
   options: WebhookDispatcherOptions,
   member: Member,
   webhook: WebhookDefinition,
@@ -134,24 +135,19 @@ async function deliverAll(
     if (page === null) return null;
     if ("retryAt" in page) return page.retryAt;
     const { progress, entries } = page;
-    const { told, failure } = await sendEntries(options, {
-      member,
-      webhook,
-      entries,
-      before: progress.failure,
-    });
-    const isOver = told === entries.length && entries.length < webhookPageMax;
+    const { sent, failure } = await sendEntries(options, { member, webhook, ...page });
+    const isOver = sent === entries.length && entries.length < pageMax;
     const isUntried =
-      told === 0 && failure !== null && failure.attempts === (progress.failure?.attempts ?? 0);
+      sent === 0 && failure !== null && failure.attempts === (progress.failure?.attempts ?? 0);
     if (isUntried) return failure.retryAt;
-    const { failure: _, ...place } = progress;
-    await advance(options, member, {
+    const { failure: _, ...position } = progress;
+    await advanceCursor(options, member, {
       id: webhook.id,
       before: progress,
       after: {
-        ...place,
-        cursor: entries[told - 1]?.id ?? progress.cursor,
-        records: isOver ? page.records : progress.records + told,
+        ...position,
+        cursor: entries[sent - 1]?.id ?? progress.cursor,
+        records: isOver ? page.records : progress.records + sent,
         ...(failure === null ? {} : { failure }),
       },
     });
@@ -167,22 +163,22 @@ interface Page {
   readonly records: number;
 }
 
-/** What the webhook has not been told, or when to look for it; null where that is nothing. */
+/** Reads the changes that the webhook has not got, or when to look for them; null where there are none. */
 async function readPage(
-  { store, clock, progress: memory }: WebhookDispatcherOptions,
+  { store, clock, progress: cache }: WebhookDispatcherOptions,
   member: Member,
   { id }: WebhookDefinition,
 ): Promise<Page | Pick<EntryFailure, "retryAt"> | null> {
   const partition = memberPartition(member);
-  const [known] = await store.read(partition, [memory.query]);
-  const progress = progressOf(allOf(memory, partition, known), id);
+  const [stored] = await store.read(partition, [cache.query]);
+  const progress = progressOf(allProgress(cache, partition, stored), id);
   if (progress === undefined) return null;
   const { from, cursor, failure } = progress;
   if (failure !== undefined && clock() < failure.retryAt) return failure;
   const history: ReadLog = {
     type: "log",
     key: "history",
-    limit: webhookPageMax,
+    limit: pageMax,
     ...(cursor === null ? { from } : { cursor }),
   };
   const [state, entries] = await store.read(partition, [{ type: "record", key: "loyalty" }, history]);
@@ -190,75 +186,70 @@ async function readPage(
   return records <= progress.records ? null : { progress, entries, records };
 }
 
-function allOf(memory: ProgressCache, partition: Partition, stored: Stored | null): ProgressByWebhook {
-  return stored === null ? {} : memory.valueOf(partition, stored);
+function allProgress(cache: ProgressCache, partition: Partition, stored: Stored | null): ProgressByWebhook {
+  return stored === null ? {} : cache.valueOf(partition, stored);
 }
 
 function recordsOf(stored: Stored | null): number {
   return stored === null ? 0 : (JSON.parse(stored.value) as UserState).records;
 }
 
-interface Telling {
-  readonly member: Member;
-  readonly webhook: WebhookDefinition;
-  readonly entries: readonly LogEntry[];
-  /** How it went with the first entry before. */
-  readonly before: EntryFailure | undefined;
-}
-
 interface SentEntries {
-  /** How many entries are dealt with. */
-  readonly told: number;
-  /** How it went with the entry after those; null: that was all. */
+  /** Number of entries that are processed. */
+  readonly sent: number;
+  /** Failure of the entry after those; null: there was none. */
   readonly failure: EntryFailure | null;
 }
 
-/** Tells entry by entry, up to the first that is not taken. */
-async function sendEntries(options: WebhookDispatcherOptions, telling: Telling): Promise<SentEntries> {
-  const { member, webhook, entries } = telling;
-  for (const [told, { id, value }] of entries.entries()) {
-    const before = told === 0 ? telling.before : undefined;
+/** Sends entry by entry, up to the first that fails. */
+async function sendEntries(
+  options: WebhookDispatcherOptions,
+  page: Page & Pick<Message, "member" | "webhook">,
+): Promise<SentEntries> {
+  const { member, webhook, entries } = page;
+  for (const [sent, { id, value }] of entries.entries()) {
+    const before = sent === 0 ? page.progress.failure : undefined;
     for (const transaction of transactionsOf({ ...parseRecord(value), id })) {
       if (!webhook.events.includes(transaction.type)) continue;
       const failure = await sendTransaction(options, { member, webhook, transaction, before });
-      if (failure !== null) return { told, failure };
+      if (failure !== null) return { sent, failure };
     }
   }
-  return { told: entries.length, failure: null };
+  return { sent: entries.length, failure: null };
 }
 
 interface Message {
   readonly member: Member;
   readonly webhook: WebhookDefinition;
   readonly transaction: HistoryTransaction;
+  /** The failure of the last attempt. */
   readonly before: EntryFailure | undefined;
 }
 
-/** Tells one thing. What is not to be tried any more becomes a dead letter, and is dealt with so. */
+/** Sends a transaction. A message that is not tried any more becomes a dead letter, and is processed thereby. */
 async function sendTransaction(
-  options: WebhookDispatcherOptions,
+  { client, deliveries, clock }: WebhookDispatcherOptions,
   message: Message,
 ): Promise<EntryFailure | null> {
-  const { attempts, letters, clock } = options;
   const { member, webhook, transaction, before } = message;
   const { organisationId, spaceId } = member;
-  const place = { organisationId, spaceId, webhookId: webhook.id };
-  const letter = deliveryOf(message);
-  const tried = before?.attempts ?? 0;
-  const result = await attempts.send({ address: place, webhook, delivery: letter });
+  const address = { organisationId, spaceId, webhookId: webhook.id };
+  const delivery = deliveryOf(message);
+  const earlier = before?.attempts ?? 0;
+  const result = await client.send({ address, webhook, delivery });
   const now = clock();
-  if (result.outcome === "taken") return null;
+  if (result.outcome === "delivered") return null;
   if (result.outcome === "postponed") {
-    return { attempts: tried, retryAt: result.until, reason: before?.reason ?? null };
+    return { attempts: earlier, retryAt: result.until, reason: before?.reason ?? null };
   }
   const { reason } = result;
-  const times = tried + (result.outcome === "failed" || result.isTried ? 1 : 0);
-  // What comes late is tried once all the same: it may have waited behind what the service did not take.
-  if (result.outcome === "failed" && now <= transaction.at + webhookTriedMsMax) {
-    const pause = retryDelayMs({ id: letter.id, attempts: times, retryAfterMs: result.retryAfterMs });
-    return { attempts: times, retryAt: now + pause, reason };
+  const attempts = earlier + (result.outcome === "failed" || result.isTried ? 1 : 0);
+  // A late message is tried once all the same: it may have waited behind one that the service did not take.
+  if (result.outcome === "failed" && now <= transaction.at + triedMsMax) {
+    const pause = retryDelayMs({ id: delivery.id, attempts, retryAfterMs: result.retryAfterMs });
+    return { attempts, retryAt: now + pause, reason };
   }
-  await letters.moveToDeadLetters(place, { ...letter, since: transaction.at, attempts: times, reason });
+  await deliveries.moveToDeadLetters(address, { ...delivery, since: transaction.at, attempts, reason });
   return null;
 }
 
@@ -274,28 +265,28 @@ function deliveryOf({ member, webhook, transaction }: Message): WebhookDelivery 
   };
 }
 
-interface Advance {
+interface CursorMove {
   readonly id: string;
   readonly before: WebhookProgress;
   readonly after: WebhookProgress;
 }
 
-/** Moves the cursor on, unless somebody else has moved it meanwhile. */
-async function advance(
-  { store, progress: memory }: WebhookDispatcherOptions,
+/** Advances the cursor unless another process has done so meanwhile. */
+async function advanceCursor(
+  { store, progress: cache }: WebhookDispatcherOptions,
   member: Member,
-  { id, before, after }: Advance,
+  { id, before, after }: CursorMove,
 ): Promise<void> {
   const partition = memberPartition(member);
   await decide(store, partition, {
-    reads: [memory.query],
+    reads: [cache.query],
     idempotent: true,
     apply([stored]) {
-      const all = allOf(memory, partition, stored);
+      const all = allProgress(cache, partition, stored);
       const progress = progressOf(all, id);
-      const isMine = progress?.cursor === before.cursor && progress.records === before.records;
-      if (!isMine) return { writes: [], answer: null };
-      return { writes: [memory.put({ ...all, [id]: after })], answer: null };
+      const isUnchanged = progress?.cursor === before.cursor && progress.records === before.records;
+      if (!isUnchanged) return { writes: [], answer: null };
+      return { writes: [cache.put({ ...all, [id]: after })], answer: null };
     },
   });
 }

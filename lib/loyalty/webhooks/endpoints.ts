@@ -1,77 +1,63 @@
 /**
- * How the services behind webhooks do: since when one fails, and whether it is told anything at all.
+ * Health of the services behind webhooks.
  *
- * A service that answers 410 says that it is gone, one that has taken nothing for days is given up; both are disabled until
- * somebody enables them, or gives the webhook another address. What they would have been told becomes dead letters.
+ * A service that answers 410, or that takes nothing for days, is disabled until an operator enables it or the webhook gets another
+ * address. Its messages become dead letters.
  *
  * @module
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { BoundedCache, decide, type ReadRecord, type Store, type Stored } from "../../storage/mod.ts";
-import { type WebhookAddress, webhookKeys, webhookName, webhookPartition } from "./delivery.ts";
+import { Cache } from "../../background/mod.ts";
+import { decide, type ReadRecord, type Store, type Stored } from "../../storage/mod.ts";
+import { type WebhookAddress, webhookKeys, webhookName, webhookPartition } from "./deliveries.ts";
 
-/** How long a service may take nothing before it is disabled, in ms: 5 days. */
-export const webhookFailingMsMax: number = 5 * 24 * 3_600_000;
-/** How long after a failure the next one still belongs to the same row, in ms. Pauses between attempts are shorter. */
-export const webhookFailureGapMsMax: number = 24 * 3_600_000;
-/** How long a process rests on what it knows of a service, in ms. */
-export const endpointFreshMs = 5_000;
-/** Number of services of which a process rests on what it knows; the one asked about for longest ago is forgotten first. */
-export const endpointsKnownMax = 10_000;
-/** How often a process notes the last failure of a service that is known to fail, in ms. */
-export const failureNotedMs = 60_000;
+/** Time for which a service may take nothing before it is disabled, in ms: 5 days. */
+const failingMsMax = 5 * 24 * 3_600_000;
+/** Time after a failure for which the next one continues the same series, in ms. Pauses between attempts are shorter. */
+const failureGapMsMax = 24 * 3_600_000;
+/** Interval in ms at which the last failure of a failing service is stored. */
+const failureStoredMs = 60_000;
+const cacheOptions = { entriesMax: 10_000, maxAgeMs: 5_000 };
 
-/** How a service does. */
+/** Health of a service. */
 export interface EndpointState {
-  /** Since when it has taken nothing, Unix ms; null: it takes what it is sent. */
+  /** Unix ms since which it has taken nothing; null: it takes messages. */
   readonly failingSince: number | null;
   readonly lastFailure: { readonly at: number; readonly reason: string } | null;
-  /** `gone`: it answered 410. `failing`: it took nothing for {@linkcode webhookFailingMsMax}. */
+  /** `gone`: it answered 410. `failing`: it took nothing for 5 days. */
   readonly disabled: { readonly at: number; readonly reason: "gone" | "failing" } | null;
 }
 
-/** A failed attempt to tell a service. */
+/** A failed attempt to reach a service. */
 export interface EndpointFailure {
   readonly reason: string;
-  /** Whether the service says that it is there no more. */
+  /** True where the service answered 410. */
   readonly isGone: boolean;
 }
 
-/** What is known of services. A service is a webhook with its address: another address is another service. */
+/** Reads and records the health of services. A service is a webhook with its URL: another URL is another service. */
 export interface Endpoints {
-  /** How it does now. */
-  load(place: WebhookAddress, url: string): Promise<EndpointState>;
-  /** How it does, as known within the last seconds. */
-  cached(place: WebhookAddress, url: string): Promise<EndpointState>;
-  /** Notes that it took a message. */
-  recordSuccess(place: WebhookAddress, url: string): Promise<void>;
-  /** Notes that it did not, and says how it does now. */
-  recordFailure(place: WebhookAddress, url: string, failure: EndpointFailure): Promise<EndpointState>;
-  /** Lets it be told again. */
-  enable(place: WebhookAddress, url: string): Promise<void>;
+  /** Returns the health now. */
+  load(address: WebhookAddress, url: string): Promise<EndpointState>;
+  /** Returns the health as of at most 5 seconds ago. */
+  cached(address: WebhookAddress, url: string): Promise<EndpointState>;
+  /** Records that a message was delivered. */
+  recordSuccess(address: WebhookAddress, url: string): Promise<void>;
+  /** Records a failure and returns the health after it. */
+  recordFailure(address: WebhookAddress, url: string, failure: EndpointFailure): Promise<EndpointState>;
+  /** Enables a disabled service. */
+  enable(address: WebhookAddress, url: string): Promise<void>;
 }
 
 interface StoredEndpoint extends EndpointState {
   readonly url: string;
 }
 
-interface Known {
-  readonly url: string;
-  readonly state: EndpointState;
-  readonly at: number;
-}
-
-const fine: EndpointState = { failingSince: null, lastFailure: null, disabled: null };
+const healthy: EndpointState = { failingSince: null, lastFailure: null, disabled: null };
 const readEndpoint: ReadRecord = { type: "record", key: webhookKeys.endpoint };
 
-function endpointOf(stored: Stored | null, url: string): EndpointState {
-  if (stored === null) return fine;
-  const { url: known, ...state } = JSON.parse(stored.value) as StoredEndpoint;
-  return known === url ? state : fine;
-}
-
-/** Creates what a process knows of services. */
+/** Creates the health records of a process. */
 export function createEndpoints({
   store,
   clock,
@@ -79,14 +65,14 @@ export function createEndpoints({
   readonly store: Store;
   readonly clock: Clock;
 }): Endpoints {
-  const memory = new BoundedCache<Known>(endpointsKnownMax);
+  const cache = new Cache<EndpointState>({ ...cacheOptions, clock });
 
   async function change(
-    place: WebhookAddress,
+    address: WebhookAddress,
     url: string,
     next: (before: EndpointState) => EndpointState,
   ): Promise<EndpointState> {
-    const state = await decide(store, webhookPartition(place), {
+    const state = await decide(store, webhookPartition(address), {
       reads: [readEndpoint],
       idempotent: true,
       apply([stored]) {
@@ -97,47 +83,55 @@ export function createEndpoints({
         return { writes: after === before ? [] : [put], answer: after };
       },
     });
-    memory.set(webhookName(place), { url, state, at: clock() });
+    cache.set(cacheKey(address, url), state);
     return state;
   }
 
-  async function look(place: WebhookAddress, url: string): Promise<EndpointState> {
-    const [stored] = await store.read(webhookPartition(place), [readEndpoint]);
+  async function load(address: WebhookAddress, url: string): Promise<EndpointState> {
+    const [stored] = await store.read(webhookPartition(address), [readEndpoint]);
     const state = endpointOf(stored, url);
-    memory.set(webhookName(place), { url, state, at: clock() });
+    cache.set(cacheKey(address, url), state);
     return state;
   }
 
-  async function state(place: WebhookAddress, url: string): Promise<EndpointState> {
-    const known = memory.get(webhookName(place));
-    const isFresh = known?.url === url && clock() - known.at < endpointFreshMs;
-    return isFresh ? known.state : await look(place, url);
+  async function cached(address: WebhookAddress, url: string): Promise<EndpointState> {
+    return cache.get(cacheKey(address, url)) ?? (await load(address, url));
   }
 
   return {
-    load: look,
-    cached: state,
-    async recordSuccess(place, url) {
-      const { failingSince } = await state(place, url);
+    load,
+    cached,
+    async recordSuccess(address, url) {
+      const { failingSince } = await cached(address, url);
       if (failingSince === null) return;
-      await change(place, url, before =>
+      await change(address, url, before =>
         before.failingSince === null ? before : { ...before, failingSince: null },
       );
     },
-    async recordFailure(place, url, failure) {
+    async recordFailure(address, url, failure) {
       const now = clock();
-      const known = await state(place, url);
-      const isNoted =
-        known.failingSince !== null &&
-        known.lastFailure !== null &&
-        now - known.lastFailure.at < failureNotedMs &&
+      const state = await cached(address, url);
+      const isStored =
+        state.failingSince !== null &&
+        state.lastFailure !== null &&
+        now - state.lastFailure.at < failureStoredMs &&
         !failure.isGone;
-      return isNoted ? known : await change(place, url, before => afterFailure(before, failure, now));
+      return isStored ? state : await change(address, url, before => afterFailure(before, failure, now));
     },
-    async enable(place, url) {
-      await change(place, url, before => (before === fine ? before : fine));
+    async enable(address, url) {
+      await change(address, url, before => (before === healthy ? before : healthy));
     },
   };
+}
+
+function cacheKey(address: WebhookAddress, url: string): string {
+  return `${webhookName(address)} ${url}`;
+}
+
+function endpointOf(stored: Stored | null, url: string): EndpointState {
+  if (stored === null) return healthy;
+  const { url: storedUrl, ...state } = JSON.parse(stored.value) as StoredEndpoint;
+  return storedUrl === url ? state : healthy;
 }
 
 function afterFailure(
@@ -146,9 +140,9 @@ function afterFailure(
   now: number,
 ): EndpointState {
   const { lastFailure, disabled } = before;
-  const isSameRow = lastFailure !== null && now - lastFailure.at < webhookFailureGapMsMax;
-  const failingSince = (isSameRow ? before.failingSince : null) ?? now;
-  const isGivenUp = now - failingSince >= webhookFailingMsMax;
+  const isSameSeries = lastFailure !== null && now - lastFailure.at < failureGapMsMax;
+  const failingSince = (isSameSeries ? before.failingSince : null) ?? now;
+  const isGivenUp = now - failingSince >= failingMsMax;
   const why = isGone ? "gone" : isGivenUp ? "failing" : null;
   return {
     failingSince,

@@ -1,16 +1,14 @@
 import { type Member, memberPartition } from "../user/member.ts";
 
-/** Number of users whose events a process sends side by side. */
-export const webhookConcurrency = 20;
-/** Most of them that are of one space: a slow service of one must not keep the events of others waiting. */
-export const webhookConcurrencyPerSpaceMax = 16;
-/** Most users who wait for that in a process; the sweep finds those beyond. */
+/** Most users whose changes wait in a process; the sweep finds those beyond. */
 export const queuedUsersMax = 100_000;
+/** Most users of one space that are under way: a slow service of one must not delay the others. */
+const perSpaceMax = 16;
 
-/** Users whose events are to be sent. Spaces take turns; within one the users come in their order. */
+/** A queue of users whose changes are to be sent. Spaces take turns; within one the users come in their order. */
 export class FairUserQueue {
   readonly #bySpace = new Map<string, Map<string, Member>>();
-  /** How many of a space are being dealt with. */
+  /** Number of users of a space that are under way. */
   readonly #underWay = new Map<string, number>();
   #size = 0;
 
@@ -19,7 +17,7 @@ export class FairUserQueue {
     return this.#size;
   }
 
-  /** Lets a user wait, once; nobody beyond {@linkcode queuedUsersMax}. */
+  /** Adds a user, once. Beyond {@linkcode queuedUsersMax} users it has no effect. */
   add(member: Member): void {
     if (this.#size >= queuedUsersMax) return;
     const name = memberPartition(member);
@@ -29,10 +27,10 @@ export class FairUserQueue {
     this.#bySpace.set(member.spaceId, members);
   }
 
-  /** The next user who is not `busy`, under way from now on; null: none, or too many of their spaces are. */
+  /** Takes the next user who is not `busy`; null where there is none, or too many of their spaces are under way. */
   take(busy: ReadonlyMap<string, unknown>): Member | null {
     for (const [spaceId, members] of this.#bySpace) {
-      if ((this.#underWay.get(spaceId) ?? 0) >= webhookConcurrencyPerSpaceMax) continue;
+      if ((this.#underWay.get(spaceId) ?? 0) >= perSpaceMax) continue;
       for (const [name, member] of members) {
         if (busy.has(name)) continue;
         members.delete(name);
@@ -46,7 +44,7 @@ export class FairUserQueue {
     return null;
   }
 
-  /** Says that a user who was taken is dealt with. */
+  /** Ends the turn of a user who was taken. */
   done({ spaceId }: Member): void {
     const left = (this.#underWay.get(spaceId) ?? 0) - 1;
     if (left > 0) this.#underWay.set(spaceId, left);

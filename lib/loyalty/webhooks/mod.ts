@@ -1,18 +1,20 @@
-export type { WebhookAddress } from "./delivery.ts";
+/**
+ * Webhooks: messages to other services about what changes for users.
+ *
+ * @module
+ */
+
+export type { WebhookKeys } from "./client.ts";
 export {
-  type DeliveryCounts,
   deadLettersPageMax,
+  type WebhookAddress,
   type WebhookDeadLetter,
   webhookDeadLettersMax,
-  webhookDeadMsMax,
-  webhookDeliveriesWaitingMax,
-} from "./delivery_store.ts";
+} from "./deliveries.ts";
 export {
-  type EndpointState,
-  endpointFreshMs,
-  failureNotedMs,
-  webhookFailingMsMax,
-  webhookFailureGapMsMax,
-} from "./endpoints.ts";
-export * from "./schedule.ts";
-export type { WebhookAdmin, WebhookStatus } from "./webhooks.ts";
+  createWebhooks,
+  type WebhookAdmin,
+  type WebhookStatus,
+  type Webhooks,
+  type WebhooksOptions,
+} from "./webhooks.ts";

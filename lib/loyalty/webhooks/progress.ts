@@ -1,8 +1,8 @@
 /**
- * How much of a user's history each webhook has been told.
+ * The progress of webhooks in a user's history.
  *
- * The history is the queue: a webhook has a cursor in it, kept in a record of the user's partition, so that nothing needs to
- * be stored twice. A webhook begins with the first change that is decided while it is configured.
+ * The history is the queue: each webhook has a cursor in it, in a record of the user's partition, so that nothing is stored twice. A
+ * webhook begins with the first change that is decided while it is configured.
  *
  * @module
  */
@@ -10,42 +10,42 @@
 import { RecordCache } from "../../storage/mod.ts";
 import type { WebhookDefinition } from "../config/document.ts";
 
-/** How far one webhook is. */
+/** The position of one webhook. */
 export interface WebhookProgress {
-  /** Unix ms; nothing before it is sent. */
+  /** Unix ms; nothing earlier is sent. */
   readonly from: number;
-  /** Id of the last history entry that was dealt with; null: none yet. */
+  /** Id of the last history entry that was processed; null: none yet. */
   readonly cursor: string | null;
-  /** Number of history records, as the state counts them, that are dealt with. */
+  /** Number of history records, as the state counts them, that are processed. */
   readonly records: number;
-  /** How it went with the entry after the cursor. @default it was not tried yet */
+  /** Failure of the entry after the cursor. @default it was not tried yet */
   readonly failure?: EntryFailure;
 }
 
-/** A history entry that a webhook has not taken. */
+/** Failure to deliver a history entry. */
 export interface EntryFailure {
-  /** How often it was tried; 0: the service was left alone. */
+  /** Number of attempts; 0: the service was left alone. */
   readonly attempts: number;
-  /** Unix ms; before that nobody tries it. */
+  /** Unix ms before which it is not tried again. */
   readonly retryAt: number;
   readonly reason: string | null;
 }
 
-/** By the webhook's id. */
+/** Progress by the id of the webhook. */
 export type ProgressByWebhook = Readonly<Record<string, WebhookProgress>>;
 
-/** Number of users whose progress a process remembers. */
-export const progressesMax = 10_000;
+/** Number of users whose progress a process keeps. */
+const usersMax = 10_000;
 
-/** What a process remembers of the progress of users' webhooks: decisions about users need not read it. */
+/** Records of progress that a process keeps, so that decisions need not read them. */
 export type ProgressCache = RecordCache<ProgressByWebhook>;
 
-/** Creates the memory of a process. */
+/** Creates the cache of a process. */
 export function createProgressCache(): ProgressCache {
-  return new RecordCache({ key: "webhooks", entriesMax: progressesMax });
+  return new RecordCache({ key: "webhooks", entriesMax: usersMax });
 }
 
-/** Where a decision stands. */
+/** The start of a new webhook's progress. */
 export interface ProgressStart {
   /** Unix ms. */
   readonly now: number;
@@ -54,8 +54,8 @@ export interface ProgressStart {
 }
 
 /**
- * The progress that a decision has to keep so that webhooks new to the user begin with it, and those that are configured no more
- * are forgotten; null where all are known already.
+ * Returns the progress to store so that webhooks new to the user begin, and removed ones are forgotten; null where nothing
+ * changes.
  */
 export function beginProgress(
   webhooks: readonly WebhookDefinition[],
@@ -70,7 +70,7 @@ export function beginProgress(
   return Object.fromEntries(ids.map(id => [id, progressOf(stored, id) ?? fresh]));
 }
 
-/** The progress of one webhook, if it has any. */
+/** Returns the progress of one webhook, if it has any. */
 export function progressOf(all: ProgressByWebhook, id: string): WebhookProgress | undefined {
   return Object.hasOwn(all, id) ? all[id] : undefined;
 }

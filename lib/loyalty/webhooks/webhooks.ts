@@ -1,5 +1,5 @@
 /**
- * The webhooks of all spaces: telling them what happened, and what operators see and do of them.
+ * The webhooks of all spaces: sending them changes and announcements, and their administration.
  *
  * @module
  */
@@ -10,53 +10,59 @@ import { WebhookError, type WebhookSender } from "../../outbound/webhook_sender.
 import type { Store } from "../../storage/mod.ts";
 import type { LoyaltyConfig, WebhookDefinition } from "../config/document.ts";
 import { createWebhookClient, type WebhookKeys } from "./client.ts";
-import type { WebhookAddress } from "./delivery.ts";
-import { createDeliveryStore, type DeliveryCounts, type DeliveryStore } from "./delivery_store.ts";
+import {
+  createDeliveryStore,
+  type DeliveryCounts,
+  type DeliveryStore,
+  type WebhookAddress,
+} from "./deliveries.ts";
 import { createWebhookDispatcher, type WebhookDispatcher } from "./dispatcher.ts";
 import { createEndpoints, type EndpointState } from "./endpoints.ts";
 import { createWebhookOutbox, type WebhookOutbox } from "./outbox.ts";
 import { createProgressCache, type ProgressCache } from "./progress.ts";
 
-/** How a webhook does. */
+/** Health of a webhook and its stored messages. */
 export interface WebhookStatus extends EndpointState {
   readonly deliveries: DeliveryCounts;
 }
 
-/** What operators see and do of webhooks. */
+/** Administration of webhooks. */
 export interface WebhookAdmin {
-  status(place: WebhookAddress, webhook: WebhookDefinition): Promise<WebhookStatus>;
-  /** Lets a webhook be told again that was disabled. What it missed is among its dead letters. */
-  enable(place: WebhookAddress, webhook: WebhookDefinition): Promise<void>;
-  readonly deadLetters: DeliveryStore["list"];
-  /** Sends dead letters again in the background, and says which there were. */
+  /** Returns the health of a webhook. */
+  status(address: WebhookAddress, webhook: WebhookDefinition): Promise<WebhookStatus>;
+  /** Enables a disabled webhook. What it missed is among its dead letters. */
+  enable(address: WebhookAddress, webhook: WebhookDefinition): Promise<void>;
+  /** Lists dead letters, newest first. */
+  readonly deadLetters: DeliveryStore["listDead"];
+  /** Sends dead letters again in the background and returns the ids of those that exist. */
   readonly replay: WebhookOutbox["replay"];
 }
 
-/** Tells webhooks what happened. */
+/** Sends webhooks what changes for users. */
 export interface Webhooks extends Announcer, WebhookAdmin, Pick<WebhookDispatcher, "enqueue" | "deliver"> {
-  /** What is remembered of how much of a user's history each webhook has been told. */
+  /** Positions of webhooks in users' histories, as far as this process knows them. */
   readonly progress: ProgressCache;
-  /** Sends again what is due. To be called again and again. */
+  /** Retries what is due. Call it repeatedly. */
   work(): Promise<void>;
   /** Resolves when nothing is sent in the background any more. */
   idle(): Promise<void>;
 }
 
-/** What webhooks need. */
+/** Services that webhooks need. */
 export interface WebhooksOptions {
   readonly store: Store;
   readonly clock: Clock;
-  /** Omitted: webhooks are not told anything. */
+  /** Omitted: nothing is sent. */
   readonly sender?: WebhookSender | undefined;
   readonly keyOf: WebhookKeys;
   /** Names this process among those that send. */
   readonly holder: string;
   readonly config: (spaceId: string) => LoyaltyConfig | Promise<LoyaltyConfig>;
-  /** Told of what was not taken; it is sent again later. */
+  /** Receives failures; the messages are sent again later. */
   readonly onFailed: (webhookId: string, error: unknown) => void;
 }
 
-const mute: WebhookSender = {
+const noSender: WebhookSender = {
   async send() {
     throw new WebhookError("the platform has no sender of webhooks");
   },
@@ -64,42 +70,42 @@ const mute: WebhookSender = {
 
 /** Creates the webhooks of a process. */
 export function createWebhooks(options: WebhooksOptions): Webhooks {
-  const isTold = options.sender !== undefined;
-  const sender = options.sender ?? mute;
+  const isEnabled = options.sender !== undefined;
+  const sender = options.sender ?? noSender;
   const endpoints = createEndpoints(options);
-  const letters = createDeliveryStore(options);
-  const attempts = createWebhookClient({ ...options, sender, endpoints });
+  const deliveries = createDeliveryStore(options);
+  const client = createWebhookClient({ ...options, sender, endpoints });
   const progress = createProgressCache();
-  const dispatch = createWebhookDispatcher({ ...options, progress, attempts, letters });
-  const outbox = createWebhookOutbox({ ...options, attempts, letters });
+  const dispatcher = createWebhookDispatcher({ ...options, progress, client, deliveries });
+  const outbox = createWebhookOutbox({ ...options, client, deliveries });
   return {
     progress,
     enqueue(member) {
-      if (isTold) dispatch.enqueue(member);
+      if (isEnabled) dispatcher.enqueue(member);
     },
-    deliver: async member => (isTold ? await dispatch.deliver(member) : null),
+    deliver: async member => (isEnabled ? await dispatcher.deliver(member) : null),
     async work() {
-      dispatch.retry();
+      dispatcher.retry();
       await outbox.work();
     },
     async idle() {
-      await Promise.all([dispatch.idle(), outbox.idle()]);
+      await Promise.all([dispatcher.idle(), outbox.idle()]);
     },
     async announce({ organisationId, spaceId, id, event, at, data }) {
-      if (!isTold) return;
+      if (!isEnabled) return;
       const { webhooks } = await options.config(spaceId);
       for (const webhook of webhooks.filter(({ events }) => events.includes(event))) {
-        const place = { organisationId, spaceId, webhookId: webhook.id };
+        const address = { organisationId, spaceId, webhookId: webhook.id };
         const messageId = `${spaceId}:${webhook.id}:${id}`;
-        await outbox.post(place, { id: messageId, type: `audience.${event}`, at, data });
+        await outbox.post(address, { id: messageId, type: `audience.${event}`, at, data });
       }
     },
-    async status(place, { url }) {
-      const [state, counts] = await Promise.all([endpoints.load(place, url), letters.counts(place)]);
+    async status(address, { url }) {
+      const [state, counts] = await Promise.all([endpoints.load(address, url), deliveries.counts(address)]);
       return { ...state, deliveries: counts };
     },
-    enable: (place, { url }) => endpoints.enable(place, url),
-    deadLetters: letters.list,
+    enable: (address, { url }) => endpoints.enable(address, url),
+    deadLetters: deliveries.listDead,
     replay: outbox.replay,
   };
 }

@@ -2,11 +2,12 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { ledgerRecordsMax } from "../../../lib/loyalty/mod.ts";
 import { type Answer, type Fan, ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { assertProblem } from "../_problem.ts";
 import { type BackEndCall, backEnd } from "./_back_end.ts";
+
+const ledgerRecordsMax = 1_000;
 
 const base = "/v1/api/audience";
 const named = { "x-platform-org-id": ids.organisation };

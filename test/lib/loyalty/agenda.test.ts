@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { AppError } from "../../../lib/errors/mod.ts";
-import { indexPageMax } from "../../../lib/loyalty/due_users/list_users.ts";
 import {
   createDueUserQueue,
   type DueUser,
@@ -9,12 +8,20 @@ import {
   sweepDueUsers,
 } from "../../../lib/loyalty/due_users/mod.ts";
 import { registrationMs } from "../../../lib/loyalty/due_users/queue.ts";
-import { dueUserShardOf } from "../../../lib/loyalty/due_users/shards.ts";
-import { sweepBatchMax, sweepLeaseMs, sweepRetryMs } from "../../../lib/loyalty/due_users/sweep.ts";
 import { type Store, storageLimits } from "../../../lib/storage/mod.ts";
-import { listedOrganisations, organisationsPartition, organisationWrites } from "../../../lib/users/mod.ts";
+import {
+  listedOrganisations,
+  organisationsPartition,
+  organisationWrites,
+  userShardOf,
+} from "../../../lib/users/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { describeOnEveryStore } from "../../support/stores.ts";
+
+const sweepBatchMax = 100;
+const sweepLeaseMs = 60_000;
+const sweepRetryMs = 60_000;
+const indexPageMax = 1_000;
 
 const organisationId = "o";
 const spaceId = "s";
@@ -196,23 +203,30 @@ describeOnEveryStore("the agenda", (open, on) => {
     await using store = await open(clock.now);
     await createDueUserQueue({ store, clock: clock.now }).register(user("a"));
     clock.advance(registrationMs);
-    await sweeper(store, clock.now, "p1").sweep(() => clock.now() + 1);
-    clock.advance(1);
     const other = sweeper(store, clock.now, "p2");
-    await other.sweep();
-    assert.deepEqual(other.processed, []);
-    clock.advance(sweepLeaseMs);
-    await other.sweep();
+    await sweepDueUsers({
+      store,
+      clock: clock.now,
+      holder: "p1",
+      async processUser() {
+        await other.sweep();
+        assert.deepEqual(other.processed, []);
+        clock.advance(sweepLeaseMs);
+        await other.sweep();
+        return null;
+      },
+      onFailed: () => {},
+    });
     assert.deepEqual(other.processed, ["a"]);
   });
 
-  it("attends more users of one shard than one batch holds", async () => {
+  it("processes more users of one shard than one page holds", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     const agenda = createDueUserQueue({ store, clock: clock.now });
     const ids: string[] = [];
     for (let n = 0; ids.length < 2 * sweepBatchMax + 1; n++) {
-      if (dueUserShardOf(`u${n}`) === 7) ids.push(`u${n}`);
+      if (userShardOf(`u${n}`) === 7) ids.push(`u${n}`);
     }
     await Promise.all(ids.map(id => agenda.register(user(id))));
     clock.advance(registrationMs);
@@ -260,7 +274,7 @@ describeOnEveryStore("the agenda", (open, on) => {
     const agenda = createDueUserQueue({ store, clock: clock.now });
     const ids: string[] = [];
     for (let n = 0; ids.length < 2 * indexPageMax + 10; n++) {
-      if (dueUserShardOf(`u${n}`) === 3) ids.push(`u${n}`);
+      if (userShardOf(`u${n}`) === 3) ids.push(`u${n}`);
     }
     await Promise.all(ids.slice(0, indexPageMax + 5).map(id => agenda.register(user(id))));
     clock.advance(1);

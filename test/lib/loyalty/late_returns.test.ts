@@ -3,15 +3,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../../adapters/conformance/random.ts";
-import {
-  advanceTime,
-  applyAction,
-  compareStates,
-  notificationsMax,
-  type Reward,
-  replay,
-  settledInstantsMax,
-} from "../../../lib/loyalty/mod.ts";
+import type { Reward } from "../../../lib/loyalty/config/rewards.ts";
+import { advanceTime, settledInstantsMax } from "../../../lib/loyalty/engine/advance_time.ts";
+import { applyAction } from "../../../lib/loyalty/engine/apply_events.ts";
+import { compareStates } from "../../../lib/loyalty/engine/compare_states.ts";
+import { replay } from "../../../lib/loyalty/engine/replay.ts";
+import { notificationsMax } from "../../../lib/loyalty/user/inbox.ts";
 import { sampleSize } from "../../support/full.ts";
 import { ids, loyalty, openPlatform, seed } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";

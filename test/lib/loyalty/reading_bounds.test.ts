@@ -5,16 +5,21 @@ import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
 import { createDueUserQueue, type DueUser } from "../../../lib/loyalty/due_users/mod.ts";
-import { registrationAttemptsMax, registrationBatchMax } from "../../../lib/loyalty/due_users/queue.ts";
-import { dueUserShardOf } from "../../../lib/loyalty/due_users/shards.ts";
 import type { HistoryRecord } from "../../../lib/loyalty/user/history.ts";
 import { historyPageMax, readTransactions } from "../../../lib/loyalty/user/read_history.ts";
 import { printRecord } from "../../../lib/loyalty/user/stored_record.ts";
-import { ledgerReadMax, ledgerRecordsMax, readLedger } from "../../../lib/loyalty/views/ledger_pages.ts";
-import { createProgressCache, progressesMax } from "../../../lib/loyalty/webhooks/progress.ts";
+import { readLedger } from "../../../lib/loyalty/views/ledger_pages.ts";
+import { createProgressCache } from "../../../lib/loyalty/webhooks/progress.ts";
 import { decide, type Write } from "../../../lib/storage/mod.ts";
+import { userShardOf } from "../../../lib/users/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { ProbeStore } from "../../support/probe_store.ts";
+
+const registrationAttemptsMax = 3;
+const registrationBatchMax = 240;
+const ledgerReadMax = 250;
+const ledgerRecordsMax = 1_000;
+const progressesMax = 10_000;
 
 const partition = "o:o:member:s:u";
 const nothing = {
@@ -88,7 +93,7 @@ describe("users who register for the agenda", () => {
     const users: DueUser[] = [];
     for (let n = 0; users.length < count; n++) {
       const userId = `u${n}`;
-      if (dueUserShardOf(userId) === dueUserShardOf("u0")) {
+      if (userShardOf(userId) === userShardOf("u0")) {
         users.push({ organisationId: "o", spaceId: "s", userId });
       }
     }

@@ -2,9 +2,10 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { reversalCommand } from "../../../lib/loyalty/commands/grants.ts";
+import { reversalCommand } from "../../../lib/loyalty/commands/corrections.ts";
 import { requireReportable } from "../../../lib/loyalty/commands/report.ts";
-import { compileConfig, emptyState } from "../../../lib/loyalty/mod.ts";
+import { compileConfig } from "../../../lib/loyalty/mod.ts";
+import { emptyState } from "../../../lib/loyalty/user/state.ts";
 import { base } from "./engine/_player.ts";
 
 const compiled = compileConfig(base);

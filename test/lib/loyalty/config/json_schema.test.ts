@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { jsonSchemaOf } from "../../../../lib/http/mod.ts";
-import { compileConfig, LoyaltyConfigSchema } from "../../../../lib/loyalty/mod.ts";
+import { LoyaltyConfigSchema } from "../../../../lib/loyalty/config/document.ts";
+import { compileConfig } from "../../../../lib/loyalty/mod.ts";
 import { demoLoyalty } from "../../../../lib/platform/demo_loyalty.ts";
 import { loyalty } from "../../../support/platform.ts";
 

@@ -7,19 +7,20 @@ import { createRedisStore } from "../../../../adapters/redis/mod.ts";
 import { AppError } from "../../../../lib/errors/mod.ts";
 import {
   type CodePools,
-  codeFaultsMax,
   codesAddedMax,
-  codesPerCommitMax,
-  codesReturnedMax,
   createCodePools,
   type PoolAddress,
   poolCodeCharactersMax,
-  poolCodesMax,
 } from "../../../../lib/loyalty/coupons/code_pools.ts";
 import { type Store, tenantPartition } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { redisAvailable, sharedRedis } from "../../../support/redis.ts";
 import { describeOnEveryStore } from "../../../support/stores.ts";
+
+const codeFaultsMax = 100;
+const codesPerCommitMax = 400;
+const codesReturnedMax = 1_000;
+const poolCodesMax = 1_000_000;
 
 const pool: PoolAddress = { organisationId: "o", spaceId: "s", poolId: "summer" };
 const clock = createTestClock();

@@ -1,20 +1,15 @@
 /** Short ways to drive the rules engine through time. */
 
-import {
-  advanceTime,
-  applyAction,
-  applyGrant,
-  type CompiledConfig,
-  compileConfig,
-  emptyState,
-  type Grant,
-  type HistoryRecord,
-  type Notification,
-  type Outcome,
-  type StoredRecord,
-  type Transaction,
-  type UserState,
-} from "../../../../lib/loyalty/mod.ts";
+import type { Outcome } from "../../../../lib/loyalty/engine/mod.ts";
+import { advanceTime, applyAction, applyGrant, type Grant } from "../../../../lib/loyalty/engine/mod.ts";
+import { type CompiledConfig, compileConfig } from "../../../../lib/loyalty/mod.ts";
+import type {
+  HistoryRecord,
+  Notification,
+  StoredRecord,
+  Transaction,
+} from "../../../../lib/loyalty/user/history.ts";
+import { emptyState, type UserState } from "../../../../lib/loyalty/user/state.ts";
 
 /** Parts of a document that most tests need. */
 export const base: Readonly<Record<"metrics" | "inventory" | "actions", readonly object[]>> = {

@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  applyAction,
-  compileConfig,
-  emptyState,
-  type Outcome,
-  type UserState,
-} from "../../../../lib/loyalty/mod.ts";
+import type { Outcome } from "../../../../lib/loyalty/engine/mod.ts";
+import { applyAction } from "../../../../lib/loyalty/engine/mod.ts";
+import { compileConfig } from "../../../../lib/loyalty/mod.ts";
+import { emptyState, type UserState } from "../../../../lib/loyalty/user/state.ts";
 
 const [one, two] = ["0f000000-0000-4000-8000-000000000001", "0f000000-0000-4000-8000-000000000002"];
 const [first, second] = ["0e000000-0000-4000-8000-000000000001", "0e000000-0000-4000-8000-000000000002"];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { compareStates } from "../../../../lib/loyalty/engine/mod.ts";
-import { emptyState, type UserState } from "../../../../lib/loyalty/mod.ts";
+import { emptyState, type UserState } from "../../../../lib/loyalty/user/state.ts";
 
 const differencesMax = 1_000;
 

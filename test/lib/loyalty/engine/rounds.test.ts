@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { applyAction, applyReversal, compareStates, dryRun, replay } from "../../../../lib/loyalty/mod.ts";
+import { applyAction, applyReversal } from "../../../../lib/loyalty/engine/apply_events.ts";
+import { compareStates } from "../../../../lib/loyalty/engine/compare_states.ts";
+import { dryRun } from "../../../../lib/loyalty/engine/dry_run.ts";
+import { replay } from "../../../../lib/loyalty/engine/replay.ts";
 import { badge, base, Player, points, rule, typesOf } from "./_player.ts";
 
 const couponsMax = 500;

@@ -2,8 +2,10 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { advanceTime, settledInstantsMax } from "../../../../lib/loyalty/engine/advance_time.ts";
+import { compareStates } from "../../../../lib/loyalty/engine/compare_states.ts";
+import { replay } from "../../../../lib/loyalty/engine/replay.ts";
 import { balancesOf, reconcile } from "../../../../lib/loyalty/ledger/mod.ts";
-import { advanceTime, compareStates, replay, settledInstantsMax } from "../../../../lib/loyalty/mod.ts";
 import { Player, points, rule, typesOf } from "./_player.ts";
 
 const orphanedKeptMs = 400 * 24 * 60 * 60 * 1_000;

@@ -3,20 +3,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../../../adapters/conformance/random.ts";
+import { compareStates } from "../../../../lib/loyalty/engine/compare_states.ts";
+import { dryRun } from "../../../../lib/loyalty/engine/dry_run.ts";
+import { advanceTime, applyAction } from "../../../../lib/loyalty/engine/mod.ts";
+import { replay } from "../../../../lib/loyalty/engine/replay.ts";
 import { reconcile } from "../../../../lib/loyalty/ledger/mod.ts";
-import {
-  advanceTime,
-  applyAction,
-  type CompiledConfig,
-  compareStates,
-  compileConfig,
-  dryRun,
-  emptyState,
-  type HistoryRecord,
-  replay,
-  type StoredRecord,
-  type UserState,
-} from "../../../../lib/loyalty/mod.ts";
+import { type CompiledConfig, compileConfig } from "../../../../lib/loyalty/mod.ts";
+import type { HistoryRecord, StoredRecord } from "../../../../lib/loyalty/user/history.ts";
+import { emptyState, type UserState } from "../../../../lib/loyalty/user/state.ts";
 import { sampleSize } from "../../../support/full.ts";
 import { documentOf } from "./_document.ts";
 import { NaiveUser } from "./_naive_user.ts";

@@ -1,7 +1,9 @@
 /** A platform whose space sells things. */
 
 import { seedDirectory } from "../../../../lib/directory/mod.ts";
-import type { Member, PoolAddress, Reward } from "../../../../lib/loyalty/mod.ts";
+import type { Reward } from "../../../../lib/loyalty/config/rewards.ts";
+import type { PoolAddress } from "../../../../lib/loyalty/coupons/code_pools.ts";
+import type { Member } from "../../../../lib/loyalty/mod.ts";
 import type { Platform } from "../../../../lib/mod.ts";
 import { ids, loyalty, seed } from "../../../support/platform.ts";
 import { openProcesses, type Processes } from "../../../support/processes.ts";

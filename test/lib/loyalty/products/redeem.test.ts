@@ -3,11 +3,12 @@ import { it } from "node:test";
 import { AppError, type ErrorCode } from "../../../../lib/errors/mod.ts";
 import { registrationMs } from "../../../../lib/loyalty/due_users/queue.ts";
 import type { Member } from "../../../../lib/loyalty/mod.ts";
-import { stockFreshMs } from "../../../../lib/loyalty/mod.ts";
 import type { Platform } from "../../../../lib/mod.ts";
 import { createDyingStore } from "../../../support/dying_store.ts";
 import { describeOnEveryStore } from "../../../support/stores.ts";
 import { buyer, drinks, fund, openShop, products, replaceDocument, shopDocument } from "./_shop.ts";
+
+const stockFreshMs = 1_000;
 
 const fan = buyer(1);
 const dayMs = 86_400_000;

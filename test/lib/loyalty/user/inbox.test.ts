@@ -1,13 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../../lib/errors/mod.ts";
-import {
-  Inbox,
-  type Member,
-  type Notification,
-  notificationsMax,
-  notificationsPageDefault,
-} from "../../../../lib/loyalty/mod.ts";
+import type { Member } from "../../../../lib/loyalty/mod.ts";
+import type { Notification } from "../../../../lib/loyalty/user/history.ts";
+import { Inbox, notificationsMax, notificationsPageDefault } from "../../../../lib/loyalty/user/inbox.ts";
 import { type Store, tenantPartition } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { describeOnStores, type OpenStore } from "../../../support/stores.ts";

@@ -3,19 +3,18 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { memberPartition } from "../../../../lib/loyalty/user/member.ts";
-import { webhookPageMax } from "../../../../lib/loyalty/webhooks/dispatcher.ts";
 import type { ProgressByWebhook } from "../../../../lib/loyalty/webhooks/progress.ts";
-import {
-  webhookRetryJitter,
-  webhookRetryMsMax,
-  webhookRetryMsMin,
-  webhookTriedMsMax,
-} from "../../../../lib/loyalty/webhooks/schedule.ts";
 import type { WebhookMessage } from "../../../../lib/outbound/webhook_sender.ts";
 import type { Store } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { describeOnStores } from "../../../support/stores.ts";
 import { answered, configOf, happen, member, nothing, placeOf, tellingOf } from "./_told.ts";
+
+const webhookPageMax = 100;
+const webhookRetryJitter = 0.2;
+const webhookRetryMsMax = 8 * 3_600_000;
+const webhookRetryMsMin = 5_000;
+const webhookTriedMsMax = 3 * 24 * 3_600_000;
 
 async function progress(store: Store): Promise<ProgressByWebhook> {
   const [stored] = await store.read(memberPartition(member), [{ type: "record", key: "webhooks" }]);
@@ -119,11 +118,11 @@ describeOnStores("webhooks", open => {
       telling.taken.map(({ type }) => type),
       ["loyalty.milestoneReached"],
     );
-    const { letters, size } = await telling.webhooks.deadLetters(placeOf("w"), { offset: 0, limit: 10 });
-    assert.equal(size, 1);
-    assert.equal(letters[0]?.type, "loyalty.challengeCompleted");
-    assert.equal(letters[0]?.attempts, pauses.length);
-    assert.equal(letters[0]?.reason, "Cannot deliver the webhook: the service answered 500");
+    const { deadLetters, total } = await telling.webhooks.deadLetters(placeOf("w"), { offset: 0, limit: 10 });
+    assert.equal(total, 1);
+    assert.equal(deadLetters[0]?.type, "loyalty.challengeCompleted");
+    assert.equal(deadLetters[0]?.attempts, pauses.length);
+    assert.equal(deadLetters[0]?.reason, "Cannot deliver the webhook: the service answered 500");
   });
 
   it("are left alone as long as they ask for, within the longest pause", async () => {
@@ -194,9 +193,9 @@ describeOnStores("webhooks", open => {
     await happen(store, { config, now: clock.now() - webhookTriedMsMax - 1, types: ["challengeCompleted"] });
     assert.equal(await telling.webhooks.deliver(member), null);
     assert.equal(telling.asked, 2);
-    const { letters } = await telling.webhooks.deadLetters(placeOf("w"), { offset: 0, limit: 10 });
+    const { deadLetters } = await telling.webhooks.deadLetters(placeOf("w"), { offset: 0, limit: 10 });
     assert.deepEqual(
-      letters.map(({ attempts, reason }) => [attempts, reason]),
+      deadLetters.map(({ attempts, reason }) => [attempts, reason]),
       [[1, "Cannot deliver the webhook: the service answered 500"]],
     );
   });

@@ -2,25 +2,26 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { deliveryIdOf, webhookKeys, webhookPartition } from "../../../../lib/loyalty/webhooks/delivery.ts";
 import {
   createDeliveryStore,
   webhookDeadLettersMax,
-  webhookDeadMsMax,
-  webhookDeliveriesWaitingMax,
-} from "../../../../lib/loyalty/webhooks/delivery_store.ts";
-import {
-  endpointFreshMs,
-  failureNotedMs,
-  webhookFailingMsMax,
-  webhookFailureGapMsMax,
-} from "../../../../lib/loyalty/webhooks/endpoints.ts";
-import { webhookRetryMsMin, webhookTriedMsMax } from "../../../../lib/loyalty/webhooks/schedule.ts";
+  webhookKeys,
+  webhookPartition,
+} from "../../../../lib/loyalty/webhooks/deliveries.ts";
 import type { Announcement } from "../../../../lib/outbound/announcer.ts";
 import { type Store, storageLimits, type Write } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { describeOnStores } from "../../../support/stores.ts";
 import { answered, configOf, happen, member, placeOf, type Telling, tellingOf } from "./_told.ts";
+
+const webhookDeadMsMax = 14 * 24 * 3_600_000;
+const webhookDeliveriesWaitingMax = 10_000;
+const endpointFreshMs = 5_000;
+const failureNotedMs = 60_000;
+const webhookFailingMsMax = 5 * 24 * 3_600_000;
+const webhookFailureGapMsMax = 24 * 3_600_000;
+const webhookRetryMsMin = 5_000;
+const webhookTriedMsMax = 3 * 24 * 3_600_000;
 
 const place = placeOf("w");
 const page = { offset: 0, limit: 100 };
@@ -101,18 +102,19 @@ describeOnStores("stored messages for webhooks", open => {
     }
     const { asked } = telling;
     assert.ok(asked > 5 && asked < 30, String(asked));
-    const { letters, size } = await telling.webhooks.deadLetters(place, page);
-    assert.equal(size, 1);
-    assert.equal(letters[0]?.attempts, asked);
+    const { deadLetters, total } = await telling.webhooks.deadLetters(place, page);
+    assert.equal(total, 1);
+    const [{ deliveryId, attempts } = assert.fail()] = deadLetters;
+    assert.equal(attempts, asked);
     telling.says = () => undefined;
-    const id = deliveryIdOf("s:w:export:1");
-    assert.deepEqual(await telling.webhooks.replay(place, [id, deliveryIdOf("unknown")]), [id]);
+    const unknown = `wdl_${"0".repeat(32)}`;
+    assert.deepEqual(await telling.webhooks.replay(place, [deliveryId, unknown]), [deliveryId]);
     await telling.webhooks.idle();
     assert.deepEqual(
       telling.taken.map(message => [message.id, message.at]),
       [["s:w:export:1", announcedAt]],
     );
-    assert.equal((await telling.webhooks.deadLetters(place, page)).size, 0);
+    assert.equal((await telling.webhooks.deadLetters(place, page)).total, 0);
   });
 
   it("go with their webhook", async () => {
@@ -146,7 +148,7 @@ describeOnStores("stored messages for webhooks", open => {
     await letters.queue(place, letter);
     await letters.queue(place, { ...letter, id: "two" });
     assert.deepEqual(await letters.counts(place), { waiting: webhookDeliveriesWaitingMax, dead: 1 });
-    assert.match((await letters.list(place, page)).letters[0]?.reason ?? "", /are waiting/);
+    assert.match((await letters.listDead(place, page)).deadLetters[0]?.reason ?? "", /are waiting/);
   });
 
   it("that are dead are bounded in number and age, the oldest go first", async () => {
@@ -155,6 +157,7 @@ describeOnStores("stored messages for webhooks", open => {
     const letters = createDeliveryStore({ store, clock: clock.now });
     const dead = { type: "t", at: 0, data: null, since: 0, attempts: 1, reason: "why" };
     await letters.moveToDeadLetters(place, { ...dead, id: "oldest" });
+    const [oldest = assert.fail()] = (await letters.listDead(place, page)).deadLetters;
     clock.advance(1);
     await crowd(store, webhookKeys.dead, { count: webhookDeadLettersMax - 1, score: clock.now() });
     assert.equal((await letters.counts(place)).dead, webhookDeadLettersMax);
@@ -162,11 +165,11 @@ describeOnStores("stored messages for webhooks", open => {
     await letters.moveToDeadLetters(place, { ...dead, id: "newest" });
     await letters.moveToDeadLetters(place, { ...dead, id: "newest" });
     assert.equal((await letters.counts(place)).dead, webhookDeadLettersMax);
-    assert.deepEqual(await letters.replay(place, [deliveryIdOf("oldest")]), []);
-    const { letters: shown } = await letters.list(place, { offset: 0, limit: 1 });
+    assert.deepEqual(await letters.replay(place, [oldest.deliveryId]), []);
+    const { deadLetters: shown } = await letters.listDead(place, { offset: 0, limit: 1 });
     assert.equal(shown[0]?.id, "newest");
     clock.advance(webhookDeadMsMax);
-    assert.deepEqual(await letters.list(place, page), { letters: [], size: 0 });
+    assert.deepEqual(await letters.listDead(place, page), { deadLetters: [], total: 0 });
     assert.equal((await letters.counts(place)).dead, 0);
   });
 });
@@ -187,7 +190,7 @@ describeOnStores("a service behind a webhook", open => {
     const { disabled, deliveries: letters } = await telling.webhooks.status(place, webhook);
     assert.deepEqual(disabled, { at: clock.now(), reason: "gone" });
     assert.equal(letters.dead, 3);
-    const { letters: dead } = await telling.webhooks.deadLetters(place, page);
+    const { deadLetters: dead } = await telling.webhooks.deadLetters(place, page);
     assert.deepEqual(dead.map(({ attempts }) => attempts).sort(), [0, 0, 1]);
 
     telling.says = () => undefined;
@@ -195,7 +198,7 @@ describeOnStores("a service behind a webhook", open => {
     assert.equal((await telling.webhooks.status(place, webhook)).disabled, null);
     await telling.webhooks.replay(
       place,
-      dead.map(({ deliveryId: letterId }) => letterId),
+      dead.map(({ deliveryId }) => deliveryId),
     );
     await telling.webhooks.idle();
     assert.equal(telling.taken.length, 3);

@@ -3,12 +3,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
-import { createDeliveryStore, deadLettersPageMax } from "../../../../lib/loyalty/webhooks/delivery_store.ts";
-import { outboxRoundMax, outboxWorkedMsMax } from "../../../../lib/loyalty/webhooks/outbox.ts";
-import { webhookRetryMsMin } from "../../../../lib/loyalty/webhooks/schedule.ts";
+import { createDeliveryStore, deadLettersPageMax } from "../../../../lib/loyalty/webhooks/deliveries.ts";
 import type { Announcement } from "../../../../lib/outbound/announcer.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { answered, configOf, placeOf, type Telling, tellingOf } from "./_told.ts";
+
+const outboxRoundMax = 100;
+const outboxWorkedMsMax = 60_000;
+const webhookRetryMsMin = 5_000;
 
 const place = placeOf("w");
 

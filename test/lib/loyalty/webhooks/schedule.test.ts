@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  retryDelayMs,
-  webhookRetryJitter,
-  webhookRetryMsMax,
-  webhookRetryMsMin,
-} from "../../../../lib/loyalty/webhooks/schedule.ts";
+import { retryDelayMs } from "../../../../lib/loyalty/webhooks/schedule.ts";
+
+const webhookRetryJitter = 0.2;
+const webhookRetryMsMax = 8 * 3_600_000;
+const webhookRetryMsMin = 5_000;
 
 describe("the pause before a message is sent again", () => {
   const pause = (attempts: number, id = "m"): number => retryDelayMs({ id, attempts, retryAfterMs: null });

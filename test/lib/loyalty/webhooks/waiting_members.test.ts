@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Member, memberPartition } from "../../../../lib/loyalty/user/member.ts";
-import {
-  FairUserQueue,
-  queuedUsersMax,
-  webhookConcurrency,
-  webhookConcurrencyPerSpaceMax,
-} from "../../../../lib/loyalty/webhooks/fair_user_queue.ts";
+import { FairUserQueue, queuedUsersMax } from "../../../../lib/loyalty/webhooks/fair_user_queue.ts";
+
+const webhookConcurrency = 20;
+const webhookConcurrencyPerSpaceMax = 16;
 
 function member(spaceId: string, n: number): Member {
   return { organisationId: "o", spaceId, userId: `${spaceId}-${n}`, projectId: null };

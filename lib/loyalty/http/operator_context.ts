@@ -1,11 +1,22 @@
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import type { Call } from "../../http/mod.ts";
+import type { Call, Guard } from "../../http/mod.ts";
 import { spaceOfRequest } from "../../space_tokens/mod.ts";
+import type { Loyalty } from "../loyalty.ts";
 import type { Member } from "../user/member.ts";
 
-/** A user of the space that the request is addressed to; a key of another organisation finds no space there. */
+/** Services of the routes for operators. */
+export interface LoyaltyOperatorContext {
+  readonly directory: Directory;
+  readonly loyalty: Loyalty;
+  /** Requires an API key that may read users. */
+  readonly usersReader: Guard<ApiKeyPrincipal>;
+  /** Requires an API key that may give and take rewards. */
+  readonly rewardsWriter: Guard<ApiKeyPrincipal>;
+}
+
+/** Returns a user of the space that the request names. For a key of another organisation the space does not exist. */
 export async function memberOfRequest(
   directory: Directory,
   { request, principal }: Pick<Call<ApiKeyPrincipal, unknown, unknown, unknown>, "request" | "principal">,

@@ -1,0 +1,171 @@
+/**
+ * Decisions of the store about commands: one command, or several of one user in their order.
+ *
+ * @module
+ */
+
+import type { Decision, Read, Rule, Stored, Write } from "../../storage/mod.ts";
+import { onceMarkReads } from "../user/once_marks.ts";
+import { emptyState, type UserState } from "../user/state.ts";
+import { beginProgress } from "../webhooks/progress.ts";
+import {
+  type AppliedCommand,
+  applyCommand,
+  type Command,
+  type CommandContext,
+  type CommandDecision,
+} from "./command.ts";
+
+/** A command of a batch with the boards that it may change. */
+export type BatchedCommand = { readonly command: Command } & Pick<CommandContext, "targets">;
+
+/** Decisions about the first commands of a batch. */
+export interface BatchDecision {
+  /** One for each command that was decided, up to the first that must be run alone. */
+  readonly decisions: readonly CommandDecision[];
+  /** The error of the command after those, if that is why the batch ends there. */
+  readonly error?: unknown;
+}
+
+/** Most writes of a batch, well below what a commit may carry. */
+const batchWritesMax = 500;
+const noReads: readonly Read[] = [];
+const noWrites: readonly Write[] = [];
+
+/** Makes the rule that decides one command. */
+export function commandRule(
+  context: CommandContext,
+  command: Command,
+): Rule<readonly Read[], CommandDecision> {
+  const { once, refused, extraReads = noReads } = command;
+  const marks = once === undefined ? noReads : onceMarkReads(once, context.now);
+  const extraFrom = 1 + marks.length;
+  return {
+    // Joined, not spread: an array that is spread is made larger than needed, and this is made for every action.
+    reads: [context.states.query as Read].concat(marks, extraReads, progressReads(context)),
+    // A repeated id changes nothing, so a command with one may be decided again when its outcome is unknown.
+    idempotent: once !== undefined || command.isIdempotent === true,
+    apply(found) {
+      const before = stateIn(context, found[0] as Stored | null);
+      const isRepeated = hasMark(found, 1, marks.length);
+      const results =
+        extraReads.length === 0 ? extraReads : found.slice(extraFrom, extraFrom + extraReads.length);
+      const { decision, isChanged, writes, recordCount } = applyCommand(context, command, {
+        before,
+        isRepeated,
+        results,
+      });
+      if (!isChanged) return { writes: noWrites, answer: decision };
+      const decided: Decision<CommandDecision> = {
+        writes: writes.concat(context.states.put(decision.state), progressWrites(context, before, found)),
+        answer: ({ results: ids }) =>
+          decision.result === null ? decision : { ...decision, recordId: String(ids[recordCount - 1]) },
+      };
+      return refused === undefined ? decided : { ...decided, refused };
+    },
+  };
+}
+
+/**
+ * Makes the rule that decides several commands of a user with one read and one commit. It stops before the first command that
+ * throws, or that needs time to pass, uses of limits or another project; the caller runs that one alone.
+ *
+ * @param batch Commands without extra reads.
+ */
+export function batchRule(
+  context: Omit<CommandContext, "targets">,
+  batch: readonly BatchedCommand[],
+): Rule<readonly Read[], BatchDecision> {
+  const marksOf = batch.map(({ command: { once } }) =>
+    once === undefined ? noReads : onceMarkReads(once, context.now),
+  );
+  return {
+    reads: [context.states.query as Read].concat(...marksOf, progressReads(context)),
+    idempotent: batch.every(({ command }) => command.once !== undefined),
+    apply(found) {
+      const before = stateIn(context, found[0] as Stored | null);
+      const ids = new Set<string>();
+      let from = 1;
+      let last: AppliedCommand["decision"] | null = null;
+      let isChanged = false;
+      const writes: Write[] = [];
+      const decisions: CommandDecision[] = [];
+      for (const [index, { command, targets }] of batch.entries()) {
+        const marks = marksOf[index]?.length ?? 0;
+        const id = command.once?.id;
+        const state: UserState = last?.state ?? before;
+        let applied: AppliedCommand;
+        try {
+          const isRepeated = (id !== undefined && ids.has(id)) || hasMark(found, from, marks);
+          applied = applyCommand({ ...context, targets }, command, {
+            before: state,
+            isRepeated,
+            results: [],
+          });
+        } catch (error) {
+          // With nothing decided before it, the error may rest on a state that is out of date: `decide` reads anew then.
+          if (decisions.length === 0) throw error;
+          return answered({ decisions, error });
+        }
+        const isFull = writes.length + applied.writes.length > batchWritesMax && decisions.length > 0;
+        if (isFull || !isDecided(applied.decision, context)) break;
+        from += marks;
+        if (id !== undefined) ids.add(id);
+        last = applied.decision;
+        isChanged ||= applied.isChanged;
+        writes.push(...applied.writes);
+        decisions.push(applied.decision);
+      }
+      return answered({ decisions });
+
+      function answered(answer: BatchDecision): ReturnType<Rule<readonly Read[], BatchDecision>["apply"]> {
+        if (last === null || !isChanged) return { writes: noWrites, answer };
+        const state = context.states.put(last.state);
+        return { writes: writes.concat(state, progressWrites(context, before, found)), answer };
+      }
+    },
+  };
+}
+
+/** True where the decision stands, false where something must be done before the command can be decided. */
+export function isDecided(
+  { projectId, missingUses, advanceTo }: CommandDecision,
+  context: Pick<CommandContext, "projectId">,
+): boolean {
+  return projectId === context.projectId && missingUses.length === 0 && advanceTo === null;
+}
+
+function stateIn(
+  { states, partition, member }: Omit<CommandContext, "targets">,
+  stored: Stored | null,
+): UserState {
+  return stored === null ? emptyState(member.projectId) : states.valueOf(partition, stored);
+}
+
+function hasMark(found: readonly unknown[], from: number, count: number): boolean {
+  for (let index = from; index < from + count; index++) {
+    if ((found[index] as ReadonlyMap<string, number>).size > 0) return true;
+  }
+  return false;
+}
+
+/** Reads how far webhooks are, last, where the space has any. */
+function progressReads({ config, progress }: Omit<CommandContext, "targets">): readonly Read[] {
+  return config.config.webhooks.length === 0 ? noReads : [progress.query];
+}
+
+/** Lets webhooks that are new to the user begin with this decision. */
+function progressWrites(
+  { config, progress, partition, now }: Omit<CommandContext, "targets">,
+  { records }: UserState,
+  found: readonly unknown[],
+): readonly Write[] {
+  const { webhooks } = config.config;
+  if (webhooks.length === 0) return noWrites;
+  const stored = found.at(-1) as Stored | null;
+  const begun = beginProgress(webhooks, stored === null ? {} : progress.valueOf(partition, stored), {
+    now,
+    records,
+  });
+  return begun === null ? noWrites : [progress.put(begun)];
+}

@@ -1,0 +1,150 @@
+/**
+ * Corrections by back ends and operators: adjusted metrics and reversed transactions.
+ *
+ * @module
+ */
+
+import { AppError } from "../../errors/mod.ts";
+import type { LogEntry, ReadLog, ReadRecord, Store, Stored, Write } from "../../storage/mod.ts";
+import type { CompiledConfig } from "../config/compiled.ts";
+import { applyAdjustment, applyReversal } from "../engine/mod.ts";
+import { isReversible } from "../ledger/mod.ts";
+import { type HistoryTransaction, type MetricChange, transactionsOf } from "../user/history.ts";
+import { type Member, memberPartition } from "../user/member.ts";
+import { parseEntry } from "../user/read_history.ts";
+import { reversalMarkReads, reversalMarkWrites } from "../user/reversal_marks.ts";
+import type { Command } from "./command.ts";
+
+/** Changes of a user's metrics. */
+export interface AdjustmentOrder {
+  readonly changes: readonly MetricChange[];
+  /** For people; part of the transaction. */
+  readonly reason: string;
+  /** A record of the user's partition that changes together with the metrics, or not at all. */
+  readonly extraRecord?: ExtraRecord | undefined;
+}
+
+/** A record that changes in the same commit. */
+export interface ExtraRecord {
+  readonly read: ReadRecord;
+  /** Makes the write; null leaves the record as it is. What it throws refuses the whole change. */
+  readonly write: (stored: Stored | null) => Write | null;
+}
+
+/** Most log entries of one millisecond among which a transaction is found. */
+const sameInstantMax = 1_000;
+
+/**
+ * Makes the command of an adjustment.
+ *
+ * @throws {AppError} `validation_failed` where the configuration does not name a metric.
+ */
+export function adjustmentCommand(
+  config: CompiledConfig,
+  { changes, reason, extraRecord }: AdjustmentOrder,
+  now: number,
+): Command {
+  requireMetrics(config, changes);
+  const command: Command = {
+    decide: (state, _, { isReached }) =>
+      applyAdjustment(config, state, { changes, reason, at: now }, { globalLimitReached: isReached }),
+  };
+  if (extraRecord === undefined) return command;
+  return {
+    ...command,
+    extraReads: [extraRecord.read],
+    extraWrites: ([stored]) => {
+      const put = extraRecord.write((stored ?? null) as Stored | null);
+      return put === null ? [] : [put];
+    },
+  };
+}
+
+/**
+ * Checks that a user has a transaction, before anything is written of a user who may not exist.
+ *
+ * @throws {AppError} `not_found`: the user has none of this id, or not any more.
+ */
+export async function requireTransaction(
+  store: Store,
+  member: Pick<Member, "organisationId" | "userId">,
+  transactionId: string,
+): Promise<void> {
+  const [entries] = await store.read(memberPartition(member), [readInstant(recordTimeOf(transactionId))]);
+  findTransaction(entries, transactionId);
+}
+
+/**
+ * Makes the command that reverses a transaction, once.
+ *
+ * Its decision throws `not_found` where the user has no such transaction, or not any more, and `conflict` where it was reversed
+ * before or cannot be.
+ */
+export function reversalCommand(config: CompiledConfig, transactionId: string, now: number): Command {
+  const recordAt = recordTimeOf(transactionId);
+  return {
+    extraReads: [readInstant(recordAt), ...reversalMarkReads],
+    extraWrites: ([_, stored, history]) =>
+      reversalMarkWrites({ id: transactionId, recordAt }, [
+        stored as Stored | null,
+        history as readonly LogEntry[],
+      ]),
+    decide: (state, [entries]) => {
+      const transaction = findTransaction(entries as readonly LogEntry[], transactionId);
+      requireReversible(transaction);
+      return applyReversal(config, state, { transaction, at: now });
+    },
+    refused: () => {
+      throw new AppError("conflict", "Cannot take the transaction back as that was done already");
+    },
+  };
+}
+
+function requireMetrics({ metrics }: CompiledConfig, changes: readonly MetricChange[]): void {
+  const fields = changes
+    .filter(({ metricId }) => !metrics.has(metricId))
+    .map(({ metricId }) => ({ pointer: `/metrics/${metricId}`, detail: "Is not a metric of the space" }));
+  if (fields.length === 0) return;
+  throw new AppError("validation_failed", "Cannot change metrics that the space does not have", { fields });
+}
+
+/** Returns the time (Unix ms) of the record that a transaction's id names. */
+function recordTimeOf(transactionId: string): number {
+  const recordAt = Number(/^(\d{1,15})-\d+(\.\d+)?$/.exec(transactionId)?.[1] ?? Number.NaN);
+  if (!Number.isSafeInteger(recordAt)) throw unknownTransaction();
+  return recordAt;
+}
+
+function readInstant(recordAt: number): ReadLog {
+  return { type: "log", key: "history", from: recordAt, to: recordAt, limit: sameInstantMax };
+}
+
+function findTransaction(entries: readonly LogEntry[], transactionId: string): HistoryTransaction {
+  const transaction = entries
+    .flatMap(entry => transactionsOf(parseEntry(entry)))
+    .find(({ id }) => id === transactionId);
+  if (transaction === undefined) throw unknownTransaction();
+  return transaction;
+}
+
+function requireReversible({ type, entries, payload }: HistoryTransaction): void {
+  const { received, lost } = payload.inventoryChanges;
+  if (payload.redemptionId !== undefined) {
+    throw new AppError("conflict", "Cannot take the transaction back by itself: refund its redemption");
+  }
+  if (type === "reversed") {
+    throw new AppError(
+      "conflict",
+      "Cannot take a reversal back: give or take what the user is to have instead",
+    );
+  }
+  if (entries.some(isReversible) || received.length > 0 || lost.length > 0) return;
+  throw new AppError(
+    "conflict",
+    "Cannot take the transaction back as it is not one that gave or took anything",
+  );
+}
+
+function unknownTransaction(): AppError {
+  return new AppError("not_found", "Cannot take the transaction back as the user has none of this id");
+}

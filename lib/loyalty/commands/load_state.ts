@@ -1,0 +1,98 @@
+/**
+ * Loading a user's state for readers: created where there is none, and advanced to now where time has changed it.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../auth/mod.ts";
+import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../../leaderboards/mod.ts";
+import { decide, type ReadRecord, type RecordCache, type Rule, type Store } from "../../storage/mod.ts";
+import type { DueUserQueue } from "../due_users/mod.ts";
+import { isDue } from "../engine/mod.ts";
+import type { UserCache } from "../user/member.ts";
+import { type Member, memberPartition } from "../user/member.ts";
+import { emptyState, type UserState } from "../user/state.ts";
+import type { CommandRunner } from "./command_runner.ts";
+import { totalScores } from "./scores.ts";
+
+/** A user's state with the board scores to deliver. */
+export interface LoadedUser {
+  readonly state: UserState;
+  readonly updates: readonly ScoreUpdate[];
+}
+
+/** Services that loading needs. */
+export interface LoadStateServices {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly users: UserCache;
+  readonly feed: ScoreFeed;
+  readonly states: RecordCache<UserState>;
+  readonly dueUsers: DueUserQueue;
+  readonly commands: Pick<CommandRunner, "run">;
+}
+
+const everyTotal = { action: "", eventId: null, at: 0 } as const;
+
+/**
+ * Loads the state of a user and creates an empty one where there is none. A state that a back end created before the user's project
+ * was known is given the project, and the user's scores go to its boards.
+ */
+export async function loadOrCreateState(
+  { store, users, feed, states, dueUsers }: LoadStateServices,
+  member: Member,
+): Promise<LoadedUser> {
+  const user = users.get(member);
+  const { partition } = user;
+  const [stored] = await store.read(partition, [states.query]);
+  const state = stored === null ? null : states.valueOf(partition, stored);
+  if (state !== null && !lacksProject(state, member)) {
+    return { state, updates: user.undelivered(state.undelivered) };
+  }
+  const { organisationId, projectId } = member;
+  const targets = projectId === null ? [] : await feed.targets(projectId, { organisationId, ...everyTotal });
+  await dueUsers.register(user);
+  return await decide(store, partition, createStateRule(member, targets, states));
+}
+
+/**
+ * Reads something of a user, after what time alone has changed is stored: lists then agree with balances. Where nothing is due, the
+ * check costs no further round trip.
+ */
+export async function readSettled<T>(
+  { store, clock, states, commands }: LoadStateServices,
+  member: Member,
+  read: () => Promise<T>,
+): Promise<T> {
+  const partition = memberPartition(member);
+  const [[stored], found] = await Promise.all([store.read(partition, [states.query]), read()]);
+  if (stored === null || !isDue(states.valueOf(partition, stored), clock())) return found;
+  await commands.run(member, () => ({}));
+  return await read();
+}
+
+function createStateRule(
+  member: Member,
+  targets: readonly ScoreTarget[],
+  states: RecordCache<UserState>,
+): Rule<readonly [ReadRecord], LoadedUser> {
+  return {
+    reads: [states.query],
+    idempotent: true,
+    apply: ([stored]) => {
+      const { projectId } = member;
+      const before =
+        stored === null ? emptyState(projectId) : states.valueOf(memberPartition(member), stored);
+      if (stored !== null && !lacksProject(before, member)) {
+        return { writes: [], answer: { state: before, updates: before.undelivered } };
+      }
+      const undelivered = [...before.undelivered, ...totalScores(before, targets)];
+      const state: UserState = { ...before, projectId, undelivered };
+      return { writes: [states.put(state)], answer: { state, updates: undelivered } };
+    },
+  };
+}
+
+function lacksProject(state: UserState, { projectId }: Member): boolean {
+  return state.projectId === null && projectId !== null;
+}

@@ -1,0 +1,109 @@
+/**
+ * The commands that callers give about a user: report, grant, adjust and reverse.
+ *
+ * @module
+ */
+
+import type { Store } from "../../storage/mod.ts";
+import type { ChangePayload, HistoryTransaction } from "../user/history.ts";
+import type { Member } from "../user/member.ts";
+import type { CommandDecision } from "./command.ts";
+import type { BatchOutcome, CommandRunner, MakeCommand } from "./command_runner.ts";
+import {
+  type AdjustmentOrder,
+  adjustmentCommand,
+  requireTransaction,
+  reversalCommand,
+} from "./corrections.ts";
+import { type GrantOrder, grantCommand, requireRewards } from "./grants.ts";
+import { type ActionReport, reportCommand, requireReportable } from "./report.ts";
+
+/** A transaction as the API shows it. */
+export interface TransactionView {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly timestamp: number;
+  readonly type: string;
+  readonly payload: ChangePayload;
+}
+
+/** Commands about users. */
+export interface UserCommands {
+  /**
+   * Applies an action; it has taken effect when the promise resolves, and boards follow in the background. Returns false where an
+   * action with the same id took effect before.
+   *
+   * @throws {AppError} `forbidden` where the caller may not report the action, `validation_failed` where its data are not as
+   *   declared.
+   */
+  report(member: Member, report: ActionReport): Promise<boolean>;
+  /** Applies actions of one user in their order, up to the first that fails, with as few commits as possible. */
+  reportAll(member: Member, reports: readonly ActionReport[]): Promise<BatchOutcome>;
+  /**
+   * Gives rewards; null where a grant with the same id took effect before.
+   *
+   * @throws {AppError} `validation_failed` where the configuration does not name one of them.
+   */
+  grant(member: Member, order: GrantOrder): Promise<TransactionView | null>;
+  /**
+   * Adjusts metrics, within their bounds, and returns the id of the transaction; null where nothing changed.
+   *
+   * @throws {AppError} `validation_failed` where the configuration does not name one of them.
+   */
+  adjust(member: Member, order: AdjustmentOrder): Promise<string | null>;
+  /**
+   * Takes back what a transaction gave and took.
+   *
+   * @throws {AppError} `not_found`, or `conflict` where that was done already or the transaction changed nothing.
+   */
+  reverse(member: Member, transactionId: string): Promise<TransactionView>;
+}
+
+/** Creates the commands about users. */
+export function createUserCommands(store: Store, { run, runAll }: CommandRunner): UserCommands {
+  return {
+    report: (member, report) => run(member, reporting(report)).then(hasTakenEffect),
+    reportAll: (member, reports) => runAll(member, reports.map(reporting)),
+    async grant(member, order) {
+      const decision = await run(member, (config, now) => {
+        requireRewards(config, order.rewards, now);
+        return grantCommand(config, order, now);
+      });
+      return firstTransaction(decision);
+    },
+    async adjust(member, order) {
+      const decision = await run(member, (config, now) => adjustmentCommand(config, order, now));
+      return decision.result === null ? null : decision.recordId;
+    },
+    async reverse(member, transactionId) {
+      await requireTransaction(store, member, transactionId);
+      const decision = await run(member, (config, now) => reversalCommand(config, transactionId, now));
+      const transaction = firstTransaction(decision);
+      if (transaction === null) throw new TypeError("Expected a reversal to have a transaction");
+      return transaction;
+    },
+  };
+}
+
+/** Shows a transaction of the history. */
+export function transactionView({ id, at, type, payload }: HistoryTransaction): TransactionView {
+  return { id, timestamp: Math.floor(at / 1_000), type, payload };
+}
+
+/** Checks that the action may be reported, then makes its command. */
+function reporting(report: ActionReport): MakeCommand {
+  return (config, now) => {
+    requireReportable(config, report);
+    return reportCommand(config, report, now);
+  };
+}
+
+function hasTakenEffect({ result }: CommandDecision): boolean {
+  return result !== null;
+}
+
+function firstTransaction({ result, recordId }: CommandDecision): TransactionView | null {
+  const [first] = result?.record.transactions ?? [];
+  if (result === null || first === undefined || recordId === null) return null;
+  return transactionView({ ...first, id: recordId, at: result.record.at });
+}
