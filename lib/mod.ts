@@ -19,6 +19,7 @@ export {
   silentLogger,
 } from "./http/mod.ts";
 export type { Rate, RateLimits, RatePolicyName } from "./http/rate_limit/policies.ts";
+export type { IdentityOptions } from "./identity/mod.ts";
 export type { AreaName } from "./platform/areas.ts";
 export {
   type Demo,
@@ -29,7 +30,6 @@ export {
   seedDemo,
 } from "./platform/demo.ts";
 export {
-  type IdentityOptions,
   type PlatformHttpOptions,
   type PlatformOptions,
   publicUrlDefault,

@@ -1,44 +1,44 @@
 /**
- * Work that goes on after the answer: mail, hooks, and whatever else must neither delay a request nor fail it.
+ * Work that continues after the answer, such as mail: it neither delays a request nor fails it.
  *
  * @module
  */
 
 import type { ClientInfo, Logger } from "../http/mod.ts";
 
-/** Most pieces of work that a process has under way; one more is dropped, and the log tells of it. */
-export const backgroundWorkMax = 10_000;
+/** Most pieces of work under way; a further one is dropped and logged. */
+const runningMax = 10_000;
 
-/** Runs work in the background. */
-export interface Background {
-  /** Starts the work. What it throws is logged under its name. */
-  run(name: string, info: ClientInfo, work: () => Promise<unknown>): void;
-  /** Resolves when nothing is under way any more. */
-  idle(): Promise<void>;
-}
+/** The background work of a process. */
+export class BackgroundWork {
+  readonly #logger: Logger;
+  readonly #running = new Set<Promise<void>>();
 
-/** Creates the background of a process. */
-export function createBackground(logger: Logger): Background {
-  const running = new Set<Promise<void>>();
-  async function attempt(name: string, work: () => Promise<unknown>): Promise<void> {
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /** Starts the work. Errors are logged under its name. */
+  run(name: string, info: ClientInfo, work: () => Promise<unknown>): void {
+    if (this.#running.size >= runningMax) {
+      this.#logger.log("error", "background_work_dropped", { work: name });
+      return;
+    }
+    const done = this.#attempt(name, work).finally(() => this.#running.delete(done));
+    this.#running.add(done);
+    info.waitUntil?.(done);
+  }
+
+  /** Resolves when no work is under way. */
+  async idle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  async #attempt(name: string, work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
     } catch (error) {
-      logger.log("error", "background_work_failed", { work: name, reason: String(error) });
+      this.#logger.log("error", "background_work_failed", { work: name, reason: String(error) });
     }
   }
-  return {
-    run(name, info, work) {
-      if (running.size >= backgroundWorkMax) {
-        logger.log("error", "background_work_dropped", { work: name });
-        return;
-      }
-      const done = attempt(name, work).finally(() => running.delete(done));
-      running.add(done);
-      info.waitUntil?.(done);
-    },
-    async idle() {
-      while (running.size > 0) await Promise.all(running);
-    },
-  };
 }

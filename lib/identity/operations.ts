@@ -1,142 +1,281 @@
 /**
- * Operations of the identity API: one path serves many providers, told apart by `strategy` and `provider`.
+ * Operations of the identity API: one route serves many providers, which `strategy` and `provider` select.
  *
  * @module
  */
 
 import * as v from "valibot";
 import { isUuid } from "../auth/crypto/mod.ts";
-import type { Directory, Project, Settings } from "../directory/mod.ts";
-import { AppError } from "../errors/mod.ts";
-import { type Call, type Reply, type Subject, validate } from "../http/mod.ts";
-import type { AuditFacts } from "./audit/audit.ts";
-import { type AuditedContext, audited } from "./audit/audited.ts";
+import { bearerToken } from "../auth/mod.ts";
+import type { Directory, Project } from "../directory/mod.ts";
+import { AppError, type ErrorCode } from "../errors/mod.ts";
+import {
+  type AnyRoute,
+  type Call,
+  type Guard,
+  type Reply,
+  type ReplyOf,
+  type Responses,
+  route,
+  validate,
+} from "../http/mod.ts";
+import { type AuditServices, recordAttempt } from "./audit/attempts.ts";
+import type { AuditFacts } from "./audit/entries.ts";
+import { isProviderEnabled } from "./settings.ts";
 
-/** What one provider does for one operation. */
-export interface Operation<S extends v.GenericSchema = v.GenericSchema> {
-  /** Checks the body or query; of the {@linkcode Selector}, which was checked before, only what `run` is to be given. */
-  readonly schema: S;
-  /** Whether it only looks something up: then the trail tells its failures alone. @default false */
-  readonly isLookup?: boolean;
-  readonly run: (input: v.InferOutput<S>, call: OperationCall) => Promise<Reply>;
-}
+/** The facts of a call that operations need. */
+export type CallFacts = Pick<Call<unknown, unknown, unknown, unknown>, "request" | "info" | "requestId">;
 
-/** What an operation knows of its call besides the input. */
+/** The call of an operation, besides its input. */
 export interface OperationCall extends CallFacts {
   readonly project: Project;
-  /** Tells the audit trail for whom the operation works, as soon as that is known, also where it then fails. */
+  /** Notes the subject for the audit trail as soon as it is known, also for attempts that then fail. */
   readonly note: (facts: AuditFacts) => void;
 }
 
-/** What a route knows of its call. */
-export type CallFacts = Pick<Call<unknown, unknown, unknown, unknown>, "request" | "info" | "requestId">;
-
-/** The providers of one operation, by `strategy/provider`. */
-export type Operations = Readonly<Record<string, Operation>>;
-
-/** Checks an operation's types against each other and forgets them. */
-export function operation<S extends v.GenericSchema>(definition: Operation<S>): Operation {
-  return definition as unknown as Operation;
+/** One operation of one provider, or of several with the same one. */
+interface OperationSpec<S extends string, P extends string, E extends v.ObjectEntries, R extends Responses> {
+  readonly strategies: readonly [S, ...S[]];
+  readonly providers: readonly [P, ...P[]];
+  /** The input besides project, strategy and provider. */
+  readonly entries: E;
+  /** The answers by status. */
+  readonly responses: R;
+  /** Marks a look-up, of which the trail records failures only. @default false */
+  readonly isLookup?: boolean;
+  readonly run: (
+    input: Selector<S, P> & v.InferOutput<v.ObjectSchema<E, undefined>>,
+    call: OperationCall,
+  ) => Promise<ReplyOf<R>>;
 }
 
-/** A UUID in any case, made lower-case. */
-export const UuidSchema: v.GenericSchema<string, string> = v.pipe(
+/** The members of a request that select its project and provider. */
+interface Selector<S extends string = string, P extends string = string> {
+  readonly projectId: string;
+  readonly strategy: S;
+  readonly provider: P;
+}
+
+/** An operation whose types were checked by {@linkcode operation}. */
+export interface Operation {
+  readonly strategies: readonly string[];
+  readonly providers: readonly string[];
+  readonly schema: v.GenericSchema<unknown, Selector>;
+  readonly responses: Responses;
+  readonly isLookup: boolean;
+  readonly run: (input: Selector, call: OperationCall) => Promise<Reply>;
+}
+
+/** Accepts a UUID in any case and makes it lower-case. */
+export const UuidSchema = v.pipe(v.string(), v.check(isUuid, "Expected a UUID"), v.toLowerCase());
+
+const projectId = v.pipe(
   v.string(),
+  v.description("Id of the project"),
   v.check(isUuid, "Expected a UUID"),
   v.toLowerCase(),
 );
 
-const selectorEntries = { projectId: UuidSchema, strategy: v.string(), provider: v.string() };
+/** The members of every identity request; the operation checks the rest. */
+const selectorEntries = {
+  projectId,
+  strategy: v.pipe(v.string(), v.description("`simplified` or `email`, as the provider demands")),
+  provider: v.pipe(v.string(), v.description("Provider of the user")),
+};
+const SelectorSchema = v.looseObject(selectorEntries);
 
-/** What every identity request carries; the rest is checked by the operation that it names. */
-export const SelectorSchema: v.GenericSchema<unknown, Selector> = v.looseObject(selectorEntries);
-
-/** What a check carries besides: the device that asks. */
-export const DeviceSelectorSchema: v.GenericSchema<unknown, Selector> = v.looseObject({
-  ...selectorEntries,
-  deviceId: UuidSchema,
-});
-
-/** The fields that select an operation and the project that it works on. */
-export interface Selector {
-  readonly projectId: string;
-  readonly strategy: string;
-  readonly provider: string;
+/** Checks the types of an operation against each other: its input, its run and its answers. */
+export function operation<
+  S extends string,
+  P extends string,
+  E extends v.ObjectEntries,
+  const R extends Responses,
+>(spec: OperationSpec<S, P, E, R>): Operation {
+  const { strategies, providers, entries, isLookup = false } = spec;
+  const schema = v.object({
+    projectId,
+    strategy: strategies.length > 1 ? v.picklist(strategies) : v.literal(strategies[0]),
+    provider: providers.length > 1 ? v.picklist(providers) : v.literal(providers[0]),
+    ...entries,
+  });
+  return { ...spec, schema, isLookup } as unknown as Operation;
 }
 
-/** The section of a project's settings that this area reads. */
-const SettingsSchema = v.object({ providers: v.exactOptional(v.array(v.string())) });
+/** Accepts an object, and no array, which `v.object` takes for an object without members. */
+export function objectOnly<E extends v.ObjectEntries>(
+  entries: E,
+): v.LazySchema<v.ObjectSchema<E, undefined>> {
+  const schema = v.object(entries);
+  const refusal = v.custom<never>(() => false, "Expected an object");
+  return v.lazy(input => (Array.isArray(input) ? (refusal as unknown as typeof schema) : schema));
+}
 
-/** What running an operation needs. */
-export interface OperationContext extends AuditedContext {
+/** Services of {@linkcode operationRoute}. */
+export interface OperationContext extends AuditServices {
   readonly directory: Directory;
 }
 
-/** Where the input of an operation comes from. */
-export interface InputSource {
-  readonly context: OperationContext;
-  /** What the audit trail calls the operation. */
+/** A route that serves the operations of several providers. */
+export interface OperationRoute {
+  readonly method: "GET" | "POST" | "PUT";
+  readonly path: `/${string}`;
+  readonly operation: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly auth: Guard<null>;
+  /** The name of attempts in the audit trail. */
   readonly event: string;
-  readonly subject: Subject;
-  readonly call: CallFacts;
+  readonly operations: readonly Operation[];
+  readonly errors: readonly ErrorCode[];
+  /** An accepted body. */
+  readonly example?: Readonly<Record<string, unknown>>;
+  /** Parameters besides the selector. @default {} */
+  readonly query?: v.ObjectEntries;
+}
+
+/** Builds a route from its operations. Their input is the query of a GET, and else the body. */
+export function operationRoute(context: OperationContext, definition: OperationRoute): AnyRoute {
+  const { method, path, summary, description, auth, event, operations, errors, example } = definition;
+  const byName = new Map(
+    operations.flatMap(one =>
+      one.providers.flatMap(provider =>
+        one.strategies.map(strategy => [`${strategy}/${provider}`, one] as const),
+      ),
+    ),
+  );
+  const run = (subject: "body" | "parameters", input: Selector, call: CallFacts): Promise<Reply> =>
+    runOperation(context, { byName, event, subject }, { input, call });
+  const common = {
+    method,
+    path,
+    operation: definition.operation,
+    summary,
+    description,
+    auth,
+    errors: ["unsupported_provider", ...errors],
+    responses: mergeResponses(operations),
+  } as const;
+  // The types of each operation were checked where it was written, and the merged responses are theirs.
+  return method === "GET"
+    ? route({
+        ...common,
+        query: v.looseObject({ ...selectorEntries, ...definition.query }),
+        handle: async call => (await run("parameters", call.query as Selector, call)) as never,
+      })
+    : route({
+        ...common,
+        body: {
+          schema: SelectorSchema,
+          described: oneOf(
+            "provider",
+            operations.map(({ schema }) => schema),
+          ),
+          ...sample(example),
+        },
+        handle: async call => (await run("body", call.body as Selector, call)) as never,
+      });
+}
+
+function sample(example: OperationRoute["example"]): {
+  readonly example?: v.InferInput<typeof SelectorSchema>;
+} {
+  return example === undefined ? {} : { example: example as v.InferInput<typeof SelectorSchema> };
+}
+
+/** Documents the alternatives of the providers: for each status one schema, or one of several. */
+function mergeResponses(operations: readonly Operation[]): Responses {
+  const all = operations.flatMap(({ responses }) => Object.entries(responses));
+  const statuses = [...new Set(all.map(([status]) => status))];
+  return Object.fromEntries(
+    statuses.map(status => {
+      const specs = all.flatMap(([name, spec]) => (name === status ? [spec] : []));
+      const schemas = new Set(specs.flatMap(({ schema }) => schema ?? []));
+      const description = [...new Set(specs.map(spec => spec.description))].join("; ");
+      return [status, { description, schema: oneOf("result", [...schemas]) }];
+    }),
+  );
+}
+
+/** Joins alternatives, which the document shows as `oneOf`. */
+function oneOf(discriminator: "provider" | "result", schemas: readonly v.GenericSchema[]): v.GenericSchema {
+  const [first, ...others] = schemas;
+  return first !== undefined && others.length === 0
+    ? first
+    : v.variant(discriminator, schemas as v.VariantOptions<typeof discriminator>);
+}
+
+/** A table of operations and the place of their input. */
+interface OperationTable {
+  readonly byName: ReadonlyMap<string, Operation>;
+  readonly event: string;
+  readonly subject: "body" | "parameters";
 }
 
 /**
- * Runs the operation that a well-formed request selects, and records what came of it.
+ * Runs the operation that a request selects, and records its outcome.
  *
- * @throws {AppError} `validation_failed` for an unknown project or input that the provider does not accept;
- * `unsupported_provider` where the pair does not exist here or the project has not enabled it.
+ * @throws {AppError} `validation_failed` for an unknown project or an input that the provider refuses;
+ * `unsupported_provider` if the pair does not exist here or the project does not offer it.
  */
-export async function runOperation(
-  operations: Operations,
-  input: Selector,
-  from: InputSource,
+async function runOperation(
+  context: OperationContext,
+  { byName, event, subject }: OperationTable,
+  { input, call: { request, info, requestId } }: { readonly input: Selector; readonly call: CallFacts },
 ): Promise<Reply> {
-  const { context, subject, call } = from;
   const project = await context.directory.project(input.projectId);
-  if (project === null) {
-    throw new AppError("validation_failed", "Cannot serve the request as it names no known project", {
-      fields: [
-        { pointer: subject === "body" ? "/projectId" : "projectId", detail: "Expected the id of a project" },
-      ],
-    });
-  }
-  const name = `${input.strategy}/${input.provider}`;
-  const found = Object.hasOwn(operations, name) ? operations[name] : undefined;
-  if (found === undefined || !isEnabled(project, input.provider)) {
+  if (project === null) throw unknownProject(subject);
+  const found = byName.get(`${input.strategy}/${input.provider}`);
+  if (found === undefined || !isProviderEnabled(project, input.provider)) {
     throw new AppError(
       "unsupported_provider",
       "Cannot serve the request as the project does not offer this strategy and provider for it",
     );
   }
-  // What is malformed is no attempt at anything, and must leave no trace.
+  // Malformed input is no attempt, and leaves no trace.
   const valid = validate(found.schema, input, subject);
+  const call = { request, info, requestId };
   const attempt = {
     projectId: input.projectId,
-    event: from.event,
+    event,
     provider: input.provider,
     call,
-    isLookup: found.isLookup ?? false,
-    // Of users without credentials the record itself tells sign-up and logins, and there are a great many of them.
-    isOfProjectAlone: input.strategy === "simplified",
+    isLookup: found.isLookup,
+    // The record of a user without credentials has its sign-up and logins, and there are a great many of them.
+    isProjectOnly: input.strategy === "simplified",
   };
-  return await audited(context, attempt, note => found.run(valid, { ...pick(call), project, note }));
+  return await recordAttempt(context, attempt, note => found.run(valid, { ...call, project, note }));
 }
 
-function pick({ request, info, requestId }: CallFacts): CallFacts {
-  return { request, info, requestId };
+function unknownProject(subject: "body" | "parameters"): AppError {
+  return new AppError("validation_failed", "Cannot serve the request as it names no known project", {
+    fields: [
+      { pointer: subject === "body" ? "/projectId" : "projectId", detail: "Expected the id of a project" },
+    ],
+  });
 }
 
-/** What a project's settings say of providers, parsed once: the directory keeps the object while it is unchanged. */
-const enabled = new WeakMap<Settings, readonly string[] | "all">();
+/** Errors of access tokens of users. */
+export const sessionErrors = ["invalid_token", "session_revoked", "account_banned"] as const;
 
-function isEnabled({ settings }: Project, provider: string): boolean {
-  const known = enabled.get(settings) ?? parseEnabled(settings);
-  enabled.set(settings, known);
-  return known === "all" || known.includes(provider);
-}
+const userToken = {
+  type: "http",
+  scheme: "bearer",
+  bearerFormat: "JWT",
+  description: "Access token of a user, from login or refresh; for checks also a token of the provider",
+};
+const security = [{ schemes: { userToken } }];
 
-function parseEnabled({ identity = {} }: Settings): readonly string[] | "all" {
-  const section = v.safeParse(SettingsSchema, identity);
-  return section.success ? (section.output.providers ?? "all") : [];
-}
+/**
+ * Demands a bearer token. The project of the token is known only after the body or query is read, so the operation of
+ * the provider authenticates the user.
+ */
+export const userTokenGuard: Guard<null> = {
+  security,
+  authenticate: ({ request }) => {
+    bearerToken(request.headers.get("authorization"));
+    return null;
+  },
+};
+
+/** Leaves it to the provider to demand a bearer token. */
+export const optionalUserTokenGuard: Guard<null> = { security, optional: true, authenticate: () => null };

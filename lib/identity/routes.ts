@@ -4,21 +4,46 @@
  * @module
  */
 
-import { type AnyRoute, looseRoute, open } from "../http/mod.ts";
-import { EnvelopeSchema, serving, sessionErrors } from "./_serving.ts";
+import * as v from "valibot";
+import { type AnyRoute, open } from "../http/mod.ts";
 import type { IdentityContext } from "./context.ts";
-import { DeviceSelectorSchema, type Operations, SelectorSchema } from "./operations.ts";
+import {
+  operationRoute,
+  optionalUserTokenGuard,
+  sessionErrors,
+  UuidSchema,
+  userTokenGuard,
+} from "./operations.ts";
 import { loginAnonymous, registerAnonymous } from "./providers/anonymous.ts";
-import { checkHostedUser, fetchHostedUser, updateHostedUser } from "./providers/hosted_idp/profile.ts";
+import { checkHostedUser, fetchHostedUser, updateHostedUser } from "./providers/hosted_idp.ts";
+import { changePoolPassword } from "./providers/managed_pool/change_password.ts";
 import { logInPoolUser } from "./providers/managed_pool/log_in.ts";
 import { checkPoolUser, fetchPoolUser } from "./providers/managed_pool/profile.ts";
+import { confirmPoolPassword, forgotPoolPassword } from "./providers/managed_pool/recover_password.ts";
 import { registerPoolUser } from "./providers/managed_pool/register.ts";
-import { passwordRoutes } from "./providers/managed_pool/routes.ts";
 import { updatePoolUser } from "./providers/managed_pool/update_user.ts";
 import { createNoLoginUser, fetchNoLoginUser, updateNoLoginUser } from "./providers/no_login.ts";
-import { socialRoutes } from "./providers/social/routes.ts";
-import { logoutOperations, refreshOperations } from "./sessions/operations.ts";
-import { optionalUserTokenGuard, userTokenGuard } from "./sessions/user_guard.ts";
+import { logOutUser, refreshUser } from "./providers/refresh_logout.ts";
+import { socialChecks } from "./providers/social_check.ts";
+
+const commonErrors = ["account_banned", "rate_limited"] as const;
+const recoveryErrors = [
+  "rate_limited",
+  "too_many_attempts",
+  "missing_token",
+  "invalid_token",
+  "token_expired",
+] as const;
+
+/** The project of examples. */
+const projectId = "0c000000-0000-4000-8000-000000000001";
+const deviceId = "5f0c2e5a-7a31-4b0e-9c1d-2f3a4b5c6d7e";
+const pool = { projectId, strategy: "email", provider: "managedPool" } as const;
+const email = "fan@example.org";
+
+/** Documents a parameter; the operation checks its value. */
+const parameter = (description: string, type: "string" | "integer" = "string") =>
+  v.exactOptional(v.pipe(v.string(), v.metadata({ type, description })));
 
 /** Builds the identity routes. */
 export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
@@ -27,45 +52,34 @@ export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
     ...profileRoutes(context),
     ...sessionRoutes(context),
     ...passwordRoutes(context),
-    ...socialRoutes(context),
   ];
 }
 
-const commonErrors = ["unsupported_provider", "account_banned", "rate_limited"] as const;
-
 function accountRoutes(context: IdentityContext): readonly AnyRoute[] {
-  const { body } = serving(context);
-  const register: Operations = {
-    "simplified/noLogin": createNoLoginUser(context),
-    "simplified/anonymous": registerAnonymous(context),
-    "email/managedPool": registerPoolUser(context),
-  };
-  const update: Operations = {
-    "simplified/noLogin": updateNoLoginUser(context),
-    "email/managedPool": updatePoolUser(context),
-    "email/hostedIdp": updateHostedUser(context),
-  };
   return [
-    looseRoute({
-      auth: open,
+    operationRoute(context, {
       method: "POST",
       path: "/v1/user",
       operation: "registerUser",
-      summary: "Register a user with the provider that `strategy` and `provider` name",
-      body: { schema: SelectorSchema },
-      responses: {
-        200: { description: "The user was created (noLogin)", schema: EnvelopeSchema },
-        201: { description: "The user is registered (anonymous, managedPool)", schema: EnvelopeSchema },
-      },
-      errors: [...commonErrors, "invalid_credentials", "weak_password", "registration_disabled"],
-      handle: body(register, "register"),
+      summary: "Register a user",
+      description:
+        "Registers a user with the provider that `strategy` and `provider` select. Registering an e-mail address answers the same whether it is free or taken.",
+      auth: open,
+      event: "register",
+      operations: [createNoLoginUser(context), registerAnonymous(context), registerPoolUser(context)],
+      errors: [...commonErrors, "invalid_credentials", "weak_password", "registration_disabled", "conflict"],
+      example: { ...pool, data: { email, password: "correct horse battery", nickname: "Fan" } },
     }),
-    looseRoute({
-      auth: optionalUserTokenGuard,
+    operationRoute(context, {
       method: "PUT",
       path: "/v1/user",
       operation: "updateUser",
-      summary: "Change what a user may change",
+      summary: "Change a user",
+      description:
+        "Changes the profile of the user: of the external id for `noLogin`, of the access token for the other providers.",
+      auth: optionalUserTokenGuard,
+      event: "update",
+      operations: [updateNoLoginUser(context), updatePoolUser(context), updateHostedUser(context)],
       errors: [
         ...commonErrors,
         ...sessionErrors,
@@ -75,42 +89,40 @@ function accountRoutes(context: IdentityContext): readonly AnyRoute[] {
         "reauth_required",
         "email_unavailable",
       ],
-      body: { schema: SelectorSchema },
-      responses: { 200: { description: "The user as changed", schema: EnvelopeSchema } },
-      handle: body(update, "update"),
+      example: { ...pool, data: { nickname: "Super fan" } },
     }),
   ];
 }
 
 function profileRoutes(context: IdentityContext): readonly AnyRoute[] {
-  const { query } = serving(context);
-  const profile: Operations = {
-    "simplified/noLogin": fetchNoLoginUser(context),
-    "email/managedPool": fetchPoolUser(context),
-    "email/hostedIdp": fetchHostedUser(context),
-  };
-  const check: Operations = {
-    "email/managedPool": checkPoolUser(context),
-    "email/hostedIdp": checkHostedUser(context),
-  };
   return [
-    looseRoute({
-      auth: optionalUserTokenGuard,
+    operationRoute(context, {
       method: "GET",
       path: "/v1/user",
       operation: "getUser",
       summary: "Fetch the profile of a user",
+      description:
+        "Fetches the profile of the user: of the external id for `noLogin`, of the access token for the other providers.",
+      auth: optionalUserTokenGuard,
+      event: "profile",
+      operations: [fetchNoLoginUser(context), fetchPoolUser(context), fetchHostedUser(context)],
       errors: [...commonErrors, ...sessionErrors, "missing_token", "token_expired", "not_found"],
-      query: SelectorSchema,
-      responses: { 200: { description: "The profile", schema: EnvelopeSchema } },
-      handle: query(profile, "profile"),
+      query: {
+        externalId: parameter("External id of a `noLogin` user"),
+        timeStamp: parameter("Time of the session record, if the project demands its signature", "integer"),
+        signature: parameter("Signature of the session record, if the project demands it"),
+      },
     }),
-    looseRoute({
-      auth: userTokenGuard,
+    operationRoute(context, {
       method: "GET",
       path: "/v1/user/check",
       operation: "checkUser",
-      summary: "Check the access token of a user on a device, and fetch the profile",
+      summary: "Check a token on a device",
+      description:
+        "Checks the access token of a user on a device, and fetches the profile. For `hostedIdp` it may be a token of the provider, which logs the user in.",
+      auth: userTokenGuard,
+      event: "check",
+      operations: [checkPoolUser(context), checkHostedUser(context)],
       errors: [
         ...commonErrors,
         ...sessionErrors,
@@ -118,65 +130,134 @@ function profileRoutes(context: IdentityContext): readonly AnyRoute[] {
         "provider_error",
         "provider_unavailable",
       ],
-      query: DeviceSelectorSchema,
-      responses: { 200: { description: "The profile", schema: EnvelopeSchema } },
-      handle: query(check, "check"),
+      query: { deviceId: v.pipe(UuidSchema, v.description("Id of the device")) },
+    }),
+    operationRoute(context, {
+      method: "GET",
+      path: "/v1/user/check/nonstandard",
+      operation: "checkSocialUser",
+      summary: "Check a token of a social provider",
+      description:
+        "Checks the token of a social provider and fetches the profile of its user. With a `deviceId` the user logs in on that device.",
+      auth: userTokenGuard,
+      event: "social_check",
+      operations: socialChecks(context),
+      errors: [
+        ...sessionErrors,
+        "token_expired",
+        "social_token_rejected",
+        "rate_limited",
+        "too_many_attempts",
+        "provider_error",
+        "provider_unavailable",
+      ],
+      query: {
+        userId: parameter("Id of the user at the provider, demanded for `socialOne`"),
+        accessToken: parameter("Access token of the provider"),
+        idToken: parameter("ID token of the provider"),
+        deviceId: v.exactOptional(v.pipe(UuidSchema, v.description("Device to log in on"))),
+      },
     }),
   ];
 }
 
 function sessionRoutes(context: IdentityContext): readonly AnyRoute[] {
-  const { body } = serving(context);
-  const login: Operations = {
-    "simplified/anonymous": loginAnonymous(context),
-    "email/managedPool": logInPoolUser(context),
-  };
   return [
-    looseRoute({
-      auth: open,
+    operationRoute(context, {
       method: "PUT",
       path: "/v1/user/login",
       operation: "logInUser",
       summary: "Log a user in",
-      errors: [
-        "unsupported_provider",
-        "account_banned",
-        "rate_limited",
-        "too_many_attempts",
-        "invalid_credentials",
-        "conflict",
-      ],
-      body: { schema: SelectorSchema },
-      responses: { 200: { description: "The session record", schema: EnvelopeSchema } },
-      handle: body(login, "login"),
+      description:
+        "Logs a user in and answers the session record, with tokens for e-mail users. The ids of an anonymous user in the request merge that user into the account.",
+      auth: open,
+      event: "login",
+      operations: [loginAnonymous(context), logInPoolUser(context)],
+      errors: [...commonErrors, "too_many_attempts", "invalid_credentials", "conflict"],
+      example: { ...pool, data: { email, password: "correct horse battery", deviceId } },
     }),
-    looseRoute({
-      auth: userTokenGuard,
+    operationRoute(context, {
       method: "POST",
       path: "/v1/user/refresh",
       operation: "refreshUser",
-      summary: "Exchange a refresh token for new tokens; the access token may have expired",
-      errors: [
-        "unsupported_provider",
-        ...sessionErrors,
-        "refresh_token_reused",
-        "device_mismatch",
-        "rate_limited",
-      ],
-      body: { schema: SelectorSchema },
-      responses: { 200: { description: "The session record with new tokens", schema: EnvelopeSchema } },
-      handle: body(refreshOperations(context), "refresh"),
-    }),
-    looseRoute({
+      summary: "Exchange a refresh token for new tokens",
+      description:
+        "Exchanges a refresh token for new tokens. The bearer is an access token of the same session, which may have expired.",
       auth: userTokenGuard,
+      event: "refresh",
+      operations: [refreshUser(context)],
+      errors: [...sessionErrors, "refresh_token_reused", "device_mismatch", "rate_limited"],
+      example: { ...pool, deviceId, refreshToken: "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl" },
+    }),
+    operationRoute(context, {
       method: "POST",
       path: "/v1/user/logout",
       operation: "logOutUser",
-      summary: "End the session of the access token, all others, or all; the access token may have expired",
-      errors: ["unsupported_provider", "invalid_token"],
-      body: { schema: SelectorSchema },
-      responses: { 200: { description: "The sessions are over", schema: EnvelopeSchema } },
-      handle: body(logoutOperations(context), "logout"),
+      summary: "Log a user out",
+      description:
+        "Ends the session of the access token (`local`), all others (`others`) or all (`global`). The token may have expired.",
+      auth: userTokenGuard,
+      event: "logout",
+      operations: [logOutUser(context)],
+      errors: ["invalid_token"],
+      example: { ...pool, scope: "local" },
+    }),
+  ];
+}
+
+function passwordRoutes(context: IdentityContext): readonly AnyRoute[] {
+  return [
+    operationRoute(context, {
+      method: "PUT",
+      path: "/v1/user/change-password",
+      operation: "changePassword",
+      summary: "Change the password",
+      description: "Changes the password by the previous one, ends all other sessions and opens a new one.",
+      auth: userTokenGuard,
+      event: "change_password",
+      operations: [changePoolPassword(context)],
+      errors: [
+        "rate_limited",
+        "too_many_attempts",
+        ...sessionErrors,
+        "invalid_credentials",
+        "weak_password",
+        "same_password",
+        "conflict",
+      ],
+      example: {
+        ...pool,
+        data: { previousPassword: "correct horse battery", password: "battery staple correct" },
+      },
+    }),
+    operationRoute(context, {
+      method: "PUT",
+      path: "/v1/user/forgot-password",
+      operation: "forgotPassword",
+      summary: "Mail a code for a new password",
+      description:
+        "Mails a code for a new password to the user of the address. The bearer is a client token or an access token, unless the project serves requests without.",
+      auth: optionalUserTokenGuard,
+      event: "forgot_password",
+      operations: [forgotPoolPassword(context)],
+      errors: recoveryErrors,
+      example: { ...pool, data: { email } },
+    }),
+    operationRoute(context, {
+      method: "POST",
+      path: "/v1/user/confirm-forgot-password",
+      operation: "confirmPassword",
+      summary: "Set a new password by a code",
+      description:
+        "Sets a new password by the mailed code and ends all sessions. The bearer is a client token or an access token, unless the project serves requests without.",
+      auth: optionalUserTokenGuard,
+      event: "confirm_password",
+      operations: [confirmPoolPassword(context)],
+      errors: [...recoveryErrors, "invalid_code", "weak_password"],
+      example: {
+        ...pool,
+        data: { email, confirmationCode: "12345678", password: "battery staple correct" },
+      },
     }),
   ];
 }

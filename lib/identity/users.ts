@@ -1,8 +1,8 @@
 /**
- * Users of a project as they are stored, and the ways to them.
+ * The stored users of projects, and the keys that find them.
  *
- * A user is one record in a partition of its own. Ways to it (an external id, a device) are records elsewhere that
- * name the user; they are written before the user, so that a crash leaves at most a way to nobody.
+ * A user is one record in a partition of its own. A lookup key (an external id, a device, …) is a record elsewhere with
+ * the ids of its user. It is written before the user, so that a crash leaves at most a key without a user.
  *
  * @module
  */
@@ -10,13 +10,13 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Clock } from "../auth/mod.ts";
+import { AppError } from "../errors/mod.ts";
 import { decide, type Partition, type Store, tenantPartition, type Write } from "../storage/mod.ts";
-import { auditKey } from "./audit/places.ts";
 
-/** Most logins that a user's history keeps; the oldest is dropped first. */
-export const loginHistoryMax = 50;
-/** Most devices that a user keeps; the one unused for longest is dropped first. */
-export const devicesMax = 20;
+/** Most logins of a user's history; the oldest is dropped first. */
+const loginHistoryMax = 50;
+/** Most devices of a user; the one unused for longest is dropped first. */
+const devicesMax = 20;
 
 /** A device of a user. Times in Unix seconds. */
 export interface Device {
@@ -33,16 +33,16 @@ export interface Account {
   readonly nickname: string;
   /** A PHC string. */
   readonly passwordHash: string;
-  /** Whether the user agreed to the first and the second set of terms, as the client wrote it. */
+  /** Consent to the first and the second set of terms, as the client wrote it. */
   readonly terms: readonly [string, string];
   /** Unix seconds. */
   readonly updatedAt: number;
 }
 
-/** Why and until when a user may not sign in. */
+/** A ban of a user, who cannot sign in meanwhile. */
 export interface Ban {
   readonly reason: string;
-  /** Unix seconds; null where the ban has no end. */
+  /** Unix seconds; null for a ban without an end. */
   readonly until: number | null;
 }
 
@@ -56,22 +56,22 @@ export interface User {
   readonly loginHistory: readonly number[];
   readonly devices: readonly Device[];
   readonly appProfile: Readonly<Record<string, unknown>>;
-  /** What an anonymous user registered with: the way from it is given up when the user is removed. */
+  /** The device of an anonymous user's registration, a lookup key that a removal releases. */
   readonly registration?: { readonly deviceId: string; readonly additionalId: string };
   /** Only of the managed pool. */
   readonly account?: Account;
-  /** Who the user is at the provider that vouches for it; only of the providers that verify elsewhere. */
+  /** The identity at another provider that vouches for the user. */
   readonly origin?: Origin;
   /** Only of the social providers. */
   readonly social?: SocialProfile;
   readonly ban?: Ban;
   /** The user that this one was merged into. */
   readonly mergedInto?: string;
-  /** Whether the user is about to be removed for having been idle; nothing leads to it any more. */
+  /** Set while an idle user is being removed; no device finds the user any more. */
   readonly isRetired?: true;
 }
 
-/** The providers whose users are stored. */
+/** A provider of users. */
 export type Provider =
   | "managedPool"
   | "hostedIdp"
@@ -81,7 +81,7 @@ export type Provider =
   | "socialTwo"
   | "socialThree";
 
-/** What a social provider last said of its user; `""` where it said nothing. */
+/** The profile that a social provider gave last; `""` for missing members. */
 export interface SocialProfile {
   readonly nickname: string;
   readonly email: string;
@@ -90,7 +90,7 @@ export interface SocialProfile {
   readonly updatedAt: number;
 }
 
-/** The key of a user at another identity provider. */
+/** The identity of a user at another provider. */
 export interface Origin {
   readonly issuer: string;
   readonly subject: string;
@@ -103,120 +103,127 @@ export interface UserIds {
 }
 
 /**
- * What leads to one user of a project, and is therefore claimed by one user at most: an external id, a registered
- * device, a normalised e-mail address, or an identity at another provider.
+ * A key that finds one user of a project, and that at most one user has: an external id, a registered device, a
+ * normalised e-mail address, or an identity at another provider.
  */
-export type Way =
+export type LookupKey =
   | { readonly kind: "external"; readonly externalId: string }
   | { readonly kind: "device"; readonly deviceId: string; readonly additionalId: string }
   | { readonly kind: "email"; readonly email: string }
   | ({ readonly kind: "origin" } & Origin);
 
-/** What a way holds. */
-interface Claim extends UserIds {
-  /** Unix ms, where the claim lapses. */
+/** Reads a user, or the claim of a lookup key, in its partition. */
+export const userRead = { type: "record", key: "user" } as const;
+
+/** The record of a lookup key. */
+interface KeyClaim extends UserIds {
+  /** Unix ms at which the claim expires. */
   readonly until?: number;
 }
 
-/** Reads and writes users. */
-export interface Users {
-  /** The user, or null where the project has none with this id. */
-  byId(projectId: string, userId: string): Promise<User | null>;
-  /** The user that a way leads to, or null. */
-  byWay(projectId: string, way: Way): Promise<User | null>;
-  /** Stores a new user with the way from its external id. A user that is there already stays as it is. */
-  create(projectId: string, user: User): Promise<User>;
-  /** Changes a user by a pure function, whoever else does so at the same time; null where there is none. */
-  update(projectId: string, userId: string, change: (user: User) => User): Promise<User | null>;
-  /**
-   * The ids of the user that holds the way: `ids` if nobody did. Racers all get the same. With `until` (Unix ms) the claim
-   * lapses then, unless its holder claims the way again without a time.
-   */
-  claim(projectId: string, way: Way, ids: UserIds, options?: { readonly until?: number }): Promise<UserIds>;
-  /**
-   * Removes what is stored of a user itself; nothing happens where there is none. Ways to it are released before, so
-   * that whoever is interrupted finds the user again.
-   */
-  remove(projectId: string, userId: string): Promise<void>;
-  /** Gives up a way that this user holds; nothing happens where another one or nobody does. */
-  release(projectId: string, way: Way, userId: string): Promise<void>;
-}
+/** The users of all projects. */
+export class Users {
+  readonly #store: Store;
 
-/** Creates the users of all projects over a store. */
-export function createUsers(store: Store): Users {
-  async function byId(projectId: string, userId: string): Promise<User | null> {
-    const [stored] = await store.read(userPartition(projectId, userId), [{ type: "record", key: "user" }]);
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Finds a user by id, or null. */
+  async findById(projectId: string, userId: string): Promise<User | null> {
+    const [stored] = await this.#store.read(userPartition(projectId, userId), [userRead]);
     return stored === null ? null : (JSON.parse(stored.value) as User);
   }
-  return {
-    byId,
-    async byWay(projectId, way) {
-      const [claim] = await store.read(wayPartition(projectId, way), [{ type: "record", key: "user" }]);
-      return claim === null ? null : await byId(projectId, (JSON.parse(claim.value) as UserIds).userId);
-    },
-    async create(projectId, user) {
-      const { userId, externalId } = user;
-      await store.commit(wayPartition(projectId, { kind: "external", externalId }), {
-        writes: [{ type: "put", key: "user", value: JSON.stringify({ userId, externalId }) }],
-      });
-      return await decide(store, userPartition(projectId, userId), {
-        reads: [{ type: "record", key: "user" }],
-        idempotent: true,
-        apply: ([stored]) =>
-          stored === null
-            ? { writes: userWrites(user), answer: user }
-            : { writes: [], answer: JSON.parse(stored.value) as User },
-      });
-    },
-    update: (projectId, userId, change) =>
-      decide(store, userPartition(projectId, userId), {
-        reads: [{ type: "record", key: "user" }],
-        apply: ([stored]) => {
-          if (stored === null) return { writes: [], answer: null };
-          const user = change(JSON.parse(stored.value) as User);
-          return { writes: userWrites(user), answer: user };
-        },
-      }),
-    claim: (projectId, way, { userId, externalId }, { until } = {}) =>
-      decide(store, wayPartition(projectId, way), {
-        reads: [{ type: "record", key: "user" }],
-        idempotent: true,
-        apply: ([stored]) => {
-          const held = stored === null ? null : (JSON.parse(stored.value) as Claim);
-          const ids: UserIds = { userId: held?.userId ?? userId, externalId: held?.externalId ?? externalId };
-          const confirms = ids.userId === userId && held?.until !== undefined && until === undefined;
-          const isWritten = held === null || confirms;
-          return { writes: isWritten ? [claimWrite(ids, until)] : [], answer: ids };
-        },
-      }),
-    async remove(projectId, userId) {
-      await store.commit(userPartition(projectId, userId), {
-        writes: [
-          { type: "delete", shape: "record", key: "user" },
-          { type: "delete", shape: "record", key: "name" },
-          { type: "delete", shape: "record", key: auditKey },
-        ],
-      });
-    },
-    release: (projectId, way, userId) =>
-      decide(store, wayPartition(projectId, way), {
-        reads: [{ type: "record", key: "user" }],
-        idempotent: true,
-        apply: ([stored]) => ({
-          writes:
-            stored !== null && (JSON.parse(stored.value) as UserIds).userId === userId
-              ? [{ type: "delete", shape: "record", key: "user" }]
-              : [],
+
+  /** Finds a user by a lookup key, or null. */
+  async findByKey(projectId: string, key: LookupKey): Promise<User | null> {
+    const [claim] = await this.#store.read(keyPartition(projectId, key), [userRead]);
+    return claim === null
+      ? null
+      : await this.findById(projectId, (JSON.parse(claim.value) as KeyClaim).userId);
+  }
+
+  /** Stores a new user and the key of its external id. An existing user stays as it is. */
+  async create(projectId: string, user: User): Promise<User> {
+    const { userId, externalId } = user;
+    await this.#store.commit(keyPartition(projectId, { kind: "external", externalId }), {
+      writes: [{ type: "put", key: "user", value: JSON.stringify({ userId, externalId }) }],
+    });
+    return await decide(this.#store, userPartition(projectId, userId), {
+      reads: [userRead],
+      idempotent: true,
+      apply: ([stored]) =>
+        stored === null
+          ? { writes: userWrites(user), answer: user }
+          : { writes: [], answer: JSON.parse(stored.value) as User },
+    });
+  }
+
+  /** Changes a user atomically by a pure function; null if there is none. */
+  async update(projectId: string, userId: string, change: (user: User) => User): Promise<User | null> {
+    return await decide(this.#store, userPartition(projectId, userId), {
+      reads: [userRead],
+      apply: ([stored]) => {
+        if (stored === null) return { writes: [], answer: null };
+        const user = change(JSON.parse(stored.value) as User);
+        return { writes: userWrites(user), answer: user };
+      },
+    });
+  }
+
+  /**
+   * Claims a lookup key for `ids` and returns the ids of its holder, the same for all racers. With `until` (Unix ms) the
+   * claim expires then, unless its holder claims the key again without a time.
+   */
+  async claim(
+    projectId: string,
+    key: LookupKey,
+    { userId, externalId }: UserIds,
+    { until }: { readonly until?: number } = {},
+  ): Promise<UserIds> {
+    return await decide(this.#store, keyPartition(projectId, key), {
+      reads: [userRead],
+      idempotent: true,
+      apply: ([stored]) => {
+        const holder = stored === null ? null : (JSON.parse(stored.value) as KeyClaim);
+        const ids = { userId: holder?.userId ?? userId, externalId: holder?.externalId ?? externalId };
+        const isConfirmed = ids.userId === userId && holder?.until !== undefined && until === undefined;
+        const isWritten = holder === null || isConfirmed;
+        return { writes: isWritten ? [claimWrite(ids, until)] : [], answer: ids };
+      },
+    });
+  }
+
+  /** Releases a lookup key if this user holds it. */
+  async release(projectId: string, key: LookupKey, userId: string): Promise<void> {
+    await decide(this.#store, keyPartition(projectId, key), {
+      reads: [userRead],
+      idempotent: true,
+      apply: ([stored]) => {
+        const isHeld = stored !== null && (JSON.parse(stored.value) as KeyClaim).userId === userId;
+        return {
+          writes: isHeld ? [{ type: "delete", shape: "record", key: "user" }] : [],
           answer: undefined,
-        }),
-      }),
-  };
+        };
+      },
+    });
+  }
+
+  /**
+   * Removes the records of a user, if there are any. Its lookup keys are released before, so that an interrupted removal
+   * can be repeated.
+   */
+  async remove(projectId: string, userId: string): Promise<void> {
+    await this.#store.commit(userPartition(projectId, userId), {
+      writes: ["user", "name", userAuditKey].map(key => ({ type: "delete", shape: "record", key })),
+    });
+  }
 }
 
-/** The user after a login on a device that it has or now gets. */
-export function loggedIn(user: User, deviceId: string, now: number): User {
-  const known = user.devices.find(device => device.deviceId === deviceId);
-  const device: Device = { deviceId, signUp: known?.signUp ?? now, lastLogin: now };
+/** Adds a login on a device, which the user has or gets now. */
+export function withLogin(user: User, deviceId: string, now: number): User {
+  const previous = user.devices.find(device => device.deviceId === deviceId);
+  const device: Device = { deviceId, signUp: previous?.signUp ?? now, lastLogin: now };
   const others = user.devices.filter(other => other.deviceId !== deviceId);
   return {
     ...user,
@@ -225,42 +232,45 @@ export function loggedIn(user: User, deviceId: string, now: number): User {
   };
 }
 
-/** Whether the user is anonymous still: not registered, not merged into an account and not retired. */
+/** Tests if the user is still anonymous: not registered, not merged into an account and not being removed. */
 export function isAnonymous({ provider, mergedInto, isRetired }: User): boolean {
   return provider === "anonymous" && mergedInto === undefined && isRetired === undefined;
 }
 
-/** The clock's time in whole Unix seconds. */
+/** Reads the clock in whole Unix seconds. */
 export function unixSeconds(clock: Clock): number {
   return Math.floor(clock() / 1_000);
 }
 
-/** Where a user's own records are. The name has a record of its own because boards read it, and nothing else, often. */
+/** The record of a user's audit trail, in the user's partition. */
+export const userAuditKey = "audit";
+
+/** Names the partition of a user's records. The name has a record of its own, because boards read only that, often. */
 export function userPartition(projectId: string, userId: string): Partition {
   return tenantPartition({ project: projectId }, "user", userId);
 }
 
-function wayPartition(projectId: string, way: Way): Partition {
+function keyPartition(projectId: string, key: LookupKey): Partition {
   const tenant = { project: projectId };
-  switch (way.kind) {
+  switch (key.kind) {
     case "external":
-      return tenantPartition(tenant, "external", way.externalId);
+      return tenantPartition(tenant, "external", key.externalId);
     case "device":
-      return tenantPartition(tenant, "device", way.deviceId, way.additionalId);
+      return tenantPartition(tenant, "device", key.deviceId, key.additionalId);
     case "email":
-      return tenantPartition(tenant, "email", way.email);
+      return tenantPartition(tenant, "email", key.email);
     case "origin":
-      return tenantPartition(tenant, "origin", originTag(way));
+      return tenantPartition(tenant, "origin", originTag(key));
   }
 }
 
-/** Both parts may be long, and all that a partition's name may be is short. */
+/** Digests both parts, which may be longer than the name of a partition. */
 function originTag({ issuer, subject }: Origin): string {
   return bytesToHex(sha256(utf8ToBytes(JSON.stringify([issuer, subject]))));
 }
 
 function claimWrite(ids: UserIds, until: number | undefined): Write {
-  const value: Claim = until === undefined ? ids : { ...ids, until };
+  const value: KeyClaim = until === undefined ? ids : { ...ids, until };
   const expiry = until === undefined ? {} : { expireAt: until };
   return { type: "put", key: "user", value: JSON.stringify(value), ...expiry };
 }
@@ -270,4 +280,16 @@ function userWrites(user: User): { type: "put"; key: string; value: string }[] {
     { type: "put", key: "user", value: JSON.stringify(user) },
     { type: "put", key: "name", value: user.username },
   ];
+}
+
+/** Tests if the user is banned at `now`, in Unix ms. */
+export function isBanned({ ban }: User, now: number): boolean {
+  return ban !== undefined && (ban.until === null || now < ban.until * 1_000);
+}
+
+/** Creates the error for a banned user who proved the credentials; its `until` is in Unix seconds. */
+export function accountBanned({ ban }: User): AppError {
+  return new AppError("account_banned", "Cannot let the user in as the account is banned", {
+    details: { until: ban?.until ?? null },
+  });
 }

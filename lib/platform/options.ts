@@ -13,8 +13,7 @@ import {
   systemClock,
   systemRandom,
 } from "../auth/mod.ts";
-import type { PasswordAlgorithm, PasswordKernels, PasswordPolicy } from "../auth/passwords/mod.ts";
-import type { RemoteFetchOptions } from "../auth/remote_issuers/mod.ts";
+import type { PasswordKernels } from "../auth/passwords/mod.ts";
 import type { ExportOptions } from "../exports/mod.ts";
 import {
   type Area,
@@ -25,7 +24,7 @@ import {
   type Timer,
 } from "../http/mod.ts";
 import type { RateLimits } from "../http/rate_limit/policies.ts";
-import type { AbuseLimits, Merge } from "../identity/mod.ts";
+import type { IdentityOptions } from "../identity/mod.ts";
 import type { GeoReader } from "../location/geo_reader.ts";
 import type { Mailer } from "../outbound/mailer.ts";
 import type { WebhookSender } from "../outbound/webhook_sender.ts";
@@ -106,23 +105,6 @@ export type PlatformHttpOptions = Pick<
   HandlerOptions,
   "bodyMsMax" | "clock" | "cors" | "inspect" | "metrics" | "requestId" | "title"
 >;
-
-/** Options of the identity area. */
-export interface IdentityOptions {
-  /** Policies of attempts to log in, register and so on that replace default ones; `off` for none. @default {} */
-  readonly limits?: AbuseLimits | "off";
-  /** Hash of new passwords; `argon2id` needs a native kernel. Hashes of both are verified. @default "scrypt" */
-  readonly passwordHash?: PasswordAlgorithm;
-  /** Checks of passwords beside length and the list of common ones. @default {} */
-  readonly passwordPolicy?: PasswordPolicy;
-  /**
-   * Hands over the data of an anonymous user who logged in to an existing account. Called once per anonymous user, in the
-   * background; its errors are logged. @default nothing is handed over
-   */
-  readonly onMerge?: (merge: Merge) => Promise<void> | void;
-  /** Requests to other identity providers. @default the `fetch` and `AbortSignal.timeout` of the runtime */
-  readonly remote?: RemoteFetchOptions;
-}
 
 /** Options with their defaults. */
 export interface ResolvedOptions extends PlatformOptions {

@@ -14,9 +14,7 @@ import {
   deriveKey,
   type KeyRing,
   type RandomBytes,
-  type Tokens,
 } from "../auth/mod.ts";
-import { createRemoteFetch, createRemoteIssuers } from "../auth/remote_issuers/mod.ts";
 import {
   createDirectory,
   createLoyaltyVersions,
@@ -25,25 +23,7 @@ import {
 } from "../directory/mod.ts";
 import { Exports } from "../exports/mod.ts";
 import { type Quotas, resolveRateLimits } from "../http/rate_limit/policies.ts";
-import {
-  type Abuse,
-  createAbuse,
-  createAudit,
-  createBackground,
-  createClientTagger,
-  createClientTokens,
-  createCredentials,
-  createIdleUsers,
-  createNoMailer,
-  createSessionGuard,
-  createSessionRecords,
-  createSessions,
-  createSocialVerifiers,
-  type ExchangeContext,
-  type IdentityContext,
-  type IdleUsersOptions,
-  noAbuseControls,
-} from "../identity/mod.ts";
+import { createIdentity, createNoMailer, type ExchangeContext, type User } from "../identity/mod.ts";
 import { createLeaderboards, type Leaderboards } from "../leaderboards/mod.ts";
 import { createLocation, type Location } from "../location/mod.ts";
 import { createLoyalty, type Loyalty, type WebhookKeys } from "../loyalty/mod.ts";
@@ -105,7 +85,15 @@ export function createServices(options: ResolvedOptions, keyRing: KeyRing): Serv
     webhooks: { sender: options.webhooks, keyOf: webhookKeyOf },
   });
   const tokens = createTokens({ ring: keyRing, clock, random });
-  const identity = createIdentity(options, { directory, users, tokens, leaderboards, loyalty });
+  const identity = createIdentity({
+    ...{ store, secret, clock, random, publicUrl, logger, directory, users, tokens },
+    limiter: options.limiter === "off" ? undefined : options.limiter,
+    mailer: options.mailer,
+    passwordKernels: options.passwordKernels,
+    onRemove: leaderboards.removeUser,
+    isWorthKeeping: hasTransactions({ directory, loyalty }),
+    options: options.identity,
+  });
   const found = userDirectory({ store, directory, clock, loyalty });
   return {
     ...identity,
@@ -136,75 +124,11 @@ export function createServices(options: ResolvedOptions, keyRing: KeyRing): Serv
   };
 }
 
-interface IdentityDependencies {
-  readonly directory: Directory;
-  readonly users: IdentityContext["users"];
-  readonly tokens: Tokens;
-  readonly leaderboards: Pick<Leaderboards, "removeUser">;
-  readonly loyalty: Pick<Loyalty, "history">;
-}
-
-function createIdentity(
-  options: ResolvedOptions,
-  { directory, users, tokens, leaderboards, loyalty }: IdentityDependencies,
-): IdentityContext {
-  const { store, secret, clock, random, publicUrl, logger, passwordKernels, identity = {} } = options;
-  const sessions = createSessions({
-    store,
-    tokens,
-    clock,
-    random,
-    publicUrl,
-    onReuse: (projectId, { userId, sid }) =>
-      logger.log("warn", "refresh_token_reused", { projectId, userId, sessionId: sid }),
-  });
-  const fetch = createRemoteFetch(identity.remote);
-  const issuers = createRemoteIssuers({ fetch, clock });
-  const { removeUser: onRemove } = leaderboards;
-  return {
-    directory,
-    clock,
-    random,
-    users,
-    sessions,
-    onRemove,
-    tokens,
-    issuers,
-    records: createSessionRecords(secret),
-    idleUsers: createIdleUsers({
-      store,
-      users,
-      sessions,
-      clock,
-      isKept: hasTransactions(directory, loyalty),
-      onRemove,
-    }),
-    sessionGuard: createSessionGuard({ store, clock }),
-    socialVerifiers: createSocialVerifiers({ issuers, fetch, clock }),
-    ...createCredentials({
-      store,
-      secret,
-      clock,
-      random,
-      ...(passwordKernels === undefined ? {} : { kernels: passwordKernels }),
-      ...(identity.passwordHash === undefined ? {} : { algorithm: identity.passwordHash }),
-      ...(identity.passwordPolicy === undefined ? {} : { policy: identity.passwordPolicy }),
-    }),
-    abuse: createAbuseControls(options),
-    audit: createAudit({ store, logger }),
-    tagClient: createClientTagger(secret),
-    clientTokens: createClientTokens({ tokens, publicUrl }),
-    mailer: options.mailer ?? createNoMailer(logger),
-    background: createBackground(logger),
-    onMerge: identity.onMerge ?? (() => {}),
-  };
-}
-
 /** Keeps idle users who have transactions; a rewards profile alone is created by reading it. */
-function hasTransactions(
-  directory: Directory,
-  loyalty: IdentityDependencies["loyalty"],
-): IdleUsersOptions["isKept"] {
+function hasTransactions({
+  directory,
+  loyalty,
+}: Pick<Services, "directory" | "loyalty">): (projectId: string, user: User) => Promise<boolean> {
   return async (projectId, { userId }) => {
     const project = await directory.project(projectId);
     if (project === null) return true;
@@ -212,10 +136,4 @@ function hasTransactions(
     const history = await loyalty.history({ organisationId, spaceId, projectId, userId }, {});
     return history.length > 0;
   };
-}
-
-function createAbuseControls({ secret, identity, limiter, logger }: ResolvedOptions): Abuse {
-  const { limits = {} } = identity ?? {};
-  if (limits === "off" || limiter === "off") return noAbuseControls;
-  return createAbuse({ limiter, secret, logger, limits });
 }

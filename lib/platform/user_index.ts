@@ -7,7 +7,7 @@
 import type { Clock } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import { createPause } from "../exports/mod.ts";
-import { createUsers, type User } from "../identity/mod.ts";
+import { type User, Users } from "../identity/mod.ts";
 import { listUsersOf, memberPartition, readMetrics } from "../loyalty/mod.ts";
 import { type PartitionLister, type Store, tenantPartitions } from "../storage/mod.ts";
 import {
@@ -71,14 +71,14 @@ export async function buildUserIndex(options: UserIndexOptions): Promise<UserInd
 
 /** Users of all projects. Ways to users are found under the same key, and tell nothing that the users themselves do not. */
 async function* signedUp({ store, directory }: UserIndexOptions): AsyncGenerator<RecordedUser, void> {
-  const users = createUsers(store);
+  const users = new Users(store);
   for await (const partitions of tenantPartitions(store, { tenant: "project", record: "user" })) {
     const found = await Promise.all(
       partitions.map(async ({ tenant, kind, ids }): Promise<readonly RecordedUser[]> => {
         const [userId] = ids;
         if (tenant.project === undefined || kind !== "user" || userId === undefined) return [];
         const project = await directory.project(tenant.project);
-        const user = project === null ? null : await users.byId(tenant.project, userId);
+        const user = project === null ? null : await users.findById(tenant.project, userId);
         if (project === null || user === null || user.isRetired === true) return [];
         return [recordOf(user, { projectId: tenant.project, organisationId: project.organisationId })];
       }),

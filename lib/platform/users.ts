@@ -9,7 +9,7 @@ import { createUserFinder, type UserFinder, type UserSearch } from "../audience/
 import type { Clock } from "../auth/mod.ts";
 import type { Directory, Project } from "../directory/mod.ts";
 import type { Logger } from "../http/mod.ts";
-import { createUsers, type Users } from "../identity/mod.ts";
+import { type User, Users } from "../identity/mod.ts";
 import type { BoardPath, Leaderboards, Rebuilt, ScoreFeed } from "../leaderboards/mod.ts";
 import { type Loyalty, memberPartition, readMetrics } from "../loyalty/mod.ts";
 import type { Store } from "../storage/mod.ts";
@@ -55,10 +55,79 @@ export interface IndexedUsers {
 /** Makes users and feed keep the index of users. */
 export function createIndexedUsers({ boards, ...parts }: IndexedUsersOptions): IndexedUsers {
   const { store, directory, logger } = parts;
-  const users = createUsers(store);
-  const listed = createUserIndex({ ...parts, partitionOf: memberPartition });
-  /** Nobody is kept from signing in because that cannot be noted. */
-  async function note(projectId: string, write: (organisationId: string) => Promise<void>): Promise<void> {
+  const index = createUserIndex({ ...parts, partitionOf: memberPartition });
+  return {
+    scoreFeed: indexMetrics({
+      ...parts,
+      boards,
+      onGivenUp: error => logger.log("warn", "user_index_deferred", { error: String(error) }),
+    }),
+    users: new ListedUsers({ store, directory, logger, index }),
+  };
+}
+
+/** Services of {@linkcode ListedUsers}. */
+interface ListedUsersOptions extends Pick<IndexedUsersOptions, "store" | "directory" | "logger"> {
+  readonly index: ReturnType<typeof createUserIndex>;
+}
+
+/** Users that keep the index of users up to date. */
+class ListedUsers extends Users {
+  readonly #options: ListedUsersOptions;
+
+  constructor(options: ListedUsersOptions) {
+    super(options.store);
+    this.#options = options;
+  }
+
+  override async create(projectId: string, user: User): Promise<User> {
+    const { directory, index } = this.#options;
+    const project = await directory.project(projectId);
+    if (project !== null) {
+      const { userId, provider } = user;
+      await index.add({ organisationId: project.organisationId, projectId, userId, provider });
+    }
+    return await super.create(projectId, user);
+  }
+
+  override async update(
+    projectId: string,
+    userId: string,
+    change: (user: User) => User,
+  ): Promise<User | null> {
+    const { index } = this.#options;
+    let isSignIn = false;
+    let isOtherProvider = false;
+    const user = await super.update(projectId, userId, before => {
+      const after = change(before);
+      isSignIn = after.loginHistory !== before.loginHistory;
+      isOtherProvider = after.provider !== before.provider;
+      return after;
+    });
+    if (user !== null && isOtherProvider) {
+      const { provider } = user;
+      await this.#note(projectId, organisationId =>
+        index.changed({ organisationId, projectId, userId, provider }),
+      );
+    }
+    if (user !== null && isSignIn) {
+      await this.#note(projectId, organisationId => index.signedIn({ organisationId, userId }));
+    }
+    return user;
+  }
+
+  override async remove(projectId: string, userId: string): Promise<void> {
+    const { directory, index } = this.#options;
+    const project = await directory.project(projectId);
+    if (project !== null) {
+      await index.remove({ organisationId: project.organisationId, projectId, userId });
+    }
+    await super.remove(projectId, userId);
+  }
+
+  /** Updates the index. A failure is logged, and does not prevent a login. */
+  async #note(projectId: string, write: (organisationId: string) => Promise<void>): Promise<void> {
+    const { directory, logger } = this.#options;
     try {
       const project = await directory.project(projectId);
       if (project !== null) await write(project.organisationId);
@@ -66,51 +135,6 @@ export function createIndexedUsers({ boards, ...parts }: IndexedUsersOptions): I
       logger.log("warn", "user_index_deferred", { error: String(error) });
     }
   }
-  return {
-    scoreFeed: indexMetrics({
-      ...parts,
-      boards,
-      onGivenUp: error => logger.log("warn", "user_index_deferred", { error: String(error) }),
-    }),
-    users: {
-      ...users,
-      async create(projectId, user) {
-        const project = await directory.project(projectId);
-        if (project !== null) {
-          const { userId, provider } = user;
-          await listed.add({ organisationId: project.organisationId, projectId, userId, provider });
-        }
-        return await users.create(projectId, user);
-      },
-      async update(projectId, userId, change) {
-        let isSignIn = false;
-        let isOther = false;
-        const user = await users.update(projectId, userId, before => {
-          const after = change(before);
-          isSignIn = after.loginHistory !== before.loginHistory;
-          isOther = after.provider !== before.provider;
-          return after;
-        });
-        if (user !== null && isOther) {
-          const { provider } = user;
-          await note(projectId, organisationId =>
-            listed.changed({ organisationId, projectId, userId, provider }),
-          );
-        }
-        if (user !== null && isSignIn) {
-          await note(projectId, organisationId => listed.signedIn({ organisationId, userId }));
-        }
-        return user;
-      },
-      async remove(projectId, userId) {
-        const project = await directory.project(projectId);
-        if (project !== null) {
-          await listed.remove({ organisationId: project.organisationId, projectId, userId });
-        }
-        await users.remove(projectId, userId);
-      },
-    },
-  };
 }
 
 /** What searching users needs. */

@@ -23,14 +23,10 @@ import {
   systemRandom,
 } from "../../lib/auth/mod.ts";
 import type { Project } from "../../lib/directory/mod.ts";
-import {
-  createSessionGuard,
-  createSessions,
-  createUsers,
-  projectAudience,
-  type SessionTokens,
-  type User,
-} from "../../lib/identity/mod.ts";
+import { type User, Users } from "../../lib/identity/mod.ts";
+import { projectAudience, type SessionTokens } from "../../lib/identity/sessions/identity_tokens.ts";
+import { SessionGuard } from "../../lib/identity/sessions/session_guard.ts";
+import { Sessions } from "../../lib/identity/sessions/sessions.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { redisAvailable, startRedis } from "../support/redis.ts";
 import { figure } from "./figure.ts";
@@ -74,11 +70,11 @@ async function createVariants(store: Store): Promise<readonly Variant[]> {
   const secret = new MasterSecret(generateMasterSecret(systemRandom));
   const ring = await createKeyRing({ ...environment, secret });
   const tokens = createTokens({ ...environment, ring });
-  const sessions = createSessions({ ...environment, tokens, publicUrl });
-  const guard = createSessionGuard(environment);
+  const sessions = new Sessions({ ...environment, tokens, publicUrl });
+  const guard = new SessionGuard(environment);
   const members: Member[] = [];
   for (let number = 0; number < liveSessions; number++) {
-    const user = await createUsers(store).create(project.id, sampleUser(number));
+    const user = await new Users(store).create(project.id, sampleUser(number));
     const opened = await sessions.open(project, user, { deviceId });
     members.push({ user, sessionId: opened.session.sid, tokens: opened.tokens });
     await sessions.authenticate(requestWith(opened.tokens.accessToken), project);

@@ -2,7 +2,9 @@
 
 import { permissions, systemRandom } from "../../lib/auth/mod.ts";
 import { seedDirectory } from "../../lib/directory/mod.ts";
-import { type Codes, createCredentials, createUsers, type Session } from "../../lib/identity/mod.ts";
+import { type Codes, createCodes } from "../../lib/identity/codes/codes.ts";
+import { createHashers } from "../../lib/identity/create_identity.ts";
+import { type Session, Users } from "../../lib/identity/mod.ts";
 import { forge } from "../support/issuer.ts";
 import { quickKernels } from "../support/kernels.ts";
 import { type Answer, ids, loyalty, seed, type TestPlatform, testSecret } from "../support/platform.ts";
@@ -38,7 +40,7 @@ export interface Example {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  /** Credentials that only this request is accepted with, in place of those of the operation's scheme. */
+  /** Hashers that only this request is accepted with, in place of those of the operation's scheme. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -308,14 +310,14 @@ async function grantedTo(world: TestPlatform, userId: string): Promise<string> {
   return transaction.id;
 }
 
-/** Credentials of a user who has a coupon. */
+/** Hashers of a user who has a coupon. */
 async function couponOwner(world: TestPlatform): Promise<Readonly<Record<string, string>>> {
   const fan = await world.fan("Toni");
   await fan.act("cheer");
   return { authorization: `Bearer ${fan.token}` };
 }
 
-/** Credentials of a back end with a service token. */
+/** Hashers of a back end with a service token. */
 async function backEnd(world: TestPlatform): Promise<Readonly<Record<string, string>>> {
   const { json } = await world.call("/api/auth/token", {
     body: { type: "service", ...(await newKey(world)) },
@@ -370,7 +372,7 @@ export function examplesFor(
   });
 }
 
-/** Credentials that every operation with this scheme accepts. */
+/** Hashers that every operation with this scheme accepts. */
 export async function credentialsFor(
   scheme: string | null,
   world: TestPlatform,
@@ -420,14 +422,15 @@ async function registeredUser(world: TestPlatform, email: string): Promise<Regis
 /** The codes of the platform, which otherwise nobody but the owners of mailboxes sees. */
 function codesOf({ store, clock }: TestPlatform): Codes {
   const options = { store, secret: testSecret, clock: clock.now, random: systemRandom };
-  return createCredentials({ ...options, kernels: quickKernels() }).codes;
+  const { codes } = createHashers({ random: systemRandom, passwordKernels: quickKernels() });
+  return createCodes({ ...options, hasher: codes });
 }
 
 /** A session of a user that operators may end, ban and delete without a loss to other examples. */
 async function operatedSession(world: TestPlatform): Promise<Session> {
   const project = await world.platform.directory.project(ids.project);
   if (project === null) throw new Error("The test platform has no project");
-  const user = await createUsers(world.store).create(project.id, {
+  const user = await new Users(world.store).create(project.id, {
     userId: "0f000000-0000-4000-8000-0000000000bb",
     externalId: "external-operated",
     provider: "managedPool",

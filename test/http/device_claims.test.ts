@@ -4,10 +4,11 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { deviceClaimsMax } from "../../lib/identity/providers/anonymous.ts";
 import type { Partition, Read, Results } from "../../lib/storage/mod.ts";
 import { ids, openPlatform } from "../support/platform.ts";
 import { WatchedStore } from "../support/watched_store.ts";
+
+const deviceClaimsMax = 3;
 
 /** A store in which users register by other means just before somebody looks, so many times. */
 class RacingStore extends WatchedStore {

@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import {
-  appProfileBytesMax,
-  createUsers,
-  sessionStalenessMsMax,
-  usernameCharactersMax,
-} from "../../lib/identity/mod.ts";
+import { Users } from "../../lib/identity/mod.ts";
+import { appProfileBytesMax, usernameCharactersMax } from "../../lib/identity/providers/fields.ts";
+import { sessionStalenessMsMax } from "../../lib/identity/sessions/session_guard.ts";
 import { forge, issuerKey } from "../support/issuer.ts";
 import { type Answer, ids, openPlatform, otherHost, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
@@ -69,7 +66,7 @@ describeOnStores("users of a hosted identity provider", open => {
     const racers = await Promise.all(Array.from({ length: 12 }, () => signedIn()));
     assert.equal(new Set(racers.map(({ userId }) => userId)).size, 1);
     assert.equal(new Set(racers.map(({ accessToken }) => accessToken)).size, 12);
-    const user = await createUsers(world.store).byWay(ids.project, {
+    const user = await new Users(world.store).findByKey(ids.project, {
       kind: "origin",
       issuer: world.login.issuer,
       subject: "alice",
@@ -137,7 +134,7 @@ describeOnStores("users of a hosted identity provider", open => {
     refused(await check(forge(issuerKey(), world.login.claims(world.clock.now()))), 401, "invalid_token");
     refused(await check(idToken({ exp: world.clock.now() / 1_000 - 60 })), 401, "token_expired");
     assert.equal(
-      await createUsers(world.store).byWay(ids.project, {
+      await new Users(world.store).findByKey(ids.project, {
         kind: "origin",
         issuer: world.login.issuer,
         subject: "alice",
@@ -168,7 +165,7 @@ describeOnStores("users of a hosted identity provider", open => {
   });
   it("who are banned get no session", async () => {
     const { userId } = await signedIn();
-    await createUsers(world.store).update(ids.project, userId, user => ({
+    await new Users(world.store).update(ids.project, userId, user => ({
       ...user,
       ban: { reason: "abuse", until: null },
     }));

@@ -3,15 +3,14 @@ import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
 import { recordKey, verifyRecord } from "../../lib/auth/mod.ts";
 import type { SignedSessionRecord } from "../../lib/auth/tokens/session_record.ts";
-import {
-  additionalIdCharactersMax,
-  createUsers,
-  externalIdCharactersMax,
-  loginHistoryMax,
-  usernameCharactersMax,
-} from "../../lib/identity/mod.ts";
+import { Users } from "../../lib/identity/mod.ts";
+import { usernameCharactersMax } from "../../lib/identity/providers/fields.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform, testSecret } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
+
+const additionalIdCharactersMax = 128;
+const externalIdCharactersMax = 128;
+const loginHistoryMax = 50;
 
 const signatureDigits = 64;
 
@@ -221,7 +220,7 @@ describeOnStores("the identity API", open => {
       world.clock.advance(1_000);
       assert.equal((await login({ externalId, deviceId })).status, 200);
     }
-    const user = await createUsers(world.store).byId(ids.project, userId);
+    const user = await new Users(world.store).findById(ids.project, userId);
     assert.deepEqual(
       user?.loginHistory,
       Array.from({ length: loginHistoryMax }, (_, index) => signUp + 1 + index),
@@ -234,7 +233,7 @@ describeOnStores("the identity API", open => {
     const { externalId, userId } = (await register({ deviceId })).json.data;
     const answers = await Promise.all(Array.from({ length: 32 }, () => login({ externalId, deviceId })));
     assert.ok(answers.every(({ status }) => status === 200));
-    const user = await createUsers(world.store).byId(ids.project, userId);
+    const user = await new Users(world.store).findById(ids.project, userId);
     assert.equal(user?.loginHistory.length, 33);
   });
 

@@ -112,7 +112,7 @@ describeOnStores("limits on identity operations", (open, on) => {
         limits: {
           noLoginCreate: {
             counts: [{ by: "address", rules: [{ name: "day", limit: 1, windowMs: 86_400_000 }] }],
-            whenUncounted: "allow",
+            onLimiterFailure: "allow",
           },
           anonymousRegister: "off",
         },

@@ -3,14 +3,15 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
-import { createUsers, idleMsDefault, idleSweepMax, type User } from "../../lib/identity/mod.ts";
-import {
-  createIdleProjects,
-  idleProjectsMax,
-  idleSweepEveryMs,
-} from "../../lib/identity/providers/idle_projects.ts";
+import { type User, Users } from "../../lib/identity/mod.ts";
+import { IdleProjects } from "../../lib/identity/removal/idle_projects.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
+
+const idleMsDefault = 30 * 24 * 3_600_000;
+const idleSweepMax = 500;
+const idleProjectsMax = 20;
+const idleSweepEveryMs = 3_600_000;
 
 const anonymous = { projectId: ids.project, strategy: "simplified", provider: "anonymous" };
 
@@ -42,7 +43,7 @@ describeOnStores("idle anonymous users", open => {
   }
   const sweep = () => world.platform.idleUsers.sweep(ids.project);
   const exists = async ({ userId }: Guest): Promise<boolean> =>
-    (await createUsers(world.store).byId(ids.project, userId)) !== null;
+    (await new Users(world.store).findById(ids.project, userId)) !== null;
 
   it("are removed once they have been idle for the time, and not a millisecond before", async () => {
     const guest = await register();
@@ -107,7 +108,7 @@ describeOnStores("idle anonymous users", open => {
   });
 
   it("are nobody who has credentials or was merged into somebody", async () => {
-    const users = createUsers(world.store);
+    const users = new Users(world.store);
     const guests = [await register(), await register()];
     const changes: ((user: User) => User)[] = [
       user => ({ ...user, provider: "managedPool" }),
@@ -123,7 +124,7 @@ describeOnStores("idle anonymous users", open => {
 
   it("are removed by a later sweep where one was interrupted", async () => {
     const guest = await register();
-    await createUsers(world.store).update(ids.project, guest.userId, user => ({ ...user, isRetired: true }));
+    await new Users(world.store).update(ids.project, guest.userId, user => ({ ...user, isRetired: true }));
     assert.equal((await login(guest)).status, 401);
     const next = await register(guest.deviceId);
     assert.notEqual(next.userId, guest.userId);
@@ -148,7 +149,7 @@ describeOnStores("idle anonymous users", open => {
   it("are looked at up to a bound in one sweep, which says that there may be more", async () => {
     const { idleUsers } = world.platform;
     const many = Array.from({ length: idleSweepMax + 1 }, () => randomUUID());
-    await Promise.all(many.map(userId => idleUsers.seen(ids.project, userId)));
+    await Promise.all(many.map(userId => idleUsers.noteActivity(ids.project, userId)));
     world.clock.advance(idleMsDefault);
     assert.deepEqual(await sweep(), { removed: 0, kept: 0, isPartial: true });
     assert.deepEqual(await sweep(), { removed: 0, kept: 0, isPartial: false });
@@ -167,7 +168,7 @@ describeOnStores("idle anonymous users", open => {
     assert.deepEqual(await Promise.all([guest, late].map(exists)), [false, true]);
 
     const many = Array.from({ length: idleSweepMax }, () => randomUUID());
-    await Promise.all(many.map(userId => world.platform.idleUsers.seen(ids.project, userId)));
+    await Promise.all(many.map(userId => world.platform.idleUsers.noteActivity(ids.project, userId)));
     world.clock.advance(idleMsDefault);
     await world.platform.work();
     await world.platform.work();
@@ -178,7 +179,7 @@ describeOnStores("idle anonymous users", open => {
   it("wait for their turn where there are many projects, and none for one that fails", async () => {
     const swept: string[] = [];
     const { store, clock } = world;
-    const projects = createIdleProjects({
+    const projects = new IdleProjects({
       store,
       clock: clock.now,
       sweep: async projectId => {

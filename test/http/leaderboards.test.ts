@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
-import { createUsers, publicProfileAgeMsMax } from "../../lib/identity/mod.ts";
+import { Users } from "../../lib/identity/mod.ts";
 import { includeMax, limitMax, roundMax } from "../../lib/leaderboards/mod.ts";
 import { compareUtf8 } from "../../lib/text/mod.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnEveryStore } from "../support/stores.ts";
 import { BoardWriter, entryPath } from "./_boards.ts";
 import { assertProblem } from "./_problem.ts";
+
+const publicProfileAgeMsMax = 1_000;
 
 const goals = `/projects/${ids.project}/leaderboards/goals`;
 const speed = `/projects/${ids.project}/leaderboards/speed`;
@@ -227,7 +229,7 @@ describeOnEveryStore("reading a leaderboard", open => {
     await writer.put(goals, fan.userId, { score: 1 });
     const name = async (): Promise<string> => (await world.call(goals)).json.data[0].publicProfile.username;
     assert.equal(await name(), "Sam");
-    await createUsers(world.store).update(ids.project, fan.userId, user => ({ ...user, username: "Samira" }));
+    await new Users(world.store).update(ids.project, fan.userId, user => ({ ...user, username: "Samira" }));
     world.clock.advance(publicProfileAgeMsMax);
     assert.equal(await name(), "Samira");
     const { json } = await world.call(entryPath(goals, fan.userId));

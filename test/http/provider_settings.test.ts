@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { Project, Space } from "../../lib/directory/mod.ts";
-import { audienceCharactersMax, memberPathCharactersMax } from "../../lib/identity/mod.ts";
 import { forge } from "../support/issuer.ts";
 import { ids, openPlatform, seed } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { errorCode } from "./_families.ts";
+
+const audienceCharactersMax = 512;
+const memberPathCharactersMax = 128;
 
 const remoteUrlCharactersMax = 512;
 

@@ -2,16 +2,12 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import { createMemoryLimiter } from "../../adapters/memory/mod.ts";
 import { type Logger, silentLogger } from "../../lib/http/mod.ts";
-import {
-  createAudit,
-  createSessionRecords,
-  createUsers,
-  type OpenedSession,
-  refreshGraceMsMax,
-  type SessionTokens,
-  sessionStalenessMsMax,
-  type User,
-} from "../../lib/identity/mod.ts";
+import { Audit } from "../../lib/identity/audit/audit.ts";
+import { type User, Users } from "../../lib/identity/mod.ts";
+import type { SessionTokens } from "../../lib/identity/sessions/identity_tokens.ts";
+import { sessionStalenessMsMax } from "../../lib/identity/sessions/session_guard.ts";
+import { SessionRecords } from "../../lib/identity/sessions/session_records.ts";
+import type { OpenedSession } from "../../lib/identity/sessions/sessions.ts";
 import {
   type Answer,
   ids,
@@ -23,6 +19,8 @@ import {
 import { describeOnEveryStore } from "../support/stores.ts";
 import { errorCode } from "./_families.ts";
 import { assertProblem } from "./_problem.ts";
+
+const refreshGraceMsMax = 30_000;
 
 const deviceId = "0123abcd-0000-4000-8000-00000000000d";
 const managed = { projectId: ids.project, strategy: "email", provider: "managedPool" };
@@ -41,7 +39,7 @@ describeOnEveryStore("sessions over HTTP", open => {
   afterEach(() => world.dispose());
 
   async function newUser(more: Partial<User> = {}, projectId: string = ids.project): Promise<User> {
-    return await createUsers(world.store).create(projectId, {
+    return await new Users(world.store).create(projectId, {
       userId: "0f000000-0000-4000-8000-0000000000cc",
       externalId: "external-cc",
       provider: "managedPool",
@@ -100,7 +98,7 @@ describeOnEveryStore("sessions over HTTP", open => {
         },
       },
     );
-    assert.ok(createSessionRecords(testSecret).verify(ids.project, { ...record, signature }));
+    assert.ok(new SessionRecords(testSecret).verify(ids.project, { ...record, signature }));
     for (const [name, token] of Object.entries({ accessToken, profileToken, refreshToken })) {
       assert.match(token, /^[\w-]+\.[\w-]+\.[\w-]+$/, name);
     }
@@ -143,7 +141,7 @@ describeOnEveryStore("sessions over HTTP", open => {
     world.clock.advance(refreshGraceMsMax + 1);
     await refresh(tokens);
     await world.platform.idle();
-    const trail = createAudit({ store: world.store, logger: silentLogger });
+    const trail = new Audit({ secret: testSecret, store: world.store, logger: silentLogger });
     const { entries } = await trail.ofUser(ids.project, user.userId);
     assert.deepEqual(
       entries.map(({ event, outcome, sessionId }) => [event, outcome, sessionId]),
@@ -160,7 +158,7 @@ describeOnEveryStore("sessions over HTTP", open => {
   it("of banned users are not refreshed, but can be ended", async () => {
     const user = await newUser();
     const { tokens } = await openSession(user);
-    await createUsers(world.store).update(ids.project, user.userId, old => ({
+    await new Users(world.store).update(ids.project, user.userId, old => ({
       ...old,
       ban: { reason: "spam", until: null },
     }));
@@ -245,7 +243,7 @@ describeOnEveryStore("sessions over HTTP", open => {
     await world.platform.sessions.revokeAll(ids.project, user.userId);
     world.clock.advance(sessionStalenessMsMax);
     assertProblem(await byRecord(), 401, "session_revoked");
-    await createUsers(world.store).update(ids.project, user.userId, old => ({
+    await new Users(world.store).update(ids.project, user.userId, old => ({
       ...old,
       ban: { reason: "spam", until: null },
     }));
@@ -259,7 +257,7 @@ describeOnEveryStore("sessions behind a limiter", open => {
       limiter: createMemoryLimiter({ clock: () => 1_750_000_000_000 }),
     });
     try {
-      const users = createUsers(world.store);
+      const users = new Users(world.store);
       const user = await users.create(ids.project, {
         userId: "0f000000-0000-4000-8000-0000000000cc",
         externalId: "external-cc",

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, it } from "node:test";
 import { createMemoryLimiter } from "../../adapters/memory/mod.ts";
 import type { Project } from "../../lib/directory/mod.ts";
-import { createUsers, socialSubjectCharactersMax } from "../../lib/identity/mod.ts";
+import { Users } from "../../lib/identity/mod.ts";
+import { socialSubjectCharactersMax } from "../../lib/identity/social/token_debug.ts";
 import { forge, TestIssuer } from "../support/issuer.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { type Misbehaviour, type SocialServer, startSocialServer } from "../support/social_server.ts";
@@ -78,7 +79,7 @@ describeOnStores("the check of users of social providers", open => {
   }
   async function isUnknown(subject = "alice"): Promise<boolean> {
     const way = { kind: "origin", issuer: "network", subject } as const;
-    return (await createUsers(world.store).byWay(ids.project, way)) === null;
+    return (await new Users(world.store).findByKey(ids.project, way)) === null;
   }
   function idToken(more: object = {}): string {
     return forge(issuer.key, issuer.claims(world.clock.now(), { aud: "our-app", ...more }));
@@ -265,7 +266,7 @@ describeOnStores("the check of users of social providers", open => {
   it("gives a banned user nothing", async () => {
     const { userId } = (await check("good", { deviceId })).json.data;
     const ban = { reason: "abuse", until: null };
-    await createUsers(world.store).update(ids.project, userId, user => ({ ...user, ban }));
+    await new Users(world.store).update(ids.project, userId, user => ({ ...user, ban }));
     refused(await check("good", { deviceId }), 403, "account_banned");
   });
   it("is limited by address before the network is asked", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import { createTokens, systemRandom } from "../../lib/auth/mod.ts";
 import type { TokenContent } from "../../lib/auth/tokens/tokens.ts";
-import { createSessionRecords, sessionRecordAgeSecondsMax } from "../../lib/identity/mod.ts";
+import { SessionRecords } from "../../lib/identity/sessions/session_records.ts";
 import { publicUrlDefault } from "../../lib/platform/options.ts";
 import { spaceTokenTtlSeconds } from "../../lib/space_tokens/mod.ts";
 import {
@@ -16,6 +16,8 @@ import {
 } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { assertProblem } from "./_problem.ts";
+
+const sessionRecordAgeSecondsMax = 90 * 24 * 60 * 60;
 
 const simplified = { projectId: ids.project, strategy: "simplified" };
 const deviceId = "0123abcd-0000-4000-8000-00000000000d";
@@ -143,7 +145,7 @@ describeOnStores("the exchange for a space token", open => {
     const record = await recordOf("anonymous");
     const facts = { deviceId, timeStamp: Number(record.timeStamp), signUp: Number(record.signUp) };
     const issue = (userId: string, externalId: string): object =>
-      createSessionRecords(testSecret).issue(ids.project, { ...facts, userId, externalId });
+      new SessionRecords(testSecret).issue(ids.project, { ...facts, userId, externalId });
     const [userId, externalId] = [String(record.userId), String(record.externalId)];
     assert.equal((await exchange(issue(userId, externalId))).status, 200);
     for (const stale of [issue(userId, "a".repeat(32)), issue(deviceId, externalId)]) {

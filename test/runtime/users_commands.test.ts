@@ -8,7 +8,7 @@ import { after, describe, it } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { seedDirectory } from "../../lib/directory/mod.ts";
-import { createUsers } from "../../lib/identity/mod.ts";
+import { Users } from "../../lib/identity/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { userBoards, userIndexPartition } from "../../lib/users/mod.ts";
 import { ids, seed } from "../support/platform.ts";
@@ -43,7 +43,7 @@ async function fill(store: Store): Promise<void> {
   await seedDirectory(store, seed, { clock: Date.now });
   const user = { userId, externalId: "ext-1", username: "Robin", provider: "noLogin", signUp } as const;
   const nothing = { loginHistory: [signUp + 60], devices: [], appProfile: {} };
-  await createUsers(store).create(ids.project, { ...user, ...nothing });
+  await new Users(store).create(ids.project, { ...user, ...nothing });
 }
 
 async function listedAt(store: Store, key: string): Promise<number | undefined> {

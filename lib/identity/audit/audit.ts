@@ -1,61 +1,74 @@
-/**
- * The audit trail: every attempt at an identity operation, whatever came of it, without secrets.
- *
- * @module
- */
+import { keyedTag } from "../../auth/crypto/mod.ts";
+import { deriveKey, type MasterSecret, networkTag } from "../../auth/mod.ts";
+import type { ClientInfo, Logger } from "../../http/mod.ts";
+import type { Store } from "../../storage/mod.ts";
+import type { AuditEntry, AuditPage, AuditPageOptions } from "./entries.ts";
+import { readProjectTrail } from "./project_trail.ts";
+import { readUserTrail } from "./user_trail.ts";
+import { AuditWriter } from "./writer.ts";
 
-import type { ErrorCode } from "../../errors/mod.ts";
+const networkBits = { ipv4: 24, ipv6: 64 } as const;
+/** 72 bits. */
+const userAgentTagCharacters = 12;
 
-/** What an operation tells the trail about whom it worked for, as far as it knows. */
-export interface AuditFacts {
-  readonly userId?: string;
-  readonly sessionId?: string;
-  readonly deviceId?: string;
-}
-
-/** One attempt. */
-export interface AuditEntry extends AuditFacts {
-  /** Unix ms. */
-  readonly at: number;
-  /** What was tried, for example `login`. */
-  readonly event: string;
-  readonly outcome: "ok" | ErrorCode;
-  readonly provider: string;
-  /** Who did it, where it was not the user: the id of an API key. */
-  readonly actor?: string;
-  /** The /24 (IPv4) or /64 (IPv6) network of the client. */
-  readonly addressTag?: string;
-  /** A keyed hash of the user agent: tells two apart, names none. */
-  readonly userAgentTag?: string;
-  readonly requestId: string;
-}
-
-/** Which part of a trail to read. */
-export interface AuditPageOptions {
-  /** @default 50 */
-  readonly limit?: number;
-  /** The cursor of the page before; omitted: the newest entries. */
-  readonly cursor?: string;
-}
-
-/** A part of a trail, newest first. */
-export interface AuditPage {
-  readonly entries: readonly AuditEntry[];
-  /** Where the next page begins; null where nothing is left. */
-  readonly cursor: string | null;
+/** Options of {@linkcode Audit}. */
+export interface AuditOptions {
+  readonly store: Store;
+  /** Keys the tags of user agents. */
+  readonly secret: MasterSecret;
+  readonly logger: Logger;
 }
 
 /** Records attempts and reads them back. */
-export interface Audit {
+export class Audit {
+  readonly #store: Store;
+  readonly #writer: AuditWriter;
+  readonly #tagKey: Uint8Array;
+
+  constructor({ store, secret, logger }: AuditOptions) {
+    this.#store = store;
+    this.#tagKey = deriveKey(secret, "user_agent_tag");
+    this.#writer = new AuditWriter(store, (count, reason) =>
+      logger.log("error", "audit_entries_lost", { count, reason }),
+    );
+  }
+
   /**
-   * Records in the background; bounded, and never fails or delays a request. The entry goes to the trail of the project,
-   * and to that of its user unless it `isOfProjectAlone`. Attempts that a limit refused are recorded once a minute.
+   * Records an entry in the background, without ever failing or delaying a request. It goes to the trail of the project,
+   * and to that of its user unless `isProjectOnly`. Refusals of limits are recorded once a minute.
    */
-  record(projectId: string, entry: AuditEntry, options?: { readonly isOfProjectAlone?: boolean }): void;
-  /** The trail of one user. */
-  ofUser(projectId: string, userId: string, page?: AuditPageOptions): Promise<AuditPage>;
-  /** The trail of a project. */
-  ofProject(projectId: string, page?: AuditPageOptions): Promise<AuditPage>;
-  /** Resolves when everything recorded so far is stored or given up. */
-  idle(): Promise<void>;
+  record(
+    projectId: string,
+    entry: AuditEntry,
+    { isProjectOnly = false }: { readonly isProjectOnly?: boolean } = {},
+  ): void {
+    this.#writer.write(projectId, entry, isProjectOnly);
+  }
+
+  /** Makes the tags of the client of a request. Equal user agents have equal tags in all projects. */
+  tagsOf(request: Request, { address }: ClientInfo): Pick<AuditEntry, "addressTag" | "userAgentTag"> {
+    const addressTag = address === undefined ? undefined : networkTag(address, networkBits);
+    const userAgent = request.headers.get("user-agent");
+    return {
+      ...(addressTag === undefined ? {} : { addressTag }),
+      ...(userAgent === null
+        ? {}
+        : { userAgentTag: keyedTag(this.#tagKey, [userAgent]).slice(0, userAgentTagCharacters) }),
+    };
+  }
+
+  /** Reads the trail of one user. */
+  ofUser(projectId: string, userId: string, page?: AuditPageOptions): Promise<AuditPage> {
+    return readUserTrail(this.#store, { projectId, userId }, page);
+  }
+
+  /** Reads the trail of a project. */
+  ofProject(projectId: string, page?: AuditPageOptions): Promise<AuditPage> {
+    return readProjectTrail(this.#store, projectId, page);
+  }
+
+  /** Resolves when everything recorded so far is stored or dropped. */
+  idle(): Promise<void> {
+    return this.#writer.idle();
+  }
 }

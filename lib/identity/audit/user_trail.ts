@@ -1,72 +1,81 @@
 /**
- * The trail of one user: one record beside the user's other ones. A log would be the shape for it, but Redis reserves 4 KiB
- * for a log with a single entry, several times what is kept of most users altogether.
+ * The trail of one user: a record in the user's partition. It is no log, because Redis reserves 4 KiB for a log with a
+ * single entry, several times the rest of most users.
  *
  * @module
  */
 
 import { decide, type Store, type Stored } from "../../storage/mod.ts";
-import { userPartition } from "../users.ts";
-import type { AuditEntry, AuditPage, AuditPageOptions } from "./audit.ts";
-import { cursorOf, placeOf } from "./cursor.ts";
-import { auditKey, auditPageDefault, userEntriesMax } from "./places.ts";
+import { userAuditKey, userPartition } from "../users.ts";
+import {
+  type AuditEntry,
+  type AuditPage,
+  type AuditPageOptions,
+  auditPageDefault,
+  formatCursor,
+  parseCursor,
+  userEntriesMax,
+} from "./entries.ts";
 
-/** Whose trail it is. */
+/** The user of a trail. */
 export interface TrailOwner {
   readonly projectId: string;
   readonly userId: string;
 }
 
-interface Kept {
-  /** Number of entries before the first that is kept. */
+interface StoredTrail {
+  /** Number of entries that were dropped before the first one. */
   readonly dropped: number;
   /** The oldest first. */
   readonly entries: readonly AuditEntry[];
 }
 
+const read = { type: "record", key: userAuditKey } as const;
+
 /**
- * Adds entries, and drops the oldest beyond {@linkcode userEntriesMax}.
+ * Adds entries, and drops the oldest beyond the bound.
  *
  * @throws {AppError} What `decide` throws.
  */
 export async function extendUserTrail(
   store: Store,
   { projectId, userId }: TrailOwner,
-  entries: readonly AuditEntry[],
+  added: readonly AuditEntry[],
 ): Promise<void> {
   await decide(store, userPartition(projectId, userId), {
-    reads: [{ type: "record", key: auditKey }],
+    reads: [read],
     apply: ([stored]) => {
-      const before = keptOf(stored);
-      const all = [...before.entries, ...entries];
+      const before = trailOf(stored);
+      const all = [...before.entries, ...added];
       const excess = Math.max(0, all.length - userEntriesMax);
-      const kept: Kept = { dropped: before.dropped + excess, entries: all.slice(excess) };
-      return { writes: [{ type: "put", key: auditKey, value: JSON.stringify(kept) }], answer: undefined };
+      const trail: StoredTrail = { dropped: before.dropped + excess, entries: all.slice(excess) };
+      return {
+        writes: [{ type: "put", key: userAuditKey, value: JSON.stringify(trail) }],
+        answer: undefined,
+      };
     },
   });
 }
 
-/** A page of the trail of a user, newest first. */
-export async function userTrail(
+/** Reads a page of the trail of a user, newest first. */
+export async function readUserTrail(
   store: Store,
   { projectId, userId }: TrailOwner,
   { limit = auditPageDefault, cursor }: AuditPageOptions = {},
 ): Promise<AuditPage> {
-  const [stored] = await store.read(userPartition(projectId, userId), [{ type: "record", key: auditKey }]);
-  const { dropped, entries } = keptOf(stored);
-  const end = cursor === undefined ? entries.length : Math.max(0, placeOf(cursor).sequence - dropped);
+  const [stored] = await store.read(userPartition(projectId, userId), [read]);
+  const { dropped, entries } = trailOf(stored);
+  const end = cursor === undefined ? entries.length : Math.max(0, parseCursor(cursor).sequence - dropped);
   const start = Math.max(0, end - limit);
-  const shown = entries.slice(start, end);
-  const [oldest] = shown;
+  const page = entries.slice(start, end);
+  const [oldest] = page;
+  const isLast = start === 0 || oldest === undefined;
   return {
-    entries: shown.toReversed(),
-    cursor:
-      start === 0 || oldest === undefined
-        ? null
-        : cursorOf({ at: oldest.at, sequence: dropped + start, log: 0 }),
+    entries: page.toReversed(),
+    cursor: isLast ? null : formatCursor({ at: oldest.at, sequence: dropped + start, log: 0 }),
   };
 }
 
-function keptOf(stored: Stored | null): Kept {
-  return stored === null ? { dropped: 0, entries: [] } : (JSON.parse(stored.value) as Kept);
+function trailOf(stored: Stored | null): StoredTrail {
+  return stored === null ? { dropped: 0, entries: [] } : (JSON.parse(stored.value) as StoredTrail);
 }

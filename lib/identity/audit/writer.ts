@@ -1,131 +1,129 @@
 /**
  * Writes audit entries in the background.
  *
- * Entries wait in one list. While a batch is written more arrive, and all of them go with the next one: one commit for
- * each project in it and one for each user, however many entries they have. What cannot be written after the last
- * attempt is given up and counted, for a trail must never hold up what it tells of.
+ * The entries of a batch become one commit for each project in it and one for each user. Entries that cannot be written
+ * after the last attempt are dropped and counted: a trail must never delay the operations that it records.
  *
  * @module
  */
 
+import { Batcher, Cache } from "../../background/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Store, Write } from "../../storage/mod.ts";
-import type { Audit, AuditEntry } from "./audit.ts";
-import { auditKey, auditLogs, projectEntriesMax, projectLog } from "./places.ts";
+import { type AuditEntry, auditLog, auditLogs, auditPartition, projectEntriesMax } from "./entries.ts";
 import { extendUserTrail } from "./user_trail.ts";
 
-/** Most entries that wait in a process; beyond it new ones are lost. */
-export const auditWaitingMax = 10_000;
-/** Most entries that are written at once. */
-export const auditBatchMax = 500;
-/** Attempts to write a batch's part before it is given up. */
-export const auditAttemptsMax = 3;
+const waitingMax = 10_000;
+const batchMax = 500;
+const attemptsMax = 3;
+/** Time in ms within which a refusal like one before is not recorded. */
+const refusalQuietMs = 60_000;
+const refusalsMax = 10_000;
 
-/** What a writer needs. */
-export interface AuditWriterOptions {
-  readonly store: Store;
-  /** Told of entries that are lost, and why. */
-  readonly onLost: (count: number, reason: string) => void;
+interface NewEntry {
+  readonly projectId: string;
+  readonly entry: AuditEntry;
+  readonly isProjectOnly: boolean;
 }
 
-/** Writes entries. */
-export interface AuditWriter {
-  write: Audit["record"];
-  idle(): Promise<void>;
-}
-
-/** Entries for one trail: a user's, or where there is no user the project's. */
-interface Part {
+/** Entries for one trail: a user's, or the project's if there is no user. */
+interface TrailEntries {
   readonly projectId: string;
   readonly userId: string | null;
   readonly entries: AuditEntry[];
 }
 
-interface Waiting {
-  readonly projectId: string;
-  readonly entry: AuditEntry;
-  readonly isOfProjectAlone: boolean;
-}
+/** Writes entries to the trails of projects and users. */
+export class AuditWriter {
+  readonly #store: Store;
+  readonly #onLost: (count: number, reason: string) => void;
+  readonly #batcher: Batcher<NewEntry>;
+  /** Unix ms of the last refusal of its kind. */
+  readonly #refusals = new Cache<number>({ entriesMax: refusalsMax });
+  #waiting = 0;
+  #lost = 0;
+  #log = 0;
 
-/** Creates a writer over a store. */
-export function createAuditWriter({ store, onLost }: AuditWriterOptions): AuditWriter {
-  const waiting: Waiting[] = [];
-  let isRunning = false;
-  let step: Promise<unknown> = Promise.resolve();
-  let accepted = 0;
-  let settled = 0;
-  let lost = 0;
-  let shard = 0;
-
-  async function run(): Promise<void> {
-    while (waiting.length > 0) {
-      const batch = waiting.splice(0, auditBatchMax);
-      // Each batch takes the next of a project's logs, so that all are used.
-      shard = (shard + 1) % auditLogs;
-      step = Promise.all(partsOf(batch).map(commit));
-      await step;
-      settled += batch.length;
-      if (lost > 0) onLost(lost, "too many were waiting");
-      lost = 0;
-    }
-    isRunning = false;
+  /** `onLost` receives the number of entries that are lost, and the reason. */
+  constructor(store: Store, onLost: (count: number, reason: string) => void) {
+    this.#store = store;
+    this.#onLost = onLost;
+    this.#batcher = new Batcher({ batchMax, run: (_, batch) => this.#run(batch) });
   }
 
-  async function commit({ projectId, userId, entries }: Part): Promise<void> {
+  /** Records an entry on the trail of its project, and on that of its user unless `isProjectOnly`. */
+  write(projectId: string, entry: AuditEntry, isProjectOnly: boolean): void {
+    if (this.#isRepeatedRefusal(projectId, entry)) return;
+    if (this.#waiting >= waitingMax) {
+      this.#lost += 1;
+      return;
+    }
+    this.#waiting += 1;
+    this.#batcher.push("", { projectId, entry, isProjectOnly });
+  }
+
+  /** Resolves when the entries so far are stored or dropped. */
+  idle(): Promise<void> {
+    return this.#batcher.idle();
+  }
+
+  /**
+   * Tests if a refusal like this one was recorded within a minute. Otherwise attempts against a limit would push all
+   * other entries off the trail, which an attacker would like.
+   */
+  #isRepeatedRefusal(projectId: string, { at, event, outcome, addressTag, userId }: AuditEntry): boolean {
+    if (outcome !== "rate_limited" && outcome !== "too_many_attempts") return false;
+    const kind = JSON.stringify([projectId, event, outcome, addressTag, userId]);
+    const last = this.#refusals.get(kind);
+    if (last !== undefined && at - last < refusalQuietMs) return true;
+    this.#refusals.set(kind, at);
+    return false;
+  }
+
+  async #run(batch: readonly NewEntry[]): Promise<void> {
+    // Each batch takes the next of a project's logs, so that all are used.
+    this.#log = (this.#log + 1) % auditLogs;
+    const log = this.#log;
+    await Promise.all(byTrail(batch).map(entries => this.#commit(entries, log)));
+    this.#waiting -= batch.length;
+    if (this.#lost > 0) this.#onLost(this.#lost, "too many were waiting");
+    this.#lost = 0;
+  }
+
+  async #commit({ projectId, userId, entries }: TrailEntries, log: number): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
         if (userId === null)
-          await store.commit(projectLog(projectId, shard), { writes: entries.map(append) });
-        else await extendUserTrail(store, { projectId, userId }, entries);
+          await this.#store.commit(auditPartition(projectId, log), { writes: entries.map(append) });
+        else await extendUserTrail(this.#store, { projectId, userId }, entries);
         return;
       } catch (error) {
-        // Where the outcome is unknown another attempt could write the entries twice.
+        // After an unknown outcome another attempt could write the entries twice.
         const isFinal = !(error instanceof AppError) || error.code === "outcome_unknown";
-        if (!isFinal && attempt < auditAttemptsMax) continue;
-        onLost(entries.length, String(error));
+        if (!isFinal && attempt < attemptsMax) continue;
+        this.#onLost(entries.length, String(error));
         return;
       }
     }
   }
-
-  return {
-    write(projectId, entry, { isOfProjectAlone = false } = {}) {
-      if (waiting.length >= auditWaitingMax) {
-        lost += 1;
-        return;
-      }
-      waiting.push({ projectId, entry, isOfProjectAlone });
-      accepted += 1;
-      if (isRunning) return;
-      isRunning = true;
-      // Started in a microtask, so that whoever acts in the same turn shares the first batch too.
-      step = Promise.resolve().then(() => void run());
-    },
-    async idle() {
-      // Not until nothing waits at all: under steady load that may never come, and every request may wait for its entry.
-      const target = accepted;
-      while (settled < target) await step;
-    },
-  };
 }
 
-/** The entries of a batch, by trail. */
-function partsOf(batch: readonly Waiting[]): Part[] {
-  const parts = new Map<string, Part>();
+function byTrail(batch: readonly NewEntry[]): TrailEntries[] {
+  const trails = new Map<string, TrailEntries>();
   function add(projectId: string, userId: string | null, entry: AuditEntry): void {
     const name = JSON.stringify([projectId, userId]);
-    const part = parts.get(name) ?? { projectId, userId, entries: [] };
-    parts.set(name, part);
-    part.entries.push(entry);
+    const trail = trails.get(name) ?? { projectId, userId, entries: [] };
+    trails.set(name, trail);
+    trail.entries.push(entry);
   }
-  for (const { projectId, entry, isOfProjectAlone } of batch) {
+  for (const { projectId, entry, isProjectOnly } of batch) {
     add(projectId, null, entry);
-    if (entry.userId !== undefined && !isOfProjectAlone) add(projectId, entry.userId, entry);
+    if (entry.userId !== undefined && !isProjectOnly) add(projectId, entry.userId, entry);
   }
-  return [...parts.values()];
+  return [...trails.values()];
 }
 
 function append(entry: AuditEntry): Write {
   const value = JSON.stringify(entry);
-  return { type: "append", key: auditKey, at: entry.at, value, maxLength: projectEntriesMax };
+  return { type: "append", key: auditLog, at: entry.at, value, maxLength: projectEntriesMax };
 }

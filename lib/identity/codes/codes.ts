@@ -1,8 +1,8 @@
 /**
  * One-time codes that prove the control of an e-mail address.
  *
- * A code exists for every address that asks for one, whether it belongs to a user or not, so that neither answers nor
- * the number of operations tell who is a user. Nothing stored can be read back into an address or a code.
+ * Every address that asks gets a code, with or without a user, so that neither answers nor the number of operations
+ * reveal users. Addresses and codes are stored as hashes only.
  *
  * @module
  */
@@ -10,34 +10,30 @@
 import type { Clock, MasterSecret, RandomBytes } from "../../auth/mod.ts";
 import { dummyHash, type HashCost, type PasswordHasher } from "../../auth/passwords/mod.ts";
 import { decide, type Partition, type Store, tenantPartition } from "../../storage/mod.ts";
-import { randomCode } from "./digits.ts";
-import { emailHashKey, emailKey } from "./email.ts";
+import { emailHashKey, emailTag } from "../email.ts";
 import { codeAgeMsMax, codeName, codeTriesMax, consume, putCode, reserveTry, wrongName } from "./rules.ts";
 
-/**
- * Cost of a code's hash, 16 MiB: a code lives for minutes and has five tries, so that the hash only has to outlast a
- * stolen copy of the store for that long.
- */
+/** The cost of a code's hash, 16 MiB: in a stolen copy of the store it has to protect a code for minutes only. */
 export const codeCost: HashCost = { algorithm: "scrypt", logN: 14, r: 8, p: 1 };
 
-/** What a code is for; a code for one purpose is none for another. */
+/** The purpose of a code, which is valid for no other one. */
 export type CodePurpose = "password";
 
 /** Issues and redeems codes. */
 export interface Codes {
-  /** A new code for the address (8 digits), which ends the one before; also for addresses without a user. */
+  /** Issues a code of 8 digits, which replaces the one before. */
   issue(projectId: string, purpose: CodePurpose, email: string): Promise<string>;
-  /** Consumes the code once; a wrong one spends a try. Always costs one code KDF. */
+  /** Consumes the code once; a wrong one spends a try. Always costs one key derivation. */
   redeem(projectId: string, purpose: CodePurpose, email: string, code: string): Promise<boolean>;
-  /** Ends the address' code; nothing happens where it has none. Its wrong tries still count. */
+  /** Revokes the code of the address, if there is one. Wrong tries still count. */
   revoke(projectId: string, purpose: CodePurpose, email: string): Promise<void>;
 }
 
-/** What codes need. */
+/** Options of {@linkcode createCodes}. */
 export interface CodesOptions {
   readonly store: Store;
   readonly secret: MasterSecret;
-  /** Hashes codes; made with {@linkcode codeCost}. */
+  /** Hashes codes at {@linkcode codeCost}. */
   readonly hasher: PasswordHasher;
   readonly clock: Clock;
   readonly random: RandomBytes;
@@ -56,9 +52,9 @@ export function createCodes(options: CodesOptions): Codes {
       { project: projectId },
       "code",
       purpose,
-      emailKey(emailHashKey(secret, projectId), email),
+      emailTag(emailHashKey(secret, projectId), email),
     );
-  const nothing = dummyHash(hasher);
+  const dummy = dummyHash(hasher);
   return {
     async issue(projectId, purpose, email) {
       const code = randomCode(random);
@@ -72,7 +68,7 @@ export function createCodes(options: CodesOptions): Codes {
       const partition = partitionOf(projectId, purpose, email);
       const reservedAt = clock();
       const hash = await decide(store, partition, { reads, apply: state => reserveTry(state, reservedAt) });
-      const { ok } = await hasher.verify(hash ?? nothing, code);
+      const { ok } = await hasher.verify(hash ?? dummy, code);
       if (!ok || hash === null) return false;
       return await decide(store, partition, {
         reads,
@@ -85,4 +81,26 @@ export function createCodes(options: CodesOptions): Codes {
       });
     },
   };
+}
+
+const codeDigits = 8;
+
+const codeCount = 10 ** codeDigits;
+/** The largest multiple of `codeCount` in 32 bits: numbers beyond would make low codes likelier. */
+const fairMax = Math.floor(2 ** 32 / codeCount) * codeCount;
+/** One in 45 draws is unfair, so a working generator never needs as many. */
+const drawsMax = 64;
+
+/**
+ * Draws a code, each of the 10^8 equally likely.
+ *
+ * @throws {Error} The generator gives the same unusable numbers again and again.
+ */
+export function randomCode(random: RandomBytes): string {
+  for (let draw = 0; draw < drawsMax; draw++) {
+    const bytes = random(4);
+    const number = new DataView(bytes.buffer, bytes.byteOffset, 4).getUint32(0);
+    if (number < fairMax) return String(number % codeCount).padStart(codeDigits, "0");
+  }
+  throw new Error("Cannot draw a code: the random generator does not work");
 }

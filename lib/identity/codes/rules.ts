@@ -1,48 +1,48 @@
 /**
- * What a code's record says and how tries change it. Pure, so that the store can decide by it.
+ * The rules of codes, as pure decisions of the store.
  *
- * Two records belong to an address: `code`, the live one, and `wrong`, when tries were spent, which outlives codes so
- * that asking for new ones buys no new tries.
+ * An address has two records: `code`, the live code, and `wrong`, the times of wrong tries. The latter outlives codes, so
+ * that a new code brings no new tries.
  *
  * @module
  */
 
 import type { Decision, Stored, Write } from "../../storage/mod.ts";
 
-/** How long a code can be redeemed, in ms (OWASP ASVS 5.0, 6.5.5). */
+/** The life of a code, in ms (OWASP ASVS 5.0, 6.5.5). */
 export const codeAgeMsMax = 600_000;
 /** Tries of one code. */
 export const codeTriesMax = 5;
 /** Wrong tries of one address within {@linkcode wrongTriesWindowMs}, over all its codes. */
 export const wrongTriesMax = 15;
-/** How long a wrong try counts, in ms. */
+/** The time for which a wrong try counts, in ms. */
 export const wrongTriesWindowMs = 86_400_000;
 
 /** The name of the record of a live code. */
 export const codeName = "code";
-/** The name of the record of an address' wrong tries. */
+/** The name of the record of wrong tries. */
 export const wrongName = "wrong";
 
-/** A code as it is stored. */
+/** A stored code. */
 export interface CodeRecord {
-  /** PHC string with a salt of its own, which therefore also tells this code from every other. */
+  /** PHC string, whose salt distinguishes this code from every other. */
   readonly hash: string;
   readonly triesLeft: number;
   /** Unix ms. */
   readonly expireAt: number;
 }
 
-/** Both records of an address, as read. */
+/** Both records of an address. */
 export type CodeState = readonly [code: Stored | null, wrong: Stored | null];
 
-/** The write that stores a code. */
+/** Makes the write that stores a code. */
 export function putCode(code: CodeRecord): Write {
   return { type: "put", key: codeName, value: JSON.stringify(code), expireAt: code.expireAt };
 }
 
 /**
- * Spends a try before anything is compared, so that no number of racers gets more tries than one. Answers the hash to
- * compare with, or null where there is nothing to try.
+ * Spends a try before the comparison, so that racers share the tries. Returns the hash to compare with, or null if there
+ * is no code or no try left.
  */
 export function reserveTry([storedCode, storedWrong]: CodeState, now: number): Decision<string | null> {
   const code = storedCode === null ? null : (JSON.parse(storedCode.value) as CodeRecord);
@@ -57,8 +57,8 @@ export function reserveTry([storedCode, storedWrong]: CodeState, now: number): D
 }
 
 /**
- * Consumes the code that was compared, and takes back the try at `reservedAt`, which was no wrong one. Answers whether the
- * code was still there: of racers with the right code, whether this is the one.
+ * Consumes the code that was compared, and returns the try at `reservedAt`, which was not wrong. Returns true for exactly
+ * one of the racers with the right code.
  */
 export function consume(
   [storedCode, storedWrong]: CodeState,

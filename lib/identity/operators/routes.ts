@@ -1,32 +1,25 @@
 /**
- * What operators do with the users of their projects, with an API key of the project's organisation. An addition to the
- * specification: every path starts with `/internal/identity`.
+ * Routes of operators for the users of their projects, with an API key of the project's organisation. They are an
+ * addition to the specification: every path starts with `/internal/identity`.
  *
  * @module
  */
 
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import {
-  type AnyRoute,
-  type Call,
-  type Guard,
-  identityEnvelope,
-  looseRoute,
-  type Reply,
-} from "../../http/mod.ts";
-import type { AuditPage } from "../audit/audit.ts";
-import { audited } from "../audit/audited.ts";
+import { type AnyRoute, type Call, type Guard, identityEnvelope, route } from "../../http/mod.ts";
+import { recordAttempt } from "../audit/attempts.ts";
+import type { AuditPage } from "../audit/entries.ts";
 import type { IdentityContext } from "../context.ts";
-import type { Session } from "../sessions/sessions.ts";
+import { removeUser } from "../removal/remove_user.ts";
+import type { Session } from "../sessions/session.ts";
 import type { User } from "../users.ts";
-import { removeUser } from "./remove_user.ts";
 import {
   BanBodySchema,
   BanSchema,
   DoneSchema,
+  OperatorProjectParams,
   PageQuerySchema,
-  ProjectParams,
   RevokedSchema,
   SessionParams,
   SessionsSchema,
@@ -35,7 +28,7 @@ import {
   UserParams,
 } from "./schema.ts";
 
-/** What the routes of operators work with. */
+/** Services of {@linkcode operatorRoutes}. */
 export interface OperatorContext extends IdentityContext {
   /** Demands an API key that may read users. */
   readonly usersReader: Guard<ApiKeyPrincipal>;
@@ -57,31 +50,33 @@ function trailRoutes(context: OperatorContext): AnyRoute[] {
     method: "GET",
     auth: usersReader,
     query: PageQuerySchema,
-    responses: { 200: { description: "The newest entries first", schema: TrailSchema } },
+    responses: { 200: { description: "A page of the trail", schema: TrailSchema } },
     errors: ["not_found"],
   } as const;
   return [
-    looseRoute({
+    route({
       ...common,
       path: `${base}/audit`,
       operation: "listProjectAudit",
-      summary: "List the attempts at identity operations of a project",
-      params: ProjectParams,
+      summary: "List the audit trail of a project",
+      description: "Lists the attempts at identity operations of a project, newest first.",
+      params: OperatorProjectParams,
       handle: async ({ principal, params, query }) => {
         await assertProject(context, principal, params.projectId);
-        return identityEnvelope(shownTrail(await audit.ofProject(params.projectId, query)));
+        return identityEnvelope(trailJson(await audit.ofProject(params.projectId, query)));
       },
     }),
-    looseRoute({
+    route({
       ...common,
       path: `${ofUser}/audit`,
       operation: "listUserAudit",
-      summary: "List the attempts at identity operations of a user",
+      summary: "List the audit trail of a user",
+      description: "Lists the last 50 attempts at identity operations of a user, newest first.",
       params: UserParams,
       handle: async ({ principal, params, query }) => {
         const { projectId, userId } = params;
         await findUser(context, principal, params);
-        return identityEnvelope(shownTrail(await audit.ofUser(projectId, userId, query)));
+        return identityEnvelope(trailJson(await audit.ofUser(projectId, userId, query)));
       },
     }),
   ];
@@ -90,11 +85,12 @@ function trailRoutes(context: OperatorContext): AnyRoute[] {
 function sessionRoutes(context: OperatorContext): AnyRoute[] {
   const { sessions, usersReader, usersWriter } = context;
   return [
-    looseRoute({
+    route({
       method: "GET",
       path: `${ofUser}/sessions`,
       operation: "listUserSessions",
-      summary: "List the sessions of a user that are alive",
+      summary: "List the sessions of a user",
+      description: "Lists the live sessions of a user.",
       auth: usersReader,
       params: UserParams,
       responses: { 200: { description: "The sessions", schema: SessionsSchema } },
@@ -102,31 +98,33 @@ function sessionRoutes(context: OperatorContext): AnyRoute[] {
       handle: async ({ principal, params }) => {
         await findUser(context, principal, params);
         const found = await sessions.list(params.projectId, params.userId);
-        return identityEnvelope({ sessions: found.map(shownSession) });
+        return identityEnvelope({ sessions: found.map(sessionJson) });
       },
     }),
-    looseRoute({
+    route({
       method: "DELETE",
       path: `${ofUser}/sessions`,
       operation: "revokeUserSessions",
       summary: "End all sessions of a user",
+      description: "Ends all sessions of a user; access tokens are refused at once.",
       auth: usersWriter,
       params: UserParams,
-      responses: { 200: { description: "How many ended", schema: RevokedSchema } },
+      responses: { 200: { description: "The number of ended sessions", schema: RevokedSchema } },
       errors: ["not_found"],
       handle: call =>
         onUser(context, call, "operatorRevokeSessions", async ({ userId }) =>
           identityEnvelope({ revoked: await sessions.revokeAll(call.params.projectId, userId) }),
         ),
     }),
-    looseRoute({
+    route({
       method: "DELETE",
       path: `${ofUser}/sessions/:sessionId`,
       operation: "revokeUserSession",
-      summary: "End a session of a user; one that is over already counts as unknown",
+      summary: "End a session of a user",
+      description: "Ends a live session of a user. A session that is over is not found.",
       auth: usersWriter,
       params: SessionParams,
-      responses: { 200: { description: "It is over", schema: DoneSchema } },
+      responses: { 200: { description: "The session is over", schema: DoneSchema } },
       errors: ["not_found"],
       handle: async call => {
         const { projectId, userId, sessionId } = call.params;
@@ -153,12 +151,14 @@ function banRoutes(context: OperatorContext): AnyRoute[] {
     errors: ["not_found"],
   } as const;
   return [
-    looseRoute({
+    route({
       ...common,
       method: "PUT",
       operation: "banUser",
-      summary: "End the sessions of a user and refuse new ones, until a time or until the ban is lifted",
-      body: { schema: BanBodySchema },
+      summary: "Ban a user",
+      description:
+        "Ends the sessions of a user and refuses new ones, until a time or until the ban is lifted.",
+      body: { schema: BanBodySchema, example: { reason: "Abusive names" } },
       responses: { 200: { description: "The ban", schema: BanSchema } },
       handle: call =>
         onUser(context, call, "operatorBan", async ({ userId }) => {
@@ -167,17 +167,18 @@ function banRoutes(context: OperatorContext): AnyRoute[] {
           const { projectId } = call.params;
           const banned = await users.update(projectId, userId, user => ({ ...user, ban }));
           if (banned === null) throw unknownUser();
-          // Where only sessions are asked for, the ban is known by their end.
+          // Guards that check only sessions enforce the ban by their end.
           await sessions.revokeAll(projectId, userId);
           return identityEnvelope({ userId, ...ban });
         }),
     }),
-    looseRoute({
+    route({
       ...common,
       method: "DELETE",
       operation: "unbanUser",
-      summary: "Lift the ban of a user; nothing happens where there is none",
-      responses: { 200: { description: "The user has no ban", schema: DoneSchema } },
+      summary: "Lift the ban of a user",
+      description: "Lifts the ban of a user, if there is one.",
+      responses: { 200: { description: "The user is not banned", schema: DoneSchema } },
       handle: call =>
         onUser(context, call, "operatorUnban", async ({ userId }) => {
           const lifted = await users.update(call.params.projectId, userId, ({ ban: _, ...user }) => user);
@@ -189,34 +190,36 @@ function banRoutes(context: OperatorContext): AnyRoute[] {
 }
 
 function userRoutes(context: OperatorContext): AnyRoute[] {
-  const { abuse, usersWriter } = context;
+  const { limiter, usersWriter } = context;
   return [
-    looseRoute({
+    route({
       method: "POST",
       path: `${ofUser}/unlock`,
       operation: "unlockUser",
-      summary: "Forget the failed logins of a user's account, and of one address at it",
+      summary: "Unlock a user",
+      description: "Forgets the failed logins of a user's account, and those of one address.",
       auth: usersWriter,
       params: UserParams,
       query: UnlockQuerySchema,
-      responses: { 200: { description: "The account may be tried again", schema: DoneSchema } },
+      responses: { 200: { description: "Logins are accepted again", schema: DoneSchema } },
       errors: ["not_found"],
       handle: call =>
         onUser(context, call, "operatorUnlock", async ({ userId, account }) => {
           const { projectId } = call.params;
           const email = account === undefined ? {} : { email: account.email };
-          await abuse.clear({ projectId, address: call.query.address, userId, ...email }, "account");
+          await limiter.clear({ projectId, address: call.query.address, userId, ...email }, "account");
           return identityEnvelope({});
         }),
     }),
-    looseRoute({
+    route({
       method: "DELETE",
       path: ofUser,
       operation: "deleteUser",
-      summary: "Delete a user with its ways to sign in, its sessions and its trail; boards keep its scores",
+      summary: "Delete a user",
+      description: "Deletes a user with its credentials, sessions and trail, and takes it off boards.",
       auth: usersWriter,
       params: UserParams,
-      responses: { 200: { description: "The user is gone", schema: DoneSchema } },
+      responses: { 200: { description: "The user is deleted", schema: DoneSchema } },
       errors: ["not_found"],
       handle: call =>
         onUser(context, call, "operatorDelete", async user => {
@@ -238,18 +241,18 @@ type UserCall = Pick<
   "principal" | "params" | "request" | "info" | "requestId"
 >;
 
-/** Does something to a user and puts it on the trail, with the key that asked for it. */
-async function onUser(
+/** Acts on a user and records it on the trail, with the API key of the operator. */
+async function onUser<R>(
   context: OperatorContext,
   call: UserCall,
   event: string,
-  act: (user: User) => Promise<Reply>,
-): Promise<Reply> {
+  act: (user: User) => Promise<R>,
+): Promise<R> {
   const { principal, params } = call;
   const user = await findUser(context, principal, params);
   const { userId, provider } = user;
   const attempt = { projectId: params.projectId, event, provider, actor: principal.keyId, call };
-  return await audited(context, { ...attempt, isOfProjectAlone: event === "operatorDelete" }, note => {
+  return await recordAttempt(context, { ...attempt, isProjectOnly: event === "operatorDelete" }, note => {
     note({ userId, ...(params.sessionId === undefined ? {} : { sessionId: params.sessionId }) });
     return act(user);
   });
@@ -273,7 +276,7 @@ async function findUser(
   { projectId, userId }: UserPath,
 ): Promise<User> {
   await assertProject(context, principal, projectId);
-  const user = await context.users.byId(projectId, userId);
+  const user = await context.users.findById(projectId, userId);
   if (user === null) throw unknownUser();
   return user;
 }
@@ -282,11 +285,11 @@ function unknownUser(): AppError {
   return new AppError("not_found", "Cannot serve the request as the project has no such user");
 }
 
-function shownTrail({ entries, cursor }: AuditPage): AuditPage {
+function trailJson({ entries, cursor }: AuditPage): AuditPage {
   return { entries: entries.map(entry => ({ ...entry, at: seconds(entry.at) })), cursor };
 }
 
-function shownSession(session: Session): Record<string, unknown> {
+function sessionJson(session: Session) {
   const { sid, deviceId, createdAt, lastSeen, expiresAt, userAgent, addressTag } = session;
   return {
     sessionId: sid,

@@ -1,5 +1,5 @@
 /**
- * The `noLogin` provider: users without credentials. Whoever knows the external id, 160 random bits, is the user.
+ * The `noLogin` provider: users without credentials. The external id, 160 random bits, is the capability.
  *
  * @module
  */
@@ -7,58 +7,60 @@
 import * as v from "valibot";
 import { capabilityId, uuid } from "../../auth/crypto/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import type { Reply } from "../../http/mod.ts";
-import { isPublicName } from "../../users/mod.ts";
+import { identityEnvelope, json, named } from "../../http/mod.ts";
+import { answerOf, appProfile, loginHistory, recordEntries, signUp } from "../answers.ts";
 import type { IdentityContext } from "../context.ts";
-import { type Operation, type OperationCall, operation, type Selector, UuidSchema } from "../operations.ts";
-import { accountBanned, isBanned } from "../sessions/ban.ts";
-import type { IssuedRecord } from "../sessions/session_records.ts";
-import { type User, unixSeconds } from "../users.ts";
-import { AppProfileSchema, assertAppProfileFits } from "./app_profile.ts";
+import { type Operation, type OperationCall, operation } from "../operations.ts";
+import { accountBanned, isBanned, type User, unixSeconds } from "../users.ts";
+import { AppProfileSchema, assertAppProfileFits, ExternalIdSchema, UsernameSchema } from "./fields.ts";
 import {
-  assertPresented,
-  type Presented,
-  presentedInBody,
-  presentedInQuery,
-  speaksFor,
+  assertSignaturePresent,
+  isSignedFor,
+  type PresentedSignature,
+  signatureInBody,
+  signatureInQuery,
 } from "./signature_demand.ts";
 
-/** Longest username, in characters. */
-export const usernameCharactersMax = 100;
-/** Longest external id that a request may name, in characters. */
-export const externalIdCharactersMax = 128;
+const provider = { strategies: ["simplified"], providers: ["noLogin"] } as const;
 
-/** A name that everybody may see. */
-export const UsernameSchema: v.GenericSchema<string, string> = v.pipe(
-  v.string(),
-  v.minLength(1),
-  v.maxLength(usernameCharactersMax),
-  v.check(name => name === "" || isPublicName(name), "Expected visible text without control characters"),
+const { signUp: _, ...unsigned } = recordEntries;
+const CreateAnswer = named(
+  "NoLoginRegistration",
+  answerOf(
+    v.strictObject({
+      ...unsigned,
+      isNew: v.boolean(),
+      username: v.string(),
+      // The interface spells the time of sign-up so in this answer.
+      signup: signUp,
+    }),
+  ),
 );
 
-const selector = { projectId: UuidSchema, strategy: v.literal("simplified"), provider: v.literal("noLogin") };
+const ProfileAnswer = named(
+  "NoLoginProfile",
+  v.strictObject({
+    result: v.literal(1),
+    message: v.string(),
+    data: v.strictObject({ username: v.string(), loginHistory, appProfile }),
+    strategy: v.literal("simplified"),
+    provider: v.literal("noLogin"),
+    projectId: v.string(),
+    externalId: v.string(),
+  }),
+);
 
-const CreateSchema = v.object({
-  ...selector,
-  data: v.object({ username: UsernameSchema }),
-});
+type ProfileAnswer = v.InferOutput<typeof ProfileAnswer>;
 
-const externalId = v.pipe(v.string(), v.minLength(1), v.maxLength(externalIdCharactersMax));
-const FetchSchema = v.object({ ...selector, externalId, ...presentedInQuery });
-const UpdateSchema = v.object({
-  ...selector,
-  externalId,
-  ...presentedInBody,
-  data: v.object({ appProfile: AppProfileSchema }),
-});
-
-/** Creates a user; the answer carries the external id, which is shown only here. */
+/** Creates a user. Only this answer carries the external id. */
 export function createNoLoginUser(context: IdentityContext): Operation {
-  const { users, records, abuse, clock, random } = context;
+  const { users, records, limiter, clock, random } = context;
   return operation({
-    schema: CreateSchema,
-    async run({ projectId, data }, call): Promise<Reply> {
-      await abuse.attempt("noLoginCreate", { projectId, address: call.info.address });
+    ...provider,
+    entries: { data: v.object({ username: UsernameSchema }) },
+    responses: { 200: { description: "The user is created (noLogin)", schema: CreateAnswer } },
+    async run({ projectId, data }, call) {
+      await limiter.attempt("noLoginCreate", { projectId, address: call.info.address });
       const now = unixSeconds(clock);
       const deviceId = uuid(random);
       const user = await users.create(projectId, {
@@ -72,77 +74,82 @@ export function createNoLoginUser(context: IdentityContext): Operation {
         appProfile: {},
       });
       call.note({ userId: user.userId, deviceId });
-      return created(user, records.issue(projectId, { ...user, deviceId, timeStamp: now }));
+      const { signUp: signup, ...record } = records.issue(projectId, { ...user, deviceId, timeStamp: now });
+      return identityEnvelope(
+        { ...record, isNew: true, username: user.username, signup },
+        { message: "User is Correctly Created" },
+      );
     },
   });
-}
-
-function created({ username }: User, { signUp: signup, ...record }: IssuedRecord): Reply {
-  const data = { ...record, isNew: true, username, signup };
-  return { status: 200, json: { result: 1, message: "User is Correctly Created", data } };
 }
 
 /** Fetches a user's profile by the external id. */
 export function fetchNoLoginUser(context: IdentityContext): Operation {
   return operation({
-    schema: FetchSchema,
+    ...provider,
+    entries: { externalId: ExternalIdSchema, ...signatureInQuery },
+    responses: { 200: { description: "The profile", schema: ProfileAnswer } },
     isLookup: true,
-    async run(input, call): Promise<Reply> {
-      const user = await find(context, input, call);
-      return profile(user, input);
-    },
+    run: async (input, call) => json(200, profileOf(await find(context, input, call), input)),
   });
 }
 
 /** Replaces a user's application profile. */
 export function updateNoLoginUser(context: IdentityContext): Operation {
   return operation({
-    schema: UpdateSchema,
-    async run(input, call): Promise<Reply> {
-      const { appProfile } = input.data;
-      assertAppProfileFits(appProfile);
+    ...provider,
+    entries: {
+      externalId: ExternalIdSchema,
+      ...signatureInBody,
+      data: v.object({ appProfile: AppProfileSchema }),
+    },
+    responses: { 200: { description: "The user as changed", schema: ProfileAnswer } },
+    async run(input, call) {
+      assertAppProfileFits(input.data.appProfile);
       const { userId } = await find(context, input, call);
-      const user = await context.users.update(input.projectId, userId, old => ({ ...old, appProfile }));
-      if (user === null) throw unknown();
-      return profile(user, input);
+      const user = await context.users.update(input.projectId, userId, old => ({
+        ...old,
+        appProfile: input.data.appProfile,
+      }));
+      if (user === null) throw unknownUser();
+      return json(200, profileOf(user, input));
     },
   });
 }
 
-interface Named extends Presented {
+interface NamedUser extends PresentedSignature {
   readonly projectId: string;
   readonly externalId: string;
 }
 
 /**
- * The user that a request names. Only misses are counted: who knows an external id of 160 bits is not guessing, and the
+ * Finds the user that a request names. Only misses are counted: an external id of 160 bits cannot be guessed, and the
  * people behind one address at an event must not use up each other's look-ups.
  */
-async function find(context: IdentityContext, named: Named, call: OperationCall): Promise<User> {
-  const { users, records, abuse, clock } = context;
-  const { projectId, externalId: key } = named;
-  assertPresented(call.project, named, call.request.method === "GET" ? "" : "/");
-  const user = await users.byWay(projectId, { kind: "external", externalId: key });
-  const isTheirs = user?.provider === "noLogin" && speaksFor(user, named, { records, project: call.project });
+async function find(context: IdentityContext, named: NamedUser, call: OperationCall): Promise<User> {
+  const { users, records, limiter, clock } = context;
+  const { projectId, externalId } = named;
+  assertSignaturePresent(call.project, named, call.request.method === "GET" ? "" : "/");
+  const user = await users.findByKey(projectId, { kind: "external", externalId });
+  const isTheirs =
+    user?.provider === "noLogin" && isSignedFor(user, named, { records, project: call.project });
   if (!isTheirs) {
-    await abuse.attempt("noLoginLookup", { projectId, address: call.info.address });
-    throw unknown();
+    await limiter.attempt("noLoginLookup", { projectId, address: call.info.address });
+    throw unknownUser();
   }
   call.note({ userId: user.userId });
   if (isBanned(user, clock())) throw accountBanned(user);
   return user;
 }
 
-function unknown(): AppError {
+function unknownUser(): AppError {
   return new AppError("not_found", "Cannot serve the request as no user has this externalId");
 }
 
-function profile(user: User, named: Selector & Named): Reply {
-  const { strategy, provider, projectId, externalId: key } = named;
-  const { username, loginHistory, appProfile } = user;
-  const data = { username, loginHistory, appProfile };
-  return {
-    status: 200,
-    json: { result: 1, message: "OK", data, strategy, provider, projectId, externalId: key },
-  };
+function profileOf(
+  { username, loginHistory: logins, appProfile: profile }: User,
+  { strategy, provider: name, projectId, externalId }: Omit<ProfileAnswer, "result" | "message" | "data">,
+) {
+  const data = { username, loginHistory: logins, appProfile: profile };
+  return { result: 1, message: "OK", data, strategy, provider: name, projectId, externalId } as const;
 }

@@ -1,25 +1,33 @@
 /**
- * The tokens of a session. Three kinds told apart by their media type, so that none passes for another; the audience
- * names the project, so that neither tokens of other projects nor tokens of spaces pass.
+ * The tokens of sessions and of client apps. Each kind has a media type of its own, so that none is accepted as another.
+ * The audience names the project, so that tokens of other projects and of spaces are refused.
  *
  * @module
  */
 
-import { invalidToken, type RandomBytes, type Tokens } from "../../auth/mod.ts";
-import type { Claims } from "../../auth/tokens/mod.ts";
+import { bearerToken, invalidToken, type RandomBytes, type Tokens } from "../../auth/mod.ts";
+import { type Claims, tokenTtlSecondsMax } from "../../auth/tokens/mod.ts";
 import type { Project } from "../../directory/mod.ts";
+import { AppError } from "../../errors/mod.ts";
 import type { User } from "../users.ts";
-import type { Session, SessionTokens } from "./sessions.ts";
+import type { Session } from "./session.ts";
 
-/** Longest life of an access token, in seconds. */
+/** The longest life of an access token, in seconds. */
 export const accessTokenTtlSecondsMax = 600;
-/** Shortest life of an access token, in seconds: lives differ by 5 %, so that clients which came at once return apart. */
-export const accessTokenTtlSecondsMin = 570;
+/** The shortest life: lives differ by 5 %, so that clients that logged in together refresh apart. */
+const accessTokenTtlSecondsMin = 570;
 
-/** What users of a project may do in its space. */
+/** The scope of users in the space of their project. */
 const userScope: readonly string[] = ["audience:read", "audience:write"];
 
-/** What a token says of its session. */
+/** The tokens of a session: JWTs. */
+export interface SessionTokens {
+  readonly accessToken: string;
+  readonly profileToken: string;
+  readonly refreshToken: string;
+}
+
+/** The session of a token. */
 export interface SessionClaims {
   readonly userId: string;
   readonly sid: string;
@@ -27,25 +35,25 @@ export interface SessionClaims {
   readonly counter: number;
 }
 
-/** Makes and reads the tokens of sessions. */
+/** Issues and reads the tokens of sessions. */
 export interface IdentityTokens {
-  /** Tokens of the session as it is now. The refresh token is good until `endsAt`, in Unix ms, at the latest. */
+  /** Issues the tokens of a session. The refresh token expires at `endsAt`, in Unix ms. */
   issue(project: Project, user: User, session: Session & { readonly endsAt: number }): Promise<SessionTokens>;
   /**
-   * What an access token of the project says; without a promise when it was seen before.
+   * Reads an access token of the project, without a promise if it was verified before.
    *
    * @throws {AppError} `invalid_token`, `token_expired`.
    */
   readAccess(token: string, project: Project, acceptExpired: boolean): SessionClaims | Promise<SessionClaims>;
   /**
-   * What a refresh token of the project says. Its age is for the session to judge.
+   * Reads a refresh token of the project. Its age is checked with the session.
    *
    * @throws {AppError} `invalid_token`.
    */
   readRefresh(token: string, project: Project): Promise<SessionClaims>;
 }
 
-/** What the tokens need. */
+/** Options of {@linkcode createIdentityTokens}. */
 export interface IdentityTokensOptions {
   readonly tokens: Tokens;
   readonly random: RandomBytes;
@@ -89,7 +97,7 @@ export function createIdentityTokens({ tokens, random, publicUrl }: IdentityToke
   }
 }
 
-/** The audience of tokens of a project. */
+/** Names the audience of a project's tokens. */
 export function projectAudience(projectId: string): string {
   return `urn:grandstand:project:${projectId}`;
 }
@@ -111,4 +119,59 @@ function accessClaims(claims: Claims): SessionClaims {
 function sessionClaims({ sub: userId, sid }: Claims, counter: unknown): SessionClaims {
   if (typeof sid !== "string" || typeof counter !== "number") throw invalidToken("claims");
   return { userId, sid, counter };
+}
+
+/** The life of a client token, in seconds: as long as a token may live. */
+const clientTokenTtlSeconds: number = tokenTtlSecondsMax;
+
+/** Media types of the headers. */
+const tokenTypes = { client: "ct+jwt", access: "at+jwt" } as const;
+
+/**
+ * Client tokens, which an app carries from the shop on, so that a user without a session can ask for a new password.
+ *
+ * One token serves all installations of a project's app. It names the project and no user, and proves only that the
+ * request comes from the app.
+ */
+export interface ClientTokens {
+  /** Issues a token for the app of a project. */
+  issue(projectId: string): Promise<string>;
+  /**
+   * Demands a client token of the project, or an access token of one of its users, which may have expired: a user who
+   * forgot the password cannot renew it.
+   *
+   * @throws {AppError} `missing_token`, `invalid_token`; `token_expired` for a client token.
+   */
+  check(request: Request, projectId: string): Promise<void>;
+}
+
+/** Options of {@linkcode createClientTokens}. */
+export interface ClientTokensOptions {
+  readonly tokens: Tokens;
+  /** Address of the platform, without a trailing slash: the issuer of the tokens. */
+  readonly publicUrl: string;
+}
+
+/** Creates the client tokens of all projects. */
+export function createClientTokens({ tokens, publicUrl }: ClientTokensOptions): ClientTokens {
+  return {
+    issue: projectId =>
+      tokens.sign({
+        typ: tokenTypes.client,
+        issuer: publicUrl,
+        audience: projectAudience(projectId),
+        subject: projectId,
+        ttlSeconds: clientTokenTtlSeconds,
+      }),
+    async check(request, projectId) {
+      const token = bearerToken(request.headers.get("authorization"));
+      const expected = { issuer: publicUrl, audience: projectAudience(projectId) };
+      try {
+        await tokens.verify(token, { ...expected, typ: tokenTypes.client });
+      } catch (error) {
+        if (!(error instanceof AppError) || error.code !== "invalid_token") throw error;
+        await tokens.verify(token, { ...expected, typ: tokenTypes.access, acceptExpired: true });
+      }
+    },
+  };
 }

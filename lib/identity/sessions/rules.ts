@@ -1,14 +1,18 @@
 /**
- * What may happen to the sessions of a user. Each rule is one decision in the user's partition, so that none of them
- * can see or leave the sessions half-changed, whoever else decides at the same time.
+ * The rules of sessions. Each is one decision in the user's partition, so that none sees or leaves the sessions
+ * half-changed.
+ *
+ * A refresh token names its session and the counter at which it was made. The current counter advances the session. The
+ * counter before it, within the bounds below, gets the current one again, so that racers and clients that lost the answer
+ * end up with one successor. Any older token was used by somebody else as well, and ends the session (RFC 9700, section
+ * 4.14.2). The bound of a lost answer ends with the first use of an access token of the current counter: the answer
+ * arrived then.
  *
  * @module
  */
 
 import type { ReadBoard, ReadRecord, Rule } from "../../storage/mod.ts";
-import type { Provider, User } from "../users.ts";
-import { advance, type Presented } from "./advance.ts";
-import { isBanned } from "./ban.ts";
+import { isBanned, type Provider, type User, userRead } from "../users.ts";
 import {
   boardRead,
   cutoffOf,
@@ -17,15 +21,13 @@ import {
   endWrites,
   liveRow,
   rowWrites,
+  type Session,
   type SessionRow,
   sessionRead,
-} from "./session_row.ts";
-import { type Session, sessionsPerUserMax } from "./sessions.ts";
+  sessionsPerUserMax,
+} from "./session.ts";
 
-/** Reads a user, in the user's own partition. */
-export const userRead: ReadRecord = { type: "record", key: "user" };
-
-/** Opens the session at its `createdAt`. The first to end make room for it, those that are over are swept out. */
+/** Opens the session at its `createdAt`. The first to end make room for it; expired ones are removed. */
 export function openRule(session: Session): Rule<readonly [ReadRecord, ReadBoard], SessionRow> {
   const now = session.createdAt;
   return {
@@ -47,22 +49,22 @@ export function openRule(session: Session): Rule<readonly [ReadRecord, ReadBoard
   };
 }
 
-/** How a refresh came out. */
+/** The outcome of a refresh. */
 export type Refreshed =
   | { readonly type: "refreshed" | "reused"; readonly row: SessionRow; readonly user: User }
   | { readonly type: "banned"; readonly user: User }
-  | { readonly type: "revoked" | "mismatch" | "elsewhere" };
+  | { readonly type: "revoked" | "mismatch" | "otherProvider" };
 
-/** A refresh token that was presented. Times in Unix ms. */
-export interface RefreshAttempt extends Presented {
+/** A presented refresh token. Times in Unix ms. */
+export interface RefreshAttempt extends PresentedCounters {
   readonly sid: string;
   readonly deviceId: string;
-  /** Undefined: any. */
+  /** @default any */
   readonly provider: Provider | undefined;
   readonly now: number;
 }
 
-/** Advances the session, or ends it where the token was used before. */
+/** Advances the session, or ends it if the token was used before. */
 export function refreshRule(
   attempt: RefreshAttempt,
 ): Rule<readonly [ReadRecord, ReadRecord, ReadRecord], Refreshed> {
@@ -75,10 +77,11 @@ export function refreshRule(
       const row = liveRow(stored, cutoff, now);
       if (storedUser === null || row === null) return { writes: [], answer: { type: "revoked" } };
       const user = JSON.parse(storedUser.value) as User;
-      if ((provider ?? user.provider) !== user.provider) return { writes: [], answer: { type: "elsewhere" } };
+      if ((provider ?? user.provider) !== user.provider)
+        return { writes: [], answer: { type: "otherProvider" } };
       if (isBanned(user, now)) return { writes: [], answer: { type: "banned", user } };
       if (row.deviceId !== deviceId) return { writes: [], answer: { type: "mismatch" } };
-      const step = advance(row, attempt, now);
+      const step = rotateSession(row, attempt, now);
       switch (step.type) {
         case "advanced":
           return { writes: rowWrites(step.row), answer: { type: "refreshed", row: step.row, user } };
@@ -93,20 +96,20 @@ export function refreshRule(
   };
 }
 
-/** Notes that the answer of the last rotation arrived, unless there was another one since. */
+/** Confirms that the answer of the last rotation arrived, unless there was another one since. */
 export function confirmRule(sid: string, counter: number): Rule<readonly [ReadRecord], undefined> {
   return {
     reads: [sessionRead(sid)],
     idempotent: true,
     apply: ([stored]) => {
       const row = stored === null ? null : (JSON.parse(stored.value) as SessionRow);
-      const isNews = row !== null && row.counter === counter && !row.isConfirmed;
-      return { writes: isNews ? rowWrites({ ...row, isConfirmed: true }) : [], answer: undefined };
+      const isUnconfirmed = row !== null && row.counter === counter && !row.isConfirmed;
+      return { writes: isUnconfirmed ? rowWrites({ ...row, isConfirmed: true }) : [], answer: undefined };
     },
   };
 }
 
-/** Ends one session; whether it was alive at `now`, in Unix ms. */
+/** Ends one session; returns if it was alive at `now`, in Unix ms. */
 export function revokeRule(sid: string, now: number): Rule<readonly [ReadRecord, ReadRecord], boolean> {
   return {
     reads: [sessionRead(sid), cutoffRead],
@@ -119,16 +122,16 @@ export function revokeRule(sid: string, now: number): Rule<readonly [ReadRecord,
   };
 }
 
-/** Which sessions end at `now`, in Unix ms. */
+/** The sessions that end at `now`, in Unix ms. */
 export interface RevokeAll {
   readonly now: number;
-  /** A session that goes on, if it is alive. */
+  /** A session that survives, if it is alive. */
   readonly except?: string;
-  /** A session without which, alive, nothing may be ended. */
+  /** The session that asks: if it is over, nothing ends. */
   readonly by?: string;
 }
 
-/** Ends all sessions and starts a new epoch; the number that ended. */
+/** Ends all sessions and starts a new epoch; returns the number that ended. */
 export function revokeAllRule({
   now,
   except,
@@ -141,16 +144,48 @@ export function revokeAllRule({
       const row = liveRow(stored, storedCutoff, now);
       if (by !== undefined && row === null) return { writes: [], answer: 0 };
       const cutoff = { epoch: cutoffOf(storedCutoff).epoch + 1, at: now };
-      const kept = except === undefined ? null : row;
-      const ended = entries.filter(({ member }) => member !== kept?.sid);
+      const survivor = except === undefined ? null : row;
+      const ended = entries.filter(({ member }) => member !== survivor?.sid);
       return {
         writes: [
           ...ended.flatMap(({ member }) => endWrites(member)),
-          ...(kept === null ? [] : rowWrites({ ...kept, epoch: cutoff.epoch })),
+          ...(survivor === null ? [] : rowWrites({ ...survivor, epoch: cutoff.epoch })),
           cutoffWrite(cutoff, now),
         ],
         answer: ended.filter(({ score }) => score > now).length,
       };
     },
   };
+}
+
+/** Time after a rotation for which the token before it is still accepted. */
+const refreshGraceMs = 30_000;
+/** The same while the answer of the rotation is unconfirmed: 24 hours. */
+const refreshRetryMs = 24 * 3_600_000;
+
+/** The counters of the tokens of a refresh. */
+export interface PresentedCounters {
+  /** Of the refresh token. */
+  readonly counter: number;
+  /** Of the access token. */
+  readonly accessCounter: number;
+}
+
+/** The outcome of a rotation: the session continues with `row`, the token is unknown, or the session must end. */
+export type Rotation =
+  | { readonly type: "advanced" | "repeated"; readonly row: SessionRow }
+  | { readonly type: "unknown" | "reused" };
+
+/** Decides on a refresh at `now`, in Unix ms. */
+export function rotateSession(row: SessionRow, presented: PresentedCounters, now: number): Rotation {
+  const { counter, rotatedAt } = row;
+  if (presented.counter > counter) return { type: "unknown" };
+  if (presented.counter === counter) {
+    const next = { ...row, counter: counter + 1, rotatedAt: now, isConfirmed: false, lastSeen: now };
+    return { type: "advanced", row: next };
+  }
+  const isConfirmed = row.isConfirmed || presented.accessCounter === counter;
+  const acceptedMs = isConfirmed ? refreshGraceMs : refreshRetryMs;
+  const isAccepted = presented.counter === counter - 1 && now - rotatedAt <= acceptedMs;
+  return isAccepted ? { type: "repeated", row } : { type: "reused" };
 }

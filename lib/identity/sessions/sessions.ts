@@ -1,52 +1,59 @@
 /**
- * Sessions of users: one row per device that logged in, and the tokens that prove it.
+ * Sessions: one per device that logged in, and the tokens that prove it.
  *
  * @module
  */
 
+import { uuid } from "../../auth/crypto/mod.ts";
+import {
+  bearerToken,
+  type Clock,
+  invalidToken,
+  networkTag,
+  type RandomBytes,
+  type Tokens,
+} from "../../auth/mod.ts";
 import type { Project } from "../../directory/mod.ts";
-import type { Provider, User } from "../users.ts";
+import { AppError } from "../../errors/mod.ts";
+import type { ClientInfo } from "../../http/mod.ts";
+import { decide, ParsedRecords, type ReadRecord, type Store } from "../../storage/mod.ts";
+import { accountBanned, isBanned, type Provider, type User, userPartition, userRead } from "../users.ts";
+import {
+  createIdentityTokens,
+  type IdentityTokens,
+  type SessionClaims,
+  type SessionTokens,
+} from "./identity_tokens.ts";
+import { confirmRule, openRule, type RevokeAll, refreshRule, revokeAllRule, revokeRule } from "./rules.ts";
+import {
+  boardRead,
+  cutoffRead,
+  isLiveSession,
+  liveRow,
+  type Session,
+  type SessionRow,
+  sessionAgeMsMax,
+  sessionEnd,
+  sessionOf,
+  sessionRead,
+} from "./session.ts";
 
-/** Most sessions that a user keeps; one more ends the one that was used least recently. */
-export const sessionsPerUserMax = 20;
+/** Most characters of a stored User-Agent header. */
+const userAgentCharactersMax = 256;
+/** The stored part of a client's address. */
+const sessionNetworkBits = { ipv4: 24, ipv6: 64 } as const;
 
-/** A session as it is stored. Times in Unix ms. */
-export interface Session {
-  readonly sid: string;
-  readonly userId: string;
-  readonly deviceId: string;
-  /** How often the refresh token was rotated. */
-  readonly counter: number;
-  readonly rotatedAt: number;
-  /** Whether an access token of the current counter was seen, so that its holder surely got the last rotation. */
-  readonly isConfirmed: boolean;
-  readonly createdAt: number;
-  readonly lastSeen: number;
-  /** When the user last proved a credential. */
-  readonly authenticatedAt: number;
-  /** When it ends whatever happens. */
-  readonly expiresAt: number;
-  /** Start of the User-Agent header of the login, or "". */
-  readonly userAgent: string;
-  /** Network of the client at login (`192.0.2.0/24`, `2001:db8::/64`), or "". */
-  readonly addressTag: string;
-}
+/** Most users, and sessions, that a process keeps in parsed form. */
+const authenticatedMax = 10_000;
 
-/** The tokens of a session: JWTs. */
-export interface SessionTokens {
-  readonly accessToken: string;
-  readonly profileToken: string;
-  readonly refreshToken: string;
-}
-
-/** Who a request speaks for. */
+/** The user of an authenticated request. */
 export interface Authenticated {
   readonly user: User;
   readonly session: Session;
   readonly project: Project;
 }
 
-/** Where a user logs in. */
+/** The device of a login. */
 export interface SessionDevice {
   readonly deviceId: string;
   /** The User-Agent header. @default "" */
@@ -55,82 +62,275 @@ export interface SessionDevice {
   readonly address?: string;
 }
 
-/** A session with tokens that were just made for it. */
+/** Describes the device of a login by its request. */
+export function deviceOf(
+  deviceId: string,
+  { request, info }: { readonly request: Request; readonly info: ClientInfo },
+): SessionDevice {
+  const userAgent = request.headers.get("user-agent") ?? "";
+  return { deviceId, userAgent, ...(info.address === undefined ? {} : { address: info.address }) };
+}
+
+/** A session with new tokens. */
 export interface OpenedSession {
   readonly session: Session;
   readonly tokens: SessionTokens;
 }
 
-/** Whose token it is, once its signature was checked. */
+/** The holder of a token with a verified signature. */
 export interface SessionHolder {
   readonly userId: string;
   readonly sessionId: string;
 }
 
-/** Sees the holder before anything is read or changed; what it throws refuses the request. */
-export type Admit = (holder: SessionHolder) => Promise<void> | void;
+/** Authorizes the holder before anything is read or changed; an error refuses the request. */
+export type Authorize = (holder: SessionHolder) => Promise<void> | void;
 
-/** How a request's access token is judged. */
+/** Options of {@linkcode Sessions.authenticate}. */
 export interface AuthenticateOptions {
   /** @default false */
   readonly acceptExpired?: boolean;
-  /** @default admits everybody */
-  readonly admit?: Admit;
+  /** @default all are authorized */
+  readonly authorize?: Authorize;
 }
 
-/** What a client sends for new tokens. */
+/** A request for new tokens. */
 export interface RefreshInput {
-  /** Must be the session's. */
+  /** Must be the device of the session. */
   readonly deviceId: string;
   readonly refreshToken: string;
   /** Carries an access token of the same session, expired or not. */
   readonly request: Request;
   /** Refuses users of other providers. @default any provider */
   readonly provider?: Provider;
-  /** @default admits everybody */
-  readonly admit?: Admit;
+  /** @default all are authorized */
+  readonly authorize?: Authorize;
 }
 
-/** Which sessions of the user a logout ends. */
+/** The sessions of the user that a logout ends. */
 export type LogoutScope = "local" | "others" | "global";
 
-/** Opens, checks, renews and ends sessions. */
-export interface Sessions {
+/** Options of {@linkcode Sessions}. */
+export interface SessionsOptions {
+  readonly store: Store;
+  readonly tokens: Tokens;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  /** Issuer of the tokens: address of the platform, without a trailing slash. */
+  readonly publicUrl: string;
+  /** Called for every session that ended as a superseded refresh token was presented. @default nothing */
+  readonly onReuse?: (projectId: string, session: Session) => void;
+}
+
+/** The sessions of all projects. */
+export class Sessions {
+  readonly #options: SessionsOptions;
+  readonly #tokens: IdentityTokens;
+  readonly #users = new ParsedRecords(text => JSON.parse(text) as User, authenticatedMax);
+  readonly #rows = new ParsedRecords(parseRow, authenticatedMax);
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+    this.#tokens = createIdentityTokens(options);
+  }
+
   /** Starts a session of a user who has just proved a credential. Beyond the bound the user's oldest one ends. */
-  open(project: Project, user: User, device: SessionDevice): Promise<OpenedSession>;
+  async open(project: Project, user: User, device: SessionDevice): Promise<OpenedSession> {
+    const { store, clock, random } = this.#options;
+    const session = newSession(user.userId, device, { sid: uuid(random), now: clock() });
+    const row = await decide(store, userPartition(project.id, user.userId), openRule(session));
+    return { session, tokens: await this.#issue(project, user, row) };
+  }
+
   /**
-   * The user whose access token (of this project) the request carries. User, session and cut-off are read in one round
-   * trip at every call, so that a revoked session is refused at once.
+   * Authenticates the user by the access token (of this project) of a request. User, session and cut-off are read in
+   * one round trip at every call, so that a revoked session is refused at once.
    *
-   * @throws {AppError} `missing_token`, `token_expired` (unless `acceptExpired`, as refresh, logout and the ways to a
-   * new password have it), `invalid_token`, `session_revoked`, `account_banned`.
+   * @throws {AppError} `missing_token`, `token_expired` (unless `acceptExpired`), `invalid_token`, `session_revoked`,
+   * `account_banned`.
    */
-  authenticate(request: Request, project: Project, options?: AuthenticateOptions): Promise<Authenticated>;
-  /** As {@linkcode authenticate}, where the token did not come in an Authorization header. */
-  authenticateToken(token: string, project: Project, options?: AuthenticateOptions): Promise<Authenticated>;
+  async authenticate(
+    request: Request,
+    project: Project,
+    options: AuthenticateOptions = {},
+  ): Promise<Authenticated> {
+    return await this.authenticateToken(bearerOf(request), project, options);
+  }
+
+  /** Authenticates the user of an access token, like {@linkcode authenticate}. */
+  async authenticateToken(
+    token: string,
+    project: Project,
+    { acceptExpired = false, authorize }: AuthenticateOptions = {},
+  ): Promise<Authenticated> {
+    const claims = await this.#tokens.readAccess(token, project, acceptExpired);
+    await authorize?.(holderOf(claims));
+    const { store, clock } = this.#options;
+    const partition = userPartition(project.id, claims.userId);
+    const [storedUser, stored, cutoff] = await store.read(partition, [
+      userRead,
+      sessionRead(claims.sid),
+      cutoffRead,
+    ]);
+    const now = clock();
+    if (storedUser === null || stored === null) throw sessionRevoked();
+    const { row, session } = this.#rows.of(claims.sid, stored);
+    if (!isLiveSession(row, cutoff, now)) throw sessionRevoked();
+    const user = this.#users.of(partition, storedUser);
+    if (isBanned(user, now)) throw accountBanned(user);
+    if (row.isConfirmed || claims.counter !== row.counter) return { user, session, project };
+    // Awaited: once this request is answered, the refresh token before this access token must not work any more.
+    await decide(store, partition, confirmRule(row.sid, row.counter));
+    return { user, session: sessionOf({ ...row, isConfirmed: true }), project };
+  }
+
   /**
-   * New tokens for a refresh token. The bearer of the request must be an access token, expired or not, of the same
-   * session. Racers with one refresh token all get the same successor.
+   * Exchanges a refresh token for new tokens. The bearer of the request must be an access token of the same session,
+   * expired or not. Racers with one refresh token all get the same successor.
    *
    * @throws {AppError} `missing_token`, `invalid_token`, `token_expired`, `device_mismatch`, `session_revoked`,
-   * `account_banned`; `refresh_token_reused`: a superseded token was presented, and the session ended with that.
+   * `account_banned`; `refresh_token_reused`: a superseded token was presented, which ended the session.
    */
-  refresh(project: Project, input: RefreshInput): Promise<OpenedSession & { readonly user: User }>;
+  async refresh(project: Project, input: RefreshInput): Promise<OpenedSession & { readonly user: User }> {
+    const { store, clock, onReuse } = this.#options;
+    const { deviceId, provider, authorize } = input;
+    const presented = await this.#readPair(project, input);
+    await authorize?.(holderOf(presented));
+    const attempt = { ...presented, deviceId, provider, now: clock() };
+    const outcome = await decide(store, userPartition(project.id, presented.userId), refreshRule(attempt));
+    switch (outcome.type) {
+      case "refreshed": {
+        const { row, user } = outcome;
+        return { session: sessionOf(row), user, tokens: await this.#issue(project, user, row) };
+      }
+      case "reused":
+        onReuse?.(project.id, sessionOf(outcome.row));
+        throw refreshTokenReused();
+      case "banned":
+        throw accountBanned(outcome.user);
+      case "mismatch":
+        throw deviceMismatch();
+      case "otherProvider":
+        throw invalidToken("provider");
+      case "revoked":
+        throw sessionRevoked();
+    }
+  }
+
   /**
-   * Logs out by the access token of the request, expired or not: `local` (the default) ends its session, `others` all but
-   * that, `global` all. Where its session is over already nothing happens, so that a lost token ends nobody's sessions.
+   * Logs out by the access token of the request, expired or not: `local` (the default) ends its session, `others` all
+   * but that, `global` all. A session that is over ends nothing, so that a stolen old token is harmless.
    *
    * @throws {AppError} `missing_token`, `invalid_token`.
    */
-  logOut(
+  async logOut(
     request: Request,
     project: Project,
-    options?: { readonly scope?: LogoutScope; readonly admit?: Admit },
-  ): Promise<void>;
-  /** The user's live sessions, the one that expires first at the start. */
-  list(projectId: string, userId: string): Promise<readonly Session[]>;
-  /** Ends one session; whether it was alive. */
-  revoke(projectId: string, userId: string, sid: string): Promise<boolean>;
-  /** Ends all sessions (except one) and refuses older access tokens everywhere; the number that ended. */
-  revokeAll(projectId: string, userId: string, options?: { readonly except?: string }): Promise<number>;
+    { scope = "local", authorize }: { readonly scope?: LogoutScope; readonly authorize?: Authorize } = {},
+  ): Promise<void> {
+    const claims = await this.#tokens.readAccess(bearerOf(request), project, true);
+    await authorize?.(holderOf(claims));
+    const { userId, sid } = claims;
+    if (scope === "local") await this.revoke(project.id, userId, sid);
+    else {
+      const except = scope === "others" ? { except: sid } : {};
+      await this.#revokeAll(project.id, userId, { by: sid, ...except });
+    }
+  }
+
+  /** Lists the user's live sessions, the one that expires first at the start. */
+  async list(projectId: string, userId: string): Promise<readonly Session[]> {
+    const { store, clock } = this.#options;
+    const partition = userPartition(projectId, userId);
+    const [{ entries }] = await store.read(partition, [boardRead]);
+    const reads: ReadRecord[] = [cutoffRead, ...entries.map(({ member }) => sessionRead(member))];
+    const [cutoff = null, ...rows] = await store.read(partition, reads);
+    const now = clock();
+    return rows.flatMap(stored => liveRow(stored, cutoff, now) ?? []).map(sessionOf);
+  }
+
+  /** Ends one session; false if it was over. */
+  async revoke(projectId: string, userId: string, sid: string): Promise<boolean> {
+    const { store, clock } = this.#options;
+    return await decide(store, userPartition(projectId, userId), revokeRule(sid, clock()));
+  }
+
+  /** Ends all sessions (except one) and refuses older access tokens everywhere; returns the number that ended. */
+  async revokeAll(
+    projectId: string,
+    userId: string,
+    options: { readonly except?: string } = {},
+  ): Promise<number> {
+    return await this.#revokeAll(projectId, userId, options);
+  }
+
+  async #revokeAll(projectId: string, userId: string, which: Omit<RevokeAll, "now">): Promise<number> {
+    const { store, clock } = this.#options;
+    const rule = revokeAllRule({ ...which, now: clock() });
+    return await decide(store, userPartition(projectId, userId), rule);
+  }
+
+  /** Reads the access and the refresh token of a refresh, which must be of one session. */
+  async #readPair(
+    project: Project,
+    { refreshToken, request }: RefreshInput,
+  ): Promise<SessionClaims & { readonly accessCounter: number }> {
+    const access = await this.#tokens.readAccess(bearerOf(request), project, true);
+    const refresh = await this.#tokens.readRefresh(refreshToken, project);
+    if (access.userId !== refresh.userId || access.sid !== refresh.sid) throw invalidToken("pair");
+    return { ...refresh, accessCounter: access.counter };
+  }
+
+  async #issue(project: Project, user: User, row: SessionRow): Promise<SessionTokens> {
+    return await this.#tokens.issue(project, user, { ...row, endsAt: sessionEnd(row) });
+  }
+}
+
+function parseRow(text: string): { readonly row: SessionRow; readonly session: Session } {
+  const row = JSON.parse(text) as SessionRow;
+  return { row, session: sessionOf(row) };
+}
+
+function newSession(
+  userId: string,
+  { deviceId, userAgent = "", address }: SessionDevice,
+  { sid, now }: { readonly sid: string; readonly now: number },
+): Session {
+  return {
+    sid,
+    userId,
+    deviceId,
+    counter: 0,
+    rotatedAt: now,
+    isConfirmed: false,
+    createdAt: now,
+    lastSeen: now,
+    authenticatedAt: now,
+    expiresAt: now + sessionAgeMsMax,
+    userAgent: userAgent.slice(0, userAgentCharactersMax).toWellFormed(),
+    addressTag: (address === undefined ? undefined : networkTag(address, sessionNetworkBits)) ?? "",
+  };
+}
+
+function holderOf({ userId, sid }: SessionClaims): SessionHolder {
+  return { userId, sessionId: sid };
+}
+
+function bearerOf(request: Request): string {
+  return bearerToken(request.headers.get("authorization"));
+}
+
+function sessionRevoked(): AppError {
+  return new AppError("session_revoked", "Cannot serve the request as the session is over: log in again");
+}
+
+function refreshTokenReused(): AppError {
+  return new AppError(
+    "refresh_token_reused",
+    "Cannot refresh as this refresh token was replaced before: the session is over, log in again",
+  );
+}
+
+function deviceMismatch(): AppError {
+  return new AppError("device_mismatch", "Cannot refresh as the session belongs to another device");
 }

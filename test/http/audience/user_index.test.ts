@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import { createUsers } from "../../../lib/identity/mod.ts";
+import { Users } from "../../../lib/identity/mod.ts";
 import { memberPartition } from "../../../lib/loyalty/mod.ts";
 import { buildUserIndex, type UserIndexProgress } from "../../../lib/mod.ts";
 import type { PartitionLister, Store } from "../../../lib/storage/mod.ts";
@@ -199,7 +199,7 @@ describeOnStores("how users sign in", open => {
 describe("an index of users that is built later", () => {
   it("tells how far it is, group by group, and lets others have their turn", async () => {
     await using world = await openWorld(async clock => createMemoryStore({ clock }));
-    const users = createUsers(world.store);
+    const users = new Users(world.store);
     const count = 20 * recordedUsersMax + 1;
     const nothing = { loginHistory: [], devices: [], appProfile: {}, username: "Robin", signUp: 1 };
     for (let n = 0; n < count; n++) {

@@ -1,7 +1,7 @@
 /** A platform whose mail is caught and whose key derivations are counted, and short ways to its managed pool. */
 
 import { createMemoryLimiter } from "../../../adapters/memory/mod.ts";
-import type { Merge } from "../../../lib/identity/mod.ts";
+import type { AccountMerge } from "../../../lib/identity/mod.ts";
 import type { PlatformOptions } from "../../../lib/mod.ts";
 import type { Mail, Mailer } from "../../../lib/outbound/mailer.ts";
 import { type CountingKernels, quickKernels } from "../../support/kernels.ts";
@@ -41,7 +41,7 @@ export class Pool {
   readonly kernels: CountingKernels;
   /** Runs before every derivation, so that something may happen meanwhile. */
   readonly hooks: { beforeDerive: () => Promise<void> };
-  readonly merges: Merge[];
+  readonly merges: AccountMerge[];
   readonly logged: string[];
   /** The token that the project's app carries. */
   readonly clientToken: string;
@@ -61,7 +61,7 @@ export class Pool {
   /** Opens a platform over a fresh store. */
   static async open(open: OpenStore, options: PoolOptions = {}): Promise<Pool> {
     const mails: Mail[] = [];
-    const merges: Merge[] = [];
+    const merges: AccountMerge[] = [];
     const logged: string[] = [];
     const kernels = quickKernels();
     const hooks = { beforeDerive: async (): Promise<void> => {} };

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
-import { createUsers, type User } from "../../../lib/identity/mod.ts";
+import { type User, Users } from "../../../lib/identity/mod.ts";
 import { type Answer, ids } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { newPassword, Pool, password, visible } from "./_pool.ts";
@@ -17,8 +17,8 @@ describeOnStores("whether an address has an account", open => {
   beforeEach(async () => {
     pool = await Pool.open(open);
     for (const email of [known, banned]) await pool.register(email);
-    const users = createUsers(pool.world.store);
-    const user = await users.byWay(ids.project, { kind: "email", email: banned });
+    const users = new Users(pool.world.store);
+    const user = await users.findByKey(ids.project, { kind: "email", email: banned });
     assert.ok(user !== null);
     await users.update(ids.project, user.userId, old => ({ ...old, ban: { reason: "spam", until: null } }));
     await createBareUser();
@@ -29,7 +29,7 @@ describeOnStores("whether an address has an account", open => {
 
   /** A user of another provider to whom an address leads, and who has no password. */
   async function createBareUser(): Promise<void> {
-    const users = createUsers(pool.world.store);
+    const users = new Users(pool.world.store);
     const user: User = {
       userId: "0f000000-0000-4000-8000-0000000000e1",
       externalId: "external-bare",

@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import { recordKey, systemRandom, verifyRecord } from "../../../lib/auth/mod.ts";
 import { createPasswordHasher } from "../../../lib/auth/passwords/mod.ts";
-import { createUsers, loginAttemptsMax, type User } from "../../../lib/identity/mod.ts";
+import { type User, Users } from "../../../lib/identity/mod.ts";
 import { quickKernels } from "../../support/kernels.ts";
 import { ids, testSecret } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { deviceId, newPassword, Pool, password, pool as selector } from "./_pool.ts";
+
+const loginAttemptsMax = 3;
 
 const email = "ann@example.com";
 
@@ -19,14 +21,14 @@ describeOnStores("login with a password", open => {
   afterEach(() => pool.dispose());
 
   async function stored(): Promise<User> {
-    const user = await createUsers(pool.world.store).byWay(ids.project, { kind: "email", email });
+    const user = await new Users(pool.world.store).findByKey(ids.project, { kind: "email", email });
     assert.ok(user !== null);
     return user;
   }
 
   function setHash(passwordHash: string): Promise<unknown> {
     return stored().then(({ userId }) =>
-      createUsers(pool.world.store).update(ids.project, userId, old =>
+      new Users(pool.world.store).update(ids.project, userId, old =>
         old.account === undefined ? old : { ...old, account: { ...old.account, passwordHash } },
       ),
     );
@@ -114,8 +116,8 @@ describeOnStores("login with a password", open => {
     const other = await Pool.open(open);
     try {
       await other.register(email);
-      const users = createUsers(other.world.store);
-      const user = await users.byWay(ids.project, { kind: "email", email });
+      const users = new Users(other.world.store);
+      const user = await users.findByKey(ids.project, { kind: "email", email });
       assert.ok(user?.account !== undefined);
       const { account } = user;
       const old = await hashOf(password, 14);
@@ -135,13 +137,13 @@ describeOnStores("login with a password", open => {
       };
       assert.equal((await other.login(email)).status, 200);
       await other.world.platform.idle();
-      assert.equal((await users.byId(ids.project, user.userId))?.account?.passwordHash, changed);
+      assert.equal((await users.findById(ids.project, user.userId))?.account?.passwordHash, changed);
       await write(old);
       assert.equal((await other.login(email)).status, 200);
       await other.world.platform.idle();
       assert.equal(derivations, 4);
       assert.ok(other.logged.includes("background_work_failed"));
-      assert.equal((await users.byId(ids.project, user.userId))?.account?.passwordHash, old);
+      assert.equal((await users.findById(ids.project, user.userId))?.account?.passwordHash, old);
     } finally {
       await other.dispose();
     }
@@ -182,7 +184,7 @@ describeOnStores("login with a password", open => {
   it("lets a ban that ended pass", async () => {
     const { userId } = await stored();
     const until = pool.world.clock.now() / 1_000 + 60;
-    await createUsers(pool.world.store).update(ids.project, userId, old => ({
+    await new Users(pool.world.store).update(ids.project, userId, old => ({
       ...old,
       ban: { reason: "spam", until },
     }));

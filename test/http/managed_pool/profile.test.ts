@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
 import { recordKey, verifyRecord } from "../../../lib/auth/mod.ts";
-import { createUsers } from "../../../lib/identity/mod.ts";
+import { Users } from "../../../lib/identity/mod.ts";
 import { ids, testSecret } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { deviceId, Pool, pool as selector } from "./_pool.ts";
@@ -58,7 +58,7 @@ describeOnStores("the profile of a user with a password", open => {
     const other = new URLSearchParams({ ...selector, projectId: ids.otherProject });
     const foreign = await pool.world.call(`/v1/user?${other}`, { token: accessToken });
     assert.equal(foreign.json.data.code, "invalid_token");
-    await createUsers(pool.world.store).update(ids.project, userId, user => ({
+    await new Users(pool.world.store).update(ids.project, userId, user => ({
       ...user,
       ban: { reason: "spam", until: null },
     }));
@@ -69,7 +69,7 @@ describeOnStores("the profile of a user with a password", open => {
   });
 
   it("is not told to users of other providers", async () => {
-    const users = createUsers(pool.world.store);
+    const users = new Users(pool.world.store);
     const project = await pool.world.platform.directory.project(ids.project);
     assert.ok(project !== null);
     const user = await users.create(ids.project, {
@@ -124,10 +124,11 @@ describeOnStores("the profile of a user with a password", open => {
     }
   });
 
-  it("tells of no setting that is not valid, and serves nothing by guesswork", async () => {
+  it("is refused while its setting is invalid, without showing the setting", async () => {
     const broken = await Pool.open(open, { identity: { deviceCheck: "sometimes" } });
     try {
-      const { status, json } = await broken.register(email);
+      const { accessToken } = await broken.member(email);
+      const { status, json } = await broken.check(accessToken);
       assert.deepEqual([status, json.data.code], [500, "internal_error"]);
       assert.equal(json.message.includes("sometimes"), false);
     } finally {

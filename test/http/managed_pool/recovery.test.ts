@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
-import {
-  clientTokenTtlSeconds,
-  codeAgeMsMax,
-  codeCharactersMax,
-  codeTriesMax,
-  createUsers,
-} from "../../../lib/identity/mod.ts";
+import { codeAgeMsMax, codeTriesMax } from "../../../lib/identity/codes/rules.ts";
+import { Users } from "../../../lib/identity/mod.ts";
 import { ids } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { newPassword, Pool, password } from "./_pool.ts";
+
+const clientTokenTtlSeconds = 31_622_400;
+const codeCharactersMax = 32;
 
 const email = "Ann@example.com";
 
@@ -38,7 +36,7 @@ describeOnStores("a forgotten password", open => {
       pool.mails.map(({ kind }) => kind),
       ["passwordCode", "passwordChanged"],
     );
-    const user = await createUsers(pool.world.store).byWay(ids.project, {
+    const user = await new Users(pool.world.store).findByKey(ids.project, {
       kind: "email",
       email: "ann@example.com",
     });

@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
-import {
-  createUsers,
-  emailBytesMax,
-  emailClaimMsMax,
-  nicknameCharactersMax,
-  termsCharactersMax,
-} from "../../../lib/identity/mod.ts";
+import { Users } from "../../../lib/identity/mod.ts";
 import { ids } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { Pool, password } from "./_pool.ts";
+
+const emailBytesMax = 254;
+const emailClaimMsMax = 60_000;
+const nicknameCharactersMax = 100;
+const termsCharactersMax = 256;
 
 const email = "ann@example.com";
 
@@ -101,7 +100,7 @@ describeOnStores("registration with a password", open => {
   });
 
   it("heals an address that was claimed by a process that died, at once", async () => {
-    const users = createUsers(pool.world.store);
+    const users = new Users(pool.world.store);
     const dead = { userId: "0f000000-0000-4000-8000-0000000000d1", externalId: "external-dead" };
     const until = pool.world.clock.now() + emailClaimMsMax;
     await users.claim(ids.project, { kind: "email", email }, dead, { until });

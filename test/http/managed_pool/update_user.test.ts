@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
-import { createUsers, emailClaimMsMax, reauthenticationMsMax } from "../../../lib/identity/mod.ts";
+import { Users } from "../../../lib/identity/mod.ts";
 import { ids } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { failingOnce } from "./_failing_store.ts";
 import { Pool } from "./_pool.ts";
+
+const emailClaimMsMax = 60_000;
+const reauthenticationMsMax = 900_000;
 
 const email = "ann@example.com";
 const moved = "Ann.New@example.com";
@@ -48,12 +51,12 @@ describeOnStores("changing one's own data", open => {
     await pool.register(email);
     await pool.confirm(email, await pool.code(email), { password: "correct horse battery" });
     const { accessToken, userId } = (await pool.login(email)).json.data;
-    const users = createUsers(pool.world.store);
-    assert.equal((await users.byId(ids.project, userId))?.account?.isEmailVerified, true);
+    const users = new Users(pool.world.store);
+    assert.equal((await users.findById(ids.project, userId))?.account?.isEmailVerified, true);
     await pool.update(accessToken, { nickname: "Ann" });
-    assert.equal((await users.byId(ids.project, userId))?.account?.isEmailVerified, true);
+    assert.equal((await users.findById(ids.project, userId))?.account?.isEmailVerified, true);
     await pool.update(accessToken, { email: moved });
-    assert.equal((await users.byId(ids.project, userId))?.account?.isEmailVerified, false);
+    assert.equal((await users.findById(ids.project, userId))?.account?.isEmailVerified, false);
   });
 
   it("refuses an address that somebody has, and leaves both accounts as they are", async () => {
@@ -97,11 +100,11 @@ describeOnStores("changing one's own data", open => {
     const { accessToken, userId } = await pool.member(email);
     const addresses = Array.from({ length: 6 }, (_, index) => `ann${index}@example.com`);
     await Promise.all(addresses.map(one => pool.update(accessToken, { email: one })));
-    const users = createUsers(pool.world.store);
-    const current = (await users.byId(ids.project, userId))?.account?.email ?? "";
+    const users = new Users(pool.world.store);
+    const current = (await users.findById(ids.project, userId))?.account?.email ?? "";
     pool.world.clock.advance(emailClaimMsMax);
     for (const one of [email, ...addresses]) {
-      const user = await users.byWay(ids.project, { kind: "email", email: one });
+      const user = await users.findByKey(ids.project, { kind: "email", email: one });
       assert.equal(user?.userId, one === current ? userId : undefined, one);
     }
   });
@@ -134,7 +137,7 @@ describeOnStores("changing one's own data", open => {
         assert.ok(statuses.includes(200), `failed at ${failAt}: ${status}, then ${statuses}`);
         await broken.world.platform.idle();
         const { account } =
-          (await createUsers(broken.world.store).byId(ids.project, await userId(broken))) ?? {};
+          (await new Users(broken.world.store).findById(ids.project, await userId(broken))) ?? {};
         assert.equal((await broken.login(account?.email ?? "")).status, 200, `failed at ${failAt}`);
       } finally {
         await broken.dispose();

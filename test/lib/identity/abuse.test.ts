@@ -3,14 +3,12 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import { createClientAddress, networkTag } from "../../../lib/auth/mod.ts";
 import { AppError, type ErrorCode } from "../../../lib/errors/mod.ts";
 import {
-  type Abuse,
-  type AbuseAction,
-  type AbuseLimits,
   type AttemptFacts,
-  abusePolicies,
-  createAbuse,
-  noAbuseControls,
-} from "../../../lib/identity/mod.ts";
+  type AttemptLimiter,
+  createAttemptLimiter,
+  noAttemptLimits,
+} from "../../../lib/identity/limits/limits.ts";
+import { type AttemptLimits, attemptPolicies, type LimitedAction } from "../../../lib/identity/mod.ts";
 import type { Limiter } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { describeOnLimiters } from "../../support/limiters.ts";
@@ -31,7 +29,12 @@ async function refusal(attempt: Promise<unknown>): Promise<AppError> {
 }
 
 /** How many attempts in a row are let through, up to `most`. */
-async function spree(abuse: Abuse, action: AbuseAction, facts: AttemptFacts, most = 200): Promise<number> {
+async function spree(
+  abuse: AttemptLimiter,
+  action: LimitedAction,
+  facts: AttemptFacts,
+  most = 200,
+): Promise<number> {
   for (let count = 0; count < most; count++) {
     const outcome = await abuse.attempt(action, facts).catch(error => error);
     if (outcome !== "go") return count;
@@ -42,9 +45,9 @@ async function spree(abuse: Abuse, action: AbuseAction, facts: AttemptFacts, mos
 describeOnLimiters("abuse controls", open => {
   const clock = createTestClock();
   let limiter: Limiter;
-  let abuse: Abuse;
-  const withLimits = (limits: AbuseLimits): Abuse =>
-    createAbuse({ limiter, secret: testSecret, logger: keptLog(), limits });
+  let abuse: AttemptLimiter;
+  const withLimits = (limits: AttemptLimits): AttemptLimiter =>
+    createAttemptLimiter({ limiter, secret: testSecret, logger: keptLog(), limits });
   beforeEach(async () => {
     limiter = await open(clock.now);
     abuse = withLimits({});
@@ -131,7 +134,7 @@ describeOnLimiters("abuse controls", open => {
 
   it("share one allowance among the clients of a project whose addresses are unknown, and say so once", async () => {
     const log = keptLog();
-    const told = createAbuse({ limiter, secret: testSecret, logger: log });
+    const told = createAttemptLimiter({ limiter, secret: testSecret, logger: log });
     const { address: _, ...unknown } = { ...fan, address: undefined };
     assert.equal(await spree(told, "noLoginCreate", { ...unknown, address: undefined }), 30);
     assert.equal(
@@ -194,7 +197,7 @@ describeOnLimiters("abuse controls", open => {
 
   it("bound every action by the number that its policy names", async () => {
     const facts: AttemptFacts = { ...fan, userId: "u-1", sessionId: "s-1" };
-    const bounds: [AbuseAction, number][] = [
+    const bounds: [LimitedAction, number][] = [
       ["register", 10],
       ["confirm", 30],
       ["anonymousRegister", 30],
@@ -210,7 +213,7 @@ describeOnLimiters("abuse controls", open => {
 
   it("count refreshes by session, profiles by user and changes of e-mail by account, wherever they come from", async () => {
     const elsewhere = { projectId: "p-1", address: "203.0.113.5" };
-    const cases: [AbuseAction, AttemptFacts, AttemptFacts][] = [
+    const cases: [LimitedAction, AttemptFacts, AttemptFacts][] = [
       ["refresh", { ...elsewhere, sessionId: "s-1" }, { ...fan, sessionId: "s-2" }],
       ["profile", { ...elsewhere, userId: "u-1" }, { ...fan, userId: "u-2" }],
       [
@@ -230,7 +233,7 @@ describeOnLimiters("abuse controls", open => {
     const strict = withLimits({
       register: {
         counts: [{ by: "address", rules: [{ name: "day", limit: 2, windowMs: 86_400_000 }] }],
-        whenUncounted: "refuse",
+        onLimiterFailure: "reject",
       },
       anonymousRegister: "off",
       login: "off",
@@ -253,8 +256,8 @@ describe("abuse controls without their limiter", () => {
 
   it("refuse what guards credentials, and let the rest through", async () => {
     const log = keptLog();
-    const abuse = createAbuse({ limiter: broken, secret: testSecret, logger: log });
-    const expected: [AbuseAction, ErrorCode | "go"][] = [
+    const abuse = createAttemptLimiter({ limiter: broken, secret: testSecret, logger: log });
+    const expected: [LimitedAction, ErrorCode | "go"][] = [
       ["login", "storage_unavailable"],
       ["register", "go"],
       ["forgot", "storage_unavailable"],
@@ -270,7 +273,7 @@ describe("abuse controls without their limiter", () => {
     for (const [action, outcome] of expected) {
       const found = await abuse.attempt(action, facts).catch((error: AppError) => error.code);
       assert.equal(found, outcome, action);
-      assert.equal(abusePolicies[action].whenUncounted, outcome === "go" ? "allow" : "refuse");
+      assert.equal(attemptPolicies[action].onLimiterFailure, outcome === "go" ? "allow" : "reject");
     }
     assert.ok(log.lines.length >= 11);
     assert.ok(log.lines.every(({ event }) => event === "abuse_limiter_failed"));
@@ -278,17 +281,17 @@ describe("abuse controls without their limiter", () => {
 
   it("clear nothing and fail nothing", async () => {
     const log = keptLog();
-    await createAbuse({ limiter: broken, secret: testSecret, logger: log }).clear(fan, "account");
+    await createAttemptLimiter({ limiter: broken, secret: testSecret, logger: log }).clear(fan, "account");
     assert.equal(log.lines.length, 2);
   });
 
   it("are none where there is no limiter", async () => {
-    assert.equal(await spree(noAbuseControls, "login", fan), 200);
-    await noAbuseControls.clear(fan);
+    assert.equal(await spree(noAttemptLimits, "login", fan), 200);
+    await noAttemptLimits.clear(fan);
   });
 
   it("tell a caller who forgot what is counted", async () => {
-    const abuse = createAbuse({ limiter: broken, secret: testSecret, logger: keptLog() });
+    const abuse = createAttemptLimiter({ limiter: broken, secret: testSecret, logger: keptLog() });
     await assert.rejects(abuse.attempt("refresh", fan), TypeError);
   });
 
@@ -302,7 +305,7 @@ describe("abuse controls without their limiter", () => {
       reset: async () => {},
       [Symbol.asyncDispose]: async () => {},
     };
-    const abuse = createAbuse({ limiter: spied, secret: testSecret, logger: keptLog() });
+    const abuse = createAttemptLimiter({ limiter: spied, secret: testSecret, logger: keptLog() });
     await abuse.attempt("login", fan);
     assert.equal(new Set(subjects).size, 3);
     for (const subject of subjects) assert.match(subject, /^abuse:[A-Za-z0-9_-]{43}$/);

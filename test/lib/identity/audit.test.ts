@@ -1,28 +1,27 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
+import { Audit } from "../../../lib/identity/audit/audit.ts";
 import {
-  type Audit,
-  type AuditEntry,
-  type AuditPageOptions,
-  auditAttemptsMax,
-  auditBatchMax,
   auditLogs,
   auditPageDefault,
-  auditWaitingMax,
-  createAudit,
-  createClientTagger,
   projectEntriesMax,
-  refusalKindsMax,
-  refusalQuietMs,
   userEntriesMax,
-} from "../../../lib/identity/mod.ts";
+} from "../../../lib/identity/audit/entries.ts";
+import type { AuditEntry, AuditPageOptions } from "../../../lib/identity/mod.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { testSecret } from "../../support/platform.ts";
 import { ProbeStore } from "../../support/probe_store.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { keptLog } from "../http/kit.ts";
+
+const auditAttemptsMax = 3;
+const auditBatchMax = 500;
+const auditWaitingMax = 10_000;
+const refusalKindsMax = 10_000;
+const refusalQuietMs = 60_000;
 
 const clock = createTestClock();
 
@@ -65,7 +64,7 @@ describeOnStores("the audit trail", open => {
   async function withTrail(test: (audit: Audit, store: Store) => Promise<void>): Promise<void> {
     const store = await open(clock.now);
     try {
-      await test(createAudit({ store, logger: keptLog() }), store);
+      await test(new Audit({ secret: testSecret, store, logger: keptLog() }), store);
     } finally {
       await store[Symbol.asyncDispose]();
     }
@@ -156,7 +155,7 @@ describeOnStores("the audit trail", open => {
 describe("the writer of the audit trail", () => {
   it("writes what waits together with one commit per project and user", async () => {
     const store = new ProbeStore(clock.now);
-    const audit = createAudit({ store, logger: keptLog() });
+    const audit = new Audit({ secret: testSecret, store, logger: keptLog() });
     for (let number = 0; number < auditBatchMax; number++)
       audit.record("p-1", entry(number, { userId: "u-1" }));
     await audit.idle();
@@ -166,7 +165,7 @@ describe("the writer of the audit trail", () => {
 
   it("bounds the logs of a project, and needs none for a user", async () => {
     const store = new ProbeStore(clock.now);
-    const audit = createAudit({ store, logger: keptLog() });
+    const audit = new Audit({ secret: testSecret, store, logger: keptLog() });
     audit.record("p-1", entry(1, { userId: "u-1" }));
     await audit.idle();
     const bounds = store.commits.flatMap(({ writes }) =>
@@ -178,7 +177,7 @@ describe("the writer of the audit trail", () => {
   it("tries again where the store is away, and gives up and says so after the last attempt", async () => {
     const store = new ProbeStore(clock.now);
     const log = keptLog();
-    const audit = createAudit({ store, logger: log });
+    const audit = new Audit({ secret: testSecret, store, logger: log });
     let failures = 1;
     store.always = (_, pass) => {
       if (failures === 0) return pass();
@@ -201,7 +200,7 @@ describe("the writer of the audit trail", () => {
 
   it("does not write twice what may have been written", async () => {
     const store = new ProbeStore(clock.now);
-    const audit = createAudit({ store, logger: keptLog() });
+    const audit = new Audit({ secret: testSecret, store, logger: keptLog() });
     store.interceptions.push(async (_, pass) => {
       await pass();
       throw new AppError("outcome_unknown", "no answer");
@@ -214,7 +213,7 @@ describe("the writer of the audit trail", () => {
   it("lets no more wait than its bound, and counts what it lost", async () => {
     const store = new ProbeStore(clock.now);
     const log = keptLog();
-    const audit = createAudit({ store, logger: log });
+    const audit = new Audit({ secret: testSecret, store, logger: log });
     for (let number = 0; number < auditWaitingMax + 3; number++) audit.record("p-1", entry(number));
     await audit.idle();
     assert.deepEqual(
@@ -224,7 +223,7 @@ describe("the writer of the audit trail", () => {
   });
 
   it("records what a limit refused once a minute, for each network and user", async () => {
-    const audit = createAudit({ store: new ProbeStore(clock.now), logger: keptLog() });
+    const audit = new Audit({ secret: testSecret, store: new ProbeStore(clock.now), logger: keptLog() });
     const refused = (at: number, more: Partial<AuditEntry> = {}): AuditEntry =>
       entry(at, { outcome: "too_many_attempts", addressTag: "192.0.2.0/24", ...more });
     for (let number = 0; number < 100; number++) audit.record("p-1", refused(number));
@@ -240,7 +239,7 @@ describe("the writer of the audit trail", () => {
   });
 
   it("remembers a bounded number of refusals, and forgets the oldest first", async () => {
-    const audit = createAudit({ store: new ProbeStore(clock.now), logger: keptLog() });
+    const audit = new Audit({ secret: testSecret, store: new ProbeStore(clock.now), logger: keptLog() });
     const refused = (number: number): AuditEntry =>
       entry(0, { outcome: "rate_limited", addressTag: `network ${number}` });
     for (let number = 0; number <= refusalKindsMax; number++) {
@@ -257,7 +256,7 @@ describe("the writer of the audit trail", () => {
 
   it("is done with what was recorded so far though more and more is", async () => {
     const store = new ProbeStore(clock.now);
-    const audit = createAudit({ store, logger: keptLog() });
+    const audit = new Audit({ secret: testSecret, store, logger: keptLog() });
     let number = 0;
     let isSteady = true;
     store.always = async (_, pass) => {
@@ -275,8 +274,8 @@ describe("the writer of the audit trail", () => {
 
   it("keeps what is of the project alone from the user's trail", async () => {
     const store = new ProbeStore(clock.now);
-    const audit = createAudit({ store, logger: keptLog() });
-    audit.record("p-1", entry(1, { userId: "u-1" }), { isOfProjectAlone: true });
+    const audit = new Audit({ secret: testSecret, store, logger: keptLog() });
+    audit.record("p-1", entry(1, { userId: "u-1" }), { isProjectOnly: true });
     await audit.idle();
     assert.equal((await audit.ofUser("p-1", "u-1")).entries.length, 0);
     assert.equal((await audit.ofProject("p-1")).entries.length, 1);
@@ -284,7 +283,8 @@ describe("the writer of the audit trail", () => {
 });
 
 describe("the tags of a client", () => {
-  const tagClient = createClientTagger(testSecret);
+  const audit = new Audit({ secret: testSecret, store: createMemoryStore(), logger: keptLog() });
+  const tagClient = audit.tagsOf.bind(audit);
   const request = (userAgent?: string): Request =>
     new Request(
       "http://club.example/",

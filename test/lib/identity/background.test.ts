@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { LogFields, Logger } from "../../../lib/http/mod.ts";
-import { backgroundWorkMax, createBackground, createNoMailer } from "../../../lib/identity/mod.ts";
+import { BackgroundWork } from "../../../lib/identity/background.ts";
+import { createNoMailer } from "../../../lib/identity/mod.ts";
+
+const backgroundWorkMax = 10_000;
 
 function recording(): { readonly logger: Logger; readonly lines: [string, LogFields][] } {
   const lines: [string, LogFields][] = [];
@@ -14,7 +17,7 @@ function recording(): { readonly logger: Logger; readonly lines: [string, LogFie
 
 describe("work in the background", () => {
   it("is waited for by idle, also where it starts more", async () => {
-    const background = createBackground(recording().logger);
+    const background = new BackgroundWork(recording().logger);
     const done: string[] = [];
     background.run("first", {}, async () => {
       await Promise.resolve();
@@ -28,7 +31,7 @@ describe("work in the background", () => {
   it("is handed to the runtime, which may wait for it, and never rejects there", async () => {
     const { logger, lines } = recording();
     const waited: Promise<unknown>[] = [];
-    createBackground(logger).run("mail", { waitUntil: work => void waited.push(work) }, async () => {
+    new BackgroundWork(logger).run("mail", { waitUntil: work => void waited.push(work) }, async () => {
       throw new Error("no route to host");
     });
     await Promise.all(waited);
@@ -40,7 +43,7 @@ describe("work in the background", () => {
 
   it("is logged where it throws at once", async () => {
     const { logger, lines } = recording();
-    const background = createBackground(logger);
+    const background = new BackgroundWork(logger);
     background.run("hook", {}, () => {
       throw new TypeError("not a function");
     });
@@ -50,7 +53,7 @@ describe("work in the background", () => {
 
   it("is bounded: what is too much is dropped, told, and makes room again", async () => {
     const { logger, lines } = recording();
-    const background = createBackground(logger);
+    const background = new BackgroundWork(logger);
     let release = (): void => {};
     const held = new Promise<void>(resolve => {
       release = resolve;

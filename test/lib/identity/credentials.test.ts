@@ -1,17 +1,29 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import { systemRandom } from "../../../lib/auth/mod.ts";
-import type { PasswordKernels } from "../../../lib/auth/passwords/mod.ts";
-import { type Credentials, type CredentialsOptions, createCredentials } from "../../../lib/identity/mod.ts";
+import { type RandomBytes, systemRandom } from "../../../lib/auth/mod.ts";
+import type { PasswordAlgorithm, PasswordKernels } from "../../../lib/auth/passwords/mod.ts";
+import { createCodes } from "../../../lib/identity/codes/codes.ts";
+import { createHashers } from "../../../lib/identity/create_identity.ts";
 import { quickKernels } from "../../support/kernels.ts";
 import { testSecret } from "../../support/platform.ts";
 
 const project = "0c000000-0000-4000-8000-000000000001";
 
-function open(options: Partial<CredentialsOptions>): Credentials {
-  const environment = { clock: Date.now, random: systemRandom, secret: testSecret };
-  return createCredentials({ ...environment, store: createMemoryStore(), ...options });
+interface Setup {
+  readonly kernels?: PasswordKernels;
+  readonly algorithm?: PasswordAlgorithm;
+  readonly random?: RandomBytes;
+}
+
+function open({ kernels, algorithm = "scrypt", random = systemRandom }: Setup) {
+  const { passwords, codes } = createHashers({
+    random,
+    passwordKernels: kernels,
+    options: { passwordHash: algorithm },
+  });
+  const environment = { clock: Date.now, random, secret: testSecret, store: createMemoryStore() };
+  return { hasher: passwords, codes: createCodes({ ...environment, hasher: codes }) };
 }
 
 /** Kernels that note how many of them run at once. */
@@ -36,8 +48,8 @@ function crowdedKernels(concurrentMax?: number): {
   return { kernels, most: () => most };
 }
 
-describe("the credentials of a platform", () => {
-  it("hash with scrypt, or with Argon2id where that is chosen and native", async () => {
+describe("the hashers of a platform", () => {
+  it("hash with scrypt, or with Argon2id if it is configured and native", async () => {
     const kernels = quickKernels();
     assert.match(await open({ kernels }).hasher.hash("a password"), /^\$scrypt\$/);
     const { hasher } = open({ kernels, algorithm: "argon2id" });
@@ -56,7 +68,7 @@ describe("the credentials of a platform", () => {
     [1, 1],
     [3, 3],
   ] as const) {
-    it(`run ${expected} hashes at once, of passwords and codes together, where ${given ?? "nothing"} is said`, async () => {
+    it(`run ${expected} hashes at once, of passwords and codes together, if the kernels allow ${given ?? "an unknown number"}`, async () => {
       const { kernels, most } = crowdedKernels(given);
       const { hasher, codes } = open({ kernels });
       await Promise.all([
@@ -69,7 +81,7 @@ describe("the credentials of a platform", () => {
     });
   }
 
-  it("run one hash at once where it shares the event loop", async () => {
+  it("run one hash at once if it shares the event loop", async () => {
     let salts = 0;
     const { codes } = open({
       random(length) {
@@ -84,10 +96,5 @@ describe("the credentials of a platform", () => {
     assert.equal(salts, 1);
     await Promise.all(issued);
     assert.equal(salts, 2);
-  });
-
-  it("keep the policy that they were given", () => {
-    const policy = { check: async () => null };
-    assert.equal(open({ policy }).passwordPolicy, policy);
   });
 });

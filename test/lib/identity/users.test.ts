@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createUsers, devicesMax, loggedIn, loginHistoryMax, type User } from "../../../lib/identity/mod.ts";
+import { type User, Users } from "../../../lib/identity/mod.ts";
+import { withLogin } from "../../../lib/identity/users.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { ids } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
+
+const devicesMax = 20;
+const loginHistoryMax = 50;
 
 const user: User = {
   userId: "0f000000-0000-4000-8000-00000000000a",
@@ -19,17 +23,17 @@ const user: User = {
 describe("a login", () => {
   it("is added to the history, of which the newest are kept", () => {
     let found = user;
-    for (let now = 101; now <= 100 + loginHistoryMax; now++) found = loggedIn(found, "d0", now);
+    for (let now = 101; now <= 100 + loginHistoryMax; now++) found = withLogin(found, "d0", now);
     assert.equal(found.loginHistory.length, loginHistoryMax);
     assert.deepEqual([found.loginHistory[0], found.loginHistory.at(-1)], [101, 100 + loginHistoryMax]);
   });
 
   it("adds its device once, and drops the one unused for longest when there are too many", () => {
     let found = user;
-    for (let number = 1; number < devicesMax; number++) found = loggedIn(found, `d${number}`, 100 + number);
+    for (let number = 1; number < devicesMax; number++) found = withLogin(found, `d${number}`, 100 + number);
     assert.equal(found.devices.length, devicesMax);
-    found = loggedIn(found, "d0", 200);
-    found = loggedIn(found, "new", 201);
+    found = withLogin(found, "d0", 200);
+    found = withLogin(found, "new", 201);
     const kept = found.devices.map(({ deviceId }) => deviceId);
     assert.equal(kept.length, devicesMax);
     assert.ok(kept.includes("d0") && kept.includes("new") && !kept.includes("d1"));
@@ -44,14 +48,17 @@ describeOnStores("the users of a project", open => {
   it("are found by id and external id in their own project alone", async t => {
     const store = await open(createTestClock().now);
     t.after(() => store[Symbol.asyncDispose]());
-    const users = createUsers(store);
-    assert.equal(await users.byWay(ids.project, { kind: "external", externalId: user.externalId }), null);
+    const users = new Users(store);
+    assert.equal(await users.findByKey(ids.project, { kind: "external", externalId: user.externalId }), null);
     assert.deepEqual(await users.create(ids.project, user), user);
-    assert.deepEqual(await users.byId(ids.project, user.userId), user);
-    assert.deepEqual(await users.byWay(ids.project, { kind: "external", externalId: user.externalId }), user);
-    assert.equal(await users.byId(ids.otherProject, user.userId), null);
+    assert.deepEqual(await users.findById(ids.project, user.userId), user);
+    assert.deepEqual(
+      await users.findByKey(ids.project, { kind: "external", externalId: user.externalId }),
+      user,
+    );
+    assert.equal(await users.findById(ids.otherProject, user.userId), null);
     assert.equal(
-      await users.byWay(ids.otherProject, { kind: "external", externalId: user.externalId }),
+      await users.findByKey(ids.otherProject, { kind: "external", externalId: user.externalId }),
       null,
     );
   });
@@ -59,7 +66,7 @@ describeOnStores("the users of a project", open => {
   it("stay as they are when they are created again, and lose no change of many at once", async t => {
     const store = await open(createTestClock().now);
     t.after(() => store[Symbol.asyncDispose]());
-    const users = createUsers(store);
+    const users = new Users(store);
     await users.create(ids.project, user);
     assert.deepEqual(await users.create(ids.project, { ...user, username: "Other" }), user);
     await Promise.all(
@@ -70,7 +77,7 @@ describeOnStores("the users of a project", open => {
         })),
       ),
     );
-    assert.equal((await users.byId(ids.project, user.userId))?.loginHistory.length, 21);
+    assert.equal((await users.findById(ids.project, user.userId))?.loginHistory.length, 21);
     assert.equal(await users.update(ids.project, "nobody", old => old), null);
   });
 });

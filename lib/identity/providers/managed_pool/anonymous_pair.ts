@@ -1,5 +1,5 @@
 /**
- * From an anonymous user to a registered one: promoted in place at registration, or merged into the account at login.
+ * Anonymous users who get an account: promoted in place at registration, or merged into the account at login.
  *
  * @module
  */
@@ -9,38 +9,38 @@ import { AppError } from "../../../errors/mod.ts";
 import type { IdentityContext } from "../../context.ts";
 import type { OperationCall } from "../../operations.ts";
 import { type Account, isAnonymous, type User } from "../../users.ts";
-import { assertPresented, type Presented, speaksFor } from "../signature_demand.ts";
-import { claimEmail, emailWay, isSameEmail } from "./email_way.ts";
+import { assertSignaturePresent, isSignedFor, type PresentedSignature } from "../signature_demand.ts";
+import { claimEmail, emailKey, isSameEmail } from "./email_keys.ts";
 
-/** What proves to be an anonymous user: both ids, and the signature of a session record where the project demands it. */
-export interface AnonymousPair extends Presented {
+/** The proof of an anonymous user: both ids, and the signature of a session record if the project demands it. */
+export interface AnonymousPair extends PresentedSignature {
   readonly externalId?: string | undefined;
   readonly deviceId?: string | undefined;
 }
 
 /**
- * The anonymous user of the pair, or null where the request has none or the user is registered by now.
+ * Finds the anonymous user of a pair; null if the request has none or the user is registered by now.
  *
  * @throws {AppError} `invalid_credentials`: the pair does not belong together, or its signature is not ours;
- * `validation_failed`: the project demands a signature and there is none.
+ * `validation_failed`: the project demands a signature, which is missing.
  */
-export async function provenAnonymous(
+export async function findProvenAnonymous(
   context: IdentityContext,
   project: Project,
   pair: AnonymousPair,
 ): Promise<User | null> {
   if (!isComplete(pair)) return null;
-  assertPresented(project, pair, "/data/");
+  assertSignaturePresent(project, pair, "/data/");
   const user = await userOf(context, project, pair);
   if (user === null) throw rejected();
   return isAnonymous(user) ? user : null;
 }
 
 /**
- * Makes the anonymous user a registered one with the same id. Answers who has the address then, or null where another
+ * Makes the anonymous user a registered one with the same id. Returns the holder of the address, or null if another
  * registration of the same anonymous user was faster.
  */
-export async function promote(
+export async function promoteAnonymous(
   context: IdentityContext,
   projectId: string,
   { anonymous, account }: { readonly anonymous: User; readonly account: Account },
@@ -48,20 +48,20 @@ export async function promote(
   const { users } = context;
   const { userId } = anonymous;
   const holder = await claimEmail(context, projectId, { email: account.email, ids: anonymous });
-  if (holder.userId !== userId) return await users.byId(projectId, holder.userId);
+  if (holder.userId !== userId) return await users.findById(projectId, holder.userId);
   const user = await users.update(projectId, userId, old =>
     isAnonymous(old) ? { ...old, provider: "managedPool", username: account.nickname, account } : old,
   );
-  const held = user?.account?.email;
-  if (held !== undefined && isSameEmail(held, account.email)) {
-    await users.claim(projectId, emailWay(account.email), anonymous);
+  const email = user?.account?.email;
+  if (email !== undefined && isSameEmail(email, account.email)) {
+    await users.claim(projectId, emailKey(account.email), anonymous);
     return user;
   }
-  await users.release(projectId, emailWay(account.email), userId);
+  await users.release(projectId, emailKey(account.email), userId);
   return null;
 }
 
-/** Hands what an anonymous user earned to the account that it logged in to: once, however often it logs in. */
+/** Merges an anonymous user into the account that it logged in to: once, however often it logs in. */
 export function mergeAnonymous(
   context: IdentityContext,
   { project, info }: OperationCall,
@@ -77,13 +77,13 @@ export function mergeAnonymous(
       return isMerged ? { ...old, mergedInto: into } : old;
     });
     if (!isMerged) return;
-    // What was signed for the anonymous user speaks for nobody any more.
+    // Session records of the anonymous user must not be accepted any more.
     await context.sessions.revokeAll(project.id, from.userId);
     await context.onMerge({ projectId: project.id, from: from.userId, into });
   });
 }
 
-interface CompletePair extends Presented {
+interface CompletePair extends PresentedSignature {
   readonly externalId: string;
   readonly deviceId: string;
 }
@@ -92,16 +92,16 @@ function isComplete(pair: AnonymousPair): pair is CompletePair {
   return pair.externalId !== undefined && pair.deviceId !== undefined;
 }
 
-/** The user whom the pair leads to, where both belong together. */
+/** Finds the user of a pair, if both ids belong together. */
 async function userOf(
   { users, records }: IdentityContext,
   project: Project,
   pair: CompletePair,
 ): Promise<User | null> {
   const { externalId, deviceId } = pair;
-  const user = await users.byWay(project.id, { kind: "external", externalId });
-  const isKnown = user?.devices.some(device => device.deviceId === deviceId) ?? false;
-  return user !== null && isKnown && speaksFor(user, pair, { records, project, deviceId }) ? user : null;
+  const user = await users.findByKey(project.id, { kind: "external", externalId });
+  const hasDevice = user?.devices.some(device => device.deviceId === deviceId) ?? false;
+  return user !== null && hasDevice && isSignedFor(user, pair, { records, project, deviceId }) ? user : null;
 }
 
 function rejected(): AppError {

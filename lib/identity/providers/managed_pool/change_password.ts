@@ -1,5 +1,5 @@
 /**
- * Changing the password with the one before.
+ * Change of the password by the previous one.
  *
  * @module
  */
@@ -7,46 +7,39 @@
 import * as v from "valibot";
 import { checkPassword } from "../../../auth/passwords/mod.ts";
 import { AppError } from "../../../errors/mod.ts";
-import type { Reply } from "../../../http/mod.ts";
+import { SessionAnswer } from "../../answers.ts";
 import type { IdentityContext } from "../../context.ts";
 import { type Operation, type OperationCall, operation } from "../../operations.ts";
+import { deviceOf } from "../../sessions/sessions.ts";
 import { type User, unixSeconds } from "../../users.ts";
-import { NewPasswordSchema, PasswordSchema } from "./fields.ts";
+import { managedPool, NewPasswordSchema, PasswordSchema } from "./fields.ts";
 import { passwordChangedMail } from "./mails.ts";
-import { type PoolUser, poolUser } from "./pool_user.ts";
-import { sessionReply } from "./session_reply.ts";
-
-const ChangeSchema = v.object({
-  data: v.object({ password: NewPasswordSchema, previousPassword: PasswordSchema }),
-});
+import { authenticatePoolUser, type PoolUser, sessionReply } from "./pool_user.ts";
 
 /**
- * Sets a new password and answers a new session record; all other sessions end. A wrong previous password counts as a
- * failed login.
+ * Sets a new password and opens a new session; all others end. A wrong previous password counts as a failed login.
  */
 export function changePoolPassword(context: IdentityContext): Operation {
-  const { hasher, passwordPolicy, abuse, sessions, codes, background, mailer } = context;
+  const { hasher, passwordPolicy, limiter, sessions, codes, background, mailer } = context;
   return operation({
-    schema: ChangeSchema,
-    async run({ data: { password, previousPassword } }, call): Promise<Reply> {
-      const { project, info, request } = call;
-      const caller = await poolUser(context, call);
+    ...managedPool,
+    entries: { data: v.object({ password: NewPasswordSchema, previousPassword: PasswordSchema }) },
+    responses: { 200: { description: "The new session record with tokens", schema: SessionAnswer } },
+    async run({ data: { password, previousPassword } }, call) {
+      const { project, info } = call;
+      const caller = await authenticatePoolUser(context, call);
       const { email, passwordHash } = caller.account;
       await checkPassword(password, passwordPolicy);
       const facts = { projectId: project.id, address: info.address, email, userId: caller.user.userId };
-      await abuse.attempt("login", facts);
+      await limiter.attempt("login", facts);
       const { ok } = await hasher.verify(passwordHash, previousPassword);
       if (!ok) throw wrongPassword();
       if (password === previousPassword) throw samePassword();
-      const user = await replaceHash(context, call, { caller, renewed: await hasher.hash(password) });
-      const opened = await sessions.open(project, user, {
-        deviceId: caller.session.deviceId,
-        userAgent: request.headers.get("user-agent") ?? "",
-        ...(info.address === undefined ? {} : { address: info.address }),
-      });
+      const user = await replaceHash(context, call, caller, await hasher.hash(password));
+      const opened = await sessions.open(project, user, deviceOf(caller.session.deviceId, call));
       await sessions.revokeAll(project.id, user.userId, { except: opened.session.sid });
       await codes.revoke(project.id, "password", email);
-      await abuse.clear(facts);
+      await limiter.clear(facts);
       background.run("mail_password_changed", info, () =>
         mailer.send(passwordChangedMail({ to: email, from: project.name })),
       );
@@ -55,11 +48,12 @@ export function changePoolPassword(context: IdentityContext): Operation {
   });
 }
 
-/** Writes the hash where the one that was verified still stands. */
+/** Writes the hash if the stored one is still the verified one. */
 async function replaceHash(
   { users, clock }: IdentityContext,
   { project }: OperationCall,
-  { caller, renewed }: { readonly caller: PoolUser; readonly renewed: string },
+  caller: PoolUser,
+  renewed: string,
 ): Promise<User> {
   const { passwordHash } = caller.account;
   const user = await users.update(project.id, caller.user.userId, old =>
@@ -76,5 +70,5 @@ function wrongPassword(): AppError {
 }
 
 function samePassword(): AppError {
-  return new AppError("same_password", "Cannot change the password to the one that it is already");
+  return new AppError("same_password", "Cannot change the password to the same one");
 }

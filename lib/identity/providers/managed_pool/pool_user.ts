@@ -1,14 +1,10 @@
-/**
- * The user of the managed pool whom a request speaks for.
- *
- * @module
- */
-
-import { invalidToken } from "../../../auth/mod.ts";
+import { invalidToken } from "../../../auth/tokens/mod.ts";
+import { identityEnvelope } from "../../../http/mod.ts";
 import type { IdentityContext } from "../../context.ts";
 import type { OperationCall } from "../../operations.ts";
-import type { Admit, Session } from "../../sessions/sessions.ts";
-import type { Account, User } from "../../users.ts";
+import type { Session } from "../../sessions/session.ts";
+import type { Authorize, OpenedSession } from "../../sessions/sessions.ts";
+import { type Account, type User, unixSeconds } from "../../users.ts";
 
 /** A user of the pool with the session of the request. */
 export interface PoolUser {
@@ -18,23 +14,35 @@ export interface PoolUser {
 }
 
 /**
- * The bearer of the request, whom the audit trail is told of. `admit` sees who it is before anything is read.
+ * Authenticates the bearer of a request as a user of the pool, and notes it for the audit trail. `authorize` runs before
+ * anything is read.
  *
  * @throws {AppError} What {@linkcode Sessions.authenticate} throws; `invalid_token` for a user of another provider.
  */
-export async function poolUser(
+export async function authenticatePoolUser(
   { sessions }: IdentityContext,
   call: OperationCall,
-  admit?: Admit,
+  authorize?: Authorize,
 ): Promise<PoolUser> {
   const { user, session } = await sessions.authenticate(call.request, call.project, {
-    admit: holder => {
+    authorize: holder => {
       call.note(holder);
-      return admit?.(holder);
+      return authorize?.(holder);
     },
   });
   call.note({ deviceId: session.deviceId });
   const { account } = user;
   if (user.provider !== "managedPool" || account === undefined) throw invalidToken("provider");
   return { user, account, session };
+}
+
+/** Answers the session record and tokens of a new session. */
+export function sessionReply(
+  { records, clock }: IdentityContext,
+  projectId: string,
+  { session, tokens, user }: OpenedSession & { readonly user: User },
+) {
+  const { userId, externalId, signUp } = user;
+  const facts = { deviceId: session.deviceId, timeStamp: unixSeconds(clock), externalId, userId, signUp };
+  return identityEnvelope({ ...records.issue(projectId, facts), ...tokens });
 }

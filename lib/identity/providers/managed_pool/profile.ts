@@ -6,36 +6,63 @@
 
 import * as v from "valibot";
 import { AppError } from "../../../errors/mod.ts";
-import { type JsonText, jsonText, type Reply } from "../../../http/mod.ts";
+import { type JsonText, type JsonTextReply, jsonText, named } from "../../../http/mod.ts";
+import { answerOf, DeviceItemSchema, loginHistory, updatedAt } from "../../answers.ts";
 import type { IdentityContext } from "../../context.ts";
 import { type Operation, type OperationCall, operation, UuidSchema } from "../../operations.ts";
-import { deviceItems } from "../../sessions/device_items.ts";
+import { identitySetting } from "../../settings.ts";
 import type { User } from "../../users.ts";
-import { type PoolUser, poolUser } from "./pool_user.ts";
-import { poolSettings } from "./settings.ts";
+import { managedPool } from "./fields.ts";
+import { authenticatePoolUser, type PoolUser } from "./pool_user.ts";
 
-const FetchSchema = v.object({});
-const CheckSchema = v.object({ deviceId: UuidSchema });
+const optins = { "custom:terms_optin1": v.string(), "custom:terms_optin2": v.string() };
+
+const ProfileAnswer = named(
+  "PoolProfile",
+  answerOf(
+    v.strictObject({
+      data: v.strictObject({
+        username: v.string(),
+        email: v.string(),
+        ...optins,
+        nickname: v.string(),
+        userId: v.string(),
+        loginHistory,
+      }),
+      ...optins,
+      updatedAt,
+      nickname: v.string(),
+      email: v.string(),
+      devices: v.array(DeviceItemSchema),
+    }),
+  ),
+);
+
+type ProfileAnswer = v.InferOutput<typeof ProfileAnswer>;
+
+const lookup = {
+  ...managedPool,
+  responses: { 200: { description: "The profile", schema: ProfileAnswer } },
+  isLookup: true,
+} as const;
 
 /** Fetches the profile of the bearer. */
 export function fetchPoolUser(context: IdentityContext): Operation {
   return operation({
-    schema: FetchSchema,
-    isLookup: true,
-    async run(_, call): Promise<Reply> {
-      return profileReply(context, call, await lookUp(context, call));
-    },
+    ...lookup,
+    entries: {},
+    run: async (_, call) => profileReply(context, call, await authenticate(context, call)),
   });
 }
 
-/** Checks the bearer, on whatever device or, where the project wants it so, on that of the session alone. */
+/** Checks the bearer, on any device or, by a setting of the project, on that of the session only. */
 export function checkPoolUser(context: IdentityContext): Operation {
   return operation({
-    schema: CheckSchema,
-    isLookup: true,
-    async run({ deviceId }, call): Promise<Reply> {
-      const caller = await lookUp(context, call);
-      const isStrict = poolSettings(call.project).deviceCheck === "session";
+    ...lookup,
+    entries: { deviceId: UuidSchema },
+    async run({ deviceId }, call) {
+      const caller = await authenticate(context, call);
+      const isStrict = identitySetting(call.project, "deviceCheck") === "session";
       if (isStrict && deviceId !== caller.session.deviceId) {
         throw new AppError("device_mismatch", "Cannot check the user as the session is of another device");
       }
@@ -44,37 +71,43 @@ export function checkPoolUser(context: IdentityContext): Operation {
   });
 }
 
-/** The bearer, counted before anything is read. */
-async function lookUp(context: IdentityContext, call: OperationCall): Promise<PoolUser> {
+/** Authenticates the bearer, and spends a look-up before anything is read. */
+async function authenticate(context: IdentityContext, call: OperationCall): Promise<PoolUser> {
   const { project, info } = call;
-  return await poolUser(context, call, async ({ userId }) => {
-    await context.abuse.attempt("profile", { projectId: project.id, address: info.address, userId });
+  return await authenticatePoolUser(context, call, async ({ userId }) => {
+    await context.limiter.attempt("profile", { projectId: project.id, address: info.address, userId });
   });
 }
 
-const texts = new WeakMap<User, string>();
+const texts = new WeakMap<User, JsonText<ProfileAnswer>>();
 
-/** Written once per state of the user: sessions answer the same object for as long as the user is unchanged. */
-function profileReply(context: IdentityContext, { project }: OperationCall, caller: PoolUser): Reply {
-  const text = texts.get(caller.user) ?? JSON.stringify(profileBody(context, project.id, caller));
+/** Answers the text of the profile, written once per state: sessions return the same object for an unchanged user. */
+function profileReply(
+  context: IdentityContext,
+  { project }: OperationCall,
+  caller: PoolUser,
+): JsonTextReply<200, ProfileAnswer> {
+  const text = texts.get(caller.user) ?? profileText(context, project.id, caller);
   texts.set(caller.user, text);
-  return jsonText(text as JsonText<unknown>);
+  return jsonText(text);
 }
 
-function profileBody(
-  context: IdentityContext,
+function profileText(
+  { records }: IdentityContext,
   projectId: string,
-  { user, account: { email, nickname, terms, updatedAt } }: PoolUser,
-): unknown {
-  const { username, userId, loginHistory } = user;
-  const optins = { "custom:terms_optin1": terms[0], "custom:terms_optin2": terms[1] };
+  { user, account }: PoolUser,
+): JsonText<ProfileAnswer> {
+  const { username, userId, loginHistory: logins } = user;
+  const { email, nickname, terms } = account;
+  const consent = { "custom:terms_optin1": terms[0], "custom:terms_optin2": terms[1] };
   const data = {
-    data: { username, email, ...optins, nickname, userId, loginHistory },
-    ...optins,
-    updatedAt: String(updatedAt),
+    data: { username, email, ...consent, nickname, userId, loginHistory: [...logins] },
+    ...consent,
+    updatedAt: String(account.updatedAt),
     nickname,
     email,
-    devices: deviceItems(context, projectId, user),
+    devices: [...records.devicesOf(projectId, user)],
   };
-  return { result: 1, message: "OK", data };
+  const answer: ProfileAnswer = { result: 1, message: "OK", data };
+  return JSON.stringify(answer) as JsonText<ProfileAnswer>;
 }

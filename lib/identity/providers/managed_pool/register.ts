@@ -1,8 +1,8 @@
 /**
  * Registration with e-mail and password.
  *
- * The answer is the same, to the byte, whether the address was free or taken, and costs one KDF in either case; who has the
- * address is told by mail.
+ * The answer is the same, to the byte, for a free and a taken address, and both cost one key derivation. The holder of a
+ * taken address gets a mail.
  *
  * @module
  */
@@ -11,46 +11,59 @@ import * as v from "valibot";
 import { capabilityId, uuid } from "../../../auth/crypto/mod.ts";
 import { checkPassword } from "../../../auth/passwords/mod.ts";
 import { AppError } from "../../../errors/mod.ts";
-import { identityEnvelope, type Reply } from "../../../http/mod.ts";
+import { identityEnvelope, named } from "../../../http/mod.ts";
+import { answerOf } from "../../answers.ts";
 import type { IdentityContext } from "../../context.ts";
 import { type Operation, type OperationCall, operation } from "../../operations.ts";
+import { identitySetting } from "../../settings.ts";
 import { type Account, type User, type UserIds, unixSeconds } from "../../users.ts";
-import { promote, provenAnonymous } from "./anonymous_pair.ts";
-import { claimEmail, emailWay } from "./email_way.ts";
-import { anonymousPair, EmailSchema, NewPasswordSchema, traits } from "./fields.ts";
+import { EmailSchema } from "../fields.ts";
+import { findProvenAnonymous, promoteAnonymous } from "./anonymous_pair.ts";
+import { claimEmail, emailKey } from "./email_keys.ts";
+import { anonymousPairEntries, managedPool, NewPasswordSchema, profileEntries } from "./fields.ts";
 import { alreadyRegisteredMail } from "./mails.ts";
-import { poolSettings } from "./settings.ts";
 
-const RegisterSchema = v.object({
-  data: v.object({ email: EmailSchema, password: NewPasswordSchema, ...traits, ...anonymousPair }),
+const DataSchema = v.object({
+  email: EmailSchema,
+  password: NewPasswordSchema,
+  ...profileEntries,
+  ...anonymousPairEntries,
 });
 
-type RegisterInput = v.InferOutput<typeof RegisterSchema>["data"];
+type RegisterData = v.InferOutput<typeof DataSchema>;
+
+const RegisterAnswer = named(
+  "PoolRegistration",
+  answerOf(v.strictObject({ data: v.strictObject({}), result: v.literal(1), message: v.string() })),
+);
 
 const message = "User is Correctly Created";
 
-/** Registers a user, or turns an anonymous one whose ids are given into a registered one. */
+/** Registers a user, or turns an anonymous one into a registered one if the request has its ids. */
 export function registerPoolUser(context: IdentityContext): Operation {
-  const { abuse, hasher, passwordPolicy } = context;
+  const { limiter, hasher, passwordPolicy } = context;
   return operation({
-    schema: RegisterSchema,
-    async run({ data }, call): Promise<Reply> {
+    ...managedPool,
+    entries: { data: DataSchema },
+    responses: { 201: { description: "The user is registered", schema: RegisterAnswer } },
+    async run({ data }, call) {
       const { project, info } = call;
-      await abuse.attempt("register", { projectId: project.id, address: info.address, email: data.email });
-      if (poolSettings(project).registration === "closed") throw registrationDisabled();
+      await limiter.attempt("register", { projectId: project.id, address: info.address, email: data.email });
+      if (identitySetting(project, "registration") === "closed") throw registrationDisabled();
       await checkPassword(data.password, passwordPolicy);
-      const anonymous = await provenAnonymous(context, project, data);
+      const anonymous = await findProvenAnonymous(context, project, data);
       const account = newAccount(context, data, await hasher.hash(data.password));
-      const promoted = anonymous === null ? null : await promote(context, project.id, { anonymous, account });
+      const promoted =
+        anonymous === null ? null : await promoteAnonymous(context, project.id, { anonymous, account });
       const user = promoted ?? (await create(context, project.id, account));
       if (user.account?.passwordHash === account.passwordHash) call.note({ userId: user.userId });
-      else tellHolder(context, call, data.email);
+      else mailHolder(context, call, data.email);
       return identityEnvelope({ data: {}, result: 1, message }, { status: 201, message });
     },
   });
 }
 
-/** The user who has the address now: the new one, or who had it before. */
+/** Creates the user of the address, or returns the one that has it. */
 async function create(context: IdentityContext, projectId: string, account: Account): Promise<User> {
   const { users, clock, random } = context;
   const offered: UserIds = { userId: uuid(random), externalId: capabilityId(random) };
@@ -66,11 +79,11 @@ async function create(context: IdentityContext, projectId: string, account: Acco
     account,
   });
   const isNew = user.account?.passwordHash === account.passwordHash;
-  if (isNew) await users.claim(projectId, emailWay(account.email), ids);
+  if (isNew) await users.claim(projectId, emailKey(account.email), ids);
   return user;
 }
 
-function newAccount({ clock }: IdentityContext, data: RegisterInput, passwordHash: string): Account {
+function newAccount({ clock }: IdentityContext, data: RegisterData, passwordHash: string): Account {
   return {
     email: data.email,
     isEmailVerified: false,
@@ -81,16 +94,16 @@ function newAccount({ clock }: IdentityContext, data: RegisterInput, passwordHas
   };
 }
 
-/** Told once in a while only, so that nobody is flooded with mail by strangers who register the address. */
-function tellHolder(
-  { users, mailer, background, abuse }: IdentityContext,
+/** Mails the holder of the address, at a bounded rate, as strangers may register it again and again. */
+function mailHolder(
+  { users, mailer, background, limiter }: IdentityContext,
   { project, info }: OperationCall,
   email: string,
 ): void {
   background.run("mail_already_registered", info, async () => {
     const facts = { projectId: project.id, address: info.address, email };
-    if ((await abuse.attempt("registeredMail", facts)) === "silent") return;
-    const holder = await users.byWay(project.id, emailWay(email));
+    if ((await limiter.attempt("registeredMail", facts)) === "silent") return;
+    const holder = await users.findByKey(project.id, emailKey(email));
     if (holder?.account === undefined) return;
     await mailer.send(alreadyRegisteredMail({ to: holder.account.email, from: project.name }));
   });

@@ -1,47 +1,56 @@
 /**
- * Changing one's own e-mail address and nickname.
+ * Changes of a user's own e-mail address and profile.
  *
  * @module
  */
 
 import * as v from "valibot";
-import { invalidToken } from "../../../auth/mod.ts";
+import { invalidToken } from "../../../auth/tokens/mod.ts";
 import { AppError } from "../../../errors/mod.ts";
-import { identityEnvelope, type Reply } from "../../../http/mod.ts";
+import { identityEnvelope, named } from "../../../http/mod.ts";
+import { answerOf } from "../../answers.ts";
 import type { IdentityContext } from "../../context.ts";
-import { type Operation, type OperationCall, operation } from "../../operations.ts";
+import { type Operation, type OperationCall, objectOnly, operation } from "../../operations.ts";
 import { type Account, type User, unixSeconds } from "../../users.ts";
-import { claimEmail, settleEmail } from "./email_way.ts";
-import { EmailSchema, traits } from "./fields.ts";
+import { EmailSchema } from "../fields.ts";
+import { claimEmail, switchEmailKey } from "./email_keys.ts";
+import { managedPool, profileEntries } from "./fields.ts";
 import { emailChangedMail } from "./mails.ts";
-import { type PoolUser, poolUser } from "./pool_user.ts";
+import { authenticatePoolUser, type PoolUser } from "./pool_user.ts";
 
-/** Age of the last login from which the e-mail address can no longer be changed with its session, in ms. */
-export const reauthenticationMsMax = 900_000;
+/** Age of the last login from which its session cannot change the e-mail address any more. */
+const reauthenticationMsMax = 900_000;
 
-const UpdateSchema = v.object({
-  data: v.pipe(
-    v.unknown(),
-    // An array is an object without any of these members.
-    v.check(value => !Array.isArray(value), "Expected an object"),
-    v.object({ email: v.exactOptional(EmailSchema), ...traits }),
+const DataSchema = objectOnly({ email: v.exactOptional(EmailSchema), ...profileEntries });
+
+type Changes = v.InferOutput<typeof DataSchema>;
+
+const UpdateAnswer = named(
+  "PoolUpdate",
+  answerOf(
+    v.strictObject({
+      email: v.string(),
+      username: v.string(),
+      externalId: v.string(),
+      projectId: v.string(),
+    }),
   ),
-});
+);
 
-type Changes = v.InferOutput<typeof UpdateSchema>["data"];
-
-/** Changes what the request names. A new address takes effect at once, and the old one is told. */
+/** Changes the given members. A new address takes effect at once, and the old one gets a mail. */
 export function updatePoolUser(context: IdentityContext): Operation {
   return operation({
-    schema: UpdateSchema,
-    async run({ data }, call): Promise<Reply> {
+    ...managedPool,
+    entries: { data: DataSchema },
+    responses: { 200: { description: "The user as changed", schema: UpdateAnswer } },
+    async run({ data }, call) {
       const { project } = call;
-      const caller = await poolUser(context, call);
+      const caller = await authenticatePoolUser(context, call);
       const isMoving = data.email !== undefined && data.email !== caller.account.email;
-      if (isMoving) await takeAddress(context, call, { caller, email: data.email ?? "" });
+      if (isMoving) await claimNewEmail(context, call, { caller, email: data.email ?? "" });
       const { user, before } = await write(context, project.id, { userId: caller.user.userId, data });
-      if (data.email !== undefined) await settleEmail(context, project.id, { user, before });
-      if (isMoving) await leaveAddress(context, call, before);
+      if (data.email !== undefined) await switchEmailKey(context, project.id, { user, before });
+      if (isMoving) await releaseOldEmail(context, call, before);
       const { username, externalId } = user;
       const { email = "" } = user.account ?? {};
       return identityEnvelope({ email, username, externalId, projectId: project.id });
@@ -50,16 +59,16 @@ export function updatePoolUser(context: IdentityContext): Operation {
 }
 
 /**
- * Claims the new address for a user who has just proved to be the one.
+ * Claims the new address for a user with a recent login.
  *
- * @throws {AppError} `reauth_required`, `email_unavailable`, and what counts attempts.
+ * @throws {AppError} `reauth_required`, `email_unavailable`, and the errors of limits.
  */
-async function takeAddress(
+async function claimNewEmail(
   context: IdentityContext,
   { project, info }: OperationCall,
   { caller: { user, session }, email }: { readonly caller: PoolUser; readonly email: string },
 ): Promise<void> {
-  const { abuse, clock } = context;
+  const { limiter: abuse, clock } = context;
   if (clock() - session.authenticatedAt >= reauthenticationMsMax) {
     throw new AppError("reauth_required", "Cannot change the e-mail address as the last login is too old");
   }
@@ -70,7 +79,7 @@ async function takeAddress(
   }
 }
 
-/** Writes the changes, and tells the address that the account had right before. */
+/** Writes the changes, and returns the address that the account had right before. */
 async function write(
   { users, clock }: IdentityContext,
   projectId: string,
@@ -100,8 +109,8 @@ function changed(account: Account, data: Changes, updatedAt: number): Account {
   };
 }
 
-/** No code that was mailed to the old address sets a password any more, and its owner is told. */
-async function leaveAddress(
+/** Revokes the code of the old address, and mails its owner. */
+async function releaseOldEmail(
   { codes, background, mailer }: IdentityContext,
   { project, info }: OperationCall,
   before: string,

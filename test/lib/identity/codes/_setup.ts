@@ -1,7 +1,7 @@
 import { systemRandom } from "../../../../lib/auth/mod.ts";
 import type { Verification } from "../../../../lib/auth/passwords/hasher.ts";
 import { createPasswordHasher, dummyHash, type PasswordHasher } from "../../../../lib/auth/passwords/mod.ts";
-import { type Codes, codeCost, createCodes } from "../../../../lib/identity/mod.ts";
+import { type Codes, codeCost, createCodes } from "../../../../lib/identity/codes/codes.ts";
 import type { Store } from "../../../../lib/storage/mod.ts";
 import { quickKernels } from "../../../support/kernels.ts";
 import { testSecret } from "../../../support/platform.ts";

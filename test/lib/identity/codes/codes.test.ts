@@ -3,20 +3,21 @@ import { randomUUID } from "node:crypto";
 import { after, describe, it } from "node:test";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../../../adapters/redis/mod.ts";
+import { codeCost } from "../../../../lib/identity/codes/codes.ts";
 import {
   codeAgeMsMax,
-  codeCost,
-  codeDigits,
   codeTriesMax,
   wrongTriesMax,
   wrongTriesWindowMs,
-} from "../../../../lib/identity/mod.ts";
+} from "../../../../lib/identity/codes/rules.ts";
 import type { Store } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { ProbeStore } from "../../../support/probe_store.ts";
 import { redisAvailable, sharedRedis } from "../../../support/redis.ts";
 import { describeOnStores } from "../../../support/stores.ts";
 import { type CodesBench, email, openCodes, otherProject, project } from "./_setup.ts";
+
+const codeDigits = 8;
 
 const hour = 3_600_000;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { systemRandom } from "../../../../lib/auth/mod.ts";
-import { randomCode } from "../../../../lib/identity/codes/digits.ts";
+import { randomCode } from "../../../../lib/identity/codes/codes.ts";
 
 /** A generator that gives these 32-bit numbers in turn. */
 function numbers(...values: number[]): (length: number) => Uint8Array {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { MasterSecret } from "../../../../lib/auth/mod.ts";
-import { emailHashKey, emailKey, normaliseEmail } from "../../../../lib/identity/mod.ts";
+import { emailHashKey, emailTag, normaliseEmail } from "../../../../lib/identity/email.ts";
 import { testSecret } from "../../../support/platform.ts";
 import { otherProject, project } from "./_setup.ts";
 
@@ -10,7 +10,7 @@ const key = emailHashKey(testSecret, project);
 describe("e-mail addresses", () => {
   it("are one in any case of ASCII letters", () => {
     assert.equal(normaliseEmail("Fan.One+Tag@Example.ORG"), "fan.one+tag@example.org");
-    assert.equal(emailKey(key, "FAN@example.org"), emailKey(key, "fan@EXAMPLE.org"));
+    assert.equal(emailTag(key, "FAN@example.org"), emailTag(key, "fan@EXAMPLE.org"));
   });
 
   it("stay apart where mail servers may tell them apart", () => {
@@ -27,15 +27,15 @@ describe("e-mail addresses", () => {
       " kim@example.org",
     ];
     assert.equal(new Set(distinct.map(normaliseEmail)).size, distinct.length);
-    assert.equal(new Set(distinct.map(address => emailKey(key, address))).size, distinct.length);
+    assert.equal(new Set(distinct.map(address => emailTag(key, address))).size, distinct.length);
   });
 
   it("have a key of 64 hexadecimal digits that differs by project and secret", () => {
     const other = new MasterSecret("some other secret that is long enough to be taken");
     const keys = [
-      emailKey(key, "fan@example.org"),
-      emailKey(emailHashKey(testSecret, otherProject), "fan@example.org"),
-      emailKey(emailHashKey(other, project), "fan@example.org"),
+      emailTag(key, "fan@example.org"),
+      emailTag(emailHashKey(testSecret, otherProject), "fan@example.org"),
+      emailTag(emailHashKey(other, project), "fan@example.org"),
     ];
     for (const one of keys) assert.match(one, /^[0-9a-f]{64}$/);
     assert.equal(new Set(keys).size, 3);

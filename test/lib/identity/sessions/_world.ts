@@ -10,15 +10,10 @@ import {
 } from "../../../../lib/auth/mod.ts";
 import type { Project } from "../../../../lib/directory/mod.ts";
 import { AppError, type ErrorCode } from "../../../../lib/errors/mod.ts";
-import {
-  type Authenticated,
-  createSessions,
-  createUsers,
-  type Session,
-  type Sessions,
-  type SessionTokens,
-  type User,
-} from "../../../../lib/identity/mod.ts";
+import { type Session, type User, Users } from "../../../../lib/identity/mod.ts";
+import type { SessionTokens } from "../../../../lib/identity/sessions/identity_tokens.ts";
+import type { Authenticated } from "../../../../lib/identity/sessions/sessions.ts";
+import { Sessions } from "../../../../lib/identity/sessions/sessions.ts";
 import type { Store } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { ids, testSecret } from "../../../support/platform.ts";
@@ -72,7 +67,7 @@ export async function openWorld(open: OpenPair, random: RandomBytes = systemRand
     const ring = await createKeyRing({ ...environment, secret: testSecret });
     const tokens = createTokens({ ...environment, ring });
     const onReuse = (projectId: string, session: Session): void => void reused.push([projectId, session]);
-    return { store, tokens, sessions: createSessions({ ...environment, tokens, publicUrl, onReuse }) };
+    return { store, tokens, sessions: new Sessions({ ...environment, tokens, publicUrl, onReuse }) };
   }
   const first = await node(left);
   const second = await node(right);
@@ -84,7 +79,7 @@ export async function openWorld(open: OpenPair, random: RandomBytes = systemRand
     reused,
     user(more = {}, projectId = project.id) {
       users += 1;
-      return createUsers(left).create(projectId, sampleUser(users, more));
+      return new Users(left).create(projectId, sampleUser(users, more));
     },
     async dispose() {
       for (const store of new Set([left, right])) await store[Symbol.asyncDispose]();

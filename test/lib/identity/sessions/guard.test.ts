@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
-import {
-  accessTokenTtlSecondsMax,
-  createSessionGuard,
-  type SessionGuard,
-  sessionGuardEntriesMax,
-  sessionStalenessMsMax,
-} from "../../../../lib/identity/mod.ts";
+import { accessTokenTtlSecondsMax } from "../../../../lib/identity/sessions/identity_tokens.ts";
+import { SessionGuard, sessionStalenessMsMax } from "../../../../lib/identity/sessions/session_guard.ts";
 import { CountingStore, hasCode } from "../../auth/_setup.ts";
 import { describeOnPairs } from "./_stores.ts";
 import { claimsOf, deviceId, openWorld, project, type World } from "./_world.ts";
+
+const sessionGuardEntriesMax = 100_000;
 
 const projectId = project.id;
 
@@ -19,7 +16,7 @@ describeOnPairs("the session guard", open => {
   let guard: SessionGuard;
   before(async () => {
     world = await openWorld(open);
-    guard = createSessionGuard({ store: world.second.store, clock: world.clock.now });
+    guard = new SessionGuard({ store: world.second.store, clock: world.clock.now });
   });
   after(async () => await world.dispose());
 
@@ -94,7 +91,7 @@ describe("what the session guard remembers", () => {
       return [store, store];
     });
     const store = world.first.store as CountingStore;
-    const guard = createSessionGuard({ store, clock: world.clock.now });
+    const guard = new SessionGuard({ store, clock: world.clock.now });
     const user = await world.user();
     const { tokens } = await world.first.sessions.open(project, user, { deviceId });
     const claim = { projectId, userId: user.userId, sessionId: String(claimsOf(tokens.accessToken).sid) };
@@ -120,7 +117,7 @@ describe("what the session guard remembers", () => {
   it("is nothing while the store is down, so that nobody passes unknown", async () => {
     const store = new CountingStore(createMemoryStore());
     store.isDown = true;
-    const guard = createSessionGuard({ store, clock: () => 0 });
+    const guard = new SessionGuard({ store, clock: () => 0 });
     const claim = { projectId, userId: "u", sessionId: "s" };
     await assert.rejects(async () => await guard.check(claim), hasCode("storage_unavailable"));
     assert.equal(guard.size, 0);
@@ -129,7 +126,7 @@ describe("what the session guard remembers", () => {
   });
 
   it("is bounded", async () => {
-    const guard = createSessionGuard({ store: createMemoryStore(), clock: () => 0 });
+    const guard = new SessionGuard({ store: createMemoryStore(), clock: () => 0 });
     for (let number = 0; number < sessionGuardEntriesMax * 1.2; number++) {
       await guard.check({ projectId, userId: `u${number}`, issuedAt: 0 });
     }

@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import {
-  createUsers,
-  sessionsPerUserMax,
-  type User,
-  userAgentCharactersMax,
-} from "../../../../lib/identity/mod.ts";
+import { type User, Users } from "../../../../lib/identity/mod.ts";
+import { sessionsPerUserMax } from "../../../../lib/identity/sessions/session.ts";
 import { describeOnPairs } from "./_stores.ts";
 import {
   asking,
@@ -18,6 +14,8 @@ import {
   type World,
   withCode,
 } from "./_world.ts";
+
+const userAgentCharactersMax = 256;
 
 describeOnPairs("sessions", open => {
   let world: World;
@@ -233,7 +231,7 @@ describeOnPairs("sessions", open => {
     const user = await world.user();
     const client = await login(world.first, user);
     await client.use();
-    const users = createUsers(world.second.store);
+    const users = new Users(world.second.store);
     await users.update(project.id, user.userId, old => ({ ...old, username: "Robin" }));
     assert.equal((await client.use()).user.username, "Robin");
     const ban = { reason: "spam", until: null };

@@ -4,10 +4,9 @@ import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
 import type { TokenContent } from "../../../../lib/auth/tokens/tokens.ts";
 import {
   accessTokenTtlSecondsMax,
-  accessTokenTtlSecondsMin,
-  createSessions,
   projectAudience,
-} from "../../../../lib/identity/mod.ts";
+} from "../../../../lib/identity/sessions/identity_tokens.ts";
+import { Sessions } from "../../../../lib/identity/sessions/sessions.ts";
 import { createSpaceTokens } from "../../../../lib/space_tokens/mod.ts";
 import { CountingStore, createTestRandom } from "../../auth/_setup.ts";
 import {
@@ -23,6 +22,8 @@ import {
   type World,
   withCode,
 } from "./_world.ts";
+
+const accessTokenTtlSecondsMin = 570;
 
 const account = {
   email: "kim@example.com",
@@ -81,7 +82,7 @@ describe("the tokens of a session", () => {
     ] as const) {
       const random = (length: number): Uint8Array => new Uint8Array(length).fill(byte);
       const { tokens } = world.first;
-      const sessions = createSessions({ store, tokens, clock: world.clock.now, random, publicUrl });
+      const sessions = new Sessions({ store, tokens, clock: world.clock.now, random, publicUrl });
       const opened = await sessions.open(project, await world.user(), { deviceId });
       const { iat, exp } = claimsOf(opened.tokens.accessToken);
       assert.equal(Number(exp) - Number(iat), ttl);

@@ -1,0 +1,158 @@
+import type { Clock, MasterSecret, RandomBytes, Tokens } from "../auth/mod.ts";
+import {
+  concurrentHashesDefault,
+  createHashGate,
+  createPasswordHasher,
+  gatedHasher,
+  type PasswordAlgorithm,
+  type PasswordHasher,
+  type PasswordKernels,
+  type PasswordPolicy,
+  passwordCosts,
+} from "../auth/passwords/mod.ts";
+import {
+  createRemoteFetch,
+  createRemoteIssuers,
+  type RemoteFetchOptions,
+} from "../auth/remote_issuers/mod.ts";
+import type { Directory } from "../directory/mod.ts";
+import type { Logger } from "../http/mod.ts";
+import type { Mailer } from "../outbound/mailer.ts";
+import type { Limiter, Store } from "../storage/mod.ts";
+import { Audit } from "./audit/audit.ts";
+import { BackgroundWork } from "./background.ts";
+import { codeCost, createCodes } from "./codes/codes.ts";
+import type { AccountMerge, IdentityContext } from "./context.ts";
+import { createAttemptLimiter, noAttemptLimits } from "./limits/limits.ts";
+import type { AttemptLimits } from "./limits/policies.ts";
+import { IdleUsers, type IdleUsersOptions } from "./removal/idle_users.ts";
+import { createClientTokens } from "./sessions/identity_tokens.ts";
+import { SessionGuard } from "./sessions/session_guard.ts";
+import { SessionRecords } from "./sessions/session_records.ts";
+import { Sessions } from "./sessions/sessions.ts";
+import { SocialVerifiers } from "./social/social_verifiers.ts";
+import type { Users } from "./users.ts";
+
+/** Settings of the identity of a platform. */
+export interface IdentityOptions {
+  /**
+   * Algorithm of new password hashes. Hashes of the other one are verified as well, and replaced at the next login.
+   * Argon2id needs a native function. @default "scrypt"
+   */
+  readonly passwordHash?: PasswordAlgorithm;
+  /** Policy for new passwords. @default length and commonness alone */
+  readonly passwordPolicy?: PasswordPolicy;
+  /** Policies that replace the default limits of actions, or `off` for none at all. @default {} */
+  readonly limits?: AttemptLimits | "off";
+  /** Requests to other identity providers. @default the `fetch` and `AbortSignal.timeout` of the runtime */
+  readonly remote?: RemoteFetchOptions;
+  /** Called once for every anonymous user who logs in to an account. @default nothing */
+  readonly onMerge?: (merge: AccountMerge) => Promise<void> | void;
+}
+
+/** Services and settings of {@linkcode createIdentity}. */
+export interface IdentityServices {
+  readonly store: Store;
+  readonly secret: MasterSecret;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  /** Address of the platform, without a trailing slash: the issuer of tokens. */
+  readonly publicUrl: string;
+  readonly logger: Logger;
+  readonly directory: Directory;
+  readonly users: Users;
+  readonly tokens: Tokens;
+  /** Counts attempts. @default attempts are not limited */
+  readonly limiter?: Limiter | undefined;
+  /** @default mail is dropped, with a warning in the log */
+  readonly mailer?: Mailer | undefined;
+  /** Native key derivation. @default {} */
+  readonly passwordKernels?: PasswordKernels | undefined;
+  readonly onRemove: IdleUsersOptions["onRemove"];
+  readonly isWorthKeeping: IdleUsersOptions["isWorthKeeping"];
+  /** @default {} */
+  readonly options?: IdentityOptions | undefined;
+}
+
+/**
+ * Creates the identity of a platform.
+ *
+ * @throws {RangeError} Argon2id is configured and the kernels lack it.
+ */
+export function createIdentity(services: IdentityServices): IdentityContext & { readonly tokens: Tokens } {
+  const { store, secret, clock, random, publicUrl, logger, directory, users, tokens, onRemove } = services;
+  const { options = {} } = services;
+  const sessions = new Sessions({
+    store,
+    tokens,
+    clock,
+    random,
+    publicUrl,
+    onReuse: (projectId, { userId, sid }) =>
+      logger.log("warn", "refresh_token_reused", { projectId, userId, sessionId: sid }),
+  });
+  const fetch = createRemoteFetch(options.remote);
+  const issuers = createRemoteIssuers({ fetch, clock });
+  const { passwords, codes } = createHashers(services);
+  return {
+    clock,
+    random,
+    directory,
+    users,
+    sessions,
+    sessionGuard: new SessionGuard({ store, clock }),
+    records: new SessionRecords(secret),
+    clientTokens: createClientTokens({ tokens, publicUrl }),
+    tokens,
+    issuers,
+    socialVerifiers: new SocialVerifiers({ issuers, fetch, clock }),
+    hasher: passwords,
+    passwordPolicy: options.passwordPolicy ?? {},
+    codes: createCodes({ store, secret, clock, random, hasher: codes }),
+    limiter: attemptLimiter(services),
+    audit: new Audit({ store, secret, logger }),
+    idleUsers: new IdleUsers({ ...services, sessions }),
+    mailer: services.mailer ?? createNoMailer(logger),
+    background: new BackgroundWork(logger),
+    onMerge: options.onMerge ?? (() => {}),
+    onRemove,
+  };
+}
+
+/** The hashers of a process. */
+export interface Hashers {
+  readonly passwords: PasswordHasher;
+  readonly codes: PasswordHasher;
+}
+
+/** Creates the hashers of passwords and codes behind one gate, as they share the threads behind it. */
+export function createHashers({
+  random,
+  passwordKernels: kernels = {},
+  options: { passwordHash = "scrypt" } = {},
+}: Pick<IdentityServices, "random" | "passwordKernels" | "options">): Hashers {
+  // Portable hashes share the event loop: two at once would take twice as long each, and block it twice as long.
+  const concurrentMax = kernels.scrypt === undefined ? 1 : (kernels.concurrentMax ?? concurrentHashesDefault);
+  const gate = createHashGate({ concurrentMax });
+  const gated = (cost: (typeof passwordCosts)[PasswordAlgorithm]): PasswordHasher =>
+    gatedHasher(createPasswordHasher({ random, kernels, cost }), gate);
+  return { passwords: gated(passwordCosts[passwordHash]), codes: gated(codeCost) };
+}
+
+function attemptLimiter({ limiter, secret, logger, options }: IdentityServices): IdentityContext["limiter"] {
+  const { limits = {} } = options ?? {};
+  if (limits === "off" || limiter === undefined) return noAttemptLimits;
+  return createAttemptLimiter({ limiter, secret, logger, limits });
+}
+
+/** Creates a mailer that drops mail with a warning, for a platform without one. */
+export function createNoMailer(logger: Logger): Mailer {
+  return {
+    async send({ kind }) {
+      logger.log("warn", "mail_not_configured", {
+        kind,
+        consequence: "the mail was dropped: hand a mailer to the platform",
+      });
+    },
+  };
+}

@@ -1,0 +1,113 @@
+/**
+ * The default limits of attempts, as data, so that a deployment can replace them.
+ *
+ * @module
+ */
+
+import type { LimitRule } from "../../storage/mod.ts";
+
+/** An action with limits. A `noLoginLookup` is counted after it fails, the others before they start. */
+export type LimitedAction =
+  | "login"
+  | "register"
+  | "registeredMail"
+  | "forgot"
+  | "confirm"
+  | "anonymousRegister"
+  | "noLoginCreate"
+  | "noLoginLookup"
+  | "refresh"
+  | "socialCheck"
+  | "profile"
+  | "emailChange";
+
+/**
+ * The payer of an attempt: the account (by e-mail, or else by user), the network of the client, both together, the
+ * user, or the session.
+ */
+export type AttemptSubject = "pair" | "account" | "address" | "user" | "session";
+
+/** The allowance of one subject. */
+export interface AttemptCount {
+  readonly by: AttemptSubject;
+  readonly rules: readonly LimitRule[];
+  /** Makes a refusal look like success, as it would reveal that mail was sent. @default false */
+  readonly isSilent?: boolean;
+}
+
+/** The limits of one action. */
+export interface AttemptPolicy {
+  /** Spent in this order until one refuses. */
+  readonly counts: readonly AttemptCount[];
+  /**
+   * The decision while attempts cannot be counted. Actions that guard credentials are rejected, as guessing would be
+   * free; actions that only bound the load go on.
+   */
+  readonly onLimiterFailure: "reject" | "allow";
+}
+
+/** Policies that replace the default ones; `off` removes the limits of an action. */
+export type AttemptLimits = Readonly<Partial<Record<LimitedAction, AttemptPolicy | "off">>>;
+
+const secondMs = 1_000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+const quarterMs = 15 * minuteMs;
+
+/** The default policies. */
+export const attemptPolicies: Readonly<Record<LimitedAction, AttemptPolicy>> = {
+  login: {
+    // Attempts at one account from one network exhaust the pair, and so never lock the account for others.
+    counts: [
+      { by: "pair", rules: [{ name: "pair", limit: 5, windowMs: quarterMs }] },
+      { by: "address", rules: [{ name: "address", limit: 60, windowMs: quarterMs }] },
+      { by: "account", rules: [{ name: "account", limit: 30, windowMs: quarterMs }] },
+    ],
+    onLimiterFailure: "reject",
+  },
+  register: byAddress("hour", 10, hourMs, "allow"),
+  registeredMail: {
+    counts: [{ by: "account", rules: [{ name: "hour", limit: 1, windowMs: hourMs }], isSilent: true }],
+    onLimiterFailure: "reject",
+  },
+  forgot: {
+    counts: [
+      { by: "address", rules: [{ name: "hour", limit: 20, windowMs: hourMs }] },
+      {
+        by: "account",
+        rules: [
+          { name: "minute", limit: 1, windowMs: minuteMs },
+          { name: "hour", limit: 5, windowMs: hourMs },
+        ],
+        isSilent: true,
+      },
+    ],
+    onLimiterFailure: "reject",
+  },
+  confirm: byAddress("address", 30, quarterMs, "reject"),
+  anonymousRegister: byAddress("hour", 30, hourMs, "allow"),
+  noLoginCreate: byAddress("hour", 30, hourMs, "allow"),
+  noLoginLookup: byAddress("minute", 30, minuteMs, "allow"),
+  refresh: {
+    counts: [{ by: "session", rules: [{ name: "minute", limit: 60, windowMs: minuteMs }] }],
+    onLimiterFailure: "allow",
+  },
+  socialCheck: byAddress("minute", 30, minuteMs, "reject"),
+  profile: {
+    counts: [{ by: "user", rules: [{ name: "minute", limit: 120, windowMs: minuteMs }] }],
+    onLimiterFailure: "allow",
+  },
+  emailChange: {
+    counts: [{ by: "account", rules: [{ name: "hour", limit: 5, windowMs: hourMs }] }],
+    onLimiterFailure: "reject",
+  },
+};
+
+function byAddress(
+  name: string,
+  limit: number,
+  windowMs: number,
+  onLimiterFailure: AttemptPolicy["onLimiterFailure"],
+): AttemptPolicy {
+  return { counts: [{ by: "address", rules: [{ name, limit, windowMs }] }], onLimiterFailure };
+}

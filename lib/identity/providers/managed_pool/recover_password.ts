@@ -1,0 +1,119 @@
+/**
+ * Recovery of a forgotten password by a mailed code.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { checkPassword } from "../../../auth/passwords/mod.ts";
+import { AppError } from "../../../errors/mod.ts";
+import { identityEnvelope } from "../../../http/mod.ts";
+import { EmptyAnswer } from "../../answers.ts";
+import { codeAgeMsMax } from "../../codes/rules.ts";
+import type { IdentityContext } from "../../context.ts";
+import { type Operation, type OperationCall, operation } from "../../operations.ts";
+import { identitySetting } from "../../settings.ts";
+import { type User, unixSeconds } from "../../users.ts";
+import { EmailSchema } from "../fields.ts";
+import { emailKey, isSameEmail } from "./email_keys.ts";
+import { CodeSchema, managedPool, NewPasswordSchema } from "./fields.ts";
+import { passwordChangedMail, passwordCodeMail } from "./mails.ts";
+
+const codeMinutes = codeAgeMsMax / 60_000;
+
+/**
+ * Mails a code to the user of the address. An address without a user gets a code too, which is never mailed, so that the
+ * answer and its cost are the same.
+ */
+export function forgotPoolPassword(context: IdentityContext): Operation {
+  const { limiter, codes, users, background, mailer } = context;
+  return operation({
+    ...managedPool,
+    entries: { data: v.object({ email: EmailSchema }) },
+    responses: { 200: { description: "The request is accepted", schema: EmptyAnswer } },
+    async run({ data: { email } }, call) {
+      const { project, info } = call;
+      await requireRecoveryToken(context, call);
+      const facts = { projectId: project.id, address: info.address, email };
+      if ((await limiter.attempt("forgot", facts)) === "silent") return identityEnvelope({});
+      const code = await codes.issue(project.id, "password", email);
+      const user = await users.findByKey(project.id, emailKey(email));
+      if (user !== null) call.note({ userId: user.userId });
+      const { account } = user ?? {};
+      if (account !== undefined) {
+        // The owner's spelling of the address decides where a code goes, not that of the request.
+        const to = isSameEmail(account.email, email) ? account.email : email;
+        background.run("mail_password_code", info, () =>
+          mailer.send(passwordCodeMail({ to, from: project.name }, code, codeMinutes)),
+        );
+      }
+      return identityEnvelope({});
+    },
+  });
+}
+
+/**
+ * Sets the password of the user of the address. All sessions end, failed logins are forgotten, and the user gets a mail.
+ * A wrong, spent or expired code and an address without a user are answered alike.
+ */
+export function confirmPoolPassword(context: IdentityContext): Operation {
+  const { limiter, codes, hasher, passwordPolicy, sessions, background, mailer } = context;
+  return operation({
+    ...managedPool,
+    entries: {
+      data: v.object({ email: EmailSchema, confirmationCode: CodeSchema, password: NewPasswordSchema }),
+    },
+    responses: { 200: { description: "The password is set, all sessions are over", schema: EmptyAnswer } },
+    async run({ data: { email, confirmationCode, password } }, call) {
+      const { project, info } = call;
+      await requireRecoveryToken(context, call);
+      await checkPassword(password, passwordPolicy);
+      const facts = { projectId: project.id, address: info.address, email };
+      await limiter.attempt("confirm", facts);
+      // Hashed first: a busy process must not have spent the code by then.
+      const passwordHash = await hasher.hash(password);
+      const isRight = await codes.redeem(project.id, "password", email, confirmationCode);
+      const user = isRight ? await setPassword(context, project.id, { email, passwordHash }) : null;
+      if (user?.account === undefined) throw invalidCode();
+      call.note({ userId: user.userId });
+      await sessions.revokeAll(project.id, user.userId);
+      await limiter.clear({ ...facts, userId: user.userId }, "account");
+      const { email: to } = user.account;
+      background.run("mail_password_changed", info, () =>
+        mailer.send(passwordChangedMail({ to, from: project.name })),
+      );
+      return identityEnvelope({});
+    },
+  });
+}
+
+/** Writes the new password; null if the address has no user. The right code proves control of the mailbox. */
+async function setPassword(
+  { users, clock }: IdentityContext,
+  projectId: string,
+  { email, passwordHash }: { readonly email: string; readonly passwordHash: string },
+): Promise<User | null> {
+  const found = await users.findByKey(projectId, emailKey(email));
+  if (found === null) return null;
+  return await users.update(projectId, found.userId, ({ account, ...old }) => {
+    if (account === undefined) return old;
+    const isEmailVerified = account.isEmailVerified || isSameEmail(account.email, email);
+    return { ...old, account: { ...account, isEmailVerified, passwordHash, updatedAt: unixSeconds(clock) } };
+  });
+}
+
+/**
+ * Demands a client token or access token, unless the project serves recoveries without.
+ *
+ * @throws {AppError} What {@linkcode ClientTokens.check} throws.
+ */
+async function requireRecoveryToken(
+  { clientTokens }: IdentityContext,
+  { request, project }: OperationCall,
+): Promise<void> {
+  if (identitySetting(project, "recoveryAuth") === "bearer") await clientTokens.check(request, project.id);
+}
+
+function invalidCode(): AppError {
+  return new AppError("invalid_code", "Cannot set the password as the code is wrong, spent or too old");
+}

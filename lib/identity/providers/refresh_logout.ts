@@ -1,0 +1,58 @@
+/**
+ * Refresh and logout, the same for every provider whose users have sessions.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { tokenCharsMax } from "../../auth/tokens/mod.ts";
+import { identityEnvelope } from "../../http/mod.ts";
+import { EmptyAnswer, SessionAnswer } from "../answers.ts";
+import type { IdentityContext } from "../context.ts";
+import { type Operation, operation, UuidSchema } from "../operations.ts";
+import { unixSeconds } from "../users.ts";
+
+const everyProvider = {
+  strategies: ["email"],
+  providers: ["managedPool", "hostedIdp", "socialOne", "socialTwo", "socialThree"],
+} as const;
+
+/** Exchanges a refresh token for new tokens. */
+export function refreshUser({ sessions, records, limiter, clock }: IdentityContext): Operation {
+  return operation({
+    ...everyProvider,
+    entries: {
+      deviceId: UuidSchema,
+      refreshToken: v.pipe(v.string(), v.minLength(1), v.maxLength(tokenCharsMax)),
+    },
+    responses: { 200: { description: "The session record with new tokens", schema: SessionAnswer } },
+    async run({ projectId, provider, deviceId, refreshToken }, { request, info, project, note }) {
+      const { user, tokens } = await sessions.refresh(project, {
+        deviceId,
+        refreshToken,
+        request,
+        provider,
+        async authorize(holder) {
+          note({ ...holder, deviceId });
+          await limiter.attempt("refresh", { ...holder, projectId, address: info.address });
+        },
+      });
+      const { userId, externalId, signUp } = user;
+      const facts = { userId, externalId, deviceId, timeStamp: unixSeconds(clock), signUp };
+      return identityEnvelope({ ...records.issue(projectId, facts), ...tokens });
+    },
+  });
+}
+
+/** Ends the session of the access token, all others, or all. */
+export function logOutUser({ sessions }: IdentityContext): Operation {
+  return operation({
+    ...everyProvider,
+    entries: { scope: v.optional(v.picklist(["local", "others", "global"]), "local") },
+    responses: { 200: { description: "The sessions are over", schema: EmptyAnswer } },
+    async run({ scope }, { request, project, note }) {
+      await sessions.logOut(request, project, { scope, authorize: note });
+      return identityEnvelope({});
+    },
+  });
+}

@@ -1,0 +1,38 @@
+import { normaliseEmail } from "../email.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+import type { LookupKey, User, Users } from "../users.ts";
+
+/** Removes a user from other areas. It may be called again after an interruption. */
+export type OnRemove = (projectId: string, userId: string) => Promise<void>;
+
+/** Services of {@linkcode removeUser}. */
+export interface RemovalOptions {
+  readonly users: Users;
+  readonly sessions: Sessions;
+  readonly onRemove: OnRemove;
+}
+
+/**
+ * Ends the sessions of a user, removes it from other areas, releases its lookup keys and removes its records. The user's
+ * record goes last, so that an interrupted removal can be repeated.
+ */
+export async function removeUser(
+  { users, sessions, onRemove }: RemovalOptions,
+  projectId: string,
+  user: User,
+): Promise<void> {
+  const { userId } = user;
+  await sessions.revokeAll(projectId, userId);
+  await onRemove(projectId, userId);
+  await Promise.all(keysOf(user).map(key => users.release(projectId, key, userId)));
+  await users.remove(projectId, userId);
+}
+
+function keysOf({ externalId, registration, account, origin }: User): LookupKey[] {
+  return [
+    { kind: "external", externalId },
+    ...(registration === undefined ? [] : [{ kind: "device" as const, ...registration }]),
+    ...(account === undefined ? [] : [{ kind: "email" as const, email: normaliseEmail(account.email) }]),
+    ...(origin === undefined ? [] : [{ kind: "origin" as const, ...origin }]),
+  ];
+}

@@ -1,0 +1,197 @@
+/**
+ * The section `identity` of a project's settings, and the members of a space's settings that name an issuer.
+ *
+ * Each member is parsed when it is first needed, once per settings object. An invalid member fails the operations that
+ * need it, and no others.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { isUuid } from "../auth/crypto/mod.ts";
+import { type RemoteIssuer, remoteAlgorithms, remoteUrl } from "../auth/remote_issuers/mod.ts";
+import { memoize } from "../background/mod.ts";
+import type { Project, Settings, Space } from "../directory/mod.ts";
+import { AppError } from "../errors/mod.ts";
+
+const audienceCharactersMax = 512;
+const memberPathCharactersMax = 128;
+
+const RemoteUrlSchema = v.pipe(
+  v.string(),
+  v.check(text => remoteUrl(text) !== undefined, "Expected an https address"),
+);
+const AudienceSchema = v.pipe(v.string(), v.minLength(1), v.maxLength(audienceCharactersMax));
+const PathSchema = v.pipe(v.string(), v.minLength(1), v.maxLength(memberPathCharactersMax));
+
+const RemoteIssuerSchema = v.object({
+  issuer: v.pipe(RemoteUrlSchema, v.description("Issuer of the tokens, exactly as they spell it")),
+  audience: v.pipe(AudienceSchema, v.description("Id of this application at the issuer")),
+  algorithms: v.exactOptional(
+    v.pipe(
+      v.array(v.picklist(remoteAlgorithms)),
+      v.minLength(1),
+      v.description("Accepted signature algorithms; RS256, ES256 and EdDSA unless set"),
+    ),
+  ),
+});
+
+const TokenDebugSchema = v.object({
+  style: v.literal("userinfo+tokenDebug"),
+  issuer: v.pipe(AudienceSchema, v.description("Names the provider in the keys of its users")),
+  appId: v.pipe(AudienceSchema, v.description("Id of the application that tokens must be issued for")),
+  tokenDebug: v.pipe(
+    v.object({
+      url: RemoteUrlSchema,
+      tokenParameter: v.optional(PathSchema, "access_token"),
+      appIdMember: v.optional(PathSchema, "app_id"),
+      subjectMember: v.optional(PathSchema, "user_id"),
+      validMember: v.exactOptional(PathSchema),
+    }),
+    v.description("Endpoint that returns application and user of a token; members are dotted paths"),
+  ),
+  userinfo: v.pipe(
+    v.object({
+      url: RemoteUrlSchema,
+      subjectMember: v.optional(PathSchema, "sub"),
+      nicknameMember: v.optional(PathSchema, "name"),
+      emailMember: v.optional(PathSchema, "email"),
+      emailVerifiedMember: v.optional(PathSchema, "email_verified"),
+    }),
+    v.description("Endpoint that returns the profile for the token as bearer; members are dotted paths"),
+  ),
+});
+
+const IdTokenSchema = v.object({ style: v.literal("idToken"), ...RemoteIssuerSchema.entries });
+
+const SocialSchema = v.variant("style", [TokenDebugSchema, IdTokenSchema]);
+
+/** The section `identity` of a project's settings. */
+export const IdentitySettingsSchema = v.object({
+  providers: v.pipe(
+    v.optional(v.array(v.string())),
+    v.description("Providers that the project offers; all unless set"),
+  ),
+  requireSignature: v.pipe(
+    v.optional(v.boolean(), false),
+    v.description("Demand the signature of the session record with every external id"),
+  ),
+  registration: v.pipe(
+    v.optional(v.picklist(["open", "closed"]), "open"),
+    v.description("`closed` refuses new users of the managed pool"),
+  ),
+  recoveryAuth: v.pipe(
+    v.optional(v.picklist(["bearer", "optional"]), "bearer"),
+    v.description("`optional` serves forgot-password without a client or access token"),
+  ),
+  deviceCheck: v.pipe(
+    v.optional(v.picklist(["any", "session"]), "any"),
+    v.description("`session` accepts checks for the device of the session only"),
+  ),
+  hostedIdp: v.pipe(v.optional(RemoteIssuerSchema), v.description("OpenID provider of `hostedIdp` users")),
+  socialOne: v.pipe(v.optional(SocialSchema), v.description("Social provider")),
+  socialTwo: v.pipe(v.optional(SocialSchema), v.description("Social provider")),
+  socialThree: v.pipe(v.optional(SocialSchema), v.description("Social provider")),
+});
+
+/** A provider of opaque tokens, which one endpoint explains and another exchanges for a profile. */
+export type TokenDebugSettings = v.InferOutput<typeof TokenDebugSchema>;
+/** A provider of ID tokens. */
+export type IdTokenSettings = v.InferOutput<typeof IdTokenSchema>;
+/** The settings of a social provider. */
+export type SocialSettings = v.InferOutput<typeof SocialSchema>;
+
+/** The social providers. */
+export const socialProviders = ["socialOne", "socialTwo", "socialThree"] as const;
+/** A social provider. */
+export type SocialProvider = (typeof socialProviders)[number];
+
+type IdentitySettings = v.InferOutput<typeof IdentitySettingsSchema>;
+type Member = keyof IdentitySettings;
+
+const parsedMembers = memoize((_: Settings) => new Map<Member, unknown>());
+
+/**
+ * Reads a member of a project's section `identity`; the same object for as long as the settings are unchanged.
+ *
+ * @throws {AppError} `internal_error`: the member is invalid.
+ */
+export function identitySetting<M extends Member>({ settings }: Project, member: M): IdentitySettings[M] {
+  const parsed = parsedMembers(settings);
+  if (parsed.has(member)) return parsed.get(member) as IdentitySettings[M];
+  const schema: v.GenericSchema = IdentitySettingsSchema.entries[member];
+  const value = parseSetting(
+    schema,
+    sectionOf(settings)[member],
+    `identity.${member}`,
+  ) as IdentitySettings[M];
+  parsed.set(member, value);
+  return value;
+}
+
+/** Tests if a project offers a provider. With an invalid list it offers none. */
+export function isProviderEnabled(project: Project, provider: string): boolean {
+  try {
+    return identitySetting(project, "providers")?.includes(provider) ?? true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Reads the issuer of a project's `hostedIdp` users.
+ *
+ * @throws {AppError} `unsupported_provider`: the project has none; `internal_error`: the member is invalid.
+ */
+export function hostedIssuer(project: Project): RemoteIssuer {
+  const issuer = identitySetting(project, "hostedIdp");
+  if (issuer !== undefined) return issuer;
+  throw new AppError(
+    "unsupported_provider",
+    "Cannot serve the request as the project has no hosted provider",
+  );
+}
+
+/** The issuer whose ID tokens a space accepts, and the project of their users. */
+export interface SpaceIssuer {
+  readonly issuer: RemoteIssuer;
+  readonly projectId: string;
+}
+
+const DefaultProjectSchema = v.pipe(v.string(), v.check(isUuid, "Expected a UUID"), v.toLowerCase());
+
+/**
+ * Reads `issuer` and `defaultProjectId` of a space's settings.
+ *
+ * @throws {AppError} `invalid_credentials`: the space accepts no ID tokens; `internal_error`: a member is invalid.
+ */
+export function spaceIssuer({ settings }: Space): SpaceIssuer {
+  const found = parsedIssuer(settings);
+  if (found !== null) return found;
+  throw new AppError("invalid_credentials", "Cannot accept an ID token as the space names no issuer of them");
+}
+
+const parsedIssuer = memoize(({ issuer, defaultProjectId }: Settings): SpaceIssuer | null => {
+  if (issuer === undefined || defaultProjectId === undefined) return null;
+  return {
+    issuer: parseSetting(RemoteIssuerSchema, issuer, "issuer"),
+    projectId: parseSetting(DefaultProjectSchema, defaultProjectId, "defaultProjectId"),
+  };
+});
+
+function sectionOf({ identity = {} }: Settings): Readonly<Record<string, unknown>> {
+  if (typeof identity !== "object" || identity === null) throw invalidSetting("identity", "no object");
+  return identity as Readonly<Record<string, unknown>>;
+}
+
+function parseSetting<T>(schema: v.GenericSchema<unknown, T>, value: unknown, path: string): T {
+  const result = v.safeParse(schema, value);
+  if (result.success) return result.output;
+  throw invalidSetting(path, v.flatten(result.issues));
+}
+
+function invalidSetting(path: string, cause: unknown): AppError {
+  return new AppError("internal_error", `Cannot use the settings section ${path} as it is not valid`, {
+    cause,
+  });
+}

@@ -1,0 +1,195 @@
+/**
+ * Exchange of a proof of identity for an access token of a space: `POST {space_url}/api/auth/token`.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { isUuid } from "../auth/crypto/mod.ts";
+import type { ApiKeys } from "../auth/mod.ts";
+import { idTokenTypes } from "../auth/remote_issuers/mod.ts";
+import { tokenCharsMax, unverifiedClaim } from "../auth/tokens/mod.ts";
+import type { Space } from "../directory/mod.ts";
+import { AppError } from "../errors/mod.ts";
+import { type AnyRoute, envelope, named, open, route } from "../http/mod.ts";
+import { type Caller, type SpaceTokens, spaceOfRequest } from "../space_tokens/mod.ts";
+import type { IdentityContext } from "./context.ts";
+import { UuidSchema } from "./operations.ts";
+import { issuerUser } from "./providers/vouched_users.ts";
+import { spaceIssuer } from "./settings.ts";
+import { accountBanned, isBanned } from "./users.ts";
+
+/** Age from which the session record of a user who can log in is refused: 90 days. */
+const recordAgeSecondsMax = 90 * 24 * 60 * 60;
+
+/** Services of {@linkcode tokenExchangeRoute}. */
+export interface ExchangeContext extends IdentityContext {
+  readonly spaceTokens: SpaceTokens;
+  readonly apiKeys: Pick<ApiKeys, "verify">;
+}
+
+const seconds = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const SessionRecordProof = v.object({
+  type: v.literal("sessionRecord"),
+  projectId: UuidSchema,
+  record: v.object({
+    deviceId: v.string(),
+    timeStamp: seconds,
+    signature: v.string(),
+    externalId: v.string(),
+    userId: UuidSchema,
+    signUp: v.exactOptional(seconds),
+    // The answer to the creation of a noLogin user spells it so.
+    signup: v.exactOptional(seconds),
+  }),
+});
+const AccessTokenProof = v.object({
+  type: v.literal("accessToken"),
+  token: v.pipe(v.string(), v.minLength(1), v.maxLength(tokenCharsMax)),
+});
+const IdTokenProof = v.object({
+  type: v.literal("idToken"),
+  token: v.pipe(v.string(), v.minLength(1), v.maxLength(tokenCharsMax)),
+});
+const ServiceProof = v.object({
+  type: v.literal("service"),
+  key: v.pipe(v.string(), v.maxLength(256)),
+  secret: v.pipe(v.string(), v.maxLength(256)),
+});
+const ProofSchema = v.variant("type", [AccessTokenProof, SessionRecordProof, IdTokenProof, ServiceProof]);
+
+type SessionRecordProofInput = v.InferOutput<typeof SessionRecordProof>;
+
+const IssuedSchema = named(
+  "SpaceToken",
+  v.object({
+    message: v.string(),
+    data: v.object({
+      accessToken: v.string(),
+      tokenType: v.literal("Bearer"),
+      expiresIn: v.pipe(v.number(), v.integer(), v.description("Seconds")),
+    }),
+  }),
+);
+
+/** Builds the route of the exchange. */
+export function tokenExchangeRoute(context: ExchangeContext): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/api/auth/token",
+    operation: "issueSpaceToken",
+    summary: "Issue an access token of the space",
+    description:
+      "Exchanges an access token, a signed session record, an ID token of the space's issuer or the API key of a back end for an access token of the space.",
+    auth: open,
+    body: { schema: ProofSchema, example: { type: "service", key: "gsk_example", secret: "gss_example" } },
+    responses: { 200: { description: "The token", schema: IssuedSchema } },
+    errors: [
+      "not_found",
+      "invalid_credentials",
+      "token_expired",
+      "invalid_token",
+      "session_revoked",
+      "account_banned",
+      "invalid_api_key",
+      "provider_error",
+      "provider_unavailable",
+    ],
+    handle: async ({ request, body }) => {
+      const space = await spaceOfRequest(context.directory, request);
+      return envelope(await context.spaceTokens.issue(space, await callerOf(context, space, body)));
+    },
+  });
+}
+
+/** Verifies a proof and returns its caller. */
+function callerOf(
+  context: ExchangeContext,
+  space: Space,
+  proof: v.InferOutput<typeof ProofSchema>,
+): Promise<Caller> {
+  switch (proof.type) {
+    case "accessToken":
+      return tokenUser(context, space, proof.token);
+    case "sessionRecord":
+      return recordUser(context, space, proof);
+    case "idToken":
+      return issuerCaller(context, space, proof.token);
+    case "service":
+      return backEnd(context, space, proof);
+  }
+}
+
+async function tokenUser(
+  { directory, sessions }: ExchangeContext,
+  space: Space,
+  token: string,
+): Promise<Caller> {
+  // An unverified claim only chooses the project whose tokens the verification then expects.
+  const projectId = unverifiedClaim(token, "projectId");
+  const project =
+    typeof projectId === "string" && isUuid(projectId) ? await directory.project(projectId) : null;
+  if (project?.spaceId !== space.id) throw rejected("access token");
+  const { user, session } = await sessions.authenticateToken(token, project);
+  const { id: spaceId, organisationId } = space;
+  const { userId } = user;
+  return { kind: "user", userId, organisationId, spaceId, projectId: project.id, sessionId: session.sid };
+}
+
+async function recordUser(
+  context: ExchangeContext,
+  space: Space,
+  proof: SessionRecordProofInput,
+): Promise<Caller> {
+  const { projectId, record } = proof;
+  const { signup = 0, signUp = signup, ...facts } = record;
+  const { users, records, directory, sessionGuard, clock } = context;
+  if (!records.verify(projectId, { ...facts, signUp })) throw rejected("session record");
+  const project = await directory.project(projectId);
+  if (project?.spaceId !== space.id) throw rejected("session record");
+  const { userId, timeStamp: issuedAt } = record;
+  const user = await users.findById(projectId, userId);
+  if (user?.externalId !== record.externalId) throw rejected("session record");
+  if (isBanned(user, clock())) throw accountBanned(user);
+  // A noLogin user cannot log in for a new record, and the external id, its only proof, has no age.
+  const isDated = user.provider !== "noLogin";
+  if (isDated && clock() / 1_000 - issuedAt >= recordAgeSecondsMax) {
+    throw new AppError("token_expired", "Cannot accept the session record as it is too old: log in again");
+  }
+  if (isDated) await sessionGuard.check({ projectId, userId, issuedAt });
+  const { id: spaceId, organisationId } = space;
+  return { kind: "user", userId, organisationId, spaceId, projectId };
+}
+
+/**
+ * Finds or creates the user of an ID token of the space's issuer. It is a user of the space's default project, as if that
+ * project had the issuer as its hosted provider.
+ */
+async function issuerCaller(context: ExchangeContext, space: Space, token: string): Promise<Caller> {
+  const { issuer, projectId } = spaceIssuer(space);
+  const project = await context.directory.project(projectId);
+  if (project?.spaceId !== space.id) {
+    throw new AppError("internal_error", "Cannot use the default project as it is none of the space");
+  }
+  const { userId } = await issuerUser(context, projectId, { token, issuer, types: idTokenTypes });
+  const { id: spaceId, organisationId } = space;
+  return { kind: "user", userId, organisationId, spaceId, projectId };
+}
+
+async function backEnd(
+  { apiKeys }: ExchangeContext,
+  space: Space,
+  { key, secret }: v.InferOutput<typeof ServiceProof>,
+): Promise<Caller> {
+  const { keyId, organisationId, permissions } = await apiKeys.verify(key, secret);
+  // A key of another organisation answers like an unknown one.
+  if (organisationId !== space.organisationId) {
+    throw new AppError("invalid_api_key", "The API key or its secret is not valid");
+  }
+  return { kind: "service", keyId, organisationId, spaceId: space.id, permissions };
+}
+
+/** Creates the one error for an unacceptable proof, so that it does not reveal users. */
+function rejected(proof: "access token" | "session record"): AppError {
+  return new AppError("invalid_credentials", `Cannot accept the ${proof} as it is not valid in this space`);
+}
