@@ -13,7 +13,7 @@ interface Operation {
 }
 
 /** What the document tells of answers. */
-export interface ToldAnswers {
+export interface DescribedReplies {
   /** Whether something fits what is told of an operation's success. */
   fits(operation: string, body: unknown): boolean;
   /** Asserts that an answer is a success, holds something, and has all members that are told of it and no others. */
@@ -21,7 +21,7 @@ export interface ToldAnswers {
 }
 
 /** Reads what the platform's document tells. */
-export async function toldAnswers(world: TestPlatform): Promise<ToldAnswers> {
+export async function describeReplies(world: TestPlatform): Promise<DescribedReplies> {
   const { paths, components } = (await world.call("/openapi.json")).json;
   const operations = Object.values(paths as Record<string, Record<string, Operation>>).flatMap(path =>
     Object.values(path),

@@ -31,7 +31,7 @@ describeOnStores("a back end that acts for users", open => {
     return json.data.map((entry: { score: number }) => entry.score);
   }
 
-  it("needs the permission to report and the one to read", async () => {
+  it("needs one permission to report and one to read", async () => {
     const [writer, reader] = [await serviceToken("actions:write"), await serviceToken("users:read")];
     const { userId } = await world.fan("Sam");
     const path = `/api/loyalty/action?user_id=${userId}`;
@@ -47,7 +47,7 @@ describeOnStores("a back end that acts for users", open => {
     assert.equal((await world.call(path, { token: writer, body: exact })).status, 200);
   });
 
-  it("feeds the boards of the project that the user is known to belong to", async () => {
+  it("feeds the boards of the user's project", async () => {
     const token = await serviceToken("actions:write");
     const fan = await world.fan("Sam");
     await fan.profile();
@@ -55,7 +55,7 @@ describeOnStores("a back end that acts for users", open => {
     assert.deepEqual([await scores(overall), await scores(round)], [[3], [3]]);
   });
 
-  it("feeds the boards of the project that it names for a user who was not met yet", async () => {
+  it("feeds the boards of the project that it names for a new user", async () => {
     const token = await serviceToken("actions:write");
     const { userId } = await world.fan("Sam");
     const query = `user_id=${userId}&project_id=${ids.project.toUpperCase()}`;
@@ -65,7 +65,7 @@ describeOnStores("a back end that acts for users", open => {
     assertProblem(await world.call(other, { token, body: exact }), 400, "validation_failed");
   });
 
-  it("that named no project is made up for on boards of metrics when the user arrives or acts", async () => {
+  it("without a project reaches boards of metrics once the user signs up or acts", async () => {
     const token = await serviceToken("actions:write");
     const [reader, actor] = [await world.fan("Reader"), await world.fan("Actor")];
     for (const { userId } of [reader, actor]) {
@@ -78,7 +78,7 @@ describeOnStores("a back end that acts for users", open => {
     assert.deepEqual(await scores(overall), [3, 3]);
   });
 
-  it("finds a mark that a process whose clock is ahead made in the next generation", async () => {
+  it("finds a once mark that a process with a fast clock wrote in the next generation", async () => {
     const start = world.clock.now();
     world.clock.advance(onceGenerationMs - (start % onceGenerationMs) - 59_999);
     const ahead = await createPlatform({

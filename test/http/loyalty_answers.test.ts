@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { type Fan, ids, loyalty, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
-import { type ToldAnswers, toldAnswers } from "./_answers.ts";
+import { type DescribedReplies, describeReplies } from "./_answers.ts";
 import { newKey } from "./_operations.ts";
 
 const announced = { display: "toast", title: "Title", message: "Message" };
@@ -74,14 +74,14 @@ describe("answers of the loyalty API", () => {
   let world: TestPlatform;
   let fan: Fan;
   let headers: Readonly<Record<string, string>>;
-  let told: ToldAnswers;
+  let told: DescribedReplies;
   before(async () => {
     world = await openPlatform(async clock => createMemoryStore({ clock }), {
       seed: { ...seed, loyalty: { [ids.space]: document } },
     });
     const { key, secret } = await newKey(world);
     headers = { "x-api-key": key, "x-api-secret": secret };
-    told = await toldAnswers(world);
+    told = await describeReplies(world);
     fan = await world.fan("Sam");
     for (const _ of "123") assert.equal((await fan.act("prediction", { outcome: "exact" })).status, 200);
     world.clock.advance(90_000);

@@ -1,4 +1,4 @@
-/** How much of a list may be asked for at once: the bound itself is answered, and one more is refused. */
+/** Bounds of pages: each is accepted, and one more is refused. */
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -11,17 +11,17 @@ import { newKey } from "./_operations.ts";
 
 const audience = "/v1/api/audience";
 const space = `/api/v2/spaces/${ids.space}/loyalty`;
-const actionLetters = `${audience}/internal/actions/dead-letters`;
-const webhookLetters = `${space}/webhooks/crm/dead-letters`;
+const actionDeadLetters = `${audience}/internal/actions/dead-letters`;
+const webhookDeadLetters = `${space}/webhooks/crm/dead-letters`;
 const webhooks = [{ id: "crm", url: "https://crm.example/", events: ["challengeCompleted"] }];
 
-/** Asserts that an answer says in the way of its API that the request was not valid. */
+/** Asserts that a reply refuses an invalid request. */
 function assertRefused({ status, json, text }: Answer): void {
   assert.equal(status, 400, text);
   assert.equal(json.code ?? json.errors[0].code, "validation_failed");
 }
 
-describe("what is asked for at once", () => {
+describe("a page", () => {
   const clock = createTestClock();
   const queue = createMemoryQueue({ clock: clock.now });
   let world: TestPlatform;
@@ -46,13 +46,13 @@ describe("what is asked for at once", () => {
     [`${audience}/transactions`, 100, true],
     [`${audience}/challenges`, 100, true],
     [`${audience}/notifications`, 50, true],
-    [actionLetters, 100],
-    [webhookLetters, deadLettersPageMax],
+    [actionDeadLetters, 100],
+    [webhookDeadLetters, deadLettersPageMax],
     [`${audience}/internal/exports`, 100],
     [`${audience}/internal/export-trail`, 100],
   ];
   for (const [path, pageMax, isOfFan] of lists) {
-    it(`of ${path.replace(ids.space, ":spaceId")} is at most ${pageMax}`, async () => {
+    it(`of ${path.replace(ids.space, ":spaceId")} has at most ${pageMax} entries`, async () => {
       const page = (limit: number): Promise<Answer> =>
         world.call(`${path}?limit=${limit}`, { headers: isOfFan ? fan : key });
       const most = await page(pageMax);
@@ -63,14 +63,14 @@ describe("what is asked for at once", () => {
   }
 
   const replays: readonly (readonly [path: string, idsMax: number, status: number])[] = [
-    [`${actionLetters}/replay`, 100, 200],
-    [`${webhookLetters}/replay`, deadLettersPageMax, 202],
+    [`${actionDeadLetters}/replay`, 100, 200],
+    [`${webhookDeadLetters}/replay`, deadLettersPageMax, 202],
   ];
   for (const [path, idsMax, status] of replays) {
-    it(`is replayed of ${path.replace(ids.space, ":spaceId")} up to ${idsMax} letters`, async () => {
+    it(`of dead letters is replayed from ${path.replace(ids.space, ":spaceId")} up to ${idsMax} ids`, async () => {
       const replay = (count: number): Promise<Answer> => {
-        const letters = Array.from({ length: count }, (_, n) => `wdl_${String(n).padStart(32, "0")}`);
-        return world.call(path, { headers: key, body: { ids: letters } });
+        const deadLetters = Array.from({ length: count }, (_, n) => `wdl_${String(n).padStart(32, "0")}`);
+        return world.call(path, { headers: key, body: { ids: deadLetters } });
       };
       const most = await replay(idsMax);
       assert.equal(most.status, status, most.text);
@@ -78,7 +78,7 @@ describe("what is asked for at once", () => {
     });
   }
 
-  it(`is a version whose number has at most ${versionDigitsMax} digits`, async () => {
+  it(`of versions accepts numbers of up to ${versionDigitsMax} digits`, async () => {
     const version = (digits: number): Promise<Answer> =>
       world.call(`${space}/versions/${"9".repeat(digits)}`, { headers: key });
     assert.equal((await version(versionDigitsMax)).status, 404);

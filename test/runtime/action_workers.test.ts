@@ -67,7 +67,7 @@ async function end(program: Program): Promise<void> {
 }
 
 describe("queued actions", { concurrency: true }, () => {
-  it("wait while the server leaves them to workers, and are applied by one that starts", {
+  it("wait while the server runs no worker, and are applied by one that starts", {
     skip: redisAvailable(),
   }, async context => {
     const redis = await startRedis();
@@ -101,7 +101,7 @@ describe("queued actions", { concurrency: true }, () => {
     await end(server);
   });
 
-  it("are applied after a restart where they were accepted into files before a kill", async context => {
+  it("accepted into files before a kill are applied after a restart", async context => {
     const environment = { GRANDSTAND_DATA: join(folder, "data") };
     const first = await serveDemo(context, { ...environment, GRANDSTAND_WORKERS: "off" });
     await queueAction(first.demo, { action: "nothing-knows-this-either" });
@@ -113,7 +113,7 @@ describe("queued actions", { concurrency: true }, () => {
     await end(second.server);
   });
 
-  it("need a Redis that workers share with servers", async () => {
+  it("need a Redis that workers and servers share", async () => {
     const worker = await command(["worker"], {});
     assert.equal(await worker.ended, 1);
     assert.match(worker.stderr(), /Cannot work: GRANDSTAND_REDIS must name/);

@@ -26,7 +26,7 @@ async function withWorld(
 }
 
 describeOnEveryStore("actions of back ends", open => {
-  it("are answered once they are queued, and take effect when a worker comes to them", () =>
+  it("are accepted once they are queued and applied by a worker", () =>
     withWorld(open, async (world, work) => {
       const call = await backEnd(world);
       const one = await call(single, { body: { userId: "fan", ...exact } });
@@ -46,7 +46,7 @@ describeOnEveryStore("actions of back ends", open => {
       await worker.stop();
     }));
 
-  it("come in bulk in both shapes, with one result per item in the order of the items", () =>
+  it("are accepted in bulk in both shapes, with one result per item in their order", () =>
     withWorld(open, async (world, work) => {
       const call = await backEnd(world);
       const actions = [
@@ -80,7 +80,7 @@ describeOnEveryStore("actions of back ends", open => {
       await worker.stop();
     }));
 
-  it("are refused as a whole with every fault, and nothing is queued", () =>
+  it("are refused as a whole with every error, and none is queued", () =>
     withWorld(open, async (world, work) => {
       const call = await backEnd(world);
       const now = world.clock.now();
@@ -142,7 +142,7 @@ describeOnEveryStore("actions of back ends", open => {
       await worker.stop();
     }));
 
-  it("count at their own time, no earlier than what happened to the user last", () =>
+  it("count for their own time, but not before the user's previous action", () =>
     withWorld(open, async (world, work) => {
       const call = await backEnd(world);
       const now = world.clock.now();
@@ -166,7 +166,7 @@ describeOnEveryStore("actions of back ends", open => {
       await worker.stop();
     }));
 
-  it("are refused with Retry-After while the queue is full, item by item where some had room", () =>
+  it("are refused with Retry-After while the queue is full, item by item if some fit", () =>
     withWorld(
       open,
       async world => {
@@ -196,7 +196,7 @@ describeOnEveryStore("actions of back ends", open => {
       4,
     ));
 
-  it("that can never take effect are listed with the reason, to their organisation alone, and replayed", () =>
+  it("that can never be applied are listed as dead letters for their organisation only, and replayed", () =>
     withWorld(open, async (world, work) => {
       const call = await backEnd(world);
       const worker = work();
@@ -209,12 +209,19 @@ describeOnEveryStore("actions of back ends", open => {
       };
       await call(bulk, { body: { actions: [dead, { userId: "fan", ...exact }] } });
       const list = (): ReturnType<typeof call> => call(`${single}/dead-letters`);
-      await until("the letter is there", async () => (await list()).json.totalCount === 1);
+      await until("the dead letter exists", async () => (await list()).json.totalCount === 1);
       await until("the next action of the user went on", async () => (await pointsOf(world, "fan")) === 3);
-      const [letter] = (await list()).json.data;
-      assert.equal(letter.reason.code, "forbidden");
+      const [deadLetter] = (await list()).json.data;
+      assert.equal(deadLetter.reason.code, "forbidden");
       assert.deepEqual(
-        [letter.userId, letter.action, letter.actionId, letter.attempts, letter.data, letter.metadata],
+        [
+          deadLetter.userId,
+          deadLetter.action,
+          deadLetter.actionId,
+          deadLetter.attempts,
+          deadLetter.data,
+          deadLetter.metadata,
+        ],
         ["fan", "dance", "d-1", 1, { n: 1 }, { from: "till" }],
       );
       const rival = await backEnd(world, ["actions:write"], ids.otherOrganisation);
@@ -223,7 +230,7 @@ describeOnEveryStore("actions of back ends", open => {
       const replay = (callHere: typeof call, host: string): ReturnType<typeof call> =>
         callHere(`${single}/dead-letters/replay`, {
           host,
-          body: { ids: [letter.deadLetterId, "no", letter.deadLetterId, "no"] },
+          body: { ids: [deadLetter.deadLetterId, "no", deadLetter.deadLetterId, "no"] },
         });
       assert.deepEqual((await replay(rival, "other.example")).json.data.replayed, []);
       const { config } = await world.platform.loyalty.config(ids.space);
@@ -232,15 +239,15 @@ describeOnEveryStore("actions of back ends", open => {
         false,
       );
       const replayed = await replay(call, "club.example");
-      assert.deepEqual(replayed.json.data, { replayed: [letter.deadLetterId], notFound: ["no"] });
-      await until("it is dead again under another id", async () => {
+      assert.deepEqual(replayed.json.data, { replayed: [deadLetter.deadLetterId], notFound: ["no"] });
+      await until("it is a dead letter again under another id", async () => {
         const [again] = (await list()).json.data;
-        return again !== undefined && again.deadLetterId !== letter.deadLetterId;
+        return again !== undefined && again.deadLetterId !== deadLetter.deadLetterId;
       });
       await worker.stop();
     }));
 
-  it("of a user's own token take effect at once, and only what users may report", () =>
+  it("reported by a user are applied at once, and only those that users may report", () =>
     withWorld(open, async world => {
       const fan = await world.fan("Sam");
       const headers = { "x-platform-org-id": ids.organisation };
@@ -262,7 +269,7 @@ describeOnEveryStore("actions of back ends", open => {
       assert.equal(foreign.status, 403);
     }));
 
-  it("of a user's own token are told apart from those that took effect before", () =>
+  it("reported by a user again are answered as duplicates", () =>
     withWorld(open, async world => {
       const fan = await world.fan("Sam");
       const headers = { "x-platform-org-id": ids.organisation };
@@ -276,7 +283,7 @@ describeOnEveryStore("actions of back ends", open => {
       assert.equal(await pointsOf(world, fan.userId), 6);
     }));
 
-  it("of a user's own token happen now, whatever the user's clock says", () =>
+  it("reported by a user count for now and may not name a time", () =>
     withWorld(open, async world => {
       const fan = await world.fan("Sam");
       const headers = { "x-platform-org-id": ids.organisation };
@@ -293,7 +300,7 @@ describeOnEveryStore("actions of back ends", open => {
       assert.equal(await pointsOf(world, fan.userId), 0);
     }));
 
-  it("take effect before the answer where the platform has no queue", async () => {
+  it("are applied before the reply if the platform has no queue", async () => {
     const world = await openPlatform(open);
     const call = await backEnd(world);
     const answer = await call(bulk, {
@@ -314,7 +321,7 @@ describeOnEveryStore("actions of back ends", open => {
 describeOnEveryStore("rewards of back ends", open => {
   const path = "/v1/api/audience/internal/rewards/bulk";
 
-  it("are given once under their ids, those of a user in their order", () =>
+  it("are granted once under their ids, those of one user in order", () =>
     withWorld(open, async world => {
       const call = await backEnd(world);
       const rewards = [
@@ -351,7 +358,7 @@ describeOnEveryStore("rewards of back ends", open => {
       assert.deepEqual([await pointsOf(world, "a"), await pointsOf(world, "b")], [6, 7]);
     }));
 
-  it("tell the user where the back end wants it, and carry what it notes beside them", () =>
+  it("notify the user on request and keep the metadata of the back end", () =>
     withWorld(open, async world => {
       const call = await backEnd(world);
       const fan = await world.fan("Sam");
@@ -372,12 +379,17 @@ describeOnEveryStore("rewards of back ends", open => {
           ["Luck", "reward", metadata],
         ],
       );
-      const { json: told } = await world.call("/v1/api/audience/notifications", own);
+      const { json: notifications } = await world.call("/v1/api/audience/notifications", own);
       assert.deepEqual(
-        told.data.map(({ type, display, title, message }: Answer["json"]) => [type, display, title, message]),
+        notifications.data.map(({ type, display, title, message }: Answer["json"]) => [
+          type,
+          display,
+          title,
+          message,
+        ]),
         [["rewardGranted", "toast", "A gift", "For you"]],
       );
-      assert.deepEqual(told.data[0].payload.metricChanges, { points: { oldValue: 0, newValue: 5 } });
+      assert.deepEqual(notifications.data[0].payload.metricChanges, { points: { oldValue: 0, newValue: 5 } });
       const member = { organisationId: ids.organisation, spaceId: ids.space, userId: fan.userId };
       const { differences } = await world.platform.loyalty.replay({ ...member, projectId: null });
       assert.deepEqual(differences, []);
@@ -402,7 +414,7 @@ describeOnEveryStore("rewards of back ends", open => {
       );
     }));
 
-  it("are refused as a whole where the space has no such thing", () =>
+  it("are refused as a whole if the space does not have one of them", () =>
     withWorld(open, async world => {
       const call = await backEnd(world);
       const { status, json } = await call(path, {

@@ -1,4 +1,4 @@
-/** The OpenAPI document tells every member of what the audience API answers: generated clients miss nothing. */
+/** The OpenAPI document describes every member of the replies of the audience API. */
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -15,7 +15,7 @@ import {
   type TestPlatform,
 } from "../../support/platform.ts";
 import { until } from "../../support/until.ts";
-import { type ToldAnswers, toldAnswers } from "../_answers.ts";
+import { type DescribedReplies, describeReplies } from "../_answers.ts";
 import { newKey } from "../_operations.ts";
 
 const base = "/v1/api/audience";
@@ -91,10 +91,10 @@ const space = {
   webhooks: [{ id: "crm", url: "https://crm.example/", events: ["actionRewarded", "exportCompleted"] }],
 };
 
-describe("answers of the audience API", () => {
+describe("the OpenAPI document", () => {
   let world: TestPlatform;
   let fan: Fan;
-  let told: ToldAnswers;
+  let document: DescribedReplies;
   let own: { readonly token: string; readonly headers: Readonly<Record<string, string>> };
   let headers: Readonly<Record<string, string>>;
   before(async () => {
@@ -108,7 +108,7 @@ describe("answers of the audience API", () => {
         },
       },
     });
-    told = await toldAnswers(world);
+    document = await describeReplies(world);
     const { key, secret } = await newKey(world);
     headers = { "x-api-key": key, "x-api-secret": secret, "x-platform-org-id": ids.organisation };
     fan = await world.fan("Sam");
@@ -118,14 +118,14 @@ describe("answers of the audience API", () => {
       method: "PATCH",
       body: { displayName: "Sam", preferences: { sounds: { goal: true } }, customFields: { shirt: "M" } },
     });
-    told.assertTold("patchAudienceProfile", patched);
+    document.assertTold("patchAudienceProfile", patched);
     for (const outcome of ["exact", "exact", "right"]) await fan.act("prediction", { outcome });
     assert.equal((await fan.act("rest")).status, 200);
     world.clock.advance(minuteMs);
   });
   after(() => world.dispose());
 
-  it("are told of users' own profiles, lists and products", async () => {
+  it("describes users' own profiles, lists and products", async () => {
     const operations = {
       getAudienceProfile: "profile",
       listAudienceTransactions: "transactions",
@@ -134,7 +134,7 @@ describe("answers of the audience API", () => {
       listAudienceProducts: "products",
     };
     for (const [operation, path] of Object.entries(operations)) {
-      told.assertTold(operation, await world.call(`${base}/${path}`, own));
+      document.assertTold(operation, await world.call(`${base}/${path}`, own));
     }
     const { json } = await world.call(`${base}/profile`, own);
     assert.equal(json.data.loyalty.tier.id, "bronze");
@@ -143,11 +143,11 @@ describe("answers of the audience API", () => {
     assert.equal(json.data.loyalty.balances.points.expiringSoon.length, 1);
     const [{ notificationId }] = (await world.call(`${base}/notifications`, own)).json.data;
     const read = await world.call(`${base}/notifications/${notificationId}/read`, { ...own, method: "POST" });
-    told.assertTold("readAudienceNotification", read);
-    told.assertTold("listAudienceNotifications", await world.call(`${base}/notifications`, own));
+    document.assertTold("readAudienceNotification", read);
+    document.assertTold("listAudienceNotifications", await world.call(`${base}/notifications`, own));
   });
 
-  it("are told of one user and of several, of whom one is unknown", async () => {
+  it("describes one user and several, one of them unknown", async () => {
     const operations = {
       getSpaceProfiles: "profile",
       listSpaceTransactions: "transactions",
@@ -160,18 +160,21 @@ describe("answers of the audience API", () => {
     const service = { ...own, token: issued.json.data.accessToken };
     for (const [operation, path] of Object.entries(operations)) {
       for (const query of [`user_id=${fan.userId}`, `user_ids=${fan.userId},nobody`]) {
-        told.assertTold(operation, await world.call(`/api/audience/${path}?${query}`, service));
+        document.assertTold(operation, await world.call(`/api/audience/${path}?${query}`, service));
       }
     }
     const named = await world.call(`${base}/internal/profiles?user_ids=${fan.userId},nobody`, { headers });
-    told.assertTold("listAudienceProfiles", named);
+    document.assertTold("listAudienceProfiles", named);
     const put = { body: [{ user_id: fan.userId, data: { displayName: "Sam" } }], method: "PUT" };
-    told.assertTold("putSpaceProfiles", await world.call("/api/audience/profile", { ...service, ...put }));
+    document.assertTold(
+      "putSpaceProfiles",
+      await world.call("/api/audience/profile", { ...service, ...put }),
+    );
   });
 
-  it("are told of searches, whatever fields are asked for", async () => {
+  it("describes searches with any fields", async () => {
     const search = async (body: object): Promise<void> =>
-      told.assertTold(
+      document.assertTold(
         "searchAudienceUsers",
         await world.call(`${base}/internal/users/search`, { headers, body }),
       );
@@ -187,7 +190,7 @@ describe("answers of the audience API", () => {
     });
   });
 
-  it("are told of bulk requests, and of actions that could not take effect", async () => {
+  it("describes bulk requests and dead dead", async () => {
     const reported = await world.call(`${base}/internal/actions/bulk`, {
       headers,
       body: [
@@ -195,74 +198,79 @@ describe("answers of the audience API", () => {
         { user_id: fan.userId, data: { action: "unheard-of", metadata: { from: { app: "tv" } } } },
       ],
     });
-    told.assertTold("queueActions", reported);
+    document.assertTold("queueActions", reported);
     const worker = world.platform.startActionWorker();
-    const letterList = (): Promise<Answer> =>
-      world.call(`${base}/internal/actions/dead-letters`, { headers });
-    await until("the action is dead", async () => (await letterList()).json.totalCount === 1);
+    const listDead = (): Promise<Answer> => world.call(`${base}/internal/actions/dead-dead`, { headers });
+    await until("the action is dead", async () => (await listDead()).json.totalCount === 1);
     await worker.stop();
     const { batchId } = reported.json.data;
-    told.assertTold("getActionBatch", await world.call(`${base}/internal/actions/${batchId}`, { headers }));
-    const letters = await letterList();
-    told.assertTold("listDeadActions", letters);
-    const replay = { headers, body: { ids: [letters.json.data[0].deadLetterId] } };
-    const replayed = await world.call(`${base}/internal/actions/dead-letters/replay`, replay);
-    told.assertTold("replayDeadActions", replayed);
+    document.assertTold(
+      "getActionBatch",
+      await world.call(`${base}/internal/actions/${batchId}`, { headers }),
+    );
+    const dead = await listDead();
+    document.assertTold("listDeadActions", dead);
+    const replay = { headers, body: { ids: [dead.json.data[0].deadLetterId] } };
+    const replayed = await world.call(`${base}/internal/actions/dead-dead/replay`, replay);
+    document.assertTold("replayDeadActions", replayed);
     const rewards = [
       { user_id: fan.userId, data: { type: "metric", currency: "points", amount: 3 } },
       { user_id: fan.userId, data: { type: "coupon", couponId: "drink" } },
     ];
     const given = await world.call(`${base}/internal/rewards/bulk`, { headers, body: rewards });
-    told.assertTold("giveRewards", given);
+    document.assertTold("giveRewards", given);
     const updates = [
       { userId: fan.userId, metrics: { points: { op: "incr", value: 1 } } },
       { userId: fan.userId, displayName: "Sam", expectedVersion: 99 },
     ];
     const updated = await world.call(`${base}/internal/profiles/update-batch`, { headers, body: updates });
-    told.assertTold("updateAudienceProfiles", updated);
+    document.assertTold("updateAudienceProfiles", updated);
   });
 
-  it("are told of exports, and of webhooks with what they did not take", async () => {
+  it("describes exports, webhooks and their dead dead", async () => {
     const order = { headers, body: { format: "json" } };
     const accepted = await world.call(`${base}/internal/users/export`, order);
-    told.assertTold("exportAudienceUsers", accepted);
+    document.assertTold("exportAudienceUsers", accepted);
     await world.platform.idle();
     const { exportId } = accepted.json.data;
     const completed = await world.call(`${base}/internal/exports/${exportId}`, { headers });
-    told.assertTold("getAudienceExport", completed);
+    document.assertTold("getAudienceExport", completed);
     assert.equal(completed.json.data.status, "completed");
     const { pathname } = new URL(completed.json.data.downloadUrl);
     assert.equal((await world.call(pathname)).status, 200);
-    told.assertTold("listAudienceExports", await world.call(`${base}/internal/exports`, { headers }));
-    told.assertTold(
+    document.assertTold("listAudienceExports", await world.call(`${base}/internal/exports`, { headers }));
+    document.assertTold(
       "listAudienceExportTrail",
       await world.call(`${base}/internal/export-trail`, { headers }),
     );
-    told.assertTold(
+    document.assertTold(
       "getAudienceExportWebhook",
       await world.call(`${base}/internal/export-webhook`, { headers }),
     );
     const webhooks = `/api/v2/spaces/${ids.space}/loyalty/webhooks`;
-    told.assertTold("listLoyaltyWebhooks", await world.call(webhooks, { headers }));
-    told.assertTold("getLoyaltyWebhook", await world.call(`${webhooks}/crm`, { headers }));
-    const letters = await world.call(`${webhooks}/crm/dead-letters`, { headers });
-    told.assertTold("listDeadWebhookLetters", letters);
-    const types = letters.json.data.map(
+    document.assertTold("listLoyaltyWebhooks", await world.call(webhooks, { headers }));
+    document.assertTold("getLoyaltyWebhook", await world.call(`${webhooks}/crm`, { headers }));
+    const dead = await world.call(`${webhooks}/crm/dead-dead`, { headers });
+    document.assertTold("listDeadWebhookLetters", dead);
+    const types = dead.json.data.map(
       (one: { attributes: { message_type: string } }) => one.attributes.message_type,
     );
     assert.ok(types.includes("loyalty.actionRewarded"), types.join());
-    const body = { ids: [letters.json.data[0].id] };
+    const body = { ids: [dead.json.data[0].id] };
     const enabled = await world.call(`${webhooks}/crm/enable`, { headers, method: "POST" });
-    told.assertTold("enableLoyaltyWebhook", enabled);
-    const replayed = await world.call(`${webhooks}/crm/dead-letters/replay`, { headers, body });
-    told.assertTold("replayDeadWebhookLetters", replayed);
+    document.assertTold("enableLoyaltyWebhook", enabled);
+    const replayed = await world.call(`${webhooks}/crm/dead-dead/replay`, { headers, body });
+    document.assertTold("replayDeadWebhookLetters", replayed);
   });
 
-  it("are not told where a member is not: an answer with another one does not fit", async () => {
+  it("does not accept a reply with a missing or an additional member", async () => {
     const { json } = await world.call(`${base}/products`, own);
-    assert.equal(told.fits("listAudienceProducts", json), true);
+    assert.equal(document.fits("listAudienceProducts", json), true);
     const [{ reasons: _, ...product }] = json.data;
-    assert.equal(told.fits("listAudienceProducts", { ...json, data: [product] }), false);
-    assert.equal(told.fits("listAudienceProducts", { ...json, data: [{ ...json.data[0], more: 1 }] }), false);
+    assert.equal(document.fits("listAudienceProducts", { ...json, data: [product] }), false);
+    assert.equal(
+      document.fits("listAudienceProducts", { ...json, data: [{ ...json.data[0], more: 1 }] }),
+      false,
+    );
   });
 });

@@ -1,4 +1,4 @@
-/** What has become of the actions of a bulk request. */
+/** The state of the actions of a bulk request. */
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
@@ -28,7 +28,7 @@ async function opened(
 }
 
 describeOnStores("the status of a bulk request", open => {
-  it("tells of each action whether it waits, has taken effect, or why not", async t => {
+  it("says of each action whether it waits, succeeded, or why it failed", async t => {
     const { world, dispose } = await opened(open);
     t.after(dispose);
     const call = await backEnd(world, ["actions:write"]);
@@ -67,7 +67,7 @@ describeOnStores("the status of a bulk request", open => {
     await worker.stop();
   });
 
-  it("tells what the queue did not take", async t => {
+  it("keeps the actions that the queue refused", async t => {
     const { world, dispose } = await opened(open, 1);
     t.after(dispose);
     const call = await backEnd(world, ["actions:write"]);
@@ -81,7 +81,7 @@ describeOnStores("the status of a bulk request", open => {
     assert.deepEqual(json.data.summary, { ...summary, succeeded: 0 });
   });
 
-  it("is known for a day, to the organisation alone", async t => {
+  it("can be read for a day, by the organisation only", async t => {
     const { world, dispose } = await opened(open);
     t.after(dispose);
     const call = await backEnd(world, ["actions:write"]);
@@ -99,7 +99,7 @@ describeOnStores("the status of a bulk request", open => {
     assert.equal(await status(call, batchId), 404);
   });
 
-  it("is looked up for as many users as a request may have", async t => {
+  it("can be read for 1,000 users", async t => {
     const { world, dispose } = await opened(open);
     t.after(dispose);
     const call = await backEnd(world, ["actions:write"]);

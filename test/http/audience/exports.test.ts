@@ -1,4 +1,4 @@
-/** Exports of a platform: real users, a real mail server, a real service that is told, and a file read by another parser. */
+/** Exports of a platform with real users, a mail server, a webhook service, and a file read by another parser. */
 
 import assert from "node:assert/strict";
 import { createDecipheriv, createHash, createHmac, pbkdf2Sync } from "node:crypto";
@@ -26,7 +26,7 @@ interface Received {
   readonly body: string;
 }
 
-/** A service that keeps what it is told. */
+/** A service that keeps the webhook events it receives. */
 async function service(): Promise<{ url: string; received: Received[] } & Disposable> {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {
@@ -98,14 +98,14 @@ function decrypted(file: Buffer, password: string): string {
 }
 
 describeOnEveryStore("an export of users", open => {
-  it("goes from the request over a mail and an event to a file that others read", async () => {
+  it("goes from the request through a mail and an event to a file that another parser reads", async () => {
     await using smtp = await TestSmtpServer.start();
-    using told = await service();
+    using receiver = await service();
     const mailer = createSmtpMailer({ url: smtp.url(), from: "no-reply@club.example", ca: smtp.ca });
     const world = await openWorld(open, {
       mailer,
       webhooks: createWebhookSender({ networks: ["127.0.0.1"] }),
-      about: { webhook: { url: told.url } },
+      about: { webhook: { url: receiver.url } },
     });
     const api = await backEnd(world, ["users:export", "users:read"]);
     const body = {
@@ -128,7 +128,7 @@ describeOnEveryStore("an export of users", open => {
     assert.ok(text.includes(data.password), text);
     const link = /http:\/\/\S+/.exec(text)?.[0] ?? "";
 
-    const [event] = told.received;
+    const [event] = receiver.received;
     assert.ok(event !== undefined);
     const { secret } = (await api(`${base}/export-webhook`)).json.data;
     const signed = `${event.headers["webhook-id"]}.${event.headers["webhook-timestamp"]}.${event.body}`;
@@ -155,7 +155,7 @@ describeOnEveryStore("an export of users", open => {
     await world.dispose();
   });
 
-  it("may have as many fields as it says, and no more", async () => {
+  it("has up to 200 fields", async () => {
     const customFields = Object.fromEntries(
       Array.from({ length: 64 }, (_, n) => [`field${n}`, { type: "number" }]),
     );
@@ -179,7 +179,7 @@ describeOnEveryStore("an export of users", open => {
     await world.dispose();
   });
 
-  it("is the same one for a repeated request, and one more for another", async () => {
+  it("is the same one for a repeated request, and a new one for another", async () => {
     const world = await openWorld(open);
     const api = await backEnd(world, ["users:export"]);
     const headers = { "idempotency-key": '"nightly"' };
@@ -195,7 +195,7 @@ describeOnEveryStore("an export of users", open => {
     await world.dispose();
   });
 
-  it("answers the pointers of wrong criteria", async () => {
+  it("is refused with a pointer to every invalid criterion", async () => {
     const world = await openWorld(open);
     const api = await backEnd(world, ["users:export"]);
     const body = {
@@ -214,7 +214,7 @@ describeOnEveryStore("an export of users", open => {
     await world.dispose();
   });
 
-  it("is not there for another organisation, whatever its key may do", async () => {
+  it("does not exist for another organisation", async () => {
     const world = await openWorld(open);
     const api = await backEnd(world, ["users:export", "users:read"]);
     const { json } = await api(`${base}/users/export`, { body: { format: "json" } });
@@ -227,7 +227,7 @@ describeOnEveryStore("an export of users", open => {
     await world.dispose();
   });
 
-  it("expires after a day and is gone after two", async () => {
+  it("expires after a day and is removed after two", async () => {
     const world = await openWorld(open);
     const api = await backEnd(world, ["users:export", "users:read"]);
     const { json } = await api(`${base}/users/export`, { body: { format: "json" } });
@@ -278,7 +278,7 @@ describeOnEveryStore("an export of users", open => {
     await world.dispose();
   });
 
-  it("is completed although the platform has no mailer for its notice, and the log tells", async () => {
+  it("is completed without a mailer for its notice, and the log says so", async () => {
     const events: string[] = [];
     const logger: Logger = {
       enabled: () => true,
@@ -290,13 +290,13 @@ describeOnEveryStore("an export of users", open => {
     const { exportId } = (await api(`${base}/users/export`, { body })).json.data;
     await work(world);
     assert.equal((await api(`${base}/exports/${exportId}`)).json.data.status, "completed");
-    const told = events[events.indexOf("mail_not_configured") + 1];
-    assert.match(told ?? "", /exportCompleted/);
+    const logged = events[events.indexOf("mail_not_configured") + 1];
+    assert.match(logged ?? "", /exportCompleted/);
     assert.doesNotMatch(events.join(), /ann@club/);
     await world.dispose();
   });
 
-  it("is refused where the platform has no place for files", async () => {
+  it("is refused if the platform has no blob storage", async () => {
     const world = await openWorld(open, { blobs: undefined } as unknown as Partial<PlatformOptions>);
     const api = await backEnd(world, ["users:export"]);
     const { status, json } = await api(`${base}/users/export`, { body: { format: "json" } });

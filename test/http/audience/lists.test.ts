@@ -2,8 +2,16 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { type Answer, type Fan, ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
-import { describeOnStores } from "../../support/stores.ts";
+import {
+  type Answer,
+  type Fan,
+  ids,
+  loyalty,
+  openPlatform,
+  seed,
+  type TestPlatform,
+} from "../../support/platform.ts";
+import { describeOnStores, type OpenStore } from "../../support/stores.ts";
 import { assertProblem } from "../_problem.ts";
 import { type BackEndCall, backEnd } from "./_back_end.ts";
 
@@ -41,7 +49,7 @@ describeOnStores("lists of the audience API", open => {
   }
 
   describe("of transactions", () => {
-    it("have every entry of the ledger once, newest first, while more come in", async () => {
+    it("contain every entry of the ledger once, newest first, while more arrive", async () => {
       const fan = await newFan();
       for (let n = 0; n < 30; n++) {
         await fan.act("prediction", { outcome: ["exact", "right", "wrong"][n % 3] ?? "" });
@@ -66,7 +74,7 @@ describeOnStores("lists of the audience API", open => {
       }
     });
 
-    it("go on within a record that has more entries than a page", async () => {
+    it("continue within a record that has more entries than a page", async () => {
       const fan = await newFan();
       const metrics = { points: { op: "incr", value: 4 }, energy: { op: "incr", value: -1 } };
       for (let n = 0; n < 3; n++) {
@@ -88,7 +96,7 @@ describeOnStores("lists of the audience API", open => {
       );
     });
 
-    it("are narrowed by type and currency together", async () => {
+    it("are filtered by type and currency together", async () => {
       const fan = await newFan();
       await fan.act("prediction", { outcome: "exact" });
       await fan.act("rest");
@@ -101,7 +109,7 @@ describeOnStores("lists of the audience API", open => {
       assert.deepEqual((await get(fan, "/transactions?currency=xp")).json.data, []);
     });
 
-    it("tell what was taken back, and by what", async () => {
+    it("show reversed transactions and their reversals", async () => {
       const fan = await newFan();
       await fan.act("prediction", { outcome: "exact" });
       const [first] = (await get(fan, "/transactions")).json.data;
@@ -126,7 +134,7 @@ describeOnStores("lists of the audience API", open => {
       );
     });
 
-    it("read a bounded number of records for a page, which may be empty and go on", async () => {
+    it("read a bounded number of records for a page, which may be empty although more follow", async () => {
       const fan = await newFan();
       await fan.act("rest");
       const actions = Array.from({ length: ledgerRecordsMax + 50 }, () =>
@@ -142,7 +150,7 @@ describeOnStores("lists of the audience API", open => {
   });
 
   describe("of notifications", () => {
-    it("have the number of unread ones, and go on where the page before ended", async () => {
+    it("have the number of unread ones and continue after the page before", async () => {
       const fan = await newFan();
       for (const outcome of ["exact", "right", "right"]) await fan.act("prediction", { outcome });
       const pages = await pagesOf(fan, "/notifications?limit=1");
@@ -178,7 +186,7 @@ describeOnStores("lists of the audience API", open => {
   });
 
   describe("of challenges", () => {
-    it("are narrowed by status, and tell how far along each is", async () => {
+    it("are filtered by status and show progress", async () => {
       const fan = await newFan();
       const open = async (): Promise<readonly unknown[]> =>
         (await get(fan, "/challenges?status=in_progress")).json.data.map(
@@ -206,7 +214,7 @@ describeOnStores("lists of the audience API", open => {
     });
   });
 
-  it("refuse cursors that are forged, of another user, with other filters, or a day old", async () => {
+  it("refuse cursors that are forged, of another user, of other filters, or expired", async () => {
     const [fan, other] = [await newFan(), await newFan()];
     for (let n = 0; n < 3; n++) {
       await fan.act("prediction", { outcome: "right" });
@@ -236,7 +244,7 @@ describeOnStores("lists of the audience API", open => {
     assertProblem(answer, 400, "validation_failed");
   });
 
-  it("refuse limits and filters that there are none of", async () => {
+  it("refuse invalid limits and filters", async () => {
     const fan = await newFan();
     for (const path of [
       "/transactions?limit=0",
@@ -252,7 +260,7 @@ describeOnStores("lists of the audience API", open => {
     }
   });
 
-  it("are answered for many users, each with a key of its own", async () => {
+  it("are returned for many users, each with a cursor of its own", async () => {
     const [a, b] = [await newFan(), await newFan()];
     for (let n = 0; n < 3; n++) await a.act("prediction", { outcome: "right" });
     await b.act("prediction", { outcome: "wrong" });
@@ -275,6 +283,93 @@ describeOnStores("lists of the audience API", open => {
     for (const list of ["challenges", "notifications"]) {
       const { users } = (await crm(`/api/audience/${list}?user_ids=${a.userId},nobody`)).json;
       assert.deepEqual([Array.isArray(users[0].data), users[1].error.code], [true, "not_found"], list);
+    }
+  });
+});
+
+const challengeCount = 30;
+const hourSeconds = 3_600;
+
+/** Challenges of which the first one is completed at once and each later one ends an hour before the one before. */
+function spaceWithChallenges(now: number): object {
+  const endsAt = Math.floor(now / 1_000) + 1_000 * hourSeconds;
+  const uuidOf = (kind: number, n: number): string =>
+    `${kind}0000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
+  return {
+    ...loyalty,
+    challenges: Array.from({ length: challengeCount }, (_, n) => ({
+      id: uuidOf(1, n),
+      title: `Challenge ${n}`,
+      time: { showInUI: true, from: 0, to: endsAt - n * hourSeconds },
+      missions: [{ id: uuidOf(2, n), title: "Cheer", rule: { action: "cheer", count: n === 0 ? 1 : 2 } }],
+    })),
+  };
+}
+
+async function openFan(
+  open: OpenStore,
+): Promise<{ get(query: string): Promise<Answer>; act(): Promise<unknown>; dispose(): Promise<void> }> {
+  const startAt = Date.parse("2026-06-01T10:00:00Z");
+  const world = await openPlatform(open, {
+    startAt,
+    seed: { ...seed, loyalty: { [ids.space]: spaceWithChallenges(startAt) } },
+  });
+  const fan = await world.fan("Sam");
+  const headers = { "x-platform-org-id": ids.organisation };
+  return {
+    get: query => world.call(`${base}/challenges${query}`, { token: fan.token, headers }),
+    act: () => fan.act("cheer"),
+    dispose: () => world.dispose(),
+  };
+}
+
+const titles = ({ json }: Answer): string[] => json.data.map(({ title }: { title: string }) => title);
+
+describeOnStores("challenges in pages", open => {
+  it("continue after the page before, those that end soonest first and finished ones last", async t => {
+    const fan = await openFan(open);
+    t.after(() => fan.dispose());
+    await fan.act();
+    const first = await fan.get("");
+    assert.equal(first.json.data.length, 20);
+    const rest = await fan.get(`?lastEvaluatedKey=${first.json.lastEvaluatedKey}`);
+    assert.equal(rest.json.lastEvaluatedKey, null);
+    const expected = Array.from({ length: challengeCount }, (_, n) => `Challenge ${challengeCount - 1 - n}`);
+    assert.deepEqual([...titles(first), ...titles(rest)], expected);
+    assert.equal(rest.json.data.at(-1).status, "completed");
+    const whole = await fan.get(`?limit=${100}`);
+    assert.deepEqual(titles(whole), expected);
+    assert.equal(whole.json.lastEvaluatedKey, null);
+  });
+
+  it("neither repeat nor skip unmoved challenges if others are completed between two pages", async t => {
+    const fan = await openFan(open);
+    t.after(() => fan.dispose());
+    await fan.act();
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: Answer = await fan.get(`?limit=7${cursor === null ? "" : `&lastEvaluatedKey=${cursor}`}`);
+      seen.push(...titles(page));
+      cursor = page.json.lastEvaluatedKey;
+      if (seen.length === 7) await fan.act();
+    } while (cursor !== null);
+    // All that went on were completed after the first page: they are over by then, and come after it.
+    assert.equal(new Set(seen).size, challengeCount);
+    assert.equal(seen.length, challengeCount + 7);
+  });
+
+  it("are filtered by status, and a cursor belongs to one list", async t => {
+    const fan = await openFan(open);
+    t.after(() => fan.dispose());
+    await fan.act();
+    assert.deepEqual(titles(await fan.get("?status=completed")), ["Challenge 0"]);
+    const going = await fan.get("?status=in_progress&limit=10");
+    assert.equal(going.json.data.length, 10);
+    const cursor = going.json.lastEvaluatedKey;
+    assert.equal((await fan.get(`?status=in_progress&limit=10&lastEvaluatedKey=${cursor}`)).status, 200);
+    for (const other of ["", "status=completed&"]) {
+      assert.equal((await fan.get(`?${other}lastEvaluatedKey=${cursor}`)).status, 400);
     }
   });
 });

@@ -1,4 +1,4 @@
-/** A Redis that dies under load: what was accepted takes effect, what is not is refused at once, and nobody restarts anything. */
+/** A Redis that dies under load: accepted actions take effect, others are refused at once, and no process is restarted. */
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
@@ -9,7 +9,7 @@ import { ids, openPlatform } from "../../support/platform.ts";
 import { redisAvailable, startRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 
-/** How long Redis is away, in ms. */
+/** Duration of the outage, in ms. */
 const outageMs = Number(process.env.GRANDSTAND_OUTAGE_MS ?? 3_000);
 /** Longest time that a refusal may take, in ms: a request that waited for Redis to come back would take longer. */
 const refusedMsMax = 2_000;
@@ -24,7 +24,7 @@ interface Answer {
   readonly failed: ReadonlySet<string>;
 }
 
-it("loses no accepted action while Redis is away, refuses meanwhile, and goes on by itself", {
+it("loses no accepted action in an outage of Redis, refuses new ones meanwhile, and recovers", {
   skip: redisAvailable(),
 }, async context => {
   const redis = await startRedis({ durable: true });

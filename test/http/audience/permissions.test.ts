@@ -1,4 +1,4 @@
-/** Who may call which row of the audience API: every row, with everything that is wrong with credentials. */
+/** The permissions of every operation of the audience API, with every kind of wrong credentials. */
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -16,13 +16,13 @@ import { describeOnStores } from "../../support/stores.ts";
 import { type Operation, operationsOf } from "../_operations.ts";
 import { assertProblem } from "../_problem.ts";
 
-/** What a row demands: of users a scope, of back ends a permission; of rows for both, either. */
+/** The demands of an operation: a scope of users, a permission of back ends, or either. */
 interface Demand {
   readonly scope?: UserScope;
   readonly permission?: Permission;
 }
 
-/** Every row. A row that is missing here makes the first test fail. */
+/** Every operation. The first test fails if one is missing. */
 const rows: Readonly<Record<string, Demand>> = {
   getAudienceProfile: { scope: "audience:read" },
   patchAudienceProfile: { scope: "audience:write" },
@@ -57,7 +57,7 @@ const rows: Readonly<Record<string, Demand>> = {
   postAudienceRewards: { scope: "audience:write", permission: "rewards:write" },
 };
 
-/** Part of everything that the victim has, so that no answer to others may hold it. */
+/** Part of all data of the victim, so that no reply to others may contain it. */
 const secret = "Marker-7f3a";
 const victim = "victim-of-curiosity";
 
@@ -119,7 +119,7 @@ const named = { "x-platform-org-id": ids.organisation };
 const misnamed = { "x-platform-org-id": ids.otherOrganisation };
 type Case = readonly [what: string, headers: Record<string, string>, status: number, code: string];
 
-/** What a row that users call must refuse. */
+/** The credentials that an operation for users must refuse. */
 async function userCases(desk: Desk, scope: UserScope): Promise<readonly Case[]> {
   const lacking = userScopes.filter(one => one !== scope);
   const good = await desk.user([scope]);
@@ -133,7 +133,7 @@ async function userCases(desk: Desk, scope: UserScope): Promise<readonly Case[]>
   ];
 }
 
-/** What a row that back ends call with a key must refuse. */
+/** The credentials that an operation for API keys must refuse. */
 async function keyCases(desk: Desk, permission: Permission): Promise<readonly Case[]> {
   const others = permissions.filter(one => one !== permission);
   const good = await desk.key([permission]);
@@ -185,7 +185,7 @@ async function casesOf(desk: Desk, { scope, permission }: Demand): Promise<reado
   ];
 }
 
-/** A request of the row that is about the victim wherever a request can name somebody. */
+/** A request that names the victim wherever it can name a user. */
 function aboutVictim({ path, method, queryNames, hasBody }: Operation): [path: string, options: CallOptions] {
   const filled = path.replace(/\{\w+\}/g, "1750000000000-0");
   const query = queryNames.includes("user_ids") ? `?user_ids=${victim}` : "";
@@ -224,13 +224,13 @@ describeOnStores("the permissions of the audience API", open => {
     return found;
   }
 
-  it("are told of every row", () => {
+  it("are listed for every operation", () => {
     assert.deepEqual(operations.map(({ id }) => id).sort(), Object.keys(rows).sort());
   });
 
   for (const [id, demand] of Object.entries(rows)) {
     describe(`of ${id}`, () => {
-      it("refuse whatever is wrong with the credentials, and tell nothing", async () => {
+      it("refuse wrong credentials and reveal nothing", async () => {
         const row = operation(id);
         for (const [what, headers, status, code] of await casesOf(desk, demand)) {
           const answer = await ask(row, headers);
@@ -243,7 +243,7 @@ describeOnStores("the permissions of the audience API", open => {
       });
 
       if (demand.scope !== undefined) {
-        it("let users reach nobody but themselves", async () => {
+        it("let users reach only themselves", async () => {
           const answer = await ask(operation(id), { ...(await desk.user([demand.scope ?? ""])), ...named });
           assert.ok(!answer.text.includes(secret), answer.text);
           if (demand.permission !== undefined) assertProblem(answer, 403, "forbidden");
@@ -251,7 +251,7 @@ describeOnStores("the permissions of the audience API", open => {
         });
       }
       if (demand.permission !== undefined) {
-        it("let back ends in that have the one permission", async () => {
+        it("admit back ends with the permission", async () => {
           const granted = [demand.permission ?? "users:read"] as const;
           const ways = [await desk.key(granted)];
           if (demand.scope !== undefined) ways.push(await desk.service(granted));
@@ -264,7 +264,7 @@ describeOnStores("the permissions of the audience API", open => {
     });
   }
 
-  it("do not let a user's changes reach others", async () => {
+  it("do not let a user change others", async () => {
     const key = { ...(await desk.key(permissions)), ...named };
     const { json } = await world.call(`/api/audience/profile?user_ids=${victim}`, { headers: key });
     assert.equal(json.users[0].data.loyalty.metrics.points, 1);

@@ -1,10 +1,12 @@
 /** Products at the surface: listed, redeemed, handed over and taken back. */
 
 import assert from "node:assert/strict";
-import { after, before, it } from "node:test";
+import { after, before, describe, it } from "node:test";
+import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import {
   type Answer,
   type CallOptions,
+  type Fan,
   ids,
   loyalty,
   openPlatform,
@@ -124,7 +126,7 @@ describeOnStores("products", open => {
     return await answer;
   }
 
-  it("are listed as they are, with what keeps the user from having them", async () => {
+  it("are listed with the reasons why the user cannot redeem them", async () => {
     const { call } = await newBuyer(5);
     const { status, json } = await call(path);
     assert.equal(status, 200);
@@ -155,7 +157,7 @@ describeOnStores("products", open => {
     assert.deepEqual([badge.sku, badge.limits], [null, null]);
   });
 
-  it("are given at once where they are items, and told with what they cost", async () => {
+  it("that are items are given at once and shown with their cost", async () => {
     const { call, redeem } = await newBuyer(10);
     const { status, json, headers } = await redeem("badge", { currency: "points", metadata: { gift: true } });
     assert.equal(status, 201);
@@ -189,7 +191,7 @@ describeOnStores("products", open => {
     assert.deepEqual(listed.data[1].reasons, ["limit_reached"]);
   });
 
-  it("bring their coupons along", async () => {
+  it("that are coupons come with their codes", async () => {
     const { call, redeem } = await newBuyer(10);
     const { json } = await redeem("drink");
     const { coupon, type } = json.data.fulfilment;
@@ -200,7 +202,7 @@ describeOnStores("products", open => {
     assert.deepEqual(shown.json.data, coupon);
   });
 
-  it("need no body where they have one price", async () => {
+  it("with one price can be redeemed without a body", async () => {
     const { call } = await newBuyer(10);
     const { status, json } = await call(`${path}/drink/redeem`, { method: "POST" });
     assert.deepEqual([status, json.data?.cost], [201, { currency: "points", amount: 3 }]);
@@ -208,7 +210,7 @@ describeOnStores("products", open => {
     assert.equal(unpriced.json.errors[0].detail, "Expected one of points, coins");
   });
 
-  it("are sold as often as there are, and once for an idempotency key", async () => {
+  it("are sold up to their stock, and once per idempotency key", async () => {
     const { redeem, call } = await newBuyer(100);
     const first = await redeem("scarf", {}, "order-1");
     const again = await redeem("scarf", {}, "order-1");
@@ -229,7 +231,7 @@ describeOnStores("products", open => {
     assert.deepEqual([available, lifetimeEarned, lifetimeSpent], [80, 100, 20]);
   });
 
-  it("are refused with what is wrong, and nothing is paid", async () => {
+  it("are refused with the reason, and nothing is paid", async () => {
     const { redeem, call } = await newBuyer(3);
     await refused(redeem("badge", { currency: "points" }), 400, "insufficient_balance");
     await refused(redeem("later"), 400, "not_available");
@@ -246,7 +248,7 @@ describeOnStores("products", open => {
     await pointed({ currency: "gold" }, "/currency");
     await pointed({ currency: "points", quantity: 0 }, "/quantity");
     await pointed({ currency: "points", quantity: 2 }, "/quantity");
-    await pointed({ currency: "points", quantity: 100 + 1 }, "/quantity");
+    await pointed({ currency: "points", quantity: 101 }, "/quantity");
     await pointed({ currency: "points", price: 0 }, "/price");
     await pointed({ currency: "points", metadata: { nested: {} } }, "/metadata/nested");
     const { json } = await call("/v1/api/audience/profile");
@@ -254,7 +256,7 @@ describeOnStores("products", open => {
     assertProblem(await redeem("unknown"), 404, "not_found");
   });
 
-  it("wait for operators, who hand them over or give the price back, once", async () => {
+  it("that operators hand over are completed or refunded, once", async () => {
     const poster = { ...space, products: loyalty.products };
     const shop = await openPlatform(open, { seed: { ...seed, loyalty: { [ids.space]: poster } } });
     try {
@@ -306,7 +308,7 @@ describeOnStores("products", open => {
     }
   });
 
-  it("are no business of other organisations, nor of keys without the permission", async () => {
+  it("are hidden from other organisations and from keys without the permission", async () => {
     const { userId, redeem } = await newBuyer();
     const { json } = await redeem("badge", { currency: "points" });
     const at = `/internal/loyalty/users/${userId}/redemptions/${json.data.redemptionId}`;
@@ -325,7 +327,7 @@ describeOnStores("products", open => {
     assert.equal((await crm(at)).json.data.status, "completed");
   });
 
-  it("leave what was ever earned and spent in the profile, with the rung of the ladder", async () => {
+  it("leave lifetime earnings, spending and the tier in the profile", async () => {
     const { userId, call } = await newBuyer(60);
     const member = { organisationId: ids.organisation, spaceId: ids.space, projectId: ids.project, userId };
     const { products, grant, reverse } = world.platform.loyalty;
@@ -359,4 +361,44 @@ describeOnStores("products", open => {
     const { available, lifetimeEarned, lifetimeSpent } = later.view.balances.points ?? {};
     assert.deepEqual([available, lifetimeEarned, lifetimeSpent], [0, 60, 0]);
   });
+});
+
+const entries = (count: number): object =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`entry${n}`, n]));
+
+describe("a redemption", () => {
+  let world: TestPlatform;
+  let fan: Fan;
+  before(async () => {
+    world = await openPlatform(async clock => createMemoryStore({ clock }));
+    fan = await world.fan("Sam");
+    const member = { ...fan, organisationId: ids.organisation, spaceId: ids.space, projectId: ids.project };
+    const metricQuantity = 1_000;
+    await world.platform.loyalty.grant(member, {
+      rewards: [{ type: "metric", metricId: "points", metricQuantity }],
+      reason: "To spend",
+    });
+  });
+  after(() => world.dispose());
+
+  const redeem = (body: object): Promise<Answer> =>
+    world.call("/v1/api/audience/products/poster/redeem", { token: fan.token, headers: named, body });
+
+  const table: readonly (readonly [bound: string, most: object, beyond: object])[] = [
+    ["quantity", { quantity: 100 }, { quantity: 101 }],
+    ["entries of metadata", { metadata: entries(20) }, { metadata: entries(21) }],
+    ["texts of metadata", { metadata: { note: "n".repeat(256) } }, { metadata: { note: "n".repeat(257) } }],
+    [
+      "names of metadata",
+      { metadata: { ["n".repeat(256)]: true } },
+      { metadata: { ["n".repeat(257)]: true } },
+    ],
+  ];
+  for (const [bound, most, beyond] of table) {
+    it(`is accepted up to the bound on ${bound}, and refused beyond`, async () => {
+      const accepted = await redeem(most);
+      assert.equal(accepted.status, 201, accepted.text);
+      assertProblem(await redeem(beyond), 400, "validation_failed");
+    });
+  }
 });

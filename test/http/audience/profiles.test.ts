@@ -35,7 +35,7 @@ describeOnStores("profiles", open => {
     world.call(path, { method: "PATCH", token: fan.token, body, headers: { ...named, ...headers } });
   const update = (body: unknown): Promise<Answer> => crm(`${internal}/update-batch`, { body });
 
-  it("show what a user has, and are made when they are first looked at", async () => {
+  it("show the user's loyalty and are created by the first read", async () => {
     const fan = await newFan();
     for (const outcome of ["exact", "right"]) await fan.act("prediction", { outcome });
     const { status, json, headers } = await get(fan);
@@ -75,7 +75,7 @@ describeOnStores("profiles", open => {
     assert.equal((await get(fan)).json.data.createdAt, now);
   });
 
-  it("are not sent again while nothing of them has changed", async () => {
+  it("are not sent again while they are unchanged", async () => {
     const fan = await newFan();
     const tag = (await get(fan)).headers.get("etag") ?? "";
     const same = await get(fan, { "if-none-match": tag });
@@ -86,7 +86,7 @@ describeOnStores("profiles", open => {
     assert.equal((await get(fan, { "if-none-match": after.headers.get("etag") ?? "" })).status, 304);
   });
 
-  it("are patched: members are merged, null removes, and what is left out stays", async () => {
+  it("are patched: objects are merged, null removes, absent members stay", async () => {
     const fan = await newFan();
     const first = await patch(fan, {
       displayName: "Ann",
@@ -123,7 +123,7 @@ describeOnStores("profiles", open => {
     );
   });
 
-  it("refuse whatever users may not change, and say where it is", async () => {
+  it("refuse what users may not change, with its pointer", async () => {
     const fan = await newFan();
     const cases: readonly (readonly [body: unknown, pointers: readonly string[]])[] = [
       [{ loyalty: { metrics: { points: 9 } } }, ["/loyalty"]],
@@ -155,14 +155,14 @@ describeOnStores("profiles", open => {
     }
   });
 
-  it("stay within their bounds however often they are patched", async () => {
+  it("stay within their bounds after any number of patches", async () => {
     const fan = await newFan();
     assert.equal((await patch(fan, { preferences: { a: "x".repeat(9_000) } })).status, 200);
     assertProblem(await patch(fan, { preferences: { b: "x".repeat(9_000) } }), 400, "validation_failed");
     assert.equal((await get(fan)).json.data.preferences.b, undefined);
   });
 
-  it("are changed only where the version that a client names is still theirs, whatever was earned meanwhile", async () => {
+  it("are changed only if they have the version of If-Match, whatever was earned meanwhile", async () => {
     const fan = await newFan();
     const tag = (await get(fan)).headers.get("etag") ?? "";
     await fan.act("prediction", { outcome: "exact" });
@@ -174,7 +174,7 @@ describeOnStores("profiles", open => {
     assert.equal((await patch(fan, { displayName: "Three" }, { "if-match": "*" })).status, 200);
   });
 
-  it("take one of many changes of the same version", async () => {
+  it("accept one of many changes of the same version", async () => {
     const fan = await newFan();
     const tag = (await get(fan)).headers.get("etag") ?? "";
     const answers = await Promise.all(
@@ -184,7 +184,7 @@ describeOnStores("profiles", open => {
     assert.equal((await get(fan)).json.data.version, 2);
   });
 
-  it("are read for many: in the order given, each once, with an error for whoever is unknown", async () => {
+  it("are read for many users in the order given, each once, with an error for unknown ones", async () => {
     const [a, b] = [await newFan(), await newFan()];
     await patch(a, { displayName: "A" });
     await b.act("rest");
@@ -211,7 +211,7 @@ describeOnStores("profiles", open => {
     assert.equal(ofMembers.length, 6);
   });
 
-  it("are read for at most a hundred, and for somebody", async () => {
+  it("are read for 1 to 100 users", async () => {
     const many = Array.from({ length: 100 + 1 }, (_, n) => `u${n}`);
     assert.equal((await crm(`${internal}?user_ids=${many.slice(1).join()}`)).json.users.length, 100);
     for (const list of [many.join(), "", "a,,b", `a,${"x".repeat(129)}`]) {
@@ -220,7 +220,7 @@ describeOnStores("profiles", open => {
     assertProblem(await crm(internal), 400, "validation_failed");
   });
 
-  it("are changed for many, those of one user in their order, with metrics in the same commit", async () => {
+  it("are changed for many users, those of one user in order, with metrics in the same commit", async () => {
     const [a, b] = [await newFan(), await newFan()];
     const { status, json } = await update({
       updates: [
@@ -275,7 +275,7 @@ describeOnStores("profiles", open => {
     assert.equal((await world.platform.loyalty.history(member, {})).at(-1)?.type, "adjusted");
   });
 
-  it("count what a correction takes as never earned, and not as spent", async () => {
+  it("count points taken by a correction as never earned and not as spent", async () => {
     const fan = await newFan();
     const lifetime = async (metricId: string): Promise<unknown[]> => {
       const { available, lifetimeEarned, lifetimeSpent } = (await get(fan)).json.data.loyalty.balances[
@@ -308,7 +308,7 @@ describeOnStores("profiles", open => {
     assert.deepEqual((await world.platform.loyalty.replay(member)).differences, []);
   });
 
-  it("are changed by none of many updates where one is not valid", async () => {
+  it("are not changed by a request with an invalid update", async () => {
     const fan = await newFan();
     const answer = await update([
       { userId: fan.userId, displayName: "Zed" },
@@ -346,7 +346,7 @@ describeOnStores("profiles", open => {
   describe("at the address of the space", () => {
     const space = "/api/audience/profile";
 
-    it("are those of the user, or of whom a back end names", async () => {
+    it("are those of the user, or of the users that a back end names", async () => {
       const fan = await newFan();
       const own = await world.call(space, { token: fan.token, headers: named });
       assert.equal(own.json.data.userId, fan.userId);
@@ -366,7 +366,7 @@ describeOnStores("profiles", open => {
       assertProblem(other, 403, "forbidden");
     });
 
-    it("are put for one, or with a list for many", async () => {
+    it("are put for one user, or with a list for many", async () => {
       const fan = await newFan();
       const put = (body: unknown): Promise<Answer> =>
         world.call(space, { method: "PUT", token: fan.token, headers: named, body });
@@ -393,7 +393,7 @@ describeOnStores("profiles", open => {
       );
     });
 
-    it("are those of the very id, whatever is in it", async () => {
+    it("belong to exactly the given id, whatever characters it has", async () => {
       for (const userId of ["a,b", " a", "{a}:*/é😀"]) {
         const put = { method: "PUT", body: { user_id: userId, data: { displayName: `Name of ${userId}` } } };
         assert.equal((await crm(space, put)).json.data.userId, userId);

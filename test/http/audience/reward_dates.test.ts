@@ -24,7 +24,7 @@ function openPurse(open: OpenStore): Promise<TestPlatform> {
 }
 
 describeOnStores("rewards with dates", open => {
-  it("count from the one and until the other, whatever the policy of the metric", async t => {
+  it("count from availableAt until expiresAt, whatever the policy of the metric", async t => {
     const world = await openPurse(open);
     t.after(() => world.dispose());
     const call = await backEnd(world);
@@ -82,7 +82,7 @@ describeOnStores("rewards with dates", open => {
     assert.deepEqual((await world.platform.loyalty.reconcile(member)).faults, []);
   });
 
-  it("are refused with dates that cannot be kept, where they stand, and then nothing is given", async t => {
+  it("are refused as a whole if a date is impossible, with its pointer", async t => {
     const world = await openPurse(open);
     t.after(() => world.dispose());
     const call = await backEnd(world);
@@ -131,7 +131,7 @@ describeOnStores("rewards with dates", open => {
     assert.notEqual(await world.platform.loyalty.grant(member, { rewards: [kept], reason: "" }), null);
   });
 
-  it("fail where the policy of the metric lets them count only after they expire", async t => {
+  it("fail if the policy of the metric lets them count only after they expire", async t => {
     const world = await openPurse(open);
     t.after(() => world.dispose());
     const call = await backEnd(world);
@@ -154,7 +154,7 @@ describeOnStores("rewards with dates", open => {
     );
   });
 
-  it("may count and expire as late as the bound on their dates allows", async t => {
+  it("may count and expire up to ten years ahead", async t => {
     const world = await openPurse(open);
     t.after(() => world.dispose());
     const call = await backEnd(world);

@@ -54,13 +54,13 @@ describeOnStores("a search of users", open => {
     users.filter(user => fitsNaively(user, condition)).map(({ userId }) => userId);
   const sorted = (found: readonly string[]): string[] => found.toSorted();
 
-  it("gives every user once without a filter, whatever the size of pages", async () => {
+  it("returns every user once without a filter, for any page size", async () => {
     for (const limit of [1, 7, 100]) {
       assert.deepEqual(sorted(await foundIds(crm, { limit })), sorted(users.map(({ userId }) => userId)));
     }
   });
 
-  it("finds what a naive look at every user finds, for random filters, orders and pages", async () => {
+  it("returns the same users as a naive scan, for random filters, orders and pages", async () => {
     for (let round = 0; round < 60; round++) {
       const filter = draw.condition(start);
       const field = draw.of([undefined, "createdAt", "lastActiveAt", "metrics.points"]);
@@ -80,7 +80,7 @@ describeOnStores("a search of users", open => {
     }
   });
 
-  it("takes the short form, alone and beside a condition", async () => {
+  it("accepts the short form, alone and with a condition", async () => {
     const at = (hours: number): string => new Date(start + hours * hourMs).toISOString();
     const expected = (fits: (user: Known) => boolean): string[] =>
       sorted(users.filter(fits).map(({ userId }) => userId));
@@ -117,7 +117,7 @@ describeOnStores("a search of users", open => {
     );
   });
 
-  it("shows the fields that are asked for, null where there is no value", async () => {
+  it("shows the requested fields, null without a value", async () => {
     const empty = plain("empty", world.clock.now());
     await makeUsers(world, crm, [empty]);
     users.push(empty);
@@ -152,7 +152,7 @@ describeOnStores("a search of users", open => {
     });
   });
 
-  it("finds users who signed up and did nothing, by how they did", async () => {
+  it("finds users who only signed up, by their provider", async () => {
     const fan = await world.fan("Robin");
     const filter = { eq: [{ var: "provider" }, "noLogin"] };
     const [page] = await pagesOf(crm, { filter, fields: ["userId", "provider", "projectId"] });
@@ -174,7 +174,7 @@ describeOnStores("a search of users", open => {
     assert.ok(!(await foundIds(crm, { limit: 100 })).includes(fan.userId));
   });
 
-  it("takes what a user never had for what it is by default, in filters and in orders", async () => {
+  it("uses the default of a metric that a user never had, in filters and orders", async () => {
     const updates = ["bare-1", "bare-2"].map(userId => ({ userId, displayName: "Bare" }));
     await crm("/v1/api/audience/internal/profiles/update-batch", { body: { updates } });
     const named = { displayName: "Bare" };
@@ -207,7 +207,7 @@ describeOnStores("a search of users", open => {
     const body = { filter: { metrics: { energy: { min: 2 } } }, limit: 5 };
     const next = async (): Promise<string> => (await crm(searchPath, { body })).json.lastEvaluatedKey;
 
-    it("refuses one that was made up, changed, or belongs to another search", async () => {
+    it("refuses one that is forged, changed, or of another search", async () => {
       const key = await next();
       for (const lastEvaluatedKey of ["", "a", `${key}a`, `A${key.slice(1)}`, key.split(".")[0]]) {
         assertProblem(
@@ -232,7 +232,7 @@ describeOnStores("a search of users", open => {
       assert.equal(fewer.json.data.length, 2);
     });
 
-    it("refuses one of another organisation, and an old one", async () => {
+    it("refuses one of another organisation and an expired one", async () => {
       const rival = await backEnd(world, ["users:read"], ids.otherOrganisation);
       const elsewhere = { body: { limit: 5, lastEvaluatedKey: await nextOf({ limit: 5 }) }, host: otherHost };
       assertProblem(await rival(searchPath, elsewhere), 400, "validation_failed");
@@ -250,7 +250,7 @@ describeOnStores("a search of users", open => {
     }
   });
 
-  it("shows nothing to another organisation", async () => {
+  it("returns no users of another organisation", async () => {
     const rival = await backEnd(world, ["users:read"], ids.otherOrganisation);
     for (const body of [{}, { filter: { userIds: ["u1", "u2"] } }, { sort: [{ field: "createdAt" }] }]) {
       const { status, json, text } = await rival(searchPath, { body, host: otherHost });

@@ -1,4 +1,4 @@
-/** What a search refuses, and where it says that the fault is. */
+/** The input that a search refuses, with the pointers of the errors. */
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -11,7 +11,7 @@ import { assertProblem } from "../_problem.ts";
 import { type BackEndCall, backEnd } from "./_back_end.ts";
 import { foundIds, indexedSeed, makeUsers, plain, searchPath } from "./_searched.ts";
 
-describe("a search of users that is not well formed", () => {
+describe("an invalid search of users", () => {
   let world: TestPlatform;
   let crm: BackEndCall;
 
@@ -29,7 +29,7 @@ describe("a search of users that is not well formed", () => {
 
   const points = { var: "metrics.points" };
 
-  it("is refused with the place of every fault", async () => {
+  it("is refused with a pointer to every error", async () => {
     const nested = (depth: number): unknown =>
       depth === 0 ? { gte: [points, 1] } : { not: nested(depth - 1) };
     const cases: readonly (readonly [filter: unknown, pointers: readonly string[]])[] = [
@@ -80,7 +80,7 @@ describe("a search of users that is not well formed", () => {
     assert.equal((await pointersOf({ filter: many })).length, 1);
   });
 
-  it("is refused for its fields, its order and its size", async () => {
+  it("is refused for its fields, order and size", async () => {
     assert.deepEqual(await pointersOf({ fields: [] }), ["/fields"]);
     assert.deepEqual(await pointersOf({ fields: ["userId", "none", "userId"] }), ["/fields/1", "/fields/2"]);
     assert.deepEqual(await pointersOf({ fields: Array(64 + 1).fill("userId") }), ["/fields"]);
@@ -103,7 +103,7 @@ describe("a search of users that is not well formed", () => {
     );
   });
 
-  it("says how a metric comes to have an order, and has one once its index is built by the work", async () => {
+  it("says how to sort by a metric, and can once platform.work() has built its index", async () => {
     await makeUsers(world, crm, [
       { ...plain("a", 0), points: 3 },
       { ...plain("b", 0), points: 7 },
@@ -120,7 +120,7 @@ describe("a search of users that is not well formed", () => {
     assert.deepEqual(await foundIds(crm, { sort: [{ field: "metrics.points", order: "desc" }] }), ["b", "a"]);
   });
 
-  it("is told of indexes that settings cannot declare", () => {
+  it("reports indexes that settings may not declare", () => {
     const names = Array.from({ length: metricIndexesMax + 1 }, (_, n) => `metrics.m${n}`);
     for (const indexes of [
       ["points"],

@@ -49,7 +49,7 @@ describeOnStores("a search of users who change", open => {
     await makeUsers(world, crm, [...changed, { ...plain(`new-${page}-${at}`, at), points: 17 }]);
   }
 
-  it("looks only at users of a small part of an index, and gives those who stay in it exactly once", async () => {
+  it("examines only users of a small range of an index, and returns those who stay in it once", async () => {
     const filter = { metrics: { points: { min: 1_001 } } };
     store.reads.length = 0;
     assert.equal((await foundIds(crm, { filter, limit: 100 })).length, 30);
@@ -59,7 +59,7 @@ describeOnStores("a search of users who change", open => {
     for (let n = 100; n < counts.users; n++) if (isKept(n)) assert.ok(found.includes(`u${n}`), `u${n}`);
   });
 
-  it("gives whoever is there throughout exactly once, in no order and by creation", async () => {
+  it("returns every user who exists throughout exactly once, unordered and by creation", async () => {
     const bodies = [
       { limit: 13 },
       { limit: 13, filter: { metrics: { points: { min: 1 } } } },
@@ -76,7 +76,7 @@ describeOnStores("a search of users who change", open => {
     }
   });
 
-  it("gives nobody twice, and all who stay where they are once, in orders whose values move", async () => {
+  it("returns no user twice and every unmoved user once, in orders whose values change", async () => {
     for (const field of ["metrics.points", "lastActiveAt"]) {
       for (const order of ["asc", "desc"]) {
         const found = await foundIds(crm, { limit: 13, sort: [{ field, order }] }, stir);
@@ -88,7 +88,7 @@ describeOnStores("a search of users who change", open => {
     }
   });
 
-  it("does not give a user who has changed and fits no more", async () => {
+  it("does not return a user who no longer matches", async () => {
     const filter = { metrics: { points: { min: 100_000 } } };
     await makeUsers(world, crm, [
       { ...plain("rich-1", 0), points: 100_001 },
@@ -101,7 +101,7 @@ describeOnStores("a search of users who change", open => {
     assert.deepEqual(await foundIds(crm, byPoints), ["rich-2"]);
   });
 
-  it("walks for exports over everybody exactly once, with a cursor that another process goes on with", async () => {
+  it("walks over every user exactly once for exports, with a cursor that another process continues", async () => {
     const criteria = { spaceId: ids.space, fields: ["userId", "metrics.points"] };
     const found: unknown[] = [];
     let cursor: string | null = null;
@@ -128,7 +128,7 @@ describeOnStores("a search of users who change", open => {
 });
 
 describeOnStores("the index of users", open => {
-  it("learns later what it could not be told at once, by the sweep, which makes nobody active", async () => {
+  it("receives missed entries by the sweep, which marks no user as active", async () => {
     let isDown = false;
     const failing = watching(open, store => {
       const commit = store.commit.bind(store);
@@ -158,7 +158,7 @@ describeOnStores("the index of users", open => {
     await world.dispose();
   });
 
-  it("lists users before they are stored, and whoever was not stored after that is not found", async () => {
+  it("lists users before they are stored, and a search skips those that never were", async () => {
     let isDown = false;
     const failing = watching(open, store => {
       const commit = store.commit.bind(store);
@@ -182,8 +182,8 @@ describeOnStores("the index of users", open => {
 });
 
 describeOnStores("a page of a search", (open, on) => {
-  it("ends when it has looked at as many users as a page may, and says so", async t => {
-    if (on === "Redis") return t.skip("the bound is the same on every store, and making users takes long");
+  it("ends after 2,000 examined users and says so", async t => {
+    if (on === "Redis") return t.skip("the bound is the same on every store, and creating users takes long");
     const world = await openPlatform(open, { seed: indexedSeed });
     const crm = await backEnd(world, ["users:read", "users:write", "rewards:write"]);
     const total = 2_000 + 500;
@@ -205,7 +205,7 @@ describeOnStores("a page of a search", (open, on) => {
     await world.dispose();
   });
 
-  it("ends when it has looked for as long as a page may, and goes on from there", async () => {
+  it("ends after 250 ms and can be continued", async () => {
     const clocks: { advance?: (ms: number) => void } = {};
     let isSlow = false;
     const world = await openPlatform(

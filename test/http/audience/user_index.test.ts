@@ -52,17 +52,17 @@ async function forgetIndex({ store, platform }: World): Promise<void> {
 }
 
 async function build(world: World): Promise<readonly UserIndexProgress[]> {
-  const told: UserIndexProgress[] = [];
+  const reported: UserIndexProgress[] = [];
   const { store, clock } = world;
   const { directory } = world.platform;
-  const onProgress = (progress: UserIndexProgress): void => void told.push(progress);
+  const onProgress = (progress: UserIndexProgress): void => void reported.push(progress);
   const done = await buildUserIndex({ store, directory, clock: clock.now, onProgress });
-  assert.deepEqual(told.at(-1), done);
-  return told;
+  assert.deepEqual(reported.at(-1), done);
+  return reported;
 }
 
 describeOnStores("an index of users that is built later", open => {
-  it("lists whoever signed up, as of when that was, and whoever acted", async () => {
+  it("lists users who signed up, at that time, and users who acted", async () => {
     await using world = await openWorld(open);
     const signedUpAt = world.clock.now();
     const [quiet, busy] = [await world.fan("Quiet"), await world.fan("Busy")];
@@ -75,9 +75,9 @@ describeOnStores("an index of users that is built later", open => {
     await forgetIndex(world);
     world.clock.advance(hourMs);
     assert.deepEqual(await foundIds(world.crm, {}), []);
-    const told = await build(world);
-    assert.equal(told.at(-1)?.listed, 3);
-    assert.equal(told.at(-1)?.metrics, 1);
+    const reported = await build(world);
+    assert.equal(reported.at(-1)?.listed, 3);
+    assert.equal(reported.at(-1)?.metrics, 1);
     const fields = ["userId", "createdAt", "provider", "projectId"];
     const [page] = await pagesOf(world.crm, { fields, sort: [{ field: "createdAt" }] });
     const iso = (at: number): string => new Date(at).toISOString();
@@ -97,7 +97,7 @@ describeOnStores("an index of users that is built later", open => {
     assert.deepEqual(await foundIds(world.crm, few), [busy.userId]);
   });
 
-  it("moves nobody who is listed when it is built again, and lists whom it missed", async () => {
+  it("moves no listed user when it is built again, and lists missing ones", async () => {
     await using world = await openWorld(open);
     const first = await world.fan("First");
     await forgetIndex(world);
@@ -116,7 +116,7 @@ describeOnStores("an index of users that is built later", open => {
     assert.deepEqual((await pagesOf(world.crm, body))[0], before);
   });
 
-  it("leaves out who is removed, also where the removal was interrupted", async () => {
+  it("omits removed users, also after an interrupted removal", async () => {
     await using world = await openWorld(open);
     const [gone, leaving] = [await world.fan("Gone"), await world.fan("Leaving")];
     const operator = await backEnd(world, ["users:write"]);
@@ -136,7 +136,7 @@ describeOnStores("the last activity of users", open => {
   const anonymous = { projectId: ids.project, strategy: "simplified", provider: "anonymous" };
   const deviceId = "0f000000-0000-4000-8000-00000000000f";
 
-  it("moves when they sign in, at most once an hour, and keeps nobody from it where it cannot be noted", async () => {
+  it("is updated by signing in, at most once an hour, and never prevents it", async () => {
     let isDown = false;
     await using world = await openWorld(async clock => {
       const store = await open(clock);
@@ -173,8 +173,8 @@ describeOnStores("the last activity of users", open => {
   });
 });
 
-describeOnStores("how users sign in", open => {
-  it("is found as it is since they registered, and put right where it is noted otherwise", async () => {
+describeOnStores("the provider of users", open => {
+  it("can be searched since registration, and is corrected by a rebuild", async () => {
     await using world = await openWorld(open);
     const selector = { projectId: ids.project, strategy: "simplified", provider: "anonymous" };
     const deviceId = "0f000000-0000-4000-8000-00000000000e";
@@ -197,7 +197,7 @@ describeOnStores("how users sign in", open => {
 });
 
 describe("an index of users that is built later", () => {
-  it("tells how far it is, group by group, and lets others have their turn", async () => {
+  it("reports progress group by group and yields to other work", async () => {
     await using world = await openWorld(async clock => createMemoryStore({ clock }));
     const users = new Users(world.store);
     const count = 20 * recordedUsersMax + 1;
@@ -208,11 +208,11 @@ describe("an index of users that is built later", () => {
     }
     let turns = 0;
     const timer = setInterval(() => void turns++, 0);
-    const told = await build(world);
+    const reported = await build(world);
     clearInterval(timer);
     assert.ok(turns > 0);
     const groups = Array.from({ length: 20 }, (_, n) => (n + 1) * recordedUsersMax);
-    const listed = told.map(progress => progress.listed).slice(0, groups.length + 1);
+    const listed = reported.map(progress => progress.listed).slice(0, groups.length + 1);
     assert.deepEqual(listed, [...groups, count]);
   });
 });

@@ -75,10 +75,10 @@ it("of three workers two are killed at random, and nothing is lost, doubled or o
     sum += own;
   }
   assert.equal(sum, actionCount);
-  const letters = await store.read(`o:${ids.organisation}:dead_actions`, [
+  const deadLetters = await store.read(`o:${ids.organisation}:dead_actions`, [
     { type: "board", key: "letters", limit: 1 },
   ]);
-  assert.equal(letters[0].size, 0);
+  assert.equal(deadLetters[0].size, 0);
   await platform.close();
   await queue[Symbol.asyncDispose]();
   await store[Symbol.asyncDispose]();
