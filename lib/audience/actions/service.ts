@@ -7,7 +7,6 @@
 import { uuid } from "../../auth/crypto/mod.ts";
 import type { Clock, RandomBytes } from "../../auth/mod.ts";
 import type { Logger, Timer } from "../../http/mod.ts";
-import type { ActionReport, Loyalty, Member } from "../../loyalty/mod.ts";
 import type { Queue, Store } from "../../storage/mod.ts";
 import { createDeadLetterQueue, type DeadLetterQueue } from "../worker/dead_letter_queue.ts";
 import type { ActionSink } from "../worker/process_actions.ts";
@@ -20,7 +19,7 @@ export interface ActionServiceOptions {
   readonly store: Store;
   /** Holds accepted actions. Omitted: actions are applied before their request is answered. */
   readonly queue?: Queue | undefined;
-  readonly loyalty: Pick<Loyalty, "report">;
+  readonly loyalty: ActionSink;
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly timer: Timer;
@@ -44,8 +43,7 @@ export interface ActionService {
 
 /** Creates the service. */
 export function createActionService(options: ActionServiceOptions): ActionService {
-  const { queue, loyalty, random } = options;
-  const sink: ActionSink = { reportAll: (member, reports) => reportInOrder(loyalty, member, reports) };
+  const { queue, loyalty: sink, random } = options;
   const deadLetters = createDeadLetterQueue(options);
   const shards = actionShards;
   const workers = new Set<ActionWorker>();
@@ -79,19 +77,4 @@ export function createActionService(options: ActionServiceOptions): ActionServic
       };
     },
   };
-}
-
-async function reportInOrder(
-  loyalty: Pick<Loyalty, "report">,
-  member: Member,
-  reports: readonly ActionReport[],
-): ReturnType<ActionSink["reportAll"]> {
-  for (const [applied, report] of reports.entries()) {
-    try {
-      await loyalty.report(member, report);
-    } catch (error) {
-      return { applied, error };
-    }
-  }
-  return { applied: reports.length };
 }

@@ -7,7 +7,7 @@
 import type { Clock } from "../../auth/mod.ts";
 import { AppError, type ErrorCode } from "../../errors/mod.ts";
 import type { Logger, Timer } from "../../http/mod.ts";
-import type { ActionReport, Member } from "../../loyalty/mod.ts";
+import type { Loyalty } from "../../loyalty/mod.ts";
 import { sleep } from "./alarm.ts";
 import type { DeadAction, DeadLetterQueue } from "./dead_letter_queue.ts";
 import type { QueuedAction } from "./queued_action.ts";
@@ -22,13 +22,7 @@ export const outagePauseMs = 250;
 const concurrentUsersMax = 64;
 
 /** Applies actions: the part of loyalty that workers need. */
-export interface ActionSink {
-  /** Applies actions of one user in order, up to the first error; returns how many took effect before it. */
-  reportAll(
-    member: Member,
-    reports: readonly ActionReport[],
-  ): Promise<{ readonly applied: number; readonly error?: unknown }>;
-}
+export type ActionSink = Pick<Loyalty, "reportAll">;
 
 /** An action taken from the queue. */
 export interface TakenAction {
