@@ -11,16 +11,16 @@
  * @module
  */
 
-import { integer, object, optional, pipe, regex, string, toNumber, uuid } from "valibot";
+import { array, integer, number, object, optional, pipe, regex, string, toNumber, uuid } from "valibot";
 import {
   type AnyRoute,
   type Area,
   createHandler,
   type Handler,
   json,
-  looseRoute,
   open,
   type ResponseFactory,
+  route,
 } from "../../lib/http/mod.ts";
 
 const requestsPerSample = 50_000;
@@ -35,20 +35,29 @@ const entries = Array.from({ length: 7 }, (_, rank) => ({
 }));
 const answer = { message: "OK", data: { entries, total: 7 } };
 
+const AnswerSchema = object({
+  message: string(),
+  data: object({
+    entries: array(object({ rank: number(), userId: string(), score: number(), name: string() })),
+    total: number(),
+  }),
+});
+
 const page = object({ limit: optional(pipe(string(), regex(/^\d+$/), toNumber(), integer()), "10") });
 const action = object({ user_id: string(), action: string(), points: pipe(string(), regex(/^\d+$/)) });
 
 /** 110 routes: 36 resources with three each, one with its own query check, one with a body. */
 function table(): Area {
   const routes: AnyRoute[] = [];
-  const shared = { auth: open, summary: "-", responses: { 200: { description: "-" } } } as const;
+  const responses = { 200: { description: "-", schema: AnswerSchema } };
+  const shared = { auth: open, summary: "-", responses } as const;
   const handle = () => json(200, answer);
   for (let n = 0; n < 36; n++) {
     const path = `/v1/api/resource${n}` as const;
     routes.push(
-      looseRoute({ ...shared, method: "GET", path, operation: `list${n}`, handle }),
-      looseRoute({ ...shared, method: "PUT", path, operation: `replace${n}`, handle }),
-      looseRoute({
+      route({ ...shared, method: "GET", path, operation: `list${n}`, handle }),
+      route({ ...shared, method: "PUT", path, operation: `replace${n}`, handle }),
+      route({
         ...shared,
         method: "GET",
         path: `${path}/:id`,
@@ -61,7 +70,7 @@ function table(): Area {
   const ids = object({ projectId: pipe(string(), uuid()), boardId: string() });
   const board = "/projects/:projectId/leaderboards/:boardId" as const;
   routes.push(
-    looseRoute({
+    route({
       ...shared,
       method: "GET",
       path: board,
@@ -70,7 +79,7 @@ function table(): Area {
       query: page,
       handle,
     }),
-    looseRoute({
+    route({
       ...shared,
       method: "POST",
       path: "/actions",

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type AnyRoute, looseRoute, open } from "../../lib/http/mod.ts";
+import { type AnyRoute, empty, open, route } from "../../lib/http/mod.ts";
 import { resolveRateLimits } from "../../lib/http/rate_limit/policies.ts";
 import { createFailureLimit, payerCharsMax, withAudienceLimits } from "../../lib/platform/rate_limits.ts";
 import { testSecret } from "../support/platform.ts";
 
 function routeAt(path: `/${string}`): AnyRoute {
-  return looseRoute({
+  return route({
     method: "POST",
     path,
     operation: "test",
     summary: "A test",
     auth: open,
     responses: { 200: { description: "Done" } },
-    handle: () => ({ status: 200 }),
+    handle: () => empty(200),
   });
 }
 

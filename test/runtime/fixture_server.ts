@@ -5,7 +5,7 @@
 
 import process from "node:process";
 import { object, string } from "valibot";
-import { createHandler, type Handler, looseRoute, open } from "../../lib/http/mod.ts";
+import { createHandler, type Handler, open, route, text } from "../../lib/http/mod.ts";
 import { serveHere } from "../../runtime/server/serve_here.ts";
 
 const released = new Promise<void>(resolve => process.stdin.once("data", () => resolve()));
@@ -16,7 +16,7 @@ const kit = createHandler(
       name: "fixture",
       family: "problem",
       routes: [
-        looseRoute({
+        route({
           method: "POST",
           path: "/body",
           operation: "postBody",
@@ -24,7 +24,7 @@ const kit = createHandler(
           auth: open,
           body: { schema: object({ word: string() }) },
           responses: { 200: { description: "Its word" } },
-          handle: ({ body }) => ({ status: 200, text: body.word }),
+          handle: ({ body }) => text(200, body.word),
         }),
       ],
     },

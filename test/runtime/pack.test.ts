@@ -109,6 +109,27 @@ describe("the packed package", { skip: install() }, () => {
     node(join(root, "node_modules/typescript/bin/tsc"), ...flags, "types.ts");
   });
 
+  it("declares types that a project without the types of Node accepts", () => {
+    const compilerOptions = { noEmit: true, strict: true, module: "nodenext", target: "es2023", types: [] };
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["web.ts"] }));
+    const names = [
+      "",
+      "/http",
+      "/auth",
+      "/storage",
+      "/identity",
+      "/leaderboards",
+      "/loyalty",
+      "/memory",
+      "/s3",
+    ];
+    const lines = names.map(
+      (name, index) => `import * as m${index} from "grandstand${name}";\nconsole.log(m${index});`,
+    );
+    writeFileSync(join(folder, "web.ts"), lines.join("\n"));
+    node(join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json");
+  });
+
   it("runs its command", async () => {
     const bin = join(folder, "node_modules/.bin/grandstand");
     assert.equal(spawnSync(bin, ["--help"], { encoding: "utf8" }).status, 0);

@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, envelope, type Guard, json, route } from "../../http/mod.ts";
+import { type AnyRoute, envelope, type Guard, integerParameter, json, route } from "../../http/mod.ts";
 import { webhookSecretText } from "../../outbound/webhook_signature.ts";
 import type { Exports } from "../exports.ts";
 import type { PageRequest } from "../jobs/trail.ts";
@@ -27,14 +27,7 @@ import {
 const pageMax = 100;
 const pageQuery = v.object({
   limit: v.optional(
-    v.pipe(
-      v.string(),
-      v.description("Most items of the page"),
-      v.regex(/^\d{1,4}$/, `Expected a number from 1 to ${pageMax}`),
-      v.transform(Number),
-      v.minValue(1),
-      v.maxValue(pageMax),
-    ),
+    integerParameter({ description: "Most items of the page", minimum: 1, maximum: pageMax }),
   ),
   lastEvaluatedKey: v.optional(
     v.pipe(v.string(), v.description("The `lastEvaluatedKey` of the page before")),

@@ -117,7 +117,7 @@ export function integerParameter({
   return v.pipe(
     v.string(),
     v.metadata({ type: "integer", minimum, maximum, description }),
-    v.check(text => /^(?:0|[1-9]\d{0,14})$/.test(text), expected),
+    v.check(text => /^\d{1,15}$/.test(text), expected),
     v.transform(Number),
     v.minValue(minimum, expected),
     v.maxValue(maximum, expected),

@@ -2,7 +2,7 @@
 
 import * as v from "valibot";
 import { EventParameter, ProjectParameter } from "../../directory/mod.ts";
-import { type Immutable, named } from "../../http/mod.ts";
+import { type Immutable, integerParameter, named } from "../../http/mod.ts";
 import { BoardIdSchema, BoardOperatorSchema, RankStyleSchema, scoreMax } from "../settings/board_settings.ts";
 import { isTime } from "../settings/rfc3339.ts";
 import { SeasonIdSchema } from "../settings/season_settings.ts";
@@ -14,8 +14,6 @@ const limitDefault = 10;
 export const includeMax = 100;
 /** Longest user id, in characters. */
 const userIdCharactersMax = 128;
-
-const limitExpected = `Expected an integer from 1 to ${limitMax}`;
 
 const UserIdSchema = v.pipe(
   v.string(),
@@ -84,14 +82,7 @@ export const ListQuerySchema = v.object({
     v.pipe(UserIdSchema, v.description("Lists the users around this one in place of the leaders")),
   ),
   limit: v.optional(
-    v.pipe(
-      v.string(),
-      v.description(`Number of users to list, from 1 to ${limitMax}`),
-      v.regex(/^\d{1,3}$/, limitExpected),
-      v.transform(Number),
-      v.minValue(1, limitExpected),
-      v.maxValue(limitMax, limitExpected),
-    ),
+    integerParameter({ description: "Number of users to list", minimum: 1, maximum: limitMax }),
     String(limitDefault),
   ),
   include: v.optional(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as v from "valibot";
-import { createHandler, looseRoute, open } from "../../../lib/http/mod.ts";
+import { createHandler, json, open, route } from "../../../lib/http/mod.ts";
 
 /** A handler with one public and one private route that tell what they were given, and count how often they checked it. */
 function createSubject(): {
@@ -23,23 +23,28 @@ function createSubject(): {
       "10",
     ),
   });
-  const common = { method: "GET", auth: open, query, responses: { 200: { description: "OK" } } } as const;
+  const common = {
+    method: "GET",
+    auth: open,
+    query,
+    responses: { 200: { description: "OK", schema: v.unknown() } },
+  } as const;
   const routes = [
-    looseRoute({
+    route({
       ...common,
       path: "/boards/:id",
       operation: "getBoard",
       summary: "",
       cache: "public",
       params: v.object({ id: v.string() }),
-      handle: ({ params, query }) => ({ status: 200, json: { ...params, ...query } }),
+      handle: ({ params, query }) => json(200, { ...params, ...query }),
     }),
-    looseRoute({
+    route({
       ...common,
       path: "/mine",
       operation: "getMine",
       summary: "",
-      handle: call => ({ status: 200, json: call.query }),
+      handle: call => json(200, call.query),
     }),
   ];
   const handler = createHandler([{ name: "boards", family: "problem", routes }]);
