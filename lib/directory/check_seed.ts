@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { AppError, type FieldError } from "../errors/mod.ts";
+import { AppError, type FieldError, jsonPointer } from "../errors/mod.ts";
 import { type Immutable, issueDetail } from "../http/mod.ts";
 import { EventSchema, OrganisationSchema, ProjectSchema, SpaceSchema } from "./records.ts";
 
@@ -26,7 +26,7 @@ export function checkSeed(document: unknown): CheckedSeed {
   if (!result.success) {
     throw invalid(
       result.issues.map(issue => ({
-        pointer: issue.path?.map(item => `/${escapeToken(String(item.key))}`).join("") ?? "",
+        pointer: jsonPointer(...(issue.path ?? []).map(({ key }) => String(key))),
         detail: issueDetail(issue),
       })),
     );
@@ -80,10 +80,6 @@ function foreignParents({ organisations, spaces, projects, events, loyalty }: Ch
   });
   for (const id of Object.keys(loyalty)) expect(owners.has(id), `/loyalty/${id}`, "a space");
   return faults;
-}
-
-function escapeToken(token: string): string {
-  return token.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 function invalid(fields: readonly FieldError[]): AppError {

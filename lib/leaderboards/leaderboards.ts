@@ -8,7 +8,7 @@ import type { Clock } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import type { Logger, Timer } from "../http/mod.ts";
 import type { Store } from "../storage/mod.ts";
-import { createLiveBoards, type LiveBoards } from "./live/live_boards.ts";
+import { LiveBoards } from "./live/live_boards.ts";
 import { repairDistinctScores } from "./scores/distinct_scores.ts";
 import { type RebuildSource, type Rebuilt, rebuildBoard } from "./scores/rebuild.ts";
 import { createEntryRemoval, type RemoveUserFromBoards } from "./scores/remove_entries.ts";
@@ -80,7 +80,7 @@ export function createLeaderboards(options: LeaderboardsOptions): Leaderboards {
       if (location.rankStyle === "dense") await repairDistinctScores(store, location.shards[0]);
     },
     removeUser: createEntryRemoval({ store, directory, clock }),
-    live: createLiveBoards({
+    live: new LiveBoards({
       clock,
       ...(timer === undefined ? {} : { timer }),
       onFailed: error => logger.log("warn", "live_board_failed", { error: String(error) }),

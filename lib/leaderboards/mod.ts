@@ -4,10 +4,11 @@
  * @module
  */
 
-export { type LeaderboardContext, leaderboardRoutes } from "./http/routes.ts";
+export type { LeaderboardContext } from "./http/answers.ts";
+export { leaderboardRoutes } from "./http/routes.ts";
 export { includeMax, limitMax } from "./http/schema.ts";
 export { createLeaderboards, type Leaderboards, type LeaderboardsOptions } from "./leaderboards.ts";
-export { type LiveBoards, liveHeartbeatMs, liveListenersMax } from "./live/live_boards.ts";
+export { LiveBoards, liveHeartbeatMs, liveListenersMax } from "./live/live_boards.ts";
 export {
   createHiddenUsers,
   type HiddenUser,

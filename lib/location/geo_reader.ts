@@ -1,10 +1,10 @@
 /**
- * The port through which the platform learns in which country an address is.
+ * The interface of geographic databases.
  *
  * @module
  */
 
-/** A country as a geographic database tells of it. */
+/** A country in a geographic database. */
 export interface CountryResult {
   /** Identifier at GeoNames. */
   readonly geonameId: number;
@@ -18,8 +18,8 @@ export interface CountryResult {
 /** Finds countries of addresses. */
 export interface GeoReader {
   /**
-   * The country of an IPv4 or IPv6 address (an IPv4-mapped one is the IPv4 address), or null where it is unknown or the
-   * text is no address. Never throws.
+   * Returns the country of an IPv4 or IPv6 address (an IPv4-mapped one is the IPv4 address), or null where it is unknown or
+   * the text is no address. Never throws.
    */
   lookup(address: string): CountryResult | null;
 }

@@ -5,27 +5,27 @@ import { chain } from "../http/mod.ts";
 import type { CountryResult, GeoReader } from "./geo_reader.ts";
 import { isServed, locationPolicy } from "./policy.ts";
 
-/** Whose location is checked, and for what. */
+/** Names the client to check, and the project or event. */
 export interface LocationQuery {
   readonly projectId: string;
-  /** An event of the project by its id, `current` or `latest`; omitted: the project itself. */
+  /** An event of the project by its id, `current` or `latest`. @default the project itself */
   readonly eventId?: string;
-  /** Address of the client; undefined is an unknown location. */
+  /** Address of the client; undefined: its location is unknown. */
   readonly address: string | undefined;
 }
 
-/** What a check found. */
+/** The result of a check. */
 export interface LocationDecision {
-  /** Null where nobody knows it. */
+  /** Null where it is unknown. */
   readonly country: CountryResult | null;
-  /** Whether the policy serves it. */
+  /** True where the policy serves the location. */
   readonly isServed: boolean;
 }
 
 /** Checks locations without HTTP. */
 export interface Location {
   /**
-   * Whether a client is where the project or event is served; without a promise while both are fresh in the directory.
+   * Checks whether a client is where the project or event is served; without a promise while both are cached.
    *
    * @throws {AppError} `not_found` for an unknown project or event.
    */
@@ -35,7 +35,7 @@ export interface Location {
 /** What location checks need. */
 export interface LocationOptions {
   readonly directory: Directory;
-  /** Omitted: every location is unknown. */
+  /** @default every location is unknown */
   readonly geo?: GeoReader;
 }
 
@@ -56,7 +56,7 @@ export function createLocation({ directory, geo }: LocationOptions): Location {
   };
 }
 
-/** Readers get the canonical spelling, so that none of them needs to know the others. */
+/** Looks up the canonical spelling, so that readers need not know the others. */
 function countryOf(address: string | undefined, geo: GeoReader | undefined): CountryResult | null {
   const parsed = address === undefined ? undefined : parseAddress(address);
   return parsed === undefined ? null : (geo?.lookup(formatAddress(parsed)) ?? null);

@@ -1,5 +1,5 @@
 /**
- * The location check: tells a client whether its location is served for a project, or for an event of it.
+ * The location check: tells whether a client is where a project, or an event of it, is served.
  *
  * @module
  */
@@ -12,12 +12,5 @@ export {
   type LocationOptions,
   type LocationQuery,
 } from "./location.ts";
-export {
-  europeanUnion,
-  isServed,
-  type LocationPolicy,
-  locationPolicy,
-  policyCountriesMax,
-} from "./policy.ts";
+export { policyCountriesMax } from "./policy.ts";
 export { type LocationContext, locationRoutes } from "./routes.ts";
-export { unknownCountry } from "./schema.ts";

@@ -1,30 +1,28 @@
 /**
- * Which countries a project or event serves, as its settings declare them in the section `location`:
- * `{"allow": ["DE", "EU"]}` serves these alone, `{"deny": ["US"]}` serves all others; `EU` stands for every country that
- * the database says is in the European Union. Without a list every country is served. `unknownLocation` says what
- * becomes of addresses whose country nobody knows. An event's list replaces the project's, and so does its `unknownLocation`.
+ * Location policies: which countries a project or event serves, according to the settings section `location`.
  *
  * @module
  */
 
 import * as v from "valibot";
+import { memoize } from "../background/mod.ts";
 import type { Event, Project, Settings } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import type { CountryResult } from "./geo_reader.ts";
 
-/** Most entries of a list of countries: more than there are countries. */
+/** Most entries in a list of countries. */
 export const policyCountriesMax = 300;
 
-/** The entry of a list that stands for the members of the European Union. */
-export const europeanUnion = "EU";
+/** The list entry that stands for the members of the European Union. */
+const europeanUnion = "EU";
 
-/** Which countries are served. */
+/** A location policy. */
 export interface LocationPolicy {
   readonly list: { readonly kind: "allow" | "deny"; readonly countries: ReadonlySet<string> } | null;
   readonly unknownLocation: "allow" | "deny";
 }
 
-/** What one settings section declares; what is absent is left to the next section. */
+/** One settings section; missing members are inherited. */
 type Section = Partial<LocationPolicy>;
 
 const CountriesSchema = v.pipe(
@@ -34,7 +32,7 @@ const CountriesSchema = v.pipe(
 
 const SectionSchema = v.optional(
   v.pipe(
-    // An object schema takes a list for an object without members.
+    // Object schemas accept arrays as objects without members.
     v.custom<object>(value => !Array.isArray(value), "Expected an object"),
     v.strictObject({
       allow: v.exactOptional(CountriesSchema),
@@ -49,19 +47,17 @@ const SectionSchema = v.optional(
   {},
 );
 
-const parsedSections = new WeakMap<Settings, Section>();
-
 /**
- * The policy of a project, or of an event of it.
+ * Returns the policy of a project, or of an event of it: the event replaces what it declares.
  *
- * @throws {AppError} `internal_error` where the settings are not valid: then nothing is served by mistake.
+ * @throws {AppError} `internal_error`: the settings are not valid, so that nothing is served by mistake.
  */
 export function locationPolicy(project: Project, event: Event | null): LocationPolicy {
   const base = { list: null, unknownLocation: "deny", ...section(project.settings) } as const;
   return event === null ? base : { ...base, ...section(event.settings) };
 }
 
-/** Whether a policy serves a country; null is an unknown one. */
+/** Tells whether a policy serves a country; null: an unknown one. */
 export function isServed({ list, unknownLocation }: LocationPolicy, country: CountryResult | null): boolean {
   if (country === null) return unknownLocation === "allow";
   if (list === null) return true;
@@ -71,12 +67,8 @@ export function isServed({ list, unknownLocation }: LocationPolicy, country: Cou
   return isListed === (kind === "allow");
 }
 
-/** Parsed once per settings object: the directory keeps that object for as long as the settings are unchanged. */
-function section(settings: Settings): Section {
-  const parsed = parsedSections.get(settings) ?? parse(settings.location);
-  parsedSections.set(settings, parsed);
-  return parsed;
-}
+/** Keyed by the settings object, which the directory keeps while the settings are unchanged. */
+const section = memoize(({ location }: Settings) => parse(location));
 
 function parse(value: unknown): Section {
   const result = v.safeParse(SectionSchema, value);

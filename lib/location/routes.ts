@@ -1,10 +1,11 @@
 /**
- * The location checks of the specification: whether a client is where a project, or an event of it, is served.
+ * The routes of location checks: whether a client is where a project, or an event of it, is served.
  *
  * @module
  */
 
-import type * as v from "valibot";
+import * as v from "valibot";
+import { EventParameter, ProjectParameter } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import {
   type AnyRoute,
@@ -12,20 +13,49 @@ import {
   type Immutable,
   identityEnvelope,
   type JsonReply,
+  named,
   open,
   route,
 } from "../http/mod.ts";
+import type { CountryResult } from "./geo_reader.ts";
 import type { Location, LocationDecision } from "./location.ts";
-import {
-  countryJson,
-  EventCheckParams,
-  ProjectCheckParams,
-  RefusedSchema,
-  ServedSchema,
-  unknownCountry,
-} from "./schema.ts";
 
-/** What the routes work with. */
+const ProjectCheckParams = v.object({ projectId: ProjectParameter });
+const EventCheckParams = v.object({ projectId: ProjectParameter, eventId: EventParameter });
+
+const CountrySchema = named(
+  "Country",
+  v.object({
+    geoname_id: v.pipe(v.number(), v.integer(), v.description("Id of the country in GeoNames")),
+    is_in_european_union: v.boolean(),
+    iso_code: v.pipe(v.string(), v.description("ISO 3166-1 alpha-2")),
+    names: v.pipe(v.record(v.string(), v.string()), v.description("Names by language")),
+  }),
+);
+
+type CountryJson = Immutable<v.InferOutput<typeof CountrySchema>>;
+
+const ServedSchema = named(
+  "LocationServed",
+  v.object({ result: v.literal(1), message: v.string(), data: v.object({ country: CountrySchema }) }),
+);
+
+const RefusedSchema = named(
+  "LocationRefused",
+  v.object({
+    result: v.literal(0),
+    message: v.string(),
+    data: v.object({
+      country: v.nullable(CountrySchema),
+      reason: v.picklist(["country_not_supported", "unknown_location"]),
+      code: v.literal("location_not_supported"),
+      retryable: v.literal(false),
+      action: v.literal("none"),
+    }),
+  }),
+);
+
+/** What the routes of location checks need. */
 export interface LocationContext {
   readonly location: Location;
 }
@@ -82,4 +112,21 @@ function refusal(country: LocationDecision["country"]): AppError {
     : new AppError("location_not_supported", "Cannot serve this location as its country is not supported", {
         details: { country: countryJson(country), reason: "country_not_supported" },
       });
+}
+
+/** Answered where an unknown location is served: CLDR's code of the unknown region, so that clients find every member. */
+const unknownCountry: CountryResult = {
+  geonameId: 0,
+  isInEuropeanUnion: false,
+  isoCode: "ZZ",
+  names: { en: "Unknown" },
+};
+
+function countryJson(country: CountryResult): CountryJson {
+  return {
+    geoname_id: country.geonameId,
+    is_in_european_union: country.isInEuropeanUnion,
+    iso_code: country.isoCode,
+    names: country.names,
+  };
 }

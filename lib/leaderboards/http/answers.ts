@@ -10,6 +10,7 @@
 import type * as v from "valibot";
 import type { ApiKeyPrincipal, Clock } from "../../auth/mod.ts";
 import { memoize } from "../../background/mod.ts";
+import { isoTime } from "../../calendar/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { chain, type Guard, type JsonText } from "../../http/mod.ts";
@@ -19,17 +20,19 @@ import { readAround } from "../ranking/around.ts";
 import type { HiddenUsers } from "../ranking/hidden_users.ts";
 import { type RankedEntry, type Ranking, readRanking, readUserEntry } from "../ranking/ranking.ts";
 import { type ResolvedBoard, resolveBoard } from "../scores/resolve_board.ts";
+import type { Retention } from "../scores/retention.ts";
 import type { BoardMeta, BoardParams, LeaderboardEntry, ListQuery, ListSchema, OneSchema } from "./schema.ts";
 
 type PublicProfile = LeaderboardEntry["publicProfile"];
 
-/** What reading boards needs. */
-export interface BoardReadContext {
+/** What the routes of leaderboards need. */
+export interface LeaderboardContext {
   readonly store: Store;
   readonly directory: Directory;
   readonly clock: Clock;
   readonly live: LiveBoards;
-  readonly hiddenUsers: Pick<HiddenUsers, "of">;
+  readonly hiddenUsers: HiddenUsers;
+  readonly retention: Pick<Retention, "track">;
   /** Finds the public profiles of users, in order. The object stays the same while a profile is unchanged. */
   readonly publicProfiles: (
     projectId: string,
@@ -37,6 +40,12 @@ export interface BoardReadContext {
   ) => readonly PublicProfile[] | Promise<readonly PublicProfile[]>;
   /** Requires an API key. Keys of the project's organisation may read its hidden boards. */
   readonly keyHolder: Guard<ApiKeyPrincipal>;
+  /** Requires an API key that may write rewards. */
+  readonly rewardsWriter: Guard<ApiKeyPrincipal>;
+  /** Requires an API key that may read users. */
+  readonly usersReader: Guard<ApiKeyPrincipal>;
+  /** Requires an API key that may change users. */
+  readonly usersWriter: Guard<ApiKeyPrincipal>;
 }
 
 /**
@@ -46,7 +55,7 @@ export interface BoardReadContext {
  *   `missing_api_key` for a key without its secret, `invalid_api_key` for an invalid key.
  */
 export function readableBoard(
-  context: BoardReadContext,
+  context: LeaderboardContext,
   { projectId, eventId, leaderboardId }: BoardParams,
   { season, request }: { readonly season?: string | undefined; readonly request: Request },
 ): ResolvedBoard | Promise<ResolvedBoard> {
@@ -57,7 +66,7 @@ export function readableBoard(
 }
 
 async function authorizeHidden(
-  { keyHolder }: BoardReadContext,
+  { keyHolder }: LeaderboardContext,
   board: ResolvedBoard,
   request: Request,
 ): Promise<ResolvedBoard> {
@@ -79,7 +88,7 @@ export interface Listing extends Ranking {
  * @throws {AppError} `not_found`: the user of `around` has no entry.
  */
 export async function readListing(
-  context: BoardReadContext,
+  context: LeaderboardContext,
   { project, location }: ResolvedBoard,
   { limit, include, around }: Pick<ListQuery, "limit" | "include" | "around">,
 ): Promise<Listing> {
@@ -123,7 +132,7 @@ export function listText(
  * @throws {AppError} `not_found`: the user has no entry.
  */
 export async function readOneText(
-  { store, publicProfiles }: BoardReadContext,
+  { store, publicProfiles }: LeaderboardContext,
   board: ResolvedBoard,
   userId: string,
 ): Promise<JsonText<v.InferOutput<typeof OneSchema>>> {
@@ -169,8 +178,8 @@ export const metaText = memoize(({ declaration, season }: ResolvedBoard): string
       : {
           season: {
             id: season.id,
-            startsAt: new Date(season.startsAt).toISOString(),
-            endsAt: new Date(season.endsAt).toISOString(),
+            startsAt: isoTime(season.startsAt),
+            endsAt: isoTime(season.endsAt),
           },
         }),
   };

@@ -8,31 +8,14 @@ import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, empty, type Guard, json, named, route } from "../../http/mod.ts";
-import type { HiddenUsers } from "../ranking/hidden_users.ts";
-import { ProjectParams, ProjectUserParams } from "./schema.ts";
-
-/** What the routes of hidden users need. */
-export interface HiddenUserContext {
-  readonly directory: Directory;
-  readonly hiddenUsers: HiddenUsers;
-  /** Requires an API key that may read users. */
-  readonly usersReader: Guard<ApiKeyPrincipal>;
-  /** Requires an API key that may change users. */
-  readonly usersWriter: Guard<ApiKeyPrincipal>;
-}
+import { type AnyRoute, empty, json, route } from "../../http/mod.ts";
+import { HiddenUserSchema } from "../ranking/hidden_users.ts";
+import type { LeaderboardContext } from "./answers.ts";
+import { HiddenUserParams, HiddenUsersParams } from "./schema.ts";
 
 const path = "/projects/:projectId/hidden-users";
-const HiddenUserSchema = named(
-  "HiddenUser",
-  v.object({
-    userId: v.string(),
-    since: v.pipe(v.number(), v.integer(), v.description("Unix seconds")),
-  }),
-);
-
 /** Builds the routes of hidden users. */
-export function hiddenUserRoutes(context: HiddenUserContext): readonly AnyRoute[] {
+export function hiddenUserRoutes(context: LeaderboardContext): readonly AnyRoute[] {
   const { directory, hiddenUsers, usersReader, usersWriter } = context;
   return [
     route({
@@ -43,7 +26,7 @@ export function hiddenUserRoutes(context: HiddenUserContext): readonly AnyRoute[
       description:
         "Lists the users whom the leaderboards of the project leave out, in the order in which they were hidden.",
       auth: usersReader,
-      params: ProjectParams,
+      params: HiddenUsersParams,
       responses: {
         200: { description: "The hidden users", schema: v.object({ data: v.array(HiddenUserSchema) }) },
       },
@@ -61,7 +44,7 @@ export function hiddenUserRoutes(context: HiddenUserContext): readonly AnyRoute[
       description:
         "Leaves the user out of the lists of the project's leaderboards. All ranks stay as they are.",
       auth: usersWriter,
-      params: ProjectUserParams,
+      params: HiddenUserParams,
       responses: {
         200: { description: "The user is hidden", schema: v.object({ data: HiddenUserSchema }) },
       },
@@ -78,7 +61,7 @@ export function hiddenUserRoutes(context: HiddenUserContext): readonly AnyRoute[
       summary: "Show a user again",
       description: "Lists the user on the project's leaderboards again.",
       auth: usersWriter,
-      params: ProjectUserParams,
+      params: HiddenUserParams,
       responses: { 204: { description: "The user is not hidden" } },
       errors: ["not_found"],
       handle: async ({ principal, params: { projectId, userId } }) => {

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, type ClientInfo, chain, jsonText, open, route, stream } from "../../http/mod.ts";
+import { type AppError, invalidField } from "../../errors/mod.ts";
+import { type AnyRoute, type Call, chain, jsonText, open, route, stream } from "../../http/mod.ts";
 import {
-  type BoardReadContext,
   entriesText,
+  type LeaderboardContext,
   listText,
   metaText,
   readableBoard,
@@ -40,7 +40,10 @@ const streamHeaders = {
 };
 
 /** Builds the routes that read the boards of a scope. */
-export function readRoutes(context: BoardReadContext, { path, name, board, entry }: BoardScope): AnyRoute[] {
+export function readRoutes(
+  context: LeaderboardContext,
+  { path, name, board, entry }: BoardScope,
+): AnyRoute[] {
   const common = {
     method: "GET",
     auth: open,
@@ -95,20 +98,21 @@ function acceptsEvents(request: Request): boolean {
   return types.includes(eventStreamType) && !types.includes("application/json");
 }
 
-interface StreamCall {
-  readonly request: Request;
-  readonly info: ClientInfo;
-  readonly params: BoardParams;
-  readonly query: ListQuery;
-}
-
 /**
  * Opens the event stream of a list.
  *
  * @throws {AppError} the errors of the list; `validation_failed` with `include` or `around`, which no two listeners would share;
  *   `busy`: too many clients listen already.
  */
-async function openStream(context: BoardReadContext, { request, info, params, query }: StreamCall) {
+async function openStream(
+  context: LeaderboardContext,
+  {
+    request,
+    info,
+    params,
+    query,
+  }: Pick<Call<null, BoardParams, ListQuery, undefined>, "request" | "info" | "params" | "query">,
+) {
   const { include, around, season, limit } = query;
   if (include.length > 0) throw notStreamable("include");
   if (around !== undefined) throw notStreamable("around");
@@ -150,7 +154,5 @@ function credentialsOf({ headers: sent }: Request): Request {
 }
 
 function notStreamable(pointer: string): AppError {
-  return new AppError("validation_failed", "Cannot stream events of single users", {
-    fields: [{ pointer, detail: "Expected none where events are asked for" }],
-  });
+  return invalidField("Cannot stream events of single users", pointer, "Expected none with an event stream");
 }

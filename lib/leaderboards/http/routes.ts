@@ -5,16 +5,11 @@
  */
 
 import type { AnyRoute } from "../../http/mod.ts";
-import type { HiddenUsers } from "../ranking/hidden_users.ts";
-import { type HiddenUserContext, hiddenUserRoutes } from "./hidden_user_routes.ts";
+import type { LeaderboardContext } from "./answers.ts";
+import { hiddenUserRoutes } from "./hidden_user_routes.ts";
 import { readRoutes } from "./read_routes.ts";
 import { boardScopes } from "./schema.ts";
-import { type BoardWriteContext, writeRoutes } from "./write_routes.ts";
-
-/** What the routes of leaderboards need. */
-export interface LeaderboardContext extends BoardWriteContext, HiddenUserContext {
-  readonly hiddenUsers: HiddenUsers;
-}
+import { writeRoutes } from "./write_routes.ts";
 
 /** Builds the leaderboard routes. */
 export function leaderboardRoutes(context: LeaderboardContext): readonly AnyRoute[] {

@@ -1,10 +1,10 @@
 /** The requests and answers of leaderboard routes. */
 
 import * as v from "valibot";
+import { parseIsoTime } from "../../calendar/mod.ts";
 import { EventParameter, ProjectParameter } from "../../directory/mod.ts";
 import { type Immutable, integerParameter, named } from "../../http/mod.ts";
 import { BoardIdSchema, BoardOperatorSchema, RankStyleSchema, scoreMax } from "../settings/board_settings.ts";
-import { isTime } from "../settings/rfc3339.ts";
 import { SeasonIdSchema } from "../settings/season_settings.ts";
 
 /** Most leading entries in a list. */
@@ -65,10 +65,10 @@ export const boardScopes: readonly BoardScope[] = [
   },
 ];
 
-/** Validates the path of a project. */
-export const ProjectParams = v.object({ projectId: ProjectParameter });
-/** Validates the path of a user of a project. */
-export const ProjectUserParams = v.object({ projectId: ProjectParameter, userId });
+/** Validates the path of a project's hidden users. */
+export const HiddenUsersParams = v.object({ projectId: ProjectParameter });
+/** Validates the path of a hidden user. */
+export const HiddenUserParams = v.object({ projectId: ProjectParameter, userId });
 
 /** Validates the query of an entry. */
 export const EntryQuerySchema = v.object({ season });
@@ -111,7 +111,7 @@ export const ScoreBodySchema = named(
       v.pipe(
         v.string(),
         v.description("When the score was reached (RFC 3339); by default now"),
-        v.check(isTime, "Expected a time as in RFC 3339"),
+        v.check(text => parseIsoTime(text) !== null, "Expected a time as in RFC 3339"),
       ),
     ),
   }),

@@ -6,15 +6,14 @@
 
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
-import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, empty, type Guard, jsonText, route } from "../../http/mod.ts";
+import { AppError, invalidField } from "../../errors/mod.ts";
+import { type AnyRoute, type Call, empty, jsonText, route } from "../../http/mod.ts";
 import { storageLimits } from "../../storage/mod.ts";
 import { isWithinBounds } from "../scores/board_location.ts";
 import { changeScores } from "../scores/change_scores.ts";
 import { type ResolvedBoard, resolveBoard } from "../scores/resolve_board.ts";
-import type { Retention } from "../scores/retention.ts";
 import { requireOpen, type SeasonQuery } from "../settings/seasons.ts";
-import { type BoardReadContext, readOneText } from "./answers.ts";
+import { type LeaderboardContext, readOneText } from "./answers.ts";
 import {
   type BoardScope,
   type EntryParams,
@@ -24,18 +23,11 @@ import {
   ScoreBodySchema,
 } from "./schema.ts";
 
-/** What writing to boards needs. */
-export interface BoardWriteContext extends BoardReadContext {
-  readonly retention: Pick<Retention, "track">;
-  /** Requires an API key that may write rewards. */
-  readonly rewardsWriter: Guard<ApiKeyPrincipal>;
-}
-
 /** How far in the future a score may be dated, in ms: the clocks of back ends differ. */
 const achievedAheadMsMax = 60_000;
 
 /** Builds the routes that write to the boards of a scope. */
-export function writeRoutes(context: BoardWriteContext, { path, name, entry }: BoardScope): AnyRoute[] {
+export function writeRoutes(context: LeaderboardContext, { path, name, entry }: BoardScope): AnyRoute[] {
   const scope = name.toLowerCase();
   const common = {
     path: `${path}/users/:userId`,
@@ -78,13 +70,10 @@ export function writeRoutes(context: BoardWriteContext, { path, name, entry }: B
   ];
 }
 
-interface WriteCall {
-  readonly principal: ApiKeyPrincipal;
-  readonly params: EntryParams;
-}
+type WriteCall = Pick<Call<ApiKeyPrincipal, EntryParams, unknown, unknown>, "principal" | "params">;
 
 async function writeScore(
-  { store, directory, clock, retention }: BoardWriteContext,
+  { store, directory, clock, retention }: LeaderboardContext,
   { principal, params, body }: WriteCall & { readonly body: ScoreBody },
 ): Promise<ResolvedBoard> {
   const now = clock();
@@ -125,7 +114,5 @@ function outOfBounds({ declaration: { bounds } }: ResolvedBoard): AppError {
 }
 
 function refused(pointer: string, detail: string): AppError {
-  return new AppError("validation_failed", "Cannot write the score as it is not acceptable", {
-    fields: [{ pointer, detail }],
-  });
+  return invalidField("Cannot write the score as it is not acceptable", pointer, detail);
 }

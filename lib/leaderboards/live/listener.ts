@@ -25,19 +25,11 @@ export function encodeMessage(
   return { shown, bytes: utf8.encode(`${retry}event: leaderboard\nid: ${id}\ndata: ${data}\n\n`) };
 }
 
-/** Properties of a listener. */
-export interface ListenerOptions {
+/** A listener with its stream. */
+export class Listener {
   /** Number of entries that it sees. */
   readonly limit: number;
   /** Aborted when the server of its request begins to stop. */
-  readonly stopping: AbortSignal | undefined;
-  /** Called once, when the listener has left or was ended. */
-  readonly onEnd: (listener: Listener) => void;
-}
-
-/** A listener with its stream. */
-export class Listener {
-  readonly limit: number;
   readonly stopping: AbortSignal | undefined;
   readonly stream: ReadableStream<Uint8Array>;
   #group: Set<Listener> | null = null;
@@ -46,7 +38,11 @@ export class Listener {
   #shown: string | null = null;
   #waiting: LiveMessage | null = null;
 
-  constructor({ limit, stopping, onEnd }: ListenerOptions) {
+  /** @param onEnd Called once, when the listener has left or was ended. */
+  constructor(
+    { limit, stopping }: Pick<Listener, "limit" | "stopping">,
+    onEnd: (listener: Listener) => void,
+  ) {
     this.limit = limit;
     this.stopping = stopping;
     this.#onEnd = onEnd;

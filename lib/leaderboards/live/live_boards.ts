@@ -31,21 +31,6 @@ export interface LiveRequest extends Omit<ListenerGroup, "listeners"> {
   readonly stopping?: AbortSignal | undefined;
 }
 
-/** Streams boards to listeners. */
-export interface LiveBoards {
-  /**
-   * Opens an event stream that begins with the current content of the board.
-   *
-   * @throws {AppError} `busy`: too many clients listen already, or the platform is about to close; and the errors of locating and
-   *   first reading the board.
-   */
-  open(request: LiveRequest): Promise<ReadableStream<Uint8Array>>;
-  /** Number of listeners. */
-  readonly size: number;
-  /** Ends every stream and opens no more. */
-  close(): void;
-}
-
 /** What live boards need. */
 export interface LiveBoardsOptions {
   /** Unix ms. */
@@ -64,12 +49,8 @@ const endings: readonly ErrorCode[] = [
   "invalid_api_key",
 ];
 
-/** Creates the live boards of a process. */
-export function createLiveBoards(options: LiveBoardsOptions): LiveBoards {
-  return new ProcessLiveBoards(options);
-}
-
-class ProcessLiveBoards implements LiveBoards {
+/** Streams boards to the listeners of a process. */
+export class LiveBoards {
   readonly #options: Required<LiveBoardsOptions>;
   readonly #watchers = new Map<string, BoardWatcher>();
   readonly #listeners = new Set<Listener>();
@@ -83,10 +64,17 @@ class ProcessLiveBoards implements LiveBoards {
     this.#options = { timer: systemTimer, ...options };
   }
 
+  /** Number of listeners. */
   get size(): number {
     return this.#listeners.size;
   }
 
+  /**
+   * Opens an event stream that begins with the current content of the board.
+   *
+   * @throws {AppError} `busy`: too many clients listen already, or the platform is about to close; and the errors of locating
+   *   and first reading the board.
+   */
   async open({ name, locate, limit, stopping }: LiveRequest): Promise<ReadableStream<Uint8Array>> {
     this.#admit(stopping);
     this.#opening += 1;
@@ -100,6 +88,7 @@ class ProcessLiveBoards implements LiveBoards {
     }
   }
 
+  /** Ends every stream and opens no more. */
   close(): void {
     this.#isClosed = true;
     for (const watcher of this.#watchers.values()) watcher.stop();
@@ -119,7 +108,7 @@ class ProcessLiveBoards implements LiveBoards {
 
   #listen(limit: number, stopping: AbortSignal | undefined): Listener {
     if (this.#isClosed || stopping?.aborted === true) throw busy("the server stops");
-    const listener = new Listener({ limit, stopping, onEnd: ended => this.#forget(ended) });
+    const listener = new Listener({ limit, stopping }, ended => this.#forget(ended));
     this.#listeners.add(listener);
     if (this.#listeners.size === 1) this.#beat();
     return listener;

@@ -42,14 +42,15 @@ const spareMax = 8;
 export async function readAround(
   store: Store,
   location: BoardLocation,
-  { userId, limit, hidden = new Set() }: AroundQuery,
+  query: AroundQuery,
 ): Promise<Ranking | null> {
+  const { userId, limit, hidden = new Set() } = query;
   const half = Math.floor((limit - 1) / 2);
   let spare = Math.min(spareMax, hidden.size);
   for (let attempt = 1; attempt <= attemptsMax; attempt++) {
     const found = await findUser(store, location, userId);
     if (found === null) return null;
-    const part = await readPart(store, location, { ...found, userId, limit, half, spare });
+    const part = await readPart(store, location, found, query, spare);
     if (part === null) continue;
     const { entries, offset, size } = part;
     const visible = entries.filter(({ member }) => member === userId || !hidden.has(member));
@@ -107,21 +108,16 @@ interface Part {
   readonly size: number;
 }
 
-interface PartQuery extends FoundUser {
-  readonly userId: string;
-  readonly limit: number;
-  readonly half: number;
-  readonly spare: number;
-}
-
 /** Reads the entries around a position, one more before them for the first rank; null: the user is not among them. */
 async function readPart(
   store: Store,
   { shards }: BoardLocation,
-  { positions, size, userId, limit, half, spare }: PartQuery,
+  { positions, size }: FoundUser,
+  { userId, limit }: AroundQuery,
+  spare: number,
 ): Promise<Part | null> {
   const position = sum(positions);
-  const first = Math.max(0, Math.min(position - half, size - limit));
+  const first = Math.max(0, Math.min(position - Math.floor((limit - 1) / 2), size - limit));
   const before = position - first + spare + 1;
   const behind = first + limit - position + spare;
   const ranges = await Promise.all(

@@ -5,9 +5,11 @@
  * @module
  */
 
+import * as v from "valibot";
 import type { Clock } from "../../auth/mod.ts";
 import { Cache } from "../../background/mod.ts";
 import { AppError } from "../../errors/mod.ts";
+import { type Immutable, named } from "../../http/mod.ts";
 import { decide, type Partition, type Store, tenantPartition } from "../../storage/mod.ts";
 
 /** Most hidden users of a project, so that one range of a board fills the longest page whoever is hidden. */
@@ -15,12 +17,16 @@ export const hiddenUsersMax = 900;
 
 const key = "hidden";
 
+/** A hidden user, as stored and as answered. */
+export const HiddenUserSchema = named(
+  "HiddenUser",
+  v.object({
+    userId: v.string(),
+    since: v.pipe(v.number(), v.integer(), v.description("Unix seconds")),
+  }),
+);
 /** A hidden user. */
-export interface HiddenUser {
-  readonly userId: string;
-  /** Unix seconds. */
-  readonly since: number;
-}
+export type HiddenUser = Immutable<v.InferOutput<typeof HiddenUserSchema>>;
 
 /** Reads and changes the hidden users of projects. */
 export interface HiddenUsers {

@@ -19,14 +19,8 @@ export interface ScoreChange {
   readonly asOf?: number;
 }
 
-/** Removes a user's entry. */
-export interface EntryRemoval {
-  readonly userId: string;
-  readonly operator: "remove";
-}
-
-/** One change of a board. */
-export type BoardChange = ScoreChange | EntryRemoval;
+/** One change of a board: a score, or the removal of an entry. */
+export type BoardChange = ScoreChange | { readonly userId: string; readonly operator: "remove" };
 
 /** Changes within one shard. */
 export interface ShardChanges {

@@ -14,7 +14,7 @@ import { boardKey, entryPartition, isWithinBounds } from "./board_location.ts";
 import { changeScores } from "./change_scores.ts";
 import { repairDistinctScores, walkBoard } from "./distinct_scores.ts";
 import type { ResolvedBoard } from "./resolve_board.ts";
-import type { UserEarnings } from "./score_feed.ts";
+import type { ScoreUpdate, UserEarnings } from "./score_feed.ts";
 import { compileAmount } from "./score_targets.ts";
 
 /** Number of users whose records are read at the same time. */
@@ -37,13 +37,7 @@ export interface Rebuilt {
 }
 
 /** A score as the feed would deliver it. */
-export interface ReplayedScore {
-  readonly score: number;
-  /** When it was reached, Unix ms. */
-  readonly at: number;
-  /** The revision of the user's state. */
-  readonly asOf: number;
-}
+export type ReplayedScore = Omit<ScoreUpdate, "target">;
 
 /**
  * Rebuilds a board: every user of the source with a score gets an entry with that score, and all other entries are removed.
@@ -106,10 +100,7 @@ export async function rebuildBoard(
   return { written, removed };
 }
 
-interface UserScore {
-  readonly userId: string;
-  readonly score: ReplayedScore | null;
-}
+type UserScore = { readonly userId: string; readonly score: ReplayedScore | null };
 
 function removal(userId: string): BoardChange {
   return { userId, operator: "remove" };

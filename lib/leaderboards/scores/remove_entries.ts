@@ -14,7 +14,7 @@ import type { Store } from "../../storage/mod.ts";
 import type { BoardDeclaration } from "../settings/board_settings.ts";
 import { declaredEventBoards, projectBoards } from "../settings/declared_boards.ts";
 import { listSeasons } from "../settings/seasons.ts";
-import type { EntryRemoval } from "./board_change.ts";
+import type { BoardChange } from "./board_change.ts";
 import { type BoardLocation, locateBoard } from "./board_location.ts";
 import { changeScores } from "./change_scores.ts";
 import { trackedLocations } from "./retention.ts";
@@ -41,7 +41,7 @@ export function createEntryRemoval(stores: Stores): RemoveUserFromBoards {
 }
 
 async function removeUsers(stores: Stores, projectId: string, userIds: readonly string[]): Promise<void> {
-  const removals = userIds.map((userId): EntryRemoval => ({ userId, operator: "remove" }));
+  const removals = userIds.map((userId): BoardChange => ({ userId, operator: "remove" }));
   let locations: BoardLocation[] = [];
   async function removeFromAll(): Promise<void> {
     await Promise.all(locations.map(location => changeScores(stores.store, location, removals)));

@@ -5,7 +5,7 @@
  */
 
 import type { Directory, Event, Project } from "../../directory/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError, invalidField } from "../../errors/mod.ts";
 import { chain } from "../../http/mod.ts";
 import { type BoardDeclaration, declarationsMax } from "../settings/board_settings.ts";
 import { eventBoard, projectBoards } from "../settings/declared_boards.ts";
@@ -72,9 +72,8 @@ function isSelected(season: Season | null, { now, season: id, at = now }: Season
 function createBoard(project: Project, event: Event | null, id: string, query: SeasonQuery): ResolvedBoard {
   const declaration = event === null ? projectBoards(project).get(id) : eventBoard(project, event, id);
   if (declaration === undefined) {
-    throw new AppError("validation_failed", "Cannot find the leaderboard as none of this id is declared", {
-      fields: [{ pointer: "leaderboardId", detail: "Expected the id of a declared leaderboard" }],
-    });
+    const message = "Cannot find the leaderboard as none of this id is declared";
+    throw invalidField(message, "leaderboardId", "Expected the id of a declared leaderboard");
   }
   const season = selectSeason(declaration, query);
   const address = {

@@ -26,13 +26,6 @@ type Resolved = BoardLocation | TargetRefusal;
 /** Resolves a target; without a promise while its project and event are cached. */
 export type ResolveTarget = (target: string) => Resolved | Promise<Resolved>;
 
-/** What resolving targets needs. */
-export interface TargetResolverOptions {
-  readonly directory: Directory;
-  readonly clock: Clock;
-  readonly retention: Pick<Retention, "track">;
-}
-
 interface CachedTarget {
   readonly address: BoardAddress;
   readonly declaration: BoardDeclaration;
@@ -42,7 +35,15 @@ interface CachedTarget {
 }
 
 /** Creates a resolver that follows the settings of boards. */
-export function createTargetResolver({ directory, clock, retention }: TargetResolverOptions): ResolveTarget {
+export function createTargetResolver({
+  directory,
+  clock,
+  retention,
+}: {
+  readonly directory: Directory;
+  readonly clock: Clock;
+  readonly retention: Pick<Retention, "track">;
+}): ResolveTarget {
   const targets = new Cache<CachedTarget>({ entriesMax: targetsMax });
 
   async function locate(

@@ -15,7 +15,7 @@ import type { ScoreChange } from "./board_change.ts";
 import { type BoardLocation, entryPartition } from "./board_location.ts";
 import { changeScores } from "./change_scores.ts";
 import type { ResolveTarget, TargetRefusal } from "./resolve_target.ts";
-import type { ScoreFeed, ScoreUpdate } from "./score_feed.ts";
+import type { ScoreUpdate } from "./score_feed.ts";
 
 const batchMax = 500;
 const attemptsMax = 3;
@@ -32,24 +32,16 @@ export interface ScoreDeliveryOptions {
   readonly waitingMax?: number;
 }
 
-/** Delivers score updates. */
-export interface ScoreDelivery extends Pick<ScoreFeed, "deliver"> {
-  /** Resolves when no update waits any more. */
-  idle(): Promise<void>;
-}
-
 interface WaitingScore extends ScoreChange {
   readonly location: BoardLocation;
   readonly done: (isDelivered: boolean) => void;
 }
 
-interface WaitingUpdate extends ScoreUpdate {
-  readonly userId: string;
-  readonly done: (isDelivered: boolean) => void;
-}
+/** The delivery of scores. */
+export type ScoreDelivery = ReturnType<typeof createScoreDelivery>;
 
 /** Creates the delivery of scores over a store. */
-export function createScoreDelivery(options: ScoreDeliveryOptions): ScoreDelivery {
+export function createScoreDelivery(options: ScoreDeliveryOptions) {
   const { resolveTarget, onGivenUp, waitingMax = 100_000 } = options;
   const refused = createRefusalCounter(options.onRefused);
   const batches = new Batcher<WaitingScore>({
@@ -64,7 +56,10 @@ export function createScoreDelivery(options: ScoreDeliveryOptions): ScoreDeliver
   const resolving = new Set<Promise<void>>();
   let waiting = 0;
 
-  function enqueue(found: BoardLocation | TargetRefusal, { target, ...change }: WaitingUpdate): void {
+  function enqueue(
+    found: BoardLocation | TargetRefusal,
+    { target, ...change }: ScoreUpdate & Pick<WaitingScore, "userId" | "done">,
+  ): void {
     if (typeof found !== "string") {
       batches.push(entryPartition(found, change.userId), { ...change, location: found, operator: "set" });
       return;
@@ -74,9 +69,18 @@ export function createScoreDelivery(options: ScoreDeliveryOptions): ScoreDeliver
   }
 
   return {
-    deliver(userId, updates, delivered, givenUp = () => {}) {
+    /** As {@linkcode ScoreFeed.deliver}. */
+    deliver(
+      userId: string,
+      updates: readonly ScoreUpdate[],
+      delivered: () => void,
+      givenUp: () => void = () => {},
+    ): void {
       if (updates.length === 0) return;
-      if (waiting + updates.length > waitingMax) return givenUp();
+      if (waiting + updates.length > waitingMax) {
+        givenUp();
+        return;
+      }
       waiting += updates.length;
       let open = updates.length;
       let areDelivered = true;
@@ -108,7 +112,8 @@ export function createScoreDelivery(options: ScoreDeliveryOptions): ScoreDeliver
         }
       }
     },
-    async idle() {
+    /** Resolves when no update waits any more. */
+    async idle(): Promise<void> {
       while (waiting > 0) {
         await Promise.all(resolving);
         await batches.idle();

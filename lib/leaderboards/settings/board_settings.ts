@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { AppError, type FieldError } from "../../errors/mod.ts";
+import { AppError, type FieldError, jsonPointer } from "../../errors/mod.ts";
 import { issueDetail } from "../../http/mod.ts";
 import { compileScoreCondition } from "./score_condition.ts";
 import { SeasonScheduleSchema } from "./season_settings.ts";
@@ -21,11 +21,11 @@ export const shardsMax = 64;
 /** Longest time after the end of a season in which scores still count, in ms. */
 export const graceMsMax: number = 7 * 24 * 60 * 60 * 1_000;
 /** Default of `graceMs`: longer than recovering the work of a crashed process takes. */
-export const graceMsDefault: number = 2 * 60 * 60 * 1_000;
+const graceMsDefault: number = 2 * 60 * 60 * 1_000;
 /** Most past seasons that a board keeps. */
 export const keepSeasonsMax = 400;
 /** Default of `keepSeasons`. */
-export const keepSeasonsDefault = 12;
+const keepSeasonsDefault = 12;
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(64));
 const score = v.pipe(v.number(), v.minValue(-scoreMax), v.maxValue(scoreMax));
@@ -137,7 +137,7 @@ export function parseBoards(section: unknown, pointer: string): readonly BoardDe
   if (!result.success) {
     throw invalid(
       result.issues.map(issue => ({
-        pointer: `${pointer}${(issue.path ?? []).map(({ key }) => `/${escapeToken(String(key))}`).join("")}`,
+        pointer: pointer + jsonPointer(...(issue.path ?? []).map(({ key }) => String(key))),
         detail: issueDetail(issue),
       })),
     );
@@ -190,8 +190,4 @@ function invalid(fields: readonly FieldError[]): AppError {
 function integer(min: number, max: number) {
   const expected = `Expected an integer from ${min} to ${max}`;
   return v.pipe(v.number(), v.integer(expected), v.minValue(min, expected), v.maxValue(max, expected));
-}
-
-function escapeToken(token: string): string {
-  return token.replaceAll("~", "~0").replaceAll("/", "~1");
 }

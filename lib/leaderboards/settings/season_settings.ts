@@ -5,8 +5,7 @@
  */
 
 import * as v from "valibot";
-import { isTimeZone, timeZoneCharactersMax } from "../../calendar/mod.ts";
-import { isTime } from "./rfc3339.ts";
+import { isTimeZone, parseIsoTime, timeZoneCharactersMax } from "../../calendar/mod.ts";
 
 /** Most seasons that a board may list. */
 export const seasonsMax = 200;
@@ -22,8 +21,8 @@ export const SeasonIdSchema = v.pipe(
 
 const TimeSchema = v.pipe(
   v.string(),
-  v.check(isTime, "Expected a time as in RFC 3339"),
-  v.transform(text => Date.parse(text)),
+  v.transform((text): unknown => parseIsoTime(text)),
+  v.number("Expected a time as in RFC 3339"),
 );
 
 const SeasonSchema = v.pipe(

@@ -9,11 +9,12 @@ import {
   addDuration,
   type CalendarUnit,
   type Duration,
+  isoTime,
   type Period,
   periodById,
   periodOf,
 } from "../../calendar/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError, invalidField } from "../../errors/mod.ts";
 import { type BoardDeclaration, keepSeasonsMax } from "./board_settings.ts";
 import type { Season, SeasonSchedule } from "./season_settings.ts";
 
@@ -127,7 +128,7 @@ function openSeason(rules: SeasonRules, at: number, now: number): Season | null 
 /** @throws {AppError} `conflict`: the season no longer accepts scores. */
 export function requireOpen(rules: SeasonRules, season: Season | null, now: number): Season | null {
   if (season === null || now < closesAt(rules, season)) return season;
-  const ended = new Date(season.endsAt).toISOString();
+  const ended = isoTime(season.endsAt);
   throw new AppError(
     "conflict",
     `Cannot write to the leaderboard as its season ${season.id} ended at ${ended} and is closed`,
@@ -179,9 +180,7 @@ function seasonPeriod({ type, timeZone }: CalendarSchedule, at: number): Period 
 }
 
 function invalidSeason(detail: string): AppError {
-  return new AppError("validation_failed", "Cannot show the season of the leaderboard", {
-    fields: [{ pointer: "season", detail }],
-  });
+  return invalidField("Cannot show the season of the leaderboard", "season", detail);
 }
 
 function notFound(state: string): never {

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 import { AppError } from "../../../lib/errors/mod.ts";
 import {
-  createLiveBoards,
-  type LiveBoards,
+  LiveBoards,
   type LiveRequest,
   liveHeartbeatMs,
   liveListenersMax,
@@ -53,7 +52,7 @@ describe("live boards", () => {
     board = new FakeBoard();
     now = 5_000;
     failures = [];
-    live = createLiveBoards({ clock: () => now, timer: time.timer, onFailed: error => failures.push(error) });
+    live = new LiveBoards({ clock: () => now, timer: time.timer, onFailed: error => failures.push(error) });
   });
 
   const request = (options: Partial<LiveRequest> = {}): LiveRequest => ({

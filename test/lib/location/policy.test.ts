@@ -1,14 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Event, Project, Settings } from "../../../lib/directory/mod.ts";
-import {
-  type CountryResult,
-  createLocation,
-  isServed,
-  type LocationPolicy,
-  locationPolicy,
-  policyCountriesMax,
-} from "../../../lib/location/mod.ts";
+import { type CountryResult, createLocation, policyCountriesMax } from "../../../lib/location/mod.ts";
+import { isServed, type LocationPolicy, locationPolicy } from "../../../lib/location/policy.ts";
 import { ids } from "../../support/platform.ts";
 
 const country = (isoCode: string, isInEuropeanUnion = false): CountryResult => ({

@@ -2,10 +2,12 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { graceMsDefault } from "../../../lib/leaderboards/settings/board_settings.ts";
 import { registrationMs } from "../../../lib/loyalty/due_users/queue.ts";
 import { ids, loyalty, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores, type OpenStore } from "../../support/stores.ts";
+
+/** The default of `graceMs`. */
+const graceMsDefault = 2 * 3_600_000;
 
 const member = {
   organisationId: ids.organisation,
