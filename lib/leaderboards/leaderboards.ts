@@ -15,7 +15,7 @@ import { createEntryRemoval, type RemoveUserFromBoards } from "./scores/remove_e
 import { type BoardPath, resolveBoard } from "./scores/resolve_board.ts";
 import { createTargetResolver } from "./scores/resolve_target.ts";
 import { createRetention, type Retention } from "./scores/retention.ts";
-import { createScoreDelivery } from "./scores/score_delivery.ts";
+import { ScoreDelivery } from "./scores/score_delivery.ts";
 import type { ScoreFeed } from "./scores/score_feed.ts";
 import { scoreTargets } from "./scores/score_targets.ts";
 
@@ -57,7 +57,7 @@ export interface LeaderboardsOptions {
 export function createLeaderboards(options: LeaderboardsOptions): Leaderboards {
   const { store, directory, clock, logger, timer } = options;
   const retention = createRetention({ store, directory, clock });
-  const delivery = createScoreDelivery({
+  const delivery = new ScoreDelivery({
     store,
     resolveTarget: createTargetResolver({ directory, clock, retention }),
     onGivenUp: error => logger.log("warn", "board_update_deferred", { error: String(error) }),
@@ -68,7 +68,7 @@ export function createLeaderboards(options: LeaderboardsOptions): Leaderboards {
     ...retention,
     feed: {
       targets: (projectId, query) => (projectId === null ? [] : scoreTargets(directory, projectId, query)),
-      deliver: delivery.deliver,
+      deliver: (...update) => delivery.deliver(...update),
     },
     async rebuild({ season, ...path }, source) {
       const board = await resolveBoard(directory, path, { now: clock(), season });
@@ -85,6 +85,6 @@ export function createLeaderboards(options: LeaderboardsOptions): Leaderboards {
       ...(timer === undefined ? {} : { timer }),
       onFailed: error => logger.log("warn", "live_board_failed", { error: String(error) }),
     }),
-    idle: delivery.idle,
+    idle: () => delivery.idle(),
   };
 }

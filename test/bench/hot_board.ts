@@ -17,7 +17,7 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import type { BoardLocation } from "../../lib/leaderboards/scores/board_location.ts";
 import { changeScores } from "../../lib/leaderboards/scores/change_scores.ts";
-import { createScoreDelivery } from "../../lib/leaderboards/scores/score_delivery.ts";
+import { ScoreDelivery } from "../../lib/leaderboards/scores/score_delivery.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { startRedis } from "../support/redis.ts";
 import { figure } from "./figure.ts";
@@ -152,7 +152,7 @@ function writing(store: Store): (count: number) => Promise<void> {
 /** As many users earn something in one turn of the event loop as a busy process has actions. */
 function feeding(store: Store): (count: number) => Promise<void> {
   const perTurn = 1_000;
-  const feeder = createScoreDelivery({
+  const feeder = new ScoreDelivery({
     store,
     resolveTarget: target => locations[Number(target)] ?? "undeclared",
     onGivenUp: error => {

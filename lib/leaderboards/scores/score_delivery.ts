@@ -37,90 +37,97 @@ interface WaitingScore extends ScoreChange {
   readonly done: (isDelivered: boolean) => void;
 }
 
-/** The delivery of scores. */
-export type ScoreDelivery = ReturnType<typeof createScoreDelivery>;
-
-/** Creates the delivery of scores over a store. */
-export function createScoreDelivery(options: ScoreDeliveryOptions) {
-  const { resolveTarget, onGivenUp, waitingMax = 100_000 } = options;
-  const refused = createRefusalCounter(options.onRefused);
-  const batches = new Batcher<WaitingScore>({
-    batchMax,
-    countOf: countOfOneBoard,
-    async run(_, batch) {
-      const isDelivered = await write(options, batch);
-      for (const { done } of batch) done(isDelivered);
-    },
-  });
+/** Delivers score updates to their boards, many at a time. */
+export class ScoreDelivery {
+  readonly #options: ScoreDeliveryOptions;
+  readonly #refused: (target: string, because: TargetRefusal) => void;
+  readonly #batches: Batcher<WaitingScore>;
   /** Updates whose settings are being read. */
-  const resolving = new Set<Promise<void>>();
-  let waiting = 0;
+  readonly #resolving = new Set<Promise<void>>();
+  #waiting = 0;
 
-  function enqueue(
-    found: BoardLocation | TargetRefusal,
-    { target, ...change }: ScoreUpdate & Pick<WaitingScore, "userId" | "done">,
-  ): void {
-    if (typeof found !== "string") {
-      batches.push(entryPartition(found, change.userId), { ...change, location: found, operator: "set" });
-      return;
-    }
-    refused(target, found);
-    change.done(true);
+  constructor(options: ScoreDeliveryOptions) {
+    this.#options = options;
+    this.#refused = createRefusalCounter(options.onRefused);
+    this.#batches = new Batcher<WaitingScore>({
+      batchMax,
+      countOf: countOfOneBoard,
+      async run(_, batch) {
+        const isDelivered = await write(options, batch);
+        for (const { done } of batch) done(isDelivered);
+      },
+    });
   }
 
-  return {
-    /** As {@linkcode ScoreFeed.deliver}. */
-    deliver(
-      userId: string,
-      updates: readonly ScoreUpdate[],
-      delivered: () => void,
-      givenUp: () => void = () => {},
-    ): void {
-      if (updates.length === 0) return;
-      if (waiting + updates.length > waitingMax) {
-        givenUp();
+  /** Delivers the updates of one user; see `ScoreFeed.deliver`. */
+  deliver(
+    userId: string,
+    updates: readonly ScoreUpdate[],
+    delivered: () => void,
+    givenUp: () => void = () => {},
+  ): void {
+    if (updates.length === 0) return;
+    const { waitingMax = 100_000 } = this.#options;
+    if (this.#waiting + updates.length > waitingMax) {
+      givenUp();
+      return;
+    }
+    this.#waiting += updates.length;
+    let open = updates.length;
+    let areDelivered = true;
+    const done = (isDelivered: boolean): void => {
+      this.#waiting -= 1;
+      open -= 1;
+      areDelivered &&= isDelivered;
+      if (open > 0) return;
+      if (areDelivered) delivered();
+      else givenUp();
+    };
+    for (const update of updates) this.#resolve({ ...update, userId, done });
+  }
+
+  /** Resolves when no update waits any more. */
+  async idle(): Promise<void> {
+    while (this.#waiting > 0) {
+      await Promise.all(this.#resolving);
+      await this.#batches.idle();
+    }
+  }
+
+  #resolve(update: UserUpdate): void {
+    const failed = (error: unknown): void => {
+      this.#options.onGivenUp(error);
+      update.done(false);
+    };
+    try {
+      const found = this.#options.resolveTarget(update.target);
+      if (!(found instanceof Promise)) {
+        this.#enqueue(found, update);
         return;
       }
-      waiting += updates.length;
-      let open = updates.length;
-      let areDelivered = true;
-      function done(isDelivered: boolean): void {
-        waiting -= 1;
-        open -= 1;
-        areDelivered &&= isDelivered;
-        if (open > 0) return;
-        if (areDelivered) delivered();
-        else givenUp();
-      }
-      function failed(error: unknown): void {
-        onGivenUp(error);
-        done(false);
-      }
-      for (const update of updates) {
-        try {
-          const found = resolveTarget(update.target);
-          if (found instanceof Promise) {
-            const resolved = found
-              .then(location => enqueue(location, { ...update, userId, done }))
-              .catch(failed)
-              .finally(() => resolving.delete(resolved));
-            resolving.add(resolved);
-          } else enqueue(found, { ...update, userId, done });
-        } catch (error) {
-          // Invalid settings, for example.
-          failed(error);
-        }
-      }
-    },
-    /** Resolves when no update waits any more. */
-    async idle(): Promise<void> {
-      while (waiting > 0) {
-        await Promise.all(resolving);
-        await batches.idle();
-      }
-    },
-  };
+      const resolved = found
+        .then(location => this.#enqueue(location, update))
+        .catch(failed)
+        .finally(() => this.#resolving.delete(resolved));
+      this.#resolving.add(resolved);
+    } catch (error) {
+      // Invalid settings, for example.
+      failed(error);
+    }
+  }
+
+  #enqueue(found: BoardLocation | TargetRefusal, { target, ...change }: UserUpdate): void {
+    if (typeof found !== "string") {
+      const score: WaitingScore = { ...change, location: found, operator: "set" };
+      this.#batches.push(entryPartition(found, change.userId), score);
+      return;
+    }
+    this.#refused(target, found);
+    change.done(true);
+  }
 }
+
+type UserUpdate = ScoreUpdate & Pick<WaitingScore, "userId" | "done">;
 
 async function write(
   { store, onGivenUp }: ScoreDeliveryOptions,

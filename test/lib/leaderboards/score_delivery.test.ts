@@ -4,7 +4,7 @@ import { createRandom } from "../../../adapters/conformance/random.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
 import { type BoardLocation, locateBoard } from "../../../lib/leaderboards/scores/board_location.ts";
 import type { ResolveTarget, TargetRefusal } from "../../../lib/leaderboards/scores/resolve_target.ts";
-import { createScoreDelivery, type ScoreDelivery } from "../../../lib/leaderboards/scores/score_delivery.ts";
+import { ScoreDelivery } from "../../../lib/leaderboards/scores/score_delivery.ts";
 import { defaultBoard } from "../../../lib/leaderboards/settings/board_settings.ts";
 import type { Batch, Commit, Partition } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
@@ -64,7 +64,7 @@ async function setup(
   t.after(() => store[Symbol.asyncDispose]());
   const givenUp: unknown[] = [];
   const refused: Setup["refused"] = [];
-  const delivery = createScoreDelivery({
+  const delivery = new ScoreDelivery({
     store,
     resolveTarget,
     waitingMax: 1_200,
