@@ -13,7 +13,7 @@ import type { HistoryRecord, Notification } from "../user/history.ts";
 import { notificationsMax } from "../user/inbox.ts";
 import type { CachedUser, Member } from "../user/member.ts";
 import { nextOnceMarks, type OnceId, onceMarkWrites } from "../user/once_marks.ts";
-import type { Redemption, UserState } from "../user/state.ts";
+import { copyState, type Redemption, type UserState } from "../user/state.ts";
 import { printRecord } from "../user/stored_record.ts";
 import type { ProgressCache } from "../webhooks/progress.ts";
 import type { LimitUses } from "./limit_uses.ts";
@@ -190,13 +190,11 @@ function changed(
   const firstTotals = before.projectId === null && projectId !== null ? totalScores(before, targets) : [];
   const current = scoreUpdates(after, targets, { totals: sums, gained });
   const updates = notReplaced(waiting, current).concat(notReplaced(firstTotals, current), current);
-  const state: UserState = {
-    ...after,
-    projectId,
-    undelivered: updates,
-    sums: withChangedSums(before.sums, sums, now),
-    onceMarks: once === undefined ? before.onceMarks : nextOnceMarks(before, now),
-  };
+  const state = copyState(after);
+  state.projectId = projectId;
+  state.undelivered = updates;
+  state.sums = withChangedSums(before.sums, sums, now);
+  if (once !== undefined) state.onceMarks = nextOnceMarks(before, now);
   const records = passed.records.concat(result === null ? [] : result.record).map(recordWrite);
   const marks = once === undefined ? noWrites : onceMarkWrites(before, once, now);
   const diagnostics = result?.diagnostics ?? passed.diagnostics;

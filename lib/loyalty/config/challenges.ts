@@ -10,9 +10,9 @@ import {
   ActionNameSchema,
   calendarUnitField,
   choiceOf,
+  type DeepReadonly,
   durationField,
   hasMember,
-  type Immutable,
   idField,
   integerBetween,
   listOf,
@@ -48,7 +48,7 @@ const mission = v.strictObject({
 });
 
 /** A step of a challenge. */
-export type Mission = Immutable<v.InferOutput<typeof mission>>;
+export type Mission = DeepReadonly<v.InferOutput<typeof mission>>;
 
 const unixSeconds = v.optional(integerBetween(0, Number.MAX_SAFE_INTEGER / 1_000), 0);
 
@@ -96,4 +96,4 @@ export const ChallengeSchema = v.pipe(
 );
 
 /** Missions that earn rewards once all are completed in time. */
-export type Challenge = Immutable<v.InferOutput<typeof ChallengeSchema>>;
+export type Challenge = DeepReadonly<v.InferOutput<typeof ChallengeSchema>>;

@@ -10,7 +10,7 @@
 import * as v from "valibot";
 import { isTimeZone } from "../../calendar/mod.ts";
 import { ChallengeSchema } from "./challenges.ts";
-import { durationField, type Immutable, listOf } from "./fields.ts";
+import { type DeepReadonly, durationField, listOf } from "./fields.ts";
 import { InventorySetSchema, MetricSchema } from "./metrics.ts";
 import { ProductSchema } from "./products.ts";
 import { CodePoolSchema, CouponSchema, MilestoneSetSchema, RewardDefinitionSchema } from "./rewards.ts";
@@ -60,7 +60,7 @@ const document = v.strictObject({
 });
 
 /** A whole loyalty configuration. */
-export type LoyaltyConfig = Immutable<v.InferOutput<typeof document>>;
+export type LoyaltyConfig = DeepReadonly<v.InferOutput<typeof document>>;
 
 /** Checks the shape of a configuration and fills in defaults. `compileConfig` checks the references between its parts. */
 export const LoyaltyConfigSchema: v.GenericSchema<unknown, LoyaltyConfig> = document;

@@ -10,10 +10,10 @@ import type { FieldError } from "../../errors/mod.ts";
 import { issueDetail } from "../../http/mod.ts";
 
 /** A type whose members, and theirs, are all readonly. */
-export type Immutable<T> = T extends readonly (infer E)[]
-  ? readonly Immutable<E>[]
+export type DeepReadonly<T> = T extends readonly (infer E)[]
+  ? readonly DeepReadonly<E>[]
   : T extends object
-    ? { readonly [K in keyof T]: Immutable<T[K]> }
+    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T;
 
 type Schema<T> = v.GenericSchema<unknown, T>;
@@ -109,7 +109,7 @@ const notification = v.strictObject({
 });
 
 /** The announcement of an event. With `display` "none" there is no announcement. */
-export type NotificationSetting = Immutable<v.InferOutput<typeof notification>>;
+export type NotificationSetting = DeepReadonly<v.InferOutput<typeof notification>>;
 
 /** An announcement, which is off by default. */
 export const notificationField: Schema<NotificationSetting> = v.optional(notification, {
@@ -145,7 +145,7 @@ export const windowField: Schema<v.InferOutput<typeof calendarWindow | typeof ro
 );
 
 /** The time that a count or a limit covers. */
-export type CountWindow = Immutable<v.InferOutput<typeof windowField>>;
+export type CountWindow = DeepReadonly<v.InferOutput<typeof windowField>>;
 
 /** Converts the issues of a schema to errors, with JSON Pointers that begin with the pointer of the checked part. */
 export function fieldErrors(issues: readonly v.BaseIssue<unknown>[], pointer = ""): FieldError[] {

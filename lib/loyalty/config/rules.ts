@@ -10,7 +10,7 @@ import {
   ActionNameSchema,
   calendarWindowField,
   choiceOf,
-  type Immutable,
+  type DeepReadonly,
   idField,
   integerBetween,
   integerField,
@@ -44,7 +44,7 @@ export const ActionSchema = v.strictObject({
 });
 
 /** An action that the space accepts. */
-export type ActionDefinition = Immutable<v.InferOutput<typeof ActionSchema>>;
+export type ActionDefinition = DeepReadonly<v.InferOutput<typeof ActionSchema>>;
 
 const actionTrigger = v.strictObject({ action: ActionNameSchema });
 const changeTriggers = {
@@ -69,7 +69,7 @@ const triggerField = choiceOf(triggers, input => {
 });
 
 /** The event that makes the engine evaluate a rule. */
-export type RuleTrigger = Immutable<v.InferOutput<typeof triggerField>>;
+export type RuleTrigger = DeepReadonly<v.InferOutput<typeof triggerField>>;
 
 /** A constant amount, or an expression that the compiler checks. An expression's value is rounded toward zero. */
 const amount = choiceOf([quantityField, calculationField], input =>
@@ -92,7 +92,7 @@ const effectField = v.variant("type", [
 ]);
 
 /** An effect of a rule. */
-export type RuleEffect = Immutable<v.InferOutput<typeof effectField>>;
+export type RuleEffect = DeepReadonly<v.InferOutput<typeof effectField>>;
 
 const max = integerBetween(1, ruleLimitMax);
 
@@ -117,4 +117,4 @@ export const RuleSchema = v.strictObject({
 });
 
 /** A trigger, a condition and the effects that they have. */
-export type LoyaltyRule = Immutable<v.InferOutput<typeof RuleSchema>>;
+export type LoyaltyRule = DeepReadonly<v.InferOutput<typeof RuleSchema>>;

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { type Immutable, idField, nonEmptyListOf } from "./fields.ts";
+import { type DeepReadonly, idField, nonEmptyListOf } from "./fields.ts";
 
 const urlCharactersMax = 1_024;
 
@@ -54,4 +54,4 @@ export const WebhookDefinitionSchema = v.strictObject({
 });
 
 /** A service that receives transactions over HTTP. */
-export type WebhookDefinition = Immutable<v.InferOutput<typeof WebhookDefinitionSchema>>;
+export type WebhookDefinition = DeepReadonly<v.InferOutput<typeof WebhookDefinitionSchema>>;

@@ -10,7 +10,14 @@ import { ownValue } from "../config/own_property.ts";
 import type { CounterWindow, Scope, UserView } from "../config/scope.ts";
 import type { AccountChange, MetricAccount } from "../ledger/mod.ts";
 import type { HistoryRecord, LimitedFirings, Notification, Transaction } from "../user/history.ts";
-import type { ChallengeProgress, MilestoneProgress, UserCoupon, UserState } from "../user/state.ts";
+import {
+  type ChallengeProgress,
+  copyState,
+  type MilestoneProgress,
+  type MutableState,
+  type UserCoupon,
+  type UserState,
+} from "../user/state.ts";
 import { addToCounter, readCounter, retainCounters, subtractFromCounter } from "./counters.ts";
 import type { TransactionBuilder } from "./transaction_builder.ts";
 
@@ -46,7 +53,6 @@ export type GlobalLimitReached = (ruleId: string) => boolean;
 /** The event of a record, without its effects. */
 type RecordedEvent = Omit<HistoryRecord, "at" | "config" | "transactions">;
 
-type MutableState = { -readonly [K in keyof UserState]: UserState[K] };
 /** The members of a state that are copied before their first change. */
 type RecordMember = "metrics" | "lifetime" | "lots" | "inventory" | "milestones" | "challenges" | "counters";
 
@@ -79,7 +85,7 @@ export class StateDraft implements UserView {
     this.at = Math.max(at, before.changedAt);
     this.timeZone = compiled.config.timeZone;
     this.#before = before;
-    this.#state = { ...before };
+    this.#state = copyState(before);
     this.#globalLimitReached = globalLimitReached;
     if (before.config === compiled.version) return;
     const { counters, orphanedCounters } = retainCounters(before, {

@@ -6,7 +6,7 @@
 
 import type { CompiledConfig } from "../config/compiled.ts";
 import { ownValue } from "../config/own_property.ts";
-import { type LimitedFirings, type StoredRecord, type Transaction, transactionsOf } from "../user/history.ts";
+import { type HistoryEntry, type LimitedFirings, type Transaction, transactionsOf } from "../user/history.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 import { advanceTime } from "./advance_time.ts";
 import { applyAction, applyAdjustment, applyGrant, applyReversal } from "./apply_events.ts";
@@ -17,7 +17,7 @@ import type { GlobalLimitReached, Outcome } from "./draft.ts";
 const replayedInstantsMax = 10_000;
 
 /** Replays the whole history of a user, oldest record first. Equal records and configurations give equal states. */
-export function replay(compiled: CompiledConfig, records: Iterable<StoredRecord>): UserState {
+export function replay(compiled: CompiledConfig, records: Iterable<HistoryEntry>): UserState {
   const replayed = new Replay(compiled);
   for (const record of records) replayed.add(record);
   return replayed.state;
@@ -42,7 +42,7 @@ export class Replay {
   }
 
   /** Takes the next record. */
-  add(record: StoredRecord): void {
+  add(record: HistoryEntry): void {
     const { at, mergedFrom } = record;
     // Instants are merged exactly where the history merged them, so that rules meet the same expiries.
     if (mergedFrom !== undefined && mergedFrom > this.state.changedAt) {
@@ -61,7 +61,7 @@ export class Replay {
     }
   }
 
-  #apply(record: StoredRecord): Outcome | null {
+  #apply(record: HistoryEntry): Outcome | null {
     const { at, action, grant, adjustment, reversalOf, redemption } = record;
     if (action !== undefined) {
       const { limited, ...reported } = action;
@@ -81,7 +81,7 @@ export class Replay {
     return applyReversal(this.#compiled, this.state, { transaction: { ...transaction, id: reversalOf }, at });
   }
 
-  #redeem({ at, transactions }: StoredRecord, redemption: NonNullable<StoredRecord["redemption"]>): Outcome {
+  #redeem({ at, transactions }: HistoryEntry, redemption: NonNullable<HistoryEntry["redemption"]>): Outcome {
     const { limited, ...fact } = redemption;
     const { metadata, reason } = transactions[0]?.payload ?? {};
     const before = this.#redemptions.get(fact.id);

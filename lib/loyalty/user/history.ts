@@ -108,7 +108,7 @@ export interface RedemptionEvent extends LimitedFirings {
 }
 
 /** A record with its id in the history. */
-export interface StoredRecord extends HistoryRecord {
+export interface HistoryEntry extends HistoryRecord {
   /** Id of the log entry, and of the record's first transaction. */
   readonly id: string;
 }
@@ -170,7 +170,7 @@ export interface HistoryTransaction extends Transaction {
 }
 
 /** Returns the transactions of a record with their ids and times. */
-export function transactionsOf({ id, at, transactions }: StoredRecord): readonly HistoryTransaction[] {
+export function transactionsOf({ id, at, transactions }: HistoryEntry): readonly HistoryTransaction[] {
   return transactions.map((transaction, n) => ({
     ...transaction,
     id: n === 0 ? id : `${id}.${n}`,

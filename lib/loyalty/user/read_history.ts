@@ -11,7 +11,7 @@ import {
   type Store,
   storageLimits,
 } from "../../storage/mod.ts";
-import { type HistoryTransaction, type StoredRecord, transactionsOf } from "./history.ts";
+import { type HistoryEntry, type HistoryTransaction, transactionsOf } from "./history.ts";
 import type { UserState } from "./state.ts";
 import { parseRecord } from "./stored_record.ts";
 
@@ -25,7 +25,7 @@ export interface HistoryRange {
 }
 
 /** Parses an entry of the history. */
-export function parseEntry({ id, value }: LogEntry): StoredRecord {
+export function parseEntry({ id, value }: LogEntry): HistoryEntry {
   return { ...parseRecord(value), id };
 }
 
@@ -56,7 +56,7 @@ export async function readWholeHistory(
     take,
   }: {
     readonly states: RecordCache<UserState>;
-    readonly take: (record: StoredRecord) => void;
+    readonly take: (record: HistoryEntry) => void;
   },
 ): Promise<UserState | null> {
   for (let cursor: string | undefined; ; ) {

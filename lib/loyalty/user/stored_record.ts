@@ -29,9 +29,9 @@ type ShortRecord = Omit<HistoryRecord, "transactions"> & {
 };
 
 /** Returns the text of a record. */
-export function printRecord({ transactions, ...record }: HistoryRecord): string {
+export function printRecord(record: HistoryRecord): string {
   // Undefined members have no JSON.
-  const stored = { ...record, transactions: nonEmpty(transactions.map(shortTransaction)) };
+  const stored = { ...record, transactions: nonEmpty(record.transactions.map(shortTransaction)) };
   return flattenString(JSON.stringify(stored));
 }
 

@@ -9,7 +9,7 @@
 
 import type { LogEntry, Partition, ReadLog, Store } from "../../storage/mod.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
-import { type HistoryTransaction, type StoredRecord, transactionsOf } from "../user/history.ts";
+import { type HistoryEntry, type HistoryTransaction, transactionsOf } from "../user/history.ts";
 import { parseEntry } from "../user/read_history.ts";
 import { readReversedIds, reversalGenerationsRead } from "../user/reversal_marks.ts";
 
@@ -43,7 +43,7 @@ export interface LedgerEntryView {
   readonly at: number;
   readonly entry: LedgerEntry;
   readonly transaction: HistoryTransaction;
-  readonly record: StoredRecord;
+  readonly record: HistoryEntry;
   /** True where its transaction was reversed. */
   readonly isReversed: boolean;
 }
@@ -108,7 +108,7 @@ class Page {
 }
 
 /** Lists the entries of a record, newest first. */
-function itemsOf(record: StoredRecord, reversed: ReadonlySet<string>): readonly LedgerEntryView[] {
+function itemsOf(record: HistoryEntry, reversed: ReadonlySet<string>): readonly LedgerEntryView[] {
   const items = transactionsOf(record).flatMap(transaction =>
     transaction.entries.map((entry, n): LedgerEntryView => {
       const { id, at } = transaction;

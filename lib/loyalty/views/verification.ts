@@ -15,7 +15,7 @@ import type { ConfigCache } from "../config/config_cache.ts";
 import { advanceReplay, compareStates, type Difference, type DryRun, dryRun, Replay } from "../engine/mod.ts";
 import { type Reconciliation, reconcile } from "../ledger/mod.ts";
 import type { GlobalLimits } from "../limits/global_limits.ts";
-import type { StoredRecord } from "../user/history.ts";
+import type { HistoryEntry } from "../user/history.ts";
 import { type Member, memberPartition } from "../user/member.ts";
 import { readWholeHistory } from "../user/read_history.ts";
 import { emptyState, type UserState } from "../user/state.ts";
@@ -64,7 +64,7 @@ export interface VerificationServices {
 /** Creates the checks of users. */
 export function createVerification(services: VerificationServices): Verification {
   const { store, clock, states, limits, configOf } = services;
-  const wholeHistory = (member: Member, take: (record: StoredRecord) => void): Promise<UserState | null> =>
+  const wholeHistory = (member: Member, take: (record: HistoryEntry) => void): Promise<UserState | null> =>
     readWholeHistory(store, memberPartition(member), { states, take });
   return {
     async dryRun(member, report) {
@@ -84,7 +84,7 @@ export function createVerification(services: VerificationServices): Verification
     },
     async reconcile(member) {
       const config = await configOf(member.spaceId);
-      const records: StoredRecord[] = [];
+      const records: HistoryEntry[] = [];
       const state = await wholeHistory(member, record => records.push(record));
       if (state === null) throw unknownUser("reconcile the metrics");
       return reconcile(state, records, {
@@ -123,7 +123,7 @@ export function createVerification(services: VerificationServices): Verification
 }
 
 /** Sums what a record gained. Points that expired or became usable count for that time, and for no action. */
-function earningOf({ at, action, transactions }: StoredRecord): Earning {
+function earningOf({ at, action, transactions }: HistoryEntry): Earning {
   const metrics = new Map<string, number>();
   for (const { payload } of transactions) {
     for (const [id, { oldValue, newValue }] of Object.entries(payload.metricChanges)) {

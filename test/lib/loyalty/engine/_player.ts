@@ -4,9 +4,9 @@ import type { Outcome } from "../../../../lib/loyalty/engine/mod.ts";
 import { advanceTime, applyAction, applyGrant, type Grant } from "../../../../lib/loyalty/engine/mod.ts";
 import { type CompiledConfig, compileConfig } from "../../../../lib/loyalty/mod.ts";
 import type {
+  HistoryEntry,
   HistoryRecord,
   Notification,
-  StoredRecord,
   Transaction,
 } from "../../../../lib/loyalty/user/history.ts";
 import { emptyState, type UserState } from "../../../../lib/loyalty/user/state.ts";
@@ -52,7 +52,7 @@ export const rule = (id: string, effects: readonly object[], more: object = {}):
 /** A user who does things, one after the other. */
 export class Player {
   readonly compiled: CompiledConfig;
-  readonly records: StoredRecord[] = [];
+  readonly records: HistoryEntry[] = [];
   readonly notifications: Notification[] = [];
   state: UserState = emptyState(null);
   last: Outcome | null = null;

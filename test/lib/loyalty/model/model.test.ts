@@ -9,7 +9,7 @@ import { advanceTime, applyAction } from "../../../../lib/loyalty/engine/mod.ts"
 import { replay } from "../../../../lib/loyalty/engine/replay.ts";
 import { reconcile } from "../../../../lib/loyalty/ledger/mod.ts";
 import { type CompiledConfig, compileConfig } from "../../../../lib/loyalty/mod.ts";
-import type { HistoryRecord, StoredRecord } from "../../../../lib/loyalty/user/history.ts";
+import type { HistoryEntry, HistoryRecord } from "../../../../lib/loyalty/user/history.ts";
 import { emptyState, type UserState } from "../../../../lib/loyalty/user/state.ts";
 import { sampleSize } from "../../../support/full.ts";
 import { documentOf } from "./_document.ts";
@@ -31,7 +31,7 @@ function deepFreeze<T>(value: T): T {
 interface Played {
   readonly compiled: CompiledConfig;
   readonly state: UserState;
-  readonly records: readonly StoredRecord[];
+  readonly records: readonly HistoryEntry[];
 }
 
 function play(random: Random, where: string): Played {
