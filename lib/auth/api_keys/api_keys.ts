@@ -99,46 +99,9 @@ export interface ApiKeyReference {
   readonly keyId: string;
 }
 
-/** Issues, verifies and ends API keys. */
-export interface ApiKeys {
-  /**
-   * Creates a key.
-   *
-   * @throws {RangeError} No permission or an unknown one, or a name that is empty or too long.
-   * @throws {AppError} `conflict`: the organisation has 500 keys.
-   */
-  create(key: NewApiKey): Promise<IssuedApiKey>;
-  /**
-   * Authenticates a key and secret, without a promise while the key is in memory.
-   *
-   * @throws {AppError} `invalid_api_key`, the same for a malformed, unknown, revoked or wrong one.
-   */
-  verify(key: string, secret: string): ApiKeyPrincipal | Promise<ApiKeyPrincipal>;
-  /** Tests if the key was not revoked, seen at most 5 s ago; without a promise while the key is in memory. */
-  isAlive(reference: ApiKeyReference): boolean | Promise<boolean>;
-  /** Lists the keys of an organisation, oldest first. */
-  list(organisationId: string): Promise<readonly ApiKeyInfo[]>;
-  /** Finds a key; null if the organisation has no such key. */
-  find(reference: ApiKeyReference): Promise<ApiKeyInfo | null>;
-  /** Writes the last uses that verification only keeps in memory. Call it every few seconds. */
-  flushUses(): Promise<void>;
-  /**
-   * Makes a new secret. The one before it works for another `graceMs`, any older one ends now.
-   *
-   * @throws {AppError} `not_found`; `conflict` when other processes keep changing the key.
-   */
-  rotate(reference: ApiKeyReference, options?: { readonly graceMs?: number }): Promise<IssuedApiKey>;
-  /**
-   * Ends a key for good.
-   *
-   * @throws {AppError} `not_found`; `conflict` when other processes keep changing the key.
-   */
-  revoke(reference: ApiKeyReference): Promise<void>;
-}
-
 /** Creates the API keys of a platform. Create one per process, as it caches keys. */
 export function createApiKeys(options: ApiKeysOptions): ApiKeys {
-  return new StoredApiKeys(options);
+  return new ApiKeys(options);
 }
 
 interface CachedKey {
@@ -148,7 +111,8 @@ interface CachedKey {
   readonly until: number;
 }
 
-class StoredApiKeys implements ApiKeys {
+/** Issues, verifies and ends API keys. */
+export class ApiKeys {
   readonly #options: ApiKeysOptions;
   readonly #hash: SecretHash;
   readonly #verified = new Map<string, CachedKey>();
@@ -160,6 +124,12 @@ class StoredApiKeys implements ApiKeys {
     this.#hash = options.hash ?? pepperedHash(deriveKey(options.secret, "api_key"));
   }
 
+  /**
+   * Creates a key.
+   *
+   * @throws {RangeError} No permission or an unknown one, or a name that is empty or too long.
+   * @throws {AppError} `conflict`: the organisation has 500 keys.
+   */
   async create(key: NewApiKey): Promise<IssuedApiKey> {
     checkNewKey(key);
     const { store, clock, random } = this.#options;
@@ -187,6 +157,11 @@ class StoredApiKeys implements ApiKeys {
     return issued(record, secret);
   }
 
+  /**
+   * Authenticates a key and secret, without a promise while the key is in memory.
+   *
+   * @throws {AppError} `invalid_api_key`, the same for a malformed, unknown, revoked or wrong one.
+   */
   verify(key: string, secret: string): ApiKeyPrincipal | Promise<ApiKeyPrincipal> {
     if (!isApiKeyId(key) || !isApiSecret(secret)) throw invalidApiKey();
     const now = this.#options.clock();
@@ -200,6 +175,7 @@ class StoredApiKeys implements ApiKeys {
     return this.#verifyStored(key, secret, now);
   }
 
+  /** Tests if the key was not revoked, seen at most 5 s ago; without a promise while the key is in memory. */
   isAlive({ organisationId, keyId }: ApiKeyReference): boolean | Promise<boolean> {
     const now = this.#options.clock();
     const cached = this.#verified.get(keyId);
@@ -208,12 +184,14 @@ class StoredApiKeys implements ApiKeys {
     return cached.record.organisationId === organisationId;
   }
 
+  /** Lists the keys of an organisation, oldest first. */
   async list(organisationId: string): Promise<readonly ApiKeyInfo[]> {
     const indexed = await indexedKeys(this.#options.store, organisationId);
     const found = await Promise.all(indexed.map(keyId => this.find({ organisationId, keyId })));
     return found.filter(info => info !== null);
   }
 
+  /** Finds a key; null if the organisation has no such key. */
   async find({ organisationId, keyId }: ApiKeyReference): Promise<ApiKeyInfo | null> {
     if (!isApiKeyId(keyId)) return null;
     const [stored, use] = await this.#options.store.read(apiKeyPartition(keyId), [
@@ -228,10 +206,16 @@ class StoredApiKeys implements ApiKeys {
     });
   }
 
+  /** Writes the last uses that verification only keeps in memory. Call it every few seconds. */
   flushUses(): Promise<void> {
     return this.#uses.flush();
   }
 
+  /**
+   * Makes a new secret. The one before it works for another `graceMs`, any older one ends now.
+   *
+   * @throws {AppError} `not_found`; `conflict` when other processes keep changing the key.
+   */
   async rotate(
     reference: ApiKeyReference,
     options: { readonly graceMs?: number } = {},
@@ -247,6 +231,11 @@ class StoredApiKeys implements ApiKeys {
     return issued(changed, secret);
   }
 
+  /**
+   * Ends a key for good.
+   *
+   * @throws {AppError} `not_found`; `conflict` when other processes keep changing the key.
+   */
   async revoke(reference: ApiKeyReference): Promise<void> {
     await this.#change(reference, () => null);
     await removeFromIndex(this.#options.store, reference.organisationId, new Set([reference.keyId]));

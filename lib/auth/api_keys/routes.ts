@@ -11,9 +11,11 @@ import {
   type AnyRoute,
   empty,
   type Guard,
+  type Immutable,
+  json,
   jsonApiMediaType,
-  looseRoute,
-  type Reply,
+  named,
+  route,
 } from "../../http/mod.ts";
 import {
   type ApiKeyInfo,
@@ -35,43 +37,72 @@ export interface ApiKeyControlContext {
 }
 
 const collection = "/api/v2/organisations/:organisationId/api_keys";
-const OrganisationParams = v.object({ organisationId: v.string() });
-const KeyParams = v.object({ organisationId: v.string(), keyId: v.string() });
+const organisationId = v.pipe(v.string(), v.description("Id of the organisation"));
+const OrganisationParams = v.object({ organisationId });
+const KeyParams = v.object({
+  organisationId,
+  keyId: v.pipe(v.string(), v.description("The value of X-API-Key")),
+});
 const permission = v.picklist(permissions);
-const name = v.pipe(v.string(), v.minLength(1), v.maxLength(apiKeyNameCharsMax));
 const CreateBody = v.object({
   data: v.object({
     type: v.literal("api_keys"),
     attributes: v.object({
-      name,
+      name: v.pipe(v.string(), v.minLength(1), v.maxLength(apiKeyNameCharsMax)),
       permissions: v.pipe(v.array(permission), v.minLength(1), v.maxLength(permissions.length)),
     }),
   }),
 });
 const RotateBody = v.object({
-  grace_seconds: v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(graceSecondsMax)),
+  grace_seconds: v.pipe(
+    v.number(),
+    v.description("Time for which the old secret still works"),
+    v.safeInteger(),
+    v.minValue(0),
+    v.maxValue(graceSecondsMax),
+  ),
 });
-const time = v.number();
+
+const time = v.pipe(v.number(), v.integer(), v.description("Unix seconds"));
 const shared = {
   name: v.string(),
   permissions: v.array(permission),
   created_at: time,
   created_at_iso: v.string(),
 };
-const KeySchema = v.object({
-  type: v.literal("api_keys"),
-  id: v.string(),
-  attributes: v.object({
-    ...shared,
-    last_used_at: v.nullable(time),
-    last_used_at_iso: v.nullable(v.string()),
-    secrets: v.array(v.object({ created_at: time, expires_at: v.nullable(time) })),
+const KeySchema = named(
+  "ApiKey",
+  v.object({
+    type: v.literal("api_keys"),
+    id: v.pipe(v.string(), v.description("The value of X-API-Key")),
+    attributes: v.object({
+      ...shared,
+      last_used_at: v.nullable(time),
+      last_used_at_iso: v.nullable(v.string()),
+      secrets: v.array(v.object({ created_at: time, expires_at: v.nullable(time) })),
+    }),
   }),
+);
+const ListSchema = v.object({
+  data: v.array(KeySchema),
+  meta: v.object({ total: v.pipe(v.number(), v.integer()) }),
 });
-const ListSchema = v.object({ data: v.array(KeySchema), meta: v.object({ total: v.number() }) });
-const IssuedSchema = v.object({
-  data: v.object({ ...KeySchema.entries, attributes: v.object({ ...shared, secret: v.string() }) }),
-});
+const IssuedSchema = named(
+  "IssuedApiKey",
+  v.object({
+    data: v.object({
+      type: v.literal("api_keys"),
+      id: v.string(),
+      attributes: v.object({
+        ...shared,
+        secret: v.pipe(v.string(), v.description("The value of X-API-Secret, which cannot be read again")),
+      }),
+    }),
+  }),
+);
+
+type KeyResource = Immutable<v.InferOutput<typeof KeySchema>>;
+type IssuedAnswer = Immutable<v.InferOutput<typeof IssuedSchema>>;
 
 /** Builds the routes of API keys. */
 export function apiKeyRoutes(context: ApiKeyControlContext): readonly AnyRoute[] {
@@ -79,11 +110,12 @@ export function apiKeyRoutes(context: ApiKeyControlContext): readonly AnyRoute[]
 }
 
 function listRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
-  return looseRoute({
+  return route({
     method: "GET",
     path: collection,
     operation: "listApiKeys",
     summary: "List the API keys of an organisation",
+    description: "Lists the keys of an organisation without their secrets, oldest first.",
     auth: keysWriter,
     params: OrganisationParams,
     responses: { 200: { description: "The keys", schema: ListSchema } },
@@ -91,20 +123,25 @@ function listRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
     handle: async ({ principal, params: { organisationId } }) => {
       requireOwn(principal, organisationId);
       const data = (await apiKeys.list(organisationId)).map(resourceOf);
-      return { status: 200, json: { data, meta: { total: data.length } } };
+      return json(200, { data, meta: { total: data.length } });
     },
   });
 }
 
 function createRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
-  return looseRoute({
+  return route({
     method: "POST",
     path: collection,
     operation: "createApiKey",
     summary: "Create an API key",
+    description: "Creates a key. Only this answer carries its secret.",
     auth: keysWriter,
     params: OrganisationParams,
-    body: { schema: CreateBody, mediaTypes: [jsonApiMediaType] },
+    body: {
+      schema: CreateBody,
+      mediaTypes: [jsonApiMediaType],
+      example: { data: { type: "api_keys", attributes: { name: "Ticketing", permissions: ["users:read"] } } },
+    },
     responses: { 201: { description: "The key with its secret", schema: IssuedSchema } },
     errors: ["not_found", "forbidden", "conflict"],
     handle: async ({ principal, params: { organisationId }, body }) => {
@@ -112,23 +149,23 @@ function createRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
       const { attributes } = body.data;
       const asked = [...new Set(attributes.permissions)];
       requireWithin(principal, asked);
-      return issuedReply(
-        await apiKeys.create({ organisationId, name: attributes.name, permissions: asked }),
-        201,
-      );
+      const { name } = attributes;
+      return json(201, issuedAnswer(await apiKeys.create({ organisationId, name, permissions: asked })));
     },
   });
 }
 
 function rotateRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
-  return looseRoute({
+  return route({
     method: "POST",
     path: `${collection}/:keyId/rotate`,
     operation: "rotateApiKey",
     summary: "Rotate the secret of an API key",
+    description:
+      "Makes a new secret, which only this answer carries. The one before it works for another while.",
     auth: keysWriter,
     params: KeyParams,
-    body: { schema: RotateBody, mediaTypes: [jsonApiMediaType] },
+    body: { schema: RotateBody, mediaTypes: [jsonApiMediaType], example: { grace_seconds: 3600 } },
     responses: { 200: { description: "The key with its new secret", schema: IssuedSchema } },
     errors: ["not_found", "forbidden", "conflict"],
     handle: async ({ principal, params, body }) => {
@@ -137,17 +174,18 @@ function rotateRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
       if (key === null) throw new AppError("not_found", "The organisation has no such API key");
       // The caller learns the new secret, and so gains all permissions of the key.
       requireWithin(principal, key.permissions);
-      return issuedReply(await apiKeys.rotate(params, { graceMs: body.grace_seconds * 1_000 }), 200);
+      return json(200, issuedAnswer(await apiKeys.rotate(params, { graceMs: body.grace_seconds * 1_000 })));
     },
   });
 }
 
 function revokeRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
-  return looseRoute({
+  return route({
     method: "DELETE",
     path: `${collection}/:keyId`,
     operation: "revokeApiKey",
     summary: "Revoke an API key",
+    description: "Ends a key for good, within five seconds on every process.",
     auth: keysWriter,
     params: KeyParams,
     responses: { 204: { description: "The key is revoked" } },
@@ -175,13 +213,12 @@ function requireWithin(principal: ApiKeyPrincipal, asked: readonly Permission[])
   );
 }
 
-function issuedReply(issued: IssuedApiKey, status: number): Reply {
+function issuedAnswer(issued: IssuedApiKey): IssuedAnswer {
   const { key, secret } = issued;
-  const data = { type: "api_keys", id: key, attributes: { ...sharedOf(issued), secret } };
-  return { status, json: { data } };
+  return { data: { type: "api_keys", id: key, attributes: { ...sharedOf(issued), secret } } };
 }
 
-function resourceOf(info: ApiKeyInfo): unknown {
+function resourceOf(info: ApiKeyInfo): KeyResource {
   const { key, lastUsedAt } = info;
   const secrets = info.secrets.map(({ createdAt, expireAt }) => ({
     created_at: seconds(createdAt),
@@ -196,14 +233,10 @@ function resourceOf(info: ApiKeyInfo): unknown {
   return { type: "api_keys", id: key, attributes };
 }
 
-function sharedOf({
-  name,
-  permissions,
-  createdAt,
-}: ApiKeyInfo | IssuedApiKey): Readonly<Record<string, unknown>> {
+function sharedOf({ name, permissions: granted, createdAt }: ApiKeyInfo | IssuedApiKey) {
   return {
     name,
-    permissions,
+    permissions: granted,
     created_at: seconds(createdAt),
     created_at_iso: new Date(createdAt).toISOString(),
   };

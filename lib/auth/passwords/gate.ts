@@ -16,16 +16,6 @@ export const concurrentHashesDefault = 2;
 const hashesWaitingMax = 64;
 const hashWaitMsMax = 2_000;
 
-/** Runs a bounded number of hashes at once, in order of arrival. */
-export interface HashGate {
-  /**
-   * Does the work in its turn.
-   *
-   * @throws {AppError} `busy` with the time to wait: too many are waiting, or this one waited too long.
-   */
-  run<T>(work: () => Promise<T>): Promise<T>;
-}
-
 /** Options of {@linkcode createHashGate}. */
 export interface HashGateOptions {
   /** Hashes that run at once, at least 1. @default 2 */
@@ -40,7 +30,7 @@ export interface HashGateOptions {
 
 /** Creates a gate. A process needs one for all its hashes. */
 export function createHashGate(options: HashGateOptions = {}): HashGate {
-  return new Gate(options);
+  return new HashGate(options);
 }
 
 /** Puts a hasher behind a gate. */
@@ -52,7 +42,8 @@ export function gatedHasher(hasher: PasswordHasher, gate: HashGate): PasswordHas
   };
 }
 
-class Gate implements HashGate {
+/** Runs a bounded number of hashes at once, in order of arrival. */
+export class HashGate {
   readonly #concurrentMax: number;
   readonly #waitingMax: number;
   readonly #waitMsMax: number;
@@ -71,6 +62,11 @@ class Gate implements HashGate {
     }
   }
 
+  /**
+   * Does the work in its turn.
+   *
+   * @throws {AppError} `busy` with the time to wait: too many are waiting, or this one waited too long.
+   */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running < this.#concurrentMax) this.#running++;
     else await this.#turn();

@@ -73,36 +73,13 @@ export interface PublicKeySet {
   readonly keys: readonly PublicJwk[];
 }
 
-/** The keys of a platform. */
-export interface KeyRing {
-  /** Returns the pair that signs now, from a copy of the ring that is at most a minute old unless the store is down. */
-  signer(): Promise<KeyPair>;
-  /** Finds a key that is known here and not gone at `now`, in Unix ms, without waiting. */
-  find(kid: string, now: number): RingKey | undefined;
-  /**
-   * Finds a key, and reads the ring again for an unknown name, once per cool-down for all callers.
-   *
-   * @throws {AppError} `storage_unavailable`: the ring cannot be read, so it is unknown if the key exists.
-   */
-  lookup(kid: string): Promise<RingKey | undefined>;
-  /** Returns the public keys that verifiers must know: standby, active and retired. */
-  jwks(): Promise<PublicKeySet>;
-  /**
-   * Publishes a new key that signs after {@linkcode standbyMs}. While one is waiting already, that one is the answer, so
-   * that racing rotations create one key.
-   *
-   * @throws {RangeError} The ring holds {@linkcode ringKeysMax} keys that tokens may still need.
-   */
-  rotate(): Promise<Rotation>;
-}
-
 /**
  * Opens the key ring of the store, or creates it: of many processes that start at once, one does.
  *
  * @throws {Error} The ring was sealed under another master secret, or its record is not readable.
  */
 export async function createKeyRing(options: KeyRingOptions): Promise<KeyRing> {
-  const ring = new StoredKeyRing(options);
+  const ring = new KeyRing(options);
   await ring.open();
   return ring;
 }
@@ -121,7 +98,8 @@ interface Copy {
 
 const emptyCopy: Copy = { version: "", lives: [], keys: new Map() };
 
-class StoredKeyRing implements KeyRing {
+/** The keys of a platform. */
+export class KeyRing {
   readonly #options: KeyRingOptions;
   readonly #algorithm: SignatureAlgorithm;
   readonly #sealingKey: Uint8Array;
@@ -143,6 +121,7 @@ class StoredKeyRing implements KeyRing {
     if (this.#copy.lives.at(-1)?.key.algorithm !== this.#algorithm) await this.rotate();
   }
 
+  /** Returns the pair that signs now, from a copy of the ring that is at most a minute old unless the store is down. */
   async signer(): Promise<KeyPair> {
     await this.#refresh();
     const life = signingLife(this.#copy.lives, this.#options.clock());
@@ -151,11 +130,17 @@ class StoredKeyRing implements KeyRing {
     return key.pair;
   }
 
+  /** Finds a key that is known here and not gone at `now`, in Unix ms, without waiting. */
   find(kid: string, now: number): RingKey | undefined {
     const key = this.#copy.keys.get(kid);
     return key !== undefined && now < key.goneAt ? key : undefined;
   }
 
+  /**
+   * Finds a key, and reads the ring again for an unknown name, once per cool-down for all callers.
+   *
+   * @throws {AppError} `storage_unavailable`: the ring cannot be read, so it is unknown if the key exists.
+   */
   async lookup(kid: string): Promise<RingKey | undefined> {
     const now = this.#options.clock();
     const key = this.find(kid, now);
@@ -167,6 +152,7 @@ class StoredKeyRing implements KeyRing {
     return this.find(kid, now);
   }
 
+  /** Returns the public keys that verifiers must know: standby, active and retired. */
   async jwks(): Promise<PublicKeySet> {
     await this.#refresh();
     const now = this.#options.clock();
@@ -174,6 +160,12 @@ class StoredKeyRing implements KeyRing {
     return { keys };
   }
 
+  /**
+   * Publishes a new key that signs after {@linkcode standbyMs}. While one is waiting already, that one is the answer, so
+   * that racing rotations create one key.
+   *
+   * @throws {RangeError} The ring holds {@linkcode ringKeysMax} keys that tokens may still need.
+   */
   async rotate(): Promise<Rotation> {
     await this.#change((lives, now) => {
       const newest = lives.at(-1);

@@ -24,7 +24,7 @@ import { TokenCache, type VerifiedToken } from "./token_cache.ts";
 
 /** Options of {@linkcode createTokens}. */
 export interface TokensOptions {
-  readonly ring: KeyRing;
+  readonly ring: Pick<KeyRing, "signer" | "find" | "lookup">;
   readonly clock: Clock;
   readonly random: RandomBytes;
 }
@@ -42,36 +42,16 @@ export interface TokenContent {
   readonly claims?: Readonly<Record<string, unknown>>;
 }
 
-/** Signs and verifies tokens. */
-export interface Tokens {
-  /**
-   * Signs a token with `iat`, `exp` and a unique `jti`.
-   *
-   * @throws {RangeError} The life is out of bounds, or the token would be longer than {@linkcode tokenCharsMax}.
-   * @throws {TypeError} `claims` has a registered claim.
-   */
-  sign(content: TokenContent): Promise<string>;
-  /**
-   * Verifies a token of ours and returns its claims, without a promise if its signature was verified within the last
-   * minute, so that hot paths need no microtask.
-   *
-   * @throws {AppError} `token_expired`; `invalid_token` for every other fault of the token; `storage_unavailable` if
-   * the token names an unknown key and the ring cannot be read.
-   */
-  verify(token: string, expected: TokenExpectation): Claims | Promise<Claims>;
-  /** Tests if a token names a key of this ring: no proof, but a reason to send it to no other server. */
-  namesOwnKey(token: string): boolean;
-}
-
 const registeredClaims: readonly string[] = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti"];
 
 /** Creates the tokens of a key ring. Create one per process, as it caches verified tokens. */
 export function createTokens(options: TokensOptions): Tokens {
-  return new RingTokens(options);
+  return new Tokens(options);
 }
 
-class RingTokens implements Tokens {
-  readonly #ring: KeyRing;
+/** Signs and verifies tokens. */
+export class Tokens {
+  readonly #ring: TokensOptions["ring"];
   readonly #clock: Clock;
   readonly #random: RandomBytes;
   readonly #cache = new TokenCache();
@@ -82,6 +62,12 @@ class RingTokens implements Tokens {
     this.#random = options.random;
   }
 
+  /**
+   * Signs a token with `iat`, `exp` and a unique `jti`.
+   *
+   * @throws {RangeError} The life is out of bounds, or the token would be longer than {@linkcode tokenCharsMax}.
+   * @throws {TypeError} `claims` has a registered claim.
+   */
   async sign(content: TokenContent): Promise<string> {
     const { typ, issuer, audience, subject, ttlSeconds, claims = {} } = content;
     if (!Number.isInteger(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > tokenTtlSecondsMax) {
@@ -104,6 +90,13 @@ class RingTokens implements Tokens {
     return token;
   }
 
+  /**
+   * Verifies a token of ours and returns its claims, without a promise if its signature was verified within the last
+   * minute, so that hot paths need no microtask.
+   *
+   * @throws {AppError} `token_expired`; `invalid_token` for every other fault of the token; `storage_unavailable` if
+   * the token names an unknown key and the ring cannot be read.
+   */
   verify(token: string, expected: TokenExpectation): Claims | Promise<Claims> {
     const now = this.#clock();
     const cached = this.#cache.get(token, now);
@@ -113,6 +106,7 @@ class RingTokens implements Tokens {
     return this.#verifyNew(token, expected);
   }
 
+  /** Tests if a token names a key of this ring: no proof, but a reason to send it to no other server. */
   namesOwnKey(token: string): boolean {
     const header = decodeHeader(token);
     return header !== undefined && this.#ring.find(header.kid, this.#clock()) !== undefined;
