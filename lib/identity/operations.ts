@@ -13,6 +13,7 @@ import {
   type AnyRoute,
   type Call,
   type Guard,
+  named,
   type Reply,
   type ReplyOf,
   type Responses,
@@ -103,9 +104,10 @@ export function operation<
 
 /** Accepts an object, and no array, which `v.object` takes for an object without members. */
 export function objectOnly<E extends v.ObjectEntries>(
+  name: string,
   entries: E,
 ): v.LazySchema<v.ObjectSchema<E, undefined>> {
-  const schema = v.object(entries);
+  const schema = named(name, v.object(entries));
   const refusal = v.custom<never>(() => false, "Expected an object");
   return v.lazy(input => (Array.isArray(input) ? (refusal as unknown as typeof schema) : schema));
 }

@@ -63,7 +63,7 @@ export function updateHostedUser(context: IdentityContext): Operation {
   return operation({
     ...provider,
     entries: {
-      data: objectOnly({
+      data: objectOnly("HostedChanges", {
         username: v.exactOptional(UsernameSchema),
         appProfile: v.exactOptional(AppProfileSchema),
       }),

@@ -21,7 +21,7 @@ import { authenticatePoolUser, type PoolUser } from "./pool_user.ts";
 /** Age of the last login from which its session cannot change the e-mail address any more. */
 const reauthenticationMsMax = 900_000;
 
-const DataSchema = objectOnly({ email: v.exactOptional(EmailSchema), ...profileEntries });
+const DataSchema = objectOnly("PoolChanges", { email: v.exactOptional(EmailSchema), ...profileEntries });
 
 type Changes = v.InferOutput<typeof DataSchema>;
 
