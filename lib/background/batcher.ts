@@ -85,8 +85,7 @@ export class Batcher<T, R = void> {
       const count = Math.min(batchMax, countOf?.(items) ?? items.length);
       await this.#run(key, items.splice(0, count), settlers.splice(0, count));
       lineup.finished += count;
-      for (const { accepted, resolve } of lineup.idlers) if (accepted <= lineup.finished) resolve();
-      lineup.idlers = lineup.idlers.filter(({ accepted }) => accepted > lineup.finished);
+      if (lineup.idlers.length > 0) settleIdlers(lineup);
     }
     this.#lineups.delete(key);
   }
@@ -94,9 +93,16 @@ export class Batcher<T, R = void> {
   async #run(key: string, items: readonly T[], settlers: readonly (Settler<R> | null)[]): Promise<void> {
     try {
       const results = await this.#options.run(key, items);
-      for (const [index, settler] of settlers.entries()) settler?.resolve(results?.[index] as R);
+      for (let index = 0; index < settlers.length; index++) {
+        settlers[index]?.resolve(results?.[index] as R);
+      }
     } catch (error) {
       for (const settler of settlers) settler?.reject(error);
     }
   }
+}
+
+function settleIdlers(lineup: Pick<Lineup<unknown, unknown>, "idlers" | "finished">): void {
+  for (const { accepted, resolve } of lineup.idlers) if (accepted <= lineup.finished) resolve();
+  lineup.idlers = lineup.idlers.filter(({ accepted }) => accepted > lineup.finished);
 }

@@ -89,6 +89,7 @@ function writeOf(location: BoardLocation, change: BoardChange): Write {
   if (operator === "remove") return { type: "unscore", key: boardKey, member };
   const { at: tie, asOf = operator === "latest" ? tie : undefined } = change;
   const score = toStoredScore(location, change.score);
-  const write = { type: "score", op: operations[operator], key: boardKey, member, score, tie } as const;
-  return asOf === undefined ? write : { ...write, asOf };
+  const op = operations[operator];
+  if (asOf === undefined) return { type: "score", op, key: boardKey, member, score, tie };
+  return { type: "score", op, key: boardKey, member, score, tie, asOf };
 }
