@@ -38,7 +38,7 @@ const users = ({ status, json, text }: Answer): string[] => {
 };
 const ranks = ({ json }: Answer): number[] => json.data.map(({ rank }: { rank: number }) => rank);
 
-describeOnStores("what boards do besides", open => {
+describeOnStores("further features of boards", open => {
   let world: TestPlatform;
   let writer: BoardWriter;
   beforeEach(async () => {
@@ -54,7 +54,7 @@ describeOnStores("what boards do besides", open => {
     }
   };
 
-  it("ranks equal scores as the board's style says, and tells the style", async () => {
+  it("rank equal scores by the board's style, and answer the style", async () => {
     const expected = {
       plain: [1, 2, 2, 4],
       spread: [1, 2, 2, 4],
@@ -75,7 +75,7 @@ describeOnStores("what boards do besides", open => {
     }
   });
 
-  it("shows a full part around a user, shifted at the ends of the board, with true ranks", async () => {
+  it("list a full part around a user, shifted at the ends of the board, with true ranks", async () => {
     for (const id of ["plain", "spread", "asc", "ordinal", "dense"]) {
       await fill(
         id,
@@ -102,7 +102,7 @@ describeOnStores("what boards do besides", open => {
     }
   });
 
-  it("refuses scores out of bounds, also those that a sum would come to", async () => {
+  it("refuse scores out of bounds, also resulting sums", async () => {
     const path = board("bounded");
     const put = (score: number, operator: string) => writer.try(path, "u", { score, operator });
     assert.equal((await put(10, "set")).status, 200);
@@ -128,7 +128,7 @@ describeOnStores("what boards do besides", open => {
     assertProblem(await writer.try(path, "v0", { score: 1, operator: "sum" }), 400, "validation_failed");
   });
 
-  it("shows a hidden board to holders of a key of its organisation alone", async () => {
+  it("serve a hidden board only to keys of its organisation", async () => {
     await writer.put(board("secret"), "u", { score: 1 });
     const keyOf = async (organisationId: string): Promise<Record<string, string>> => {
       const { key, secret } = await newKey(world, organisationId);
@@ -145,7 +145,7 @@ describeOnStores("what boards do besides", open => {
     }
   });
 
-  it("counts scores in the season of their time, shows past seasons, and closes them after the grace time", async () => {
+  it("count scores in the season of their time, serve past seasons, and close them after the grace time", async () => {
     const cup = board("cup");
     await writer.put(cup, "early", { score: 1, achievedAt: "2025-07-02T00:00:00Z" });
     assert.deepEqual((await world.call(cup)).json.meta.season, {
@@ -254,7 +254,7 @@ describeOnStores("hidden users", open => {
     assert.equal(users(await world.call(`${board("plain")}?limit=100&around=h0`)).length, 100);
   });
 
-  it("are the affair of keys that may change users, of the project's organisation", async () => {
+  it("require a key of the project's organisation that may change users", async () => {
     const foreign = await newKey(world, ids.otherOrganisation);
     const theirs = { "x-api-key": foreign.key, "x-api-secret": foreign.secret };
     for (const [method, target] of [
@@ -271,7 +271,7 @@ describeOnStores("hidden users", open => {
 });
 
 describeOnStores("a removed user", open => {
-  it("is on no board of the project or its events any more, in no season that is kept", async t => {
+  it("is removed from all boards of the project and its events, in every kept season", async t => {
     const world = await openPlatform(open, {
       seed: extraSeed,
       startAt: Date.parse("2025-07-31T12:00:00Z"),
@@ -303,7 +303,7 @@ describeOnStores("a removed user", open => {
     assert.equal((await world.call(entryPath(board("dense"), kim.userId))).json.data.rank, 1);
   });
 
-  it("is not on boards either that are declared no more, have seasons now, or another number of shards", async t => {
+  it("is also removed from boards that are undeclared, have gained seasons, or have other shards now", async t => {
     const world = await openPlatform(open, { seed: extraSeed, startAt: Date.parse("2025-07-31T12:00:00Z") });
     t.after(() => world.dispose());
     const writer = await BoardWriter.create(world);

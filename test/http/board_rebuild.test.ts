@@ -74,7 +74,7 @@ async function damage(
 }
 
 describeOnStores("rebuilding the boards of a platform", open => {
-  it("brings back what the boards showed before they were damaged, and they are fed on", async t => {
+  it("restores damaged boards, which continue to be fed", async t => {
     const world = await openPlatform(open, {
       seed: rebuildSeed,
       startAt: Date.parse("2025-07-31T23:40:00Z"),
@@ -118,7 +118,7 @@ describeOnStores("rebuilding the boards of a platform", open => {
     assert.deepEqual(await shown(world), fed);
   });
 
-  it("repairs a board whose number of shards changed under load, whichever way", async t => {
+  it("repairs a board whose number of shards changed under load, up or down", async t => {
     for (const [from, to] of [
       [1, 8],
       [8, 2],
@@ -171,7 +171,7 @@ describeOnStores("rebuilding the boards of a platform", open => {
     }
   });
 
-  it("is not needed where back ends write: dense ranks are brought to a board that had others", async t => {
+  it("adds dense ranks to a direct board without a rebuild", async t => {
     const world = await openPlatform(open, { seed: rebuildSeed });
     t.after(() => world.dispose());
     const location = { projectId: ids.project, eventId: null, leaderboardId: "direct" };
@@ -195,7 +195,7 @@ describeOnStores("rebuilding the boards of a platform", open => {
     assert.deepEqual(ranks, [1, 2, 2, 3]);
   });
 
-  it("is not for boards that back ends write to, nor for boards that nobody declares", async t => {
+  it("refuses direct boards and undeclared boards", async t => {
     const world = await openPlatform(open, { seed: rebuildSeed });
     t.after(() => world.dispose());
     async function* nobody(): AsyncGenerator<string> {}

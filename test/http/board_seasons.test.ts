@@ -105,7 +105,7 @@ describeOnStores("the seasons of boards", open => {
     return scores(await world.call(`${board(id)}${season === undefined ? "" : `?season=${season}`}`));
   };
 
-  it("show what a metric gained in each, through the change of clocks, while the board without seasons shows its value", async () => {
+  it("show what a metric gained in each, also when clocks change, while the board without seasons shows its value", async () => {
     const fan = await world.fan("Ann");
     const own = (score: number): Record<string, number> => ({ [fan.userId]: score });
     await predict(fan, "exact");
@@ -161,7 +161,7 @@ describeOnStores("the seasons of boards", open => {
     assertProblem(await world.call(`${undeclared}?season=current`), 400, "validation_failed");
   });
 
-  it("take scores that arrive within the grace time, and rank later ones no more, which is logged", async () => {
+  it("accept scores within the grace time, and log later ones without ranking them", async () => {
     const [early, late] = [await world.fan("Early"), await world.fan("Late")];
     moveTo("2026-11-02T03:29:00Z");
     fenced.isFenced = true;
@@ -188,7 +188,7 @@ describeOnStores("the seasons of boards", open => {
     );
   });
 
-  it("leave no running sums behind with users", async () => {
+  it("leave no running sums in users' records", async () => {
     const fan = await world.fan("Ann");
     await predict(fan, "right");
     await world.platform.idle();
@@ -266,7 +266,7 @@ describeOnStores("the seasons of boards", open => {
     assert.deepEqual(await list("direct", "2026-11-03").catch(() => "gone"), { ann: 3 });
   });
 
-  it("are looked at every week although settings would keep them for ever", async () => {
+  it("are checked every week even if settings keep them forever", async () => {
     const writer = await BoardWriter.create(world);
     await writer.put(board("cup"), "ann", { score: 1 });
     const lookAt = async (): Promise<number[]> => {
@@ -280,7 +280,7 @@ describeOnStores("the seasons of boards", open => {
     assert.deepEqual(await list("cup"), { ann: 1 });
   });
 
-  it("are removed with a board that is declared no more", async () => {
+  it("are removed with a board that is no longer declared", async () => {
     const writer = await BoardWriter.create(world);
     await writer.put(board("cup"), "ann", { score: 1 });
     await seedDirectory(world.store, seed, { clock: world.clock.now });

@@ -41,7 +41,7 @@ describeOnEveryStore("reading a leaderboard", open => {
       await writer.put(goals, `u${index}`, { score: 1_000 - index });
   };
 
-  it("answers the members of the specification beside what it tells of the board, on all four paths", async () => {
+  it("answers the members of the specification and the board's properties, on all four paths", async () => {
     const fan = await world.fan('Zoë "😀" \\');
     for (const board of [goals, `${event}/overall`]) {
       await writer.put(board, fan.userId, { score: 1.5 });
@@ -70,7 +70,7 @@ describeOnEveryStore("reading a leaderboard", open => {
     });
   });
 
-  it("shows as many leaders as asked for, 1 to 100, and 10 unless asked", async () => {
+  it("lists 1 to 100 leaders as requested, 10 by default", async () => {
     await fill(limitMax + 1);
     const lengths = async (query: string): Promise<number> => (await list(`${goals}${query}`)).length;
     assert.equal(await lengths(""), 10);
@@ -109,7 +109,7 @@ describeOnEveryStore("reading a leaderboard", open => {
     assert.deepEqual(await users(`${goals}?limit=1&include=`), ["u1"]);
   });
 
-  it("gives equal scores one rank and skips the ranks that they took", async () => {
+  it("gives equal scores one rank and skips as many", async () => {
     for (const [userId, score] of [
       ["a", 5],
       ["b", 9],
@@ -132,7 +132,7 @@ describeOnEveryStore("reading a leaderboard", open => {
     );
   });
 
-  it("puts whoever reached a score first ahead, on boards of either order", async () => {
+  it("ranks the user who reached a score first ahead, in either order", async () => {
     for (const board of [goals, speed]) {
       for (const userId of ["late", "early", "first"]) {
         const achievedAt = {
@@ -185,7 +185,7 @@ describeOnEveryStore("reading a leaderboard", open => {
     ]);
   });
 
-  it("keeps users apart whatever their ids are made of", async () => {
+  it("keeps users apart, whatever characters their ids have", async () => {
     const userIds = [
       "{}:*",
       "a/b",

@@ -77,7 +77,7 @@ describeOnStores("a live board", open => {
   const shown = ({ data }: { data: { userId: string; score: number }[] }): [string, number][] =>
     data.map(({ userId, score }) => [userId, score]);
 
-  it("is an event stream of what the list answers", async () => {
+  it("is an event stream of the list's answers", async () => {
     await writer.put(board("goals"), "ann", { score: 3 });
     const { status, headers, body } = await request(board("goals"));
     assert.equal(status, 200);
@@ -148,7 +148,7 @@ describeOnStores("a live board", open => {
     assert.deepEqual(shown(await message(await listen(board("spread")))), [["bob", 2]]);
   });
 
-  it("goes on with the next season, and stays with one that was named", async () => {
+  it("continues with the next season, and stays with a named one", async () => {
     await writer.put(board("daily"), "ann", { score: 1 });
     const [now, named] = [await listen(board("daily")), await listen(`${board("daily")}?season=2025-06-15`)];
     assert.equal((await message(now)).meta.season.id, "2025-06-15");
@@ -163,7 +163,7 @@ describeOnStores("a live board", open => {
     assert.equal(world.platform.leaderboards.live.size, 2);
   });
 
-  it("is shown to whoever may see the list alone", async () => {
+  it("requires the same key as the list", async () => {
     assert.equal((await request(board("secret"))).status, 404);
     await writer.put(board("secret"), "ann", { score: 1 });
     const reader = await listen(board("secret"), writer.headers);
@@ -171,7 +171,7 @@ describeOnStores("a live board", open => {
     assert.equal((await request(board("secret"))).status, 404);
   });
 
-  it("answers faults as the list does, and refuses single users", async () => {
+  it("answers errors as the list does, and refuses single users", async () => {
     const fault = async (path: string, status: number, code: string): Promise<void> => {
       const response = await request(path);
       assert.equal(response.status, status, path);
@@ -188,7 +188,7 @@ describeOnStores("a live board", open => {
     assert.equal(world.platform.leaderboards.live.size, 0);
   });
 
-  it("is a list for whoever takes JSON too", async () => {
+  it("is a list for clients that also accept JSON", async () => {
     for (const accept of ["application/json, text/event-stream", "*/*", "text/html", "text/event-streams"]) {
       const response = await request(board("goals"), { headers: { accept } });
       assert.equal(response.headers.get("content-type"), "application/json", accept);
@@ -200,14 +200,14 @@ describeOnStores("a live board", open => {
     }
   });
 
-  it("answers HEAD without a listener staying behind", async () => {
+  it("answers HEAD without leaving a listener", async () => {
     const response = await request(board("goals"), { method: "HEAD" });
     assert.deepEqual([response.status, response.body], [200, null]);
     assert.equal(response.headers.get("content-type"), "text/event-stream");
     assert.equal(world.platform.leaderboards.live.size, 0);
   });
 
-  it("refuses listeners beyond the bound, and says when to come back", async () => {
+  it("refuses listeners beyond the bound, with the time to retry", async () => {
     const streams: Response[] = [];
     // Some at a time: in one turn they could take longer than the store may take to answer.
     while (streams.length < liveListenersMax) {
@@ -222,7 +222,7 @@ describeOnStores("a live board", open => {
     assert.equal((await request(board("goals"))).status, 200);
   });
 
-  it("gives signs of life, and ends with the platform", async () => {
+  it("sends heartbeats, and ends with the platform", async () => {
     const reader = await listen(board("goals"));
     await message(reader);
     await time.advance(liveHeartbeatMs);

@@ -83,7 +83,7 @@ describeOnEveryStore("the location check", open => {
     });
   });
 
-  it("refuses a country that is not served, and says which it is", async () => {
+  it("refuses a country that is not served, and names it", async () => {
     const answer = await check(british);
     assert.equal(answer.status, 403);
     assert.equal(errorCode(answer, "identity"), "location_not_supported");
@@ -100,7 +100,7 @@ describeOnEveryStore("the location check", open => {
     });
   });
 
-  it("refuses a location that nobody knows, unless the settings allow it", async () => {
+  it("refuses an unknown location unless the settings allow it", async () => {
     for (const address of [unknown, undefined, "127.0.0.1", "nonsense"]) {
       const answer = await check(address);
       assert.equal(answer.status, 403);
@@ -149,7 +149,7 @@ describeOnEveryStore("the location check", open => {
     }
   });
 
-  it("believes no header about the client's address", async () => {
+  it("ignores headers about the client's address", async () => {
     const headers = {
       "x-forwarded-for": german,
       forwarded: `for=${german}`,
@@ -181,7 +181,7 @@ describeOnEveryStore("the location check", open => {
     assert.equal((await alone(new Request("http://geo.example/v1/user"))).status, 404);
   });
 
-  it("is a function too", async () => {
+  it("is also a function", async () => {
     const { location } = world.platform;
     const found = await location.check({ projectId: ids.project, address: british });
     assert.deepEqual(found, { country: britain, isServed: false });
@@ -189,7 +189,7 @@ describeOnEveryStore("the location check", open => {
 });
 
 describeOnEveryStore("the location check of a platform without a reader or with broken settings", open => {
-  it("knows no location, and fails closed", async () => {
+  it("treats every location as unknown, and fails closed", async () => {
     const broken: Seed = {
       ...places,
       events: [

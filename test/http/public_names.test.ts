@@ -22,8 +22,8 @@ const noLogin = { ...project, strategy: "simplified", provider: "noLogin" };
 const pool = { ...project, strategy: "email", provider: "managedPool" };
 const hosted = { ...project, strategy: "email", provider: "hostedIdp" };
 
-describeOnStores("a name that everybody may see", open => {
-  it("is visible text that changes nothing around it, at every door", async t => {
+describeOnStores("a public name", open => {
+  it("is visible text that does not affect the text around it, on every route", async t => {
     const world = await openPlatform(open, {
       identity: { limits: { register: "off", noLoginCreate: "off" } },
     });
@@ -53,7 +53,7 @@ describeOnStores("a name that everybody may see", open => {
     }
   });
 
-  it("is the first of those that another provider tells which is fit to be one", async t => {
+  it("is the first suitable one of those that another provider returns", async t => {
     const world = await openPlatform(open);
     t.after(() => world.dispose());
     const query = new URLSearchParams({ ...hosted, deviceId: crypto.randomUUID() });

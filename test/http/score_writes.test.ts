@@ -40,7 +40,7 @@ describeOnEveryStore("writing a score", open => {
     assert.equal(headers.get("content-type"), "application/json");
   });
 
-  it("follows each operator, whichever way the board is ordered", async () => {
+  it("applies each operator, in either order of the board", async () => {
     const writes = (operator: string): object[] => [5, 7, 3].map(score => ({ score, operator }));
     assert.deepEqual(await scores(goals, writes("set")), [5, 7, 3]);
     assert.deepEqual(await scores(round(2), writes("best")), [5, 7, 7]);
@@ -60,12 +60,12 @@ describeOnEveryStore("writing a score", open => {
     assert.deepEqual(await scores(round(4), latest), [5, 5, 3, 3]);
   });
 
-  it("follows the board's own operator where the write names none", async () => {
+  it("applies the board's operator by default", async () => {
     assert.deepEqual(await scores(goals, [{ score: 5 }, { score: 3 }]), [5, 3]);
     assert.deepEqual(await scores(speed, [{ score: 5 }, { score: 7 }, { score: 3 }]), [5, 5, 3]);
   });
 
-  it("loses no part of a sum under 64 writes at once", async () => {
+  it("loses no part of a sum under 64 concurrent writes", async () => {
     const sums = await Promise.all(
       Array.from({ length: 64 }, () => writer.put(goals, "u", { score: 2, operator: "sum" })),
     );
@@ -73,7 +73,7 @@ describeOnEveryStore("writing a score", open => {
     assert.equal((await world.call(entryPath(goals, "u"))).json.data.score, 128);
   });
 
-  it("does not lose a place by repeating a score", async () => {
+  it("keeps the rank of a repeated score", async () => {
     await writer.put(goals, "a", { score: 5, achievedAt: at(-3_000) });
     await writer.put(goals, "b", { score: 5, achievedAt: at(-2_000) });
     await writer.put(goals, "a", { score: 5, achievedAt: at(-1_000) });
@@ -84,7 +84,7 @@ describeOnEveryStore("writing a score", open => {
     );
   });
 
-  it("takes scores up to the largest exact integer, and no others", async () => {
+  it("accepts scores up to the largest exact integer, and no others", async () => {
     assert.deepEqual(
       await scores(
         goals,
@@ -109,7 +109,7 @@ describeOnEveryStore("writing a score", open => {
     assert.equal((await world.call(entryPath(goals, "u"))).json.data.score, 0.1);
   });
 
-  it("dates a score from 1970 to a minute ahead, and by the clock where it has no date", async () => {
+  it("accepts times from 1970 to a minute ahead, and uses the clock by default", async () => {
     await writer.put(goals, "undated", { score: 1 });
     await writer.put(goals, "ahead", { score: 1, achievedAt: at(60_000) });
     await writer.put(goals, "oldest", { score: 1, achievedAt: "1970-01-01T00:00:00Z" });
@@ -152,7 +152,7 @@ describeOnEveryStore("writing a score", open => {
     await writer.put(goals, "u", { score: 1, operator: "latest", achievedAt: at(-1_000) });
   });
 
-  it("is for keys with the permission, of the organisation of the project", async () => {
+  it("requires a key of the project's organisation with the permission", async () => {
     const { key, secret } = await world.platform.apiKeys.create({
       organisationId: ids.organisation,
       name: "Reader",
@@ -185,7 +185,7 @@ describeOnEveryStore("writing a score", open => {
     assert.equal((await world.call(entryPath(other, "u"), { host: otherHost })).json.data.score, 1);
   });
 
-  it("is not for boards that are fed by what users do", async () => {
+  it("refuses boards that users' actions feed", async () => {
     for (const board of [overall, `/projects/${ids.project}/leaderboards/exacts`, round(1)]) {
       assertProblem(await writer.try(board, "u", { score: 1 }), 409, "conflict");
       assertProblem(await writer.remove(board, "u"), 409, "conflict");
@@ -204,7 +204,7 @@ describeOnEveryStore("writing a score", open => {
   });
 });
 
-describeOnEveryStore("boards that are fed by what users do", open => {
+describeOnEveryStore("boards that users' actions feed", open => {
   let world: TestPlatform;
   beforeEach(async () => {
     world = await openPlatform(open);
@@ -242,7 +242,7 @@ describeOnEveryStore("boards that are fed by what users do", open => {
     ]);
   });
 
-  it("put whoever reached a score first ahead", async () => {
+  it("rank the user who reached a score first ahead", async () => {
     const [late, early] = [await world.fan("Late"), await world.fan("Early")];
     await early.act("prediction", { outcome: "exact" });
     world.clock.advance(1);
@@ -276,7 +276,7 @@ describeOnEveryStore("boards that are fed by what users do", open => {
     ]);
   });
 
-  it("are fed by what a back end reports, from when the user has acted or looked at the profile", async () => {
+  it("are fed by actions that a back end reports, once the user has acted or read the profile", async () => {
     const [sam, kim] = [await world.fan("Sam"), await world.fan("Kim")];
     const { key, secret } = await world.platform.apiKeys.create({
       organisationId: ids.organisation,

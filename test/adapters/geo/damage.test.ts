@@ -54,7 +54,7 @@ async function isRefused(bytes: Uint8Array, asked: readonly string[] = addresses
   }
 }
 
-describe("a file that is no country database", () => {
+describe("a file that is not a country database", () => {
   it("is refused with the reason", async () => {
     await refused(new Uint8Array(0), /no MaxMind DB file, or its end is missing/);
     await refused(Buffer.from("<html>Not found</html>"), /no MaxMind DB file/);
@@ -187,7 +187,7 @@ describe("a damaged file", { timeout: 120_000 }, () => {
     assert.equal(await isRefused(bytes), false);
   });
 
-  it("is refused or has well-formed answers, whichever bit was turned", async () => {
+  it("is refused or has well-formed answers, whichever bit was flipped", async () => {
     const bytes = buildDatabase({ networks: { ...networks, "0.0.0.0/2": germany }, ipVersion: 4 });
     let refusals = 0;
     for (let bit = 0; bit < bytes.length * 8; bit++) {
@@ -199,7 +199,7 @@ describe("a damaged file", { timeout: 120_000 }, () => {
   });
 
   const real = sharedData("geo/GeoLite2-Country-Test.mmdb");
-  it("is refused or has well-formed answers, whatever happened to a real one", {
+  it("is refused or has well-formed answers, for a damaged real one", {
     skip: real.skip,
   }, async t => {
     assert.ok(real.path !== null);
@@ -221,7 +221,7 @@ describe("a damaged file", { timeout: 120_000 }, () => {
     t.diagnostic(`${refusals} of ${count} damaged copies were refused`);
   });
 
-  it("leaves the others their turn while its values and its tree are checked", async () => {
+  it("lets other work run while its values and its tree are checked", async () => {
     let pauses = 0;
     const options = {
       pause: async (): Promise<void> => {

@@ -23,7 +23,7 @@ const germanResult = {
 };
 
 describe("a country database", () => {
-  it("finds the country of an address, and tells of itself", async () => {
+  it("finds the country of an address, and describes itself", async () => {
     const database = await load({ networks: { "192.0.2.0/24": germany, "2001:db8::/32": britain } });
     assert.deepEqual([database.type, database.builtAt], ["Test-Country", 1_750_000_000_000]);
     assert.deepEqual(database.lookup("192.0.2.1"), germanResult);
@@ -33,13 +33,13 @@ describe("a country database", () => {
     assert.equal(database.lookup("2001:db9::1"), null);
   });
 
-  it("says of every country whether it is in the European Union, also where the file does not", async () => {
+  it("knows for every country whether it is in the European Union, even if the file does not say", async () => {
     const database = await load({ networks: { "192.0.2.0/24": germany, "198.51.100.0/24": britain } });
     assert.equal(database.lookup("192.0.2.1")?.isInEuropeanUnion, true);
     assert.equal(database.lookup("198.51.100.1")?.isInEuropeanUnion, false);
   });
 
-  it("takes an IPv4-mapped address as the IPv4 address, in every spelling", async () => {
+  it("treats an IPv4-mapped address as the IPv4 address, in every spelling", async () => {
     const database = await load({ networks: { "192.0.2.0/24": germany, "::ffff:0:0/96": britain } });
     for (const address of [
       "::ffff:192.0.2.1",
@@ -74,7 +74,7 @@ describe("a country database", () => {
     for (const address of ["::1", "2001:db8::1", "fe80::1"]) assert.equal(database.lookup(address), null);
   });
 
-  it("knows what is no address", async () => {
+  it("finds no country for a text that is not an address", async () => {
     const database = await load({ networks: { "0.0.0.0/0": germany, "2000::/3": germany } });
     for (const address of [
       "",
@@ -133,7 +133,7 @@ describe("a country database", () => {
     });
   });
 
-  it("takes a record that tells of no country as unknown", async () => {
+  it("treats a record without a country as unknown", async () => {
     const odd = [
       { country_code: "ZZ" },
       { country_code: "de" },
@@ -183,8 +183,8 @@ describe("a country database", () => {
   });
 });
 
-describe("what is built in", () => {
-  it("has every country that the runtime knows by a code in use, with an identifier of its own", () => {
+describe("the built-in countries", () => {
+  it("include every country that the runtime knows, each with its own identifier", () => {
     const display = new Intl.DisplayNames("en", { type: "region", fallback: "none" });
     const letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
     const codes = letters.flatMap(first => letters.map(second => first + second));
@@ -207,7 +207,7 @@ describe("what is built in", () => {
     assert.equal(members.length, 27 + 7);
   });
 
-  it("names countries in the locales of the databases", () => {
+  it("have names in the locales of the databases", () => {
     assert.deepEqual(knownCountry("JP")?.names, {
       de: "Japan",
       en: "Japan",
@@ -220,7 +220,7 @@ describe("what is built in", () => {
     });
   });
 
-  it("knows no others", () => {
+  it("include no others", () => {
     for (const code of ["ZZ", "EU", "UK", "de", "", "DEU", "__"]) assert.equal(knownCountry(code), null);
   });
 });

@@ -57,7 +57,7 @@ const codeOf = (geo: GeoFile): string | undefined => geo.lookup(address)?.isoCod
 describe("a country database in a file", () => {
   beforeEach(() => replace(version("DE")));
 
-  it("answers, and answers by the new version once that is seen", async () => {
+  it("answers from the new version once it is found", async () => {
     const { geo, reloads, refusals } = await open();
     assert.equal(codeOf(geo), "DE");
     await geo.refresh();
@@ -88,7 +88,7 @@ describe("a country database in a file", () => {
     assert.equal(codeOf(geo), "GB");
   });
 
-  it("keeps the old version while the new one cannot be used, and says why once", async () => {
+  it("keeps the old version while the new one cannot be used, and reports why once", async () => {
     const { geo, reloads, refusals } = await open();
     replace(version("GB").subarray(0, 40));
     await geo.refresh();
@@ -110,7 +110,7 @@ describe("a country database in a file", () => {
     assert.deepEqual([codeOf(geo), reloads.length, refusals.length], ["FR", 1, 3]);
   });
 
-  it("may be written in place: what is not complete yet is refused, what is complete is used", async () => {
+  it("may be written in place: an incomplete version is refused, a complete one used", async () => {
     const { geo, reloads, refusals } = await open();
     const bytes = version("GB");
     writeFileSync(path, bytes.subarray(0, 60));
@@ -121,7 +121,7 @@ describe("a country database in a file", () => {
     assert.deepEqual([codeOf(geo), reloads.length], ["GB", 1]);
   });
 
-  it("is looked at as often as told, until it is closed", async () => {
+  it("is checked at the given interval until it is closed", async () => {
     const asked: number[] = [];
     let look: () => void = () => assert.fail("nobody watches");
     let isStopped = false;
@@ -148,14 +148,14 @@ describe("a country database in a file", () => {
     assert.deepEqual(asked, [250, 10_000]);
   });
 
-  it("is read once when many look at once", async () => {
+  it("is read once for concurrent checks", async () => {
     const { geo, reloads } = await open();
     replace(version("GB"));
     await Promise.all([geo.refresh(), geo.refresh(), geo.refresh()]);
     assert.equal(reloads.length, 1);
   });
 
-  it("answers throughout a reload by one version or the other", async () => {
+  it("answers from one version or the other during a reload", async () => {
     const { geo } = await open();
     for (let round = 0; round < 20; round++) {
       const [before, next] = round % 2 === 0 ? ["DE", "GB"] : ["GB", "DE"];
@@ -180,7 +180,7 @@ describe("a country database in a file", () => {
     await geo[Symbol.asyncDispose]();
   });
 
-  it("is refused at the start where it cannot be used", async () => {
+  it("is refused at the start if it cannot be used", async () => {
     const missing = join(folder, "missing.mmdb");
     await assert.rejects(openGeoFile(missing), {
       name: "UnusableDatabaseError",

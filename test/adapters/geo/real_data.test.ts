@@ -61,7 +61,7 @@ describe("the test database", { skip: database.skip || records.skip }, () => {
     }
   });
 
-  it("agrees with what is built in", () => {
+  it("agrees with the built-in countries", () => {
     assert.ok(records.path !== null);
     const sources: Record<string, Source>[] = JSON.parse(readFileSync(records.path, "utf8"));
     const countries = sources

@@ -105,7 +105,7 @@ describeOnEveryStore("the directory", open => {
     assert.equal((await directory.event(ids.project, "latest"))?.id, first.id);
   });
 
-  it("knows no event by anything but its id or an alias, without asking the store", async t => {
+  it("finds events by id or alias only, and does not ask the store for others", async t => {
     const { store, directory } = await opened(t);
     for (const name of [
       "",
@@ -137,7 +137,7 @@ describeOnEveryStore("the directory", open => {
     assert.equal(await strict.spaceOfHost("nobody.example"), null);
   });
 
-  it("freezes what it hands out", async t => {
+  it("freezes its records", async t => {
     const { directory } = await opened(t);
     assert.ok(Object.isFrozen(await directory.project(ids.project)));
   });

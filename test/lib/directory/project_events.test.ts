@@ -6,7 +6,7 @@ import { ids, seed } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 
 describeOnStores("the events of a project", open => {
-  it("come page by page in the order in which they start, those of the project alone", async t => {
+  it("are listed in the order in which they start, only those of the project", async t => {
     const store = await open(createTestClock().now);
     t.after(() => store[Symbol.asyncDispose]());
     const events = Array.from({ length: 201 }, (_, index) => ({

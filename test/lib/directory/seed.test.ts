@@ -31,7 +31,7 @@ describeOnStores("seeding the directory", open => {
     return store;
   }
 
-  it("writes nothing and reports the pointer of every fault of a document", async t => {
+  it("writes nothing and reports the pointer of every error of a document", async t => {
     const store = await opened(t);
     const unknown = "0a000000-0000-4000-8000-0000000000ff";
     const cases: [document: unknown, pointers: readonly string[]][] = [
@@ -91,7 +91,7 @@ describeOnStores("seeding the directory", open => {
     assert.equal((await directory.event(ids.project, "current"))?.id, ids.event);
   });
 
-  it("gives up the domain that a space had before, for others to claim", async t => {
+  it("releases the previous domain of a space for others", async t => {
     const store = await opened(t);
     await seedDirectory(store, seed);
     const moved = [club, { ...rival, domain: "moved.example" }];

@@ -34,7 +34,7 @@ const season = (id: string, from: string, to: string) => ({
 });
 
 describe("the settings of a board", () => {
-  it("are today's defaults where only the id is given, and none where the section is absent", () => {
+  it("are the defaults if only the id is given, and none if the section is absent", () => {
     assert.deepEqual(parseBoards([{ id: "overall" }], ""), [
       {
         id: "overall",
@@ -53,7 +53,7 @@ describe("the settings of a board", () => {
     assert.deepEqual(parseBoards(undefined, ""), []);
   });
 
-  it("keep what they say", () => {
+  it("keep every declared value", () => {
     const board = {
       id: "sprint",
       order: "asc",
@@ -70,7 +70,7 @@ describe("the settings of a board", () => {
     assert.deepEqual(parseBoards([{ ...board, seasons }], ""), [{ ...board, seasons }]);
   });
 
-  it("list seasons by times as in RFC 3339, and know calendar seasons in UTC unless told otherwise", () => {
+  it("list seasons by RFC 3339 times, and use UTC for calendar seasons by default", () => {
     const list = [
       { id: "spring", startsAt: "2026-03-01T00:00:00+01:00", endsAt: "2026-06-01T00:00:00+02:00" },
       season("summer", "2026-06-01", "2026-09-01"),
@@ -95,7 +95,7 @@ describe("the settings of a board", () => {
     assert.deepEqual(daily?.seasons, { type: "daily", timeZone: "UTC" });
   });
 
-  it("that are at fault are refused with the pointer of the part at fault", () => {
+  it("are refused with the pointer of the invalid part", () => {
     const explicit = (...list: unknown[]) => ({ seasons: { type: "explicit", list } });
     const spring = season("spring", "2026-03-01", "2026-06-01");
     const table: [board: Record<string, unknown>, pointer: string][] = [
@@ -141,7 +141,7 @@ describe("the settings of a board", () => {
     }
   });
 
-  it("report every fault at once", () => {
+  it("report every error at once", () => {
     assert.deepEqual(pointersOf({ order: "up", shards: 3, graceMs: -1 }), [
       "/leaderboards/0/order",
       "/leaderboards/0/shards",
@@ -153,7 +153,7 @@ describe("the settings of a board", () => {
     );
   });
 
-  it("take the largest values that they allow, and no more boards and seasons than that", () => {
+  it("accept the largest values, and no more boards and seasons than allowed", () => {
     const many = (count: number) => Array.from({ length: count }, (_, index) => ({ id: `b${index}` }));
     assert.equal(parseBoards(many(declarationsMax), "").length, declarationsMax);
     assert.deepEqual(
@@ -182,7 +182,7 @@ describe("the settings of a board", () => {
     );
   });
 
-  it("says in words what is wrong, and repeats no value", () => {
+  it("describe the error without repeating the value", () => {
     assert.throws(
       () => parseBoards([{ id: "a", order: "hunter2", hunter2: 1, shards: "hunter2" }], ""),
       (error: unknown) => {

@@ -63,7 +63,7 @@ describeOnEveryStore("changes of a board", open => {
     assert.equal((await readRanking(watched, dense, { limit: 1, include: [] })).totalCount, 201);
   });
 
-  it("write nothing where nothing changes", async t => {
+  it("write nothing if nothing changes", async t => {
     const { watched } = await opened(open, t);
     await changeScores(watched, dense, users(10));
     watched.commits.length = 0;
@@ -74,7 +74,7 @@ describeOnEveryStore("changes of a board", open => {
     assert.deepEqual(watched.commits, []);
   });
 
-  it("leave out what a feed brings beyond the board's bounds, and keep the score before", async t => {
+  it("skip fed scores outside the bounds, and keep the previous score", async t => {
     const { store } = await opened(open, t);
     const location: BoardLocation = { ...plain, bounds: { min: 0, max: 10 } };
     assert.deepEqual(
@@ -91,7 +91,7 @@ describeOnEveryStore("changes of a board", open => {
     );
   });
 
-  it("refuse sums that are no numbers, guarded or not", async t => {
+  it("refuse sums that are not finite, guarded or not", async t => {
     const { store } = await opened(open, t);
     for (const location of [plain, dense]) {
       const most: BoardChange = { userId: "a", operator: "sum", score: Number.MAX_VALUE, at: 1 };
@@ -127,7 +127,7 @@ describeOnEveryStore("changes of a board", open => {
     assert.equal(size, new Set(shown.map(({ score }) => score)).size);
   });
 
-  it("give up as busy where the score keeps changing underneath", async t => {
+  it("fail as busy while the score keeps changing", async t => {
     const { store, watched } = await opened(open, t);
     watched.when = ([first]) => first?.type !== "record";
     watched.disturb = count => changeScores(store, dense, [set("u", count)]);
@@ -147,7 +147,7 @@ describeOnEveryStore("changes of a board", open => {
 });
 
 describeOnEveryStore("the part around a user", open => {
-  it("is given up as busy where the user has moved on each time", async t => {
+  it("fails as busy while the user keeps moving", async t => {
     const { store, watched } = await opened(open, t);
     await changeScores(
       store,
@@ -160,7 +160,7 @@ describeOnEveryStore("the part around a user", open => {
     assert.ok(watched.disturbances > 1);
   });
 
-  it("is found where the user moves once", async t => {
+  it("is found if the user moves once", async t => {
     const { store, watched } = await opened(open, t);
     await changeScores(store, plain, users(50));
     watched.when = ([first]) => first?.type === "standing" && watched.disturbances === 0;
@@ -171,7 +171,7 @@ describeOnEveryStore("the part around a user", open => {
 });
 
 describeOnEveryStore("the hottest reads", open => {
-  it("cost one round trip: leaders, leaders with included users, and one user's place", async t => {
+  it("cost one round trip: leaders, leaders with included users, and one user's entry", async t => {
     const { watched } = await opened(open, t);
     await changeScores(watched, plain, users(20));
     const trips: (readonly Read[])[] = [];

@@ -70,7 +70,7 @@ describe("live boards", () => {
     return await Promise.race([next, settle().then(() => null)]);
   }
 
-  it("begin with what the board shows now", async () => {
+  it("begin with the current content of the board", async () => {
     const reader = await listen();
     const first = await reader.next();
     assert.deepEqual(
@@ -85,7 +85,7 @@ describe("live boards", () => {
     assert.equal(board.reads, 1);
   });
 
-  it("send what changed among the users shown, at most once a second, and nothing else", async () => {
+  it("send changes of the shown entries, at most once a second, and nothing else", async () => {
     const reader = await listen();
     await reader.next();
     board.names = ["bob", "ann", "cid"];
@@ -104,7 +104,7 @@ describe("live boards", () => {
     assert.equal(board.reads, 4);
   });
 
-  it("read a board once for all who listen, whatever number of users they see", async () => {
+  it("read a board once for all listeners, whatever their limits", async () => {
     const readers = await Promise.all([1, 2, 3].map(limit => listen({ limit })));
     assert.deepEqual(await Promise.all(readers.map(data)), ["ann of 3", "ann,bob of 3", "ann,bob,cid of 3"]);
     const late = await listen({ limit: 3, name: "another name of it" });
@@ -119,7 +119,7 @@ describe("live boards", () => {
     assert.deepEqual(await Promise.all([arrived(one), arrived(two)]), [null, null]);
   });
 
-  it("read nothing when nobody listens any more, also where many come and go", async () => {
+  it("read nothing without listeners, also after many have come and gone", async () => {
     for (let visit = 0; visit < 20; visit++) await (await listen()).leave();
     assert.equal(board.reads, 1);
     await time.advance(10 * liveIntervalMs);
@@ -130,7 +130,7 @@ describe("live boards", () => {
     assert.equal(board.reads, 2);
   });
 
-  it("keep one message and the newest for whoever does not keep up", async () => {
+  it("keep one message and the newest for a slow listener", async () => {
     const slow = await listen();
     const fast = await listen();
     await data(fast);
@@ -143,7 +143,7 @@ describe("live boards", () => {
     assert.equal(await arrived(slow), null);
   });
 
-  it("send no message that is taken back before it is taken", async () => {
+  it("skip a change that was undone before it could be sent", async () => {
     const slow = await listen();
     board.names = ["eve"];
     await time.advance(liveIntervalMs);
@@ -153,7 +153,7 @@ describe("live boards", () => {
     assert.equal(await arrived(slow), null);
   });
 
-  it("give a sign of life every 15 seconds, also to those who came later", async () => {
+  it("send a heartbeat every 15 seconds, also to later listeners", async () => {
     const early = await listen();
     await early.next();
     await time.advance(liveHeartbeatMs / 2);
@@ -165,7 +165,7 @@ describe("live boards", () => {
     assert.equal(await early.block(), ":");
   });
 
-  it("do not heap up signs of life for whoever takes nothing", async () => {
+  it("do not queue heartbeats for a listener that reads nothing", async () => {
     const reader = await listen();
     await time.advance(10 * liveHeartbeatMs);
     await reader.next();
@@ -173,7 +173,7 @@ describe("live boards", () => {
     assert.equal(reader.comments, 0);
   });
 
-  it("spread the times after which clients come back", async () => {
+  it("spread the reconnects of clients", async () => {
     const times = new Set<number>();
     for (let client = 0; client < 100; client++) {
       const retry = Number((await (await listen()).next())?.retry);
@@ -183,7 +183,7 @@ describe("live boards", () => {
     assert.ok(times.size > 90);
   });
 
-  it("take no more than so many listeners, and others again when one has gone", async () => {
+  it("refuse listeners beyond the bound, and accept others when one has left", async () => {
     const readers: EventReader[] = [];
     for (let count = 0; count < liveListenersMax; count++) readers.push(await listen());
     assert.equal(live.size, liveListenersMax);
@@ -197,14 +197,14 @@ describe("live boards", () => {
     assert.equal(live.size, liveListenersMax);
   });
 
-  it("count those who are about to listen", async () => {
+  it("count listeners that are about to join", async () => {
     const opened = await Promise.allSettled(Array.from({ length: liveListenersMax + 5 }, () => listen()));
     assert.equal(opened.filter(({ status }) => status === "rejected").length, 5);
     assert.equal(live.size, liveListenersMax);
     assert.equal(board.reads, 1);
   });
 
-  it("refuse as the first read does, all who wait for it, and begin anew with the next", async () => {
+  it("refuse all that wait for a failed first read, and start again with the next", async () => {
     board.fault = new AppError("storage_unavailable", "Cannot reach the store");
     const opened = await Promise.allSettled([listen(), listen(), listen()]);
     assert.ok(opened.every(one => one.status === "rejected" && fails("storage_unavailable")(one.reason)));
@@ -222,7 +222,7 @@ describe("live boards", () => {
     assert.equal(live.size, 1);
   });
 
-  it("outlive reads that fail later, and tell of them", async () => {
+  it("survive later failed reads, and report them", async () => {
     const reader = await listen();
     await reader.next();
     board.fault = new AppError("storage_unavailable", "Cannot reach the store");
@@ -250,7 +250,7 @@ describe("live boards", () => {
     assert.equal(board.reads, 3);
   });
 
-  it("follow a name to the board that it stands for", async () => {
+  it("follow a name to another board", async () => {
     const [first, second] = [new FakeBoard("first"), new FakeBoard("second")];
     second.names = ["sue"];
     let current = first;
@@ -272,7 +272,7 @@ describe("live boards", () => {
     assert.equal(live.size, 1);
   });
 
-  it("join those who moved to a board with those who were there", async () => {
+  it("merge moved listeners with those of the new board", async () => {
     const [first, second] = [new FakeBoard("first"), new FakeBoard("second")];
     second.names = ["sue"];
     let current = first;
@@ -290,7 +290,7 @@ describe("live boards", () => {
     assert.equal(await arrived(there), null);
   });
 
-  it("end for those whose name stands for nothing any more", async () => {
+  it("end if their name no longer stands for a board", async () => {
     let gone = false;
     const locate = (): LiveBoard => {
       if (gone) throw new AppError("not_found", "Cannot find it");
@@ -304,7 +304,7 @@ describe("live boards", () => {
     assert.deepEqual([live.size, await arrived(kept)], [1, null]);
   });
 
-  it("stay with the board while it cannot be told what the name stands for", async () => {
+  it("stay with the board while the name cannot be resolved", async () => {
     let fault = false;
     const locate = (): LiveBoard => {
       if (fault) throw new AppError("storage_unavailable", "Cannot reach the store");
@@ -318,7 +318,7 @@ describe("live boards", () => {
     assert.deepEqual([await data(reader), failures.length], ["eve of 3", 1]);
   });
 
-  it("end for those who moved to a board that cannot be read", async () => {
+  it("end if they moved to a board that cannot be read", async () => {
     const broken = new FakeBoard("broken");
     broken.fault = new AppError("storage_unavailable", "Cannot reach the store");
     let current: LiveBoard = board;
@@ -330,7 +330,7 @@ describe("live boards", () => {
     assert.equal(live.size, 0);
   });
 
-  it("end when the server stops that the listener came through", async () => {
+  it("end when the server of the listener stops", async () => {
     const [stopping, other] = [new AbortController(), new AbortController()];
     const through = await listen({ stopping: stopping.signal });
     const beside = await listen({ stopping: other.signal });
@@ -342,7 +342,7 @@ describe("live boards", () => {
     assert.equal(await arrived(beside), null);
   });
 
-  it("end when they are closed, leave no timer behind, and refuse whoever comes then", async () => {
+  it("end when they are closed, leave no timer, and refuse new listeners", async () => {
     const reader = await listen();
     let open = (): void => {};
     const slow = new FakeBoard("slow");

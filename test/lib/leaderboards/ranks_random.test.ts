@@ -103,8 +103,8 @@ async function compare(
   }
 }
 
-describeOnStores("boards of any history", open => {
-  it("answer as a sorted array does, in one partition and in several", { timeout: 300_000 }, async t => {
+describeOnStores("a board after any history", open => {
+  it("answers as a sorted array does, in one partition and in several", { timeout: 300_000 }, async t => {
     const store = await open(createTestClock().now);
     t.after(() => store[Symbol.asyncDispose]());
     let seed = 0;

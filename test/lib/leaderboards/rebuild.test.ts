@@ -126,7 +126,7 @@ async function* everybody(): AsyncGenerator<string> {
 describeOnStores("rebuilding a board", open => {
   for (const location of locations) {
     const what = `${location.rankStyle}, ${location.order}, ${location.shards.length} shards`;
-    it(`leaves it as if it had been fed and never damaged (${what})`, async t => {
+    it(`restores a damaged board (${what})`, async t => {
       const store = await openOne(open, t);
       for (let seed = 1; seed <= 3; seed++) {
         const random = createRandom(seed);
@@ -155,7 +155,7 @@ describeOnStores("rebuilding a board", open => {
     });
   }
 
-  it("changes nothing on a board that is as it must be", async t => {
+  it("changes nothing on a correct board", async t => {
     const store = await openOne(open, t);
     for (const location of locations) {
       const scores = await play(store, location, createRandom(7));
@@ -172,7 +172,7 @@ describeOnStores("rebuilding a board", open => {
     }
   });
 
-  it("keeps what the feed brings while it runs, also where it was read before", async t => {
+  it("keeps scores that are delivered meanwhile, also of users it has read", async t => {
     const store = await openOne(open, t);
     for (const location of locations) {
       const before: ReplayedScore = { score: 1, at: 1_000, asOf: 1 };
@@ -196,7 +196,7 @@ describeOnStores("rebuilding a board", open => {
     }
   });
 
-  it("brings dense ranks to a board that had none", async t => {
+  it("adds dense ranks to a board that had none", async t => {
     const store = await openOne(open, t);
     const [location, , dense] = locations;
     assert.ok(location !== undefined && dense !== undefined);
@@ -252,7 +252,7 @@ describeOnStores("the distinct scores of a board", open => {
 });
 
 describeOnStores("walking over a board", open => {
-  it("meets every entry that stays where it is once, while others come, go and move", async t => {
+  it("reads every entry that does not move once, while others come, go and move", async t => {
     const store = await openOne(open, t);
     const random = createRandom(5);
     const score = (member: string, value: number): Write => ({

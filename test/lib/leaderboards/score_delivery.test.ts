@@ -79,8 +79,8 @@ async function scores(store: FaultyStore, of: Partition = partition): Promise<Re
   return Object.fromEntries(entries.map(({ member, score }) => [member, score]));
 }
 
-describeOnEveryStore("the delivery of boards", open => {
-  it("brings the updates of one turn to a board in one commit, and says when each user's are there", async t => {
+describeOnEveryStore("the delivery of scores", open => {
+  it("writes the updates of one turn in one commit, and confirms each user's", async t => {
     const { store, delivery } = await setup(open, t);
     const delivered: string[] = [];
     for (let user = 0; user < 100; user++) {
@@ -93,7 +93,7 @@ describeOnEveryStore("the delivery of boards", open => {
     assert.equal((await scores(store)).u99, -99);
   });
 
-  it("carries at most so many writes per commit, in the order of their arrival", async t => {
+  it("writes at most 500 updates per commit, in the order of their arrival", async t => {
     const { store, delivery } = await setup(open, t);
     const count = 1_001;
     for (let user = 0; user < count; user++) delivery.deliver(`u${user}`, [update(1, 1)], () => {});
@@ -111,7 +111,7 @@ describeOnEveryStore("the delivery of boards", open => {
     );
   });
 
-  it("takes what arrives while a commit is under way along with the next", async t => {
+  it("adds updates that arrive during a commit to the next one", async t => {
     const { store, delivery } = await setup(open, t);
     let reached = (): void => {};
     const first = new Promise<void>(resolve => {
@@ -128,7 +128,7 @@ describeOnEveryStore("the delivery of boards", open => {
     );
   });
 
-  it("confirms a user's updates when they are on all of their boards", async t => {
+  it("confirms a user's updates when all of their boards have them", async t => {
     const { store, delivery } = await setup(open, t);
     const other = `asc/${ids.project}/${ids.event}/round_1`;
     let confirmed = 0;
@@ -141,7 +141,7 @@ describeOnEveryStore("the delivery of boards", open => {
     assert.deepEqual(await scores(store, `p:${ids.project}:board:${ids.event}:round_1`), { u: 7 });
   });
 
-  it("tries again, and what was written twice changes nothing", async t => {
+  it("retries, and a repeated write changes nothing", async t => {
     const { store, delivery, givenUp } = await setup(open, t);
     let confirmed = 0;
     store.refusals = 2;
@@ -157,7 +157,7 @@ describeOnEveryStore("the delivery of boards", open => {
     assert.deepEqual([confirmed, givenUp, await scores(store)], [2, [], { u: -6 }]);
   });
 
-  it("gives up after the last attempt, tells of it, confirms nothing, and goes on with what comes", async t => {
+  it("gives up after the last attempt, reports it, and continues with later updates", async t => {
     const { store, delivery, givenUp } = await setup(open, t);
     let confirmed = 0;
     const count = (): void => {
@@ -175,7 +175,7 @@ describeOnEveryStore("the delivery of boards", open => {
     assert.deepEqual([confirmed, await scores(store)], [1, { u: -6 }]);
   });
 
-  it("ends with each user's newest score in whatever order and however often updates arrive", async t => {
+  it("ends with each user's newest score, whatever the order and number of deliveries", async t => {
     const { store, delivery } = await setup(open, t);
     const random = createRandom(7);
     const updates = Array.from({ length: 20 }, (_, revision) => update(revision * 3 + 1, revision + 1));
@@ -192,7 +192,7 @@ describeOnEveryStore("the delivery of boards", open => {
     assert.equal(location?.tie, 1_020);
   });
 
-  it("does not rank what is refused, counts it by target, and keeps it no longer", async t => {
+  it("does not rank refused updates, counts them by target, and drops them", async t => {
     const { store, delivery, refused } = await setup(open, t, target =>
       target.endsWith("old") ? "closed" : target.endsWith("gone") ? "undeclared" : locationOfTarget(target),
     );
@@ -211,7 +211,7 @@ describeOnEveryStore("the delivery of boards", open => {
     ]);
   });
 
-  it("waits for locations that are not known yet, and gives up what has none", async t => {
+  it("waits for targets that are being resolved, and gives up those that fail", async t => {
     const { store, delivery, givenUp } = await setup(open, t, async target => {
       if (target.endsWith("broken")) throw new AppError("storage_unavailable", "Cannot reach the store");
       return locationOfTarget(target);
@@ -227,7 +227,7 @@ describeOnEveryStore("the delivery of boards", open => {
     assert.deepEqual(await scores(store), { a: -5, b: -5 });
   });
 
-  it("gives up what settings that are not valid leave without a place", async t => {
+  it("gives up updates whose settings are invalid", async t => {
     const { delivery, givenUp } = await setup(open, t, () => {
       throw new AppError("internal_error", "Cannot use the settings");
     });
@@ -259,7 +259,7 @@ describeOnEveryStore("the delivery of boards", open => {
     assert.equal(Object.keys(Object.assign({}, ...parts)).length, 40);
   });
 
-  it("is idle at once when it was given nothing", async t => {
+  it("is idle at once without updates", async t => {
     const { store, delivery } = await setup(open, t);
     delivery.deliver("u", [], () => assert.fail("there was nothing to deliver"));
     await delivery.idle();

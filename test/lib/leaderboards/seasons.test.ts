@@ -44,7 +44,7 @@ const refusal =
     error instanceof AppError && error.code === code && error.message.includes(text);
 
 describe("the season of an instant", () => {
-  it("is the listed one that holds it, start included and end not", () => {
+  it("is the listed one that contains it, start included and end excluded", () => {
     assert.equal(idAt(cup, "2026-02-28T23:59:59.999Z"), undefined);
     assert.equal(idAt(cup, "2026-03-01T00:00Z"), "spring");
     assert.equal(idAt(cup, "2026-05-31T23:59:59.999Z"), "spring");
@@ -105,7 +105,7 @@ describe("the season of an instant", () => {
 });
 
 describe("the seasons that a board keeps", () => {
-  it("are the running one and as many that are over as it says", () => {
+  it("are the running one and as many past ones as declared", () => {
     const daily = board({ type: "daily" }, { keepSeasons: 3 });
     const ids = listSeasons(daily, at("2028-03-02T12:00Z")).map(({ id }) => id);
     assert.deepEqual(ids, ["2028-03-02", "2028-03-01", "2028-02-29", "2028-02-28"]);
@@ -118,7 +118,7 @@ describe("the seasons that a board keeps", () => {
     assert.deepEqual(listSeasons(plain, 0), []);
   });
 
-  it("end to be kept when enough later ones are over, months being counted as months", () => {
+  it("expire when enough later ones have ended, counted in months for monthly ones", () => {
     const monthly = board({ type: "monthly", timeZone: "Europe/Berlin" }, { keepSeasons: 2 });
     const january = seasonById(monthly, "2026-01");
     assert.ok(january !== null);
@@ -144,7 +144,7 @@ describe("the season that is asked for", () => {
   const find = (of: SeasonRules, season: string | undefined, time: string): string | undefined =>
     selectSeason(of, { season, now: at(time) })?.id;
 
-  it("is without a wish the running one, else the last that ended, else the first", () => {
+  it("is by default the running one, else the last that ended, else the first", () => {
     assert.equal(find(cup, undefined, "2026-07-01T00:00Z"), "summer");
     assert.equal(find(cup, undefined, "2026-10-01T00:00Z"), "summer");
     assert.equal(find(cup, undefined, "2026-01-01T00:00Z"), "spring");
@@ -161,7 +161,7 @@ describe("the season that is asked for", () => {
     assert.equal(find(weekly, "previous", "2027-01-04T00:00Z"), "2026-W53");
   });
 
-  it("is unusable where no season can have the id", () => {
+  it("is invalid if no season can have the id", () => {
     for (const id of ["autumn", "2026-W47", ""]) {
       assert.throws(() => find(cup, id, "2026-07-01T00:00Z"), refusal("validation_failed"), id);
     }
@@ -172,7 +172,7 @@ describe("the season that is asked for", () => {
     assert.throws(() => find(plain, "current", "2026-07-01T00:00Z"), refusal("validation_failed"));
   });
 
-  it("is not found where there is none, or it has not begun, or it is no longer kept", () => {
+  it("is not found if there is none, it has not begun, or it is no longer kept", () => {
     assert.throws(() => find(cup, "current", "2026-10-01T00:00Z"), refusal("not_found", "none is running"));
     assert.throws(() => find(cup, "previous", "2026-04-01T00:00Z"), refusal("not_found", "none is over yet"));
     assert.throws(() => find(cup, "winter", "2026-10-31T23:59Z"), refusal("not_found", "has not begun"));
@@ -201,7 +201,7 @@ describe("the season that a score is written to", () => {
     );
   });
 
-  it("may be looked at apart", () => {
+  it("can be checked separately", () => {
     requireOpen(cup, null, 0);
     const spring = seasonById(cup, "spring");
     requireOpen(cup, spring, at("2026-06-01T00:59Z"));

@@ -38,7 +38,7 @@ function served(rules: LocationPolicy): string {
 }
 
 describe("a location policy", () => {
-  it("serves what its lists say", () => {
+  it("serves the countries of its lists", () => {
     const cases: [rules: unknown, codes: string][] = [
       [undefined, "DE FR GB US"],
       [{}, "DE FR GB US"],
@@ -59,7 +59,7 @@ describe("a location policy", () => {
     for (const [rules, codes] of cases) assert.equal(served(policy(rules)), codes, JSON.stringify(rules));
   });
 
-  it("is the project's with whatever the event declares in its place", () => {
+  it("is the project's, with the event's declarations in its place", () => {
     const cases: [ofProject: unknown, ofEvent: unknown, codes: string][] = [
       [{ allow: ["DE"] }, {}, "DE"],
       [{ allow: ["DE"] }, { allow: ["US"] }, "US"],
@@ -75,7 +75,7 @@ describe("a location policy", () => {
     }
   });
 
-  it("serves nobody where it is not valid", () => {
+  it("serves nobody if it is invalid", () => {
     const many = (count: number): string[] =>
       Array.from({ length: count }, (_, index) =>
         String.fromCharCode(65 + (Math.floor(index / 26) % 26), 65 + (index % 26)),
@@ -122,7 +122,7 @@ describe("a location check", () => {
     event: () => null,
   };
 
-  it("asks for canonical addresses only, and takes anything else as unknown", async () => {
+  it("looks up canonical addresses only, and treats others as unknown", async () => {
     const location = createLocation({ directory, geo });
     const find = async (address: string | undefined): Promise<string | undefined> =>
       (await location.check({ projectId: known.id, address })).country?.isoCode;
@@ -137,13 +137,13 @@ describe("a location check", () => {
     assert.equal(asked.length, 4);
   });
 
-  it("knows no location without a reader", async () => {
+  it("treats every location as unknown without a reader", async () => {
     const location = createLocation({ directory });
     const found = await location.check({ projectId: known.id, address: "192.0.2.1" });
     assert.deepEqual(found, { country: null, isServed: false });
   });
 
-  it("needs no promise while the directory has what it needs", () => {
+  it("returns no promise while the directory is cached", () => {
     const found = createLocation({ directory, geo }).check({ projectId: known.id, address: "192.0.2.1" });
     assert.deepEqual(found, { country: countries.DE, isServed: true });
   });

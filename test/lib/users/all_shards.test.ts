@@ -32,7 +32,7 @@ async function fill(
 }
 
 describeOnEveryStore("users over all shards", open => {
-  it("are one order, from any point on, and named ones alone are the same order", async () => {
+  it("are read in one order from any entry on, also named users only", async () => {
     await using store = await open(createTestClock().now);
     const entries = Array.from({ length: 500 }, (_, n): [string, number] => [`u${n}`, (n * 7_919) % 50]);
     for (const entry of entries) await fill(store, userIndexPartition(organisationId, entry[0]), [entry]);
@@ -73,7 +73,7 @@ describeOnEveryStore("users over all shards", open => {
     assert.deepEqual(await usersInRange(store, place, { key, min: 8, max: 7 }), []);
   });
 
-  it("are counted in a few shards to tell how many a range has", async () => {
+  it("are counted in a few shards to estimate the size of a range", async () => {
     await using store = await open(createTestClock().now);
     const step = userShards / 4;
     for (let shard = 0; shard < userShards; shard++) {

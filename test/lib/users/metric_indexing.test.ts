@@ -85,7 +85,7 @@ function deliver(feed: IndexedScoreFeed, updates: readonly ScoreUpdate[], userId
   });
 }
 
-describeOnStores("the feed of indexed metrics", open => {
+describeOnStores("the indexing of metrics", open => {
   it("adds the declared metrics to the boards of a change, and nothing where none are declared", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
@@ -128,7 +128,7 @@ describeOnStores("the feed of indexed metrics", open => {
     assert.deepEqual(await shownValue(store, "u1"), [4, 1_010]);
   });
 
-  it("is delivered once index and boards have it, and given up where one of them has not", async () => {
+  it("confirms when index and boards have it, and gives up if one of them fails", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     const boards = boardsOf();
@@ -161,7 +161,7 @@ describeOnStores("the feed of indexed metrics", open => {
     assert.deepEqual([attempts, errors.length], [3, 1]);
   });
 
-  it("takes many users in one commit, and refuses more than may wait", async () => {
+  it("writes many users in one commit, and refuses more than may wait", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     let commits = 0;
@@ -185,7 +185,7 @@ describeOnStores("the feed of indexed metrics", open => {
 });
 
 describeOnStores("an index that is declared later", open => {
-  it("is built from what is on record, while users change, and is whole only then", async () => {
+  it("is built from records while users change, and complete only then", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     const values = new Map(Array.from({ length: 600 }, (_, n) => [`u${n}`, n]));
@@ -225,7 +225,7 @@ describeOnStores("an index that is declared later", open => {
     assert.ok(first);
   });
 
-  it("is built by itself once every process has had the time to read the settings", async () => {
+  it("is built automatically once every process has read the settings", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     const source: MetricIndexSource = { store, clock: clock.now, metricsOf: async () => null };
