@@ -18,8 +18,8 @@ const attemptsMax = 5;
 const retryPauseMs = 50;
 /** Pause between two attempts while the store is unavailable, in ms. */
 export const outagePauseMs = 250;
-/** Users whose actions a worker applies concurrently. More would not keep the store busier, but hold more memory. */
-const concurrentUsersMax = 64;
+/** Actions that a worker applies concurrently. More would not keep the store busier, but hold memory and delay requests. */
+const concurrentActionsMax = 128;
 
 /** Applies actions: the part of loyalty that workers need. */
 export type ActionSink = Pick<Loyalty, "reportAll">;
@@ -68,7 +68,7 @@ export async function applyActions(
 /** Creates a processor. */
 export function createActionProcessor(options: ActionProcessorOptions): ActionProcessor {
   const { sink, clock, timer } = options;
-  const semaphore = new Semaphore(concurrentUsersMax);
+  const semaphore = new Semaphore(concurrentActionsMax);
   return async (taken, canProceed) => {
     async function discard(
       { id, action }: TakenAction,
@@ -90,7 +90,7 @@ export function createActionProcessor(options: ActionProcessorOptions): ActionPr
         continue;
       }
       const run = unsafe === -1 ? rest : rest.slice(0, unsafe);
-      const result = await semaphore.run(async () =>
+      const result = await semaphore.run(run.length, async () =>
         (await canProceed())
           ? await applyActions(
               sink,
@@ -163,24 +163,35 @@ function reasonOf(error: unknown): DeadAction["reason"] {
   return { code: error.code, message: error.message + location };
 }
 
-/** Bounds the tasks that run concurrently; further ones wait in line. */
+/** Bounds the total weight of the tasks that run concurrently; further ones wait in line. */
 class Semaphore {
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting: { readonly weight: number; readonly start: () => void }[] = [];
   #free: number;
 
   constructor(permits: number) {
     this.#free = permits;
   }
 
-  async run<T>(task: () => Promise<T>): Promise<T> {
-    if (this.#free === 0) await new Promise<void>(resolve => this.#waiting.push(resolve));
-    else this.#free -= 1;
+  async run<T>(weight: number, task: () => Promise<T>): Promise<T> {
+    if (this.#waiting.length === 0 && weight <= this.#free) this.#free -= weight;
+    else await new Promise<void>(start => this.#waiting.push({ weight, start }));
     try {
       return await task();
     } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free += 1;
-      else next();
+      this.#free += weight;
+      this.#startNext();
+    }
+  }
+
+  #startNext(): void {
+    for (
+      let next = this.#waiting[0];
+      next !== undefined && next.weight <= this.#free;
+      next = this.#waiting[0]
+    ) {
+      this.#waiting.shift();
+      this.#free -= next.weight;
+      next.start();
     }
   }
 }

@@ -14,9 +14,9 @@ import { type ActionProcessor, outagePauseMs, type TakenAction } from "./process
 import { decodeAction } from "./queued_action.ts";
 
 /** Most messages of a shard that a worker has taken and not acknowledged. A wider window applies more of one user together. */
-const windowDefault = 256;
+const windowDefault = 512;
 /** Most actions of a user that are applied together: bounds one commit. */
-const userRunMax = 64;
+const userRunMax = 32;
 /** Longest pause before an idle shard is polled again, in ms. A push in the same process wakes it at once. */
 const idlePauseMsMax = 250;
 const idlePauseMsMin = 4;
@@ -32,7 +32,7 @@ export interface ShardConsumerOptions {
   readonly canProceed: (isLost: () => boolean) => Promise<boolean>;
   readonly timer: Timer;
   readonly logger: Logger;
-  /** Most messages that are taken and not acknowledged. @default 256 */
+  /** Most messages that are taken and not acknowledged. @default 512 */
   readonly window?: number;
 }
 

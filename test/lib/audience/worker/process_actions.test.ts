@@ -182,7 +182,7 @@ describe("dead letters", () => {
 });
 
 describe("the actions of many users", () => {
-  it("are applied 64 users at a time, the others in line, and a retry waits outside", async () => {
+  it("are applied 128 at a time, the others in line, and a retry waits outside", async () => {
     const clock = createTestClock();
     const reported: string[] = [];
     const open = new Map<string, (error?: AppError) => void>();
@@ -203,21 +203,21 @@ describe("the actions of many users", () => {
       },
       logger: silentLogger,
     });
-    const ids = Array.from({ length: 67 }, (_, index) => `${index}`);
+    const ids = Array.from({ length: 131 }, (_, index) => `${index}`);
     const ends = ids.map(id => process([taken(id)], async () => true));
     const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
     await turn();
-    assert.deepEqual(reported, ids.slice(0, 64));
+    assert.deepEqual(reported, ids.slice(0, 128));
     open.get("1")?.(failure("storage_unavailable"));
     open.get("0")?.();
     await turn();
-    assert.deepEqual(reported, ids.slice(0, 66));
+    assert.deepEqual(reported, ids.slice(0, 130));
     assert.equal(pauses.length, 1);
     pauses[0]?.();
     open.get("2")?.();
     await turn();
     // The retry is behind the one that waited in line before.
-    assert.deepEqual(reported.slice(66), ["66"]);
+    assert.deepEqual(reported.slice(130), ["130"]);
     open.get("3")?.();
     await turn();
     assert.equal(reported.at(-1), "1");
