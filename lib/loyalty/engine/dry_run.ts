@@ -16,14 +16,14 @@ import { openRun } from "./challenges.ts";
 import { type Outcome, StateDraft } from "./draft.ts";
 import type { RuleRound } from "./rounds.ts";
 
-/** Whether a rule would fire, with the reasons where it would not. */
+/** The result of a rule in a dry run. */
 export interface DryRunRule {
   readonly ruleId: string;
   readonly fired: boolean;
   readonly failures: readonly Failure[];
 }
 
-/** Whether an action would count for a mission, with the reasons where it would not. */
+/** The result of a mission in a dry run. */
 export interface DryRunMission {
   readonly challengeId: string;
   readonly missionId: string;

@@ -106,7 +106,7 @@ function reconcileMetric(
   const folded = replay?.sum ?? null;
   const details: string[] = [];
   if (replay === undefined && isComplete && (balance !== null || stored.length > 0))
-    details.push("no entry tells where the stored value comes from");
+    details.push("no entry explains the stored value");
   if (replay !== undefined) {
     if (balance === null) details.push(`no balance is stored where the entries make it ${folded}`);
     else if (folded !== null && !isSameBalance(balance, folded)) {

@@ -1,10 +1,9 @@
 /**
- * Limits of rules for all users of a space together: how often a rule has fired is one tally per rule and window, which a
- * guard keeps at or below its maximum, whoever claims at the same time.
+ * Limits of rules for all users of a space together. The uses of a rule are one tally per window, and the store refuses more than
+ * the maximum.
  *
- * A use is claimed before the decision about an action and given back where the decision did not need it. If the process ends in
- * between, the use is lost, or found again where the action is reported once more under its id: so a rule may fire less
- * often than its limit says, and never more often.
+ * A use is claimed before an event is decided, and released if the decision did not need it. If the process dies in between, the use
+ * is lost, unless the action is reported again under its id. So a rule may fire less often than its limit, and never more often.
  *
  * @module
  */
@@ -23,85 +22,85 @@ import {
 } from "../../storage/mod.ts";
 import type { LoyaltyRule } from "../config/document.ts";
 
-/** How long the claim of an action with an id is remembered, in ms: as long as the id itself, 14 days. */
-export const claimKeptMs: number = 14 * 24 * 60 * 60 * 1_000;
-/** How many windows of a limit are kept: the current one, and the one before for processes whose clock is behind. */
-export const windowsKept = 2;
+/** Claims of actions with an id are kept as long as the id. */
+const claimKeptMs: number = 14 * 24 * 60 * 60 * 1_000;
+/** The current window, and the one before for processes whose clock is behind. */
+const windowsKept = 2;
 
-/** A rule as far as its limits are concerned. */
+/** The limits of a rule. */
 export type LimitedRule = Pick<LoyaltyRule, "id" | "limits">;
 
-/** Whose action makes rules fire. */
+/** The user whose event makes rules fire. */
 export interface Claimant {
   readonly organisationId: string;
   readonly spaceId: string;
   readonly userId: string;
-  /** Claims of one user's action with an id are made once. */
+  /** An action with an id claims its uses once. */
   readonly actionId?: string;
-  /** In which windows of the calendar are counted. */
+  /** The zone of calendar windows. */
   readonly timeZone: string;
   /** Unix ms. */
   readonly at: number;
 }
 
-/** Uses of a rule that nobody else has. */
+/** Claimed uses of a rule. */
 export interface LimitClaim {
   readonly ruleId: string;
-  /** The windows that they count in. */
+  /** The windows in which they count. */
   readonly windows: readonly string[];
   readonly count: number;
 }
 
-/** How many uses a claim is to have. */
+/** The uses to claim. */
 export interface LimitClaimOptions {
   /** All or none of them. */
   readonly count: number;
-  /** What was claimed before for the same decision. */
+  /** The claim of an earlier attempt at the same decision. */
   readonly held: LimitClaim | null;
 }
 
-/** Claims uses of rules and gives them back. */
+/** Claims and releases uses of rules. */
 export interface GlobalLimits {
-  /** Claims uses of a rule; null where one of its limits has no room for them, and then what was held stays held. */
+  /** Claims uses of a rule; null if a limit has no room for them. An earlier claim then stays. */
   claim(claimant: Claimant, rule: LimitedRule, options: LimitClaimOptions): Promise<LimitClaim | null>;
-  /** The limits that have no room for another use just now, by the ids of those of the rules that have such limits. */
+  /** Returns the limits without room for another use, by the ids of their rules. */
   reached(
     claimant: Claimant,
     rules: Iterable<LimitedRule>,
   ): Promise<ReadonlyMap<string, readonly ReachedLimit[]>>;
-  /** Gives back all but `used` uses; nothing happens where the action's claim is not there any more. */
+  /** Releases all but `used` uses. The claim of an action with an id is released once. */
   release(claimant: Claimant, claim: LimitClaim, used: number): Promise<void>;
 }
 
-/** A limit that has no room for another use. */
+/** A limit without room for another use. */
 export interface ReachedLimit {
-  /** Where it stands among the limits of its rule. */
+  /** Index among the limits of its rule. */
   readonly index: number;
   readonly max: number;
-  /** Uses in the window that is current. */
+  /** Uses in the current window. */
   readonly used: number;
 }
 
-/** A limit of the rule in the window that is current. */
+/** A limit in its current window. */
 interface WindowLimit {
-  /** Where it stands among the limits of the rule. */
+  /** Index among the limits of the rule. */
   readonly index: number;
   readonly unit: CalendarUnit | "all";
-  /** Id of the window; empty for all time. */
+  /** Id of the window; empty: all time. */
   readonly id: string;
   readonly max: number;
 }
 
-/** What is remembered of an action's claim. */
-type Remembered = Omit<LimitClaim, "ruleId">;
+/** The stored claim of an action. */
+type StoredClaim = Omit<LimitClaim, "ruleId">;
 
-/** The windows that have tallies, by unit. */
+/** The windows with tallies, by unit. */
 type Windows = Readonly<Record<string, readonly string[]>>;
 
 const usedField = "used";
 const windowsRead = { type: "record", key: "windows" } as const satisfies ReadRecord;
 
-/** Creates the limits of all rules over a store. */
+/** Creates the global limits of all rules. */
 export function createGlobalLimits(store: Store): GlobalLimits {
   return {
     async claim(claimant, rule, options) {
@@ -142,7 +141,7 @@ async function reachedOf(store: Store, claimant: Claimant, rule: LimitedRule): P
   });
 }
 
-/** The limits that are in force, of each unit the lowest. */
+/** Returns the lowest limit of each unit. */
 function windowLimits({ limits }: LimitedRule, { timeZone, at }: Claimant): WindowLimit[] {
   const lowest = new Map<CalendarUnit | "all", Pick<WindowLimit, "index" | "max">>();
   for (const [index, limit] of limits.entries()) {
@@ -167,9 +166,9 @@ function claimRule(
   return {
     reads: key === null ? [windowsRead] : [windowsRead, { type: "record", key }],
     idempotent: key !== null,
-    apply: ([stored = null, remembered = null]) => {
+    apply: ([stored = null, storedClaim = null]) => {
       const windows = windowsOf(stored);
-      const before = remembered === null ? (key === null ? held : null) : claimOf(remembered);
+      const before = storedClaim === null ? (key === null ? held : null) : claimOf(storedClaim);
       const missing = limits.filter(limit => (before === null ? 0 : usesIn(before, nameOf(limit))) < count);
       if (missing.length === 0) return { writes: [], answer: true };
       const opening = openWindows(windows, missing);
@@ -184,7 +183,7 @@ function claimRule(
             use(nameOf(limit), count - (before === null ? 0 : usesIn(before, nameOf(limit))), limit.max),
           ),
           ...over.map(name => use(name, -(before?.count ?? 0))),
-          ...(key === null ? [] : [remember(key, { windows: names, count }, claimant.at)]),
+          ...(key === null ? [] : [claimWrite(key, { windows: names, count }, claimant.at)]),
         ],
         answer: true,
         refused: () => false,
@@ -202,22 +201,22 @@ function releaseRule(
   return {
     reads: key === null ? [windowsRead] : [windowsRead, { type: "record", key }],
     idempotent: key !== null,
-    apply: ([stored = null, remembered = null]) => {
-      const { windows, count } = remembered === null ? claim : claimOf(remembered);
-      if ((key !== null && remembered === null) || count <= used) return { writes: [], answer: undefined };
+    apply: ([stored = null, storedClaim = null]) => {
+      const { windows, count } = storedClaim === null ? claim : claimOf(storedClaim);
+      if ((key !== null && storedClaim === null) || count <= used) return { writes: [], answer: undefined };
       const open = windows.filter(name => isOpen(windowsOf(stored), name));
       const back = open.map(name => use(name, used - count));
       if (key === null) return { writes: back, answer: undefined };
       const left: Write =
         used === 0
           ? { type: "delete", shape: "record", key }
-          : remember(key, { windows, count: used }, claimant.at);
+          : claimWrite(key, { windows, count: used }, claimant.at);
       return { writes: [...back, left], answer: undefined };
     },
   };
 }
 
-/** What makes room for the windows that a claim counts in; null where one of them is over for good. */
+/** Returns the writes that open the windows of a claim; null if one of them is over. */
 function openWindows(windows: Windows, limits: readonly WindowLimit[]): readonly Write[] | null {
   const writes: Write[] = [];
   let next = windows;
@@ -235,7 +234,7 @@ function openWindows(windows: Windows, limits: readonly WindowLimit[]): readonly
   return [{ type: "put", key: windowsRead.key, value: JSON.stringify(next) }, ...writes];
 }
 
-function usesIn({ windows, count }: Remembered, name: string): number {
+function usesIn({ windows, count }: StoredClaim, name: string): number {
   return windows.includes(name) ? count : 0;
 }
 
@@ -259,12 +258,12 @@ function use(window: string, by: number, max?: number): Write {
   };
 }
 
-function remember(key: string, claim: Remembered, at: number): Write {
+function claimWrite(key: string, claim: StoredClaim, at: number): Write {
   return { type: "put", key, value: JSON.stringify(claim), expireAt: at + claimKeptMs };
 }
 
-function claimOf(stored: Stored): Remembered {
-  return JSON.parse(stored.value) as Remembered;
+function claimOf(stored: Stored): StoredClaim {
+  return JSON.parse(stored.value) as StoredClaim;
 }
 
 function tallyKey(window: string): string {

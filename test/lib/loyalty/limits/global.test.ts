@@ -5,12 +5,10 @@ import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../../../adapters/redis/mod.ts";
 import {
   type Claimant,
-  claimKeptMs,
   createGlobalLimits,
   type GlobalLimits,
   type LimitClaim,
   type LimitedRule,
-  windowsKept,
 } from "../../../../lib/loyalty/limits/global_limits.ts";
 import { type Store, tenantPartition } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
@@ -138,7 +136,7 @@ describeOnStores("limits for all users", open => {
       assert.ok(await claim(limits, of), "the day before has its use back");
     }));
 
-  it(`keep ${windowsKept} windows, and nothing goes through in one that is over for good`, () =>
+  it("keep two windows, and refuse claims in one that is over", () =>
     withLimits(async (limits, { store }) => {
       const of = rule(daily(2));
       for (let day = 0; day < 6; day++) assert.ok(await claim(limits, of, { at: startAt + day * dayMs }));
@@ -154,10 +152,9 @@ describeOnStores("limits for all users", open => {
 
   it("forget the claim of an action after 14 days", () =>
     withLimits(async (limits, { clock }) => {
-      assert.equal(claimKeptMs, 14 * dayMs);
       const of = rule(ever(2));
       await claim(limits, of, { actionId: "a" });
-      clock.advance(claimKeptMs - 1);
+      clock.advance(14 * dayMs - 1);
       await claim(limits, of, { actionId: "a" });
       clock.advance(1);
       await claim(limits, of, { actionId: "a", at: clock.now() });
