@@ -1,6 +1,6 @@
 /**
- * The public profiles of users, for boards. They are cached for a second, because boards show the same leaders to
- * everybody.
+ * The public profiles of users, for boards. They are cached for a second, because boards show the same leaders
+ * to all.
  *
  * @module
  */

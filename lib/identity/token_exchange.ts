@@ -12,7 +12,7 @@ import { tokenCharsMax, unverifiedClaim } from "../auth/tokens/mod.ts";
 import type { Space } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type AnyRoute, envelope, named, open, route } from "../http/mod.ts";
-import { type Caller, type SpaceTokens, spaceOfRequest } from "../space_tokens/mod.ts";
+import { type SpaceCaller, type SpaceTokens, spaceOfRequest } from "../space_tokens/mod.ts";
 import type { IdentityContext } from "./context.ts";
 import { UuidSchema } from "./operations.ts";
 import { issuerUser } from "./providers/vouched_users.ts";
@@ -107,7 +107,7 @@ function callerOf(
   context: ExchangeContext,
   space: Space,
   proof: v.InferOutput<typeof ProofSchema>,
-): Promise<Caller> {
+): Promise<SpaceCaller> {
   switch (proof.type) {
     case "accessToken":
       return tokenUser(context, space, proof.token);
@@ -124,7 +124,7 @@ async function tokenUser(
   { directory, sessions }: ExchangeContext,
   space: Space,
   token: string,
-): Promise<Caller> {
+): Promise<SpaceCaller> {
   // An unverified claim only chooses the project whose tokens the verification then expects.
   const projectId = unverifiedClaim(token, "projectId");
   const project =
@@ -140,7 +140,7 @@ async function recordUser(
   context: ExchangeContext,
   space: Space,
   proof: SessionRecordProofInput,
-): Promise<Caller> {
+): Promise<SpaceCaller> {
   const { projectId, record } = proof;
   const { signup = 0, signUp = signup, ...facts } = record;
   const { users, records, directory, sessionGuard, clock } = context;
@@ -165,7 +165,7 @@ async function recordUser(
  * Finds or creates the user of an ID token of the space's issuer. It is a user of the space's default project, as if that
  * project had the issuer as its hosted provider.
  */
-async function issuerCaller(context: ExchangeContext, space: Space, token: string): Promise<Caller> {
+async function issuerCaller(context: ExchangeContext, space: Space, token: string): Promise<SpaceCaller> {
   const { issuer, projectId } = spaceIssuer(space);
   const project = await context.directory.project(projectId);
   if (project?.spaceId !== space.id) {
@@ -180,7 +180,7 @@ async function backEnd(
   { apiKeys }: ExchangeContext,
   space: Space,
   { key, secret }: v.InferOutput<typeof ServiceProof>,
-): Promise<Caller> {
+): Promise<SpaceCaller> {
   const { keyId, organisationId, permissions } = await apiKeys.verify(key, secret);
   // A key of another organisation answers like an unknown one.
   if (organisationId !== space.organisationId) {

@@ -1,6 +1,6 @@
 /**
- * Guards of routes that are called with a space token. The space is the one that the Host header names; a token of
- * another space is not valid there.
+ * Guards of routes that demand a space token. The Host header names the space; a token of another space is invalid
+ * there.
  *
  * @module
  */
@@ -9,26 +9,26 @@ import { bearerToken } from "../auth/mod.ts";
 import type { Directory, Space } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { chain, type Guard, type GuardInput, hostOf } from "../http/mod.ts";
-import type { Caller, ServiceCaller, SpaceTokens, UserCaller } from "./space_tokens.ts";
+import type { ServiceCaller, SpaceCaller, SpaceTokens, UserCaller } from "./space_tokens.ts";
 
-/** What the guards need. */
+/** Services of the guards. */
 export interface SpaceGuardOptions {
   readonly directory: Directory;
   readonly spaceTokens: SpaceTokens;
-  /** Throws where the session of a caller that has one is over. */
+  /** Throws if the session of a user is over. */
   readonly checkSession: SessionCheck;
-  /** Throws where the API key that a token was issued for was revoked. */
+  /** Throws if the API key of a service was revoked. */
   readonly checkKey: KeyCheck;
 }
 
-/** Passes callers whose session is alive; without a promise where that is known. */
+/** Accepts users with a live session, without a promise if that is cached. */
 export type SessionCheck = (caller: UserCaller & { readonly sessionId: string }) => void | Promise<void>;
 
-/** Passes back ends whose API key is alive; without a promise where that is known. */
+/** Accepts back ends with a live API key, without a promise if that is cached. */
 export type KeyCheck = (caller: ServiceCaller) => void | Promise<void>;
 
-/** A caller whose token was checked, or with {@linkcode optionalSpaceGuard} possibly nobody. */
-export interface SpaceVisit<C extends Caller | null = Caller> {
+/** A space and its verified caller; null for a call without a token, which {@linkcode optionalSpaceGuard} accepts. */
+export interface SpaceVisit<C extends SpaceCaller | null = SpaceCaller> {
   readonly space: Space;
   readonly caller: C;
 }
@@ -55,15 +55,15 @@ export function spaceGuard(options: SpaceGuardOptions): Guard<SpaceVisit> {
   };
 }
 
-/** Takes a token of the space if there is an Authorization header; a bad one is refused. */
-export function optionalSpaceGuard(options: SpaceGuardOptions): Guard<SpaceVisit<Caller | null>> {
+/** Accepts calls without an Authorization header; a bad token is refused. */
+export function optionalSpaceGuard(options: SpaceGuardOptions): Guard<SpaceVisit<SpaceCaller | null>> {
   return {
     security,
     optional: true,
     authenticate: input =>
       chain(
         spaceOfRequest(options.directory, input.request),
-        (space): SpaceVisit<Caller | null> | Promise<SpaceVisit> =>
+        (space): SpaceVisit<SpaceCaller | null> | Promise<SpaceVisit> =>
           input.request.headers.get("authorization") === null
             ? { space, caller: null }
             : visit(options, input, space),
@@ -72,9 +72,9 @@ export function optionalSpaceGuard(options: SpaceGuardOptions): Guard<SpaceVisit
 }
 
 /**
- * The space that a request is addressed to.
+ * Finds the space of a request.
  *
- * @throws {AppError} `not_found` where no space answers to the Host.
+ * @throws {AppError} `not_found`: no space has this Host.
  */
 export function spaceOfRequest(directory: Directory, request: Request): Space | Promise<Space> {
   return chain(directory.spaceOfHost(hostOf(request)), space => {

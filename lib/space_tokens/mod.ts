@@ -14,10 +14,10 @@ export {
   spaceOfRequest,
 } from "./guard.ts";
 export {
-  type Caller,
   createSpaceTokens,
   type IssuedToken,
   type ServiceCaller,
+  type SpaceCaller,
   type SpaceTokens,
   type SpaceTokensOptions,
   spaceTokenTtlSeconds,

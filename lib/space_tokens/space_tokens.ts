@@ -1,8 +1,8 @@
 /**
- * Access tokens of a space: what the loyalty API and the batched audience paths accept.
+ * Access tokens of a space, for the loyalty API and the batched audience paths.
  *
- * A user token implies its user. A service token belongs to a trusted back end: it reaches all users of the space and
- * must name them.
+ * A user token implies its user. A service token belongs to a trusted back end: it reaches all users of the space, and its
+ * requests name them. The tokens are no part of lib/auth, as they need the spaces of lib/directory, which builds on it.
  *
  * @module
  */
@@ -11,20 +11,20 @@ import { invalidToken, type Tokens } from "../auth/mod.ts";
 import type { Claims } from "../auth/tokens/mod.ts";
 import type { Space } from "../directory/mod.ts";
 
-/** Life of a space token, in seconds. */
+/** The life of a space token, in seconds. */
 export const spaceTokenTtlSeconds = 3_600;
 
 /** Media type of a space token's header. */
 const accessTokenType = "at+jwt";
 
-/** What a user's token may be good for, by the names that its claim `scope` has. */
+/** The scopes of a user's token, as its claim `scope` spells them. */
 export const userScopes = ["audience:read", "audience:write"] as const;
 
 /** A scope of a user's token. */
 export type UserScope = (typeof userScopes)[number];
 
-/** Who calls a space. */
-export type Caller = UserCaller | ServiceCaller;
+/** The caller of a space. */
+export type SpaceCaller = UserCaller | ServiceCaller;
 
 /** A signed-in user. */
 export interface UserCaller {
@@ -34,9 +34,9 @@ export interface UserCaller {
   readonly spaceId: string;
   /** The project that the user signed in to. */
   readonly projectId: string;
-  /** The session that the token ends with; absent where the user has none. */
+  /** The session with which the token ends; absent for a user without one. */
   readonly sessionId?: string;
-  /** What the token is good for; it may name more than {@linkcode userScopes}. @default every one of them */
+  /** The scopes of the token, {@linkcode userScopes} and possibly others. @default all of these */
   readonly scope?: readonly string[];
 }
 
@@ -50,7 +50,7 @@ export interface ServiceCaller {
   readonly permissions: readonly string[];
 }
 
-/** A token as `POST /api/auth/token` answers it. */
+/** An issued token, as `POST /api/auth/token` answers it. */
 export interface IssuedToken {
   readonly accessToken: string;
   readonly tokenType: "Bearer";
@@ -60,23 +60,23 @@ export interface IssuedToken {
 
 /** Issues and verifies the tokens of spaces. */
 export interface SpaceTokens {
-  issue(space: Space, caller: Caller): Promise<IssuedToken>;
+  issue(space: Space, caller: SpaceCaller): Promise<IssuedToken>;
   /**
-   * Who the token of the space speaks for; without a promise when the token was seen before.
+   * Verifies a token of the space and returns its caller, without a promise if the token was verified before.
    *
    * @throws {AppError} `invalid_token` or `token_expired`.
    */
-  verify(space: Space, token: string): Caller | Promise<Caller>;
+  verify(space: Space, token: string): SpaceCaller | Promise<SpaceCaller>;
 }
 
-/** What space tokens need. */
+/** Options of {@linkcode createSpaceTokens}. */
 export interface SpaceTokensOptions {
   readonly tokens: Tokens;
-  /** Address of the platform, without a trailing slash: that of spaces without a domain, and the scheme of all. */
+  /** Address of the platform, without a trailing slash: of spaces without a domain, and the scheme of all. */
   readonly publicUrl: string;
 }
 
-/** The address of a space, without a trailing slash: the issuer and audience of its tokens. */
+/** Builds the address of a space, without a trailing slash: issuer and audience of its tokens. */
 export function spaceUrl(space: Space, publicUrl: string): string {
   if (space.domain === undefined) return publicUrl;
   return `${publicUrl.slice(0, publicUrl.indexOf(":"))}://${space.domain}`;
@@ -84,11 +84,11 @@ export function spaceUrl(space: Space, publicUrl: string): string {
 
 /** Creates the tokens of all spaces. */
 export function createSpaceTokens({ tokens, publicUrl }: SpaceTokensOptions): SpaceTokens {
-  const callers = new WeakMap<Claims, Caller>();
-  function callerOf(claims: Claims, space: Space): Caller {
+  const callers = new WeakMap<Claims, SpaceCaller>();
+  function callerOf(claims: Claims, space: Space): SpaceCaller {
     const caller = callers.get(claims) ?? decodeCaller(claims);
     callers.set(claims, caller);
-    // Spaces without a domain of their own share an issuer, so the claims decide, at every use.
+    // Spaces without a domain share an issuer, so the claims are checked at every use.
     if (caller.spaceId !== space.id || caller.organisationId !== space.organisationId)
       throw invalidToken("space");
     return caller;
@@ -116,14 +116,14 @@ export function createSpaceTokens({ tokens, publicUrl }: SpaceTokensOptions): Sp
   };
 }
 
-function encodeCaller(caller: Caller): Record<string, unknown> {
+function encodeCaller(caller: SpaceCaller): Record<string, unknown> {
   const { kind, organisationId: orgId, spaceId } = caller;
   if (caller.kind === "service") return { kind, orgId, spaceId, scope: caller.permissions };
   const { projectId, sessionId, scope = userScopes } = caller;
   return { kind, orgId, spaceId, projectId, scope, ...(sessionId === undefined ? {} : { sid: sessionId }) };
 }
 
-function decodeCaller({ sub, kind, orgId, spaceId, projectId, sid, scope }: Claims): Caller {
+function decodeCaller({ sub, kind, orgId, spaceId, projectId, sid, scope }: Claims): SpaceCaller {
   if (typeof orgId !== "string" || typeof spaceId !== "string") throw invalidToken("claims");
   const scopes = isTexts(scope) ? scope : null;
   if (kind === "user" && typeof projectId === "string") {

@@ -35,11 +35,11 @@ export interface PasswordHasher {
    */
   hash(password: string): Promise<string>;
   /** Verifies a password, with exactly one key derivation for any stored string. */
-  verify(phc: string, password: string): Promise<Verification>;
+  verify(phc: string, password: string): Promise<PasswordVerification>;
 }
 
 /** The outcome of a verification. */
-export interface Verification {
+export interface PasswordVerification {
   readonly ok: boolean;
   /** Set if the password is right and its hash has another algorithm or cost than new ones. */
   readonly needsRehash: boolean;
@@ -98,7 +98,7 @@ class KdfHasher implements PasswordHasher {
     return formatPhc(this.id, { salt, key });
   }
 
-  async verify(phc: string, password: string): Promise<Verification> {
+  async verify(phc: string, password: string): Promise<PasswordVerification> {
     const stored = parsePhc(phc);
     const { cost, salt, key } = stored ?? this.#dummy();
     const derived = await this.#derive(password, { cost, salt, length: key.length });

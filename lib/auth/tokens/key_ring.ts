@@ -1,8 +1,8 @@
 /**
  * The key ring: the keys that sign and verify tokens, shared by all processes through the store.
  *
- * Private keys are sealed under the master secret, and public keys are derived from them, so that whoever can write to
- * the store can neither sign nor plant a key. A process keeps the opened ring in memory. It reads the ring again when a
+ * Private keys are sealed under the master secret, and public keys are derived from them, so that write
+ * access to the store lets nobody sign or plant a key. A process keeps the opened ring in memory. It reads the ring again when a
  * token names an unknown key, and before it signs or publishes with a copy that is a minute old.
  *
  * @module
@@ -62,7 +62,7 @@ export interface RingKey {
 }
 
 /** The result of a rotation. */
-export interface Rotation {
+export interface KeyRotation {
   readonly kid: string;
   /** Unix ms from which the key signs. */
   readonly activeFrom: number;
@@ -84,7 +84,7 @@ export async function createKeyRing(options: KeyRingOptions): Promise<KeyRing> {
   return ring;
 }
 
-/** An opened key with what is stored of it. */
+/** An opened key with its stored form. */
 interface OpenedKey extends RingKey {
   readonly stored: StoredKey;
 }
@@ -166,7 +166,7 @@ export class KeyRing {
    *
    * @throws {RangeError} The ring holds {@linkcode ringKeysMax} keys that tokens may still need.
    */
-  async rotate(): Promise<Rotation> {
+  async rotate(): Promise<KeyRotation> {
     await this.#change((lives, now) => {
       const newest = lives.at(-1);
       return newest !== undefined && newest.key.activeFrom > now ? undefined : now + standbyMs;

@@ -172,12 +172,12 @@ export interface PresentedCounters {
 }
 
 /** The outcome of a rotation: the session continues with `row`, the token is unknown, or the session must end. */
-export type Rotation =
+export type SessionRotation =
   | { readonly type: "advanced" | "repeated"; readonly row: SessionRow }
   | { readonly type: "unknown" | "reused" };
 
 /** Decides on a refresh at `now`, in Unix ms. */
-export function rotateSession(row: SessionRow, presented: PresentedCounters, now: number): Rotation {
+export function rotateSession(row: SessionRow, presented: PresentedCounters, now: number): SessionRotation {
   const { counter, rotatedAt } = row;
   if (presented.counter > counter) return { type: "unknown" };
   if (presented.counter === counter) {

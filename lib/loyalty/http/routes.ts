@@ -18,7 +18,7 @@ import {
   looseRoute,
   type Reply,
 } from "../../http/mod.ts";
-import type { Caller, SpaceVisit } from "../../space_tokens/mod.ts";
+import type { SpaceCaller, SpaceVisit } from "../../space_tokens/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { Challenge } from "../config/document.ts";
 import type { Loyalty } from "../loyalty.ts";
@@ -40,7 +40,7 @@ export interface LoyaltyContext {
   /** Demands a token of the space. */
   readonly member: Guard<SpaceVisit>;
   /** Takes a token of the space if there is one. */
-  readonly visitor: Guard<SpaceVisit<Caller | null>>;
+  readonly visitor: Guard<SpaceVisit<SpaceCaller | null>>;
 }
 
 /** Builds the loyalty routes. */

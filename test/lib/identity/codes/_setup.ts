@@ -1,5 +1,5 @@
 import { systemRandom } from "../../../../lib/auth/mod.ts";
-import type { Verification } from "../../../../lib/auth/passwords/hasher.ts";
+import type { PasswordVerification } from "../../../../lib/auth/passwords/hasher.ts";
 import { createPasswordHasher, dummyHash, type PasswordHasher } from "../../../../lib/auth/passwords/mod.ts";
 import { type Codes, codeCost, createCodes } from "../../../../lib/identity/codes/codes.ts";
 import type { Store } from "../../../../lib/storage/mod.ts";
@@ -31,7 +31,7 @@ export class WatchedHasher implements PasswordHasher {
     return await this.#inner.hash(password);
   }
 
-  async verify(phc: string, password: string): Promise<Verification> {
+  async verify(phc: string, password: string): Promise<PasswordVerification> {
     if (phc === this.#dummy) this.pretended++;
     else this.compared++;
     await this.beforeVerify();
