@@ -3,11 +3,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryQueue, createMemoryStore } from "../../adapters/memory/mod.ts";
-import { versionDigitsMax } from "../../lib/loyalty/http/resources.ts";
 import { deadLettersPageMax } from "../../lib/loyalty/webhooks/mod.ts";
 import { createTestClock } from "../support/clock.ts";
 import { type Answer, ids, loyalty, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { newKey } from "./_operations.ts";
+
+const versionDigitsMax = 9;
 
 const audience = "/v1/api/audience";
 const space = `/api/v2/spaces/${ids.space}/loyalty`;

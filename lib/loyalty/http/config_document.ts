@@ -1,5 +1,5 @@
 /**
- * The document in a body of the control API, and what is wrong with it.
+ * Configuration documents in bodies of the control API, and their errors.
  *
  * @module
  */
@@ -7,12 +7,12 @@
 import { AppError, type FieldError } from "../../errors/mod.ts";
 import { compileConfig } from "../config/compile.ts";
 
-/** The type of the resource that a space's configuration is. */
+/** The resource type of configurations. */
 export const configurationType = "loyalty_configurations";
 /** Most errors of a document that one answer lists. */
 export const documentErrorsMax = 500;
 
-/** A document as it was sent. */
+/** A document in a body. */
 export interface SentDocument {
   readonly document: unknown;
   /** JSON Pointer of the document in the body. */
@@ -32,15 +32,15 @@ export function sentDocument(body: unknown, spaceId: string): SentDocument {
   if (!Object.hasOwn(body, "data")) return { document: body, pointer: "" };
   const { data } = body;
   if (!isObject(data)) throw invalid([{ pointer: "/data", detail: "Expected a resource object" }]);
-  const faults: FieldError[] = [];
-  if (typeof data.type !== "string") faults.push({ pointer: "/data/type", detail: "Expected a text" });
+  const errors: FieldError[] = [];
+  if (typeof data.type !== "string") errors.push({ pointer: "/data/type", detail: "Expected a text" });
   if (data.id !== undefined && typeof data.id !== "string") {
-    faults.push({ pointer: "/data/id", detail: "Expected a text" });
+    errors.push({ pointer: "/data/id", detail: "Expected a text" });
   }
   if (!isObject(data.attributes)) {
-    faults.push({ pointer: "/data/attributes", detail: "Expected the configuration as an object" });
+    errors.push({ pointer: "/data/attributes", detail: "Expected the configuration as an object" });
   }
-  if (faults.length > 0) throw invalid(faults);
+  if (errors.length > 0) throw invalid(errors);
   requireIdentity(data, spaceId);
   return { document: data.attributes, pointer: "/data/attributes" };
 }
@@ -87,16 +87,16 @@ export function requireUsable(document: unknown): void {
 }
 
 function requireIdentity({ type, id }: Members, spaceId: string): void {
-  const faults: FieldError[] = [];
+  const errors: FieldError[] = [];
   if (type !== configurationType) {
-    faults.push({ pointer: "/data/type", detail: `Expected ${configurationType}` });
+    errors.push({ pointer: "/data/type", detail: `Expected ${configurationType}` });
   }
   if (typeof id === "string" && id.toLowerCase() !== spaceId) {
-    faults.push({ pointer: "/data/id", detail: "Expected the id of the space" });
+    errors.push({ pointer: "/data/id", detail: "Expected the id of the space" });
   }
-  if (faults.length === 0) return;
+  if (errors.length === 0) return;
   throw new AppError("conflict", "Cannot accept the resource as it is not the one at this path", {
-    fields: faults,
+    fields: errors,
   });
 }
 

@@ -1,5 +1,5 @@
 /**
- * The loyalty configuration of a space in the control API: reading and replacing it, its versions, and the way back.
+ * The loyalty configuration of a space in the control API: reading, replacing and rolling back, with its versions.
  *
  * @module
  */
@@ -16,15 +16,17 @@ import { AppError } from "../../errors/mod.ts";
 import {
   type AnyRoute,
   admitChange,
+  type BareReply,
+  empty,
   isNotModified,
   type Json,
+  json,
   jsonApiMediaType,
   jsonSchemaOf,
-  looseRoute,
   matchesTag,
   open,
-  type Reply,
   type ResponseSpec,
+  route,
   versionTag,
 } from "../../http/mod.ts";
 import { LoyaltyConfigSchema } from "../config/document.ts";
@@ -43,7 +45,7 @@ import {
 } from "./resources.ts";
 import { type WebhookControlContext, webhookRoutes } from "./webhook_routes.ts";
 
-/** What the routes work with. */
+/** Services of the routes. */
 export interface LoyaltyControlContext extends WebhookControlContext {
   readonly versions: LoyaltyVersions;
 }
@@ -52,7 +54,7 @@ const what = "the loyalty configuration";
 const notModified: ResponseSpec = { description: "It has the entity tag that If-None-Match names" };
 const replaced = { description: "The configuration that is now in force", schema: ConfigurationSchema };
 
-/** Builds the routes of configurations. */
+/** Creates the routes of configurations. */
 export function loyaltyControlRoutes(context: LoyaltyControlContext): readonly AnyRoute[] {
   return [
     getRoute(context),
@@ -65,11 +67,12 @@ export function loyaltyControlRoutes(context: LoyaltyControlContext): readonly A
 }
 
 function getRoute(context: LoyaltyControlContext): AnyRoute {
-  return looseRoute({
+  return route({
     method: "GET",
     path: "/api/v2/spaces/:spaceId/loyalty",
     operation: "getLoyaltyConfiguration",
-    summary: "The loyalty configuration of a space, as it was written",
+    summary: "Get the loyalty configuration of a space",
+    description: "Returns the document as it was written.",
     auth: context.configReader,
     params: SpaceParams,
     responses: {
@@ -81,17 +84,20 @@ function getRoute(context: LoyaltyControlContext): AnyRoute {
       await requireSpace(context, principal, spaceId);
       const current = await context.versions.current(spaceId);
       if (current === null) throw new AppError("not_found", `Cannot find ${what}: the space has none yet`);
-      return unlessKnown(request, current, () => configurationReply(spaceId, current));
+      return isNotModified(request, versionTag(current.number))
+        ? notModifiedReply(current)
+        : configurationReply(spaceId, current, 200);
     },
   });
 }
 
 function putRoute(context: LoyaltyControlContext): AnyRoute {
-  return looseRoute({
+  return route({
     method: "PUT",
     path: "/api/v2/spaces/:spaceId/loyalty",
     operation: "putLoyaltyConfiguration",
-    summary: "Replace the loyalty configuration of a space; If-Match names the version that is replaced",
+    summary: "Replace the loyalty configuration of a space",
+    description: "`If-Match` names the version that is replaced.",
     auth: context.configWriter,
     params: SpaceParams,
     body: {
@@ -99,6 +105,7 @@ function putRoute(context: LoyaltyControlContext): AnyRoute {
       described: PutSchema,
       maxBytes: loyaltyBytesMax,
       mediaTypes: [jsonApiMediaType],
+      example: { metrics: [{ id: "points", title: "Points" }] },
     },
     responses: { 200: replaced, 201: { ...replaced, description: "The first configuration of the space" } },
     errors: ["not_found", "conflict", "precondition_failed", "precondition_required"],
@@ -123,49 +130,51 @@ function putRoute(context: LoyaltyControlContext): AnyRoute {
 function versionRoutes(context: LoyaltyControlContext): AnyRoute[] {
   const common = { method: "GET", auth: context.configReader, errors: ["not_found"] } as const;
   return [
-    looseRoute({
+    route({
       ...common,
       path: "/api/v2/spaces/:spaceId/loyalty/versions",
       operation: "listLoyaltyVersions",
-      summary: "The versions of a space's loyalty configuration that are kept, newest first",
+      summary: "List the versions of a space's loyalty configuration",
+      description: "Newest first, as far as they are kept.",
       params: SpaceParams,
       responses: { 200: { description: "The versions, without their documents", schema: VersionsSchema } },
       handle: async ({ principal, params: { spaceId } }) => {
         await requireSpace(context, principal, spaceId);
         const kept = await context.versions.list(spaceId);
         const data = kept.map(version => versionResource(spaceId, version));
-        return { status: 200, json: { data, meta: { total: data.length } } };
+        return json(200, { data, meta: { total: data.length } });
       },
     }),
-    looseRoute({
+    route({
       ...common,
       path: "/api/v2/spaces/:spaceId/loyalty/versions/:version",
       operation: "getLoyaltyVersion",
-      summary: "One version of a space's loyalty configuration with its document",
+      summary: "Get a version of a space's loyalty configuration",
+      description: "Returns the version with its document.",
       params: VersionParams,
       responses: { 200: { description: "The version", schema: VersionSchema }, 304: notModified },
       handle: async ({ request, principal, params }) => {
         await requireSpace(context, principal, params.spaceId);
         const found = await keptVersion(context, params.spaceId, params.version);
-        return unlessKnown(request, found, () => {
-          const { document, ...version } = found;
-          const data = versionResource(params.spaceId, version, document);
-          return { status: 200, json: { data }, headers: { etag: versionTag(version.number) } };
-        });
+        const etag = versionTag(found.number);
+        if (isNotModified(request, etag)) return notModifiedReply(found);
+        const { document, ...version } = found;
+        return json(200, { data: versionResource(params.spaceId, version, document) }, { etag });
       },
     }),
   ];
 }
 
 function rollbackRoute(context: LoyaltyControlContext): AnyRoute {
-  return looseRoute({
+  return route({
     method: "POST",
     path: "/api/v2/spaces/:spaceId/loyalty/rollback",
     operation: "rollBackLoyaltyConfiguration",
-    summary: "Bring the document of an earlier version back, as a new version; If-Match is honoured",
+    summary: "Roll back to an earlier version",
+    description: "Makes the document of the earlier version a new version; `If-Match` is honoured.",
     auth: context.configWriter,
     params: SpaceParams,
-    body: { schema: RollbackSchema, mediaTypes: [jsonApiMediaType] },
+    body: { schema: RollbackSchema, mediaTypes: [jsonApiMediaType], example: { version: 1 } },
     responses: { 200: replaced },
     errors: ["not_found", "precondition_failed"],
     handle: async ({ request, principal, params: { spaceId }, body }) => {
@@ -178,36 +187,36 @@ function rollbackRoute(context: LoyaltyControlContext): AnyRoute {
         rollbackOf: number,
         admit: current => admitChange(request, tagOf(current), { what, required: false }),
       });
-      return configurationReply(spaceId, { ...version, document });
+      return configurationReply(spaceId, { ...version, document }, 200);
     },
   });
 }
 
-/** Open, because editors that check a file while it is written have no credentials. */
+/** Creates an open route, because editors have no credentials. */
 function schemaRoute(): AnyRoute {
   let schema: Json | undefined;
-  return looseRoute({
+  return route({
     method: "GET",
     path: "/schemas/loyalty.json",
     operation: "getLoyaltySchema",
-    summary: "The JSON Schema of loyalty configurations, for editors",
+    summary: "Get the JSON Schema of loyalty configurations",
+    description: "For editors that check a configuration file while it is written.",
     auth: open,
     cache: "public",
     responses: { 200: { description: "The schema", schema: v.looseObject({}) } },
     handle: () => {
       schema ??= { title: "Loyalty configuration", ...jsonSchemaOf(LoyaltyConfigSchema) };
-      return {
-        status: 200,
-        json: schema,
-        headers: { "content-type": "application/schema+json", "cache-control": "public, max-age=3600" },
-      };
+      return json(200, schema as Readonly<Record<string, Json>>, {
+        "content-type": "application/schema+json",
+        "cache-control": "public, max-age=3600",
+      });
     },
   });
 }
 
 /**
- * Whether a PUT repeats the very change that made the current version, as clients do that never got the answer: the same
- * author sends the same document for the version before.
+ * Returns true where a PUT repeats the change that made the current version, as a client does that never got the answer: the
+ * same author sends the same document for the version before.
  */
 function isRepeated(
   { headers }: Request,
@@ -238,9 +247,8 @@ async function keptVersion(
   );
 }
 
-function unlessKnown(request: Request, { number }: LoyaltyVersion, reply: () => Reply): Reply {
-  const etag = versionTag(number);
-  return isNotModified(request, etag) ? { status: 304, headers: { etag } } : reply();
+function notModifiedReply({ number }: LoyaltyVersion): BareReply<304> {
+  return empty(304, { etag: versionTag(number) });
 }
 
 function authorOf({ keyId }: ApiKeyPrincipal): string {

@@ -1,12 +1,12 @@
 /**
- * What operators do with the loyalty of a space's users, with an API key of the space's organisation. An addition to the
- * specification: every path starts with `/internal/loyalty`, under the host of the space.
+ * The routes for operators about users, with an API key of the space's organisation. They are an addition to the specification,
+ * under `/internal/loyalty` and the host of the space.
  *
  * @module
  */
 
 import * as v from "valibot";
-import { type AnyRoute, envelope, looseRoute } from "../../http/mod.ts";
+import { type AnyRoute, envelope, type Immutable, route } from "../../http/mod.ts";
 import type { DryRun } from "../engine/mod.ts";
 import { rewardsProfile } from "../views/profile.ts";
 import { type LoyaltyOperatorContext, memberOfRequest } from "./operator_context.ts";
@@ -17,12 +17,12 @@ import { DryRunResponse, ReconciliationResponse, ReplayResponse, TransactionResp
 
 /** Largest configuration document that a replay takes, in bytes. */
 const replayBytesMax = 1_048_576;
-
-const ofUser = "/internal/loyalty/users/:userId";
+const usersPath = "/internal/loyalty/users/:userId";
 const UserParams = v.object({ userId: UserIdSchema });
 const ReplayObject = v.object({ document: v.exactOptional(v.lazy(objectSchemaFor)) });
-const ReplayBody: v.GenericSchema<unknown, v.InferOutput<typeof ReplayObject>> = v.lazy(input =>
-  Array.isArray(input) ? v.never("Expected an object") : ReplayObject,
+const ReplayBody = v.lazy(
+  (input): v.GenericSchema<unknown, v.InferOutput<typeof ReplayObject>> =>
+    Array.isArray(input) ? v.never("Expected an object") : ReplayObject,
 );
 const ReversalBody = v.object({ transactionId: v.pipe(v.string(), v.minLength(1), v.maxLength(64)) });
 
@@ -31,7 +31,7 @@ function objectSchemaFor(input: unknown): v.GenericSchema<unknown, Record<string
   return Array.isArray(input) ? v.never("Expected an object") : v.looseObject({});
 }
 
-/** Builds the routes of operators. */
+/** Creates the routes for operators. */
 export function loyaltyOperatorRoutes(context: LoyaltyOperatorContext): readonly AnyRoute[] {
   return [
     dryRunRoute(context),
@@ -43,51 +43,77 @@ export function loyaltyOperatorRoutes(context: LoyaltyOperatorContext): readonly
 }
 
 function dryRunRoute({ directory, loyalty, usersReader }: LoyaltyOperatorContext): AnyRoute {
-  return looseRoute({
+  return route({
     method: "POST",
     path: "/internal/loyalty/dry-run",
     operation: "tryAction",
-    summary:
-      "What an action of a user would do now, and why rules and missions would not hold; nothing changes",
+    summary: "Try an action of a user",
+    description:
+      "Returns the effects that the action would have now, and why rules and missions would not hold. Nothing changes.",
     auth: usersReader,
-    body: { schema: DryRunBodySchema },
-    responses: { 200: { description: "What would happen", schema: DryRunResponse } },
+    body: { schema: DryRunBodySchema, example: { userId: "ann", action: "prediction", data: {} } },
+    responses: { 200: { description: "The effects", schema: DryRunResponse } },
     errors: ["not_found", "forbidden"],
     handle: async call => {
       const { userId, ...action } = call.body;
       const member = await memberOfRequest(directory, call, userId);
       const tried = await loyalty.dryRun(member, { ...action, isClientReport: false });
-      const config = await loyalty.config(member.spaceId);
-      return envelope({ ...shownDryRun(tried), profile: rewardsProfile(config, tried.state) });
+      const profile = rewardsProfile(await loyalty.config(member.spaceId), tried.state);
+      return envelope({ ...dryRunDocument(tried), profile });
+    },
+  });
+}
+
+function reversalRoute({ directory, loyalty, rewardsWriter }: LoyaltyOperatorContext): AnyRoute {
+  return route({
+    method: "POST",
+    path: `${usersPath}/reversals`,
+    operation: "reverseTransaction",
+    summary: "Reverse a transaction",
+    description: "Takes back what the transaction gave and took, once.",
+    auth: rewardsWriter,
+    params: UserParams,
+    body: { schema: ReversalBody, example: { transactionId: "1760000000000-0" } },
+    responses: { 200: { description: "The transaction that reversed it", schema: TransactionResponse } },
+    errors: ["not_found", "conflict"],
+    handle: async call => {
+      const member = await memberOfRequest(directory, call, call.params.userId);
+      return envelope(await loyalty.reverse(member, call.body.transactionId));
     },
   });
 }
 
 function verificationRoutes({ directory, loyalty, usersReader }: LoyaltyOperatorContext): AnyRoute[] {
   return [
-    looseRoute({
+    route({
       method: "GET",
-      path: `${ofUser}/reconciliation`,
+      path: `${usersPath}/reconciliation`,
       operation: "reconcileUser",
-      summary: "Whether a user's metrics are what the entries of the ledger add up to",
+      summary: "Reconcile a user's ledger",
+      description:
+        "Proves that the user's metrics are the sums of the ledger's entries, or lists every fault.",
       auth: usersReader,
       params: UserParams,
       responses: { 200: { description: "The proof, or every fault", schema: ReconciliationResponse } },
       errors: ["not_found"],
-      handle: async call =>
-        envelope(await loyalty.reconcile(await memberOfRequest(directory, call, call.params.userId))),
+      handle: async call => {
+        const member = await memberOfRequest(directory, call, call.params.userId);
+        return envelope(await loyalty.reconcile(member));
+      },
     }),
-    looseRoute({
+    route({
       method: "POST",
-      path: `${ofUser}/replay`,
+      path: `${usersPath}/replay`,
       operation: "replayUser",
-      summary: "What a user would have, had a configuration been in force from the start; nothing changes",
+      summary: "Replay a user's history",
+      description:
+        "Replays the history against a configuration, by default the current one, as if it had been in force from the start. Nothing changes.",
       auth: usersReader,
       params: UserParams,
-      body: { schema: ReplayBody, described: ReplayObject, maxBytes: replayBytesMax },
+      body: { schema: ReplayBody, described: ReplayObject, maxBytes: replayBytesMax, example: {} },
       responses: {
         200: {
-          description: "Every difference: `a` is what the user has, `b` what the replay gives",
+          description: "Every difference: `a` is the user's state, `b` the state after the replay",
           schema: ReplayResponse,
         },
       },
@@ -100,25 +126,11 @@ function verificationRoutes({ directory, loyalty, usersReader }: LoyaltyOperator
   ];
 }
 
-function reversalRoute({ directory, loyalty, rewardsWriter }: LoyaltyOperatorContext): AnyRoute {
-  return looseRoute({
-    method: "POST",
-    path: `${ofUser}/reversals`,
-    operation: "reverseTransaction",
-    summary: "Take back what a transaction gave and took, once",
-    auth: rewardsWriter,
-    params: UserParams,
-    body: { schema: ReversalBody },
-    responses: { 200: { description: "The transaction that took it back", schema: TransactionResponse } },
-    errors: ["not_found", "conflict"],
-    handle: async call => {
-      const member = await memberOfRequest(directory, call, call.params.userId);
-      return envelope(await loyalty.reverse(member, call.body.transactionId));
-    },
-  });
-}
-
-function shownDryRun({ settled, effects, ...tried }: DryRun): Readonly<Record<string, unknown>> {
+function dryRunDocument({
+  settled,
+  effects,
+  ...tried
+}: DryRun): Omit<Immutable<v.InferOutput<typeof DryRunResponse>["data"]>, "profile"> {
   const { rules, missions, challenges, notifications, diagnostics } = tried;
   return {
     settled: settled.flatMap(({ at, transactions }) =>

@@ -1,6 +1,5 @@
 /**
- * What operators do with the code pools of a space, with an API key of its organisation. The space is the one that the Host
- * header names.
+ * The routes for operators about code pools. The Host header names the space.
  *
  * @module
  */
@@ -8,82 +7,70 @@
 import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, envelope, looseRoute } from "../../http/mod.ts";
+import { type AnyRoute, envelope, route } from "../../http/mod.ts";
 import { spaceOfRequest } from "../../space_tokens/mod.ts";
 import { codesAddedMax, type PoolAddress, poolCodeCharactersMax } from "../coupons/mod.ts";
 import type { LoyaltyOperatorContext } from "./operator_context.ts";
+import { AddedCodesResponse, CodePoolResponse, RedeemedCodeResponse } from "./responses.ts";
 
 /** Largest body with codes, in bytes: the longest codes there are, quoted, with room to spare. */
-const codesBodyBytesMax = 2_000_000;
-
-const PoolParams = v.object({ poolId: v.string() });
-const count = v.pipe(v.number(), v.integer());
-const StatsSchema = v.object({
-  poolId: v.string(),
-  total: count,
-  available: count,
-  allocated: count,
-  redeemed: count,
-});
-const AddedSchema = v.object({ ...StatsSchema.entries, added: count, duplicates: count });
-const RedeemedSchema = v.object({ code: v.string(), redeemedAt: v.string(), alreadyRedeemed: v.boolean() });
+const codesBytesMax = 2_000_000;
+const path = "/internal/loyalty/pools/:poolId";
+const PoolParams = v.object({ poolId: v.pipe(v.string(), v.description("Id of the code pool")) });
 const CodesBody = v.object({
   codes: v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(codesAddedMax)),
 });
 const CodeBody = v.object({ code: v.pipe(v.string(), v.minLength(1), v.maxLength(poolCodeCharactersMax)) });
 
-function replySchema<S extends v.GenericSchema>(data: S): v.GenericSchema {
-  return v.object({ message: v.string(), data });
-}
-
-/** Builds the routes of code pools. */
+/** Creates the routes of code pools. */
 export function poolRoutes(context: LoyaltyOperatorContext): readonly AnyRoute[] {
   const { rewardsWriter: auth } = context;
-  const { codePools: pools } = context.loyalty;
+  const { codePools } = context.loyalty;
+  const common = { auth, params: PoolParams } as const;
   return [
-    looseRoute({
+    route({
+      ...common,
       method: "GET",
-      path: "/internal/loyalty/pools/:poolId",
+      path,
       operation: "getCodePool",
-      summary: "How many codes of a pool are available, handed out and redeemed",
-      auth,
-      params: PoolParams,
-      responses: { 200: { description: "The pool", schema: replySchema(StatsSchema) } },
+      summary: "Count the codes of a pool",
+      description: "Returns how many codes are available, handed out and redeemed.",
+      responses: { 200: { description: "The pool", schema: CodePoolResponse } },
       errors: ["not_found"],
       handle: async call => {
         const address = await addressOf(context, call);
-        return envelope({ poolId: address.poolId, ...(await pools.stats(address)) });
+        return envelope({ poolId: address.poolId, ...(await codePools.stats(address)) });
       },
     }),
-    looseRoute({
+    route({
+      ...common,
       method: "POST",
-      path: "/internal/loyalty/pools/:poolId/codes",
+      path: `${path}/codes`,
       operation: "addCodes",
-      summary: "Add codes to a pool; those that it ever had are ignored",
-      auth,
-      params: PoolParams,
-      body: { schema: CodesBody, maxBytes: codesBodyBytesMax },
-      responses: { 200: { description: "What was added", schema: replySchema(AddedSchema) } },
+      summary: "Add codes to a pool",
+      description: "Ignores codes that the pool ever had.",
+      body: { schema: CodesBody, maxBytes: codesBytesMax, example: { codes: ["SAVE-10-A", "SAVE-10-B"] } },
+      responses: { 200: { description: "The pool with the codes", schema: AddedCodesResponse } },
       errors: ["not_found", "conflict"],
       handle: async call => {
         const address = await addressOf(context, call);
-        const added = await pools.add(address, call.body.codes);
-        return envelope({ poolId: address.poolId, ...added, ...(await pools.stats(address)) });
+        const added = await codePools.add(address, call.body.codes);
+        return envelope({ poolId: address.poolId, ...added, ...(await codePools.stats(address)) });
       },
     }),
-    looseRoute({
+    route({
+      ...common,
       method: "POST",
-      path: "/internal/loyalty/pools/:poolId/redemptions",
+      path: `${path}/redemptions`,
       operation: "redeemCode",
-      summary: "Mark a code as redeemed, or learn that it was",
-      auth,
-      params: PoolParams,
-      body: { schema: CodeBody },
-      responses: { 200: { description: "The code is redeemed", schema: replySchema(RedeemedSchema) } },
+      summary: "Redeem a code",
+      description: "Marks a code that was handed out as redeemed; a repeated request returns the first time.",
+      body: { schema: CodeBody, example: { code: "SAVE-10-A" } },
+      responses: { 200: { description: "The code is redeemed", schema: RedeemedCodeResponse } },
       errors: ["not_found", "conflict"],
       handle: async call => {
         const { code } = call.body;
-        const { redeemedAt, wasRedeemed } = await pools.redeem(await addressOf(context, call), code);
+        const { redeemedAt, wasRedeemed } = await codePools.redeem(await addressOf(context, call), code);
         return envelope({
           code,
           redeemedAt: new Date(redeemedAt).toISOString(),
@@ -100,7 +87,7 @@ interface PoolCall {
   readonly params: { readonly poolId: string };
 }
 
-/** The pool that a call is about. A space of another organisation has no pools, as one that does not exist. */
+/** Returns the pool of a call. A space of another organisation has no pools, like one that does not exist. */
 async function addressOf(
   { directory, loyalty }: LoyaltyOperatorContext,
   { request, principal, params: { poolId } }: PoolCall,

@@ -1,11 +1,11 @@
 /**
- * What operators do with the redemptions of a space's users, with an API key of the space's organisation.
+ * The routes for operators about redemptions.
  *
  * @module
  */
 
 import * as v from "valibot";
-import { type AnyRoute, envelope, looseRoute, type Reply } from "../../http/mod.ts";
+import { type AnyRoute, envelope, type Immutable, type JsonReply, route } from "../../http/mod.ts";
 import type { RedemptionView } from "../products/mod.ts";
 import { type LoyaltyOperatorContext, memberOfRequest } from "./operator_context.ts";
 import { UserIdSchema } from "./requests.ts";
@@ -14,68 +14,86 @@ import { RedemptionResponse } from "./responses.ts";
 const path = "/internal/loyalty/users/:userId/redemptions/:redemptionId";
 const Params = v.object({
   userId: UserIdSchema,
-  redemptionId: v.pipe(v.string(), v.minLength(1), v.maxLength(64), v.regex(/^[\w-]+$/)),
+  redemptionId: v.pipe(
+    v.string(),
+    v.description("Id of the redemption"),
+    v.minLength(1),
+    v.maxLength(64),
+    v.regex(/^[\w-]+$/),
+  ),
 });
 const RefundObject = v.strictObject({ restock: v.optional(v.boolean(), true) });
-type Refund = v.InferOutput<typeof RefundObject>;
-const RefundBody: v.OptionalSchema<v.GenericSchema<unknown, Refund>, { readonly restock: true }> = v.optional(
-  v.lazy(input => (Array.isArray(input) ? v.never("Expected an object") : RefundObject)),
+const RefundBody = v.optional(
+  v.lazy(
+    (input): v.GenericSchema<unknown, v.InferOutput<typeof RefundObject>> =>
+      Array.isArray(input) ? v.never("Expected an object") : RefundObject,
+  ),
   { restock: true },
 );
+const responses = { 200: { description: "The redemption", schema: RedemptionResponse } } as const;
 
-/** Builds the routes of redemptions. */
+/** Creates the routes of redemptions. */
 export function redemptionRoutes(context: LoyaltyOperatorContext): readonly AnyRoute[] {
   const { directory, usersReader, rewardsWriter } = context;
   const { products } = context.loyalty;
   return [
-    looseRoute({
+    route({
       method: "GET",
       path,
       operation: "getRedemption",
-      summary: "A redemption of a user, and what became of it",
+      summary: "Get a redemption of a user",
+      description: "Redemptions stay on record for a year after their last step.",
       auth: usersReader,
       params: Params,
-      responses: { 200: { description: "The redemption", schema: RedemptionResponse } },
+      responses,
       errors: ["not_found"],
       handle: async call => {
         const member = await memberOfRequest(directory, call, call.params.userId);
-        return shown(await products.find(member, call.params.redemptionId));
+        return redemptionReply(await products.find(member, call.params.redemptionId));
       },
     }),
-    looseRoute({
+    route({
       method: "POST",
       path: `${path}/complete`,
       operation: "completeRedemption",
-      summary: "Note that the product was handed over",
+      summary: "Complete a redemption",
+      description: "Marks a pending product as handed over.",
       auth: rewardsWriter,
       params: Params,
-      responses: { 200: { description: "The redemption", schema: RedemptionResponse } },
+      responses,
       errors: ["not_found", "conflict"],
       handle: async call => {
         const member = await memberOfRequest(directory, call, call.params.userId);
-        return shown(await products.complete(member, call.params.redemptionId));
+        return redemptionReply(await products.complete(member, call.params.redemptionId));
       },
     }),
-    looseRoute({
+    route({
       method: "POST",
       path: `${path}/refund`,
       operation: "refundRedemption",
-      summary: "Give the price back, and take back what the redemption gave, once",
+      summary: "Refund a redemption",
+      description:
+        "Gives the price back and takes back what the redemption gave, once. `restock` returns the units to the stock.",
       auth: rewardsWriter,
       params: Params,
-      body: { schema: RefundBody, described: RefundObject },
-      responses: { 200: { description: "The redemption", schema: RedemptionResponse } },
+      body: { schema: RefundBody, described: RefundObject, example: { restock: true } },
+      responses,
       errors: ["not_found", "conflict"],
       handle: async call => {
         const member = await memberOfRequest(directory, call, call.params.userId);
         const restocks = call.body.restock;
-        return shown(await products.refund(member, call.params.redemptionId, { restocks }));
+        return redemptionReply(await products.refund(member, call.params.redemptionId, { restocks }));
       },
     }),
   ];
 }
 
-function shown({ id, createdAt, changedAt, ...redemption }: RedemptionView): Reply {
+function redemptionReply({
+  id,
+  createdAt,
+  changedAt,
+  ...redemption
+}: RedemptionView): JsonReply<200, Immutable<v.InferOutput<typeof RedemptionResponse>>> {
   return envelope({
     redemptionId: id,
     ...redemption,

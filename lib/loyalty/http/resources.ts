@@ -1,5 +1,5 @@
 /**
- * How configurations and their versions look in the control API.
+ * Configurations and their versions as resources of the control API.
  *
  * @module
  */
@@ -9,105 +9,146 @@ import { isUuid } from "../../auth/crypto/mod.ts";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import type { Directory, LoyaltyRevision, LoyaltyVersion } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import type { Reply } from "../../http/mod.ts";
-import { versionTag } from "../../http/mod.ts";
+import { type Immutable, type JsonReply, json, named, versionTag } from "../../http/mod.ts";
 import { idCharactersMax, LoyaltyConfigSchema } from "../config/document.ts";
 import { configurationType } from "./config_document.ts";
 
-/** Longest number of a version, in decimal digits. */
-export const versionDigitsMax = 9;
+const versionDigitsMax = 9;
+const integer = v.pipe(v.number(), v.integer());
 
-const spaceId = v.pipe(v.string(), v.check(isUuid, "Expected a UUID"), v.toLowerCase());
+const spaceId = v.pipe(
+  v.string(),
+  v.description("Id of the space"),
+  v.check(isUuid, "Expected a UUID"),
+  v.toLowerCase(),
+);
 const versionNumber = v.pipe(
   v.string(),
+  v.metadata({ type: "integer", description: "Number of the version" }),
   v.regex(/^[1-9]\d*$/, "Expected the number of a version"),
   v.maxLength(versionDigitsMax),
   v.transform(Number),
 );
 
-/** Checks the path of a space's configuration. */
-export const SpaceParams: v.GenericSchema<unknown, { spaceId: string }> = v.object({ spaceId });
-/** Checks the path of a version. */
-export const VersionParams: v.GenericSchema<unknown, { spaceId: string; version: number }> = v.object({
+/** Parameters of a space's configuration. */
+export const SpaceParams = v.object({ spaceId });
+/** Parameters of a version. */
+export const VersionParams = v.object({ spaceId, version: versionNumber });
+/** Parameters of a webhook. */
+export const WebhookParams = v.object({
   spaceId,
-  version: versionNumber,
+  webhookId: v.pipe(
+    v.string(),
+    v.description("Id of the webhook"),
+    v.minLength(1),
+    v.maxLength(idCharactersMax),
+  ),
 });
-/** Checks the path of a webhook. */
-export const WebhookParams: v.GenericSchema<unknown, { spaceId: string; webhookId: string }> = v.object({
-  spaceId,
-  webhookId: v.pipe(v.string(), v.minLength(1), v.maxLength(idCharactersMax)),
-});
-/** Checks what asks for an earlier version. */
-export const RollbackSchema: v.GenericSchema<unknown, { version: number }> = v.strictObject({
+/** The body of a rollback. */
+export const RollbackSchema = v.strictObject({
   version: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
 });
 
 const facts = {
   digest: v.string(),
-  created_at: v.number(),
+  created_at: integer,
   created_at_iso: v.string(),
   created_by: v.string(),
-  rollback_of: v.nullable(v.number()),
+  rollback_of: v.nullable(integer),
 };
 const links = v.object({ self: v.string() });
+// The request body documents the configuration; the resource would only repeat that long schema.
+const documentSchema = v.looseObject({});
 
-/** The configuration as a resource, in bodies and answers. */
-export const ConfigurationSchema: v.GenericSchema = v.object({
-  data: v.object({
-    type: v.literal(configurationType),
-    id: v.optional(v.string()),
-    // The document alone tells its schema, which is long, once.
-    attributes: v.looseObject({}),
-    meta: v.optional(v.object({ version: v.number(), ...facts })),
-    links: v.optional(links),
+/** A configuration that is sent. */
+const SentConfiguration = named(
+  "SentLoyaltyConfiguration",
+  v.object({
+    data: v.object({
+      type: v.literal(configurationType),
+      id: v.optional(v.string()),
+      attributes: documentSchema,
+    }),
   }),
-});
-/** What a PUT may carry: the resource, or the document alone. */
-export const PutSchema: v.GenericSchema = v.union([ConfigurationSchema, LoyaltyConfigSchema]);
+);
+/** The body of a PUT: the resource, or the document alone. */
+export const PutSchema = v.union([SentConfiguration, LoyaltyConfigSchema]);
 
-const versionEntries = {
-  type: v.literal("loyalty_versions"),
-  id: v.string(),
-  attributes: v.object({ ...facts, document: v.optional(v.looseObject({})) }),
-  links,
-};
+/** A configuration. */
+export const ConfigurationSchema = named(
+  "LoyaltyConfiguration",
+  v.object({
+    data: v.object({
+      type: v.literal(configurationType),
+      id: v.string(),
+      attributes: documentSchema,
+      meta: v.object({ version: integer, ...facts }),
+      links,
+    }),
+  }),
+);
+
+const Version = named(
+  "LoyaltyVersion",
+  v.object({
+    type: v.literal("loyalty_versions"),
+    id: v.string(),
+    attributes: v.object({ ...facts, document: v.exactOptional(documentSchema) }),
+    links,
+  }),
+);
 /** One version with its document. */
-export const VersionSchema: v.GenericSchema = v.object({ data: v.object(versionEntries) });
+export const VersionSchema = v.object({ data: Version });
 /** The versions that are kept. */
-export const VersionsSchema: v.GenericSchema = v.object({
-  data: v.array(v.object(versionEntries)),
-  meta: v.object({ total: v.number() }),
-});
+export const VersionsSchema = v.object({ data: v.array(Version), meta: v.object({ total: integer }) });
 
-/** The path of a space's configuration. */
+type Document = Readonly<Record<string, unknown>>;
+
 function configurationPath(id: string): string {
   return `/api/v2/spaces/${id}/loyalty`;
 }
 
-/** Answers a configuration with its entity tag. */
-export function configurationReply(id: string, revision: LoyaltyRevision, status: number = 200): Reply {
+/** Replies with a configuration and its entity tag. */
+export function configurationReply<const S extends 200 | 201>(
+  id: string,
+  revision: LoyaltyRevision,
+  status: S,
+): JsonReply<S, Immutable<v.InferOutput<typeof ConfigurationSchema>>> {
   const { document, ...version } = revision;
   const data = {
     type: configurationType,
     id,
-    attributes: document,
+    attributes: document as Document,
     meta: { version: version.number, ...factsOf(version) },
     links: { self: configurationPath(id) },
-  };
-  return { status, json: { data }, headers: { etag: versionTag(version.number) } };
+  } as const;
+  return json(status, { data }, { etag: versionTag(version.number) });
 }
 
-/** A version as a resource; with its document where one is given. */
-export function versionResource(id: string, version: LoyaltyVersion, document?: unknown): unknown {
+/** Makes the resource of a version, with its document where one is given. */
+export function versionResource(
+  id: string,
+  version: LoyaltyVersion,
+  document?: unknown,
+): Immutable<v.InferOutput<typeof Version>> {
   return {
     type: "loyalty_versions",
     id: String(version.number),
-    attributes: { ...factsOf(version), ...(document === undefined ? {} : { document }) },
+    attributes: {
+      ...factsOf(version),
+      ...(document === undefined ? {} : { document: document as Document }),
+    },
     links: { self: `${configurationPath(id)}/versions/${version.number}` },
   };
 }
 
-function factsOf({ digest, at, by, rollbackOf }: LoyaltyVersion): Readonly<Record<string, unknown>> {
+function factsOf({ digest, at, by, rollbackOf }: LoyaltyVersion): {
+  readonly digest: string;
+  readonly created_at: number;
+  readonly created_at_iso: string;
+  readonly created_by: string;
+  readonly rollback_of: number | null;
+} {
   return {
     digest,
     created_at: Math.floor(at / 1_000),

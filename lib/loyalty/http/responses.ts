@@ -1,129 +1,134 @@
 /**
- * What the loyalty API answers, as the OpenAPI document tells it. Names of types are open: more may come.
+ * The replies of the loyalty API. Names of types are open: more may come.
  *
  * @module
  */
 
 import * as v from "valibot";
+import { named } from "../../http/mod.ts";
 import {
+  ChangePayloadSchema,
+  EarnedRewardSchema,
   FulfilmentSchema,
-  ChangePayloadSchema as Payload,
   PropertiesSchema,
-  EarnedRewardSchema as Reward,
   UserCouponSchema,
 } from "../views/change_payload.ts";
 
 const text = v.string();
 const flag = v.boolean();
 const number = v.number();
-const seconds = v.pipe(v.number(), v.integer());
+const integer = v.pipe(v.number(), v.integer());
+const seconds = v.pipe(v.number(), v.integer(), v.description("Unix time in seconds"));
 const texts = v.array(text);
 
-const notificationEntries = { display: text, title: text, message: text };
-const Challenge = v.object({
-  id: text,
-  title: text,
-  subtitle: text,
-  notification: v.object(notificationEntries),
-  showInProfile: flag,
-  showInRail: flag,
-  time: v.object({ showInUI: flag, from: seconds, to: seconds }),
-  missions: v.array(
-    v.object({ id: text, title: text, type: text, notification: v.object(notificationEntries) }),
-  ),
-  rewards: v.array(Reward),
-});
+const notificationText = { display: text, title: text, message: text };
+const Challenge = named(
+  "LoyaltyChallenge",
+  v.object({
+    id: text,
+    title: text,
+    subtitle: text,
+    notification: v.object(notificationText),
+    showInProfile: flag,
+    showInRail: flag,
+    time: v.object({ showInUI: flag, from: seconds, to: seconds }),
+    missions: v.array(
+      v.object({ id: text, title: text, type: text, notification: v.object(notificationText) }),
+    ),
+    rewards: v.array(EarnedRewardSchema),
+  }),
+);
 
-const Config = v.object({
-  metrics: v.array(
-    v.object({
-      id: text,
-      title: text,
-      media: text,
-      defaultValue: number,
-      minimumValue: number,
-      maximumValue: number,
-    }),
-  ),
-  inventory: v.array(
-    v.object({ id: text, title: text, items: v.array(v.object({ id: text, title: text, media: text })) }),
-  ),
-  challenges: v.array(Challenge),
-});
+const Config = named(
+  "PublicLoyaltyConfig",
+  v.object({
+    metrics: v.array(
+      v.object({
+        id: text,
+        title: text,
+        media: text,
+        defaultValue: number,
+        minimumValue: number,
+        maximumValue: number,
+      }),
+    ),
+    inventory: v.array(
+      v.object({ id: text, title: text, items: v.array(v.object({ id: text, title: text, media: text })) }),
+    ),
+    challenges: v.array(Challenge),
+  }),
+);
 
-const Profile = v.object({
-  metrics: v.record(text, number),
-  inventory: v.record(text, texts),
-  challenges: v.record(text, v.object({ isCompleted: flag, missionsCompleted: texts })),
-});
+const Profile = named(
+  "RewardsProfile",
+  v.object({
+    metrics: v.record(text, number),
+    inventory: v.record(text, texts),
+    challenges: v.record(text, v.object({ isCompleted: flag, missionsCompleted: texts })),
+  }),
+);
 
-const Transaction = v.object({ id: text, timestamp: seconds, type: text, payload: Payload });
-const Notification = v.object({
-  id: text,
-  timestamp: seconds,
-  type: text,
-  ...notificationEntries,
-  payload: Payload,
-});
+const Transaction = named(
+  "LoyaltyTransaction",
+  v.object({ id: text, timestamp: seconds, type: text, payload: ChangePayloadSchema }),
+);
+const Notification = named(
+  "LoyaltyNotification",
+  v.object({ id: text, timestamp: seconds, type: text, ...notificationText, payload: ChangePayloadSchema }),
+);
 
-const Failures = v.array(v.object({ path: text, expected: text, actual: v.unknown() }));
+const Failures = v.array(
+  named("ConditionFailure", v.object({ path: text, expected: text, actual: v.unknown() })),
+);
 
-const DryRun = v.object({
-  settled: v.array(v.object({ at: seconds, type: text, payload: Payload })),
-  effects: v.array(v.object({ type: text, payload: Payload })),
-  rules: v.array(v.object({ ruleId: text, fired: flag, failures: Failures })),
-  missions: v.array(
-    v.object({ challengeId: text, missionId: text, advanced: flag, completed: flag, failures: Failures }),
-  ),
-  challenges: v.array(v.object({ challengeId: text, before: text, after: text })),
-  notifications: v.array(v.object({ type: text, ...notificationEntries, payload: Payload })),
-  diagnostics: v.array(v.object({ type: text, triggers: texts })),
-  profile: Profile,
-});
+const DryRun = named(
+  "DryRun",
+  v.object({
+    settled: v.array(v.object({ at: seconds, type: text, payload: ChangePayloadSchema })),
+    effects: v.array(v.object({ type: text, payload: ChangePayloadSchema })),
+    rules: v.array(v.object({ ruleId: text, fired: flag, failures: Failures })),
+    missions: v.array(
+      v.object({ challengeId: text, missionId: text, advanced: flag, completed: flag, failures: Failures }),
+    ),
+    challenges: v.array(v.object({ challengeId: text, before: text, after: text })),
+    notifications: v.array(v.object({ type: text, ...notificationText, payload: ChangePayloadSchema })),
+    diagnostics: v.array(v.object({ type: text, triggers: texts })),
+    profile: Profile,
+  }),
+);
 
-const Reconciliation = v.object({
-  ok: flag,
-  metrics: v.array(
-    v.object({ metricId: text, balance: v.nullable(number), folded: v.nullable(number), isComplete: flag }),
-  ),
-  faults: v.array(v.object({ metricId: text, recordId: v.nullable(text), detail: text })),
-});
+const Reconciliation = named(
+  "Reconciliation",
+  v.object({
+    ok: flag,
+    metrics: v.array(
+      v.object({
+        metricId: text,
+        balance: v.nullable(number),
+        folded: v.nullable(number),
+        isComplete: flag,
+      }),
+    ),
+    faults: v.array(v.object({ metricId: text, recordId: v.nullable(text), detail: text })),
+  }),
+);
 
-const Replay = v.object({
-  records: number,
-  isComplete: flag,
-  version: text,
-  differences: v.array(v.object({ pointer: text, a: v.unknown(), b: v.unknown() })),
-});
+const Replay = named(
+  "HistoryReplay",
+  v.object({
+    records: integer,
+    isComplete: flag,
+    version: text,
+    differences: v.array(v.object({ pointer: text, a: v.unknown(), b: v.unknown() })),
+  }),
+);
 
-function answer(data: v.GenericSchema): v.GenericSchema {
-  return v.object({ message: text, data });
-}
-
-/** The configuration as clients see it. */
-export const ConfigResponse: v.GenericSchema = answer(Config);
-/** The rewards profile. */
-export const ProfileResponse: v.GenericSchema = answer(Profile);
-/** Unread notifications; times are Unix seconds. */
-export const NotificationsResponse: v.GenericSchema = answer(v.array(Notification));
-/** Transactions in ascending time; times are Unix seconds. */
-export const HistoryResponse: v.GenericSchema = answer(v.array(Transaction));
-/** One transaction. */
-export const TransactionResponse: v.GenericSchema = answer(Transaction);
-/** What an action would do, and why rules and missions would not hold. */
-export const DryRunResponse: v.GenericSchema = answer(DryRun);
-/** The proof of a user's ledger. */
-export const ReconciliationResponse: v.GenericSchema = answer(Reconciliation);
-/** How a replay of a user's history differs from what the user has. */
-export const ReplayResponse: v.GenericSchema = answer(Replay);
-/** A coupon of a user. */
-export const CouponResponse: v.GenericSchema = answer(UserCouponSchema);
-/** A redemption of a user; times are Unix seconds. */
-export const RedemptionResponse: v.GenericSchema = answer(
+const Redemption = named(
+  "UserRedemption",
   v.object({
     redemptionId: text,
     productId: text,
-    quantity: number,
+    quantity: integer,
     cost: v.object({ currency: text, amount: number }),
     status: text,
     fault: v.nullable(text),
@@ -135,3 +140,46 @@ export const RedemptionResponse: v.GenericSchema = answer(
     changedAt: seconds,
   }),
 );
+
+const CodePool = named(
+  "CodePool",
+  v.object({ poolId: text, total: integer, available: integer, allocated: integer, redeemed: integer }),
+);
+const AddedCodes = named(
+  "AddedCodes",
+  v.object({ ...CodePool.entries, added: integer, duplicates: integer }),
+);
+const RedeemedCode = named("RedeemedCode", v.object({ code: text, redeemedAt: text, alreadyRedeemed: flag }));
+
+/** The configuration as clients see it. */
+export const ConfigResponse = reply(Config);
+/** The rewards profile. */
+export const ProfileResponse = reply(Profile);
+/** Unread notifications. */
+export const NotificationsResponse = reply(v.array(Notification));
+/** Transactions in ascending time. */
+export const HistoryResponse = reply(v.array(Transaction));
+/** One transaction. */
+export const TransactionResponse = reply(Transaction);
+/** The effects that an action would have. */
+export const DryRunResponse = reply(DryRun);
+/** The proof of a user's ledger. */
+export const ReconciliationResponse = reply(Reconciliation);
+/** Differences between a user and the replay of the user's history. */
+export const ReplayResponse = reply(Replay);
+/** A coupon of a user. */
+export const CouponResponse = reply(UserCouponSchema);
+/** A redemption of a user. */
+export const RedemptionResponse = reply(Redemption);
+/** A code pool. */
+export const CodePoolResponse = reply(CodePool);
+/** A code pool after codes were added. */
+export const AddedCodesResponse = reply(AddedCodes);
+/** A redeemed code. */
+export const RedeemedCodeResponse = reply(RedeemedCode);
+
+function reply<S extends v.GenericSchema>(
+  data: S,
+): v.ObjectSchema<{ readonly message: v.StringSchema<undefined>; readonly data: S }, undefined> {
+  return v.object({ message: text, data });
+}

@@ -6,17 +6,19 @@
 
 import * as v from "valibot";
 import type { Permission } from "../../auth/mod.ts";
+import { memoize } from "../../background/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import {
   type AnyRoute,
   chain,
+  empty,
   envelope,
   type Guard,
+  type Immutable,
   type JsonText,
   jsonText,
-  looseRoute,
-  type Reply,
+  route,
 } from "../../http/mod.ts";
 import type { SpaceCaller, SpaceVisit } from "../../space_tokens/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
@@ -24,7 +26,7 @@ import type { Challenge } from "../config/document.ts";
 import type { Loyalty } from "../loyalty.ts";
 import type { Member } from "../user/member.ts";
 import type { RewardsProfile } from "../views/profile.ts";
-import { ActionBodySchema, HistoryQuerySchema, type MemberQuery, MemberQuerySchema } from "./requests.ts";
+import { ActionBodySchema, HistoryQuerySchema, MemberQuerySchema } from "./requests.ts";
 import {
   ConfigResponse,
   CouponResponse,
@@ -33,153 +35,183 @@ import {
   ProfileResponse,
 } from "./responses.ts";
 
-/** What the routes work with. */
+/** Services of the routes. */
 export interface LoyaltyContext {
   readonly directory: Directory;
   readonly loyalty: Loyalty;
-  /** Demands a token of the space. */
+  /** Requires a token of the space. */
   readonly member: Guard<SpaceVisit>;
   /** Takes a token of the space if there is one. */
   readonly visitor: Guard<SpaceVisit<SpaceCaller | null>>;
 }
 
-/** Builds the loyalty routes. */
+const aboutUser = {
+  method: "GET",
+  errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
+} as const;
+
+/** Creates the loyalty routes. */
 export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
-  const { loyalty, member, visitor } = context;
-  const memberOf = memberFinder(context.directory);
+  const { directory, loyalty, member: auth } = context;
   return [
-    looseRoute({
-      method: "GET",
-      path: "/api/loyalty/config",
-      operation: "getLoyaltyConfig",
-      summary: "The loyalty configuration: for the user whose token is sent, or else its public part",
-      auth: visitor,
-      responses: { 200: { description: "The configuration", schema: ConfigResponse } },
-      errors: ["not_found"],
-      handle: ({ principal: { space, caller } }) =>
-        chain(loyalty.config(space.id), config => envelope(shownConfig(config, caller !== null))),
-    }),
-    looseRoute({
-      method: "GET",
+    configRoute(context),
+    reportRoute(context),
+    couponRoute(context),
+    route({
+      ...aboutUser,
       path: "/api/loyalty/profile",
       operation: "getRewardsProfile",
-      summary: "The user's rewards profile; an empty one is created where there is none",
-      auth: member,
+      summary: "Get the user's rewards profile",
+      description: "Creates an empty profile where the user has none.",
+      auth,
       query: MemberQuerySchema,
       responses: { 200: { description: "The rewards profile", schema: ProfileResponse } },
-      errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
-      handle: async ({ principal, query }) =>
-        profileReply(await loyalty.profile(await memberOf(principal, query, "users:read"))),
+      handle: async ({ principal, query }) => {
+        const member = await authorizeMember(directory, principal, { query, permission: "users:read" });
+        return jsonText(profileText(await loyalty.profile(member)));
+      },
     }),
-    looseRoute({
-      method: "GET",
+    route({
+      ...aboutUser,
       path: "/api/loyalty/notifications",
       operation: "listLoyaltyNotifications",
-      summary: "The user's unread notifications, oldest first",
-      auth: member,
+      summary: "List the user's unread notifications",
+      description: "Oldest first. The audience API marks notifications as read.",
+      auth,
       query: MemberQuerySchema,
       responses: { 200: { description: "The notifications", schema: NotificationsResponse } },
-      errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
-      handle: async ({ principal, query }) =>
-        envelope(await loyalty.notifications(await memberOf(principal, query, "users:read"))),
+      handle: async ({ principal, query }) => {
+        const member = await authorizeMember(directory, principal, { query, permission: "users:read" });
+        return envelope(await loyalty.notifications(member));
+      },
     }),
-    looseRoute({
-      method: "GET",
+    route({
+      ...aboutUser,
       path: "/api/loyalty/history",
       operation: "listLoyaltyHistory",
-      summary: "The user's transactions in ascending time",
-      auth: member,
+      summary: "List the user's transactions",
+      description: "In ascending time, at most 1,000: continue with `from` at the time of the last one.",
+      auth,
       query: HistoryQuerySchema,
       responses: { 200: { description: "The transactions", schema: HistoryResponse } },
-      errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
-      handle: async ({ principal, query }) =>
-        envelope(await loyalty.history(await memberOf(principal, query, "users:read"), query)),
+      handle: async ({ principal, query }) => {
+        const member = await authorizeMember(directory, principal, { query, permission: "users:read" });
+        return envelope(await loyalty.history(member, query));
+      },
     }),
-    reportRoute(context, memberOf),
-    couponRoute(context, memberOf),
   ];
 }
 
-function reportRoute({ loyalty, member }: LoyaltyContext, memberOf: MemberFinder): AnyRoute {
-  return looseRoute({
+function configRoute({ loyalty, visitor }: LoyaltyContext): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/api/loyalty/config",
+    operation: "getLoyaltyConfig",
+    summary: "Get the loyalty configuration",
+    description: "With a token, the configuration for its user; without one, the public part.",
+    auth: visitor,
+    responses: { 200: { description: "The configuration", schema: ConfigResponse } },
+    errors: ["not_found"],
+    handle: ({ principal: { space, caller } }) =>
+      chain(loyalty.config(space.id), config => envelope(publicConfig(config, caller !== null))),
+  });
+}
+
+function reportRoute({ directory, loyalty, member: auth }: LoyaltyContext): AnyRoute {
+  return route({
     method: "POST",
     path: "/api/loyalty/action",
     operation: "reportAction",
-    summary: "Report an action of the user; its effects are visible to the next read",
-    auth: member,
+    summary: "Report an action of the user",
+    description:
+      "The effects are visible to the next read. Reports of a user with the same `actionId` take effect once.",
+    auth,
     query: MemberQuerySchema,
-    body: { schema: ActionBodySchema },
+    body: { schema: ActionBodySchema, example: { action: "prediction", data: {} } },
     responses: {
       200: { description: "The action has taken effect, now or when its id was first reported" },
     },
     errors: ["not_found", "forbidden", "insufficient_scope", "rate_limited"],
-    handle: async ({ principal, query, body }): Promise<Reply> => {
+    handle: async ({ principal, query, body }) => {
       const isClientReport = principal.caller.kind === "user";
-      const about = await memberOf(principal, query, "actions:write");
-      await loyalty.report(about, { ...body, isClientReport });
-      return { status: 200 };
+      const member = await authorizeMember(directory, principal, { query, permission: "actions:write" });
+      await loyalty.report(member, { ...body, isClientReport });
+      return empty(200);
     },
   });
 }
 
-function couponRoute({ loyalty, member }: LoyaltyContext, memberOf: MemberFinder): AnyRoute {
-  return looseRoute({
-    method: "GET",
+function couponRoute({ directory, loyalty, member: auth }: LoyaltyContext): AnyRoute {
+  return route({
+    ...aboutUser,
     path: "/api/loyalty/coupons/:couponId",
     operation: "getCoupon",
-    summary: "A coupon of the user, by its own id or the newest one of a coupon of the configuration",
-    auth: member,
-    params: v.object({ couponId: v.string() }),
+    summary: "Get a coupon of the user",
+    description: "Returns the coupon with its code. An expired coupon is not found.",
+    auth,
+    params: v.object({
+      couponId: v.pipe(
+        v.string(),
+        v.description("Id of the user's own coupon, or of a coupon of the configuration for the newest one"),
+      ),
+    }),
     query: MemberQuerySchema,
     responses: { 200: { description: "The coupon", schema: CouponResponse } },
-    errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
-    handle: async ({ principal, params, query }) =>
-      envelope(await loyalty.coupon(await memberOf(principal, query, "users:read"), params.couponId)),
+    handle: async ({ principal, params, query }) => {
+      const member = await authorizeMember(directory, principal, { query, permission: "users:read" });
+      return envelope(await loyalty.coupon(member, params.couponId));
+    },
   });
 }
 
-const profileTexts = new WeakMap<RewardsProfile, string>();
-
-/** The profile as text that is written once per state, because clients ask again and again while nothing has changed. */
-function profileReply(profile: RewardsProfile): Reply {
-  const text = profileTexts.get(profile) ?? JSON.stringify({ message: "OK", data: profile });
-  profileTexts.set(profile, text);
-  return jsonText(text as JsonText<unknown>);
+/** A request for a user: named by the query with a service token, else the token's own. */
+interface MemberRequest {
+  readonly query: v.InferOutput<typeof MemberQuerySchema>;
+  /** The permission that a service token needs. */
+  readonly permission: Permission;
 }
 
-/** Finds the user that a call is about. */
-type MemberFinder = (visit: SpaceVisit, query: MemberQuery, permission: Permission) => Promise<Member>;
-
-/** The token's own user, or the one that a back end with the permission names. */
-function memberFinder(directory: Directory): MemberFinder {
-  return async ({ caller, space }, { user_id: named, project_id: projectId }, permission) => {
-    const { organisationId, id: spaceId } = space;
-    if (caller.kind === "user") {
-      if (named !== undefined && named !== caller.userId) {
-        throw new AppError("forbidden", "Cannot act for another user with a user's token");
-      }
-      return { organisationId, spaceId, userId: caller.userId, projectId: caller.projectId };
+/** Returns the user whom the caller may act for. */
+async function authorizeMember(
+  directory: Directory,
+  { caller, space }: SpaceVisit,
+  { query: { user_id: userId, project_id: projectId }, permission }: MemberRequest,
+): Promise<Member> {
+  const { organisationId, id: spaceId } = space;
+  if (caller.kind === "user") {
+    if (userId !== undefined && userId !== caller.userId) {
+      throw new AppError("forbidden", "Cannot act for another user with a user's token");
     }
-    if (!caller.permissions.includes(permission)) {
-      throw new AppError("insufficient_scope", `The service token lacks the permission ${permission}`);
-    }
-    if (named === undefined) throw invalid("user_id", "Is required");
-    if (projectId === undefined) return { organisationId, spaceId, userId: named, projectId: null };
-    const project = await directory.project(projectId);
-    if (project?.spaceId !== spaceId)
-      throw invalid("project_id", "Expected the id of a project of the space");
-    return { organisationId, spaceId, userId: named, projectId };
-  };
+    return { organisationId, spaceId, userId: caller.userId, projectId: caller.projectId };
+  }
+  if (!caller.permissions.includes(permission)) {
+    throw new AppError("insufficient_scope", `The service token lacks the permission ${permission}`);
+  }
+  if (userId === undefined) throw invalidQuery("user_id", "Is required");
+  if (projectId === undefined) return { organisationId, spaceId, userId, projectId: null };
+  const project = await directory.project(projectId);
+  if (project?.spaceId !== spaceId) {
+    throw invalidQuery("project_id", "Expected the id of a project of the space");
+  }
+  return { organisationId, spaceId, userId, projectId };
 }
 
-function invalid(pointer: string, detail: string): AppError {
+function invalidQuery(pointer: string, detail: string): AppError {
   return new AppError("validation_failed", "Cannot serve a service token that names no user of the space", {
     fields: [{ pointer, detail }],
   });
 }
 
-/** What of a configuration clients see: never what earns something. */
-function shownConfig({ config }: CompiledConfig, isMember: boolean): unknown {
+/** Writes the profile once per state, because clients ask repeatedly while nothing has changed. */
+const profileText = memoize(
+  (profile: RewardsProfile) =>
+    JSON.stringify({ message: "OK", data: profile }) as JsonText<v.InferOutput<typeof ProfileResponse>>,
+);
+
+type PublicConfig = Immutable<v.InferOutput<typeof ConfigResponse>["data"]>;
+
+/** Leaves out of a configuration what earns something. */
+function publicConfig({ config }: CompiledConfig, isMember: boolean): PublicConfig {
   return {
     metrics: config.metrics.map(({ id, title, media, defaultValue, minimumValue, maximumValue }) => ({
       id,
@@ -192,12 +224,17 @@ function shownConfig({ config }: CompiledConfig, isMember: boolean): unknown {
     inventory: config.inventory,
     challenges: config.challenges
       .filter(({ visibility }) => isMember || visibility === "public")
-      .map(shownChallenge),
+      .map(publicChallenge),
   };
 }
 
-function shownChallenge(challenge: Challenge): unknown {
-  const { id, title, subtitle, notification, showInProfile, showInRail, time, missions, rewards } = challenge;
-  const shown = missions.map(({ id, title, type, notification }) => ({ id, title, type, notification }));
-  return { id, title, subtitle, notification, showInProfile, showInRail, time, missions: shown, rewards };
+function publicChallenge(challenge: Challenge): PublicConfig["challenges"][number] {
+  const { id, title, subtitle, notification, showInProfile, showInRail, time, rewards } = challenge;
+  const missions = challenge.missions.map(mission => ({
+    id: mission.id,
+    title: mission.title,
+    type: mission.type,
+    notification: mission.notification,
+  }));
+  return { id, title, subtitle, notification, showInProfile, showInRail, time, missions, rewards };
 }
