@@ -43,7 +43,7 @@ function documentOf(random: Random): object {
   };
 }
 
-describe("a user for whom more has lapsed than is told apart", () => {
+describe("a user with more due instants than are settled separately", () => {
   it(`has the state that a replay of the history gives, in ${runs} random histories`, () => {
     let merged = 0;
     for (let seed = 1; seed <= runs; seed++) {
@@ -66,7 +66,7 @@ describe("a user for whom more has lapsed than is told apart", () => {
     assert.ok(merged > runs / 10, `only ${merged} settlements were of many instants`);
   });
 
-  it("is told apart up to the bound, and what is beyond it says from when it was", () => {
+  it("has separate records up to the bound, and one with mergedFrom beyond it", () => {
     const parts = {
       metrics: [{ id: "points", title: "", lots: { expires: { after: { hours: 10 } } } }],
       rules: [rule("r", [points(1)])],
@@ -87,13 +87,13 @@ describe("a user for whom more has lapsed than is told apart", () => {
   });
 });
 
-describe("points that are given whenever points lapse", () => {
+describe("points that replace expired points", () => {
   const document = {
     metrics: [{ id: "points", title: "", lots: { expires: { after: { minutes: 1 } } } }],
     rules: [rule("earn", [points(5)]), rule("again", [points(5)], { trigger: { metric: "points" } })],
   };
 
-  it("lapse for good once that has gone on for long, and again after the user has done something", () => {
+  it("expire for good after 32 settlements in a row, until another event", () => {
     const player = new Player(document);
     player.act("go", 0);
     for (let visit = 1; player.state.dueAt !== null; visit++) {
@@ -112,7 +112,7 @@ describe("points that are given whenever points lapse", () => {
     assert.ok((player.state.metrics.points ?? 0) > 0);
   });
 
-  it("are told to have gone on for too long", () => {
+  it("have a diagnostic after that", () => {
     const player = new Player(document);
     player.act("go", 0);
     const { diagnostics, records, state } = advanceTime(player.compiled, player.state, 1e9);
@@ -123,7 +123,7 @@ describe("points that are given whenever points lapse", () => {
     );
   });
 
-  it("leave what lapses without an end of its own alone", () => {
+  it("do not affect points without expiry", () => {
     const lots = { expires: { after: { minutes: 1 } } };
     const count = chainedExpiriesMax + 20;
     const player = new Player({
@@ -139,8 +139,8 @@ describe("points that are given whenever points lapse", () => {
   });
 });
 
-describe("time that passes without anything to tell", () => {
-  it("is not gone back behind by an action of the past, so that a replay meets the same", () => {
+describe("time that passes without a record", () => {
+  it("bounds the time of later actions, so that a replay is the same", () => {
     const id = "0e000000-0000-4000-8000-000000000001";
     const missions = [{ id: "0f000000-0000-4000-8000-000000000001", title: "", rule: { action: "go" } }];
     const runs = { recurrence: "onExpiration", within: { minutes: 1 } };
@@ -169,7 +169,7 @@ describeOnStores("a user who comes back after a long time", open => {
     ],
   };
 
-  it("is settled as a read shows before, and the history replays to the same", async t => {
+  it("is stored as reads showed it, and the history replays to the same state", async t => {
     const league = await openPlatform(open, { seed: { ...seed, loyalty: { [ids.space]: document } } });
     t.after(() => league.dispose());
     const { loyalty: rewards } = league.platform;
@@ -188,7 +188,7 @@ describeOnStores("a user who comes back after a long time", open => {
     assert.deepEqual((await rewards.reconcile(member)).faults, []);
   });
 
-  it("is announced no more than a user has announcements, the newest ones, in a commit that the store takes", async t => {
+  it("notifies with the newest 100 notifications, in a commit that the store takes", async t => {
     const told = Array.from({ length: 50 }, (_, n) => ({
       type: "notification",
       notification: { display: "toast", title: `${n}` },

@@ -70,7 +70,7 @@ describe("applying an action", () => {
     }
   });
 
-  it("reports no change where there is none", () => {
+  it("lists no change without one", () => {
     const { outcomes, state } = play({ rules: [rule("r", [points(3), points(-3)])] }, [{}]);
     assert.deepEqual(outcomes[0]?.gained, {});
     assert.equal(state.metrics.points, 2);
@@ -109,7 +109,7 @@ describe("applying an action", () => {
     assert.deepEqual(received, [[{ setId: "badges", itemId: "oracle" }], []]);
   });
 
-  it("counts a mission until it is done, and completes its challenge once", () => {
+  it("counts a mission until it is complete, and completes its challenge once", () => {
     const parts = {
       challenges: [
         challenge(first, [mission(one, { count: 2 }), mission(two, { count: 3 })], { rewards: [points(1)] }),
@@ -161,7 +161,7 @@ describe("applying an action", () => {
     assert.deepEqual([0, 9_999, 10_000, 19_999, 20_000].map(isDone), [false, false, true, true, false]);
   });
 
-  it("announces only what is displayed", () => {
+  it("notifies only with a display", () => {
     const shown = { display: "toast", title: "T", message: "M" };
     const parts = {
       challenges: [challenge(first, [{ ...mission(one), notification: shown }, mission(two)])],
@@ -178,7 +178,7 @@ describe("applying an action", () => {
     assert.equal(payload.missionId, one);
   });
 
-  it("has no effect under a name that the configuration lacks, and leaves the state before as it was", () => {
+  it("has no effect under an undeclared name, and does not change the state before", () => {
     const config = compileConfig({ ...base, rules: [rule("r", [points(1), badge])] });
     const before = Object.freeze({
       ...emptyState(null),
@@ -191,7 +191,7 @@ describe("applying an action", () => {
     assert.deepEqual(before, emptyState(null));
   });
 
-  it("never takes an inherited name of the data for a value", () => {
+  it("never reads an inherited name of the data", () => {
     const when = { exists: { var: "data.toString" } };
     const parts = { rules: [rule("r", [points(1)], { when })] };
     assert.equal(play(parts, [{}]).state.metrics.points, undefined);

@@ -1,4 +1,4 @@
-/** What a configuration may do at once, and keep of each user. */
+/** Bounds of the effects of an event, and of the counters of a user. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -14,7 +14,7 @@ const many = <T>(count: number, make: (index: number) => T): T[] =>
 const bundle = { id: "bundle", title: "", effects: many(50, () => points(1)) };
 const bundles = (count: number): object[] => many(count, () => ({ type: "reward", rewardId: "bundle" }));
 
-function faults(parts: object): readonly string[] {
+function errorsOf(parts: object): readonly string[] {
   try {
     compileConfig({ ...base, ...parts });
     return [];
@@ -24,8 +24,8 @@ function faults(parts: object): readonly string[] {
   }
 }
 
-describe("what a configuration does at once", () => {
-  it("ends where one happening has had very many effects, and says so", () => {
+describe("the effects of one event", () => {
+  it("end after 500, with a diagnostic", () => {
     const rules = many(40, n =>
       rule(
         `r${n}`,
@@ -42,7 +42,7 @@ describe("what a configuration does at once", () => {
     assert.equal(player.act("go").fired.length, fired.length, "the next action begins anew");
   });
 
-  it("ends within the announcements and challenges of one rule too", () => {
+  it("end within the notifications of one rule too", () => {
     const announce = { type: "notification", notification: { display: "toast", title: "T", message: "" } };
     const rules = many(20, n =>
       rule(
@@ -56,7 +56,7 @@ describe("what a configuration does at once", () => {
     assert.ok(player.notifications.length >= effectsMax - 20);
   });
 
-  it("says nothing where there was room for everything", () => {
+  it("have no diagnostic below the bound", () => {
     const player = new Player({
       rules: [
         rule(
@@ -68,7 +68,7 @@ describe("what a configuration does at once", () => {
     assert.deepEqual(player.act("go").diagnostics, []);
   });
 
-  it("is refused where bundles make it too much", () => {
+  it("are refused in a configuration whose bundles give too many", () => {
     const fit = 250 / bundle.effects.length;
     const challenge = { id: "0e000000-0000-4000-8000-000000000001", title: "", missions: [] as object[] };
     challenge.missions.push({ id: challenge.id, title: "", rule: { action: "go" } });
@@ -81,8 +81,8 @@ describe("what a configuration does at once", () => {
         { id: "l", title: "", metricId: "points", milestones: [{ ...rung, rewards: bundles(count) }] },
       ],
     });
-    assert.deepEqual(faults(at(fit)), []);
-    assert.deepEqual(faults(at(fit + 1)), [
+    assert.deepEqual(errorsOf(at(fit)), []);
+    assert.deepEqual(errorsOf(at(fit + 1)), [
       "/rules/0/effects",
       "/challenges/0/rewards",
       "/milestones/0/milestones/0/rewards",
@@ -90,25 +90,25 @@ describe("what a configuration does at once", () => {
   });
 });
 
-describe("what a configuration keeps of each user", () => {
+describe("the counters of a user", () => {
   const counting = (last: number, n: number): object =>
     rule(`r${n}`, [points(1)], {
       when: { gt: [{ count: { action: "go", window: { last, unit: "minute" } } }, n] },
     });
 
-  it("is refused where all windows together have too many steps", () => {
+  it("are refused in a configuration whose windows have too many steps", () => {
     const whole = Math.floor(10_000 / 1_440);
     const rest = 10_000 - whole * 1_440;
     const rules = many(whole, n => counting(1_440 - n, n));
     const spare = (whole * (whole - 1)) / 2 + rest;
-    assert.deepEqual(faults({ rules: [...rules, counting(spare, whole)] }), []);
-    assert.deepEqual(faults({ rules: [...rules, counting(spare + 1, whole)] }), [""]);
+    assert.deepEqual(errorsOf({ rules: [...rules, counting(spare, whole)] }), []);
+    assert.deepEqual(errorsOf({ rules: [...rules, counting(spare + 1, whole)] }), [""]);
     const limits = [{ per: "user", max: 1, window: { last: 2, unit: "day" } }];
     const limited = rule("limited", [points(1)], { limits });
-    assert.deepEqual(faults({ rules: [...rules, counting(spare, whole), limited] }), [""]);
+    assert.deepEqual(errorsOf({ rules: [...rules, counting(spare, whole), limited] }), [""]);
   });
 
-  it("stays a number that is the same when it is read again, whatever was counted", () => {
+  it("stay numbers that JSON keeps exactly", () => {
     const sum = { action: "go", of: { var: "data.n" } };
     const player = new Player({
       rules: [

@@ -14,7 +14,7 @@ const one = "0f000000-0000-4000-8000-000000000001";
 const toast = { display: "toast", title: "T", message: "M" };
 
 describe("effects of rules", () => {
-  it("add what an expression comes to, rounded toward zero and kept inside what an effect may give", () => {
+  it("add the value of an expression, rounded toward zero and within the bounds of an effect", () => {
     const table: [expression: unknown, n: number, given: number][] = [
       [{ mul: [{ var: "data.n" }, 2] }, 3, 6],
       [{ div0: [{ var: "data.n" }, 2] }, 3, 1],
@@ -31,7 +31,7 @@ describe("effects of rules", () => {
     }
   });
 
-  it("take items back, and tell what was lost", () => {
+  it("take items, and list them as lost", () => {
     const lose = { ...badge(), type: "inventoryLoss" };
     const player = new Player({
       rules: [rule("r", [badge()]), rule("s", [lose], { trigger: { action: "stop" } })],
@@ -47,7 +47,7 @@ describe("effects of rules", () => {
     assert.deepEqual(player.act("stop").record.transactions[0]?.payload.inventoryChanges.lost, []);
   });
 
-  it("announce, unless there is nothing to show", () => {
+  it("notify, unless there is nothing to display", () => {
     const announce = { type: "notification", notification: toast };
     const player = new Player({ rules: [rule("r", [announce, { type: "notification" }])] });
     player.act("go");
@@ -93,7 +93,7 @@ describe("effects of rules", () => {
     }
   });
 
-  it("give coupons: shared ones once while they are good, unique ones without a code, and never more than fit", () => {
+  it("give coupons: shared ones once while valid, unique ones without a code, and at most 500", () => {
     const coupons = [
       {
         id: "tea",
@@ -137,7 +137,7 @@ describe("effects of rules", () => {
     assert.ok(player.state.coupons.some(({ couponId }) => couponId === "tea"));
   });
 
-  it("give what is in a bundle", () => {
+  it("give the rewards of a bundle", () => {
     const rewards = [{ id: "welcome", title: "", effects: [points(4), badge()] }];
     const player = new Player({ rewards, rules: [rule("r", [{ type: "reward", rewardId: "welcome" }])] });
     player.act("go");
@@ -157,7 +157,7 @@ describe("rounds", () => {
     ),
   });
 
-  it("follow each other as far as they may, and then say what was left", () => {
+  it("follow each other up to the bound, with a diagnostic beyond it", () => {
     const short = new Player(chain(roundsMax + 1));
     assert.deepEqual(short.act("go").diagnostics, []);
     assert.equal(short.state.metrics[`m${roundsMax}`], 1);
@@ -168,7 +168,7 @@ describe("rounds", () => {
     assert.deepEqual(diagnostics, [{ type: "roundsExhausted", triggers: [`metric:m${roundsMax}`] }]);
   });
 
-  it("end where a rule feeds itself", () => {
+  it("end for a rule that triggers itself", () => {
     const player = new Player({
       rules: [rule("r", [points(1)]), rule("s", [points(1)], { trigger: { metric: "points" } })],
     });
@@ -177,7 +177,7 @@ describe("rounds", () => {
     assert.equal(fired.length, 1 + roundsMax);
   });
 
-  it("climb a ladder rung by rung, once each, whatever becomes of the metric", () => {
+  it("reach each milestone once, whatever the metric does later", () => {
     const rung = (id: string, threshold: number): object => ({
       id,
       title: "",
@@ -228,7 +228,7 @@ describe("a dry run", () => {
     ],
   };
 
-  it("tells the effects, and for every rule and mission the path, the expected and the actual value that failed", () => {
+  it("returns the effects, and the path, expected and actual value of each failed condition", () => {
     const player = new Player(parts);
     player.act("go", 0, { kind: "y" });
     const before = structuredClone(player.state);
@@ -262,7 +262,7 @@ describe("a dry run", () => {
     assert.equal(tried.state.metrics.points, (before.metrics.points ?? 0) + 3);
   });
 
-  it("tells of rules that only changes trigger why they would not fire, and of each rule once", () => {
+  it("explains rules that only changes trigger, and lists each rule once", () => {
     const over = (least: number): object => ({
       trigger: { metric: "points" },
       when: { gte: [{ var: "user.metrics.points" }, least] },
@@ -306,8 +306,8 @@ describe("a dry run", () => {
   });
 });
 
-describe("taking back", () => {
-  it("undoes entries and items, but no milestone or challenge, and triggers nothing", () => {
+describe("a reversal", () => {
+  it("reverses entries and items, but no milestone or challenge, and triggers nothing", () => {
     const player = new Player({
       rules: [
         rule("r", [points(6), badge()]),
@@ -327,7 +327,7 @@ describe("taking back", () => {
     assert.deepEqual(compareStates(player.state, replay(player.compiled, player.records)), []);
   });
 
-  it("leaves a debt only where the metric allows one", () => {
+  it("leaves a debt only if the metric allows one", () => {
     for (const allowNegative of [false, true]) {
       const player = new Player({
         metrics: [{ id: "points", title: "", allowNegative }],
@@ -345,7 +345,7 @@ describe("taking back", () => {
 });
 
 describe("limits for each user", () => {
-  it("go on counting where they did when a rule was paused", () => {
+  it("keep their counts while a rule is paused", () => {
     const welcome = (version: string, enabled: boolean): Player =>
       new Player(
         { rules: [rule("r", [points(1)], { limits: [{ per: "user", max: 1 }], enabled })] },
@@ -367,7 +367,7 @@ describe("limits for each user", () => {
 });
 
 describe("limits for all users", () => {
-  it("hold rules back, and are remembered so that a replay comes out the same", () => {
+  it("keep rules from firing, and are recorded so that a replay is the same", () => {
     const limits = [{ per: "global", max: 1 }];
     const again = { trigger: { metric: "xp" }, limits };
     const player = new Player({

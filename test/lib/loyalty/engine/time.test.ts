@@ -23,7 +23,7 @@ function aggregated(aggregate: object, times: readonly string[], more: object = 
 }
 
 describe("windows of the calendar", () => {
-  it("end with the day of the space's zone, when clocks go forward and back", () => {
+  it("end with the day in the time zone of the space, also when clocks change", () => {
     const count = { count: { action: "go", window: { calendar: "day" } } };
     const spring = [
       "2026-03-28T22:59:59Z",
@@ -52,7 +52,7 @@ describe("windows of the calendar", () => {
 });
 
 describe("rolling windows", () => {
-  it("move with their unit, and drop what has left them", () => {
+  it("move with their unit, and drop older steps", () => {
     const days = { count: { action: "go", window: { last: 2, unit: "day" } } };
     const times = [
       "2026-03-28T12:00:00Z",
@@ -74,7 +74,7 @@ describe("rolling windows", () => {
     });
   });
 
-  it("sum what an expression over the data comes to, where it matches", () => {
+  it("sum the values of an expression over matching actions", () => {
     const sum = { sum: { action: "go", of: { var: "data.n" }, where: { gt: [{ var: "data.n" }, 1] } } };
     const player = new Player({ rules: [rule("r", [points(1)], { when: { gte: [sum, 7] } })] });
     for (const n of [3, 1, 1, 1, 4, 1]) player.act("go", 0, { n });
@@ -83,13 +83,13 @@ describe("rolling windows", () => {
 });
 
 describe("streaks", () => {
-  it("grow by each unit in a row, and begin anew after a gap", () => {
+  it("grow by each unit in a row, and start anew after a gap", () => {
     const streak = { streak: { action: "go", unit: "day" } };
     const times = [28, 28, 29, 30, 31].map(day => `2026-03-${day}T00:30:00Z`);
     assert.deepEqual(aggregated(streak, [...times, "2026-04-02T12:00:00Z"]), [1, 1, 2, 3, 4, 1]);
   });
 
-  it("are alive until the end of the next unit", () => {
+  it("last until the end of the next unit", () => {
     const parts = {
       rules: [
         rule("r", [points({ streak: { action: "go", unit: "day" } })], { trigger: { action: "stop" } }),
@@ -108,7 +108,7 @@ describe("streaks", () => {
 });
 
 describe("limits of a user", () => {
-  it("count firings in their window, and of two with the same window the lower one holds", () => {
+  it("count firings in their window; of two with the same window the lower one counts", () => {
     const limits = [
       { per: "user", max: 9, window: { calendar: "day" } },
       { per: "user", max: 2, window: { calendar: "day" } },
@@ -122,7 +122,7 @@ describe("limits of a user", () => {
   });
 });
 
-describe("what is counted", () => {
+describe("counters", () => {
   const once = rule("once", [points(1)], { limits: [{ per: "user", max: 1 }] });
   const hourly = rule("hourly", [points({ count: { action: "go", window: { last: 900, unit: "hour" } } })]);
   /** Plays one action under one configuration after the other. */
@@ -135,7 +135,7 @@ describe("what is counted", () => {
     }, null) as Player;
   }
 
-  it("stays where a rule is taken out and comes back, so that what was given once is not given again", () => {
+  it("survive the removal of their rule, so that a restored rule gives nothing twice", () => {
     const { state } = play([
       [{ rules: [once] }, 0],
       [{ rules: [] }, 1],
@@ -148,7 +148,7 @@ describe("what is counted", () => {
     );
   });
 
-  it("is forgotten when no configuration has named it for long", () => {
+  it("are dropped after 400 days without a definition", () => {
     const { state } = play([
       [{ rules: [once] }, 0],
       [{ rules: [] }, 1],
@@ -157,7 +157,7 @@ describe("what is counted", () => {
     assert.deepEqual([state.counters, state.orphanedCounters], [{}, {}]);
   });
 
-  it("is forgotten where it would be too much, what has not been named for longest first", () => {
+  it("are dropped beyond 1,000 steps without a definition, those orphaned longest first", () => {
     const busy = new Player({ rules: [hourly, once] }, { version: "busy" });
     for (let hour = 0; hour < 900; hour++) busy.act("go", hour * 3_600_000);
     const another = new Player(
@@ -179,7 +179,7 @@ describe("what is counted", () => {
     assert.ok(300 + 900 > orphanedStepsMax);
   });
 
-  it("for rules that are no more makes no difference to a replay", () => {
+  it("of removed rules do not change a replay", () => {
     const player = play([
       [{ rules: [once] }, 0],
       [{ rules: [] }, 1],
@@ -201,7 +201,7 @@ describe("runs of a challenge", () => {
   });
   const statusOf = ({ state }: Player): string => state.challenges[first]?.status ?? "none";
 
-  it("end with their period, whose results are final until then, exactly once however often it is reported", () => {
+  it("end once with their period", () => {
     const player = new Player({
       ...berlin,
       challenges: [challenge({ recurrence: "onExpiration", period: "day" })],
@@ -224,7 +224,7 @@ describe("runs of a challenge", () => {
     assert.deepEqual([statusOf(player), player.state.challenges[first]?.completions], ["none", 1]);
   });
 
-  it("fail when their time is over or their end has come, and stay so", () => {
+  it("fail at their deadline, and stay failed", () => {
     const ends: [more: object, end: string][] = [
       [{ within: { hours: 2 } }, "2026-01-01T02:00:00Z"],
       [{ within: { months: 1 } }, "2026-02-01T00:00:00Z"],
@@ -247,7 +247,7 @@ describe("runs of a challenge", () => {
     }
   });
 
-  it("get the time that a later configuration gives them", () => {
+  it("get the deadline of a later configuration", () => {
     const player = new Player({ challenges: [challenge({ within: { hours: 2 } })] });
     player.act("go", 0);
     const longer = new Player({ challenges: [challenge({ within: { hours: 4 } })] });
@@ -258,7 +258,7 @@ describe("runs of a challenge", () => {
     );
   });
 
-  it("begin anew after completion where that is said, and an action counts for one run alone", () => {
+  it("start anew after completion with recurrence onCompletion, and an action counts for one run", () => {
     const missions = [one, second].map(id => ({ id, title: "", rule: { action: "go" } }));
     const player = new Player({ challenges: [challenge({ missions, recurrence: "onCompletion" })] });
     for (const completions of [1, 2, 3]) {
@@ -271,7 +271,7 @@ describe("runs of a challenge", () => {
     }
   });
 
-  it("wait for the challenges that are required", () => {
+  it("wait for required challenges", () => {
     const parts = {
       challenges: [
         challenge({ requires: [second] }),
@@ -286,7 +286,7 @@ describe("runs of a challenge", () => {
     assert.equal(statusOf(player), "in_progress");
   });
 
-  it("fail by an action even before anything counted, and that action counts for nothing", () => {
+  it("fail by an action even before any progress, and that action advances nothing", () => {
     const parts = {
       challenges: [challenge({ fail: { action: "go", when: { eq: [{ var: "data.hit" }, false] } } })],
     };
@@ -297,7 +297,7 @@ describe("runs of a challenge", () => {
     assert.equal(statusOf(player), "failed");
   });
 
-  it("see metrics that are high enough already when a rule starts them", () => {
+  it("complete metric missions that are reached when a rule starts them", () => {
     const missions = [{ id: one, title: "", rule: { metric: "points", atLeast: 3 } }];
     const player = new Player({
       challenges: [challenge({ missions, start: "rule", rewards: [] })],
@@ -322,7 +322,7 @@ describe("points with dates", () => {
     rules: [rule("r", [points(5)])],
   });
 
-  it("begin to count and expire at their own instants, with a record each", () => {
+  it("activate and expire at their own instants, with a record each", () => {
     const player = new Player({
       ...berlin,
       ...metrics({ activatesAfter: { days: 1 }, expires: { endOf: "month" } }),
@@ -344,7 +344,7 @@ describe("points with dates", () => {
     assert.deepEqual(replay(player.compiled, player.records), player.state);
   });
 
-  it("end with a day where their duration is given in days or longer, and at once where it is not", () => {
+  it("expire at the end of a day if their duration is in days or longer", () => {
     const expiry = (after: object): string => {
       const player = new Player({ ...berlin, ...metrics({ expires: { after } }) });
       player.act("go", "2026-01-31T11:30:00Z");
@@ -358,7 +358,7 @@ describe("points with dates", () => {
     assert.equal(expiry({ days: 1, hours: 1 }), "2026-02-01T12:30,2026-02-01T12:31");
   });
 
-  it("share a lot where their dates are the same", () => {
+  it("share a lot if their dates are equal", () => {
     const player = new Player(metrics({ expires: { endOf: "month" } }));
     for (let day = 1; day <= 9; day++) player.act("go", `2026-01-0${day}T12:00:00Z`);
     assert.deepEqual(
@@ -370,7 +370,7 @@ describe("points with dates", () => {
     assert.deepEqual(soon, { amount: 45, expiresAt: Date.parse("2026-02-01T00:00:00Z") });
   });
 
-  it("let rules and ladders see what time changed", () => {
+  it("trigger rules and milestones when time changes them", () => {
     const milestones = [
       { id: "tier", title: "", metricId: "points", milestones: [{ id: "gold", title: "", threshold: 5 }] },
     ];
@@ -383,7 +383,7 @@ describe("points with dates", () => {
     );
   });
 
-  it("are the same however often, and however late, time is let pass", () => {
+  it("are the same however often and late time advances", () => {
     const parts = metrics({ expires: { after: { minutes: 7 } } });
     const [often, late] = [new Player(parts), new Player(parts)];
     for (let minute = 0; minute < 2 * settledInstantsMax; minute++) {
@@ -401,7 +401,7 @@ describe("points with dates", () => {
     }
   });
 
-  it("expire in one record where more instants have passed than are told apart", () => {
+  it("expire in one record beyond 64 instants", () => {
     const player = new Player(metrics({ expires: { after: { hours: 10 } } }));
     for (let minute = 0; minute <= settledInstantsMax + 5; minute++) player.act("go", minute * 60_000);
     const before = player.records.length;
@@ -414,7 +414,7 @@ describe("points with dates", () => {
     assert.deepEqual(reconcile(player.state, player.records, { defaultOf: () => 0 }).faults, []);
   });
 
-  it("are told in the order of their balances where one settlement has many of them", () => {
+  it("are recorded in the order of their balances within one settlement", () => {
     const lots = { activatesAfter: { minutes: 1_000 }, expires: { after: { minutes: 1 } } };
     const player = new Player({
       metrics: [{ id: "points", title: "", lots }],
@@ -429,8 +429,8 @@ describe("points with dates", () => {
   });
 });
 
-describe("an action of the past", () => {
-  it("counts no earlier than what happened before it", () => {
+describe("an action with an earlier time", () => {
+  it("counts no earlier than the last event", () => {
     const player = new Player({ rules: [rule("r", [points(1)])] });
     player.act("go", 5_000);
     assert.equal(player.act("go", 1_000).record.at, 5_000);

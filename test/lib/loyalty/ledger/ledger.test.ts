@@ -37,7 +37,7 @@ function held({ lots }: MetricAccount): Record<string, number> {
 }
 
 describe("a debit", () => {
-  it("draws what expires first, then what is oldest, then what never expires, and points outside lots last", () => {
+  it("draws the lot that expires first, then the oldest, then those without expiry, and points outside lots last", () => {
     let account: MetricAccount = { balance: 5, lots: [] };
     account = given(account, 2, "never", { at: 1 });
     account = given(account, 2, "late", { at: 2, expiresAt: 90 });
@@ -56,7 +56,7 @@ describe("a debit", () => {
     assert.deepEqual(after, { balance: 3, lots: [] });
   });
 
-  it("leaves pending points alone, and takes no more than there is above the floor", () => {
+  it("leaves pending points, and takes no more than the points above the floor", () => {
     const account = given(given(empty, 3, "now"), 5, "soon", { activatesAt: 20 });
     const { entry, account: after } = debit(account, { amount: 10, at: 10, floor: 1 });
     assert.deepEqual([entry?.amount, entry?.balanceAfter], [2, 1]);
@@ -64,7 +64,7 @@ describe("a debit", () => {
     assert.deepEqual(debit(after, { amount: 4, at: 10, floor: 1 }), { account: after, entry: null });
   });
 
-  it("is refused at a time up to which the account was not settled", () => {
+  it("is refused if the account is not settled", () => {
     const account = given(empty, 3, "a", { expiresAt: 10 });
     assert.throws(() => debit(account, { amount: 1, at: 10, floor: 0 }), /RangeError: .* not settled/);
     assert.throws(() => credit(account, { amount: 1, at: 10, lotId: "b", ceiling }), /not settled/);
@@ -73,7 +73,7 @@ describe("a debit", () => {
 });
 
 describe("a credit", () => {
-  it("goes no higher than the ceiling, below which pending points have their place", () => {
+  it("stays below the ceiling, pending points included", () => {
     const account = given(empty, 6, "soon", { activatesAt: 20 });
     const { entry, account: after } = credit(account, { amount: 9, at: 1, lotId: "now", ceiling: 10 });
     assert.deepEqual([entry?.amount, after.balance], [4, 4]);
@@ -81,7 +81,7 @@ describe("a credit", () => {
     assert.equal(credit(after, { amount: 1, at: 1, lotId: "more", ceiling: 10 }).entry, null);
   });
 
-  it("pays a debt before it fills a lot, also when its points become usable later", () => {
+  it("pays a debt before it fills a lot, also at a later activation", () => {
     const indebted: MetricAccount = { balance: -5, lots: [] };
     assert.deepEqual(held(given(indebted, 7, "a")), { a: 2 });
     assert.equal(given(indebted, 7, "a").balance, 2);
@@ -90,7 +90,7 @@ describe("a credit", () => {
     assert.deepEqual(given(indebted, 4, "a"), { balance: -1, lots: [] });
   });
 
-  it("shares the lot of its id where the dates are the same, and is refused where they are not", () => {
+  it("shares the lot of its id if the dates are equal, and is refused otherwise", () => {
     const account = given(given(empty, 2, "week", { expiresAt: 9 }), 3, "week", { expiresAt: 9 });
     assert.deepEqual(held(account), { week: 5 });
     assert.equal(account.lots?.[0]?.amount, 5);
@@ -137,7 +137,7 @@ describe("a credit", () => {
 });
 
 describe("amounts", () => {
-  it("are safe integers where there are lots, and finite numbers where there are none", () => {
+  it("are safe integers with lots, and finite numbers without", () => {
     for (const amount of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER + 1]) {
       assert.throws(() => given(empty, amount, "a"), RangeError);
       assert.throws(() => debit(empty, { amount, at: 1, floor: 0 }), RangeError);
@@ -157,7 +157,7 @@ describe("amounts", () => {
     assert.throws(() => debit(poor, { amount: 1, at: 1, floor: Number.NEGATIVE_INFINITY }), /safe integers/);
   });
 
-  it("that a metric without lots cannot move in full are what really moved", () => {
+  it("of an entry are the points that really moved", () => {
     const { account, entry } = credit(
       { balance: 8, lots: null },
       { amount: 5, at: 1, lotId: "a", ceiling: 10 },
@@ -200,7 +200,7 @@ describe("settlement", () => {
     );
   });
 
-  it("is the same in one step and in two, at every time", () => {
+  it("is the same in one step and in two", () => {
     for (let first = 0; first <= 60; first++) {
       for (let second = first; second <= 60; second++) {
         const once = settleLots(account, second);
@@ -210,7 +210,7 @@ describe("settlement", () => {
     }
   });
 
-  it("is due at the next activation or expiry, which is exclusive, and leaves an account with nothing due as it is", () => {
+  it("is due at the next activation or expiry, and returns an account with nothing due as it is", () => {
     assert.equal(nextSettlement(account), 10);
     assert.equal(settleLots(account, 9).account, account);
     assert.equal(
@@ -227,14 +227,14 @@ describe("settlement", () => {
 });
 
 describe("a reversal", () => {
-  it("brings back lots that were emptied, with the dates that they had", () => {
+  it("restores empty lots with their dates", () => {
     const account = given(given(empty, 3, "a", { expiresAt: 500 }), 3, "b", { expiresAt: 600 });
     const { account: after, entry } = debit(account, { amount: 5, at: 2, floor: 0 });
     assert.deepEqual(held(after), { b: 1 });
     assert.deepEqual(reverseEntry(after, entry ?? assert.fail(), { at: 400, ...bounds }).account, account);
   });
 
-  it("gives points of a lot that has expired since a grace of 30 days", () => {
+  it("gives the points of an expired lot 30 days of grace", () => {
     const { account, entry } = debit(given(empty, 3, "a", { expiresAt: 500 }), {
       amount: 2,
       at: 2,
@@ -247,7 +247,7 @@ describe("a reversal", () => {
     assert.equal(reversalGraceMs, 2_592_000_000);
   });
 
-  it("of a credit takes what is left of its own lot first", () => {
+  it("of a credit takes from its own lot first", () => {
     const first = given(empty, 5, "first", { expiresAt: 90 });
     const { account, entry } = credit(first, { amount: 5, at: 2, lotId: "second", ceiling });
     assert.deepEqual(held(reverseEntry(account, entry ?? assert.fail(), { at: 3, ...bounds }).account), {
@@ -255,7 +255,7 @@ describe("a reversal", () => {
     });
   });
 
-  it("of a credit that is spent takes others, and goes below the floor only where that is allowed", () => {
+  it("of a spent credit takes from other lots, and goes below the floor only if allowed", () => {
     const { account, entry } = credit(empty, { amount: 5, at: 1, lotId: "a", ceiling });
     const spent = given(debit(account, { amount: 5, at: 2, floor: 0 }).account, 2, "b", { at: 2 });
     const made = entry ?? assert.fail();
@@ -282,7 +282,7 @@ describe("a reversal", () => {
     }
   });
 
-  it("puts back no more than the ceiling has room for", () => {
+  it("returns points up to the ceiling", () => {
     const { account, entry } = debit(given(empty, 5, "a"), { amount: 5, at: 2, floor: 0 });
     const full = given(account, 7, "b", { at: 3 });
     const { account: after } = reverseEntry(full, entry ?? assert.fail(), { at: 4, floor: 0, ceiling: 10 });
@@ -291,7 +291,7 @@ describe("a reversal", () => {
 });
 
 describe("balances", () => {
-  it("tell what can be spent, what is still pending and what goes soon, as if the account were settled", () => {
+  it("are those of the settled account: available, pending and expiring soon", () => {
     const soon = expiringSoonMs;
     let account = given(empty, 1, "gone", { expiresAt: 10 });
     account = given(account, 2, "soon", { expiresAt: 40 });
@@ -320,7 +320,7 @@ describe("balances", () => {
     );
   });
 
-  it("of a metric without lots are its value", () => {
+  it("of a metric without lots are its balance", () => {
     assert.deepEqual(balancesOf({ balance: 2.5, lots: null }, 1), {
       available: 2.5,
       pending: 0,

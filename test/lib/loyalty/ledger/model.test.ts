@@ -170,8 +170,8 @@ function conserved({ records, start }: Run): number {
     }, start);
 }
 
-describe("the ledger beside a model that keeps every point by itself", () => {
-  it(`agrees with it in ${runs} random runs, and its entries prove every balance and lot`, () => {
+describe("the ledger compared with a model of single points", () => {
+  it(`agrees with it in ${runs} random runs, and reconciles every balance and lot`, () => {
     for (let seed = 1; seed <= runs; seed++) {
       const run = new Run(seed);
       for (let step = 0; step < stepsPerRun; step++) {
@@ -186,7 +186,7 @@ describe("the ledger beside a model that keeps every point by itself", () => {
     }
   });
 
-  it(`finds every record that was changed or lost, and every balance and lot, in ${runs} random runs`, () => {
+  it(`finds every changed or lost record, balance and lot in ${runs} random runs`, () => {
     for (let seed = 1; seed <= runs; seed++) {
       const run = new Run(seed);
       for (let step = 0; step < stepsPerRun; step++) run.step();

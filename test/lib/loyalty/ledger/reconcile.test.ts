@@ -27,7 +27,7 @@ function faultsOf(state: LedgerState, records: readonly LedgerRecord[]): readonl
 }
 
 describe("reconciliation", () => {
-  it("tells balance, fold and completeness of every metric", () => {
+  it("returns balance, sum and completeness of every metric", () => {
     const state = { metrics: { xp: 3, coins: 7 }, lots: {}, records: 2 };
     const records = [record("1", gain("xp", 1, 1), gain("coins", 7, 7)), record("2", gain("xp", 2, 3))];
     assert.deepEqual(reconcile(state, records, { defaultOf }), {
@@ -40,7 +40,7 @@ describe("reconciliation", () => {
     });
   });
 
-  it("starts at the first entry that is left where records were dropped", () => {
+  it("starts at the first remaining entry after dropped records", () => {
     const state = { metrics: { xp: 30, old: 4 }, lots: { xp: [lot] }, records: 9 };
     const proof = reconcile(state, [record("8", gain("xp", 2, 28)), record("9", gain("xp", 2, 30))], {
       defaultOf,
@@ -52,7 +52,7 @@ describe("reconciliation", () => {
     ]);
   });
 
-  it("starts at the default of the configuration that decided first, or at the entry where that is unknown", () => {
+  it("starts at the default of the first configuration, or at the first entry if that is unknown", () => {
     const state = { metrics: { xp: 7 }, lots: {}, records: 1 };
     const records = [record("1", gain("xp", 2, 7))];
     const asked: string[] = [];
@@ -66,7 +66,7 @@ describe("reconciliation", () => {
     assert.equal(reconcile(state, records, { defaultOf: () => 4 }).ok, false);
   });
 
-  it("names the record at which a fault shows, and goes on behind it", () => {
+  it("names the record of a fault, and continues after it", () => {
     const state = { metrics: { xp: 9 }, lots: {}, records: 3 };
     const records = [
       record("1", gain("xp", 2, 2)),
@@ -83,7 +83,7 @@ describe("reconciliation", () => {
     const stray = { ...lot, id: "stray" };
     const state = { metrics: { points: 4, gold: 1 }, lots: { points: [stray], gold: [] }, records: 1 };
     assert.deepEqual(faultsOf(state, [record("1", credited)]), [
-      "gold null: no entry tells where the stored value comes from",
+      "gold null: no entry explains the stored value",
       "points null: the lot a is missing, which should hold 4",
       "points null: the lot stray holds 4, which no entry credited",
     ]);
@@ -112,7 +112,7 @@ describe("reconciliation", () => {
     ]);
   });
 
-  it("finds draws from a pending lot, amounts that are none, and lots with points from nowhere", () => {
+  it("finds draws from a pending lot, invalid amounts, and lots with unexplained points", () => {
     const pending: LedgerEntry = {
       ...credited,
       status: "pending",
@@ -149,7 +149,7 @@ describe("reconciliation", () => {
     );
   });
 
-  it("lets fractions differ by what adding them in another order costs", () => {
+  it("tolerates the rounding of fractions added in another order", () => {
     const state = { metrics: { xp: 0.1 + 0.2 + 0.3 }, lots: {}, records: 1 };
     assert.equal(reconcile(state, [record("1", gain("xp", 0.6, 0.6))], { defaultOf }).ok, true);
     assert.equal(

@@ -63,7 +63,7 @@ describeOnStores("limits for all users", open => {
     await body(createGlobalLimits(store), { store, clock });
   }
 
-  it("let exactly as many of many racers through as they say", () =>
+  it("admit exactly their maximum of concurrent claims", () =>
     withLimits(async limits => {
       const claims = Array.from({ length: 300 }, (_, n) =>
         claim(limits, rule(ever(40)), { userId: `u${n}` }),
@@ -81,7 +81,7 @@ describeOnStores("limits for all users", open => {
       assert.ok(await claim(limits, rule(ever(3)), { actionId: "a" }));
     }));
 
-  it("begin anew with every window of the calendar in the time zone", () =>
+  it("start anew with each calendar window in the time zone", () =>
     withLimits(async limits => {
       const of = rule(daily(2), ever(5));
       assert.equal(await countOf(limits, of), 2);
@@ -96,7 +96,7 @@ describeOnStores("limits for all users", open => {
       assert.equal(await countOf(limits, rule(daily(7), daily(3), daily(5))), 3);
     }));
 
-  it("get uses back, of an action once", () =>
+  it("take released uses back, of an action once", () =>
     withLimits(async limits => {
       const of = rule(ever(2));
       const made = { ...ann, actionId: "a" };
@@ -110,7 +110,7 @@ describeOnStores("limits for all users", open => {
       assert.equal(await countOf(limits, of), 1);
     }));
 
-  it("give several uses or none, and take a part of them back", () =>
+  it("claim several uses or none, and release a part of them", () =>
     withLimits(async limits => {
       const of = rule(ever(10));
       for (const by of [ann, { ...ann, actionId: "a" }]) {
@@ -161,7 +161,7 @@ describeOnStores("limits for all users", open => {
       assert.equal(await claim(limits, of), null);
     }));
 
-  it("are none for rules and spaces that have none", () =>
+  it("are absent for rules without global limits", () =>
     withLimits(async limits => {
       const free = (await claim(limits, rule({ per: "user", max: 1 }))) ?? assert.fail();
       assert.deepEqual(free.windows, []);

@@ -14,7 +14,7 @@ const consoled = (id: string, more: object = {}): object => ({
 });
 
 describe("rules with a limit for all users", () => {
-  it("do not fire by time alone, as whoever only reads cannot claim a use", () => {
+  it("do not fire by time alone, as readers cannot claim uses", () => {
     const limited = consoled("limited", { limits: [{ per: "global", max: 100 }] });
     const player = new Player({
       metrics,

@@ -102,8 +102,8 @@ function assertGained(
   }
 }
 
-describe("loyalty beside a naive model", () => {
-  it(`agrees under ${runs} random configurations after every one of ${actionsPerRun} actions, and proves its ledger`, () => {
+describe("the engine compared with a naive model", () => {
+  it(`agrees under ${runs} random configurations after every one of ${actionsPerRun} actions, and reconciles its ledger`, () => {
     for (let seed = 1; seed <= runs; seed++) {
       const where = `seed ${seed}`;
       const { compiled, state, records } = play(createRandom(seed), where);

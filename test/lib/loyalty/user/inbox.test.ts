@@ -56,7 +56,7 @@ const titles = (items: readonly { readonly title: string }[]): string =>
 const isCode = (code: string) => (error: unknown) => error instanceof AppError && error.code === code;
 
 describeOnStores("the inbox", open => {
-  it("lists notifications newest first with what is read, in pages that neither overlap nor leave anything out", () =>
+  it("lists notifications newest first with read marks, in pages without gaps or overlaps", () =>
     withInbox(open, async ({ inbox, announce, clock }) => {
       const ids: string[] = [];
       for (const title of "abcdefg") {
@@ -78,7 +78,7 @@ describeOnStores("the inbox", open => {
       assert.deepEqual([exact.items.length, exact.cursor], [8, null]);
     }));
 
-  it("marks one as read, once, whoever asks how often", () =>
+  it("marks one as read once", () =>
     withInbox(open, async ({ inbox, announce, clock }) => {
       const id = await announce(ann, "a");
       await announce(ann, "b");
@@ -93,7 +93,7 @@ describeOnStores("the inbox", open => {
       assert.equal(await inbox.unreadCount(ann), 1);
     }));
 
-  it("loses no mark of many that are made at once", () =>
+  it("loses no concurrent mark", () =>
     withInbox(open, async ({ inbox, announce }) => {
       const ids: string[] = [];
       for (let n = 0; n < 40; n++) ids.push(await announce(ann, String(n)));
@@ -101,7 +101,7 @@ describeOnStores("the inbox", open => {
       assert.equal(await inbox.unreadCount(ann), 0);
     }));
 
-  it("knows nothing of ids that are unknown or another user's", () =>
+  it("answers not_found for unknown ids and those of another user", () =>
     withInbox(open, async ({ inbox, announce }) => {
       const id = await announce(bob, "for Bob");
       for (const foreign of [id, "1-1", "", "nonsense", "__proto__"]) {
@@ -110,7 +110,7 @@ describeOnStores("the inbox", open => {
       assert.equal(await inbox.unreadCount(bob), 1);
     }));
 
-  it("marks all as read, keeps the times of those read before, and shows what comes later", () =>
+  it("marks all as read, keeps earlier read times, and shows later notifications", () =>
     withInbox(open, async ({ inbox, announce, clock }) => {
       const early = await announce(ann, "a");
       await announce(ann, "b");
@@ -151,7 +151,7 @@ describeOnStores("the inbox", open => {
       assert.equal(items.length, notificationsPageDefault);
     }));
 
-  it("ends each notification by the calendar of the space, exactly then", () =>
+  it("expires each notification by the calendar of the space", () =>
     withInbox(open, async ({ inbox, announce, clock }) => {
       const early = await announce(ann, "early");
       clock.advance(dayMs);
@@ -172,7 +172,7 @@ describeOnStores("the inbox", open => {
       assert.equal(await inbox.markAllRead(ann), 0);
     }));
 
-  it("refuses pages that there cannot be", () =>
+  it("refuses invalid pages", () =>
     withInbox(open, async ({ inbox }) => {
       for (const query of [
         { limit: 0 },
@@ -193,7 +193,7 @@ describeOnStores("the inbox", open => {
 });
 
 describe("an inbox", () => {
-  it("of any number of notifications shows just those that have not ended", async () => {
+  it("shows only notifications that have not expired", async () => {
     const { createMemoryStore } = await import("../../../../adapters/memory/mod.ts");
     for (let count = 0; count <= 12; count++) {
       for (let ended = 0; ended <= count; ended++) {

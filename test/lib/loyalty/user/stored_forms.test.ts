@@ -113,8 +113,8 @@ function randomRecord(random: Random): HistoryRecord {
   };
 }
 
-describe("what is stored of a user", () => {
-  it("is read as the state that was written", () => {
+describe("stored states and records", () => {
+  it("return the state that was written", () => {
     const random = createRandom(1);
     for (let run = 0; run < runs; run++) {
       const state = randomState(random);
@@ -122,7 +122,7 @@ describe("what is stored of a user", () => {
     }
   });
 
-  it("tells its members without being parsed, also where it was written in another order", () => {
+  it("return single members without parsing, in any order", () => {
     const random = createRandom(3);
     for (let run = 0; run < runs; run++) {
       const state = randomState(random);
@@ -137,7 +137,7 @@ describe("what is stored of a user", () => {
     }
   });
 
-  it("is read as the history record that was written", () => {
+  it("return the history record that was written", () => {
     const random = createRandom(2);
     for (let run = 0; run < runs; run++) {
       const one = randomRecord(random);
@@ -145,7 +145,7 @@ describe("what is stored of a user", () => {
     }
   });
 
-  it("leaves out what is empty, and says what is usual in few words", () => {
+  it("leave out empty members, and shorten plain ones", () => {
     const empty = emptyState(null);
     assert.equal(printState(empty), '{"revision":0,"changedAt":0,"dueAt":null,"records":0}');
     const target = "desc/my-project//overall";
