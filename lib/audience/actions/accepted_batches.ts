@@ -28,14 +28,6 @@ export interface BatchKey {
   readonly batchId: string;
 }
 
-/** Stores bulk requests and finds the state of their actions. */
-export interface AcceptedBatches {
-  /** Stores a bulk request with the results that it was answered with. */
-  save(key: BatchKey, results: readonly ItemResult[]): Promise<void>;
-  /** Returns the current result of each action; null for an unknown or expired request. */
-  find(key: BatchKey): Promise<readonly ItemResult[] | null>;
-}
-
 /** The dependencies of accepted batches. */
 export interface AcceptedBatchesOptions {
   readonly store: Store;
@@ -59,38 +51,45 @@ type StoredAction =
 
 const recordKey = "batch";
 
-/** Creates the accepted batches of all organisations. */
-export function createAcceptedBatches(options: AcceptedBatchesOptions): AcceptedBatches {
-  const { store, clock } = options;
-  return {
-    async save(key, results) {
-      const actions = results.map(({ userId, id, error }, index): StoredAction => {
-        if (error !== undefined) return [userId, id, error];
-        return id === generatedActionId(key.batchId, index) ? userId : [userId, id];
-      });
-      const value = JSON.stringify(actions);
-      const put = { type: "put", key: recordKey, value, expireAt: clock() + keptMs } as const;
-      await store.commit(partitionOf(key), { writes: [put] });
-    },
-    async find(key) {
-      const [stored] = await store.read(partitionOf(key), [{ type: "record", key: recordKey }]);
-      if (stored === null) return null;
-      const actions = parseActions(key.batchId, JSON.parse(stored.value) as readonly StoredAction[]);
-      const ends = await findEnds(options, key, actions);
-      const listed = new Set<string>();
-      return actions.map(({ userId, actionId, error }, index): ItemResult => {
-        const name = nameOf({ userId, actionId });
-        const item = { index, id: actionId, userId };
-        if (error !== undefined) return { ...item, status: "failed", error };
-        if (listed.has(name)) return { ...item, status: "duplicate" };
-        listed.add(name);
-        const end = ends.get(name);
-        if (end === undefined) return { ...item, status: "queued" };
-        if (end === "applied") return { ...item, status: "succeeded" };
-        return { ...item, status: "failed", error: itemErrorOf(end.reason) };
-      });
-    },
-  };
+/** The accepted bulk requests of all organisations. */
+export class AcceptedBatches {
+  readonly #options: AcceptedBatchesOptions;
+
+  constructor(options: AcceptedBatchesOptions) {
+    this.#options = options;
+  }
+
+  /** Stores a bulk request with the results that it was answered with. */
+  async save(key: BatchKey, results: readonly ItemResult[]): Promise<void> {
+    const { store, clock } = this.#options;
+    const actions = results.map(({ userId, id, error }, index): StoredAction => {
+      if (error !== undefined) return [userId, id, error];
+      return id === generatedActionId(key.batchId, index) ? userId : [userId, id];
+    });
+    const value = JSON.stringify(actions);
+    const put = { type: "put", key: recordKey, value, expireAt: clock() + keptMs } as const;
+    await store.commit(partitionOf(key), { writes: [put] });
+  }
+
+  /** Returns the current result of each action; null for an unknown or expired request. */
+  async find(key: BatchKey): Promise<readonly ItemResult[] | null> {
+    const [stored] = await this.#options.store.read(partitionOf(key), [{ type: "record", key: recordKey }]);
+    if (stored === null) return null;
+    const actions = parseActions(key.batchId, JSON.parse(stored.value) as readonly StoredAction[]);
+    const ends = await findEnds(this.#options, key, actions);
+    const listed = new Set<string>();
+    return actions.map(({ userId, actionId, error }, index): ItemResult => {
+      const name = nameOf({ userId, actionId });
+      const item = { index, id: actionId, userId };
+      if (error !== undefined) return { ...item, status: "failed", error };
+      if (listed.has(name)) return { ...item, status: "duplicate" };
+      listed.add(name);
+      const end = ends.get(name);
+      if (end === undefined) return { ...item, status: "queued" };
+      if (end === "applied") return { ...item, status: "succeeded" };
+      return { ...item, status: "failed", error: itemErrorOf(end.reason) };
+    });
+  }
 }
 
 /** Returns the id of an action of a bulk request that was sent without one. */

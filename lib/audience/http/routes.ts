@@ -3,9 +3,9 @@ import type { Directory } from "../../directory/mod.ts";
 import type { AnyRoute } from "../../http/mod.ts";
 import type { Loyalty } from "../../loyalty/mod.ts";
 import type { Store } from "../../storage/mod.ts";
-import { createAcceptedBatches } from "../actions/accepted_batches.ts";
+import { AcceptedBatches } from "../actions/accepted_batches.ts";
 import type { ActionService } from "../actions/service.ts";
-import { createCursors } from "../lists/cursors.ts";
+import { Cursors } from "../lists/cursors.ts";
 import { createProfiles } from "../profile/profiles.ts";
 import type { UserFinder } from "../search/search.ts";
 import { actionRoutes } from "./action_routes.ts";
@@ -34,18 +34,18 @@ export interface AudienceOptions {
 
 /** Creates the routes of the audience API. */
 export function audienceRoutes(options: AudienceOptions): readonly AnyRoute[] {
-  const { store, clock, loyalty, cursorKey: key, actions } = options;
+  const { store, clock, loyalty, cursorKey, actions } = options;
   const context: AudienceContext = {
     ...options,
     ...actions,
-    batches: createAcceptedBatches({
+    batches: new AcceptedBatches({
       store,
       clock,
       reader: loyalty.reader,
       deadLetters: actions.deadLetters,
     }),
     profiles: createProfiles({ store, clock, loyalty }),
-    cursors: createCursors({ key, clock }),
+    cursors: new Cursors(cursorKey, clock),
   };
   return [
     ...profileRoutes(context),

@@ -24,40 +24,42 @@ export interface CursorScope {
   readonly filters: Readonly<Record<string, string | number | boolean | undefined>>;
 }
 
-/** Seals positions into cursors and opens them. */
-export interface Cursors {
+/** Seals positions into cursors and opens them, in every process with the key. */
+export class Cursors {
+  readonly #key: Uint8Array;
+  readonly #clock: Clock;
+
+  constructor(key: Uint8Array, clock: Clock) {
+    this.#key = key;
+    this.#clock = clock;
+  }
+
   /** Returns the cursor of a position; null, the end of the list, stays null. */
-  seal(scope: CursorScope, position: string | null): string | null;
+  seal(scope: CursorScope, position: string | null): string | null {
+    if (position === null) return null;
+    const payload = base64url(utf8(`${this.#clock() + cursorTtlMs} ${position}`));
+    return `${payload}.${tagOf(this.#key, scope, payload)}`;
+  }
+
   /**
    * Returns the position of a cursor; undefined, the beginning, stays undefined.
    *
    * @throws {AppError} `validation_failed` if it is not a cursor of this list or has expired.
    */
-  open(scope: CursorScope, cursor: string | undefined): string | undefined;
-}
-
-/** Creates cursors that every process with the key can open. */
-export function createCursors({ key, clock }: { readonly key: Uint8Array; readonly clock: Clock }): Cursors {
-  return {
-    seal(scope, position) {
-      if (position === null) return null;
-      const payload = base64url(utf8(`${clock() + cursorTtlMs} ${position}`));
-      return `${payload}.${tagOf(key, scope, payload)}`;
-    },
-    open(scope, cursor) {
-      if (cursor === undefined) return undefined;
-      const [payload = "", tag = "", ...more] = cursor.length > cursorCharactersMax ? [] : cursor.split(".");
-      const bytes = fromBase64url(payload);
-      const isSealed = more.length === 0 && constantTimeEqual(tag, tagOf(key, scope, payload));
-      if (!isSealed || bytes === undefined) {
-        throw invalidCursor("Expected the lastEvaluatedKey of a page of this list with the same filters");
-      }
-      const text = new TextDecoder().decode(bytes);
-      const space = text.indexOf(" ");
-      if (Number(text.slice(0, space)) <= clock()) throw invalidCursor("Has expired: start again without it");
-      return text.slice(space + 1);
-    },
-  };
+  open(scope: CursorScope, cursor: string | undefined): string | undefined {
+    if (cursor === undefined) return undefined;
+    const [payload = "", tag = "", ...more] = cursor.length > cursorCharactersMax ? [] : cursor.split(".");
+    const bytes = fromBase64url(payload);
+    const isSealed = more.length === 0 && constantTimeEqual(tag, tagOf(this.#key, scope, payload));
+    if (!isSealed || bytes === undefined) {
+      throw invalidCursor("Expected the lastEvaluatedKey of a page of this list with the same filters");
+    }
+    const text = new TextDecoder().decode(bytes);
+    const space = text.indexOf(" ");
+    if (Number(text.slice(0, space)) <= this.#clock())
+      throw invalidCursor("Has expired: start again without it");
+    return text.slice(space + 1);
+  }
 }
 
 function tagOf(key: Uint8Array, scope: CursorScope, payload: string): string {

@@ -65,36 +65,41 @@ export function removeWorker({ workers, shards }: ShardAssignment, worker: strin
   };
 }
 
-/** Claims and releases shards in the store. */
-export interface ShardAssignments {
-  /** Renews a worker and returns its shards. */
-  claim(claim: ShardClaim): Promise<ClaimedShards>;
-  /** Removes a worker and frees its shards. */
-  leave(worker: string): Promise<void>;
-}
+/** Claims and releases a number of shards in the store. */
+export class ShardAssignments {
+  readonly #store: Store;
+  readonly #shards: number;
 
-/** Creates the assignments of a number of shards. */
-export function createShardAssignments(store: Store, shards: number): ShardAssignments {
-  const partition = platformPartition("action_workers");
-  const query = { type: "record", key: `shards:${shards}` } as const;
-  const none: ShardAssignment = { workers: {}, shards: Array.from({ length: shards }, () => null) };
-  async function change<A>(
+  constructor(store: Store, shards: number) {
+    this.#store = store;
+    this.#shards = shards;
+  }
+
+  /** Renews a worker and returns its shards. */
+  claim(claim: ShardClaim): Promise<ClaimedShards> {
+    return this.#change(before => claimShards(before, claim));
+  }
+
+  /** Removes a worker and frees its shards. */
+  leave(worker: string): Promise<void> {
+    return this.#change(before => ({ after: removeWorker(before, worker), claimed: undefined }));
+  }
+
+  async #change<A>(
     make: (before: ShardAssignment) => { readonly after: ShardAssignment; readonly claimed: A },
   ): Promise<A> {
-    return await decide(store, partition, {
-      reads: [query],
+    const key = `shards:${this.#shards}`;
+    const none = { workers: {}, shards: Array.from({ length: this.#shards }, () => null) };
+    return await decide(this.#store, platformPartition("action_workers"), {
+      reads: [{ type: "record", key }],
       // A repeated heartbeat has the same effect.
       idempotent: true,
       apply([stored]) {
         const { after, claimed } = make(
           stored === null ? none : (JSON.parse(stored.value) as ShardAssignment),
         );
-        return { writes: [{ type: "put", key: query.key, value: JSON.stringify(after) }], answer: claimed };
+        return { writes: [{ type: "put", key, value: JSON.stringify(after) }], answer: claimed };
       },
     });
   }
-  return {
-    claim: claim => change(before => claimShards(before, claim)),
-    leave: worker => change(before => ({ after: removeWorker(before, worker), claimed: undefined })),
-  };
 }

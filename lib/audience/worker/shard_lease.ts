@@ -14,26 +14,23 @@ import { sleep } from "./alarm.ts";
 /** Pause between two looks at a lease that is about to expire, in ms. */
 const retryMs = 50;
 
-/** The options of a shard lease. */
-export interface ShardLeaseOptions {
-  readonly clock: Clock;
-  readonly timer: Timer;
-  /** No work begins during this last part of the lease, in ms: longer than work that has begun may take. */
-  readonly marginMs: number;
-}
-
 /** The time for which a worker holds its shards. */
 export class ShardLease {
-  readonly #options: ShardLeaseOptions;
+  readonly #clock: Clock;
+  readonly #timer: Timer;
+  readonly #marginMs: number;
   #until = 0;
 
-  constructor(options: ShardLeaseOptions) {
-    this.#options = options;
+  /** @param marginMs No work begins during this last part of the lease: longer than work that has begun may take. */
+  constructor(clock: Clock, timer: Timer, marginMs: number) {
+    this.#clock = clock;
+    this.#timer = timer;
+    this.#marginMs = marginMs;
   }
 
   /** Whether other workers may have taken the shards. */
   get hasExpired(): boolean {
-    return this.#options.clock() >= this.#until;
+    return this.#clock() >= this.#until;
   }
 
   /** Renews the lease until a time, Unix ms. */
@@ -43,8 +40,7 @@ export class ShardLease {
 
   /** Resolves with true once work may begin, with false once `isLost` returns true. */
   async canProceed(isLost: () => boolean): Promise<boolean> {
-    const { clock, timer, marginMs } = this.#options;
-    while (!isLost() && clock() >= this.#until - marginMs) await sleep(timer, retryMs);
+    while (!isLost() && this.#clock() >= this.#until - this.#marginMs) await sleep(this.#timer, retryMs);
     return !isLost();
   }
 }

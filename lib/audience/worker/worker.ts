@@ -16,7 +16,7 @@ import { Alarm } from "./alarm.ts";
 import type { DeadLetterQueue } from "./dead_letter_queue.ts";
 import { type ActionProcessor, type ActionSink, createActionProcessor } from "./process_actions.ts";
 import { topicOf } from "./queued_action.ts";
-import { createShardAssignments, type ShardAssignments } from "./shard_assignment.ts";
+import { ShardAssignments } from "./shard_assignment.ts";
 import { ShardConsumer } from "./shard_consumer.ts";
 import { ShardLease } from "./shard_lease.ts";
 
@@ -79,8 +79,8 @@ class Worker implements ActionWorker {
     const { store, clock, timer, shards, leaseMs = leaseMsDefault } = options;
     this.#options = options;
     this.#leaseMs = leaseMs;
-    this.#assignments = createShardAssignments(store, shards);
-    this.#lease = new ShardLease({ clock, timer, marginMs: leaseMs * marginShare });
+    this.#assignments = new ShardAssignments(store, shards);
+    this.#lease = new ShardLease(clock, timer, leaseMs * marginShare);
     this.#process = createActionProcessor(options);
     this.#alarm = new Alarm(timer);
     this.#heartbeat = this.#runHeartbeat();

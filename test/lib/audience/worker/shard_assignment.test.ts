@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
   claimShards,
-  createShardAssignments,
   removeWorker,
   type ShardAssignment,
+  ShardAssignments,
 } from "../../../../lib/audience/worker/shard_assignment.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { describeOnEveryStore } from "../../../support/stores.ts";
@@ -49,7 +49,7 @@ describeOnEveryStore("assignments in a store", open => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     const names = ["a", "b", "c", "d"];
-    const assignments = names.map(() => createShardAssignments(store, 16));
+    const assignments = names.map(() => new ShardAssignments(store, 16));
     for (let round = 0; round < 3; round++) {
       const now = clock.now();
       const claims = assignments.map((one, index) =>
