@@ -1,6 +1,6 @@
 /**
  * Builds the package: one bundle per entry of the `exports` map and one for the command, with what they share in chunks,
- * and the declarations beside them.
+ * and their declarations.
  *
  * ```sh
  * npm run build

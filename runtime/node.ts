@@ -41,7 +41,7 @@ const idleMsMax = 65_000;
 const lingerMsMax = 2_000;
 /** Most open connections; the next is closed at once. */
 const connectionsMax = 16_384;
-/** How often the limits on headers and requests are enforced, in ms. */
+/** Interval at which the limits on headers and requests are enforced, in ms. */
 const checkMs = 2_000;
 
 /** Handles requests of a `node:http` server. */

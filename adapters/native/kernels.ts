@@ -15,10 +15,10 @@ import type {
   ScryptCost,
 } from "../../lib/auth/passwords/kernels.ts";
 
-/** Threads of libuv's pool where `UV_THREADPOOL_SIZE` does not say. */
-export const uvThreadsDefault = 4;
+/** Threads of libuv's pool unless `UV_THREADPOOL_SIZE` is set. */
+const uvThreadsDefault = 4;
 /** Most threads of libuv's pool. */
-export const uvThreadsMax = 1_024;
+const uvThreadsMax = 1_024;
 
 /** `node:crypto.argon2`, which Node has since 24.7. */
 type Argon2 = (
@@ -38,7 +38,7 @@ const scryptAsync = promisify<Uint8Array, Uint8Array, number, crypto.ScryptOptio
   crypto.scrypt,
 );
 
-/** What this runtime has, and how many hashes it should run at once. */
+/** Returns the native password hashing of this runtime. */
 export function nativeKernels(): PasswordKernels {
   const { argon2 } = crypto as { readonly argon2?: Argon2 };
   return {
@@ -49,7 +49,7 @@ export function nativeKernels(): PasswordKernels {
 }
 
 /**
- * How many hashes may run at once: one per core, and one thread of libuv's pool stays free for files and names.
+ * Returns the most hashes to run at once: one per core, and one thread of libuv's pool stays free for files and DNS.
  *
  * @param poolSize The text of `UV_THREADPOOL_SIZE`.
  */
@@ -61,7 +61,7 @@ export function concurrentHashes(cores: number, poolSize: string | undefined): n
 
 function scrypt({ password, salt, length }: KdfInput, { logN, r, p }: ScryptCost): Promise<Uint8Array> {
   const N = 2 ** logN;
-  // OpenSSL counts its buffers too, and refuses more than 32 MiB unless told so.
+  // OpenSSL counts its buffers too, and refuses more than 32 MiB by default.
   const maxmem = 128 * r * (N + p + 2);
   return scryptAsync(password, salt, length, { N, r, p, maxmem });
 }

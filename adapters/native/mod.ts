@@ -1,5 +1,5 @@
 /**
- * What the runtime does natively and portable code only slowly: password hashing and the encryption of exports by `node:crypto`
+ * Native functions that portable code replaces only slowly: password hashing and the encryption of exports by `node:crypto`
  * on Node, Bun and Deno.
  *
  * ```ts
@@ -10,4 +10,4 @@
  */
 
 export { nativeExportKernels } from "./export_kernels.ts";
-export { concurrentHashes, nativeKernels, uvThreadsDefault, uvThreadsMax } from "./kernels.ts";
+export { nativeKernels } from "./kernels.ts";

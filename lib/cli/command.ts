@@ -1,27 +1,26 @@
 /**
- * Commands as data: one table parses, checks, runs and documents them. A command never writes to the terminal itself; it
- * gives back what is to be shown.
+ * Commands as data: one table parses, checks, runs and documents them. A command returns its output and never writes to the
+ * terminal.
  *
  * @module
  */
 
 import type { FieldError } from "../errors/mod.ts";
-import type { Exit } from "./exits.ts";
 
 /** A flag, `--name`. */
 export interface FlagSpec {
-  /** What its value looks like; omitted: the flag has none. */
+  /** Form of the value. Omitted: the flag has none. */
   readonly value?: string;
   readonly description: string;
-  /** The variable of the environment that stands for it. */
+  /** The environment variable that replaces it. */
   readonly variable?: string;
-  /** Whether flag or variable must be given. @default false */
+  /** True if flag or variable is required. @default false */
   readonly required?: boolean;
-  /** Whether it may be given more than once. @default false */
+  /** True if it may be given more than once. @default false */
   readonly repeated?: boolean;
 }
 
-/** A value that is given by its place. */
+/** A positional argument. */
 export interface ArgumentSpec {
   readonly name: string;
   readonly description: string;
@@ -34,89 +33,89 @@ export interface CommandSpec {
   readonly summary: string;
   readonly args: readonly ArgumentSpec[];
   readonly flags: Readonly<Record<string, FlagSpec>>;
-  /** @throws {CliError} The command could not do what it was asked to. */
-  readonly run: (input: CommandInput, context: CliContext) => Promise<Result>;
+  /** @throws {CliError} The command failed. */
+  readonly run: (input: CommandInput, context: CliContext) => Promise<CliResult>;
 }
 
-/** What a command is run with. */
+/** The arguments and flags of a command. */
 export interface CommandInput {
   readonly args: readonly string[];
-  /** Values of flags by name, or of the variables that stand for them; a flag without a value is `""`. */
+  /** Values of flags, or of the variables that replace them, by name; a flag without a value is `""`. */
   readonly flags: Readonly<Record<string, string>>;
-  /** Values of flags that may be repeated. */
+  /** Values of repeatable flags. */
   readonly lists: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A table for people and scripts. */
+/** A table. */
 export interface Rows {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
 
-/** What a command gives back. */
-export interface Result {
-  /** What `--json` prints. */
+/** The output of a command. */
+export interface CliResult {
+  /** Printed with `--json`. */
   readonly data: unknown;
-  /** What is printed to stdout otherwise: a table, or text. */
+  /** Printed to stdout otherwise: a table or text. */
   readonly shown?: Rows | string;
-  /** What people are told beside it. */
+  /** Printed to stderr. */
   readonly notes?: readonly string[];
   /** @default exits.ok */
   readonly exit?: Exit;
 }
 
-/** A document that was read from a file. */
+/** A document read from a file. */
 export interface LocatedDocument {
   readonly document: unknown;
-  /** Says where a JSON Pointer leads: `<path>:<line>:<column>`. */
+  /** Returns the position of a JSON Pointer: `<path>:<line>:<column>`. */
   readonly locate: (pointer: string) => string;
 }
 
 /** The files that commands read and write. */
 export interface CliFiles {
-  /** Reads JSON or YAML; null where there is no such file. */
+  /** Reads JSON or YAML; null if there is no such file. */
   read(path: string): Promise<LocatedDocument | null>;
-  /** Writes a document in place of the file, as YAML where the name says so, else as JSON. */
+  /** Replaces the file by a document, as YAML or JSON by its name. */
   write(path: string, document: unknown): Promise<void>;
 }
 
-/** A first API key for a deployment, and where its store is. */
+/** The first API key of an organisation. */
 export interface KeyBootstrap {
   readonly organisationId: string;
   readonly name: string;
-  /** Whether it is made although the organisation has keys. */
+  /** True to create it even if the organisation has keys. */
   readonly isForced: boolean;
-  /** Values of the flags that name the store, as the server takes them. */
+  /** Flags that name the store. */
   readonly store: Readonly<Record<string, string | undefined>>;
 }
 
-/** An API key whose secret has just been made. */
+/** An API key with its new secret. */
 export interface NewKey {
   readonly key: string;
   readonly secret: string;
   readonly permissions: readonly string[];
 }
 
-/** How far building the index of users is. */
+/** Progress of building the index of users. */
 export interface IndexingProgress {
-  /** Records that were looked at. */
+  /** Records examined. */
   readonly examined: number;
-  /** Users who were not listed before. */
+  /** Users newly listed. */
   readonly listed: number;
-  /** Indexes of metrics that are whole now. */
+  /** Indexes of metrics completed. */
   readonly metrics: number;
 }
 
-/** Building the index of users in the store of a deployment. */
+/** A run that builds the index of users. */
 export interface UserIndexing {
-  /** Values of the flags that name the store, as the server takes them. */
+  /** Flags that name the store. */
   readonly store: Readonly<Record<string, string | undefined>>;
   readonly onProgress: (progress: IndexingProgress) => void;
 }
 
-/** A board to rebuild in the store of a deployment. */
+/** A board to rebuild. */
 export interface BoardRebuild {
-  /** Values of the flags that name the store, as the server takes them. */
+  /** Flags that name the store. */
   readonly store: Readonly<Record<string, string | undefined>>;
   readonly board: {
     readonly projectId: string;
@@ -128,81 +127,80 @@ export interface BoardRebuild {
   };
 }
 
-/** What rebuilding a board did. */
+/** The result of a rebuild. */
 export interface RebuiltBoard {
   /** Users whose entry was written. */
   readonly written: number;
-  /** Entries that did not belong on the board. */
+  /** Entries removed. */
   readonly removed: number;
 }
 
-/** A file to decrypt, and where its plaintext goes. */
+/** A file to decrypt. */
 export interface ExportDecryption {
   readonly file: string;
   readonly out: string;
-  /** Whether a file that exists is replaced. */
+  /** True to replace an existing file. */
   readonly isForced: boolean;
 }
 
-/** What commands work with. */
+/** The environment of a command. */
 export interface CliContext {
   readonly fetch: (request: Request) => Promise<Response>;
   /** Resolves after a time in ms. */
   readonly pause: (ms: number) => Promise<void>;
-  /** A number from 0 to 1, to spread what many do at once. */
+  /** A number from 0 to 1, for jitter. */
   readonly random: () => number;
-  /** A signal that aborts after a time in ms. */
+  /** Returns a signal that aborts after a time in ms. */
   readonly timeLimit: (ms: number) => AbortSignal;
   readonly files: CliFiles;
   /** Unix ms. */
   readonly clock: () => number;
-  /** Everything that is wrong with a loyalty configuration. */
+  /** Lists the faults of a loyalty configuration. */
   readonly loyaltyFaults: (document: unknown) => Promise<readonly FieldError[]>;
   /**
-   * Makes an API key in the store of a deployment, past its server.
+   * Creates an API key in the store.
    *
-   * @throws {CliError} The store cannot be opened, or the key should not be made.
+   * @throws {CliError} The store cannot be opened, or the organisation has keys.
    */
   readonly bootstrapKey: (bootstrap: KeyBootstrap) => Promise<NewKey>;
   /**
-   * Lists users who are on record and not in the index of users, past the servers of a deployment.
+   * Adds stored users to the index of users.
    *
    * @throws {CliError} The store cannot be opened.
    */
   readonly indexUsers: (indexing: UserIndexing) => Promise<IndexingProgress>;
   /**
-   * Brings a board to what is recorded of its users, past the servers of a deployment.
+   * Recomputes a board from stored user histories.
    *
    * @throws {CliError} The store cannot be opened; there is no such board, or back ends write to it.
    */
   readonly rebuildBoard: (rebuild: BoardRebuild) => Promise<RebuiltBoard>;
-  /** Tells people at the terminal how far a long command is. */
-  readonly tell: (progress: string) => void;
+  /** Prints the progress of a long command. */
+  readonly reportProgress: (progress: string) => void;
   /**
-   * Decrypts an export into a file that is there only once all of it is, and gives the number of bytes. The password comes
-   * from wherever the user keeps it.
+   * Decrypts an export into a file, which appears when it is complete, and returns the number of bytes.
    *
-   * @throws {CliError} The file is no export, or not what the password opens; or it cannot be read or written.
+   * @throws {CliError} The file is not an export, the password is wrong, or a file cannot be read or written.
    */
   readonly decryptExport: (decryption: ExportDecryption) => Promise<number>;
-  /** The API secret, which is no flag because command lines are visible to others; undefined where it is not set. */
+  /** The API secret. It is no flag, because command lines are visible to others. */
   readonly secret: string | undefined;
 }
 
-/** Facts of a failure beside its message. */
+/** Details of a failure. */
 export interface CliErrorOptions {
   /** Stable code for scripts. */
   readonly code: string;
-  /** HTTP status where a server answered. */
+  /** HTTP status of the answer, if any. */
   readonly status?: number;
-  /** What to do about it. */
+  /** Suggested action. */
   readonly hint?: string;
-  /** What is wrong in detail, a line each. */
+  /** Faults, a line each. */
   readonly details?: readonly string[];
   readonly requestId?: string;
 }
 
-/** Why a command could not do what it was asked to. */
+/** The failure of a command. */
 export class CliError extends Error {
   override readonly name = "CliError";
   readonly exit: Exit;
@@ -212,5 +210,52 @@ export class CliError extends Error {
     super(message);
     this.exit = exit;
     this.options = options;
+  }
+}
+
+/** Exit codes of all commands. */
+export const exits = {
+  /** Done, or nothing to do. */
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  /** Differences were found. */
+  differs: 3,
+  unauthenticated: 4,
+  forbidden: 5,
+  notFound: 6,
+  /** A concurrent change. */
+  conflict: 7,
+  invalid: 8,
+  /** Throttled, timed out or unreachable. */
+  unavailable: 9,
+} as const;
+
+/** An exit code. */
+export type Exit = (typeof exits)[keyof typeof exits];
+
+/** Returns the exit code of an HTTP error status. */
+export function exitOf(status: number): Exit {
+  switch (status) {
+    case 401:
+      return exits.unauthenticated;
+    case 403:
+      return exits.forbidden;
+    case 404:
+      return exits.notFound;
+    case 409:
+    case 412:
+    case 428:
+      return exits.conflict;
+    case 400:
+    case 413:
+    case 415:
+    case 422:
+      return exits.invalid;
+    case 429:
+    case 503:
+      return exits.unavailable;
+    default:
+      return exits.failed;
   }
 }

@@ -1,16 +1,13 @@
-import { deadLettersCommand } from "./actions/dead_letters.ts";
+import { deadLettersCommand } from "./actions.ts";
 import type { CommandSpec } from "./command.ts";
-import { decryptCommand } from "./export/decrypt.ts";
-import { createExportCommand, listExportsCommand, showExportCommand } from "./export/jobs.ts";
-import { bootstrapCommand } from "./keys/bootstrap.ts";
-import { createCommand, listCommand, revokeCommand, rotateCommand } from "./keys/manage.ts";
-import { rebuildCommand } from "./leaderboards/rebuild.ts";
+import { createExportCommand, decryptCommand, listExportsCommand, showExportCommand } from "./exports.ts";
+import { bootstrapCommand, createCommand, listCommand, revokeCommand, rotateCommand } from "./keys.ts";
 import { pullCommand, pushCommand, validateCommand } from "./loyalty/files.ts";
 import { rollbackCommand, versionsCommand } from "./loyalty/history.ts";
 import { reconcileCommand, reverseCommand } from "./loyalty/ledger.ts";
 import { dryRunCommand, replayCommand } from "./loyalty/users.ts";
-import { indexUsersCommand } from "./users/index_users.ts";
-import { enableCommand, webhookLettersCommand, webhooksCommand } from "./webhooks/manage.ts";
+import { indexUsersCommand, rebuildCommand } from "./store.ts";
+import { enableCommand, webhookDeadLettersCommand, webhooksCommand } from "./webhooks.ts";
 
 /** Every command, in the order in which the help lists them. */
 export const commands: readonly CommandSpec[] = [
@@ -37,5 +34,5 @@ export const commands: readonly CommandSpec[] = [
   indexUsersCommand,
   webhooksCommand,
   enableCommand,
-  webhookLettersCommand,
+  webhookDeadLettersCommand,
 ];

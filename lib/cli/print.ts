@@ -1,34 +1,34 @@
 /**
- * What commands give back, as it is printed: data to stdout, everything that is said about it to stderr.
+ * Prints the output of commands: data to stdout, notes and errors to stderr.
  *
  * @module
  */
 
-import type { CliError, Result, Rows } from "./command.ts";
+import type { CliError, CliResult, Rows } from "./command.ts";
 
-/** How things are printed. */
+/** Options of printing. */
 export interface PrintOptions {
   /** One JSON document instead of text. */
   readonly json: boolean;
-  /** Whether people read stdout: tables are aligned and have a header then, and are tab-separated values otherwise. */
+  /** True for aligned tables with a header, false for tab-separated values. */
   readonly isTerminal: boolean;
 }
 
-/** What goes where. */
+/** Text by stream. */
 export interface Printed {
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Writes what a command gave back. */
-export function printedResult(result: Result, { json, isTerminal }: PrintOptions): Printed {
+/** Formats the output of a command. */
+export function printedResult(result: CliResult, { json, isTerminal }: PrintOptions): Printed {
   const { data, shown = "", notes = [] } = result;
   const stderr = notes.map(note => `${clean(note)}\n`).join("");
   if (json) return { stdout: `${JSON.stringify({ data, meta: {} })}\n`, stderr: "" };
   return { stdout: typeof shown === "string" ? shown : table(shown, isTerminal), stderr };
 }
 
-/** Writes why a command could not do what it was asked to. */
+/** Formats the failure of a command. */
 export function printedError({ message, options }: CliError, { json }: Pick<PrintOptions, "json">): Printed {
   const { code, status, hint, details = [], requestId } = options;
   if (json) {
@@ -60,7 +60,7 @@ function table({ columns, rows }: Rows, isTerminal: boolean): string {
     .join("");
 }
 
-/** Text of a server must not steer the terminal that shows it. */
+/** Removes control characters, with which text of a server could control the terminal. */
 function clean(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
 }

@@ -34,7 +34,7 @@ export async function runCommand({ command, input, json }: CommandRun): Promise<
     bootstrapKey: async bootstrap => await (await storeCommands()).bootstrapKey(bootstrap),
     indexUsers: async indexing => await (await storeCommands()).indexUsers(indexing),
     rebuildBoard: async rebuild => await (await storeCommands()).rebuildBoardInStore(rebuild),
-    tell: progress => void (json || process.stderr.write(`${progress}\n`)),
+    reportProgress: progress => void (json || process.stderr.write(`${progress}\n`)),
     decryptExport: async decryption => await (await import("./export_file.ts")).decryptFile(decryption),
     secret: process.env.GRANDSTAND_API_SECRET,
   };

@@ -40,7 +40,7 @@ describeOnStores("the commands about a user's ledger", open => {
     const { id } = json.data[0];
     const { shown, notes, exit = exits.ok } = await run("loyalty reverse", fan.userId, id);
     assert.deepEqual(shown, { columns: ["METRIC", "BEFORE", "AFTER"], rows: [["points", "4", "1"]] });
-    assert.match(notes?.[0] ?? "", new RegExp(`^Transaction ${id} is taken back by \\S+$`));
+    assert.match(notes?.[0] ?? "", new RegExp(`^Transaction ${id} is reversed by \\S+$`));
     assert.equal(exit, exits.ok);
     assert.equal((await fan.profile()).metrics.points, 1);
     assert.equal((await failure(run("loyalty reverse", fan.userId, id))).exit, exits.conflict);

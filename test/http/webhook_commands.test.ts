@@ -67,12 +67,12 @@ describeOnStores("the commands about webhooks", open => {
     desk.isThere = true;
     const enabled = await desk.run("webhooks enable", { args: ["crm"] });
     assert.deepEqual(enabled.notes, [
-      "crm is told again.",
+      "crm is enabled.",
       "It missed 2: webhooks dead-letters replay --webhook crm --all",
     ]);
     assert.ok(!JSON.stringify(enabled.data).includes("whsec_"));
     const replayed = await desk.run("webhooks dead-letters", all);
-    assert.deepEqual([replayed.notes, replayed.exit], [["2 are sent again."], exits.ok]);
+    assert.deepEqual([replayed.notes, replayed.exit], [["Queued 2 deliveries."], exits.ok]);
     await desk.world.platform.idle();
     const gone = {
       args: ["replay"],

@@ -65,7 +65,7 @@ describe("grandstand keys", () => {
     const { code, stdout, stderr } = await run(["bootstrap"]);
     assert.equal(code, 0, stderr);
     const [, key = "", secret = ""] = shown.exec(stdout) ?? assert.fail(stdout);
-    assert.match(stderr, /shown this once/);
+    assert.match(stderr, /shown only once/);
     const again = await run(["bootstrap"]);
     assert.deepEqual([again.code, again.stdout], [7, ""]);
     assert.match(again.stderr, /has 1 API keys already/);

@@ -60,7 +60,7 @@ describe("grandstand users index", { skip: built === undefined && "nothing is bu
     await before[Symbol.asyncDispose]();
     const { code, stderr } = await run(["index", "--data", data]);
     assert.equal(code, 0, stderr);
-    assert.match(stderr, /listed 1 users, and built 0 indexes/);
+    assert.match(stderr, /listed 1 users and built 0 indexes/);
     const again = await run(["index", "--json"], { GRANDSTAND_DATA: data });
     assert.deepEqual(JSON.parse(again.stdout).data, { examined: 1, listed: 0, metrics: 0 });
     const store = await openFileStore(data);

@@ -22,7 +22,7 @@ export function cliContext(given: Pick<CliContext, "fetch" | "secret"> & Partial
     bootstrapKey: notHere,
     indexUsers: notHere,
     rebuildBoard: notHere,
-    tell: () => {},
+    reportProgress: () => {},
     decryptExport: notHere,
     ...given,
   };

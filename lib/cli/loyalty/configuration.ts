@@ -1,14 +1,13 @@
 /**
- * The loyalty configuration of a space as commands see it.
+ * Access of commands to the loyalty configuration of a space.
  *
  * @module
  */
 
-import { type CliContext, CliError, type LocatedDocument } from "../command.ts";
-import { exits } from "../exits.ts";
-import type { Server, Told } from "../server.ts";
+import type { ApiAnswer, ApiClient } from "../api_client.ts";
+import { type CliContext, CliError, exits, type LocatedDocument } from "../command.ts";
 
-/** A configuration that a server has. */
+/** A configuration on a server. */
 export interface RemoteConfiguration {
   readonly document: unknown;
   readonly etag: string;
@@ -16,7 +15,7 @@ export interface RemoteConfiguration {
   readonly digest: string;
 }
 
-/** What was last known of the server's configuration when the file beside it was written. */
+/** The server's configuration at the time of the last pull or push. */
 export interface Base {
   readonly url: string;
   readonly space: string;
@@ -26,26 +25,26 @@ export interface Base {
   readonly pulled_at: string;
 }
 
-/** The path of a space's configuration. */
-export function configurationPath({ space }: Server): string {
+/** Returns the path of a space's configuration. */
+export function configurationPath({ space }: ApiClient): string {
   return `/api/v2/spaces/${encodeURIComponent(space)}/loyalty`;
 }
 
-/** The server's configuration; null where the space has none. */
-export async function remoteConfiguration(server: Server): Promise<RemoteConfiguration | null> {
-  const told = await server.ask(configurationPath(server), { expected: [404] });
-  if (told.status !== 404) return configurationOf(told);
+/** Fetches the server's configuration; null if the space has none. */
+export async function remoteConfiguration(server: ApiClient): Promise<RemoteConfiguration | null> {
+  const answer = await server.send(configurationPath(server), { expected: [404] });
+  if (answer.status !== 404) return configurationOf(answer);
   // A space that is unknown answers 404 here too, and then its versions do as well.
-  await server.ask(`${configurationPath(server)}/versions`);
+  await server.send(`${configurationPath(server)}/versions`);
   return null;
 }
 
 /**
- * The configuration that an answer holds.
+ * Reads the configuration of an answer.
  *
- * @throws {CliError} The answer is none of the control API.
+ * @throws {CliError} The answer is not one of the control API.
  */
-export function configurationOf({ json, etag }: Told): RemoteConfiguration {
+export function configurationOf({ json, etag }: ApiAnswer): RemoteConfiguration {
   const { data } = json as {
     readonly data?: {
       readonly attributes: unknown;
@@ -60,26 +59,26 @@ export function configurationOf({ json, etag }: Told): RemoteConfiguration {
   return { document: data.attributes, etag, version: data.meta.version, digest: data.meta.digest };
 }
 
-/** The file that remembers what was last known of the server. */
+/** Returns the file that stores the base of a configuration. */
 function basePath(file: string): string {
   return `${file}.base.json`;
 }
 
-/** What was last known of this server and space; null where nothing was. */
+/** Reads the base for this server and space; null if there is none. */
 export async function readBase(
   file: string,
   { files }: CliContext,
-  { url, space }: Server,
+  { url, space }: ApiClient,
 ): Promise<Base | null> {
   const base = (await files.read(basePath(file)))?.document as Base | undefined;
   return base?.url === url && base.space === space ? base : null;
 }
 
-/** Remembers what is known of the server now. */
+/** Stores the base. */
 export async function writeBase(
   file: string,
   { files, clock }: CliContext,
-  { server, remote }: { readonly server: Server; readonly remote: RemoteConfiguration },
+  { server, remote }: { readonly server: ApiClient; readonly remote: RemoteConfiguration },
 ): Promise<void> {
   const { url, space } = server;
   const { etag, digest } = remote;
@@ -90,7 +89,7 @@ export async function writeBase(
 /**
  * Reads a configuration and checks it as the server does.
  *
- * @throws {CliError} There is no such file, or what is in it is not valid; the details name every fault with its place.
+ * @throws {CliError} There is no such file, or it is invalid; the details name every fault with its position.
  */
 export async function readValid(file: string, context: CliContext): Promise<LocatedDocument> {
   const read = await context.files.read(file);

@@ -1,13 +1,19 @@
 /**
- * Commands that take a configuration from a server to a file and back.
+ * Commands that move a configuration between a server and a file.
  *
  * @module
  */
 
 import { documentDigest } from "../../directory/mod.ts";
-import { type CliContext, CliError, type CommandInput, type CommandSpec, type Result } from "../command.ts";
-import { exits } from "../exits.ts";
-import { serverFlags, serverOf } from "../server.ts";
+import { createApiClient, spaceFlags } from "../api_client.ts";
+import {
+  type CliContext,
+  CliError,
+  type CliResult,
+  type CommandInput,
+  type CommandSpec,
+  exits,
+} from "../command.ts";
 import {
   configurationOf,
   configurationPath,
@@ -39,8 +45,8 @@ export const pullCommand: CommandSpec = {
   summary: "Write the configuration of a space to a file, or to stdout for -",
   args: [file],
   flags: {
-    ...serverFlags,
-    force: { description: "Overwrite the file even where it holds changes of your own" },
+    ...spaceFlags,
+    force: { description: "Overwrite local changes" },
   },
   run: pull,
 };
@@ -51,12 +57,12 @@ export const pushCommand: CommandSpec = {
   summary:
     "Make the configuration in a file the newest version, unless the server's changed since the last pull",
   args: [file],
-  flags: { ...serverFlags, force: { description: "Replace whatever version the server has" } },
+  flags: { ...spaceFlags, force: { description: "Replace any version on the server" } },
   run: push,
 };
 
-async function pull(input: CommandInput, context: CliContext): Promise<Result> {
-  const server = serverOf(input, context);
+async function pull(input: CommandInput, context: CliContext): Promise<CliResult> {
+  const server = createApiClient(input, context);
   const [path = ""] = input.args;
   const remote = await remoteConfiguration(server);
   if (remote === null) {
@@ -82,20 +88,20 @@ async function pull(input: CommandInput, context: CliContext): Promise<Result> {
   return { data: { ...data, file: path }, notes: [`Version ${version} is in ${path}`] };
 }
 
-async function push(input: CommandInput, context: CliContext): Promise<Result> {
+async function push(input: CommandInput, context: CliContext): Promise<CliResult> {
   const [path = ""] = input.args;
   const { document, locate } = await readValid(path, context);
-  const server = serverOf(input, context);
+  const server = createApiClient(input, context);
   const precondition =
     "force" in input.flags
       ? matching(await remoteConfiguration(server))
       : matching(await readBase(path, context, server));
-  const told = await server
-    .ask(configurationPath(server), { method: "PUT", body: document, headers: precondition })
+  const answer = await server
+    .send(configurationPath(server), { method: "PUT", body: document, headers: precondition })
     .catch((error: unknown) => {
       throw located(error, locate);
     });
-  const remote = configurationOf(told);
+  const remote = configurationOf(answer);
   await writeBase(path, context, { server, remote });
   const { version, digest, etag } = remote;
   const isSame = precondition["if-match"] === etag;
@@ -103,12 +109,12 @@ async function push(input: CommandInput, context: CliContext): Promise<Result> {
   return { data: { version, digest, etag, changed: !isSame }, notes: [note] };
 }
 
-/** What must hold for a change of what was known; where nothing was, nothing may be there. */
+/** Returns the precondition of a push: the known version, or that there is none. */
 function matching(known: Pick<RemoteConfiguration, "etag"> | null): Readonly<Record<string, string>> {
   return known === null ? { "if-none-match": "*" } : { "if-match": known.etag };
 }
 
-/** Says what to do about a conflict, and where in the file the server found faults. */
+/** Adds the hint about a conflict, and the positions of faults in the file. */
 function located(error: unknown, locate: (pointer: string) => string): unknown {
   if (!(error instanceof CliError)) return error;
   const { exit, message, options } = error;
@@ -122,7 +128,7 @@ function located(error: unknown, locate: (pointer: string) => string): unknown {
   return new CliError(exit, message, { ...options, details });
 }
 
-/** The digest of the document in a file; null where there is no such file. */
+/** Returns the digest of the document in a file; null if there is no such file. */
 async function localDigest(path: string, { files }: CliContext): Promise<string | null> {
   const read = await files.read(path);
   return read === null ? null : documentDigest(read.document);

@@ -4,9 +4,8 @@
  * @module
  */
 
-import { CliError, type CommandSpec } from "../command.ts";
-import { exits } from "../exits.ts";
-import { serverFlags, serverOf } from "../server.ts";
+import { createApiClient, spaceFlags } from "../api_client.ts";
+import { CliError, type CommandSpec, exits } from "../command.ts";
 import { configurationOf, configurationPath } from "./configuration.ts";
 
 interface VersionsBody {
@@ -24,12 +23,12 @@ interface VersionsBody {
 /** `loyalty versions`. */
 export const versionsCommand: CommandSpec = {
   words: ["loyalty", "versions"],
-  summary: "List the versions of a configuration that are kept, newest first",
+  summary: "List the stored versions of a configuration, newest first",
   args: [],
-  flags: serverFlags,
+  flags: spaceFlags,
   async run(input, context) {
-    const server = serverOf(input, context);
-    const { json } = await server.ask(`${configurationPath(server)}/versions`);
+    const server = createApiClient(input, context);
+    const { json } = await server.send(`${configurationPath(server)}/versions`);
     const versions = (json as VersionsBody).data.map(({ id, attributes }) => ({
       version: Number(id),
       ...attributes,
@@ -51,9 +50,9 @@ export const versionsCommand: CommandSpec = {
 /** `loyalty rollback`. */
 export const rollbackCommand: CommandSpec = {
   words: ["loyalty", "rollback"],
-  summary: "Bring an earlier version back, as a new one",
+  summary: "Restore an earlier version as a new one",
   args: [{ name: "version", description: "Its number" }],
-  flags: serverFlags,
+  flags: spaceFlags,
   async run(input, context) {
     const [text = ""] = input.args;
     if (!/^[1-9]\d{0,8}$/.test(text)) {
@@ -61,15 +60,15 @@ export const rollbackCommand: CommandSpec = {
         code: "wrong_usage",
       });
     }
-    const server = serverOf(input, context);
-    const told = await server.ask(`${configurationPath(server)}/rollback`, {
+    const server = createApiClient(input, context);
+    const answer = await server.send(`${configurationPath(server)}/rollback`, {
       method: "POST",
       body: { version: Number(text) },
     });
-    const { version, digest, etag } = configurationOf(told);
+    const { version, digest, etag } = configurationOf(answer);
     return {
       data: { version, digest, etag },
-      notes: [`Version ${version} is now in force, with the document of version ${text}`],
+      notes: [`Version ${version} is now current, with the document of version ${text}`],
     };
   },
 };

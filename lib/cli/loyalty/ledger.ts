@@ -1,13 +1,12 @@
 /**
- * Commands about a user's ledger: proving it, and taking a transaction back.
+ * Commands about a user's ledger: check it, or reverse a transaction.
  *
  * @module
  */
 
-import type { CliContext, CommandInput, CommandSpec, Result } from "../command.ts";
-import { exits } from "../exits.ts";
-import { serverOf } from "../server.ts";
-import { dataOf, userFlags, userPath } from "./user_answers.ts";
+import { createApiClient } from "../api_client.ts";
+import { type CliContext, type CliResult, type CommandInput, type CommandSpec, exits } from "../command.ts";
+import { dataOf, userFlags, userPath } from "./users.ts";
 
 interface Reconciled {
   readonly ok: boolean;
@@ -36,25 +35,25 @@ interface Reversal {
 /** `loyalty reconcile`. */
 export const reconcileCommand: CommandSpec = {
   words: ["loyalty", "reconcile"],
-  summary: "Show whether a user's metrics are what the entries of the ledger add up to",
+  summary: "Check that a user's metrics equal the sums of the ledger",
   args: [],
-  flags: { ...userFlags, "exit-code": { description: "End with 3 where they are not" } },
+  flags: { ...userFlags, "exit-code": { description: "Exit with 3 if they differ" } },
   run: reconcile,
 };
 
 /** `loyalty reverse`. */
 export const reverseCommand: CommandSpec = {
   words: ["loyalty", "reverse"],
-  summary: "Take back what a transaction of a user gave and took, once",
+  summary: "Reverse a transaction of a user, once",
   args: [{ name: "transaction", description: "The id of the transaction" }],
   flags: userFlags,
   run: reverse,
 };
 
-async function reconcile(input: CommandInput, context: CliContext): Promise<Result> {
+async function reconcile(input: CommandInput, context: CliContext): Promise<CliResult> {
   const { user = "" } = input.flags;
-  const told = await serverOf(input, context).ask(`${userPath(user)}/reconciliation`);
-  const data = dataOf<Reconciled>(told.json, "faults");
+  const answer = await createApiClient(input, context).send(`${userPath(user)}/reconciliation`);
+  const data = dataOf<Reconciled>(answer.json, "faults");
   const { ok, metrics, faults } = data;
   const isCut = metrics.some(({ isComplete }) => !isComplete);
   return {
@@ -66,22 +65,22 @@ async function reconcile(input: CommandInput, context: CliContext): Promise<Resu
     notes: [
       ok ? "The ledger adds up" : `The ledger does not add up: ${faults.length} faults`,
       ...faults.map(({ metricId, recordId, detail }) => `${metricId} ${recordId ?? ""}: ${detail}`),
-      ...(isCut ? ["Older records are no longer kept, so the proof began in the middle"] : []),
+      ...(isCut ? ["Older records are no longer stored, so the check is incomplete"] : []),
     ],
     exit: !ok && "exit-code" in input.flags ? exits.differs : exits.ok,
   };
 }
 
-async function reverse(input: CommandInput, context: CliContext): Promise<Result> {
+async function reverse(input: CommandInput, context: CliContext): Promise<CliResult> {
   const [transactionId = ""] = input.args;
   const { user = "" } = input.flags;
-  const told = await serverOf(input, context).ask(`${userPath(user)}/reversals`, {
+  const answer = await createApiClient(input, context).send(`${userPath(user)}/reversals`, {
     method: "POST",
     body: { transactionId },
-    // Whether it was this attempt or one before that took it back would be anybody's guess.
+    // After a retry it would be unknown which attempt took effect.
     isRepeatable: false,
   });
-  const data = dataOf<Reversal>(told.json, "payload");
+  const data = dataOf<Reversal>(answer.json, "payload");
   return {
     data,
     shown: {
@@ -92,7 +91,7 @@ async function reverse(input: CommandInput, context: CliContext): Promise<Result
         String(newValue),
       ]),
     },
-    notes: [`Transaction ${transactionId} is taken back by ${data.id}`],
+    notes: [`Transaction ${transactionId} is reversed by ${data.id}`],
   };
 }
 

@@ -1,14 +1,47 @@
 /**
- * Commands about what rules do for one user: a history replayed, and an action tried out. Neither changes anything.
+ * Commands that simulate rules for one user: replay a history, or try an action. Neither changes anything.
  *
  * @module
  */
 
-import { type CliContext, CliError, type CommandInput, type CommandSpec, type Result } from "../command.ts";
-import { exits } from "../exits.ts";
-import { serverOf } from "../server.ts";
+import { createApiClient, spaceFlags } from "../api_client.ts";
+import {
+  type CliContext,
+  CliError,
+  type CliResult,
+  type CommandInput,
+  type CommandSpec,
+  exits,
+  type FlagSpec,
+} from "../command.ts";
 import { readValid } from "./configuration.ts";
-import { dataOf, userFlags, userPath } from "./user_answers.ts";
+
+const { url, key } = spaceFlags;
+
+/** Flags of commands about one user. */
+export const userFlags: Readonly<Record<"url" | "key" | "user", FlagSpec>> = {
+  url: { ...url, description: "Address of the platform, with the host name of the space" },
+  key,
+  user: { value: "id", description: "The user", required: true },
+};
+
+/** Returns the path of a user's loyalty for operators. */
+export function userPath(user: string): string {
+  return `/internal/loyalty/users/${encodeURIComponent(user)}`;
+}
+
+/**
+ * Returns the data of an answer.
+ *
+ * @throws {CliError} It lacks the member.
+ */
+export function dataOf<T>(json: unknown, member: keyof T): T {
+  const { data } = (json ?? {}) as { readonly data?: T };
+  if (typeof data === "object" && data !== null && member in data) return data;
+  throw new CliError(exits.failed, "Cannot read the answer of the server: its form is unknown", {
+    code: "wrong_answer",
+  });
+}
 
 interface Replayed {
   readonly records: number;
@@ -35,12 +68,12 @@ interface Tried {
 /** `loyalty replay`. */
 export const replayCommand: CommandSpec = {
   words: ["loyalty", "replay"],
-  summary: "Show what a user would have by replaying the user's recorded actions, and how that differs",
+  summary: "Replay the recorded actions of a user and show the differences",
   args: [],
   flags: {
     ...userFlags,
-    file: { value: "path", description: "Replay against this configuration instead of the server's" },
-    "exit-code": { description: "End with 3 where there are differences" },
+    file: { value: "path", description: "Replay against this configuration" },
+    "exit-code": { description: "Exit with 3 if there are differences" },
   },
   run: replay,
 };
@@ -48,29 +81,32 @@ export const replayCommand: CommandSpec = {
 /** `loyalty dry-run`. */
 export const dryRunCommand: CommandSpec = {
   words: ["loyalty", "dry-run"],
-  summary: "Show what an action of a user would do now, and why rules and missions would not hold",
+  summary: "Show the effects an action of a user would have, and why rules and missions would not apply",
   args: [],
   flags: {
     ...userFlags,
     action: { value: "name", description: "The action", required: true },
     data: {
       value: "name=value",
-      description: "A property of its data, as JSON or else as text; may be repeated",
+      description: "A property of its data, as JSON or text; may be repeated",
       repeated: true,
     },
   },
   run: dryRun,
 };
 
-async function replay(input: CommandInput, context: CliContext): Promise<Result> {
+async function replay(input: CommandInput, context: CliContext): Promise<CliResult> {
   const { user = "", file } = input.flags;
   const body = file === undefined ? {} : { document: (await readValid(file, context)).document };
-  const told = await serverOf(input, context).ask(`${userPath(user)}/replay`, { method: "POST", body });
-  const data = dataOf<Replayed>(told.json, "differences");
+  const answer = await createApiClient(input, context).send(`${userPath(user)}/replay`, {
+    method: "POST",
+    body,
+  });
+  const data = dataOf<Replayed>(answer.json, "differences");
   const { records, isComplete, differences } = data;
   const against = file === undefined ? "the current configuration" : file;
   const notes = [`${records} records replayed against ${against}: ${differences.length} differences`];
-  if (!isComplete) notes.push("Older records are no longer kept, so the replay began in the middle");
+  if (!isComplete) notes.push("Older records are no longer stored, so the replay is incomplete");
   const isDifferent = differences.length > 0 && "exit-code" in input.flags;
   return {
     data,
@@ -83,12 +119,15 @@ async function replay(input: CommandInput, context: CliContext): Promise<Result>
   };
 }
 
-async function dryRun(input: CommandInput, context: CliContext): Promise<Result> {
+async function dryRun(input: CommandInput, context: CliContext): Promise<CliResult> {
   const { user = "", action = "" } = input.flags;
   const data = Object.fromEntries((input.lists.data ?? []).map(property));
   const body = { userId: user, action, data };
-  const told = await serverOf(input, context).ask("/internal/loyalty/dry-run", { method: "POST", body });
-  const tried = dataOf<Tried>(told.json, "effects");
+  const answer = await createApiClient(input, context).send("/internal/loyalty/dry-run", {
+    method: "POST",
+    body,
+  });
+  const tried = dataOf<Tried>(answer.json, "effects");
   const effects = tried.effects.map(({ type, payload }) => ["effect", type, "", JSON.stringify(payload)]);
   const rules = tried.rules.flatMap(rule => finding("rule", rule.ruleId, rule.fired, rule));
   const missions = tried.missions.flatMap(one => finding("mission", one.missionId, one.advanced, one));
@@ -99,11 +138,11 @@ async function dryRun(input: CommandInput, context: CliContext): Promise<Result>
   };
 }
 
-/** One row, or one for each reason why it does not hold. */
-function finding(what: string, id: string, holds: boolean, { failures }: Finding): string[][] {
-  if (holds || failures.length === 0) return [[what, id, holds ? "yes" : "no", ""]];
+/** Returns one row, or one for each reason of a failure. */
+function finding(kind: string, id: string, holds: boolean, { failures }: Finding): string[][] {
+  if (holds || failures.length === 0) return [[kind, id, holds ? "yes" : "no", ""]];
   return failures.map(({ path, expected, actual }) => [
-    what,
+    kind,
     id,
     "no",
     `${path}: expected ${expected}, is ${JSON.stringify(actual)}`,

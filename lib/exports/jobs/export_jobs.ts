@@ -39,7 +39,7 @@ export interface NewExport {
 /** A page of exports, newest first. */
 export interface ExportPage {
   readonly jobs: readonly ExportJob[];
-  /** Where the next page begins; null at the end. */
+  /** Cursor of the next page; null at the end. */
   readonly cursor: string | null;
 }
 

@@ -27,7 +27,7 @@ export type PartRef = readonly [fence: number, bytes: number];
 
 /** A point of the walk over the users at which a part of the file ends. */
 export interface Checkpoint {
-  /** Where the walk continues; null at the beginning and at the end. */
+  /** Cursor of the next users; null at the beginning and at the end. */
   readonly cursor: string | null;
   readonly rows: number;
   readonly examined: number;

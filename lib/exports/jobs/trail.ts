@@ -36,7 +36,7 @@ export interface TrailEntry {
 /** A page of the trail, newest first. */
 export interface TrailPage {
   readonly entries: readonly TrailEntry[];
-  /** Where the next page begins; null at the end. */
+  /** Cursor of the next page; null at the end. */
   readonly cursor: string | null;
 }
 

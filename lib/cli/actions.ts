@@ -1,20 +1,17 @@
 /**
- * Commands about actions that could not take effect.
+ * Commands about actions that failed for good.
  *
  * @module
  */
 
-import { CliError, type CommandSpec } from "../command.ts";
-import { exits } from "../exits.ts";
-import { organisationFlag } from "../keys/organisation_flag.ts";
-import { type Server, serverFlags, serverOf } from "../server.ts";
+import { type ApiClient, createApiClient, organisationFlags } from "./api_client.ts";
+import { CliError, type CommandSpec, exits } from "./command.ts";
 
-/** Most letters that one request lists or replays. */
+/** Most dead letters of one request. */
 const pageMax = 100;
 const path = "/v1/api/audience/internal/actions/dead-letters";
-const { url, key } = serverFlags;
 
-interface Letter {
+interface DeadLetter {
   readonly deadLetterId: string;
   readonly userId: string;
   readonly action: string;
@@ -27,30 +24,30 @@ interface Letter {
 /** `actions dead-letters`. */
 export const deadLettersCommand: CommandSpec = {
   words: ["actions", "dead-letters"],
-  summary: "List the actions that could not take effect, or queue them again",
-  args: [{ name: "list|replay", description: "What to do with them" }],
+  summary: "List the actions that failed for good, or queue them again",
+  args: [{ name: "list|replay", description: "The task" }],
   flags: {
-    url,
-    key,
-    organisation: organisationFlag,
+    ...organisationFlags,
     id: { value: "id", description: "Replay this one; may be repeated", repeated: true },
-    all: { description: "Replay all that there are" },
+    all: { description: "Replay all" },
   },
   async run(input, context) {
     const [task = ""] = input.args;
-    const server = serverOf(input, context);
+    const server = createApiClient(input, context);
     const headers = { "x-platform-org-id": input.flags.organisation ?? "" };
-    if (task === "list") return shown(await lettersOf(server, headers));
+    if (task === "list") return shown(await deadLettersOf(server, headers));
     if (task !== "replay") throw wrong(`dead-letters takes list or replay, not "${task}"`);
     const named = input.lists.id ?? [];
     const isAll = input.flags.all !== undefined;
     if (isAll === named.length > 0) throw wrong("replay needs either --id or --all");
-    const ids = isAll ? (await lettersOf(server, headers)).map(({ deadLetterId }) => deadLetterId) : named;
+    const ids = isAll
+      ? (await deadLettersOf(server, headers)).map(({ deadLetterId }) => deadLetterId)
+      : named;
     const replayed: string[] = [];
     const notFound: string[] = [];
     for (let start = 0; start < ids.length; start += pageMax) {
       const body = { ids: ids.slice(start, start + pageMax) };
-      const { json } = await server.ask(`${path}/replay`, { method: "POST", body, headers });
+      const { json } = await server.send(`${path}/replay`, { method: "POST", body, headers });
       const { data } = json as {
         readonly data: { readonly replayed: string[]; readonly notFound: string[] };
       };
@@ -59,27 +56,27 @@ export const deadLettersCommand: CommandSpec = {
     }
     return {
       data: { replayed, notFound },
-      notes: [`Queued ${replayed.length} again.`, ...notFound.map(id => `There is no ${id} any more.`)],
+      notes: [`Queued ${replayed.length} again.`, ...notFound.map(id => `${id} no longer exists.`)],
       exit: notFound.length > 0 ? exits.notFound : exits.ok,
     };
   },
 };
 
-async function lettersOf(
-  server: Server,
+async function deadLettersOf(
+  server: ApiClient,
   headers: Readonly<Record<string, string>>,
-): Promise<readonly Letter[]> {
-  const letters: Letter[] = [];
+): Promise<readonly DeadLetter[]> {
+  const found: DeadLetter[] = [];
   for (;;) {
-    const query = `?limit=${pageMax}&offset=${letters.length}`;
-    const { json } = await server.ask(path + query, { headers });
-    const page = json as { readonly data: readonly Letter[]; readonly totalCount: number };
-    letters.push(...page.data);
-    if (page.data.length === 0 || letters.length >= page.totalCount) return letters;
+    const query = `?limit=${pageMax}&offset=${found.length}`;
+    const { json } = await server.send(path + query, { headers });
+    const page = json as { readonly data: readonly DeadLetter[]; readonly totalCount: number };
+    found.push(...page.data);
+    if (page.data.length === 0 || found.length >= page.totalCount) return found;
   }
 }
 
-function shown(letters: readonly Letter[]): Awaited<ReturnType<CommandSpec["run"]>> {
+function shown(letters: readonly DeadLetter[]): Awaited<ReturnType<CommandSpec["run"]>> {
   const rows = letters.map(({ deadLetterId, failedAt, userId, action, actionId, attempts, reason }) => [
     deadLetterId,
     failedAt,

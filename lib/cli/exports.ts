@@ -1,16 +1,13 @@
 /**
- * Commands about exports, over a server, with a key that may export users.
+ * Commands about exports, with a key that may export users.
  *
  * @module
  */
 
-import { type CliContext, CliError, type CommandInput, type CommandSpec } from "../command.ts";
-import { exits } from "../exits.ts";
-import { organisationFlag } from "../keys/organisation_flag.ts";
-import { type Server, serverFlags, serverOf } from "../server.ts";
+import { type ApiClient, createApiClient, organisationFlags } from "./api_client.ts";
+import { type CliContext, CliError, type CommandInput, type CommandSpec, exits } from "./command.ts";
 
-const { url, key } = serverFlags;
-const common = { url, key, organisation: organisationFlag } as const;
+const encryptedSuffix = ".enc";
 const base = "/v1/api/audience/internal";
 
 interface ShownExport {
@@ -30,18 +27,18 @@ interface ShownExport {
 /** `export create`. */
 export const createExportCommand: CommandSpec = {
   words: ["export", "create"],
-  summary: "Ask for an export of users, encrypted unless said otherwise",
+  summary: "Request an export of users",
   args: [],
   flags: {
-    ...common,
+    ...organisationFlags,
     format: { value: "csv|json", description: "The format of the file", required: true },
     filter: { value: "path", description: "JSON or YAML file with a condition; otherwise all users" },
     field: { value: "name", description: "A column; may be repeated", repeated: true },
     plain: { description: "Do not encrypt the file" },
-    notify: { value: "address", description: "Who is mailed the link and the password" },
+    notify: { value: "address", description: "Address that receives the link and the password by mail" },
   },
   async run(input, context) {
-    const { server, headers } = opened(input, context);
+    const { server, headers } = openExports(input, context);
     const { flags, lists } = input;
     const body = {
       format: flags.format,
@@ -50,11 +47,11 @@ export const createExportCommand: CommandSpec = {
       ...(lists.field === undefined ? {} : { fields: lists.field }),
       ...(flags.notify === undefined ? {} : { notify: { email: flags.notify } }),
     };
-    // Another attempt could begin another export.
-    const ask = { method: "POST", body, headers, isRepeatable: false };
-    const { json } = await server.ask(`${base}/users/export`, ask);
+    // A second attempt could start another export.
+    const request = { method: "POST", body, headers, isRepeatable: false };
+    const { json } = await server.send(`${base}/users/export`, request);
     const { data } = json as { readonly data: ShownExport };
-    return { data, shown: `${data.exportId}\n`, notes: [`Look at it with: export show ${data.exportId}`] };
+    return { data, shown: `${data.exportId}\n`, notes: [`Follow it with: export show ${data.exportId}`] };
   },
 };
 
@@ -63,21 +60,21 @@ export const listExportsCommand: CommandSpec = {
   words: ["export", "list"],
   summary: "List the exports of an organisation, newest first",
   args: [],
-  flags: common,
+  flags: organisationFlags,
   async run(input, context) {
-    const { server, headers } = opened(input, context);
+    const { server, headers } = openExports(input, context);
     const found: ShownExport[] = [];
-    let after: string | null = null;
+    let cursor: string | null = null;
     do {
-      const query: string = after === null ? "" : `&lastEvaluatedKey=${encodeURIComponent(after)}`;
-      const { json } = await server.ask(`${base}/exports?limit=100${query}`, { headers });
+      const query: string = cursor === null ? "" : `&lastEvaluatedKey=${encodeURIComponent(cursor)}`;
+      const { json } = await server.send(`${base}/exports?limit=100${query}`, { headers });
       const page = json as {
         readonly data: readonly ShownExport[];
         readonly lastEvaluatedKey: string | null;
       };
       found.push(...page.data);
-      after = page.lastEvaluatedKey;
-    } while (after !== null);
+      cursor = page.lastEvaluatedKey;
+    } while (cursor !== null);
     const rows = found.map(one => [one.exportId, one.status, one.format, usersOf(one), one.createdAt]);
     const columns = ["EXPORT", "STATUS", "FORMAT", "USERS", "CREATED"];
     return { data: found, shown: { columns, rows } };
@@ -87,13 +84,14 @@ export const listExportsCommand: CommandSpec = {
 /** `export show`. */
 export const showExportCommand: CommandSpec = {
   words: ["export", "show"],
-  summary: "Show an export: how far it is, and once it is completed a link of 15 minutes and the password",
+  summary:
+    "Show an export with its progress and, once completed, a link valid for 15 minutes and the password",
   args: [{ name: "export", description: "The id of the export" }],
-  flags: common,
+  flags: organisationFlags,
   async run(input, context) {
-    const { server, headers } = opened(input, context);
+    const { server, headers } = openExports(input, context);
     const [id = ""] = input.args;
-    const { json } = await server.ask(`${base}/exports/${encodeURIComponent(id)}`, { headers });
+    const { json } = await server.send(`${base}/exports/${encodeURIComponent(id)}`, { headers });
     const { data } = json as { readonly data: ShownExport };
     const { status, downloadUrl, password, error = null } = data;
     const lines = [
@@ -109,21 +107,54 @@ export const showExportCommand: CommandSpec = {
   },
 };
 
+/** `export decrypt`. */
+export const decryptCommand: CommandSpec = {
+  words: ["export", "decrypt"],
+  summary:
+    "Verify and decrypt an export; the password is GRANDSTAND_EXPORT_PASSWORD, the first line of stdin, or typed",
+  args: [{ name: "file", description: "the encrypted export" }],
+  flags: {
+    out: {
+      value: "path",
+      description: `The file to write; otherwise the name without its ${encryptedSuffix}`,
+    },
+    force: { description: "Replace an existing file" },
+  },
+  async run({ args: [file = ""], flags }, context) {
+    const out = flags.out ?? withoutSuffix(file);
+    const bytes = await context.decryptExport({ file, out, isForced: "force" in flags });
+    return { data: { file: out, bytes }, notes: [`Verified and wrote ${bytes} bytes to ${out}.`] };
+  },
+};
+
 function usersOf({ rowCount, progress }: ShownExport): string {
   if (typeof rowCount === "number") return String(rowCount);
   return progress === undefined ? "" : `${progress.processed} of ${progress.total}`;
 }
 
-function opened(
+function openExports(
   input: CommandInput,
   context: CliContext,
-): { readonly server: Server; readonly headers: Readonly<Record<string, string>> } {
+): { readonly server: ApiClient; readonly headers: Readonly<Record<string, string>> } {
   const headers = { "x-platform-org-id": input.flags.organisation ?? "" };
-  return { server: serverOf(input, context), headers };
+  return { server: createApiClient(input, context), headers };
 }
 
 async function filterOf(path: string, { files }: CliContext): Promise<unknown> {
   const file = await files.read(path);
   if (file !== null) return file.document;
   throw new CliError(exits.usage, `--filter names no file: ${path}`, { code: "wrong_usage" });
+}
+
+/** Derives the name of the plaintext. @throws {CliError} The name has no suffix to remove. */
+function withoutSuffix(file: string): string {
+  const name = file.slice(0, -encryptedSuffix.length);
+  if (file.endsWith(encryptedSuffix) && !/(^|\/)$/.test(name)) return name;
+  throw new CliError(
+    exits.usage,
+    `--out must name the file to write, as ${file} does not end in ${encryptedSuffix}`,
+    {
+      code: "wrong_usage",
+    },
+  );
 }

@@ -1,17 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  attemptsMax,
-  type CliContext,
-  CliError,
-  type CommandInput,
-  commands,
-  exits,
-  firstPauseMsMax,
-  pauseMsMax,
-  requestMsMax,
-} from "../../../lib/cli/mod.ts";
-import { serverOf } from "../../../lib/cli/server.ts";
+import { createApiClient } from "../../../lib/cli/api_client.ts";
+import { type CliContext, CliError, type CommandInput, commands, exits } from "../../../lib/cli/mod.ts";
 import { cliContext } from "../../support/terminal.ts";
 
 const flags = { url: "https://fans.example/", space: "0B000000-0000-4000-8000-000000000001", key: "gsk_1" };
@@ -26,8 +16,7 @@ function context(
       return Promise.resolve();
     },
     fetch: async request => await answer(request),
-    timeLimit: ms =>
-      ms === requestMsMax ? AbortSignal.abort(new Error("late")) : new AbortController().signal,
+    timeLimit: ms => (ms === 30_000 ? AbortSignal.abort(new Error("late")) : new AbortController().signal),
     secret: "gss_1",
   });
 }
@@ -51,7 +40,7 @@ const failure = async (work: () => Promise<unknown> | unknown): Promise<CliError
 describe("the server of commands", () => {
   it("is asked with the key, a body as JSON and no redirects", async () => {
     const seen: Request[] = [];
-    const server = serverOf(
+    const server = createApiClient(
       input(),
       context(request => {
         seen.push(request);
@@ -59,7 +48,7 @@ describe("the server of commands", () => {
       }),
     );
     assert.equal(server.space, flags.space.toLowerCase());
-    const told = await server.ask("/a", { method: "PUT", body: { b: 1 }, headers: { "if-match": "*" } });
+    const told = await server.send("/a", { method: "PUT", body: { b: 1 }, headers: { "if-match": "*" } });
     assert.deepEqual(told, { status: 200, etag: '"v1"', json: { data: 1 } });
     const [request] = seen;
     assert.ok(request !== undefined);
@@ -73,15 +62,15 @@ describe("the server of commands", () => {
     assert.equal(await request.text(), '{"b":1}');
   });
 
-  it(`is given up after ${requestMsMax} ms`, async () => {
-    const server = serverOf(
+  it(`is given up after ${30_000} ms`, async () => {
+    const server = createApiClient(
       input(),
       context(({ signal }) => {
         signal.throwIfAborted();
         return Response.json({});
       }),
     );
-    const error = await failure(() => server.ask("/a"));
+    const error = await failure(() => server.send("/a"));
     assert.deepEqual(
       [error.exit, error.message],
       [exits.unavailable, "Cannot reach https://fans.example: late"],
@@ -100,21 +89,21 @@ describe("the server of commands", () => {
       later(429, "3"),
       () => Response.json({ data: 1 }),
     ];
-    const asked = serverOf(
+    const asked = createApiClient(
       input(),
       context(() => (answers.shift() ?? later(500))(), pauses),
     );
-    assert.equal((await asked.ask("/a", { method: "POST", body: {} })).status, 200);
-    assert.deepEqual(pauses, [firstPauseMsMax / 2, firstPauseMsMax, 3_000]);
+    assert.equal((await asked.send("/a", { method: "POST", body: {} })).status, 200);
+    assert.deepEqual(pauses, [250 / 2, 250, 3_000]);
     for (const [status, after, expected] of [
-      [503, "3600", Array(attemptsMax - 1).fill(pauseMsMax)],
+      [503, "3600", Array(4 - 1).fill(8_000)],
       [504, "Wed, 21 Oct 2026 07:28:00 GMT", [125, 250, 500]],
       [500, "1", []],
       [412, "1", []],
     ] as const) {
       const waited: number[] = [];
       const { options } = await failure(() =>
-        serverOf(input(), context(later(status, after), waited)).ask("/a"),
+        createApiClient(input(), context(later(status, after), waited)).send("/a"),
       );
       assert.deepEqual([options.status, waited], [status, expected]);
     }
@@ -136,13 +125,13 @@ describe("the server of commands", () => {
         return new Response("{}", { status: 503 });
       });
       const error = await failure(() => command.run(given, busy));
-      assert.deepEqual([error.exit, asked], [exits.unavailable, name === "list" ? attemptsMax : 1], name);
+      assert.deepEqual([error.exit, asked], [exits.unavailable, name === "list" ? 4 : 1], name);
     }
   });
 
   it("is https, or on this machine", async () => {
     const open = (url: string) =>
-      serverOf(
+      createApiClient(
         input({ url }),
         context(() => Response.json({})),
       );
@@ -163,10 +152,10 @@ describe("the server of commands", () => {
   it("tells what is wrong in either form of errors, and says so where the answer has none", async () => {
     const asked = (status: number, body: unknown) =>
       failure(() =>
-        serverOf(
+        createApiClient(
           input(),
           context(() => new Response(typeof body === "string" ? body : JSON.stringify(body), { status })),
-        ).ask("/a"),
+        ).send("/a"),
       );
     const errors = [
       { code: "validation_failed", detail: "Is wrong", source: { pointer: "/a" } },

@@ -1,16 +1,22 @@
 /**
- * Commands about webhooks: how they do, what they did not take, and telling them again.
+ * Commands about webhooks: their state, failed deliveries, and retries.
  *
  * @module
  */
 
-import { type CliContext, CliError, type CommandInput, type CommandSpec, type Result } from "../command.ts";
-import { exits } from "../exits.ts";
-import { type Server, serverFlags, serverOf } from "../server.ts";
+import { type ApiClient, createApiClient, spaceFlags } from "./api_client.ts";
+import {
+  type CliContext,
+  CliError,
+  type CliResult,
+  type CommandInput,
+  type CommandSpec,
+  exits,
+} from "./command.ts";
 
-/** Most letters that one request lists or replays. */
+/** Most dead letters of one request. */
 const pageMax = 100;
-const { url, space, key } = serverFlags;
+const { url, space, key } = spaceFlags;
 
 interface Webhook {
   readonly id: string;
@@ -26,7 +32,7 @@ interface Webhook {
   };
 }
 
-interface Letter {
+interface DeadLetter {
   readonly id: string;
   readonly attributes: {
     readonly message_id: string;
@@ -40,12 +46,12 @@ interface Letter {
 /** `webhooks list`. */
 export const webhooksCommand: CommandSpec = {
   words: ["webhooks", "list"],
-  summary: "List the webhooks of a space, and how each does",
+  summary: "List the webhooks of a space with their state",
   args: [],
   flags: { url, space, key },
   async run(input, context) {
-    const server = serverOf(input, context);
-    const { json } = await server.ask(pathOf(server));
+    const server = createApiClient(input, context);
+    const { json } = await server.send(pathOf(server));
     const { data } = json as { readonly data: readonly Webhook[] };
     const columns = ["ID", "STATUS", "SINCE", "WAITING", "DEAD", "LAST_FAILURE", "URL"];
     return { data, shown: { columns, rows: data.map(rowOf) } };
@@ -55,34 +61,34 @@ export const webhooksCommand: CommandSpec = {
 /** `webhooks enable`. */
 export const enableCommand: CommandSpec = {
   words: ["webhooks", "enable"],
-  summary: "Let a webhook be told again that was disabled",
+  summary: "Enable a disabled webhook",
   args: [{ name: "webhook", description: "Its id in the configuration" }],
   flags: { url, space, key },
   async run(input, context) {
-    const server = serverOf(input, context);
+    const server = createApiClient(input, context);
     const [webhook = ""] = input.args;
-    const { json } = await server.ask(`${pathOf(server, webhook)}/enable`, { method: "POST" });
+    const { json } = await server.send(`${pathOf(server, webhook)}/enable`, { method: "POST" });
     const { data } = json as { readonly data: Webhook };
     const { secret: _, ...attributes } = data.attributes as Webhook["attributes"] & { secret?: string };
     const { dead_letters: dead } = attributes;
     const missed =
       dead === 0 ? [] : [`It missed ${dead}: webhooks dead-letters replay --webhook ${webhook} --all`];
-    return { data: { ...data, attributes }, notes: [`${webhook} is told again.`, ...missed] };
+    return { data: { ...data, attributes }, notes: [`${webhook} is enabled.`, ...missed] };
   },
 };
 
 /** `webhooks dead-letters`. */
-export const webhookLettersCommand: CommandSpec = {
+export const webhookDeadLettersCommand: CommandSpec = {
   words: ["webhooks", "dead-letters"],
-  summary: "List what a webhook did not take, or send it again",
-  args: [{ name: "list|replay", description: "What to do with it" }],
+  summary: "List the failed deliveries of a webhook, or send them again",
+  args: [{ name: "list|replay", description: "The task" }],
   flags: {
     url,
     space,
     key,
     webhook: { value: "id", description: "The webhook", required: true },
     id: { value: "id", description: "Replay this one; may be repeated", repeated: true },
-    all: { description: "Replay all that there are" },
+    all: { description: "Replay all" },
   },
   async run(input, context) {
     const [task = ""] = input.args;
@@ -92,10 +98,10 @@ export const webhookLettersCommand: CommandSpec = {
   },
 };
 
-async function listed(input: CommandInput, context: CliContext): Promise<Result> {
-  const server = serverOf(input, context);
-  const letters = await lettersOf(server, input.flags.webhook ?? "");
-  const rows = letters.map(({ id, attributes }) => [
+async function listed(input: CommandInput, context: CliContext): Promise<CliResult> {
+  const server = createApiClient(input, context);
+  const deadLetters = await deadLettersOf(server, input.flags.webhook ?? "");
+  const rows = deadLetters.map(({ id, attributes }) => [
     id,
     isoOf(attributes.dead_at),
     attributes.message_type,
@@ -104,22 +110,22 @@ async function listed(input: CommandInput, context: CliContext): Promise<Result>
     attributes.reason,
   ]);
   return {
-    data: letters,
+    data: deadLetters,
     shown: { columns: ["ID", "DEAD_AT", "TYPE", "MESSAGE", "ATTEMPTS", "REASON"], rows },
   };
 }
 
-async function replayed(input: CommandInput, context: CliContext): Promise<Result> {
-  const server = serverOf(input, context);
+async function replayed(input: CommandInput, context: CliContext): Promise<CliResult> {
+  const server = createApiClient(input, context);
   const webhook = input.flags.webhook ?? "";
   const named = input.lists.id ?? [];
   const isAll = input.flags.all !== undefined;
   if (isAll === named.length > 0) throw wrong("replay needs either --id or --all");
-  const ids = isAll ? (await lettersOf(server, webhook)).map(({ id }) => id) : named;
+  const ids = isAll ? (await deadLettersOf(server, webhook)).map(({ id }) => id) : named;
   const again: string[] = [];
   const notFound: string[] = [];
   for (let start = 0; start < ids.length; start += pageMax) {
-    const { json } = await server.ask(`${pathOf(server, webhook)}/dead-letters/replay`, {
+    const { json } = await server.send(`${pathOf(server, webhook)}/dead-letters/replay`, {
       method: "POST",
       body: { ids: ids.slice(start, start + pageMax) },
     });
@@ -131,23 +137,23 @@ async function replayed(input: CommandInput, context: CliContext): Promise<Resul
   }
   return {
     data: { replayed: again, notFound },
-    notes: [`${again.length} are sent again.`, ...notFound.map(id => `There is no ${id} any more.`)],
+    notes: [`Queued ${again.length} deliveries.`, ...notFound.map(id => `${id} no longer exists.`)],
     exit: notFound.length > 0 ? exits.notFound : exits.ok,
   };
 }
 
-async function lettersOf(server: Server, webhook: string): Promise<readonly Letter[]> {
-  const letters: Letter[] = [];
+async function deadLettersOf(server: ApiClient, webhook: string): Promise<readonly DeadLetter[]> {
+  const found: DeadLetter[] = [];
   for (;;) {
-    const query = `?limit=${pageMax}&offset=${letters.length}`;
-    const { json } = await server.ask(`${pathOf(server, webhook)}/dead-letters${query}`);
-    const page = json as { readonly data: readonly Letter[]; readonly meta: { readonly total: number } };
-    letters.push(...page.data);
-    if (page.data.length === 0 || letters.length >= page.meta.total) return letters;
+    const query = `?limit=${pageMax}&offset=${found.length}`;
+    const { json } = await server.send(`${pathOf(server, webhook)}/dead-letters${query}`);
+    const page = json as { readonly data: readonly DeadLetter[]; readonly meta: { readonly total: number } };
+    found.push(...page.data);
+    if (page.data.length === 0 || found.length >= page.meta.total) return found;
   }
 }
 
-function pathOf({ space: spaceId }: Server, webhook?: string): string {
+function pathOf({ space: spaceId }: ApiClient, webhook?: string): string {
   const path = `/api/v2/spaces/${encodeURIComponent(spaceId)}/loyalty/webhooks`;
   return webhook === undefined ? path : `${path}/${encodeURIComponent(webhook)}`;
 }

@@ -1,0 +1,214 @@
+/**
+ * The HTTP client of commands: authenticates with an API key, retries, and reports every failure as a {@linkcode CliError}.
+ *
+ * Most requests may be repeated: reads and trials change nothing, and a push names the version that it replaces. Requests that
+ * would take effect twice are sent once.
+ *
+ * @module
+ */
+
+import { type CliContext, CliError, type CommandInput, exitOf, exits, type FlagSpec } from "./command.ts";
+
+/** Longest time that a request may take, in ms. */
+const requestMsMax = 30_000;
+/** Most attempts of a request. */
+const attemptsMax = 4;
+/** Longest first pause between two attempts, in ms; it doubles with each. */
+const firstPauseMsMax = 250;
+/** Longest pause, in ms, even if the server asks for more. */
+const pauseMsMax = 8_000;
+/** Statuses after which a request is repeated. */
+const transientStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** Flags of commands about a space. */
+export const spaceFlags: Readonly<Record<"url" | "space" | "key", FlagSpec>> = {
+  url: {
+    value: "url",
+    description: "Address of the platform",
+    variable: "GRANDSTAND_URL",
+    required: true,
+  },
+  space: { value: "id", description: "The space", variable: "GRANDSTAND_SPACE", required: true },
+  key: {
+    value: "key",
+    description: "API key; its secret is read from GRANDSTAND_API_SECRET",
+    variable: "GRANDSTAND_API_KEY",
+    required: true,
+  },
+};
+
+/** Flags of commands about an organisation. */
+export const organisationFlags: Readonly<Record<"url" | "organisation" | "key", FlagSpec>> = {
+  url: spaceFlags.url,
+  organisation: {
+    value: "id",
+    description: "The organisation",
+    variable: "GRANDSTAND_ORGANISATION",
+    required: true,
+  },
+  key: spaceFlags.key,
+};
+
+/** Options of a request. */
+export interface ApiRequest {
+  /** @default "GET" */
+  readonly method?: string;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Statuses outside of 2xx that are no failures. @default [] */
+  readonly expected?: readonly number[];
+  /** False if it must be sent only once. @default true */
+  readonly isRepeatable?: boolean;
+}
+
+/** An answer. */
+export interface ApiAnswer {
+  readonly status: number;
+  readonly etag: string | null;
+  /** The parsed body; null if there is none. */
+  readonly json: unknown;
+}
+
+/** A client of one server and space. */
+export interface ApiClient {
+  readonly url: string;
+  readonly space: string;
+  /** Sends a request. @throws {CliError} The server is unreachable, or refused it. */
+  send(path: string, ask?: ApiRequest): Promise<ApiAnswer>;
+}
+
+/**
+ * Creates the client for the flags of a command.
+ *
+ * @throws {CliError} Credentials must not be sent to this address, or the secret is missing.
+ */
+export function createApiClient({ flags }: CommandInput, context: CliContext): ApiClient {
+  const { timeLimit, secret } = context;
+  const url = checkedUrl(flags.url ?? "");
+  const { key = "", space = "" } = flags;
+  if (secret === undefined || secret === "") {
+    throw new CliError(
+      exits.unauthenticated,
+      "GRANDSTAND_API_SECRET must be set to the secret of the API key",
+      {
+        code: "missing_secret",
+      },
+    );
+  }
+  const credentials = { "x-api-key": key, "x-api-secret": secret };
+  return {
+    url,
+    space: space.toLowerCase(),
+    async send(path, { method = "GET", body, headers = {}, expected = [], isRepeatable = true } = {}) {
+      const request = (): Request =>
+        new Request(url + path, {
+          method,
+          headers: {
+            accept: "application/vnd.api+json, application/json",
+            ...(body === undefined ? {} : { "content-type": "application/json" }),
+            ...credentials,
+            ...headers,
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+          // A redirect would send the credentials elsewhere.
+          redirect: "manual",
+          signal: timeLimit(requestMsMax),
+        });
+      return await answerOf(request, { context, expected, url, attempts: isRepeatable ? attemptsMax : 1 });
+    },
+  };
+}
+
+function checkedUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isLocal = url !== null && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
+  if (url === null || !(url.protocol === "https:" || (url.protocol === "http:" && isLocal))) {
+    throw new CliError(exits.usage, "--url must be an https address, or an http one of this machine", {
+      code: "wrong_url",
+    });
+  }
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
+}
+
+interface SendOptions {
+  readonly context: CliContext;
+  readonly expected: readonly number[];
+  readonly url: string;
+  readonly attempts: number;
+}
+
+async function answerOf(
+  request: () => Request,
+  { context, expected, url, attempts }: SendOptions,
+): Promise<ApiAnswer> {
+  const { response, text } = await sendWithRetries(request, context, attempts).catch((cause: unknown) => {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new CliError(exits.unavailable, `Cannot reach ${url}: ${reason}`, { code: "unreachable" });
+  });
+  const json = parsed(text);
+  const { status } = response;
+  if ((status >= 200 && status < 300) || expected.includes(status)) {
+    return { status, etag: response.headers.get("etag"), json };
+  }
+  throw refusal(status, json, response.headers.get("x-request-id"));
+}
+
+/** Retries with full jitter and `Retry-After` as a floor. Rejects with the error of the last attempt. */
+async function sendWithRetries(
+  request: () => Request,
+  { fetch, pause, random }: CliContext,
+  attempts: number,
+): Promise<{ readonly response: Response; readonly text: string }> {
+  for (let attempt = 1; ; attempt++) {
+    const jitterMs = random() * Math.min(firstPauseMsMax * 2 ** (attempt - 1), pauseMsMax);
+    try {
+      const response = await fetch(request());
+      const text = await response.text();
+      if (attempt === attempts || !transientStatuses.has(response.status)) return { response, text };
+      const seconds = Number(response.headers.get("retry-after") ?? 0);
+      const floorMs = Number.isFinite(seconds) ? seconds * 1_000 : 0;
+      await pause(Math.min(Math.max(jitterMs, floorMs), pauseMsMax));
+    } catch (error) {
+      if (attempt === attempts) throw error;
+      await pause(jitterMs);
+    }
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return text === "" ? null : JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** An error document of JSON:API or RFC 9457. */
+interface ErrorBody {
+  readonly code?: string;
+  readonly detail?: string;
+  readonly errors?: readonly {
+    readonly code?: string;
+    readonly detail?: string;
+    readonly pointer?: string;
+    readonly source?: { readonly pointer?: string; readonly parameter?: string };
+  }[];
+}
+
+function refusal(status: number, json: unknown, requestId: string | null): CliError {
+  const body = (typeof json === "object" && json !== null ? json : {}) as ErrorBody;
+  const [first] = body.errors ?? [];
+  const code = body.code ?? first?.code ?? `http_${status}`;
+  const message = body.detail ?? first?.detail ?? `The server answered ${status}`;
+  const details = (body.errors ?? []).flatMap(({ detail = "", pointer, source }) => {
+    const position = pointer ?? source?.pointer ?? source?.parameter;
+    return position === undefined ? [] : [`${position}: ${detail}`];
+  });
+  return new CliError(exitOf(status), details.length > 1 ? "The server found errors" : message, {
+    code,
+    status,
+    details,
+    ...(requestId === null ? {} : { requestId }),
+  });
+}

@@ -1,0 +1,195 @@
+/**
+ * Commands about the API keys of an organisation. All but `keys bootstrap` need a key that may manage keys.
+ *
+ * @module
+ */
+
+import { type ApiAnswer, type ApiClient, createApiClient, organisationFlags } from "./api_client.ts";
+import {
+  type CliContext,
+  CliError,
+  type CliResult,
+  type CommandInput,
+  type CommandSpec,
+  exits,
+  type NewKey,
+} from "./command.ts";
+import { storeFlags } from "./store.ts";
+
+const bootstrapNameDefault = "Bootstrap";
+/** Default time for which an old secret works after a rotation, in seconds: a day. */
+const graceSecondsDefault = 86_400;
+
+const keyArgument = { name: "key", description: "The id of the key, gsk_…" } as const;
+
+interface Listed {
+  readonly data: readonly {
+    readonly id: string;
+    readonly attributes: {
+      readonly name: string;
+      readonly permissions: readonly string[];
+      readonly created_at_iso: string;
+      readonly last_used_at_iso: string | null;
+      readonly secrets: readonly unknown[];
+    };
+  }[];
+}
+
+/** `keys bootstrap`. */
+export const bootstrapCommand: CommandSpec = {
+  words: ["keys", "bootstrap"],
+  summary:
+    "Create the first API key of an organisation, with every permission, in the store; GRANDSTAND_SECRET is that of the server",
+  args: [],
+  flags: {
+    ...storeFlags,
+    organisation: organisationFlags.organisation,
+    name: { value: "text", description: `Purpose of the key; otherwise ${bootstrapNameDefault}` },
+    force: {
+      description: "Create it even if the organisation has keys, for example if all secrets are lost",
+    },
+  },
+  async run({ flags }, context) {
+    const { organisation: organisationId = "", name = bootstrapNameDefault, redis, data } = flags;
+    const created = await context.bootstrapKey({
+      organisationId,
+      name,
+      isForced: "force" in flags,
+      store: { redis, data },
+    });
+    return secretResult(created);
+  },
+};
+
+/** `keys create`. */
+export const createCommand: CommandSpec = {
+  words: ["keys", "create"],
+  summary: "Create an API key with at most the permissions of the calling key",
+  args: [],
+  flags: {
+    ...organisationFlags,
+    name: { value: "text", description: "Purpose of the key", required: true },
+    permission: { value: "name", description: "A permission; may be repeated", repeated: true },
+  },
+  async run(input, context) {
+    const { name = "" } = input.flags;
+    const { permission: permissions = [] } = input.lists;
+    if (permissions.length === 0) {
+      throw new CliError(exits.usage, "keys create needs --permission at least once", {
+        code: "wrong_usage",
+      });
+    }
+    const { server, path } = openKeys(input, context);
+    const answer = await server.send(path, {
+      method: "POST",
+      body: { data: { type: "api_keys", attributes: { name, permissions } } },
+      // A second attempt could create another key, whose secret would be lost.
+      isRepeatable: false,
+    });
+    return secretResult(newKeyOf(answer));
+  },
+};
+
+/** `keys list`. */
+export const listCommand: CommandSpec = {
+  words: ["keys", "list"],
+  summary: "List the API keys of an organisation, oldest first",
+  args: [],
+  flags: organisationFlags,
+  async run(input, context) {
+    const { server, path } = openKeys(input, context);
+    const { json } = await server.send(path);
+    const keys = (json as Listed).data.map(({ id, attributes }) => ({ id, ...attributes }));
+    const rows = keys.map(({ id, name, permissions, created_at_iso, last_used_at_iso, secrets }) => [
+      id,
+      name,
+      permissions.join(","),
+      created_at_iso,
+      last_used_at_iso ?? "never",
+      String(secrets.length),
+    ]);
+    const columns = ["KEY", "NAME", "PERMISSIONS", "CREATED", "LAST_USED", "SECRETS"];
+    return { data: keys, shown: { columns, rows } };
+  },
+};
+
+/** `keys rotate`. */
+export const rotateCommand: CommandSpec = {
+  words: ["keys", "rotate"],
+  summary: "Give an API key a new secret; the old one works for a while",
+  args: [keyArgument],
+  flags: {
+    ...organisationFlags,
+    grace: {
+      value: "seconds",
+      description: `Time for which the old secret works; otherwise ${graceSecondsDefault}`,
+    },
+  },
+  async run(input, context) {
+    const [id = ""] = input.args;
+    const { grace = String(graceSecondsDefault) } = input.flags;
+    if (!/^\d{1,9}$/.test(grace)) {
+      throw new CliError(exits.usage, `--grace must be a number of seconds, not "${grace}"`, {
+        code: "wrong_usage",
+      });
+    }
+    const { server, path } = openKeys(input, context);
+    const answer = await server.send(`${path}/${encodeURIComponent(id)}/rotate`, {
+      method: "POST",
+      body: { grace_seconds: Number(grace) },
+      // The oldest of three secrets ends at once: a second attempt would end the one in use.
+      isRepeatable: false,
+    });
+    return secretResult(newKeyOf(answer), `The old secret works for another ${grace} s`);
+  },
+};
+
+/** `keys revoke`. */
+export const revokeCommand: CommandSpec = {
+  words: ["keys", "revoke"],
+  summary: "Revoke an API key",
+  args: [keyArgument],
+  flags: organisationFlags,
+  async run(input, context) {
+    const [id = ""] = input.args;
+    const { server, path } = openKeys(input, context);
+    await server.send(`${path}/${encodeURIComponent(id)}`, { method: "DELETE", isRepeatable: false });
+    return { data: { id }, notes: [`${id} is revoked; servers may accept it for a few more seconds`] };
+  },
+};
+
+function openKeys(
+  input: CommandInput,
+  context: CliContext,
+): { readonly server: ApiClient; readonly path: string } {
+  const { organisation = "" } = input.flags;
+  const path = `/api/v2/organisations/${encodeURIComponent(organisation)}/api_keys`;
+  return { server: createApiClient(input, context), path };
+}
+
+function newKeyOf({ json }: ApiAnswer): NewKey {
+  const { data } = json as {
+    readonly data?: {
+      readonly id: string;
+      readonly attributes: { readonly secret: string; readonly permissions: readonly string[] };
+    };
+  };
+  if (data === undefined) {
+    throw new CliError(exits.failed, "Cannot read the answer of the server: it is not an API key", {
+      code: "wrong_answer",
+    });
+  }
+  return { key: data.id, secret: data.attributes.secret, permissions: data.attributes.permissions };
+}
+
+/** Prints a new secret to stdout, once, as environment variables. */
+function secretResult({ key, secret, permissions }: NewKey, ...notes: readonly string[]): CliResult {
+  return {
+    data: { key, secret, permissions },
+    shown: `GRANDSTAND_API_KEY=${key}\nGRANDSTAND_API_SECRET=${secret}\n`,
+    notes: [
+      ...notes,
+      "The secret is shown only once: store it where only the back end that uses it can read it",
+    ],
+  };
+}

@@ -1,0 +1,60 @@
+/**
+ * Commands that work in the store of a deployment, without its servers.
+ *
+ * @module
+ */
+
+import type { CommandSpec, FlagSpec } from "./command.ts";
+
+/** Flags of commands that work in the store of a deployment. */
+export const storeFlags: Readonly<Record<"redis" | "data", FlagSpec>> = {
+  redis: { value: "urls", description: "The Redis of the deployment", variable: "GRANDSTAND_REDIS" },
+  data: {
+    value: "folder",
+    description: "The folder of its data; its server must not run",
+    variable: "GRANDSTAND_DATA",
+  },
+};
+
+/** `leaderboards rebuild`. */
+export const rebuildCommand: CommandSpec = {
+  words: ["leaderboards", "rebuild"],
+  summary:
+    "Recompute a board from stored user histories, in the store; repeatable, and on Redis while servers run",
+  args: [{ name: "board", description: "The id of the leaderboard" }],
+  flags: {
+    ...storeFlags,
+    project: { value: "id", description: "The project of the board", required: true },
+    event: { value: "id", description: "The event, for a board of an event" },
+    season: { value: "id", description: "The season; otherwise the running one, else the last one" },
+  },
+  async run({ args: [leaderboardId = ""], flags }, { rebuildBoard }) {
+    const { redis, data, project = "", event = null, season } = flags;
+    const board = { projectId: project, eventId: event, leaderboardId };
+    const rebuilt = await rebuildBoard({
+      store: { redis, data },
+      board: season === undefined ? board : { ...board, season },
+    });
+    const { written, removed } = rebuilt;
+    return { data: rebuilt, notes: [`Wrote ${written} entries and removed ${removed}`] };
+  },
+};
+
+/** `users index`. */
+export const indexUsersCommand: CommandSpec = {
+  words: ["users", "index"],
+  summary:
+    "Add users from before the index of users to it, in the store; repeatable, and on Redis while servers run",
+  args: [],
+  flags: storeFlags,
+  async run({ flags: { redis, data } }, { indexUsers, reportProgress }) {
+    const done = await indexUsers({
+      store: { redis, data },
+      onProgress: ({ examined, listed }) =>
+        reportProgress(`Examined ${examined} records, listed ${listed} users`),
+    });
+    const { examined, listed, metrics } = done;
+    const note = `Examined ${examined} records, listed ${listed} users and built ${metrics} indexes of metrics.`;
+    return { data: done, notes: [note] };
+  },
+};
