@@ -137,7 +137,10 @@ export const ExportWebhookAnswer = v.object({
     "ExportWebhook",
     v.object({
       url: v.string(),
-      includePassword: v.pipe(v.boolean(), v.description("Events contain the password in addition to the link")),
+      includePassword: v.pipe(
+        v.boolean(),
+        v.description("Events contain the password in addition to the link"),
+      ),
       secret: v.pipe(v.string(), v.description("Secret in the format of Standard Webhooks, `whsec_…`")),
     }),
   ),
