@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { type ConfigResult, readConfig, variables } from "../../runtime/config.ts";
 
@@ -183,6 +184,18 @@ describe("the settings", () => {
     for (const secretName of secrets) {
       const definition = variables.find(({ name }) => name === secretName);
       assert.ok(definition !== undefined && definition.flag === undefined, secretName);
+    }
+  });
+});
+
+describe("the table of settings in the guide", () => {
+  it("has every setting with its flag, description and default", () => {
+    const guide = readFileSync(new URL("../../runtime/README.md", import.meta.url), "utf8");
+    const rows = guide.split("\n").map(row => row.replace(/ +/g, " "));
+    for (const { name, flag, description, otherwise } of variables) {
+      const heading = flag === undefined ? `\`${name}\`` : `\`${name}\`, \`--${flag}\``;
+      const row = `| ${heading} | ${description.replaceAll("|", "\\|")} | ${otherwise} |`;
+      assert.ok(rows.includes(row), row);
     }
   });
 });
