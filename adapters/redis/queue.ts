@@ -9,7 +9,7 @@ import { KeySpace, keyOf } from "./keys.ts";
 import { ackScript, pushScript, releaseScript, takeScript } from "./scripts.ts";
 
 /** Most unsettled messages of one topic by default. */
-export const queueDepthMax = 100_000;
+const queueDepthMax = 100_000;
 /** Pattern of the id of a Redis stream entry. */
 const idPattern = /^\d{1,16}-\d{1,19}$/;
 

@@ -9,7 +9,7 @@
  * @module
  */
 
-import { BoundedCache } from "../storage/mod.ts";
+import { BoundedCache, type Stored } from "../storage/mod.ts";
 
 /** Bounds of a {@linkcode Cache}. */
 export type CacheOptions = {
@@ -129,4 +129,30 @@ export function memoize<K extends object, V extends NonNullable<unknown> | null>
     derived.set(from, value);
     return value;
   };
+}
+
+/** Parsed records: a record is parsed once per version, and the same version is always the same object. */
+export class ParsedRecords<T> {
+  readonly #parse: (text: string) => T;
+  readonly #entries: BoundedCache<{ readonly version: string; readonly value: T }>;
+
+  /** @param entriesMax Most records that are kept. */
+  constructor(parse: (text: string) => T, entriesMax: number) {
+    this.#parse = parse;
+    this.#entries = new BoundedCache(entriesMax);
+  }
+
+  /** Number of records kept. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Returns the object of a record, which must not be changed. `name` identifies the record. */
+  of(name: string, { version, value: text }: Stored): T {
+    const known = this.#entries.get(name);
+    if (known?.version === version) return known.value;
+    const value = this.#parse(text);
+    this.#entries.set(name, { version, value });
+    return value;
+  }
 }

@@ -11,17 +11,17 @@ import type { Condition, Operand, Value } from "./types.ts";
 type Terms<S> = readonly Term<S>[];
 
 /** Both have a value, of the same type and equal. Lists never are. */
-export function equal<S>(terms: Terms<S>): Condition<S> {
+export function areEqual<S>(terms: Terms<S>): Condition<S> {
   const { a, b, constant } = two(terms);
   if (constant !== undefined) return scope => a(scope) === constant;
-  return scope => areEqual(a(scope), b(scope));
+  return scope => isSameValue(a(scope), b(scope));
 }
 
-/** Returns the opposite of {@linkcode equal}. */
+/** Returns the opposite of {@linkcode areEqual}. */
 export function unequal<S>(terms: Terms<S>): Condition<S> {
   const { a, b, constant } = two(terms);
   if (constant !== undefined) return scope => a(scope) !== constant;
-  return scope => !areEqual(a(scope), b(scope));
+  return scope => !isSameValue(a(scope), b(scope));
 }
 
 /** Both are numbers or both texts, and the first is greater. */
@@ -139,7 +139,7 @@ function readOf<S>(term: Term<S> | undefined): Operand<S> {
   return term === undefined ? () => undefined : term.read;
 }
 
-function areEqual(a: Value, b: Value): boolean {
+function isSameValue(a: Value, b: Value): boolean {
   return a === b && a !== undefined && typeof a !== "object";
 }
 

@@ -1,9 +1,9 @@
 import {
+  areEqual,
   atLeast,
   atMost,
   between,
   contains,
-  equal,
   greater,
   less,
   startsWith,
@@ -33,7 +33,7 @@ const inOrder = { accepts: [ordered, ordered], isTyped: true };
 
 /** The operators that compare operands, by name. */
 export const comparisons: ReadonlyMap<string, Comparison> = new Map<string, Comparison>([
-  ["eq", { ...alike, swapped: "eq", closure: equal, expected: ([b]) => `equal to ${b}` }],
+  ["eq", { ...alike, swapped: "eq", closure: areEqual, expected: ([b]) => `equal to ${b}` }],
   ["ne", { ...alike, swapped: "ne", closure: unequal, expected: ([b]) => `not equal to ${b}` }],
   ["gt", { ...inOrder, swapped: "lt", closure: greater, expected: ([b]) => `greater than ${b}` }],
   ["gte", { ...inOrder, swapped: "lte", closure: atLeast, expected: ([b]) => `at least ${b}` }],

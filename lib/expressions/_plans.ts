@@ -24,7 +24,7 @@ export interface Leaf<S> {
 }
 
 /** Most constants that the explanation of `in` lists. */
-export const listedConstantsMax = 10;
+const listedConstantsMax = 10;
 
 const conditionExpectation = "Give an object with one operator of the condition language";
 

@@ -1,6 +1,6 @@
 import { type ArithmeticOperator, arithmetic, calculationOf, operandOf } from "./_arithmetic.ts";
 import { type Application, type Checker, item, nodesMax, only, type Place } from "./_checker.ts";
-import type { AggregateKind, Environment, Operand, ValueType, Variable } from "./types.ts";
+import type { AggregateKind, Environment, Operand, ValueType, VariableDeclaration } from "./types.ts";
 
 /** A value that an expression says itself. */
 export type Constant = string | number | boolean;
@@ -107,7 +107,7 @@ function constant<S>(value: Constant, pointer: string): Term<S> {
   return { pointer, type: typeof value as ValueType, read: () => value, constant: value };
 }
 
-function termOf<S>(variable: Variable<S> | null, pointer: string): Term<S> {
+function termOf<S>(variable: VariableDeclaration<S> | null, pointer: string): Term<S> {
   return variable === null ? broken(pointer) : { pointer, ...variable };
 }
 

@@ -4,8 +4,7 @@
  * @module
  */
 
-export { depthMax, nodesMax, tokenCharactersMax } from "./_checker.ts";
-export { listedConstantsMax } from "./_plans.ts";
+export { depthMax } from "./_checker.ts";
 export { compileCondition, compileExplanation, compileNumber } from "./compile.ts";
 export { type ExpressionShapes, expressionShapes } from "./schema.ts";
 export type {
@@ -16,5 +15,5 @@ export type {
   Operand,
   Value,
   ValueType,
-  Variable,
+  VariableDeclaration,
 } from "./types.ts";

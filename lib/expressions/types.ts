@@ -13,7 +13,7 @@ export type Operand<S> = (scope: S) => Value;
 export type Condition<S> = (scope: S) => boolean;
 
 /** A variable or aggregate: the type of its values, and how a scope is asked for one. */
-export interface Variable<S> {
+export interface VariableDeclaration<S> {
   readonly type: ValueType;
   readonly read: Operand<S>;
 }
@@ -24,14 +24,14 @@ export type AggregateKind = "count" | "sum" | "streak";
 /** Variables and functions that expressions of an area can name. */
 export interface Environment<S> {
   /** Returns the variable of a path, or null if there is none. */
-  variable(path: string): Variable<S> | null;
+  variable(path: string): VariableDeclaration<S> | null;
   /**
    * The aggregate of a definition, or null if aggregates have no place.
    *
    * @param pointer JSON Pointer to the definition in its document.
    * @throws {AppError} `validation_failed`, with the pointer of each part at fault.
    */
-  aggregate?(kind: AggregateKind, definition: unknown, pointer: string): Variable<S> | null;
+  aggregate?(kind: AggregateKind, definition: unknown, pointer: string): VariableDeclaration<S> | null;
 }
 
 /** A comparison that makes a condition false. */

@@ -3,7 +3,6 @@
  *
  * @module
  */
-export { Batches, whenAll } from "./batches.ts";
 export { compareBoardEntries, isEntryAfter, readPageAfter, type WalkDirection } from "./board_pages.ts";
 export { BoundedCache } from "./bounded_cache.ts";
 export type {
@@ -32,7 +31,6 @@ export { decide } from "./decide.ts";
 export { storageLimits } from "./limits.ts";
 export { keyName, platformPartition, tenantPartition, tenantPartitions } from "./names.ts";
 export { onceMark } from "./once_mark.ts";
-export { ParsedRecords } from "./parsed.ts";
 export type {
   Blobs,
   Limiter,

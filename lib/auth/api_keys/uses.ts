@@ -5,8 +5,8 @@
  * @module
  */
 
-import { mapConcurrent } from "../../background/mod.ts";
-import { BoundedCache, type Store } from "../../storage/mod.ts";
+import { Cache, mapConcurrent } from "../../background/mod.ts";
+import type { Store } from "../../storage/mod.ts";
 import { apiKeyPartition, apiKeyRecord, apiKeyUse } from "./record.ts";
 
 /** Least time between two writes of a key's last use, in ms. */
@@ -20,7 +20,7 @@ export class ApiKeyUses {
   /** Unix ms by key, still to be written. */
   readonly #noted = new Map<string, number>();
   /** Unix ms of the last write by key. */
-  readonly #written = new BoundedCache<number>(notedMax);
+  readonly #written = new Cache<number>({ entriesMax: notedMax });
   #flush: Promise<void> | null = null;
 
   constructor(store: Store) {

@@ -9,9 +9,9 @@
  */
 
 import type { createRemoteJWKSet, FetchImplementation, JWTPayload } from "jose";
+import { Cache } from "../../background/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { CircuitBreaker } from "../../outbound/circuit_breaker.ts";
-import { BoundedCache } from "../../storage/mod.ts";
 import type { Clock } from "../environment.ts";
 import { invalidToken, tokenCharsMax } from "../tokens/claims.ts";
 import { loadJose } from "../tokens/jose.ts";
@@ -89,7 +89,7 @@ export function createRemoteIssuers(options: {
   readonly clock: Clock;
 }): RemoteIssuers {
   const { clock } = options;
-  const issuers = new BoundedCache<IssuerKeys>(issuersMax);
+  const issuers = new Cache<IssuerKeys>({ entriesMax: issuersMax });
   function keysOf(issuer: string): IssuerKeys {
     const keys = issuers.get(issuer) ?? new IssuerKeys(issuer, options);
     issuers.set(issuer, keys);

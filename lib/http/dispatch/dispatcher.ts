@@ -1,5 +1,5 @@
+import { Cache } from "../../background/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { BoundedCache } from "../../storage/mod.ts";
 import { failureReply, logFailure } from "../errors/failure.ts";
 import type { ErrorFamily } from "../errors/family.ts";
 import { problemFamily } from "../errors/problem.ts";
@@ -51,7 +51,7 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #services: PipelineServices;
   readonly #index: RouteIndex<Endpoint>;
-  readonly #hot = new BoundedCache<HotTarget>(hotTargetsMax);
+  readonly #hot = new Cache<HotTarget>({ entriesMax: hotTargetsMax });
   readonly #familyOf: (path: string) => ErrorFamily;
 
   /** @throws `TypeError` for malformed or repeated paths. */

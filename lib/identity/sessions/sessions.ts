@@ -13,10 +13,11 @@ import {
   type RandomBytes,
   type Tokens,
 } from "../../auth/mod.ts";
+import { ParsedRecords } from "../../background/mod.ts";
 import type { Project } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { ClientInfo } from "../../http/mod.ts";
-import { decide, ParsedRecords, type ReadRecord, type Store } from "../../storage/mod.ts";
+import { decide, type ReadRecord, type Store } from "../../storage/mod.ts";
 import { accountBanned, isBanned, type Provider, type User, userPartition, userRead } from "../users.ts";
 import {
   createIdentityTokens,

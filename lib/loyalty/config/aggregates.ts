@@ -14,7 +14,7 @@ import {
   compileCondition,
   compileNumber,
   type Environment,
-  type Variable,
+  type VariableDeclaration,
 } from "../../expressions/mod.ts";
 import type { ActionDefinition } from "./document.ts";
 import { aggregateSchemas } from "./expression_fields.ts";
@@ -56,7 +56,7 @@ export class AggregateCompiler {
    *
    * @throws {AppError} `validation_failed` with the pointers of the errors.
    */
-  variable(kind: AggregateKind, definition: unknown, pointer: string): Variable<Scope> {
+  variable(kind: AggregateKind, definition: unknown, pointer: string): VariableDeclaration<Scope> {
     const compiled = this.#compile(kind, definition, pointer);
     const key = counterKey({ kind, definition });
     if (!this.#compiled.has(key)) this.#compiled.set(key, { ...compiled, key });

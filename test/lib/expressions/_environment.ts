@@ -1,6 +1,6 @@
 /** An area's variables, as the tests of expressions use them. */
 
-import type { Environment, Value, ValueType, Variable } from "../../../lib/expressions/mod.ts";
+import type { Environment, Value, ValueType, VariableDeclaration } from "../../../lib/expressions/mod.ts";
 
 export type Scope = Readonly<Record<string, Value>>;
 
@@ -14,7 +14,7 @@ export const declared: Readonly<Record<string, ValueType>> = {
 
 /** Declared variables by their names, and everything else of a scope under `data.`. */
 export const environment: Environment<Scope> = {
-  variable(path: string): Variable<Scope> | null {
+  variable(path: string): VariableDeclaration<Scope> | null {
     const name = path.startsWith("data.") ? path.slice("data.".length) : path;
     const read = (scope: Scope): Value => (Object.hasOwn(scope, name) ? scope[name] : undefined);
     if (name !== path) return { type: "any", read };

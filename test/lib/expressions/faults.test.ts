@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError, type FieldError } from "../../../lib/errors/mod.ts";
+import { nodesMax, tokenCharactersMax } from "../../../lib/expressions/_checker.ts";
 import {
   compileCondition,
   compileExplanation,
   compileNumber,
   depthMax,
   type Environment,
-  nodesMax,
-  tokenCharactersMax,
   type ValueType,
 } from "../../../lib/expressions/mod.ts";
 

@@ -5,7 +5,7 @@ import {
   compileCondition,
   compileNumber,
   type Environment,
-  type Variable,
+  type VariableDeclaration,
 } from "../../../lib/expressions/mod.ts";
 import { environment, type Scope } from "./_environment.ts";
 
@@ -81,7 +81,7 @@ describe("an aggregate", () => {
   const asked: [kind: string, definition: unknown, pointer: string][] = [];
   const counting: Environment<Scope> = {
     ...environment,
-    aggregate(kind, definition, pointer): Variable<Scope> | null {
+    aggregate(kind, definition, pointer): VariableDeclaration<Scope> | null {
       asked.push([kind, definition, pointer]);
       if (definition === "nowhere") return null;
       if (definition === "broken") {
