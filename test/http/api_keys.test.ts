@@ -52,7 +52,7 @@ describeOnStores("API keys", open => {
     return { world, admin, ask };
   }
 
-  it("are created with a secret that is told once", async t => {
+  it("are created with a secret that is answered once", async t => {
     const { world, ask } = await opened(t);
     const created = await ask("", { body: resource("CRM", ["users:read", "users:read", "actions:write"]) });
     assert.equal(created.status, 201, created.text);
@@ -95,7 +95,7 @@ describeOnStores("API keys", open => {
     assert.equal(used.attributes.last_used_at_iso, new Date(created * 1_000).toISOString());
   });
 
-  it("get a new secret beside the old one, which ends after its grace", async t => {
+  it("get a new secret, while the old one works for its grace", async t => {
     const { world, ask } = await opened(t);
     const old = await keyWith(world, ["users:read"]);
     const rotated = await ask(`/${old.key}/rotate`, { body: { grace_seconds: 60 } });
@@ -144,7 +144,7 @@ describeOnStores("API keys", open => {
     assert.equal((await ask("")).json.data.length, 4);
   });
 
-  it("are managed by keys that may and by nobody else", async t => {
+  it("are managed only by keys with the permission", async t => {
     const { world, ask } = await opened(t);
     const target = await keyWith(world, ["users:read"]);
     const as = await keyWith(
@@ -189,7 +189,7 @@ describeOnStores("API keys", open => {
 });
 
 describe("the permissions of API keys", () => {
-  it("are told by the document", async () => {
+  it("are in the OpenAPI document", async () => {
     const { createMemoryStore } = await import("../../adapters/memory/mod.ts");
     const world = await openPlatform(async clock => createMemoryStore({ clock }));
     const { json } = await world.call("/openapi.json");

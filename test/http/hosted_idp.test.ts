@@ -148,7 +148,7 @@ describeOnStores("users of a hosted identity provider", open => {
     world.login.keys = [issuerKey()];
     await signedIn();
   });
-  it("are told when the provider cannot be asked, and keep their sessions meanwhile", async () => {
+  it("get 503 while the provider cannot be asked, and keep their sessions", async () => {
     const { accessToken } = await signedIn();
     const stranger = forge(issuerKey(), world.login.claims(world.clock.now()));
     world.clock.advance(issuerKeysCooldownMs);
@@ -159,7 +159,7 @@ describeOnStores("users of a hosted identity provider", open => {
     assert.ok(Number(answer.headers.get("retry-after")) >= 1);
     assert.equal((await profile(accessToken)).status, 200);
   });
-  it("are told when the provider answers nonsense", async () => {
+  it("get 502 if the answer of the provider is unusable", async () => {
     world.login.discovery = { issuer: "https://evil.example" };
     refused(await check(idToken()), 502, "provider_error");
   });

@@ -150,7 +150,7 @@ describeOnStores("the identity API", open => {
     assertSigned(again.json.data);
   });
 
-  it("tells registrations apart by device, additional id and project", async () => {
+  it("distinguishes registrations by device, additional id and project", async () => {
     const deviceId = randomUUID();
     const answers = await Promise.all([
       register({ deviceId }),
@@ -267,7 +267,7 @@ describeOnStores("the identity API", open => {
     assertRefused(await fetchProfile({ ...anonymous, externalId: "x" }), 400, "unsupported_provider");
   });
 
-  it("answers an unknown project like any other bad project id, whoever owns it", async () => {
+  it("answers an unknown project like any other bad project id", async () => {
     const unknown = await world.call("/v1/user", {
       body: { ...noLogin, projectId: randomUUID(), data: { username: "Sam" } },
     });

@@ -79,7 +79,7 @@ describeOnStores("idle anonymous users", open => {
     assert.equal((await sweep()).removed, 2);
   });
 
-  it("are kept where they have points, and looked at again when they have been idle once more", async () => {
+  it("are kept if they have points, and checked again after another idle time", async () => {
     const guest = await register();
     const record = { ...guest, isNew: undefined };
     const issued = await world.call("/api/auth/token", {
@@ -96,7 +96,7 @@ describeOnStores("idle anonymous users", open => {
     assert.deepEqual(await sweep(), { removed: 0, kept: 1, isPartial: false });
   });
 
-  it("are removed where they only looked at their empty profile", async () => {
+  it("are removed if they only read their empty profile", async () => {
     const guest = await register();
     const record = { ...guest, isNew: undefined };
     const issued = await world.call("/api/auth/token", {
@@ -107,7 +107,7 @@ describeOnStores("idle anonymous users", open => {
     assert.equal((await sweep()).removed, 1);
   });
 
-  it("are nobody who has credentials or was merged into somebody", async () => {
+  it("exclude users with credentials and merged users", async () => {
     const users = new Users(world.store);
     const guests = [await register(), await register()];
     const changes: ((user: User) => User)[] = [
@@ -122,7 +122,7 @@ describeOnStores("idle anonymous users", open => {
     assert.deepEqual(await Promise.all(guests.map(exists)), [true, true]);
   });
 
-  it("are removed by a later sweep where one was interrupted", async () => {
+  it("are removed by a later sweep after an interrupted one", async () => {
     const guest = await register();
     await new Users(world.store).update(ids.project, guest.userId, user => ({ ...user, isRetired: true }));
     assert.equal((await login(guest)).status, 401);
@@ -133,7 +133,7 @@ describeOnStores("idle anonymous users", open => {
     assert.equal(await exists(guest), false);
   });
 
-  it("are told from those who come back at the same moment: nobody holds a record that leads nowhere", async () => {
+  it("are not confused with users who return at the same moment", async () => {
     const guests = await Promise.all(Array.from({ length: 24 }, () => register()));
     world.clock.advance(idleMsDefault);
     const [answers] = await Promise.all([Promise.all(guests.map(login)), sweep(), sweep()]);
@@ -155,7 +155,7 @@ describeOnStores("idle anonymous users", open => {
     assert.deepEqual(await sweep(), { removed: 0, kept: 0, isPartial: false });
   });
 
-  it("are removed by the work of a server, each project once an hour, and at once where there are more", async () => {
+  it("are removed by background work, each project once an hour, and at once after a partial sweep", async () => {
     const guest = await register();
     world.clock.advance(idleMsDefault - idleSweepEveryMs);
     await world.platform.work();
@@ -176,7 +176,7 @@ describeOnStores("idle anonymous users", open => {
     assert.deepEqual(await sweep(), { removed: 0, kept: 0, isPartial: false });
   });
 
-  it("wait for their turn where there are many projects, and none for one that fails", async () => {
+  it("wait for their turn among many projects, and for no failing one", async () => {
     const swept: string[] = [];
     const { store, clock } = world;
     const projects = new IdleProjects({

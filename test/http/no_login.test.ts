@@ -100,7 +100,7 @@ describeOnEveryStore("the application profile of a noLogin user", open => {
     assert.deepEqual(json.data.appProfile, appProfile);
   });
 
-  it("is changed under the external id alone, and nobody else's with it", async () => {
+  it("is changed by its external id, and no other user's with it", async () => {
     const other = await create(world);
     const data = { appProfile: { a: 1 } };
     assert.deepEqual(refusal(await update(world, { externalId: "a".repeat(32), data })), [404, "not_found"]);

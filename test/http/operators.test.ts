@@ -61,7 +61,7 @@ describeOnStores("operators", open => {
       entry.outcome,
     ]);
 
-  it("may read with users:read and change with users:write, and nobody else may", async () => {
+  it("read with users:read and change with users:write only", async () => {
     const { userId } = await members.member("sam@example.org");
     const user = `/users/${userId}`;
     const reads = [
@@ -186,7 +186,7 @@ describeOnStores("operators", open => {
     for (const answer of answers) assert.deepEqual(refusal(answer), [403, "account_banned"]);
   });
 
-  it("are told what a ban must be", async () => {
+  it("get 400 for an invalid ban", async () => {
     const { userId } = await members.member("sam@example.org");
     for (const body of [
       {},
@@ -341,7 +341,7 @@ describeOnStores("operators", open => {
     }
   });
 
-  it("find refused attempts on the trail, and look-ups only where they failed", async () => {
+  it("find refused attempts and failed look-ups on the trail", async () => {
     const { externalId, userId } = (
       await world.call("/v1/user", { body: { ...noLogin, data: { username: "Kim" } } })
     ).json.data;

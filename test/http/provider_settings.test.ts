@@ -55,7 +55,7 @@ describeOnStores("settings that name other providers", open => {
     const debug = { ...opaque.tokenDebug, validMember: "a".repeat(memberPathCharactersMax) };
     assert.deepEqual(await checked("socialOne", { ...opaque, tokenDebug: debug }), [502, "provider_error"]);
   });
-  it("of a hosted provider are refused as a whole where a part is wrong", async () => {
+  it("of a hosted provider are refused as a whole if a part is wrong", async () => {
     for (const wrong of [
       {},
       { ...login, issuer: "http://login.example" },
@@ -72,7 +72,7 @@ describeOnStores("settings that name other providers", open => {
       assert.deepEqual(await checked("hostedIdp", wrong), unusable, JSON.stringify(wrong));
     }
   });
-  it("of a social provider are refused as a whole where a part is wrong", async () => {
+  it("of a social provider are refused as a whole if a part is wrong", async () => {
     const longPath = "a".repeat(memberPathCharactersMax + 1);
     for (const wrong of [
       {},

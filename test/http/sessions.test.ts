@@ -134,7 +134,7 @@ describeOnEveryStore("sessions over HTTP", open => {
     assert.equal(over.headers.get("www-authenticate"), 'Bearer error="invalid_token"');
   });
 
-  it("tell trail and log who refreshed, also where a stolen token was refused", async () => {
+  it("put refreshes on trail and log, also refused ones", async () => {
     const user = await newUser();
     const { session, tokens } = await openSession(user);
     await refresh((await refresh(tokens)).json.data);
@@ -179,7 +179,7 @@ describeOnEveryStore("sessions over HTTP", open => {
     assertRefused(await refresh(tokens), 401, "session_revoked", "login");
   });
 
-  it("end where the logout says so", async () => {
+  it("end by the scope of the logout", async () => {
     const user = await newUser();
     const [one, other] = [await openSession(user), await openSession(user)];
     const listed = async (): Promise<readonly string[]> =>
@@ -227,7 +227,7 @@ describeOnEveryStore("sessions over HTTP", open => {
     assertProblem(await exchange(tokens.accessToken), 401, "token_expired");
   });
 
-  it("leave no way back by an old session record once all were ended", async () => {
+  it("refuse an old session record after all sessions ended", async () => {
     const user = await newUser();
     const { tokens } = await openSession(user);
     const {

@@ -247,7 +247,7 @@ describeOnStores("the check of users of social providers", open => {
     }
     refused(await ask("opaque"), 401, "social_token_rejected");
   });
-  it("tells an unavailable issuer of ID tokens from a bad token", async () => {
+  it("distinguishes an unavailable issuer of ID tokens from a bad token", async () => {
     issuer.answering = async () => new Response("", { status: 503 });
     refused(await check(idToken(), { provider: "socialTwo" }), 503, "provider_unavailable");
   });

@@ -122,7 +122,7 @@ describeOnStores("the exchange for a space token", open => {
     }
   });
 
-  it("refuses a record of another project, organisation or nobody, like an altered one", async () => {
+  it("refuses a record of another project, organisation or no user, like an altered one", async () => {
     const record = await recordOf("noLogin");
     const foreign = await recordOf("noLogin", ids.otherProject);
     const answers = await Promise.all([
@@ -271,7 +271,7 @@ describeOnStores("the exchange for a space token", open => {
     assert.equal((await service(foreign.key, foreign.secret, otherHost)).status, 200);
   });
 
-  it("finds no space under a host that nobody claims where there is no default space", async t => {
+  it("finds no space under an unknown host without a default space", async t => {
     const alone = await openPlatform(open, { defaultSpaceId: ids.event });
     t.after(() => alone.dispose());
     assertProblem(
@@ -326,7 +326,7 @@ describeOnStores("a space token", open => {
     assert.equal((await authorized(`bEARER ${token}`)).status, 200);
   });
 
-  it("is refused with one answer when it is garbled, tampered with, of another kind or signed by nobody", async () => {
+  it("is refused with one answer when it is garbled, altered, of another kind or unsigned", async () => {
     const [header = "", payload = "", signature = ""] = token.split(".");
     const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
     const known = JSON.parse(Buffer.from(header, "base64url").toString());
@@ -365,7 +365,7 @@ describeOnStores("a space token", open => {
     assert.equal((await use(await signed({}))).status, 200);
   });
 
-  it("is refused where the header holds more than the token", async () => {
+  it("is refused if the header has more than the token", async () => {
     for (const authorization of [
       `Bearer ${token} ${token}`,
       `Bearer ${token},`,
@@ -392,7 +392,7 @@ describeOnStores("a space token", open => {
     assert.match(answer.headers.get("www-authenticate") ?? "", /^Bearer error="invalid_token"/);
   });
 
-  it("is checked where it is optional too", async () => {
+  it("is checked on routes where it is optional too", async () => {
     const answer = await world.call("/api/loyalty/config", { token: "garbage" });
     assertProblem(answer, 401, "invalid_token");
   });

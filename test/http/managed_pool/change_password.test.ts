@@ -15,7 +15,7 @@ describeOnStores("changing the password", open => {
 
   const change = { password: newPassword, previousPassword: password };
 
-  it("answers a new session record, ends every other session, and tells the user", async () => {
+  it("answers a new session record, ends every other session, and mails the user", async () => {
     const here = await pool.member(email);
     const there = (await pool.login(email)).json.data;
     const { status, json } = await pool.changePassword(here.accessToken, change);

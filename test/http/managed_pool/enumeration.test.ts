@@ -61,7 +61,7 @@ describeOnStores("whether an address has an account", open => {
     return first;
   }
 
-  it("is not told by registration: same bytes, same fields, one derivation", async () => {
+  it("is not revealed by registration: same bytes, same fields, one derivation", async () => {
     const { status, json } = await assertAlike(1, [
       () => pool.register(unknown),
       () => pool.register(known),
@@ -78,7 +78,7 @@ describeOnStores("whether an address has an account", open => {
     );
   });
 
-  it("is not told by a weak password, which is refused before anything is looked up", async () => {
+  it("is not revealed by a weak password, which is refused before any look-up", async () => {
     const { json } = await assertAlike(0, [
       () => pool.register(unknown, { password: "short" }),
       () => pool.register(known, { password: "short" }),
@@ -87,7 +87,7 @@ describeOnStores("whether an address has an account", open => {
     assert.deepEqual(pool.mails, []);
   });
 
-  it("is not told by login: unknown, wrong, without a password or banned, one derivation each", async () => {
+  it("is not revealed by login: unknown, wrong, without a password or banned, one derivation each", async () => {
     const wrong = { password: "wrong password" };
     const { status, json } = await assertAlike(1, [
       () => pool.login(unknown, wrong),
@@ -99,7 +99,7 @@ describeOnStores("whether an address has an account", open => {
     assert.deepEqual([status, json.data.code, json.data.action], [401, "invalid_credentials", "none"]);
   });
 
-  it("is told to a banned user only after the password, for one derivation as well", async () => {
+  it("is revealed to a banned user only after the password, for one derivation as well", async () => {
     const [answer, count] = await pool.costOf(() => pool.login(banned));
     assert.deepEqual([answer.status, answer.json.data.code, count], [403, "account_banned", 1]);
     assert.equal(answer.json.data.until, null);
@@ -107,7 +107,7 @@ describeOnStores("whether an address has an account", open => {
     assert.deepEqual([success.status, cost], [200, 1]);
   });
 
-  it("is not told by forgot, asked once or twice", async () => {
+  it("is not revealed by forgot, asked once or twice", async () => {
     for (let round = 0; round < 2; round++) {
       const { status, json } = await assertAlike(1, [
         () => pool.forgot(unknown),
@@ -122,7 +122,7 @@ describeOnStores("whether an address has an account", open => {
     );
   });
 
-  it("is not told by confirm, whatever is wrong with the code", async () => {
+  it("is not revealed by confirm, for any fault of the code", async () => {
     await pool.forgot(unknown);
     await pool.forgot(known);
     const { status, json } = await assertAlike(2, [
@@ -136,7 +136,7 @@ describeOnStores("whether an address has an account", open => {
     assert.equal((await pool.login(known)).status, 200);
   });
 
-  it("is not told by a mailer that fails", async () => {
+  it("is not revealed by a failing mailer", async () => {
     const failing = await Pool.open(open, {
       mailer: {
         async send() {
@@ -157,7 +157,7 @@ describeOnStores("whether an address has an account", open => {
     }
   });
 
-  it("is not told by the limits, which count unknown addresses alike", async () => {
+  it("is not revealed by the limits, which count unknown addresses alike", async () => {
     const limited = await Pool.open(open, { isLimited: true });
     try {
       await limited.world.call("/v1/user", { body: registration(known), address: "198.51.100.1" });

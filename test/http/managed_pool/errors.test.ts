@@ -53,7 +53,7 @@ describeOnStores("a platform in trouble", open => {
     }
   });
 
-  it("logs nobody in and registers nobody by halves while the store is away", async () => {
+  it("neither logs in nor half-registers a user while the store is down", async () => {
     for (let failAt = 0; failAt < 6; failAt++) {
       const store = failingOnce(open);
       const pool = await Pool.open(store.open);
@@ -103,7 +103,7 @@ describeOnStores("a platform in trouble", open => {
     }
   });
 
-  it("offers passwords only where the project does", async () => {
+  it("offers passwords only if the project does", async () => {
     const pool = await Pool.open(open, { identity: { providers: ["anonymous"] } });
     try {
       for (const { status, json } of [

@@ -65,7 +65,7 @@ describeOnStores("login with a password", open => {
     }
   });
 
-  it("makes a device where the request names none, and remembers those that it saw", async () => {
+  it("creates a device if the request names none, and keeps the devices of logins", async () => {
     const first = (await pool.login(email)).json.data.deviceId;
     pool.world.clock.advance(5_000);
     await pool.login(email, { deviceId });
@@ -163,7 +163,7 @@ describeOnStores("login with a password", open => {
     assert.equal(sessions.length, 1);
   });
 
-  it("goes on where the hash was renewed meanwhile, and gives up where that never ends", async () => {
+  it("continues if the hash was renewed meanwhile, and gives up after three times", async () => {
     const { userId } = await stored();
     let changes = 0;
     async function changeUpTo(changesMax: number): Promise<void> {

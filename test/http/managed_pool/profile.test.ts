@@ -68,7 +68,7 @@ describeOnStores("the profile of a user with a password", open => {
     );
   });
 
-  it("is not told to users of other providers", async () => {
+  it("is refused to users of other providers", async () => {
     const users = new Users(pool.world.store);
     const project = await pool.world.platform.directory.project(ids.project);
     assert.ok(project !== null);
@@ -87,7 +87,7 @@ describeOnStores("the profile of a user with a password", open => {
     assert.equal((await pool.update(tokens.accessToken, { nickname: "X" })).json.data.code, "invalid_token");
   });
 
-  it("needs a device id to be checked, that of the session where the project wants it so", async () => {
+  it("needs a device id for checks, by a setting that of the session", async () => {
     const { accessToken } = await pool.member(email);
     for (const query of [selector, { ...selector, deviceId: "no uuid" }]) {
       const answer = await pool.world.call(`/v1/user/check?${new URLSearchParams(query)}`, {

@@ -19,7 +19,7 @@ describeOnStores("a forgotten password", open => {
   });
   afterEach(() => pool.dispose());
 
-  it("is replaced by a mailed code, which ends every session and logs nobody in", async () => {
+  it("is replaced by a mailed code, which ends every session and opens none", async () => {
     const session = (await pool.login(email)).json.data;
     const code = await pool.code("ann@EXAMPLE.com");
     assert.match(code, /^\d{8}$/);
@@ -143,7 +143,7 @@ describeOnStores("a forgotten password", open => {
     assert.equal((await pool.forgot(email)).json.data.code, "token_expired");
   });
 
-  it("needs no bearer where the project says so", async () => {
+  it("needs no bearer by a setting of the project", async () => {
     const lax = await Pool.open(open, { identity: { recoveryAuth: "optional" } });
     try {
       await lax.register(email);

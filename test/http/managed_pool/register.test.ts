@@ -33,7 +33,7 @@ describeOnStores("registration with a password", open => {
     assert.equal(pool.mails.filter(({ kind }) => kind === "alreadyRegistered").length, 63);
   });
 
-  it("takes addresses as they come and tells them apart as mail servers may", async () => {
+  it("accepts addresses as written and distinguishes them as mail servers may", async () => {
     for (const one of ["Zoë@example.com", "a+b@example.com", "%{:}@x", "o'k@ex.co", "\u212Aim@example.com"]) {
       assert.equal((await pool.register(one)).status, 201, one);
       assert.equal((await pool.login(one)).status, 200, one);
@@ -121,7 +121,7 @@ describeOnStores("registration with a password", open => {
     }
   });
 
-  it("tells whoever has the address once an hour at most", async () => {
+  it("mails the holder of the address once an hour at most", async () => {
     const limited = await Pool.open(open, { isLimited: true });
     try {
       for (let attempt = 0; attempt < 4; attempt++) await limited.register(email);

@@ -32,7 +32,7 @@ describeOnStores("changing one's own data", open => {
     );
   });
 
-  it("moves the account to another address at once, and tells the old one", async () => {
+  it("moves the account to another address at once, and mails the old one", async () => {
     const { accessToken } = await pool.member(email);
     const code = await pool.code(email);
     const { json } = await pool.update(accessToken, { email: moved });
@@ -59,7 +59,7 @@ describeOnStores("changing one's own data", open => {
     assert.equal((await users.findById(ids.project, userId))?.account?.isEmailVerified, false);
   });
 
-  it("refuses an address that somebody has, and leaves both accounts as they are", async () => {
+  it("refuses an address that is in use, and changes neither account", async () => {
     await pool.register("b@example.com");
     const { accessToken } = await pool.member(email);
     const { status, json } = await pool.update(accessToken, { email: "B@example.com", nickname: "Thief" });
@@ -82,7 +82,7 @@ describeOnStores("changing one's own data", open => {
     assert.equal((await pool.update(again.accessToken, { email })).status, 200);
   });
 
-  it("is bounded per account where the address is asked for", async () => {
+  it("is bounded per account for changes of the address", async () => {
     const limited = await Pool.open(open, { isLimited: true });
     try {
       const { accessToken } = await limited.member(email);
@@ -96,7 +96,7 @@ describeOnStores("changing one's own data", open => {
     }
   });
 
-  it("ends with one way to the user when changes race, and with all other addresses free", async () => {
+  it("leaves one e-mail key of the user after a race, and all other addresses free", async () => {
     const { accessToken, userId } = await pool.member(email);
     const addresses = Array.from({ length: 6 }, (_, index) => `ann${index}@example.com`);
     await Promise.all(addresses.map(one => pool.update(accessToken, { email: one })));
@@ -122,7 +122,7 @@ describeOnStores("changing one's own data", open => {
     }
   });
 
-  it("never leaves a user unreachable, wherever the store fails in between", async () => {
+  it("never leaves a user unreachable, at whatever step the store fails", async () => {
     for (let failAt = 0; failAt < 12; failAt++) {
       const store = failingOnce(open);
       const broken = await Pool.open(store.open);

@@ -69,7 +69,7 @@ describeOnStores("an anonymous user who registers", open => {
     assert.equal((await pool.login(email)).json.data.userId, record.userId);
   });
 
-  it("is left untouched by an address that is taken, with the same answer", async () => {
+  it("is unchanged by an address in use, with the same answer", async () => {
     await pool.register(email);
     const record = await pool.anonymous();
     const [taken, free] = [
@@ -120,7 +120,7 @@ describeOnStores("an anonymous user who registers", open => {
     assert.equal((await loginAnonymous(record)).status, 200);
   });
 
-  it("must show the signed record where the project demands it", async () => {
+  it("needs the signed record if the project demands it", async () => {
     const strict = await Pool.open(open, { identity: { requireSignature: true } });
     try {
       const record = await strict.anonymous();
@@ -135,7 +135,7 @@ describeOnStores("an anonymous user who registers", open => {
     }
   });
 
-  it("is merged into the account that it logs in to: told once, and gone after", async () => {
+  it("is merged once into the account that it logs in to", async () => {
     const account = await pool.member(email);
     const record = await pool.anonymous();
     pool.world.clock.advance(1_000);

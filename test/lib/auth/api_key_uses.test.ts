@@ -90,7 +90,7 @@ describe("uses that are noted", () => {
     assert.deepEqual([most, store.reads], [apiKeyUseLanesMax, 3 * apiKeyUseLanesMax]);
   });
 
-  it("are written later where the store is down, and never commit what is not due", async () => {
+  it("are written later if the store is down, and only when due", async () => {
     const fixture = createFixture();
     const keys = createApiKeys(fixture);
     const { key, secret: given } = await keys.create(wanted);
@@ -118,7 +118,7 @@ describeOnStores("the index of an organisation's keys", open => {
     assert.deepEqual(await two.list("org-2"), []);
   });
 
-  it("may name a key that never came to be, which nobody sees and which makes room when it is needed", async t => {
+  it("hides an entry without a key, and drops it when room is needed", async t => {
     const { store, time, process } = await opened(t, open);
     const dying = createDyingStore(store);
     const keys = createApiKeys({ store: dying, secret, clock: time.now, random: systemRandom });

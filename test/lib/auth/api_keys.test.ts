@@ -73,7 +73,7 @@ describe("a new API key", () => {
     const elsewhere = createApiKeys({ ...fixture, secret: otherSecret });
     await assertInvalid(elsewhere, key, secret);
   });
-  it("needs a known permission and a name", async () => {
+  it("needs an existing permission and a name", async () => {
     const { apiKeys } = createSubject();
     const unknown = JSON.parse('["users:read", "users:delete"]');
     await assert.rejects(apiKeys.create({ ...wanted, permissions: [] }), RangeError);
@@ -202,7 +202,7 @@ describe("revocation", () => {
     await assertInvalid(elsewhere, key, secret);
     assert.equal(await storedText(fixture, key), undefined);
   });
-  it("is seen as well by whoever asks whether the key is alive", async () => {
+  it("is seen by isAlive too", async () => {
     const { apiKeys, fixture } = createSubject();
     const elsewhere = createApiKeys(fixture);
     const { key } = await apiKeys.create(wanted);
@@ -279,7 +279,7 @@ describe("apiKeyGuard", () => {
     const request = new Request("https://audience.example/", { headers });
     return await guard.authenticate({ request, info: {}, params: {}, query: {} });
   }
-  it("lets a key with the permission in, or any key where none is demanded", async () => {
+  it("accepts a key with the permission, or any key if none is demanded", async () => {
     const { apiKeys } = createSubject();
     const { key, secret } = await apiKeys.create(wanted);
     const headers = { "X-API-Key": key, "X-API-Secret": secret };
@@ -293,7 +293,7 @@ describe("apiKeyGuard", () => {
     await assert.rejects(authenticate(apiKeys, headers, "users:export"), hasCode("insufficient_scope"));
     await assert.rejects(authenticate(apiKeys, headers, "users:export"), hasCode("insufficient_scope"));
   });
-  it("answers 401 where a header is missing or wrong", async () => {
+  it("answers 401 for a missing or wrong header", async () => {
     const { apiKeys } = createSubject();
     const { key, secret } = await apiKeys.create(wanted);
     const cases: readonly (readonly [headers: Record<string, string>, code: ErrorCode])[] = [
@@ -305,7 +305,7 @@ describe("apiKeyGuard", () => {
     ];
     for (const [headers, code] of cases) await assert.rejects(authenticate(apiKeys, headers), hasCode(code));
   });
-  it("says which header fields it needs where one is missing", () => {
+  it("names the header fields that it needs", () => {
     const guard = apiKeyGuard({ apiKeys: createSubject().apiKeys });
     const request = new Request("http://localhost/", { headers: { "x-api-key": "k" } });
     assert.throws(

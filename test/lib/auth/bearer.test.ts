@@ -24,7 +24,7 @@ describe("bearerToken", () => {
     const longest = "a".repeat(tokenCharsMax);
     assert.equal(bearerToken(`Bearer ${longest}`), longest);
   });
-  it("misses the token where there is no header or another scheme", () => {
+  it("reports a missing token for no header and for another scheme", () => {
     for (const header of [
       null,
       "",
@@ -45,7 +45,7 @@ describe("bearerToken", () => {
 });
 
 describe("foreignBearerToken", () => {
-  it("takes what bearerToken takes where it is well-formed", () => {
+  it("accepts well-formed bearer tokens", () => {
     assert.equal(foreignBearerToken("bearer  aZ09-._~+/=="), "aZ09-._~+/==");
     assert.throws(() => foreignBearerToken(null), hasCode("missing_token"));
   });

@@ -131,12 +131,12 @@ describe("createClientAddress", () => {
   function client(socketAddress: string, forwardedFor: string | null = null): string {
     return clientAddress({ socketAddress, forwardedFor });
   }
-  it("is the peer where there is no header", () => {
+  it("is the peer without a header", () => {
     assert.equal(client("203.0.113.9"), "203.0.113.9");
     assert.equal(client("::ffff:203.0.113.9"), "203.0.113.9");
     assert.equal(client("fe80::1%eth0"), "fe80::1");
   });
-  it("is the peer where the peer is no trusted proxy, whatever it claims", () => {
+  it("is the peer if that is no trusted proxy", () => {
     assert.equal(client("203.0.113.9", "198.51.100.7"), "203.0.113.9");
   });
   it("is the first untrusted hop from the right", () => {
@@ -155,10 +155,10 @@ describe("createClientAddress", () => {
     assert.equal(client("10.0.0.1", "[2001:db8::5]:443, 10.0.0.2:80"), "2001:db8::5");
     assert.equal(client("10.0.0.1", "[2001:db8::5]"), "2001:db8::5");
   });
-  it("is the leftmost hop where all are our own", () => {
+  it("is the leftmost hop if all are trusted", () => {
     assert.equal(client("10.0.0.1", "10.9.9.9, 10.1.1.1"), "10.9.9.9");
   });
-  it("is the peer where the chain is malformed before the client is reached", () => {
+  it("is the peer if the chain is malformed before the client", () => {
     for (const chain of [
       "",
       " ",
@@ -180,15 +180,15 @@ describe("createClientAddress", () => {
       assert.equal(client("10.0.0.1", chain), "10.0.0.1", chain);
     }
   });
-  it("is the peer where the trusted chain is longer than the bound", () => {
+  it("is the peer if the trusted chain is too long", () => {
     const proxies = (count: number): string => ", 10.0.0.2".repeat(count);
     assert.equal(client("10.0.0.1", `198.51.100.7${proxies(forwardedHopsMax - 1)}`), "198.51.100.7");
     assert.equal(client("10.0.0.1", `198.51.100.7${proxies(forwardedHopsMax)}`), "10.0.0.1");
   });
-  it("passes on what is no IP address, such as the path of a socket", () => {
+  it("returns a peer that is no IP address unchanged, such as the path of a socket", () => {
     assert.equal(client("/run/app.sock", "198.51.100.7"), "/run/app.sock");
   });
-  it("trusts nobody by default and refuses to trust what is no network", () => {
+  it("trusts no proxy by default and refuses an invalid network", () => {
     const plain = createClientAddress({ trustedProxies: [] });
     assert.equal(plain({ socketAddress: "127.0.0.1", forwardedFor: "198.51.100.7" }), "127.0.0.1");
     assert.throws(() => createClientAddress({ trustedProxies: ["10.0.0.0/40"] }), RangeError);

@@ -4,7 +4,7 @@ import { jwksArea } from "../../../lib/auth/mod.ts";
 import { createFixture, openRing } from "./_setup.ts";
 
 describe("GET /.well-known/jwks.json", () => {
-  it("publishes the public keys to everybody, to be cached for ten minutes", async () => {
+  it("publishes the public keys, cacheable for ten minutes", async () => {
     const ring = await openRing(createFixture());
     await ring.rotate();
     const [route, ...others] = jwksArea({ ring }).routes;

@@ -49,13 +49,13 @@ describe("minting", () => {
     assert.equal(new Set(kids).size, 1);
     assert.equal(decodeRing((await stored(fixture)).value).length, 1);
   });
-  it("makes a key that signs at once, as nobody can know an older one", async () => {
+  it("creates a first key that signs at once", async () => {
     const fixture = createFixture();
     const ring = await openRing(fixture);
     assert.deepEqual(await states(fixture), ["active"]);
     assert.deepEqual(await publishedKids(ring), [(await ring.signer()).kid]);
   });
-  it("signs with the earliest key where the own clock is behind that of the minting process", async () => {
+  it("signs with the earliest key if its clock is behind", async () => {
     const fixture = createFixture();
     const ring = await openRing(fixture);
     const late = await openRing({ ...fixture, clock: () => fixture.clock() - 5_000 });
@@ -229,7 +229,7 @@ describe("reading the ring again", () => {
     }
     assert.equal(fixture.store.reads, before + 1);
   });
-  it("leaves the copy in use when the store is down, and tells so", async () => {
+  it("uses its copy while the store is down, and reports it", async () => {
     const fixture = createFixture();
     const failures: unknown[] = [];
     const ring = await openRing(fixture, { onReloadFailed: error => failures.push(error) });

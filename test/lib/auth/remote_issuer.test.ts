@@ -74,7 +74,7 @@ describe("a token of another issuer", () => {
     await refused(forge(stranger, claims(), { jku: "https://evil.example/jwks" }), "jku");
     assert.equal(login.asked.filter(url => url.includes("evil")).length, 0);
   });
-  it("is refused without the name of a key, also where there is but one", async () => {
+  it("is refused without the name of a key, even if there is only one", async () => {
     await refused(forge(login.key, claims(), { kid: undefined }), "kid");
     await refused(forge(login.key, claims(), { kid: 7 }), "kid");
   });

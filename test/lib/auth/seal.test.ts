@@ -27,7 +27,7 @@ describe("seal and open", () => {
       "hello",
     );
   });
-  it("never seal one text twice the same way", () => {
+  it("seal one text differently each time", () => {
     assert.notEqual(seal(key, "x", { context, random }), seal(key, "x", { context, random }));
   });
   it("refuse another key, another context, and another split of the context", () => {

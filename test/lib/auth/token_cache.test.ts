@@ -20,7 +20,7 @@ describe("the token cache", () => {
     assert.equal(cache.get("t", ageMs - 1)?.typ, "at+jwt");
     assert.equal(cache.get("t", ageMs), undefined);
   });
-  it("remembers until the token expires where that is sooner, and not at all where it has", () => {
+  it("keeps a token until it expires, and no expired one", () => {
     const cache = new TokenCache();
     cache.put("t", verified(30), 0);
     assert.ok(cache.get("t", 29_999));

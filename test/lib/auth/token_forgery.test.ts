@@ -13,7 +13,7 @@ import {
   type Subject,
 } from "./_token_setup.ts";
 
-describe("a token that was made or changed by somebody else", () => {
+describe("a forged or altered token", () => {
   let subject: Subject;
   let token: string;
   let header: Record<string, unknown>;

@@ -119,7 +119,7 @@ describeOnLimiters("abuse controls", open => {
     assert.equal(await spree(abuse, "login", { ...fan, address: "192.0.2.2" }), 5);
   });
 
-  it("see through trusted proxies, and believe nobody else about addresses", async () => {
+  it("count clients behind trusted proxies by X-Forwarded-For, and others by peer", async () => {
     const clientAddress = createClientAddress({ trustedProxies: ["10.0.0.0/8"] });
     const behind = (forwardedFor: string): AttemptFacts => ({
       ...fan,
@@ -285,12 +285,12 @@ describe("abuse controls without their limiter", () => {
     assert.equal(log.lines.length, 2);
   });
 
-  it("are none where there is no limiter", async () => {
+  it("do not exist without a limiter", async () => {
     assert.equal(await spree(noAttemptLimits, "login", fan), 200);
     await noAttemptLimits.clear(fan);
   });
 
-  it("tell a caller who forgot what is counted", async () => {
+  it("throw for a caller who forgot the counted fact", async () => {
     const abuse = createAttemptLimiter({ limiter: broken, secret: testSecret, logger: keptLog() });
     await assert.rejects(abuse.attempt("refresh", fan), TypeError);
   });

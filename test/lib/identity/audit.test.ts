@@ -70,7 +70,7 @@ describeOnStores("the audit trail", open => {
     }
   }
 
-  it("tells a project's entries newest first, whichever logs they are in, in pages of any size", () =>
+  it("lists a project's entries newest first over all logs, in pages of any size", () =>
     withTrail(async audit => {
       const entries = Array.from({ length: 3 * auditLogs + 5 }, (_, number) => entry(number));
       await recordApart(audit, "p-1", entries);
@@ -94,7 +94,7 @@ describeOnStores("the audit trail", open => {
       }
     }));
 
-  it("goes on where a page ended though more has been recorded meanwhile", () =>
+  it("continues after a page although more was recorded meanwhile", () =>
     withTrail(async audit => {
       const entries = Array.from({ length: 10 }, (_, number) => entry(number));
       await recordApart(audit, "p-1", entries);
@@ -106,7 +106,7 @@ describeOnStores("the audit trail", open => {
       assert.equal(rest.cursor, null);
     }));
 
-  it("tells a user's entries, and keeps users and projects apart", () =>
+  it("lists a user's entries and separates users and projects", () =>
     withTrail(async audit => {
       audit.record("p-1", entry(1, { userId: "u-1", outcome: "invalid_credentials" }));
       audit.record("p-1", entry(2, { userId: "u-2" }));
@@ -137,7 +137,7 @@ describeOnStores("the audit trail", open => {
       assert.deepEqual(others, entries.slice(11).toReversed());
     }));
 
-  it("shows as many entries as its default says where nothing else is asked for", () =>
+  it("has 50 entries in a page by default", () =>
     withTrail(async audit => {
       for (let number = 0; number < auditPageDefault + 1; number++) audit.record("p-1", entry(number));
       await audit.idle();
@@ -174,7 +174,7 @@ describe("the writer of the audit trail", () => {
     assert.deepEqual(bounds.toSorted(), [0, projectEntriesMax]);
   });
 
-  it("tries again where the store is away, and gives up and says so after the last attempt", async () => {
+  it("retries while the store is down, and logs the loss after the last attempt", async () => {
     const store = new ProbeStore(clock.now);
     const log = keptLog();
     const audit = new Audit({ secret: testSecret, store, logger: log });
@@ -291,7 +291,7 @@ describe("the tags of a client", () => {
       userAgent === undefined ? {} : { headers: { "user-agent": userAgent } },
     );
 
-  it("tell networks and user agents apart without naming them", () => {
+  it("distinguish networks and user agents without revealing them", () => {
     const tags = tagClient(request("Mozilla/5.0 (X11)"), { address: "203.0.113.77" });
     assert.equal(tags.addressTag, "203.0.113.0/24");
     assert.match(tags.userAgentTag ?? "", /^[A-Za-z0-9_-]{12}$/);
@@ -300,7 +300,7 @@ describe("the tags of a client", () => {
     assert.equal(tagClient(request(), { address: "2001:db8:1:2::9" }).addressTag, "2001:db8:1:2::/64");
   });
 
-  it("are left out where nothing is known", () => {
+  it("are omitted for an unknown client", () => {
     assert.deepEqual(tagClient(request(), {}), {});
     assert.deepEqual(tagClient(request(), { address: "unix" }), {});
   });

@@ -16,7 +16,7 @@ function recording(): { readonly logger: Logger; readonly lines: [string, LogFie
 }
 
 describe("work in the background", () => {
-  it("is waited for by idle, also where it starts more", async () => {
+  it("is awaited by idle, also if it starts more", async () => {
     const background = new BackgroundWork(recording().logger);
     const done: string[] = [];
     background.run("first", {}, async () => {
@@ -41,7 +41,7 @@ describe("work in the background", () => {
     ]);
   });
 
-  it("is logged where it throws at once", async () => {
+  it("is logged if it throws synchronously", async () => {
     const { logger, lines } = recording();
     const background = new BackgroundWork(logger);
     background.run("hook", {}, () => {
@@ -51,7 +51,7 @@ describe("work in the background", () => {
     assert.equal(lines[0]?.[0], "background_work_failed");
   });
 
-  it("is bounded: what is too much is dropped, told, and makes room again", async () => {
+  it("is bounded: excess work is dropped and logged", async () => {
     const { logger, lines } = recording();
     const background = new BackgroundWork(logger);
     let release = (): void => {};

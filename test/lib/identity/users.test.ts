@@ -21,7 +21,7 @@ const user: User = {
 };
 
 describe("a login", () => {
-  it("is added to the history, of which the newest are kept", () => {
+  it("is added to the history, which keeps the newest", () => {
     let found = user;
     for (let now = 101; now <= 100 + loginHistoryMax; now++) found = withLogin(found, "d0", now);
     assert.equal(found.loginHistory.length, loginHistoryMax);

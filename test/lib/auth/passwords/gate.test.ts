@@ -89,7 +89,7 @@ describe("the hash gate", () => {
     assert.ok(!bench.begun.includes("one too many"));
   });
 
-  it("refuses as busy whoever waits two seconds, and never begins that work", async () => {
+  it("refuses work that waited two seconds as busy, and never starts it", async () => {
     assert.equal(hashWaitMsMax, 2_000);
     const bench = new Bench({ concurrentMax: 1 });
     const first = bench.work("first");

@@ -55,7 +55,7 @@ describe("the choice of a password", () => {
 });
 
 describe("a deployment's own check", () => {
-  it("is asked about passwords that passed the others, and its reason is told", async () => {
+  it("checks passwords that passed the other rules, and its reason is answered", async () => {
     const seen: string[] = [];
     const policy: PasswordPolicy = {
       async check(password) {
@@ -69,7 +69,7 @@ describe("a deployment's own check", () => {
     assert.deepEqual(seen, ["leaked long ago", strong]);
   });
 
-  it("lets the password pass when it fails, or refuses it as busy where the policy says so", async () => {
+  it("accepts the password when it fails, or refuses it as busy by the policy", async () => {
     const failures: PasswordPolicy["check"][] = [
       () => Promise.reject(new Error("down")),
       () => {

@@ -204,7 +204,7 @@ describe("codes by e-mail of two processes", { skip: redisAvailable() }, () => {
   });
 });
 
-describe("what codes tell", () => {
+describe("what codes reveal", () => {
   it("costs one derivation and one read whether there is a code, a spent one or none", async () => {
     const store = new ProbeStore();
     const { hasher, issue, redeem } = openCodes(store, () => 1_750_000_000_000);
@@ -222,7 +222,7 @@ describe("what codes tell", () => {
     for (let time = 0; time < codeTriesMax + 1; time++) assert.deepEqual(await cost(), expected);
   });
 
-  it("takes the same operations for an address that nobody has as for any other", async () => {
+  it("makes the same operations for an address without a user", async () => {
     async function operations(address: string): Promise<unknown> {
       const store = new ProbeStore();
       const { codes, hasher } = openCodes(store, () => 1_750_000_000_000);
@@ -234,7 +234,7 @@ describe("what codes tell", () => {
     assert.deepEqual(await operations("nobody@example.org"), await operations(email));
   });
 
-  it("is neither the address nor the code, where they are stored", async () => {
+  it("stores neither the address nor the code", async () => {
     const store = createMemoryStore();
     const seen: string[] = [];
     const spied = new Proxy(store, {

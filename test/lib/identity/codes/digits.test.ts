@@ -26,7 +26,7 @@ describe("random codes", () => {
     assert.equal(randomCode(numbers(4_294_967_295, 4_250_000_000, 8)), "00000008");
   });
 
-  it("fail loudly where the generator is stuck", () => {
+  it("throw if the generator is stuck", () => {
     assert.throws(() => randomCode(() => new Uint8Array(4).fill(255)), /generator/);
   });
 

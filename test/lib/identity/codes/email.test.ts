@@ -13,7 +13,7 @@ describe("e-mail addresses", () => {
     assert.equal(emailTag(key, "FAN@example.org"), emailTag(key, "fan@EXAMPLE.org"));
   });
 
-  it("stay apart where mail servers may tell them apart", () => {
+  it("stay distinct if mail servers may distinguish them", () => {
     const distinct = [
       "kim@example.org",
       // The Kelvin sign and the Turkish letters, which Unicode's folding makes one with ASCII letters.

@@ -114,7 +114,7 @@ describe("what the session guard remembers", () => {
     assert.equal(store.reads, denied);
   });
 
-  it("is nothing while the store is down, so that nobody passes unknown", async () => {
+  it("is refused while the store is down", async () => {
     const store = new CountingStore(createMemoryStore());
     store.isDown = true;
     const guard = new SessionGuard({ store, clock: () => 0 });

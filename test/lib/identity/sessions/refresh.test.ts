@@ -71,7 +71,7 @@ describeOnPairs("a refresh", open => {
     }
   });
 
-  it("with a stolen token that the user has replaced ends the session, and the hook is told", async () => {
+  it("with a stolen token that the user has replaced ends the session and calls the hook", async () => {
     const user = await world.user();
     const [client, elsewhere] = [await login(world.first, user), await login(world.first, user)];
     const thief = client.copy(world.second);
@@ -91,7 +91,7 @@ describeOnPairs("a refresh", open => {
     assert.deepEqual(world.reused, []);
   });
 
-  it("of the user ends the session where a thief was first and has used what it got", async () => {
+  it("of the user ends the session if a thief was first and used the new tokens", async () => {
     const client = await login(world.first, await world.user());
     const thief = client.copy(world.second);
     await thief.refresh();
@@ -161,7 +161,7 @@ describeOnPairs("a refresh", open => {
     world.reused.length = 0;
   });
 
-  it("is not taken for answered by an access token from before it, whatever comes in between", async () => {
+  it("is not confirmed by an older access token", async () => {
     const user = await world.user();
     const client = await login(world.first, user);
     const { sid } = (await client.use()).session;
@@ -172,7 +172,7 @@ describeOnPairs("a refresh", open => {
     assert.equal(await client.refresh(), 1);
   });
 
-  it("never fails a client that loses answers, comes late, or asks with many tabs at once", async () => {
+  it("serves clients that lose answers, are late or race with many tabs", async () => {
     const random = createRandom(20_250_615);
     const client = await login(world.first, await world.user());
     const steps: (() => unknown)[] = [
@@ -218,7 +218,7 @@ describeOnPairs("a refresh", open => {
     assert.deepEqual(await world.first.sessions.list(project.id, user.userId), []);
   });
 
-  it("comes too late for a session that was idle for 30 days", async () => {
+  it("is refused for a session that was idle for 30 days", async () => {
     const client = await login(world.first, await world.user());
     world.clock.advance(sessionIdleMsMax - 1);
     await client.copy().refresh();

@@ -122,7 +122,7 @@ describeOnPairs("sessions", open => {
     assert.equal(board.size, 1);
   });
 
-  it("end one by one, told whether they were alive", async () => {
+  it("end one by one, and report if they were alive", async () => {
     const user = await world.user();
     const [one, other] = [await login(world.first, user), await login(world.first, user)];
     const { sessions } = world.second;
@@ -148,7 +148,7 @@ describeOnPairs("sessions", open => {
     assert.equal(await isAlive(await login(world.first, user)), true);
   });
 
-  it("end all even where one is not listed", async () => {
+  it("all end even if one is not listed", async () => {
     const user = await world.user();
     const client = await login(world.first, user);
     await world.first.store.commit(`p:${project.id}:user:${user.userId}`, {
@@ -216,7 +216,7 @@ describeOnPairs("sessions", open => {
     await assert.rejects(client.refresh(), withCode("session_revoked"));
   });
 
-  it("do not let a banned user in, and tell until when", async () => {
+  it("refuse a banned user with the end of the ban", async () => {
     const until = Math.floor(world.clock.now() / 1_000) + 60;
     const client = await login(world.first, await world.user({ ban: { reason: "spam", until } }));
     await assert.rejects(client.use(), error => {
