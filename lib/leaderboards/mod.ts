@@ -29,12 +29,8 @@ export type {
 export {
   type BoardDeclaration,
   boardFaults,
-  declarationsMax,
-  graceMsMax,
-  keepSeasonsMax,
   parseBoards,
   scoreMax,
-  shardsMax,
 } from "./settings/board_settings.ts";
 export { roundMax } from "./settings/declared_boards.ts";
-export { type Season, type SeasonSchedule, seasonsMax } from "./settings/season_settings.ts";
+export type { Season, SeasonSchedule } from "./settings/season_settings.ts";

@@ -33,7 +33,7 @@ export interface LeaderboardContext {
   readonly live: LiveBoards;
   readonly hiddenUsers: HiddenUsers;
   readonly retention: Pick<Retention, "track">;
-  /** Finds the public profiles of users, in order. The object stays the same while a profile is unchanged. */
+  /** Finds the public profiles of users, in order. A cached profile is the same object. */
   readonly publicProfiles: (
     projectId: string,
     userIds: readonly string[],
@@ -156,7 +156,7 @@ function entryText({ rank, score, userId }: RankedEntry, profile: PublicProfile)
   return `{"rank":${rank},"score":${score},${user}`;
 }
 
-/** Keyed by the profile, which stays the same object while it is unchanged. */
+/** Keyed by the profile, which is the same object while it is cached. */
 const userTexts = new WeakMap<PublicProfile, { readonly userId: string; readonly text: string }>();
 
 function userText(userId: string, profile: PublicProfile): string {
