@@ -13,7 +13,8 @@ import { chain, type Logger } from "../http/mod.ts";
 import type { ScoreFeed } from "../leaderboards/mod.ts";
 import type { Announcer } from "../outbound/announcer.ts";
 import { RecordCache, type Store } from "../storage/mod.ts";
-import { createCommandRunner } from "./commands/command_runner.ts";
+import type { Command } from "./commands/command.ts";
+import { type CommandRunner, createCommandRunner } from "./commands/command_runner.ts";
 import { loadOrCreateState, readSettled } from "./commands/load_state.ts";
 import {
   createUserCommands,
@@ -23,7 +24,14 @@ import {
 } from "./commands/user_commands.ts";
 import type { CompiledConfig } from "./config/compiled.ts";
 import { type ConfigCache, createConfigCache } from "./config/config_cache.ts";
-import { type CodePools, type CouponView, createCodePools, createCoupons } from "./coupons/mod.ts";
+import {
+  type CodePools,
+  type Coupons,
+  type CouponView,
+  couponRetryMs,
+  createCodePools,
+  createCoupons,
+} from "./coupons/mod.ts";
 import {
   createDueUserQueue,
   type DueUser,
@@ -33,7 +41,6 @@ import {
 } from "./due_users/mod.ts";
 import { advanceTime } from "./engine/mod.ts";
 import { createGlobalLimits } from "./limits/global_limits.ts";
-import { processDueUser } from "./process_due_user.ts";
 import { createProducts, type Products } from "./products/mod.ts";
 import type { Notification } from "./user/history.ts";
 import { Inbox, type InboxOptions } from "./user/inbox.ts";
@@ -216,4 +223,43 @@ function inMilliseconds({ from, to }: { readonly from?: number; readonly to?: nu
 function notificationView(item: InboxNotification): NotificationView {
   const { createdAt, isRead: _, readAt: __, id, ...notification } = item;
   return { id, timestamp: Math.floor(createdAt / 1_000), ...notification };
+}
+
+/** Services that due work needs. */
+interface DueWorkServices {
+  readonly clock: Clock;
+  readonly commands: CommandRunner;
+  readonly coupons: Pick<Coupons, "assignCodes">;
+  readonly products: Pick<Products, "finish">;
+  readonly webhooks: Pick<Webhooks, "deliver">;
+}
+
+/** Pause before undelivered scores and unfinished redemptions are tried again, in ms. */
+const dueRetryMs = 60_000;
+const timeCommand: Command = { isFromSweep: true };
+
+/**
+ * Advances the user's time, finishes redemptions, delivers scores and webhook messages, and assigns codes to coupons. Returns when
+ * to do so next, in Unix ms; null: never. It may be interrupted anywhere: whichever process finds the user next repeats it.
+ */
+async function processDueUser(services: DueWorkServices, member: Member): Promise<number | null> {
+  const { clock, commands, coupons, products, webhooks } = services;
+  const settled = await commands.run(member, () => timeCommand);
+  const unfinished = await products.finish(member, settled.state);
+  const isChanged = settled.state.redemptions.length > unfinished;
+  const { state, updates } = isChanged ? await commands.run(member, () => timeCommand) : settled;
+  const isDelivered = await commands.deliverScoresNow(member, updates);
+  if (isDelivered && updates.length > 0) {
+    await commands.run(member, () => ({ ...timeCommand, dropsDelivered: true }));
+  }
+  const withoutCode = await coupons.assignCodes(member, state);
+  const webhooksDueAt = await webhooks.deliver(member);
+  const now = clock();
+  const times = [
+    state.dueAt,
+    webhooksDueAt,
+    isDelivered && unfinished === 0 ? null : now + dueRetryMs,
+    withoutCode === 0 ? null : now + couponRetryMs,
+  ].filter(time => time !== null);
+  return times.length === 0 ? null : Math.min(...times);
 }

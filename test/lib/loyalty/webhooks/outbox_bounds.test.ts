@@ -6,7 +6,7 @@ import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
 import { createDeliveryStore, deadLettersPageMax } from "../../../../lib/loyalty/webhooks/deliveries.ts";
 import type { Announcement } from "../../../../lib/outbound/announcer.ts";
 import { createTestClock } from "../../../support/clock.ts";
-import { answered, configOf, placeOf, type Telling, tellingOf } from "./_told.ts";
+import { answered, configOf, placeOf, type Telling, tellingOf } from "./_receiver.ts";
 
 const outboxRoundMax = 100;
 const outboxWorkedMsMax = 60_000;

@@ -8,7 +8,7 @@ import type { WebhookMessage } from "../../../../lib/outbound/webhook_sender.ts"
 import type { Store } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { describeOnStores } from "../../../support/stores.ts";
-import { answered, configOf, happen, member, nothing, placeOf, tellingOf } from "./_told.ts";
+import { answered, configOf, happen, member, nothing, placeOf, tellingOf } from "./_receiver.ts";
 
 const webhookPageMax = 100;
 const webhookRetryJitter = 0.2;

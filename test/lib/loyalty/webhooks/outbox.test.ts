@@ -12,7 +12,7 @@ import type { Announcement } from "../../../../lib/outbound/announcer.ts";
 import { type Store, storageLimits, type Write } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { describeOnStores } from "../../../support/stores.ts";
-import { answered, configOf, happen, member, placeOf, type Telling, tellingOf } from "./_told.ts";
+import { answered, configOf, happen, member, placeOf, type Telling, tellingOf } from "./_receiver.ts";
 
 const webhookDeadMsMax = 14 * 24 * 3_600_000;
 const webhookDeliveriesWaitingMax = 10_000;
