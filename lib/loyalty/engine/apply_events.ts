@@ -51,7 +51,11 @@ export function applyAction(
     runRounds(draft, plan, scope, onRound);
   }
   const reported = id === undefined ? { name, data } : { name, data, id };
-  return draft.finish({ kind: "action", action: { ...reported, ...draft.limitedFirings } });
+  const { limited } = draft.limitedFirings;
+  return draft.finish({
+    kind: "action",
+    action: limited === undefined ? reported : { ...reported, limited },
+  });
 }
 
 /** Rewards that a back end gives. */

@@ -30,8 +30,21 @@ type ShortRecord = Omit<HistoryRecord, "transactions"> & {
 
 /** Returns the text of a record. */
 export function printRecord(record: HistoryRecord): string {
-  // Undefined members have no JSON.
-  const stored = { ...record, transactions: nonEmpty(record.transactions.map(shortTransaction)) };
+  const { kind, action, grant, adjustment, reversalOf, redemption, mergedFrom, at, config } = record;
+  // Undefined members have no JSON, and members by name are faster than a spread.
+  const transactions = nonEmpty(record.transactions.map(shortTransaction));
+  const stored: { readonly [K in keyof Required<HistoryRecord>]: unknown } = {
+    kind,
+    action,
+    grant,
+    adjustment,
+    reversalOf,
+    redemption,
+    mergedFrom,
+    at,
+    config,
+    transactions,
+  };
   return flattenString(JSON.stringify(stored));
 }
 
