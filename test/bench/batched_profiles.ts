@@ -145,7 +145,10 @@ async function profilesWay({ store, clock, platform }: TestPlatform): Promise<Wa
   return async () => () => mapConcurrent(members, 100, member => profiles.get(member));
 }
 
-async function requestWay({ platform }: TestPlatform, { headers }: Prepared): Promise<Way> {
+/** Requests a platform of its own: test platforms compare every reply with its schema. */
+async function requestWay(world: TestPlatform, { headers, closing }: Prepared): Promise<Way> {
+  const platform = await newProcess(world);
+  closing.push(() => platform.close());
   return async () => () => request(platform, { headers, users });
 }
 
