@@ -1,12 +1,23 @@
 import { createServer } from "node:http";
-import { createPlatform, MasterSecret } from "grandstand";
+import { createPlatform, MasterSecret, seedPlatform } from "grandstand";
 import { createMemoryStore } from "grandstand/memory";
 import { nativeKernels } from "grandstand/native";
 import { toNodeListener } from "grandstand/node";
 
+const store = createMemoryStore(); // on Redis: createRedisStore({ server: "redis://127.0.0.1" }) of grandstand/redis
+const [organisationId, spaceId] = [
+  "00000000-0000-4000-8000-000000000001",
+  "00000000-0000-4000-8000-000000000002",
+];
+await seedPlatform(store, {
+  organisations: [{ id: organisationId, name: "Club" }],
+  spaces: [{ id: spaceId, organisationId, name: "Fans" }],
+  projects: [{ id: "00000000-0000-4000-8000-000000000003", organisationId, spaceId, name: "League" }],
+  events: [],
+});
 const secret = new MasterSecret(process.env.GRANDSTAND_SECRET ?? "");
 const passwordKernels = nativeKernels();
-const platform = await createPlatform({ store: createMemoryStore(), secret, passwordKernels });
+const platform = await createPlatform({ store, secret, passwordKernels, defaultSpaceId: spaceId });
 const server = createServer(toNodeListener(platform.fetch));
 server.listen(Number(process.env.PORT ?? 8787), "127.0.0.1", () => {
   console.log("listening on", server.address());
