@@ -6,16 +6,11 @@
 
 export { chain } from "./chain.ts";
 export type { FailureLimit } from "./dispatch/rate_limits.ts";
-export { type ErrorFacts, errorFacts } from "./errors/status.ts";
+export { errorFacts } from "./errors/status.ts";
 export { createHandler, createRouter, type HandlerOptions } from "./handler.ts";
-export { claimLeaseMs, claimRenewalMs } from "./idempotency/claim.ts";
 export {
-  claimAttemptsMax,
   type IdempotencyOptions,
-  idempotencyKeyCharsMax,
   idempotencyKeyOf,
-  idempotencyMs,
-  twinRetryMs,
 } from "./idempotency/idempotency.ts";
 export {
   consoleLogger,
@@ -29,7 +24,7 @@ export {
 } from "./logger.ts";
 export { named } from "./named.ts";
 export { type Json, jsonSchemaOf } from "./openapi/schema.ts";
-export { type CorsOptions, corsRequestHeaders, corsResponseHeaders } from "./replies/cors.ts";
+export type { CorsOptions } from "./replies/cors.ts";
 export {
   admitChange,
   type ChangeOptions,
@@ -49,16 +44,13 @@ export {
   text,
 } from "./replies/replies.ts";
 export {
-  bodyBytesMaxDefault,
-  bodyMsMaxDefault,
   jsonApiMediaType,
   systemTimer,
   type Timer,
 } from "./requests/body.ts";
-export { canonicalJson, jsonDepthMax, parseJson } from "./requests/json.ts";
+export { canonicalJson } from "./requests/json.ts";
 export { type Properties, propertiesSchema } from "./requests/properties.ts";
 export { type IntegerParameterOptions, integerParameter } from "./requests/query.ts";
-export { requestIds } from "./requests/request_id.ts";
 export { fieldErrorsMax, issueDetail, type Subject, validate } from "./requests/validate.ts";
 export * from "./route.ts";
 export type { PlatformRouter } from "./router.ts";

@@ -8,9 +8,9 @@ import {
   json,
   type Reply,
   type ResponseFactory,
-  requestIds,
   text,
 } from "../../../lib/http/mod.ts";
+import { requestIds } from "../../../lib/http/requests/request_id.ts";
 import { bodyOf, call, handlerOf, keptLog, throwing } from "./kit.ts";
 
 function answer(reply: Reply, cache?: "public"): Promise<Response> {

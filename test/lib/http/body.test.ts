@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { any, object, optional, string } from "valibot";
-import { bodyBytesMaxDefault, bodyMsMaxDefault, type Handler, type Timer } from "../../../lib/http/mod.ts";
+import type { Handler, Timer } from "../../../lib/http/mod.ts";
+import { bodyBytesMaxDefault, bodyMsMaxDefault } from "../../../lib/http/requests/body.ts";
 import { bodyOf, call, handlerOf, withJson } from "./kit.ts";
 
 const jsonType = { "content-type": "application/json" };

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../lib/errors/mod.ts";
-import { type CorsOptions, corsRequestHeaders } from "../../../lib/http/mod.ts";
+import type { CorsOptions } from "../../../lib/http/mod.ts";
+import { corsRequestHeaders } from "../../../lib/http/replies/cors.ts";
 import { call, handlerOf, throwing } from "./kit.ts";
 
 const origin = "https://app.example";

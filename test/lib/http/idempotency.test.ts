@@ -2,18 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { object, optional, string } from "valibot";
 import { AppError, type ErrorCode } from "../../../lib/errors/mod.ts";
+import { claimLeaseMs, claimRenewalMs } from "../../../lib/http/idempotency/claim.ts";
 import {
-  canonicalJson,
   claimAttemptsMax,
-  claimLeaseMs,
-  claimRenewalMs,
-  type Guard,
-  type Handler,
   idempotencyKeyCharsMax,
   idempotencyMs,
-  type Reply,
   twinRetryMs,
-} from "../../../lib/http/mod.ts";
+} from "../../../lib/http/idempotency/idempotency.ts";
+import { canonicalJson, type Guard, type Handler, type Reply } from "../../../lib/http/mod.ts";
 import type { Read, Results, Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { createDyingStore } from "../../support/dying_store.ts";
