@@ -83,22 +83,31 @@ export interface RemoteIssuers {
   ): Promise<RemoteClaims>;
 }
 
-/** Creates the verification. Create one per process, as it caches keys. */
-export function createRemoteIssuers(options: {
+/** Services of {@linkcode createRemoteIssuers}. */
+export interface RemoteIssuersOptions {
   readonly fetch: RemoteFetch;
   readonly clock: Clock;
-}): RemoteIssuers {
+}
+
+/** Creates the verification. Create one per process, as it caches keys. */
+export function createRemoteIssuers(options: RemoteIssuersOptions): RemoteIssuers {
   const { clock } = options;
-  const issuers = new Cache<IssuerKeys>({ entriesMax: issuersMax });
-  function keysOf(issuer: string): IssuerKeys {
-    const keys = issuers.get(issuer) ?? new IssuerKeys(issuer, options);
-    issuers.set(issuer, keys);
-    return keys;
+  const circuits = new Cache<CircuitBreaker>({ entriesMax: issuersMax });
+  const keySets = new Cache<KeySet>({
+    entriesMax: issuersMax,
+    maxAgeMs: keysAgeMs,
+    staleMs: keysStaleMs - keysAgeMs,
+    clock,
+  });
+  async function load(issuer: string): Promise<{ readonly value: KeySet }> {
+    const circuit = circuits.get(issuer) ?? new CircuitBreaker(clock);
+    circuits.set(issuer, circuit);
+    return { value: await circuit.run(() => loadKeys(issuer, options)) };
   }
   return {
     async verify(token, { issuer, audience, algorithms = defaultAlgorithms }, { types = idTokenTypes } = {}) {
       if (token.length > tokenCharsMax) throw invalidToken("length");
-      const keys = await keysOf(issuer).get();
+      const keys = await keySets.getOrLoad(issuer, load);
       const { decodeProtectedHeader, errors, jwtVerify } = await loadJose();
       const now = clock();
       try {
@@ -149,91 +158,55 @@ function refusalOf(error: unknown, errors: typeof import("jose").errors): unknow
 
 type KeySet = ReturnType<typeof createRemoteJWKSet>;
 
-/** The published keys of one issuer. */
-class IssuerKeys {
-  readonly #issuer: string;
-  readonly #fetch: RemoteFetch;
-  readonly #clock: Clock;
-  readonly #circuit: CircuitBreaker;
-  #keys: KeySet | undefined;
-  #loadedAt = Number.NEGATIVE_INFINITY;
-  #loading: Promise<KeySet> | undefined;
+/** Finds the published keys of an issuer. */
+async function loadKeys(issuer: string, { fetch, clock }: RemoteIssuersOptions): Promise<KeySet> {
+  const { createRemoteJWKSet, customFetch, errors } = await loadJose();
+  const source = await discover(issuer, fetch);
+  const keys = createRemoteJWKSet(source, {
+    // Age and cool-down follow the injected clock: jose fetches at the first load and for every unknown key.
+    cacheMaxAge: Number.POSITIVE_INFINITY,
+    cooldownDuration: 0,
+    [customFetch]: keyFetch(fetch, clock, () => new errors.JWKSNoMatchingKey()),
+  });
+  await keys.reload().catch(error => {
+    throw error instanceof AppError ? error : providerError("jwks");
+  });
+  return keys;
+}
 
-  constructor(issuer: string, { fetch, clock }: { readonly fetch: RemoteFetch; readonly clock: Clock }) {
-    this.#issuer = issuer;
-    this.#fetch = fetch;
-    this.#clock = clock;
-    this.#circuit = new CircuitBreaker(clock);
-  }
-
-  /** Returns keys that are at most ten minutes old, or a day while the issuer fails. Racing callers share a fetch. */
-  async get(): Promise<KeySet> {
-    const now = this.#clock();
-    if (this.#keys !== undefined && now - this.#loadedAt < keysAgeMs) return this.#keys;
-    this.#loading ??= this.#circuit
-      .run(() => this.#load(now))
-      .finally(() => {
-        this.#loading = undefined;
-      });
+/** Fetches keys once per cool-down, so that tokens with invented key names cause no storm of requests. */
+function keyFetch(fetch: RemoteFetch, clock: Clock, unknownKey: () => Error): FetchImplementation {
+  let triedAt = Number.NEGATIVE_INFINITY;
+  let failure: unknown;
+  return async (url, { headers }) => {
+    const now = clock();
+    // While a fetch has failed it is unknown if the key exists, so the token is not called invalid.
+    if (now - triedAt < unknownKeyCooldownMs) throw failure ?? unknownKey();
+    triedAt = now;
+    failure = undefined;
     try {
-      return await this.#loading;
+      const response = await fetch(url, headers);
+      if (response.status !== 200) throw providerError(`status ${response.status}`);
+      return response;
     } catch (error) {
-      if (this.#keys !== undefined && now - this.#loadedAt < keysStaleMs) return this.#keys;
+      failure = error;
       throw error;
     }
-  }
+  };
+}
 
-  async #load(now: number): Promise<KeySet> {
-    const source = await this.#discover();
-    const { createRemoteJWKSet, customFetch, errors } = await loadJose();
-    const keys = createRemoteJWKSet(source, {
-      // Age and cool-down follow the injected clock: jose fetches at the first load and for every unknown key.
-      cacheMaxAge: Number.POSITIVE_INFINITY,
-      cooldownDuration: 0,
-      [customFetch]: this.#fetchKeys(new errors.JWKSNoMatchingKey()),
-    });
-    await keys.reload().catch(error => {
-      throw error instanceof AppError ? error : providerError("jwks");
-    });
-    this.#keys = keys;
-    this.#loadedAt = now;
-    return keys;
-  }
-
-  /** Fetches the keys once per cool-down, so that tokens with invented key names cause no storm of requests. */
-  #fetchKeys(unknownKey: Error): FetchImplementation {
-    let triedAt = Number.NEGATIVE_INFINITY;
-    let failure: unknown;
-    return async (url, { headers }) => {
-      const now = this.#clock();
-      // While a fetch has failed it is unknown if the key exists, so the token is not called invalid.
-      if (now - triedAt < unknownKeyCooldownMs) throw failure ?? unknownKey;
-      triedAt = now;
-      failure = undefined;
-      try {
-        const response = await this.#fetch(url, headers);
-        if (response.status !== 200) throw providerError(`status ${response.status}`);
-        return response;
-      } catch (error) {
-        failure = error;
-        throw error;
-      }
-    };
-  }
-
-  /** Finds the address of the keys. */
-  async #discover(): Promise<URL> {
-    const home = remoteUrl(this.#issuer);
-    if (home === undefined) throw providerError("issuer");
-    const response = await this.#fetch(`${this.#issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
-    if (response.status !== 200) throw providerError(`status ${response.status}`);
-    const document = await jsonBody(response);
-    if (typeof document !== "object" || document === null) throw providerError("shape");
-    const { issuer, jwks_uri: address } = document as Readonly<Record<string, unknown>>;
-    // OpenID Connect Discovery 1.0, section 4.3: else another issuer's document would speak for this one.
-    if (issuer !== this.#issuer) throw providerError("issuer");
-    const source = typeof address === "string" ? remoteUrl(address, home) : undefined;
-    if (source === undefined) throw providerError("jwks_uri");
-    return source;
-  }
+/** Finds the address of an issuer's keys. */
+async function discover(issuer: string, fetch: RemoteFetch): Promise<URL> {
+  const home = remoteUrl(issuer);
+  if (home === undefined) throw providerError("issuer");
+  const response = await fetch(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
+  if (response.status !== 200) throw providerError(`status ${response.status}`);
+  const document = await jsonBody(response);
+  if (typeof document !== "object" || document === null) throw providerError("shape");
+  const { issuer: named, jwks_uri: address } = document as Readonly<Record<string, unknown>>;
+  // OpenID Connect Discovery 1.0, section 4.3: else another issuer's document would speak for this one.
+  if (named !== issuer) throw providerError("issuer");
+  const source = typeof address === "string" ? remoteUrl(address, home) : undefined;
+  if (source === undefined) throw providerError("jwks_uri");
+  return source;
 }

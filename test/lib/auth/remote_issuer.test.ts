@@ -138,7 +138,7 @@ describe("a token of another issuer", () => {
     assert.equal(login.asked.length, 0);
     for (const text of ["", "a", "a.b.c", "....", "€.€.€", "{}"]) await refused(text, text);
   });
-  it("keeps the keys of a bounded number of issuers", async () => {
+  it("keeps its issuer's keys however many other issuers fail", async () => {
     const token = forge(login.key, claims());
     await issuers.verify(token, from);
     login.asked.length = 0;
@@ -150,6 +150,6 @@ describe("a token of another issuer", () => {
     }
     login.asked.length = 0;
     await issuers.verify(token, from);
-    assert.equal(login.asked.length, 2, "the keys are fetched again");
+    assert.deepEqual(login.asked, []);
   });
 });
