@@ -1,5 +1,5 @@
 /**
- * Sends events of the platform to other services.
+ * The sender of webhooks: signed events for other services.
  *
  * ```ts
  * const platform = await createPlatform({ store, secret, webhooks: createWebhookSender() });

@@ -1,5 +1,5 @@
 /**
- * One POST to an address that was looked up before.
+ * One POST to an address that was resolved before.
  *
  * @module
  */
@@ -8,20 +8,20 @@ import { type ClientRequest, request as requestOverHttp } from "node:http";
 import { request as requestOverHttps } from "node:https";
 import type { HostAddress } from "./targets.ts";
 
-/** Most of an answer's body that is read, in bytes; a longer one ends the connection. */
+/** Longest part of a response body that is read, in bytes; a longer body ends the connection. */
 export const answerBytesMax = 65_536;
 
-/** What is posted. */
+/** A request. */
 export interface Post {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Addresses of the host; no other is connected to, whatever its name means by then. */
+  /** The resolved addresses of the host; no other is connected to, even if the name changes meanwhile. */
   readonly addresses: readonly [HostAddress, ...HostAddress[]];
   readonly signal: AbortSignal;
 }
 
-/** What was answered, as far as it matters. */
+/** The status and `Retry-After` of a response. */
 export interface Answered {
   readonly status: number;
   /** The value of `Retry-After`; null: there is none. */
@@ -29,10 +29,9 @@ export interface Answered {
 }
 
 /**
- * Posts, and answers as soon as the status is known: what becomes of the rest of the answer does not matter. Redirects are
- * not followed.
+ * Posts and resolves as soon as the status is known. Redirects are not followed.
  *
- * @throws {Error} There was no answer; its `code` says why, as Node has it.
+ * @throws {Error} There was no response; its `code` is Node's reason.
  */
 export async function post({ url, headers, body, addresses, signal }: Post): Promise<Answered> {
   return await new Promise((resolve, reject) => {
@@ -48,7 +47,7 @@ export async function post({ url, headers, body, addresses, signal }: Post): Pro
       },
     });
     request.once("response", response => {
-      const { statusCode = 0, headers: told } = response;
+      const { statusCode = 0, headers } = response;
       let bytesLeft = answerBytesMax;
       response.on("error", () => {});
       // A short rest leaves the connection for the next message; a long one is not worth waiting for.
@@ -56,7 +55,7 @@ export async function post({ url, headers, body, addresses, signal }: Post): Pro
         bytesLeft -= chunk.length;
         if (bytesLeft < 0) response.destroy();
       });
-      resolve({ status: statusCode, retryAfter: told["retry-after"] ?? null });
+      resolve({ status: statusCode, retryAfter: headers["retry-after"] ?? null });
     });
     request.on("error", reject);
     request.end(bytes);

@@ -1,10 +1,7 @@
-/** Longest `Retry-After` that is looked at, in characters. */
+/** Longest `Retry-After` that is parsed, in characters. */
 export const retryAfterCharactersMax = 64;
 
-/**
- * How long a service asks to be left alone, in ms: seconds or a date (RFC 9110, 10.2.3). Null: it does not, or says it in
- * another way.
- */
+/** Parses `Retry-After`, seconds or a date (RFC 9110, 10.2.3), into ms; null where it is absent or malformed. */
 export function retryAfterMsOf(value: string | null, now: number): number | null {
   if (value === null || value.length > retryAfterCharactersMax) return null;
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1_000;

@@ -1,5 +1,5 @@
 /**
- * Events for other services: signed POSTs in the Standard Webhooks format.
+ * The sender of events: signed POSTs in the Standard Webhooks format.
  *
  * @module
  */
@@ -15,7 +15,7 @@ export const webhookMsMax = 10_000;
 /** Most messages that a sender has under way; one more is refused. */
 export const webhooksUnderWayMax = 100;
 
-/** How events are sent. */
+/** Options of the sender. */
 export interface WebhookSenderOptions {
   /** Unix ms. @default Date.now */
   readonly clock?: () => number;
@@ -31,11 +31,11 @@ export interface WebhookSenderOptions {
 }
 
 /**
- * Creates a sender that posts `{type, timestamp, data}`, signed. Any 2xx takes the message, redirects are not followed, and only
- * public addresses are connected to, or those of the given networks. It attempts each message once: whoever sends it tries
- * again, with the same id.
+ * Creates a sender that posts `{type, timestamp, data}`, signed. Any 2xx takes the message. Redirects are not followed, and only
+ * public addresses or those of the given networks are connected to. Each message is attempted once: callers retry it under the
+ * same id.
  *
- * @throws {TypeError} One of the networks is none.
+ * @throws {TypeError} A network is not in CIDR notation.
  */
 export function createWebhookSender(options: WebhookSenderOptions = {}): WebhookSender {
   const { clock = Date.now, timeout = ms => AbortSignal.timeout(ms) } = options;
@@ -88,7 +88,7 @@ async function answerTo(
 
 const noAnswer = `no answer within ${webhookMsMax} ms`;
 
-/** Looking up a host cannot be called off, but it need not be waited for. */
+/** Stops waiting for a look-up, which cannot be cancelled. */
 async function withinTime<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const over = new Promise<never>((_, reject) => {
     const giveUp = (): void => reject(new WebhookError(noAnswer));

@@ -1,6 +1,6 @@
 /**
- * Which addresses webhooks may be sent to. Whoever configures a webhook names its host, so that without a check one could
- * make the platform knock at the doors of the network that it runs in.
+ * The addresses that webhooks may be sent to. A configuration names the host, so without a check it could make the platform connect
+ * to services of its own network.
  *
  * @module
  */
@@ -18,17 +18,17 @@ export interface HostAddress {
 /** Finds the addresses of a host name. */
 export type Resolve = (hostname: string) => Promise<readonly HostAddress[]>;
 
-/** Finds where a message may be sent. */
+/** Resolves hosts to allowed addresses. */
 export interface Targets {
   /**
-   * The addresses of a URL's host, all of them allowed.
+   * Returns the addresses of a URL's host, all of them allowed.
    *
-   * @throws {WebhookError} It has none, or one that is not allowed. The message does not name it.
+   * @throws {WebhookError} The host has no address, or one that is not allowed. The message does not name it.
    */
   addressesOf(url: URL): Promise<readonly [HostAddress, ...HostAddress[]]>;
 }
 
-/** The IANA registries of special-purpose addresses: what is not reachable for everybody, or stands for something else. */
+/** The IANA registries of special-purpose addresses, which are not public. */
 const special = networks([
   "0.0.0.0/8",
   "10.0.0.0/8",
@@ -50,13 +50,13 @@ const special = networks([
   "2002::/16",
   "3fff::/20",
 ]);
-/** The part of the IPv6 addresses that are given out for use everywhere. */
+/** The IPv6 range of global unicast addresses. */
 const globalUnicast = networks(["2000::/3"]);
 
 /**
- * Networks from their texts; an address alone is a network of one.
+ * Parses networks; an address alone is a network of one.
  *
- * @throws {TypeError} One is no network in CIDR notation.
+ * @throws {TypeError} A text is not in CIDR notation.
  */
 export function networks(texts: readonly string[]): BlockList {
   const list = new BlockList();
@@ -73,7 +73,7 @@ export function networks(texts: readonly string[]): BlockList {
   return list;
 }
 
-/** Allows public addresses over https, and those of the given networks over http as well. */
+/** Creates the targets: public addresses over https, and those of the given networks over http too. */
 export function createTargets(allowed: BlockList, resolve: Resolve = resolveHost): Targets {
   return {
     async addressesOf({ hostname, protocol }) {
@@ -105,7 +105,7 @@ function isAllowed(text: string, allowed: BlockList): boolean {
   return isNamed(address, allowed) || (isIP(address) !== 0 && isPublic(address));
 }
 
-/** Whether an address is in one of the networks that the operator has named. */
+/** Returns true if an address is in one of the operator's networks. */
 function isNamed(text: string, allowed: BlockList): boolean {
   const address = withoutZone(text);
   return isIP(address) !== 0 && allowed.check(address, familyOf(address));

@@ -51,7 +51,7 @@ import type { UserState } from "./user/state.ts";
 import { parseState, printState, readState } from "./user/stored_state.ts";
 import { createLoyaltyReader, type LoyaltyReader } from "./views/loyalty_reader.ts";
 import { type RewardsProfile, rewardsProfile } from "./views/profile.ts";
-import { createVerification, type Verification } from "./views/verification.ts";
+import { createUserVerification, type UserVerification } from "./views/verification.ts";
 import { createWebhooks, type WebhookAdmin, type Webhooks, type WebhooksOptions } from "./webhooks/mod.ts";
 
 /** An unread notification as the API shows it. */
@@ -62,7 +62,7 @@ export interface NotificationView extends Notification {
 }
 
 /** Reads and changes the loyalty of users. */
-export interface Loyalty extends UserCommands, Verification {
+export interface Loyalty extends UserCommands, UserVerification {
   /** Returns the compiled configuration of a space; without a promise while it is fresh. */
   config(spaceId: string): CompiledConfig | Promise<CompiledConfig>;
   /** Returns the rewards profile; an empty one is created where there is none. */
@@ -150,7 +150,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   });
   return {
     ...createUserCommands(store, commands),
-    ...createVerification(services),
+    ...createUserVerification(services),
     config: configOf,
     products,
     inbox,

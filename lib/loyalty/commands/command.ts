@@ -93,7 +93,7 @@ export interface CommandContext {
 }
 
 /** What a decision has read of the user's partition. */
-export interface CommandInput {
+export interface CommandReads {
   readonly before: UserState;
   /** True where the command's id is marked already. */
   readonly isRepeated: boolean;
@@ -117,7 +117,7 @@ const noScoring: Omit<Gain, "metrics"> = { action: "", data: {} };
 export function applyCommand(
   context: CommandContext,
   command: Command,
-  { before, isRepeated, results }: CommandInput,
+  { before, isRepeated, results }: CommandReads,
 ): AppliedCommand {
   const { config, member, now, uses, user } = context;
   // A caller may repeat a command because the answer was lost, and with it the delivery.

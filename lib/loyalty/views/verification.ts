@@ -33,7 +33,7 @@ export interface ReplayResult {
 }
 
 /** Checks of users. */
-export interface Verification {
+export interface UserVerification {
   /**
    * Computes what an action would do now, and why it would not do more.
    *
@@ -53,7 +53,7 @@ export interface Verification {
 }
 
 /** Services that checks need. */
-export interface VerificationServices {
+export interface UserVerificationServices {
   readonly store: Store;
   readonly clock: Clock;
   readonly states: RecordCache<UserState>;
@@ -62,7 +62,7 @@ export interface VerificationServices {
 }
 
 /** Creates the checks of users. */
-export function createVerification(services: VerificationServices): Verification {
+export function createUserVerification(services: UserVerificationServices): UserVerification {
   const { store, clock, states, limits, configOf } = services;
   const wholeHistory = (member: Member, take: (record: HistoryEntry) => void): Promise<UserState | null> =>
     readWholeHistory(store, memberPartition(member), { states, take });
