@@ -17,7 +17,7 @@ export interface DescribedReplies {
   /** Whether something fits what is told of an operation's success. */
   fits(operation: string, body: unknown): boolean;
   /** Asserts that an answer is a success, holds something, and has all members that are told of it and no others. */
-  assertTold(operation: string, answer: Answer): void;
+  assertDescribed(operation: string, answer: Answer): void;
 }
 
 /** Reads what the platform's document tells. */
@@ -36,7 +36,7 @@ export async function describeReplies(world: TestPlatform): Promise<DescribedRep
   }
   return {
     fits: (operation, body) => validator(operation, 200)(body),
-    assertTold(operation, { status, text }) {
+    assertDescribed(operation, { status, text }) {
       assert.ok(status >= 200 && status < 300, text);
       const told = validator(operation, status);
       const body: { readonly data?: object; readonly users?: object } = JSON.parse(text);

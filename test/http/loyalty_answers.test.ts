@@ -98,7 +98,7 @@ describe("answers of the loyalty API", () => {
       getCoupon: "/api/loyalty/coupons/ten",
     };
     for (const [operation, path] of Object.entries(operations)) {
-      told.assertTold(operation, await world.call(path, { token }));
+      told.assertDescribed(operation, await world.call(path, { token }));
     }
   });
 
@@ -106,14 +106,17 @@ describe("answers of the loyalty API", () => {
     const user = `/internal/loyalty/users/${fan.userId}`;
     const body = { userId: fan.userId, action: "prediction", data: { outcome: "right" } };
     world.clock.advance(90_000);
-    told.assertTold("tryAction", await world.call("/internal/loyalty/dry-run", { headers, body }));
-    told.assertTold("reconcileUser", await world.call(`${user}/reconciliation`, { headers }));
+    told.assertDescribed("tryAction", await world.call("/internal/loyalty/dry-run", { headers, body }));
+    told.assertDescribed("reconcileUser", await world.call(`${user}/reconciliation`, { headers }));
     const replayed = await world.call(`${user}/replay`, { headers, body: { document: loyalty } });
     assert.ok(replayed.json.data.differences.length > 0);
-    told.assertTold("replayUser", replayed);
+    told.assertDescribed("replayUser", replayed);
     const history = (await world.call("/api/loyalty/history", { token: fan.token })).json.data;
     const reversal = { transactionId: history[0].id };
-    told.assertTold("reverseTransaction", await world.call(`${user}/reversals`, { headers, body: reversal }));
+    told.assertDescribed(
+      "reverseTransaction",
+      await world.call(`${user}/reversals`, { headers, body: reversal }),
+    );
   });
 
   it("are told of redemptions that are handed over, given back, and of what they gave", async () => {
@@ -127,11 +130,11 @@ describe("answers of the loyalty API", () => {
         ...headersOf,
         body: { metadata: { size: "L" } },
       });
-      told.assertTold("redeemAudienceProduct", bought);
+      told.assertDescribed("redeemAudienceProduct", bought);
       const path = `/internal/loyalty/users/${fan.userId}/redemptions/${bought.json.data.redemptionId}`;
-      told.assertTold("getRedemption", await world.call(path, { headers }));
+      told.assertDescribed("getRedemption", await world.call(path, { headers }));
       const done = await world.call(`${path}/${step}`, { headers, method: "POST" });
-      told.assertTold(step === "complete" ? "completeRedemption" : "refundRedemption", done);
+      told.assertDescribed(step === "complete" ? "completeRedemption" : "refundRedemption", done);
     }
   });
 

@@ -118,7 +118,7 @@ describe("the OpenAPI document", () => {
       method: "PATCH",
       body: { displayName: "Sam", preferences: { sounds: { goal: true } }, customFields: { shirt: "M" } },
     });
-    document.assertTold("patchAudienceProfile", patched);
+    document.assertDescribed("patchAudienceProfile", patched);
     for (const outcome of ["exact", "exact", "right"]) await fan.act("prediction", { outcome });
     assert.equal((await fan.act("rest")).status, 200);
     world.clock.advance(minuteMs);
@@ -134,7 +134,7 @@ describe("the OpenAPI document", () => {
       listAudienceProducts: "products",
     };
     for (const [operation, path] of Object.entries(operations)) {
-      document.assertTold(operation, await world.call(`${base}/${path}`, own));
+      document.assertDescribed(operation, await world.call(`${base}/${path}`, own));
     }
     const { json } = await world.call(`${base}/profile`, own);
     assert.equal(json.data.loyalty.tier.id, "bronze");
@@ -143,8 +143,8 @@ describe("the OpenAPI document", () => {
     assert.equal(json.data.loyalty.balances.points.expiringSoon.length, 1);
     const [{ notificationId }] = (await world.call(`${base}/notifications`, own)).json.data;
     const read = await world.call(`${base}/notifications/${notificationId}/read`, { ...own, method: "POST" });
-    document.assertTold("readAudienceNotification", read);
-    document.assertTold("listAudienceNotifications", await world.call(`${base}/notifications`, own));
+    document.assertDescribed("readAudienceNotification", read);
+    document.assertDescribed("listAudienceNotifications", await world.call(`${base}/notifications`, own));
   });
 
   it("describes one user and several, one of them unknown", async () => {
@@ -160,13 +160,13 @@ describe("the OpenAPI document", () => {
     const service = { ...own, token: issued.json.data.accessToken };
     for (const [operation, path] of Object.entries(operations)) {
       for (const query of [`user_id=${fan.userId}`, `user_ids=${fan.userId},nobody`]) {
-        document.assertTold(operation, await world.call(`/api/audience/${path}?${query}`, service));
+        document.assertDescribed(operation, await world.call(`/api/audience/${path}?${query}`, service));
       }
     }
     const named = await world.call(`${base}/internal/profiles?user_ids=${fan.userId},nobody`, { headers });
-    document.assertTold("listAudienceProfiles", named);
+    document.assertDescribed("listAudienceProfiles", named);
     const put = { body: [{ user_id: fan.userId, data: { displayName: "Sam" } }], method: "PUT" };
-    document.assertTold(
+    document.assertDescribed(
       "putSpaceProfiles",
       await world.call("/api/audience/profile", { ...service, ...put }),
     );
@@ -174,7 +174,7 @@ describe("the OpenAPI document", () => {
 
   it("describes searches with any fields", async () => {
     const search = async (body: object): Promise<void> =>
-      document.assertTold(
+      document.assertDescribed(
         "searchAudienceUsers",
         await world.call(`${base}/internal/users/search`, { headers, body }),
       );
@@ -190,7 +190,7 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("describes bulk requests and dead dead", async () => {
+  it("describes bulk requests and dead letters", async () => {
     const reported = await world.call(`${base}/internal/actions/bulk`, {
       headers,
       body: [
@@ -198,69 +198,72 @@ describe("the OpenAPI document", () => {
         { user_id: fan.userId, data: { action: "unheard-of", metadata: { from: { app: "tv" } } } },
       ],
     });
-    document.assertTold("queueActions", reported);
+    document.assertDescribed("queueActions", reported);
     const worker = world.platform.startActionWorker();
-    const listDead = (): Promise<Answer> => world.call(`${base}/internal/actions/dead-dead`, { headers });
+    const listDead = (): Promise<Answer> => world.call(`${base}/internal/actions/dead-letters`, { headers });
     await until("the action is dead", async () => (await listDead()).json.totalCount === 1);
     await worker.stop();
     const { batchId } = reported.json.data;
-    document.assertTold(
+    document.assertDescribed(
       "getActionBatch",
       await world.call(`${base}/internal/actions/${batchId}`, { headers }),
     );
     const dead = await listDead();
-    document.assertTold("listDeadActions", dead);
+    document.assertDescribed("listDeadActions", dead);
     const replay = { headers, body: { ids: [dead.json.data[0].deadLetterId] } };
-    const replayed = await world.call(`${base}/internal/actions/dead-dead/replay`, replay);
-    document.assertTold("replayDeadActions", replayed);
+    const replayed = await world.call(`${base}/internal/actions/dead-letters/replay`, replay);
+    document.assertDescribed("replayDeadActions", replayed);
     const rewards = [
       { user_id: fan.userId, data: { type: "metric", currency: "points", amount: 3 } },
       { user_id: fan.userId, data: { type: "coupon", couponId: "drink" } },
     ];
     const given = await world.call(`${base}/internal/rewards/bulk`, { headers, body: rewards });
-    document.assertTold("giveRewards", given);
+    document.assertDescribed("giveRewards", given);
     const updates = [
       { userId: fan.userId, metrics: { points: { op: "incr", value: 1 } } },
       { userId: fan.userId, displayName: "Sam", expectedVersion: 99 },
     ];
     const updated = await world.call(`${base}/internal/profiles/update-batch`, { headers, body: updates });
-    document.assertTold("updateAudienceProfiles", updated);
+    document.assertDescribed("updateAudienceProfiles", updated);
   });
 
-  it("describes exports, webhooks and their dead dead", async () => {
+  it("describes exports, webhooks and their dead letters", async () => {
     const order = { headers, body: { format: "json" } };
     const accepted = await world.call(`${base}/internal/users/export`, order);
-    document.assertTold("exportAudienceUsers", accepted);
+    document.assertDescribed("exportAudienceUsers", accepted);
     await world.platform.idle();
     const { exportId } = accepted.json.data;
     const completed = await world.call(`${base}/internal/exports/${exportId}`, { headers });
-    document.assertTold("getAudienceExport", completed);
+    document.assertDescribed("getAudienceExport", completed);
     assert.equal(completed.json.data.status, "completed");
     const { pathname } = new URL(completed.json.data.downloadUrl);
     assert.equal((await world.call(pathname)).status, 200);
-    document.assertTold("listAudienceExports", await world.call(`${base}/internal/exports`, { headers }));
-    document.assertTold(
+    document.assertDescribed(
+      "listAudienceExports",
+      await world.call(`${base}/internal/exports`, { headers }),
+    );
+    document.assertDescribed(
       "listAudienceExportTrail",
       await world.call(`${base}/internal/export-trail`, { headers }),
     );
-    document.assertTold(
+    document.assertDescribed(
       "getAudienceExportWebhook",
       await world.call(`${base}/internal/export-webhook`, { headers }),
     );
     const webhooks = `/api/v2/spaces/${ids.space}/loyalty/webhooks`;
-    document.assertTold("listLoyaltyWebhooks", await world.call(webhooks, { headers }));
-    document.assertTold("getLoyaltyWebhook", await world.call(`${webhooks}/crm`, { headers }));
-    const dead = await world.call(`${webhooks}/crm/dead-dead`, { headers });
-    document.assertTold("listDeadWebhookLetters", dead);
+    document.assertDescribed("listLoyaltyWebhooks", await world.call(webhooks, { headers }));
+    document.assertDescribed("getLoyaltyWebhook", await world.call(`${webhooks}/crm`, { headers }));
+    const dead = await world.call(`${webhooks}/crm/dead-letters`, { headers });
+    document.assertDescribed("listDeadWebhookLetters", dead);
     const types = dead.json.data.map(
       (one: { attributes: { message_type: string } }) => one.attributes.message_type,
     );
     assert.ok(types.includes("loyalty.actionRewarded"), types.join());
     const body = { ids: [dead.json.data[0].id] };
     const enabled = await world.call(`${webhooks}/crm/enable`, { headers, method: "POST" });
-    document.assertTold("enableLoyaltyWebhook", enabled);
-    const replayed = await world.call(`${webhooks}/crm/dead-dead/replay`, { headers, body });
-    document.assertTold("replayDeadWebhookLetters", replayed);
+    document.assertDescribed("enableLoyaltyWebhook", enabled);
+    const replayed = await world.call(`${webhooks}/crm/dead-letters/replay`, { headers, body });
+    document.assertDescribed("replayDeadWebhookLetters", replayed);
   });
 
   it("does not accept a reply with a missing or an additional member", async () => {
