@@ -5,14 +5,12 @@
  */
 
 export { countActions } from "./actions/check_actions.ts";
-export { type ActionService, type ActionServiceOptions, createActionService } from "./actions/service.ts";
+export { type ActionService, createActionService } from "./actions/service.ts";
 export {
-  type AudienceGuardOptions,
   type AudienceGuards,
   type AudienceUser,
   audienceGuards,
   type BackEnd,
-  type BatchDemand,
 } from "./http/guards.ts";
 export { type AudienceOptions, audienceRoutes } from "./http/routes.ts";
 export { audienceSettingsErrors } from "./profile/custom_fields.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-export { type CheckedSeed, checkSeed, type Seed } from "./check_seed.ts";
+export { checkSeed, type Seed } from "./check_seed.ts";
 export {
   createDirectory,
   type Directory,
@@ -24,7 +24,6 @@ export {
 export {
   type Event,
   EventParameter,
-  eventAliases,
   type Organisation,
   type Project,
   ProjectParameter,

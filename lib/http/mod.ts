@@ -27,14 +27,12 @@ export { type Json, jsonSchemaOf } from "./openapi/schema.ts";
 export type { CorsOptions } from "./replies/cors.ts";
 export {
   admitChange,
-  type ChangeOptions,
   isNotModified,
   matchesTag,
   preconditionCharsMax,
   versionTag,
 } from "./replies/etag.ts";
 export {
-  type EnvelopeOptions,
   empty,
   envelope,
   identityEnvelope,
@@ -50,8 +48,8 @@ export {
 } from "./requests/body.ts";
 export { canonicalJson } from "./requests/json.ts";
 export { type Properties, propertiesSchema } from "./requests/properties.ts";
-export { type IntegerParameterOptions, integerParameter } from "./requests/query.ts";
-export { fieldErrorsMax, issueDetail, type Subject, validate } from "./requests/validate.ts";
+export { integerParameter } from "./requests/query.ts";
+export { fieldErrorsMax, issueDetail, validate } from "./requests/validate.ts";
 export * from "./route.ts";
 export type { PlatformRouter } from "./router.ts";
 export { hostOf } from "./routing/target.ts";

@@ -6,7 +6,6 @@
 
 export type { Audit } from "./audit/audit.ts";
 export type { AuditEntry, AuditPage, AuditPageOptions } from "./audit/entries.ts";
-export type { BackgroundWork } from "./background.ts";
 export type { AccountMerge, IdentityContext } from "./context.ts";
 export {
   createIdentity,
@@ -16,15 +15,14 @@ export {
 } from "./create_identity.ts";
 export { clientNetworkBits } from "./limits/limits.ts";
 export {
-  type AttemptCount,
   type AttemptLimits,
   type AttemptPolicy,
   attemptPolicies,
   type LimitedAction,
 } from "./limits/policies.ts";
-export { type OperatorContext, operatorRoutes } from "./operators/routes.ts";
+export { operatorRoutes } from "./operators/routes.ts";
 export { createPublicProfiles, type PublicProfile, type PublicProfiles } from "./public_profiles.ts";
-export type { IdleSweep, IdleUsers } from "./removal/idle_users.ts";
+export type { IdleUsers } from "./removal/idle_users.ts";
 export { identityRoutes } from "./routes.ts";
 export type { ClientTokens } from "./sessions/identity_tokens.ts";
 export type { Session } from "./sessions/session.ts";

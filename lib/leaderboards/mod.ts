@@ -15,7 +15,7 @@ export {
   type HiddenUsers,
   hiddenUsersMax,
 } from "./ranking/hidden_users.ts";
-export type { RebuildSource, Rebuilt } from "./scores/rebuild.ts";
+export type { Rebuilt } from "./scores/rebuild.ts";
 export type { BoardPath } from "./scores/resolve_board.ts";
 export type {
   Earning,
@@ -23,7 +23,6 @@ export type {
   ScoreFeed,
   ScoreTarget,
   ScoreUpdate,
-  TargetQuery,
   UserEarnings,
 } from "./scores/score_feed.ts";
 export {

@@ -4,7 +4,6 @@
  * @module
  */
 
-export { requireRewards } from "./commands/grants.ts";
 export type { ActionReport } from "./commands/report.ts";
 export { compileConfig } from "./config/compile.ts";
 export type { CompiledConfig } from "./config/compiled.ts";
