@@ -1,6 +1,6 @@
 /** Durations, of which days and more follow the calendar. */
 
-import { Temporal } from "temporal-polyfill";
+import { dateOf, dateOfWall, dayMs, instantOfWall, wallClock } from "./wall_clock.ts";
 
 /** A duration. It has at least one member; all are added, the largest first. */
 export type Duration = {
@@ -27,6 +27,16 @@ export function addDuration(at: number, duration: Duration, timeZone: string): n
   const elapsedMs = minutes * minuteMs + hours * hourMs;
   if (days === 0 && weeks === 0 && months === 0 && years === 0) return at + elapsedMs;
   const wholeMs = Math.floor(at);
-  const start = Temporal.Instant.fromEpochMilliseconds(wholeMs).toZonedDateTimeISO(timeZone);
-  return start.add({ days, weeks, months, years }).epochMilliseconds + elapsedMs + (at - wholeMs);
+  const wall = wallClock(wholeMs, timeZone);
+  const date = dateOfWall(wall);
+  const target = addMonths(date, years * 12 + months) + (weeks * 7 + days) * dayMs;
+  return instantOfWall(target + wall - date, timeZone) + elapsedMs + (at - wholeMs);
+}
+
+/** Moves a date by months; one that the month lacks becomes its last day. */
+function addMonths(date: number, months: number): number {
+  if (months === 0) return date;
+  const start = new Date(date);
+  const [year, month] = [start.getUTCFullYear(), start.getUTCMonth() + 1 + months];
+  return Math.min(dateOf(year, month, start.getUTCDate()), dateOf(year, month + 1, 0));
 }

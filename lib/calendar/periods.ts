@@ -9,7 +9,7 @@
  * @module
  */
 
-import { Temporal } from "temporal-polyfill";
+import { dateOf, dateOfWall, dayMs, instantOfWall, startOfDate, wallClock } from "./wall_clock.ts";
 
 /** A unit of the calendar. */
 export type CalendarUnit = "day" | "week" | "month" | "year";
@@ -34,7 +34,6 @@ export const zonesKeptMax = 600;
 /** Number of periods of one unit and zone that are remembered; the one used for longest ago is forgotten first. */
 export const periodsKeptMax = 8;
 
-const dayMs = 86_400_000;
 /** From the Monday before it to the Thursday that 1970-01-01 was. */
 const daysToEpochThursday = 3;
 
@@ -77,13 +76,13 @@ const idShapes: Readonly<Record<CalendarUnit, RegExp>> = {
 export function periodById(unit: CalendarUnit, timeZone: string, id: string): Period | null {
   const [, year, second = "1", day = "1"] = idShapes[unit].exec(id) ?? [];
   if (year === undefined) return null;
-  const date = { year: Number(year), month: unit === "week" ? 1 : Number(second), day: Number(day) };
-  if (date.month < 1 || date.day < 1) return null;
+  const month = unit === "week" ? 1 : Number(second);
+  if (month < 1 || Number(day) < 1) return null;
   // Week 1 is the week of 4 January. Noon, because a date of the zone's own past may lack its midnight.
-  const first = Temporal.PlainDate.from(unit === "week" ? { ...date, day: 4 } : date);
+  const first = dateOf(Number(year), month, unit === "week" ? 4 : Number(day));
   const weeks = unit === "week" ? Number(second) - 1 : 0;
-  const noon = first.add({ weeks }).toZonedDateTime({ timeZone, plainTime: "12:00" });
-  const period = periodOf(unit, timeZone, noon.epochMilliseconds);
+  const noon = instantOfWall(first + (weeks * 7 + 0.5) * dayMs, timeZone);
+  const period = periodOf(unit, timeZone, noon);
   return period.id === id ? period : null;
 }
 
@@ -100,54 +99,64 @@ function keptPeriod(unit: CalendarUnit, timeZone: string, at: number): Period {
 }
 
 function computed(unit: CalendarUnit, timeZone: string, at: number): Period {
-  const instant = Temporal.Instant.fromEpochMilliseconds(Math.floor(at));
-  let first = firstDay(unit, instant.toZonedDateTimeISO(timeZone).toPlainDate());
-  let next = first.add(step(unit));
+  let first = firstDate(unit, dateOfWall(wallClock(Math.floor(at), timeZone)));
+  let next = nextDate(unit, first);
   // Clocks that go back over midnight show the day before once more, after the next one has begun.
-  if (at >= startOf(next, timeZone)) [first, next] = [next, next.add(step(unit))];
+  if (at >= startOfDate(next, timeZone)) [first, next] = [next, nextDate(unit, next)];
   return {
     ...named(unit, first),
-    startsAt: startOf(first, timeZone),
-    endsAt: startOf(next, timeZone),
+    startsAt: startOfDate(first, timeZone),
+    endsAt: startOfDate(next, timeZone),
   };
 }
 
-function startOf(date: Temporal.PlainDate, timeZone: string): number {
-  return date.toZonedDateTime(timeZone).epochMilliseconds;
-}
-
-function firstDay(unit: CalendarUnit, date: Temporal.PlainDate): Temporal.PlainDate {
+function firstDate(unit: CalendarUnit, date: number): number {
+  const parts = new Date(date);
   switch (unit) {
     case "day":
       return date;
     case "week":
-      return date.subtract({ days: date.dayOfWeek - 1 });
+      return date - ((parts.getUTCDay() + 6) % 7) * dayMs;
     case "month":
-      return date.with({ day: 1 });
+      return dateOf(parts.getUTCFullYear(), parts.getUTCMonth() + 1, 1);
     case "year":
-      return date.with({ month: 1, day: 1 });
+      return dateOf(parts.getUTCFullYear(), 1, 1);
   }
 }
 
-function step(unit: CalendarUnit): Temporal.DurationLike {
-  return { [`${unit}s`]: 1 };
+/** Returns the first date of the period after the one that begins with `first`. */
+function nextDate(unit: CalendarUnit, first: number): number {
+  const parts = new Date(first);
+  switch (unit) {
+    case "day":
+      return first + dayMs;
+    case "week":
+      return first + 7 * dayMs;
+    case "month":
+      return dateOf(parts.getUTCFullYear(), parts.getUTCMonth() + 2, 1);
+    case "year":
+      return dateOf(parts.getUTCFullYear() + 1, 1, 1);
+  }
 }
 
-function named(unit: CalendarUnit, first: Temporal.PlainDate): Pick<Period, "id" | "index"> {
-  const day = startOf(first, "UTC") / dayMs;
-  const text = first.toString();
+function named(unit: CalendarUnit, first: number): Pick<Period, "id" | "index"> {
+  const day = first / dayMs;
+  const date = new Date(first);
+  const [text = ""] = date.toISOString().split("T");
   switch (unit) {
     case "day":
       return { id: text, index: day };
     case "week": {
       // The year of an ISO week is the year of its Thursday.
-      const { year, dayOfYear } = first.add({ days: 3 });
-      const week = String(Math.ceil(dayOfYear / 7)).padStart(2, "0");
-      return { id: `${year}-W${week}`, index: Math.floor((day + daysToEpochThursday) / 7) };
+      const thursday = first + 3 * dayMs;
+      const year = new Date(thursday).getUTCFullYear();
+      const week = Math.floor((thursday - dateOf(year, 1, 1)) / dayMs / 7) + 1;
+      const id = `${year}-W${String(week).padStart(2, "0")}`;
+      return { id, index: Math.floor((day + daysToEpochThursday) / 7) };
     }
     case "month":
-      return { id: text.slice(0, -3), index: first.year * 12 + first.month - 1 };
+      return { id: text.slice(0, -3), index: date.getUTCFullYear() * 12 + date.getUTCMonth() };
     case "year":
-      return { id: text.slice(0, -6), index: first.year };
+      return { id: text.slice(0, -6), index: date.getUTCFullYear() };
   }
 }

@@ -140,7 +140,7 @@ interface KeptSeason {
   readonly keptUntil: number;
 }
 
-/** Keyed by the declaration, which lives as long as the settings are unchanged: Temporal takes tens of microseconds. */
+/** Keyed by the declaration, which lives as long as the settings are unchanged: the calendar takes tens of microseconds. */
 const keptSeasons = new WeakMap<SeasonRules, Map<string, KeptSeason>>();
 
 function keptSeason(rules: SeasonRules, id: string): KeptSeason | null {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { Temporal } from "temporal-polyfill";
+import { createRandom } from "../../../adapters/conformance/random.ts";
 import { addDuration, type Duration } from "../../../lib/calendar/mod.ts";
 
 function sum(start: string, duration: Duration, zone = "UTC"): string {
@@ -49,6 +51,24 @@ describe("a duration", () => {
   it("of nothing changes nothing, and keeps parts of milliseconds", () => {
     assert.equal(addDuration(1.25, {}, "UTC"), 1.25);
     assert.equal(addDuration(1.25, { days: 1 }, "UTC"), 86_400_001.25);
+  });
+
+  it("agrees with Temporal in every zone", () => {
+    const random = createRandom(13);
+    const zones = Intl.supportedValuesOf("timeZone");
+    for (let run = 0; run < 1_000; run++) {
+      const zone = random.pick(zones);
+      const start = Date.parse("1900-01-01T00:00Z") + random.integer(150 * 365 * 24 * 60) * 60_000;
+      const duration = {
+        days: random.integer(40),
+        weeks: random.integer(3),
+        months: random.integer(20),
+        years: 1 + random.integer(4),
+      };
+      const end = Temporal.Instant.fromEpochMilliseconds(start).toZonedDateTimeISO(zone).add(duration);
+      const hint = `${zone} ${new Date(start).toISOString()} ${JSON.stringify(duration)}`;
+      assert.equal(addDuration(start, duration, zone), end.epochMilliseconds, hint);
+    }
   });
 
   it("refuses a zone that does not exist", () => {
