@@ -34,7 +34,7 @@ export class MailError extends Error {
 }
 
 /** Calls a function after a time in ms. Returns the function that cancels the call. */
-export type Timer = (ms: number, act: () => void) => () => void;
+export type DelayTimer = (ms: number, act: () => void) => () => void;
 
 /** Uses the timer of the process. */
 export function processTimer(ms: number, act: () => void): () => void {
@@ -44,10 +44,10 @@ export function processTimer(ms: number, act: () => void): () => void {
 
 /** Runs deliveries. */
 export class Deliveries {
-  readonly #timer: Timer;
+  readonly #timer: DelayTimer;
   #pending = 0;
 
-  constructor(timer: Timer) {
+  constructor(timer: DelayTimer) {
     this.#timer = timer;
   }
 

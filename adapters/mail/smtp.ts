@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { NodemailerError, SMTPPoolOptions, Transporter } from "nodemailer";
 import type { Mail, Mailer } from "../../lib/outbound/mailer.ts";
-import { Deliveries, MailError, processTimer, type Timer } from "./deliveries.ts";
+import { type DelayTimer, Deliveries, MailError, processTimer } from "./deliveries.ts";
 import { checkMail, type Mailbox, parseMailbox } from "./mailbox.ts";
 
 /** Port of mail submission with STARTTLS (RFC 6409). */
@@ -25,7 +25,7 @@ export interface SmtpMailerOptions {
   /** Generates the part of a Message-ID before the `@`. @default randomUUID */
   readonly newId?: () => string;
   /** @default the timer of the process */
-  readonly timer?: Timer;
+  readonly timer?: DelayTimer;
 }
 
 /** Sends mail through a mail server; dispose it to close its connections. */

@@ -8,7 +8,7 @@
 
 import type { Mail, Mailer } from "../../lib/outbound/mailer.ts";
 import { webhookHeaders } from "../../lib/outbound/webhook_signature.ts";
-import { Deliveries, MailError, processTimer, type Timer } from "./deliveries.ts";
+import { type DelayTimer, Deliveries, MailError, processTimer } from "./deliveries.ts";
 import { checkMail } from "./mailbox.ts";
 
 /** Shortest decoded secret. */
@@ -27,7 +27,7 @@ export interface WebhookMailerOptions {
   /** Unix ms. @default Date.now */
   readonly clock?: () => number;
   /** @default the timer of the process */
-  readonly timer?: Timer;
+  readonly timer?: DelayTimer;
 }
 
 /**

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { type CliContext, CliError, type CommandInput, exitOf, exits, type FlagSpec } from "./command.ts";
+import { type CliContext, CliError, type CliInput, exitOf, exits, type FlagSpec } from "./command.ts";
 
 /** Longest time that a request may take, in ms. */
 const requestMsMax = 30_000;
@@ -83,7 +83,7 @@ export interface ApiClient {
  *
  * @throws {CliError} Credentials must not be sent to this address, or the secret is missing.
  */
-export function createApiClient({ flags }: CommandInput, context: CliContext): ApiClient {
+export function createApiClient({ flags }: CliInput, context: CliContext): ApiClient {
   const { timeLimit, secret } = context;
   const url = checkedUrl(flags.url ?? "");
   const { key = "", space = "" } = flags;

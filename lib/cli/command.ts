@@ -34,11 +34,11 @@ export interface CommandSpec {
   readonly args: readonly ArgumentSpec[];
   readonly flags: Readonly<Record<string, FlagSpec>>;
   /** @throws {CliError} The command failed. */
-  readonly run: (input: CommandInput, context: CliContext) => Promise<CliResult>;
+  readonly run: (input: CliInput, context: CliContext) => Promise<CliResult>;
 }
 
 /** The arguments and flags of a command. */
-export interface CommandInput {
+export interface CliInput {
   readonly args: readonly string[];
   /** Values of flags, or of the variables that replace them, by name; a flag without a value is `""`. */
   readonly flags: Readonly<Record<string, string>>;

@@ -5,7 +5,7 @@
  */
 
 import { type ApiClient, createApiClient, organisationFlags } from "./api_client.ts";
-import { type CliContext, CliError, type CommandInput, type CommandSpec, exits } from "./command.ts";
+import { type CliContext, CliError, type CliInput, type CommandSpec, exits } from "./command.ts";
 
 const encryptedSuffix = ".enc";
 const base = "/v1/api/audience/internal";
@@ -133,7 +133,7 @@ function usersOf({ rowCount, progress }: ShownExport): string {
 }
 
 function openExports(
-  input: CommandInput,
+  input: CliInput,
   context: CliContext,
 ): { readonly server: ApiClient; readonly headers: Readonly<Record<string, string>> } {
   const headers = { "x-platform-org-id": input.flags.organisation ?? "" };

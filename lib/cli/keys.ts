@@ -8,8 +8,8 @@ import { type ApiAnswer, type ApiClient, createApiClient, organisationFlags } fr
 import {
   type CliContext,
   CliError,
+  type CliInput,
   type CliResult,
-  type CommandInput,
   type CommandSpec,
   exits,
   type NewKey,
@@ -159,7 +159,7 @@ export const revokeCommand: CommandSpec = {
 };
 
 function openKeys(
-  input: CommandInput,
+  input: CliInput,
   context: CliContext,
 ): { readonly server: ApiClient; readonly path: string } {
   const { organisation = "" } = input.flags;

@@ -8,8 +8,8 @@ import { type ApiClient, createApiClient, spaceFlags } from "./api_client.ts";
 import {
   type CliContext,
   CliError,
+  type CliInput,
   type CliResult,
-  type CommandInput,
   type CommandSpec,
   exits,
 } from "./command.ts";
@@ -98,7 +98,7 @@ export const webhookDeadLettersCommand: CommandSpec = {
   },
 };
 
-async function listed(input: CommandInput, context: CliContext): Promise<CliResult> {
+async function listed(input: CliInput, context: CliContext): Promise<CliResult> {
   const server = createApiClient(input, context);
   const deadLetters = await deadLettersOf(server, input.flags.webhook ?? "");
   const rows = deadLetters.map(({ id, attributes }) => [
@@ -115,7 +115,7 @@ async function listed(input: CommandInput, context: CliContext): Promise<CliResu
   };
 }
 
-async function replayed(input: CommandInput, context: CliContext): Promise<CliResult> {
+async function replayed(input: CliInput, context: CliContext): Promise<CliResult> {
   const server = createApiClient(input, context);
   const webhook = input.flags.webhook ?? "";
   const named = input.lists.id ?? [];

@@ -1,28 +1,28 @@
 /**
- * The port through which areas tell the webhooks of a space of something that is no part of a user's history.
+ * Port for webhook events that are not part of a user's history.
  *
  * @module
  */
 
-/** Something to tell. */
+/** An event for the webhooks of a space. */
 export interface Announcement {
   readonly organisationId: string;
   readonly spaceId: string;
-  /** The same whenever it is announced again: receivers know a repetition by it. At most 256 characters. */
+  /** Identifies the event in every retry, so that receivers can ignore duplicates. At most 256 characters. */
   readonly id: string;
-  /** The name under which webhooks ask for it: `exportCompleted`. The message has the type `audience.<event>`. */
+  /** The name that webhooks subscribe to: `exportCompleted`. The message has the type `audience.<event>`. */
   readonly event: string;
-  /** When it happened, Unix ms. */
+  /** Time of the event, Unix ms. */
   readonly at: number;
-  /** JSON. It may be stored for weeks and shown to operators, so it holds no secrets. */
+  /** JSON without secrets: it may be stored for weeks and shown to operators. */
   readonly data: unknown;
 }
 
-/** Tells webhooks. */
+/** Sends events to webhooks. */
 export interface Announcer {
   /**
-   * Resolves once the messages are stored: from then on they are sent, and sent again, until the services have taken them or
-   * they are dead letters. May be repeated. Nothing happens where no webhook asks for it.
+   * Resolves once the deliveries are stored. They are retried until the receivers accept them or they become dead letters.
+   * May be repeated. Does nothing if no webhook subscribes to the event.
    */
   announce(announcement: Announcement): Promise<void>;
 }

@@ -7,7 +7,7 @@ export const circuitRetryMs = 5_000;
 
 /**
  * Stops calls to a service that failed five times in a row, so that requests neither wait for it nor keep it down.
- * After 5 s one call tries the service for all.
+ * After 5 s one call probes the service.
  */
 export class CircuitBreaker {
   readonly #clock: () => number;
@@ -19,8 +19,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * Makes the call. Every error counts as a failure of the service, except those that {@linkcode AppError} has for a
-   * refusal.
+   * Makes the call. An {@linkcode AppError} that refuses the request is a success of the service; every other error is a
+   * failure.
    *
    * @throws {AppError} `provider_unavailable` at once while the circuit is open; else what `call` throws.
    */

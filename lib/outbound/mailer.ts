@@ -6,9 +6,9 @@
 
 /** One message to one person. */
 export interface Mail {
-  /** The address, as its owner wrote it. */
+  /** The address as the user entered it. */
   readonly to: string;
-  /** Why it is sent, so that an adapter may choose a template of its own. */
+  /** The reason for the mail, by which an adapter can choose a template. */
   readonly kind:
     | "passwordCode"
     | "alreadyRegistered"
@@ -24,6 +24,6 @@ export interface Mail {
 
 /** Sends mail. */
 export interface Mailer {
-  /** Resolves once the message was accepted for delivery, rejects where it was not. */
+  /** Resolves once the message is accepted for delivery; rejects if it is not. */
   send(mail: Mail): Promise<void>;
 }

@@ -1,50 +1,49 @@
 /**
- * The port through which the platform tells other services what happened.
+ * Port for the delivery of webhooks.
  *
  * @module
  */
 
-/** One event for one service. */
+/** One event for one receiver. */
 export interface WebhookMessage {
   /** An http or https URL. */
   readonly url: string;
-  /** The bytes that the receiver verifies the signature with. */
+  /** Key of the signature. */
   readonly key: Uint8Array;
-  /** The same in every attempt, so that the receiver can tell a repetition. */
+  /** The same in every attempt, so that the receiver can ignore duplicates. */
   readonly id: string;
   readonly type: string;
-  /** When it happened, Unix ms. */
+  /** Time of the event, Unix ms. */
   readonly at: number;
   /** JSON. */
   readonly data: unknown;
 }
 
-/** Delivers events to other services. */
+/** Delivers webhooks. */
 export interface WebhookSender {
   /**
-   * Resolves once the service has taken the message, rejects where it did not or where that cannot be known: with a
-   * {@linkcode WebhookError} where there is more to say.
+   * Resolves once the receiver has accepted the message; rejects if it has not or the outcome is unknown. A
+   * {@linkcode WebhookError} carries the receiver's answer.
    */
   send(message: WebhookMessage): Promise<void>;
 }
 
-/** What is known of a failed attempt. */
+/** Facts about a failed attempt. */
 export interface WebhookErrorFacts {
-  /** What the service answered. @default none: it did not answer */
+  /** Status of the answer. @default none: the receiver did not answer */
   readonly status?: number;
-  /** How long the service asked to be left alone, in ms. @default it did not */
+  /** Delay that the receiver asked for (`Retry-After`), in ms. @default none */
   readonly retryAfterMs?: number;
 }
 
 /**
- * A message that was not delivered. The message text holds neither the address nor the contents, so that it can be logged and
- * shown.
+ * A failed delivery. Its message holds neither the address nor the contents, so that it can be logged.
  */
 export class WebhookError extends Error {
   override readonly name = "WebhookError";
-  /** What the service answered; null: it did not answer. */
+  /** Status of the answer; null if the receiver did not answer. */
   readonly status: number | null;
-  /** How long the service asked to be left alone, in ms. */
+  /** Delay that the receiver asked for (`Retry-After`), in ms; null if it asked for none. */
   readonly retryAfterMs: number | null;
 
   constructor(reason: string, { status, retryAfterMs }: WebhookErrorFacts = {}) {

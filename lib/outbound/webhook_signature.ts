@@ -6,7 +6,7 @@
  * @module
  */
 
-/** What a signature covers. */
+/** The parts of a webhook that its signature covers. */
 export interface SignedWebhook {
   readonly id: string;
   /** Unix seconds. */
@@ -14,7 +14,7 @@ export interface SignedWebhook {
   readonly body: string;
 }
 
-/** The headers of a webhook in the Standard Webhooks format, signed with HMAC-SHA-256. */
+/** Returns the headers of a webhook in the Standard Webhooks format, signed with HMAC-SHA-256. */
 export async function webhookHeaders(
   key: Uint8Array,
   { id, timestamp, body }: SignedWebhook,
@@ -36,7 +36,7 @@ export async function webhookHeaders(
   };
 }
 
-/** A key as the receivers of webhooks are told it: `whsec_` and the bytes in Base64. */
+/** Formats a key for the receivers of webhooks: `whsec_` and the bytes in Base64. */
 export function webhookSecretText(key: Uint8Array): string {
   return `whsec_${btoa(String.fromCharCode(...key))}`;
 }

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { type CommandInput, type CommandSpec, commands, type FlagSpec } from "../../lib/cli/mod.ts";
+import { type CliInput, type CommandSpec, commands, type FlagSpec } from "../../lib/cli/mod.ts";
 
 /** Flags of every command. */
 const commonFlags: Readonly<Record<string, FlagSpec>> = {
@@ -12,7 +12,7 @@ export type ParsedCommand =
   | {
       readonly kind: "command";
       readonly command: CommandSpec;
-      readonly input: CommandInput;
+      readonly input: CliInput;
       readonly json: boolean;
     }
   | { readonly kind: "commandHelp"; readonly text: string }

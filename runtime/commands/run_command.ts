@@ -5,7 +5,7 @@ import {
   type CliContext,
   CliError,
   type CliFiles,
-  type CommandInput,
+  type CliInput,
   type CommandSpec,
   exits,
   printedError,
@@ -17,7 +17,7 @@ const storeCommands = () => import("./store_commands.ts");
 /** A parsed command with its input. */
 export interface CommandRun {
   readonly command: CommandSpec;
-  readonly input: CommandInput;
+  readonly input: CliInput;
   readonly json: boolean;
 }
 

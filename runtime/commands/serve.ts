@@ -110,8 +110,8 @@ const starting: Handler = async () => {
   return new Response(body, init);
 };
 
-/** Opened services of a process. */
-export interface Services {
+/** Resources that the server opened. */
+export interface ServerResources {
   readonly storage: Storage;
   readonly geo: GeoReader | null;
   readonly mail: Pick<MailService, "mailer" | "outbox">;
@@ -126,7 +126,14 @@ const loopbackNetworks: readonly string[] = ["127.0.0.0/8", "::1"];
 /** Returns the options of the platform. */
 export async function platformOptions(
   config: Config,
-  { storage: { store, limiter, localLimiter, queue, blobs }, geo, mail, logger, baseUrl, ids }: Services,
+  {
+    storage: { store, limiter, localLimiter, queue, blobs },
+    geo,
+    mail,
+    logger,
+    baseUrl,
+    ids,
+  }: ServerResources,
 ): Promise<PlatformOptions> {
   const { signatureAlgorithm, corsOrigins, rateLimits, metrics = false } = config;
   const defaultSpaceId = config.defaultSpaceId ?? ids?.spaceId;

@@ -1,10 +1,10 @@
 /** Commands as somebody at a terminal gives them, without a terminal. */
 
 import assert from "node:assert/strict";
-import { type CliContext, type CommandInput, type CommandSpec, commands } from "../../lib/cli/mod.ts";
+import { type CliContext, type CliInput, type CommandSpec, commands } from "../../lib/cli/mod.ts";
 
 /** What a command is given beside its name. */
-export type Given = Partial<Pick<CommandInput, "args" | "lists">> & {
+export type Given = Partial<Pick<CliInput, "args" | "lists">> & {
   readonly flags?: Readonly<Record<string, string>>;
 };
 

@@ -9,8 +9,8 @@ import { createApiClient, spaceFlags } from "../api_client.ts";
 import {
   type CliContext,
   CliError,
+  type CliInput,
   type CliResult,
-  type CommandInput,
   type CommandSpec,
   exits,
 } from "../command.ts";
@@ -61,7 +61,7 @@ export const pushCommand: CommandSpec = {
   run: push,
 };
 
-async function pull(input: CommandInput, context: CliContext): Promise<CliResult> {
+async function pull(input: CliInput, context: CliContext): Promise<CliResult> {
   const server = createApiClient(input, context);
   const [path = ""] = input.args;
   const remote = await remoteConfiguration(server);
@@ -88,7 +88,7 @@ async function pull(input: CommandInput, context: CliContext): Promise<CliResult
   return { data: { ...data, file: path }, notes: [`Version ${version} is in ${path}`] };
 }
 
-async function push(input: CommandInput, context: CliContext): Promise<CliResult> {
+async function push(input: CliInput, context: CliContext): Promise<CliResult> {
   const [path = ""] = input.args;
   const { document, locate } = await readValid(path, context);
   const server = createApiClient(input, context);

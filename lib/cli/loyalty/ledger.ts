@@ -5,7 +5,7 @@
  */
 
 import { createApiClient } from "../api_client.ts";
-import { type CliContext, type CliResult, type CommandInput, type CommandSpec, exits } from "../command.ts";
+import { type CliContext, type CliInput, type CliResult, type CommandSpec, exits } from "../command.ts";
 import { dataOf, userFlags, userPath } from "./users.ts";
 
 interface Reconciled {
@@ -50,7 +50,7 @@ export const reverseCommand: CommandSpec = {
   run: reverse,
 };
 
-async function reconcile(input: CommandInput, context: CliContext): Promise<CliResult> {
+async function reconcile(input: CliInput, context: CliContext): Promise<CliResult> {
   const { user = "" } = input.flags;
   const answer = await createApiClient(input, context).send(`${userPath(user)}/reconciliation`);
   const data = dataOf<Reconciled>(answer.json, "faults");
@@ -71,7 +71,7 @@ async function reconcile(input: CommandInput, context: CliContext): Promise<CliR
   };
 }
 
-async function reverse(input: CommandInput, context: CliContext): Promise<CliResult> {
+async function reverse(input: CliInput, context: CliContext): Promise<CliResult> {
   const [transactionId = ""] = input.args;
   const { user = "" } = input.flags;
   const answer = await createApiClient(input, context).send(`${userPath(user)}/reversals`, {

@@ -8,8 +8,8 @@ import { createApiClient, spaceFlags } from "../api_client.ts";
 import {
   type CliContext,
   CliError,
+  type CliInput,
   type CliResult,
-  type CommandInput,
   type CommandSpec,
   exits,
   type FlagSpec,
@@ -95,7 +95,7 @@ export const dryRunCommand: CommandSpec = {
   run: dryRun,
 };
 
-async function replay(input: CommandInput, context: CliContext): Promise<CliResult> {
+async function replay(input: CliInput, context: CliContext): Promise<CliResult> {
   const { user = "", file } = input.flags;
   const body = file === undefined ? {} : { document: (await readValid(file, context)).document };
   const answer = await createApiClient(input, context).send(`${userPath(user)}/replay`, {
@@ -119,7 +119,7 @@ async function replay(input: CommandInput, context: CliContext): Promise<CliResu
   };
 }
 
-async function dryRun(input: CommandInput, context: CliContext): Promise<CliResult> {
+async function dryRun(input: CliInput, context: CliContext): Promise<CliResult> {
   const { user = "", action = "" } = input.flags;
   const data = Object.fromEntries((input.lists.data ?? []).map(property));
   const body = { userId: user, action, data };

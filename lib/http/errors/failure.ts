@@ -1,5 +1,5 @@
 /**
- * Errors as replies and as log lines.
+ * Turns errors into replies and log lines.
  *
  * @module
  */
@@ -20,9 +20,9 @@ export const families: Readonly<Record<Family, ErrorFamily>> = {
   jsonApi: jsonApiFamily,
 };
 
-/** Most causes that a log line follows. */
+/** Maximum number of causes in a log line. */
 const causesMax = 4;
-/** Longest path that an error body repeats, in UTF-16 units; a longer one is cut. */
+/** Maximum length of a path in an error body, in UTF-16 units; a longer path is cut. */
 const instanceCharsMax = 1_024;
 
 const concealed =
@@ -33,7 +33,7 @@ export interface FailureContext {
   readonly family: ErrorFamily;
   /** Undefined: the request has no route. */
   readonly operation: string | undefined;
-  /** Authentication scheme for `WWW-Authenticate`. */
+  /** Authentication scheme of `WWW-Authenticate`. */
   readonly challenge: "Bearer" | "ApiKey";
   /** Scopes that the route demands. */
   readonly scopes: readonly string[];
@@ -43,13 +43,13 @@ export interface FailureContext {
   readonly publicUrl: string;
 }
 
-/** Builds the reply of an error; anything but an {@linkcode AppError} becomes `internal_error` without any detail. */
+/** Builds the reply to an error. Anything but an {@linkcode AppError} becomes `internal_error` without detail. */
 export function failureReply(error: unknown, context: FailureContext): Reply {
-  const known = error instanceof AppError && error.code !== "internal_error" ? error : null;
-  const code = known?.code ?? "internal_error";
+  const appError = error instanceof AppError && error.code !== "internal_error" ? error : null;
+  const code = appError?.code ?? "internal_error";
   const { status, title, retryable } = errorFacts[code];
   const waits = status === 429 || status === 503;
-  const retryAfter = waits ? Math.ceil((known?.retryAfterMs ?? retryAfterMsDefault) / 1000) : undefined;
+  const retryAfter = waits ? Math.ceil((appError?.retryAfterMs ?? retryAfterMsDefault) / 1000) : undefined;
   const challenge = challengeOf(code, context);
   return {
     status,
@@ -57,11 +57,11 @@ export function failureReply(error: unknown, context: FailureContext): Reply {
       code,
       status,
       title,
-      message: known?.message ?? concealed,
+      message: appError?.message ?? concealed,
       retryable,
       retryAfter,
-      fields: known?.fields,
-      details: known?.details,
+      fields: appError?.fields,
+      details: appError?.details,
       requestId: context.requestId,
       path: context.path.slice(0, instanceCharsMax).toWellFormed(),
       publicUrl: context.publicUrl,
@@ -70,32 +70,32 @@ export function failureReply(error: unknown, context: FailureContext): Reply {
       "content-type": context.family.mediaType,
       ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }),
       ...(challenge === null ? {} : { "www-authenticate": challenge }),
-      ...known?.headers,
+      ...appError?.headers,
     },
   };
 }
 
-/** Logs every error of the server with its causes; mistakes of clients are not logged. */
+/** Logs server errors with their causes. Client errors are not logged. */
 export function logFailure(error: unknown, context: FailureContext, logger: Logger): void {
-  const known = error instanceof AppError ? error : null;
-  if (known !== null && errorFacts[known.code].status < 500) return;
-  logger.log(known === null ? "error" : "warn", "request_failed", {
+  const appError = error instanceof AppError ? error : null;
+  if (appError !== null && errorFacts[appError.code].status < 500) return;
+  logger.log(appError === null ? "error" : "warn", "request_failed", {
     requestId: context.requestId,
     operation: context.operation,
-    code: known?.code ?? "internal_error",
+    code: appError?.code ?? "internal_error",
     error: causesOf(error),
     stack: error instanceof Error ? framesOf(error) : undefined,
   });
 }
 
-/** Codes that RFC 6750 calls an invalid token; revoked ones are among them. */
+/** Codes that RFC 6750 reports as `invalid_token`. */
 const tokenFaults: ReadonlySet<AppError["code"]> = new Set([
   "invalid_token",
   "session_revoked",
   "refresh_token_reused",
 ]);
 
-/** Builds `WWW-Authenticate` by RFC 6750, section 3: `error` names the fault of a token that was sent. */
+/** Builds `WWW-Authenticate` (RFC 6750, section 3). `error` is present only if a token was sent. */
 function challengeOf(code: AppError["code"], { challenge, scopes }: FailureContext): string | null {
   const isOfKey = code === "invalid_api_key" || code === "missing_api_key";
   const scheme = isOfKey ? "ApiKey" : challenge;

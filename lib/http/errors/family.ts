@@ -6,7 +6,7 @@
 
 import type { ErrorCode, FieldError } from "../../errors/mod.ts";
 
-/** An error with everything that a body may tell of it. */
+/** An error with everything that its body may contain. */
 export interface ErrorReport {
   readonly code: ErrorCode;
   readonly status: number;
@@ -16,7 +16,7 @@ export interface ErrorReport {
   /** Seconds, with 429 and 503. */
   readonly retryAfter: number | undefined;
   readonly fields: readonly FieldError[] | undefined;
-  /** Members beside those that every error has; they never replace one of those. */
+  /** Further members of the body. They never replace a standard one. */
   readonly details: Readonly<Record<string, unknown>> | undefined;
   readonly requestId: string;
   /** The request's path as sent, without the query. */
@@ -25,11 +25,11 @@ export interface ErrorReport {
   readonly publicUrl: string;
 }
 
-/** How one family writes errors. */
+/** The error format of a response family. */
 export interface ErrorFamily {
-  /** Of errors. */
+  /** Media type of errors. */
   readonly mediaType: string;
-  /** Of the JSON that routes of the family answer when all is well. */
+  /** Media type of successful JSON replies. */
   readonly successMediaType: string;
   /** Name of the schema in the OpenAPI document. */
   readonly schemaName: string;

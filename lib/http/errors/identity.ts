@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../../errors/mod.ts";
 import { type ErrorFamily, type ErrorReport, fieldErrorSchema } from "./family.ts";
 
-/** What a client should do next, so that it never throws a good session away on a passing error. */
+/** The next step for a client, so that it keeps its session through a transient error. */
 type Action = "retry" | "refresh" | "login" | "none";
 
 const actions: Partial<Readonly<Record<ErrorCode, Action>>> = {

@@ -2,7 +2,7 @@ import type { ErrorCode, FieldError } from "../../errors/mod.ts";
 import { jsonApiMediaType } from "../requests/body.ts";
 import type { ErrorFamily, ErrorReport } from "./family.ts";
 
-/** The header field that some codes are about. */
+/** Header fields by the codes that concern them. */
 const headerOf: Partial<Readonly<Record<ErrorCode, string>>> = {
   unsupported_media_type: "Content-Type",
   precondition_failed: "If-Match",
@@ -12,8 +12,8 @@ const headerOf: Partial<Readonly<Record<ErrorCode, string>>> = {
 };
 
 /**
- * Errors of the control API as JSON:API 1.1 writes them: one object of `errors` for each thing that is wrong, all with the
- * code, status and title of the failure; `source` says where it is. Details of the error are members of `meta`.
+ * Errors of the control API as JSON:API 1.1 writes them: one object of `errors` for each fault, all with the same
+ * code, status and title. `source` locates the fault. Details of the error are members of `meta`.
  */
 export const jsonApiFamily: ErrorFamily = {
   mediaType: jsonApiMediaType,

@@ -1,5 +1,5 @@
 /**
- * What each error code means in HTTP. The only table from codes to statuses.
+ * The HTTP status of each error code.
  *
  * @module
  */
@@ -11,11 +11,11 @@ export interface ErrorFacts {
   readonly status: number;
   /** Short constant summary, the `title` of RFC 9457. */
   readonly title: string;
-  /** Whether the same request may succeed later without a change. */
+  /** True if the same request may succeed later without a change. */
   readonly retryable: boolean;
 }
 
-/** The facts of every code; a new code does not compile before it has a row here. */
+/** HTTP meaning by error code. A code without a row here does not compile. */
 export const errorFacts: Readonly<Record<ErrorCode, ErrorFacts>> = {
   bad_json: { status: 400, title: "Body is not readable JSON", retryable: false },
   validation_failed: { status: 400, title: "Invalid request", retryable: false },
@@ -64,5 +64,5 @@ export const errorFacts: Readonly<Record<ErrorCode, ErrorFacts>> = {
   outcome_unknown: { status: 503, title: "Outcome unknown", retryable: true },
 };
 
-/** Sent as `Retry-After` with 429 and 503 where the error names no time, in ms. */
+/** `Retry-After` of 429 and 503 if the error names no time, in ms. */
 export const retryAfterMsDefault = 1_000;

@@ -2,12 +2,12 @@ import type { Store, Version, Write } from "../../storage/mod.ts";
 import type { Logger } from "../logger.ts";
 import type { Timer } from "../requests/body.ts";
 
-/** How long a claim outlives the process that holds it, in ms. */
+/** Lifetime of a claim after its last renewal, in ms. */
 export const claimLeaseMs = 15_000;
-/** How often a claim is renewed while its request is carried out, in ms. */
+/** Interval between renewals while the request runs, in ms. */
 export const claimRenewalMs = 5_000;
 
-/** What a claim is made of. */
+/** Options of {@linkcode IdempotencyClaim}. */
 export interface ClaimOptions {
   readonly store: Store;
   /** Unix ms. */
@@ -16,11 +16,11 @@ export interface ClaimOptions {
   readonly logger: Logger;
   readonly partition: string;
   readonly key: string;
-  /** What the record of the claim holds. */
+  /** Contents of the claim's record. */
   readonly value: string;
 }
 
-/** A record that nobody else may make for as long as this process lives and holds it. */
+/** A lease on an idempotency key, renewed while the request runs. */
 export class IdempotencyClaim {
   readonly #options: ClaimOptions;
   #version: Version | null = null;
@@ -32,9 +32,9 @@ export class IdempotencyClaim {
   }
 
   /**
-   * Whether it is this one's now.
+   * Takes the lease. Returns false if another request holds it.
    *
-   * @throws {AppError} `storage_unavailable`: it is not; `outcome_unknown`: it may be, and then ends by itself.
+   * @throws {AppError} `storage_unavailable`: the lease was not taken; `outcome_unknown`: it may have been, and then expires.
    */
   async take(): Promise<boolean> {
     const isTaken = await this.#write(this.#record());
@@ -42,7 +42,7 @@ export class IdempotencyClaim {
     return isTaken;
   }
 
-  /** Replaces the claim by what came of it. Never fails: a claim that cannot be ended ends by itself. */
+  /** Replaces the claim with the outcome. Never fails: a claim that cannot be replaced expires. */
   async end(write: Write): Promise<void> {
     this.#cancel();
     await this.#renewal;
@@ -55,7 +55,7 @@ export class IdempotencyClaim {
 
   #renewLater(): void {
     this.#cancel = this.#options.timer(() => {
-      // What cannot be renewed now may be at the next turn, of which the lease has room for two.
+      // A failed renewal is retried at the next interval; the lease lasts for three.
       this.#renewal = this.#write(this.#record()).catch(() => undefined);
       this.#renewLater();
     }, claimRenewalMs);

@@ -1,10 +1,10 @@
 /**
- * Requests that may be sent again: the first one with a key is carried out, and its answer is the answer of all others
+ * Idempotent requests: the first request with a key runs, and every later one gets its reply
  * (draft-ietf-httpapi-idempotency-key-header-07).
  *
- * A request claims its key before it is carried out. The claim expires unless it is renewed, so that it ends soon after the
- * process that held it; only then may another request carry the same thing out. Kept are answers that would be the same
- * the next time: no refusal of credentials or for lack of quota, nothing that a retry could turn into success.
+ * A request claims its key before it runs. The claim expires unless it is renewed, so another request can run soon after a
+ * process dies. Only final replies are stored: no rejected credentials, no exhausted quota, nothing that a retry could turn
+ * into success.
  *
  * @module
  */
@@ -18,23 +18,23 @@ import { canonicalJson } from "../requests/json.ts";
 import type { IdempotencySubject, Reply } from "../route.ts";
 import { IdempotencyClaim } from "./claim.ts";
 
-/** How long an answer is kept, in ms: a day. */
+/** Lifetime of a stored reply, in ms: a day. */
 export const idempotencyMs = 86_400_000;
-/** How often a claim is tried again that ended between two looks at it. */
+/** Maximum number of attempts to claim a key whose claim expires between write and read. */
 export const claimAttemptsMax = 3;
-/** After which time a request whose twin is being carried out may come back, in ms. */
+/** `Retry-After` of a request whose duplicate is running, in ms. */
 export const twinRetryMs = 1_000;
 
 const key = "request";
 
-/** Where answers are kept. */
+/** Storage of replies. */
 export interface IdempotencyOptions {
   readonly store: Store;
   /** Unix ms. */
   readonly clock: () => number;
 }
 
-/** What tells one request from another. */
+/** The parts of a request that identify it. */
 export interface IdempotentRequest {
   readonly subject: IdempotencySubject;
   readonly method: string;
@@ -42,23 +42,23 @@ export interface IdempotentRequest {
   readonly path: string;
   readonly query: string;
   readonly key: string;
-  /** The body as it was sent, parsed. */
+  /** The parsed body, before validation. */
   readonly body: unknown;
 }
 
-/** How a request is carried out. */
+/** Callbacks that run a request. */
 export interface Execution {
   readonly execute: () => Promise<Reply>;
-  /** The reply that tells of an error. */
+  /** Builds the reply to an error. */
   readonly replyTo: (error: unknown) => Reply;
 }
 
-/** What is kept of a request. */
-type Kept =
+/** The stored state of a request. */
+type RequestState =
   | { readonly state: "running"; readonly fingerprint: string }
   | { readonly state: "done"; readonly fingerprint: string; readonly reply: Reply };
 
-/** Carries requests out once. */
+/** Runs each request once. */
 export class Idempotency {
   readonly #options: IdempotencyOptions & { readonly timer: Timer; readonly logger: Logger };
 
@@ -67,11 +67,10 @@ export class Idempotency {
   }
 
   /**
-   * Carries the request out, or answers what was answered to the same one.
+   * Runs the request, or returns the reply of an earlier one with the same key.
    *
-   * @throws {AppError} `idempotency_conflict`: the same request is being carried out; `idempotency_mismatch`: another one
-   *   had the key; `storage_unavailable` or `outcome_unknown` before anything was carried out, and whatever the execution
-   *   throws that is not kept.
+   * @throws {AppError} `idempotency_conflict`: the same request is running; `idempotency_mismatch`: a different request used
+   *   the key; `storage_unavailable` or `outcome_unknown`: nothing ran.
    */
   async run(request: IdempotentRequest, { execute, replyTo }: Execution): Promise<Reply> {
     const partition = await partitionOf(request);
@@ -82,19 +81,19 @@ export class Idempotency {
     try {
       reply = await execute();
     } catch (error) {
-      if (!isKeptError(error)) {
+      if (!isStoredError(error)) {
         await claimed.end({ type: "delete", shape: "record", key });
         throw error;
       }
       reply = replyTo(error);
     }
-    await this.#keep(claimed, { state: "done", fingerprint, reply });
+    await this.#storeReply(claimed, { state: "done", fingerprint, reply });
     return reply;
   }
 
   async #claim(partition: string, fingerprint: string): Promise<IdempotencyClaim | Reply> {
     const { store } = this.#options;
-    const running: Kept = { state: "running", fingerprint };
+    const running: RequestState = { state: "running", fingerprint };
     for (let attempt = 0; attempt < claimAttemptsMax; attempt++) {
       const claim = new IdempotencyClaim({
         ...this.#options,
@@ -104,29 +103,32 @@ export class Idempotency {
       });
       if (await claim.take()) return claim;
       const [stored] = await store.read(partition, [{ type: "record", key }]);
-      if (stored !== null) return settled(stored, fingerprint);
+      if (stored !== null) return replay(stored, fingerprint);
     }
     throw inProgress();
   }
 
-  async #keep(claim: IdempotencyClaim, kept: Kept & { readonly state: "done" }): Promise<void> {
-    const { status, json, text, headers, body } = kept.reply;
-    if (body !== undefined || !isKeptStatus(status)) {
+  async #storeReply(
+    claim: IdempotencyClaim,
+    state: RequestState & { readonly state: "done" },
+  ): Promise<void> {
+    const { status, json, text, headers, body } = state.reply;
+    if (body !== undefined || !isStoredStatus(status)) {
       return await claim.end({ type: "delete", shape: "record", key });
     }
-    const value = JSON.stringify({ ...kept, reply: { status, json, text, headers } });
+    const value = JSON.stringify({ ...state, reply: { status, json, text, headers } });
     await claim.end({ type: "put", key, value, expireAt: this.#options.clock() + idempotencyMs });
   }
 }
 
-/** The answer to a request whose key was used before. */
-function settled({ value }: Stored, fingerprint: string): Reply {
-  const kept = JSON.parse(value) as Kept;
-  if (kept.fingerprint !== fingerprint) {
+/** Returns the stored reply of a used key. */
+function replay({ value }: Stored, fingerprint: string): Reply {
+  const state = JSON.parse(value) as RequestState;
+  if (state.fingerprint !== fingerprint) {
     throw new AppError("idempotency_mismatch", "Cannot use the idempotency key: another request had it");
   }
-  if (kept.state === "running") throw inProgress();
-  const { reply } = kept;
+  if (state.state === "running") throw inProgress();
+  const { reply } = state;
   return { ...reply, headers: { ...reply.headers, "idempotent-replayed": "true" } };
 }
 
@@ -136,17 +138,17 @@ function inProgress(): AppError {
   });
 }
 
-function isKeptError(error: unknown): boolean {
+function isStoredError(error: unknown): boolean {
   if (!(error instanceof AppError)) return false;
   const { status, retryable } = errorFacts[error.code];
-  return !retryable && isKeptStatus(status);
+  return !retryable && isStoredStatus(status);
 }
 
-function isKeptStatus(status: number): boolean {
+function isStoredStatus(status: number): boolean {
   return status < 500 && status !== 401 && status !== 403 && status !== 429;
 }
 
-/** A partition for each request, so that no two of them wait for each other. */
+/** Returns the partition of a request. Each has its own, so that requests never contend. */
 async function partitionOf(request: IdempotentRequest): Promise<string> {
   const { subject, method, host, path, key: name } = request;
   const scope = await sha256Hex(JSON.stringify([subject.caller, method, host.toLowerCase(), path, name]));
@@ -158,17 +160,17 @@ async function sha256Hex(text: string): Promise<string> {
   return Array.from(new Uint8Array(digest), byte => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Longest idempotency key, in characters. */
+/** Maximum length of an idempotency key, in characters. */
 export const idempotencyKeyCharsMax = 255;
 
 /** A string of structured fields (RFC 9651, section 3.3.3). */
 const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
-/** What clients send that write no structured field. */
+/** A key without quotes. */
 const bare = /^[!#-+\--:<-~]+$/;
 
 /**
- * The key that a request names in `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header-07), or null where it names
- * none. The draft writes it in quotes; without them the same key is meant.
+ * Returns the key in `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header-07), or null if the field is absent.
+ * Quotes are optional and not part of the key.
  *
  * @throws {AppError} `validation_failed`: the field holds no key of 1 to {@linkcode idempotencyKeyCharsMax} characters of
  *   visible ASCII and, in quotes, spaces.

@@ -5,19 +5,19 @@
  * @module
  */
 
-/** Who may call from a browser, and with what. */
+/** Settings of cross-origin access. */
 export interface CorsOptions {
-  /** Exact origins, or everybody. @default "*" */
+  /** Exact origins, or `*` for all. @default "*" */
   readonly origins?: "*" | readonly string[];
   /** Request header fields. @default corsRequestHeaders */
   readonly allowedHeaders?: readonly string[];
   /** Response header fields that scripts may read. @default corsResponseHeaders */
   readonly exposedHeaders?: readonly string[];
-  /** How long a browser may remember a preflight, in seconds. @default 7200 */
+  /** Time for which a browser may cache a preflight, in seconds. @default 7200 */
   readonly maxAgeSeconds?: number;
 }
 
-/** Request header fields that browsers may send. API keys are missing on purpose: they belong on servers. */
+/** Request header fields that browsers may send. API keys are absent on purpose: they belong on servers. */
 export const corsRequestHeaders: readonly string[] = [
   "authorization",
   "content-type",
@@ -44,9 +44,9 @@ const originShape = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#A-Z]+$/;
 
 /** Prepared header fields. */
 export interface Cors {
-  /** Fields of an answer to a request from `origin`, null where it came from no other origin. */
+  /** Returns the fields of a reply to `origin`; null if the request needs none. */
   readonly answer: (origin: string | null) => Readonly<Record<string, string>> | null;
-  /** Further fields of the answer to a preflight from an allowed origin; `methods` as in `Allow`. */
+  /** Returns further fields of the reply to a preflight from an allowed origin; `methods` as in `Allow`. */
   readonly preflight: (methods: string) => Readonly<Record<string, string>>;
 }
 
@@ -59,24 +59,24 @@ export function prepareCors(options: CorsOptions): Cors {
   const { origins = "*", maxAgeSeconds = 7_200 } = options;
   const allowedHeaders = (options.allowedHeaders ?? corsRequestHeaders).join(", ");
   const exposedHeaders = (options.exposedHeaders ?? corsResponseHeaders).join(", ");
-  const everybody = {
+  const anyOrigin = {
     "access-control-allow-origin": "*",
     "access-control-expose-headers": exposedHeaders,
   };
   const wrong = origins === "*" ? undefined : origins.find(origin => !originShape.test(origin));
   if (wrong !== undefined)
     throw new TypeError(`Cannot allow the origin "${wrong}": expected scheme://host[:port]`);
-  // A shared cache must not hand an answer made without an origin to one that needs the fields.
-  const nobody = { vary: "origin" };
+  // Shared caches must not serve a reply made without an origin to a request that needs the fields.
+  const noOrigin = { vary: "origin" };
   const listed = new Map(
     [...(origins === "*" ? [] : origins)].map(origin => [
       origin,
-      { ...everybody, "access-control-allow-origin": origin, vary: "origin" },
+      { ...anyOrigin, "access-control-allow-origin": origin, vary: "origin" },
     ]),
   );
   function answer(origin: string | null): Readonly<Record<string, string>> | null {
-    if (origins === "*") return origin === null ? null : everybody;
-    return origin === null ? nobody : (listed.get(origin) ?? nobody);
+    if (origins === "*") return origin === null ? null : anyOrigin;
+    return origin === null ? noOrigin : (listed.get(origin) ?? noOrigin);
   }
   function preflight(methods: string): Readonly<Record<string, string>> {
     return {

@@ -6,17 +6,17 @@
 
 import { AppError } from "../../errors/mod.ts";
 
-/** Longest value of a precondition that is read, in UTF-16 units. */
+/** Maximum length of a precondition, in UTF-16 units. */
 export const preconditionCharsMax = 4_096;
 
-/** The entity tag of a counted version. */
+/** Returns the entity tag of a version number. */
 export function versionTag(version: number): string {
   return `"v${version}"`;
 }
 
 /**
- * Whether a field value that lists entity tags, or is `*`, matches the tag of what there is; null stands for nothing. Weak
- * tags match in `If-None-Match` alone.
+ * Returns true if a list of entity tags, or `*`, matches the current tag. Null means that there is no resource. Weak tags
+ * match only in `If-None-Match`.
  */
 export function matchesTag(
   list: string,
@@ -29,25 +29,25 @@ export function matchesTag(
   return listed.some(one => (weak ? one.replace(/^W\//, "") : one) === tag);
 }
 
-/** Whether a GET with `If-None-Match` needs no body, because its caller has what there is. */
+/** Returns true if `If-None-Match` of a GET has the current tag. */
 export function isNotModified(request: Request, tag: string): boolean {
-  const known = request.headers.get("if-none-match");
-  return known !== null && matchesTag(known, tag, { weak: true });
+  const cached = request.headers.get("if-none-match");
+  return cached !== null && matchesTag(cached, tag, { weak: true });
 }
 
-/** How a change is to be admitted. */
+/** Options of {@linkcode admitChange}. */
 export interface ChangeOptions {
-  /** What is changed, as the message names it. */
+  /** Name of the resource in error messages. */
   readonly what: string;
-  /** Whether a change of what exists must say which state it was made for. @default true */
+  /** True if a change of an existing resource must have `If-Match`. @default true */
   readonly required?: boolean;
 }
 
 /**
- * Admits a change of what has this tag (null: of what does not exist yet) only where its preconditions hold.
+ * Checks the preconditions of a change. `tag` is the current one, or null if the resource does not exist.
  *
- * @throws {AppError} `precondition_failed` with the current `ETag`, or `precondition_required` where something exists and
- * the request has no `If-Match`.
+ * @throws {AppError} `precondition_failed` with the current `ETag`; `precondition_required`: the resource exists and the
+ * request has no `If-Match`.
  */
 export function admitChange(request: Request, tag: string | null, options: ChangeOptions): void {
   const { what, required = true } = options;

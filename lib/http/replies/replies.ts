@@ -1,5 +1,5 @@
 /**
- * The replies that handlers give.
+ * Builders of the replies of handlers.
  *
  * @module
  */
@@ -27,7 +27,7 @@ export function json<const S extends number, const T>(
 
 const plainJson = { "content-type": "application/json" };
 
-/** Builds a JSON reply whose body is text already. `headers` are sent beside its type; lower-case names. */
+/** Builds a JSON reply from serialized text. `headers` are added to its type; lower-case names. */
 export function jsonText<T = unknown>(
   value: JsonText<T>,
   headers?: Readonly<Record<string, string>>,

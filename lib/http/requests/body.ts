@@ -1,5 +1,5 @@
 /**
- * Request bodies: media type, a bound in bytes counted while they arrive, a deadline, and strict UTF-8.
+ * Reads request bodies with a media type, a limit in bytes, a deadline and strict UTF-8.
  *
  * @module
  */
@@ -7,28 +7,28 @@
 import { AppError } from "../../errors/mod.ts";
 import { badJson } from "./json.ts";
 
-/** Largest body where the route names no bound, in bytes. */
+/** Maximum size of a body by default, in bytes. */
 export const bodyBytesMaxDefault = 65_536;
-/** Longest time that a body may take to arrive, in ms. */
+/** Default deadline for a body to arrive, in ms. */
 export const bodyMsMaxDefault = 10_000;
 
-/** Calls back after a delay in ms, unless the returned function is called before. */
+/** Calls back after a delay in ms. The returned function cancels the call. */
 export type Timer = (callback: () => void, delayMs: number) => () => void;
 
-/** The timer of the platform. */
+/** Calls back by `setTimeout`. */
 export function systemTimer(callback: () => void, delayMs: number): () => void {
   const handle = setTimeout(callback, delayMs);
   return () => clearTimeout(handle);
 }
 
-/** How a body is read. */
+/** Limits for reading a body. */
 export interface BodyLimits {
   readonly bytesMax: number;
   readonly msMax: number;
   /** Media types, lower-case. */
   readonly mediaTypes: readonly string[];
   readonly timer: Timer;
-  /** Whether the runtime guarantees that a body is never longer than its `Content-Length`. */
+  /** True if the runtime guarantees that a body is never longer than its `Content-Length`. */
   readonly framed: boolean;
 }
 
@@ -37,8 +37,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 /**
  * Reads a body as text; an absent or empty one is the empty string.
  *
- * A body that is late, broken off or not UTF-8 is `bad_json`: the closed set of codes has no narrower one, and to a
- * client each means the same, that the body did not arrive readable.
+ * A body that is late, incomplete or not UTF-8 is `bad_json`: to a client each means that the body was unreadable.
  *
  * @throws `unsupported_media_type`, `payload_too_large` or `bad_json`.
  */
@@ -73,7 +72,7 @@ function requireMediaType(contentType: string, accepted: readonly string[]): voi
   }
 }
 
-/** RFC 7694 has the answer name the codings that would be taken. */
+/** Rejects compressed bodies. RFC 7694 wants the accepted codings in the reply. */
 function requireNoCoding(coding: string | null): void {
   if (coding === null || coding === "" || coding.toLowerCase() === "identity") return;
   const headers = { "accept-encoding": "identity" };
@@ -90,7 +89,7 @@ function declaredLength(request: Request): number | null {
 function readFramed(request: Request, { timer, msMax }: BodyLimits): Promise<ArrayBuffer | Uint8Array> {
   return new Promise((resolve, reject) => {
     const stop = timer(() => reject(tooLate(msMax)), msMax);
-    // The bytes may be a view of what the runtime holds anyway; Node 20's own Request does not have them.
+    // `bytes` may avoid a copy; the Request of Node 20 lacks it.
     const whole = "bytes" in request ? request.bytes() : (request as Request).arrayBuffer();
     whole.then(
       bytes => {
@@ -134,7 +133,7 @@ async function readCounted(request: Request, limits: BodyLimits): Promise<Uint8A
   }
 }
 
-/** The answer does not wait for the source to confirm, and has nothing to tell if it refuses. */
+/** Cancels the body without waiting; a failure to cancel is ignored. */
 function abandon(reader: ReadableStreamDefaultReader<Uint8Array>): void {
   reader.cancel().catch(() => {});
 }
@@ -163,15 +162,15 @@ function tooLarge(bytesMax: number): AppError {
   return new AppError("payload_too_large", `Cannot read the body: it must not exceed ${bytesMax} bytes`);
 }
 
-/** The media type of JSON:API, in which the control API speaks. */
+/** The media type of JSON:API, used by the control API. */
 export const jsonApiMediaType = "application/vnd.api+json";
 
 const charsetShape = /;\s*charset\s*=\s*"?([^\s;"]+)/;
 const parameterName = /;\s*([^\s;=]+)\s*=/g;
 
 /**
- * Whether the value of a `Content-Type` names one of the accepted media types, in UTF-8. JSON:API forbids to accept its own
- * type with parameters that are not understood: of those it knows, `profile` may be ignored and `ext` must not be.
+ * Returns true if a `Content-Type` names an accepted media type in UTF-8. JSON:API forbids unknown parameters on its own
+ * type: `profile` may be ignored, `ext` must be rejected.
  */
 export function isAcceptedType(contentType: string, accepted: readonly string[]): boolean {
   const lower = contentType.toLowerCase();

@@ -1,20 +1,22 @@
 /**
- * JSON from strangers: `JSON.parse`, then one walk that refuses what later code could trip over.
+ * Untrusted JSON: `JSON.parse`, then one walk that rejects dangerous values.
  *
  * @module
  */
 
 import { AppError } from "../../errors/mod.ts";
 
-/** Deepest nesting of arrays and objects in a body. */
+/** Maximum nesting of arrays and objects in a body. */
 export const jsonDepthMax = 64;
 
 /**
  * Parses a JSON text.
  *
- * Refused beside malformed JSON: nesting beyond {@linkcode jsonDepthMax}; a member `__proto__`, and a `constructor` that
- * holds a `prototype`, because merging such an object into another would change a prototype; lone surrogates, because
- * they cannot be stored as UTF-8; numbers beyond the range of doubles, because they would be stored as null.
+ * Also rejected:
+ * - nesting beyond {@linkcode jsonDepthMax};
+ * - a member `__proto__`, and a `constructor` that holds a `prototype`: merging such an object would change a prototype;
+ * - lone surrogates, which cannot be stored as UTF-8;
+ * - numbers beyond the range of doubles, which would be stored as null.
  *
  * @throws `bad_json`.
  */
@@ -32,7 +34,7 @@ export function parseJson(text: string): unknown {
   return value;
 }
 
-/** The error of a body that cannot be read as JSON. */
+/** Creates the error for an unreadable body. */
 export function badJson(reason: string): AppError {
   return new AppError("bad_json", `Cannot read the body: ${reason}`);
 }
@@ -77,8 +79,8 @@ function holdsPrototype(value: unknown): boolean {
 }
 
 /**
- * The canonical form of a JSON value (RFC 8785): members ordered by their UTF-16 units, and nothing between the tokens.
- * Numbers and texts are what ECMAScript writes anyway. Equal values have equal forms however they were laid out.
+ * Returns the canonical form of a JSON value (RFC 8785): members ordered by their UTF-16 units, no white space between
+ * tokens, numbers and strings as ECMAScript prints them.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`;

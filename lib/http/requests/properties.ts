@@ -1,9 +1,9 @@
 import * as v from "valibot";
 
-/** Named texts, numbers and booleans: data and metadata that callers choose. */
+/** Named strings, numbers and booleans that callers choose: data and metadata. */
 export type Properties = Readonly<Record<string, string | number | boolean>>;
 
-/** The bounds of properties. */
+/** Limits of properties. */
 export interface PropertiesBounds {
   readonly entriesMax: number;
   readonly nameCharactersMax: number;
@@ -22,7 +22,7 @@ export function propertiesSchema(bounds: PropertiesBounds): v.GenericSchema<Prop
     v.maxEntries(entriesMax),
   );
   const refused: v.GenericSchema<never> = v.never("Expected an object of named properties");
-  // A record schema alone takes a list for an object and skips names that objects inherit.
+  // A record schema alone accepts an array and skips names that objects inherit.
   return v.lazy((input): v.GenericSchema<Properties> => {
     if (typeof input !== "object" || input === null) return properties;
     const hasInherited = ["constructor", "prototype"].some(name => Object.hasOwn(input, name));

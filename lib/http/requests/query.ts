@@ -1,5 +1,5 @@
 /**
- * Query strings and path parameters, decoded strictly: what cannot be decoded, or is said twice, is refused.
+ * Decodes query strings and path parameters strictly: malformed and repeated ones are rejected.
  *
  * @module
  */
@@ -7,30 +7,30 @@
 import * as v from "valibot";
 import { AppError } from "../../errors/mod.ts";
 
-/** Most `name=value` pairs in one query. */
+/** Maximum number of `name=value` pairs in a query. */
 export const queryPairsMax = 64;
 
-/** Longest query as sent, in UTF-16 units. */
+/** Maximum length of a query as sent, in UTF-16 units. */
 export const queryCharsMax = 8_192;
-/** Longest path parameter as sent, in UTF-16 units. */
+/** Maximum length of a path parameter as sent, in UTF-16 units. */
 export const pathParameterCharsMax = 2_048;
 
-/** Decoded names and values, without the members that objects inherit: `constructor` is a name like any other. */
+/** Decoded names and values. The object inherits no members, so `constructor` is an ordinary name. */
 export type Parameters = Readonly<Record<string, string>>;
 
-/** Unlike `Object.create(null)` an instance keeps the engine's fast property layout. */
+/** An object without a prototype. Unlike `Object.create(null)` it keeps the engine's fast property layout. */
 class Bag {
   [name: string]: string;
 }
 Object.setPrototypeOf(Bag.prototype, null);
 Reflect.deleteProperty(Bag.prototype, "constructor");
 
-/** An empty set of parameters to fill. */
+/** Creates an empty set of parameters to fill. */
 export function emptyParameters(): Record<string, string> {
   return new Bag();
 }
 
-/** What a route without parameters is given. */
+/** The parameters of a route without parameters. */
 export const noParameters: Parameters = Object.freeze(emptyParameters());
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Valibot's issues as located errors that never repeat the rejected value.
+ * Validates input by schemas. Errors are located and never repeat the rejected value.
  *
  * @module
  */
@@ -7,18 +7,18 @@
 import { type BaseIssue, type GenericSchema, type InferOutput, safeParse } from "valibot";
 import { AppError, type FieldError } from "../../errors/mod.ts";
 
-/** Most errors that one answer lists. */
+/** Maximum number of errors in a reply. */
 export const fieldErrorsMax = 20;
-/** Longest pointer in an answer, in UTF-16 units; a longer one is cut. */
+/** Maximum length of a pointer in a reply, in UTF-16 units; a longer pointer is cut. */
 export const pointerCharsMax = 256;
 
 const objectSchemas: ReadonlySet<string> = new Set(["object", "loose_object", "strict_object"]);
 
-/** What is validated: the body is located by JSON Pointers, parameters by their names. */
+/** The validated part of a request. Faults of the body have JSON Pointers, those of parameters have names. */
 export type Subject = "body" | "parameters";
 
 /**
- * The value as the schema gives it out.
+ * Validates a value and returns the output of the schema.
  *
  * @throws `validation_failed` with up to {@linkcode fieldErrorsMax} located errors.
  */
@@ -27,7 +27,7 @@ export function validate<S extends GenericSchema>(
   value: unknown,
   subject: Subject,
 ): InferOutput<S> {
-  // An object schema takes a list for an object, of which nothing but the members is missing.
+  // An object schema accepts an array and would report only missing members.
   const isStray = Array.isArray(value) && objectSchemas.has(schema.type);
   const result = safeParse(schema, isStray ? null : value);
   if (result.success) return result.output;
@@ -48,7 +48,7 @@ function escapeKey(key: string): string {
   return `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
-/** What an issue means; a message that the schema's author wrote stays. The rejected value is never repeated. */
+/** Describes an issue without the rejected value. A message written in the schema stays. */
 export function issueDetail(issue: BaseIssue<unknown>): string {
   if (issue.type === "strict_object" && issue.expected === "never") return "Is not a known member";
   if (issue.received === "undefined") return "Is required";
@@ -88,7 +88,7 @@ function counted(count: number, input: unknown): string {
   return `${count} ${thing}${count === 1 ? "" : "s"}`;
 }
 
-/** `Object` or `("a" | "b")` as a reader would say it. */
+/** Formats an expectation such as `Object` or `("a" | "b")` for people. */
 function named(expected: string): string {
   const isChoice = expected.startsWith("(") && expected.endsWith(")");
   const choices = isChoice ? expected.slice(1, -1).split(" | ") : [expected];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createApiClient } from "../../../lib/cli/api_client.ts";
-import { type CliContext, CliError, type CommandInput, commands, exits } from "../../../lib/cli/mod.ts";
+import { type CliContext, CliError, type CliInput, commands, exits } from "../../../lib/cli/mod.ts";
 import { cliContext } from "../../support/terminal.ts";
 
 const flags = { url: "https://fans.example/", space: "0B000000-0000-4000-8000-000000000001", key: "gsk_1" };
@@ -21,7 +21,7 @@ function context(
   });
 }
 
-const input = (more: Readonly<Record<string, string>> = {}): CommandInput => ({
+const input = (more: Readonly<Record<string, string>> = {}): CliInput => ({
   args: [],
   flags: { ...flags, ...more },
   lists: {},
