@@ -14,7 +14,7 @@ import type { Coupons } from "../coupons/mod.ts";
 import type { DueUserQueue } from "../due_users/mod.ts";
 import { settledInstantsMax } from "../engine/mod.ts";
 import type { Claimant, GlobalLimits } from "../limits/global_limits.ts";
-import type { Member, UserCache } from "../user/member.ts";
+import type { CachedUser, Member, UserCache } from "../user/member.ts";
 import type { UserState } from "../user/state.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { Command, CommandContext, CommandDecision } from "./command.ts";
@@ -72,6 +72,7 @@ const timeCommand: Command = {};
 interface Run {
   readonly config: CompiledConfig;
   readonly member: Member;
+  readonly user: CachedUser;
   /** Unix ms. */
   readonly now: number;
   readonly command: Command;
@@ -82,7 +83,7 @@ export function createCommandRunner(services: CommandServices): CommandRunner {
   return {
     run: (member, makeCommand) => runCommand(services, member, makeCommand),
     runAll: (member, commands) => runBatches(services, member, commands),
-    deliverScores: (member, updates) => deliverScores(services, member, updates),
+    deliverScores: (member, updates) => deliverScores(services, services.users.get(member), updates),
     deliverScoresNow(member, updates) {
       if (updates.length === 0) return Promise.resolve(true);
       const user = services.users.get(member);
@@ -106,7 +107,8 @@ async function runCommand(
   const loading = services.configOf(member.spaceId);
   const config = loading instanceof Promise ? await loading : loading;
   const now = services.clock();
-  const run = { config, member, now, command: makeCommand(config, now) };
+  const command = makeCommand(config, now);
+  const run = { config, member, user: services.users.get(member), now, command };
   const decision =
     config.limitedRules.size === 0
       ? await decideCommand(services, run, noLimits)
@@ -122,8 +124,7 @@ async function runCommand(
  */
 async function decideCommand(services: CommandServices, run: Run, uses: LimitUses): Promise<CommandDecision> {
   const { store, feed } = services;
-  const { config, member, now, command } = run;
-  const user = services.users.get(member);
+  const { config, member, user, now, command } = run;
   const { partition } = user;
   const query = targetQuery(run);
   const ready = registerDue(services, run);
@@ -164,7 +165,7 @@ async function advanceUserTime(services: CommandServices, run: Run, instant: num
   const step = { ...run, command, now: instant ?? run.now };
   const decision = await decideCommand(services, step, noLimits);
   logDiagnostics(services, run, decision);
-  deliverScores(services, run.member, decision.updates);
+  deliverScores(services, run.user, decision.updates);
 }
 
 /** Decides a command whose rules have limits that all users share. */
@@ -235,23 +236,23 @@ async function decideBatch(
       refusal = { error };
       break;
     }
-    const targets = await feed.targets(projectId, targetQuery({ config, member, now, command }));
+    const targets = await feed.targets(projectId, targetQuery({ config, member, user, now, command }));
     made.push({ command, targets });
   }
   const [first] = made;
   if (first === undefined) return { decisions: [], ...refusal };
-  const ready = registerDue(services, { config, member, now, command: first.command });
+  const ready = registerDue(services, { user, command: first.command });
   const { partition } = user;
   const { progress } = services.webhooks;
   const context = { config, member, partition, states, progress, projectId, now, user, uses: noLimits };
   const rule = batchRule(context, made);
   const decided = await decide(store, partition, ready === undefined ? rule : { ...rule, ready });
-  const run = { config, member, now, command: timeCommand };
+  const run = { config, member, user, now, command: timeCommand };
   for (const decision of decided.decisions) logDiagnostics(services, run, decision);
   const last = decided.decisions.at(-1);
   if (last !== undefined) {
     user.projectId = last.projectId;
-    deliverScores(services, member, last.updates);
+    deliverScores(services, user, last.updates);
     if (config.config.webhooks.length > 0) services.webhooks.enqueue(member);
     if (decided.decisions.some(hasNewCoupon)) await assignCodes(services, member, last);
   }
@@ -263,11 +264,11 @@ async function decideBatch(
  * sweep itself must not: it would look at each user once an hour for ever.
  */
 function registerDue(
-  { dueUsers, users }: CommandServices,
-  { member, command }: Run,
+  { dueUsers }: CommandServices,
+  { user, command }: Pick<Run, "user" | "command">,
 ): Promise<void> | undefined {
   if (command.isFromSweep === true) return undefined;
-  const ready = dueUsers.register(users.get(member), { isActivity: command.decide !== undefined });
+  const ready = dueUsers.register(user, { isActivity: command.decide !== undefined });
   // The decision awaits it; until then a failure must not count as unhandled.
   ready?.catch(() => {});
   return ready;
@@ -276,17 +277,12 @@ function registerDue(
 /** Starts what follows from a decision outside the user's partition. */
 function deliver(services: CommandServices, run: Run, decision: CommandDecision): void {
   logDiagnostics(services, run, decision);
-  deliverScores(services, run.member, decision.updates);
+  deliverScores(services, run.user, decision.updates);
   if (run.config.config.webhooks.length > 0) services.webhooks.enqueue(run.member);
 }
 
-function deliverScores(
-  { feed, users }: CommandServices,
-  member: Member,
-  updates: readonly ScoreUpdate[],
-): void {
+function deliverScores({ feed }: CommandServices, user: CachedUser, updates: readonly ScoreUpdate[]): void {
   if (updates.length === 0) return;
-  const user = users.get(member);
   feed.deliver(user.userId, updates, () => user.markDelivered(updates));
 }
 

@@ -24,8 +24,9 @@ export function applyRule(draft: StateDraft, { compiled, amounts }: FiringRule):
   for (const { key, window } of limits) draft.count(key, window, 1);
   draft.fired.push(rule.id);
   const transaction = new TransactionBuilder();
-  for (const [index, effect] of effects.entries()) {
-    const quantity = amounts[index] ?? 0;
+  let index = 0;
+  for (const effect of effects) {
+    const quantity = amounts[index++] ?? 0;
     if (effect.type === "metric") giveMetric(draft, effect.metricId, { quantity, transaction });
     else if (effect.type === "inventory") {
       draft.receiveItem(effect.inventorySetId, effect.inventoryItemId, transaction);

@@ -106,11 +106,15 @@ function findFiringRules(
     const { group } = rule;
     if (group !== undefined && firing.some(other => other.rule.group === group)) continue;
     if (!when(scope)) continue;
-    if (limits.some(({ key, window, max }) => draft.counterValue(key, window) >= max)) continue;
+    if (limits.length > 0 && hasReachedLimit(draft, compiled)) continue;
     if (hasGlobalLimit && draft.isLimited(rule.id)) continue;
     firing.push(compiled);
   }
   return firing;
+}
+
+function hasReachedLimit(draft: StateDraft, { limits }: CompiledRule): boolean {
+  return limits.some(({ key, window, max }) => draft.counterValue(key, window) >= max);
 }
 
 function amountsOf({ effects }: CompiledRule, scope: Scope): readonly number[] {

@@ -89,7 +89,10 @@ function transactionOf(short: StoredTransaction): Transaction {
 
 function pairsOf(changes: ChangePayload["metricChanges"]): Record<string, readonly [number, number]> {
   const pairs: Record<string, readonly [number, number]> = {};
-  for (const [id, { oldValue, newValue }] of Object.entries(changes)) pairs[id] = [oldValue, newValue];
+  for (const id of Object.keys(changes)) {
+    const change = changes[id];
+    if (change !== undefined) pairs[id] = [change.oldValue, change.newValue];
+  }
   return pairs;
 }
 
