@@ -4,7 +4,7 @@
  * @module
  */
 export { Batcher, type BatcherOptions } from "./batcher.ts";
-export { Cache, type CacheOptions, type Loaded, memoize, ParsedRecords } from "./cache.ts";
+export { Cache, type CacheOptions, chain, type Loaded, memoize, ParsedRecords } from "./cache.ts";
 export { DueQueue, type DueQueueOptions, type DueResult, type DueWork } from "./due_queue.ts";
 export {
   claimLease,

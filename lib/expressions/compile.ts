@@ -27,10 +27,9 @@
  * @module
  */
 
-import { calculationOf } from "./_arithmetic.ts";
 import { Checker } from "./_checker.ts";
 import { type Plan, Plans, textOf } from "./_plans.ts";
-import { Terms } from "./_terms.ts";
+import { calculationOf, Terms } from "./_terms.ts";
 import type { Condition, Environment, Failure } from "./types.ts";
 
 /**

@@ -6,8 +6,8 @@
  */
 
 import * as v from "valibot";
-import { arithmetic } from "./_arithmetic.ts";
 import { comparisons } from "./_comparisons.ts";
+import { arithmetic } from "./_terms.ts";
 import type { AggregateKind } from "./types.ts";
 
 /** The shapes of an area's expressions. */

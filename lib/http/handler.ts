@@ -7,15 +7,14 @@
 import type { Limiter } from "../storage/mod.ts";
 import { Dispatcher } from "./dispatch/dispatcher.ts";
 import { prepareEndpoints } from "./dispatch/endpoint.ts";
+import { requestIds } from "./dispatch/exchange.ts";
 import type { FailureLimit } from "./dispatch/rate_limits.ts";
-
 import { Idempotency, type IdempotencyOptions } from "./idempotency/idempotency.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import { Meters } from "./metrics.ts";
 import { Failover } from "./rate_limit/failover.ts";
 import { type CorsOptions, prepareCors } from "./replies/cors.ts";
 import { bodyMsMaxDefault, systemTimer, type Timer } from "./requests/body.ts";
-import { requestIds } from "./requests/request_id.ts";
 import type { AnyRoute, Area, ClientInfo, Handler, Reply } from "./route.ts";
 import { type PlatformRouter, routerOver } from "./router.ts";
 import { systemArea } from "./system.ts";

@@ -4,7 +4,8 @@
  * @module
  */
 
-export { chain } from "./chain.ts";
+export { chain } from "../background/mod.ts";
+export { hostOf } from "./dispatch/exchange.ts";
 export type { FailureLimit } from "./dispatch/rate_limits.ts";
 export { errorFacts } from "./errors/status.ts";
 export { createHandler, createRouter, type HandlerOptions } from "./handler.ts";
@@ -41,15 +42,14 @@ export {
   stream,
   text,
 } from "./replies/replies.ts";
-export {
-  jsonApiMediaType,
-  systemTimer,
-  type Timer,
-} from "./requests/body.ts";
-export { canonicalJson } from "./requests/json.ts";
-export { type Properties, propertiesSchema } from "./requests/properties.ts";
+export { canonicalJson, jsonApiMediaType, systemTimer, type Timer } from "./requests/body.ts";
 export { integerParameter } from "./requests/query.ts";
-export { fieldErrorsMax, issueDetail, validate } from "./requests/validate.ts";
+export {
+  fieldErrorsMax,
+  issueDetail,
+  type Properties,
+  propertiesSchema,
+  validate,
+} from "./requests/validate.ts";
 export * from "./route.ts";
 export type { PlatformRouter } from "./router.ts";
-export { hostOf } from "./routing/target.ts";

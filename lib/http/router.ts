@@ -15,8 +15,8 @@ import {
   type RouterType,
 } from "itty-router";
 import type { Dispatcher } from "./dispatch/dispatcher.ts";
+import { splitUrl } from "./dispatch/exchange.ts";
 import type { ClientInfo } from "./route.ts";
-import { splitUrl } from "./routing/target.ts";
 
 /**
  * An itty `Router` over the routes of a platform. Handlers receive the request, with `params` and `query`, and the

@@ -13,11 +13,10 @@ import { repairDistinctScores } from "./scores/distinct_scores.ts";
 import { type RebuildSource, type Rebuilt, rebuildBoard } from "./scores/rebuild.ts";
 import { createEntryRemoval, type RemoveUserFromBoards } from "./scores/remove_entries.ts";
 import { type BoardPath, resolveBoard } from "./scores/resolve_board.ts";
-import { createTargetResolver } from "./scores/resolve_target.ts";
 import { createRetention, type Retention } from "./scores/retention.ts";
 import { ScoreDelivery } from "./scores/score_delivery.ts";
 import type { ScoreFeed } from "./scores/score_feed.ts";
-import { scoreTargets } from "./scores/score_targets.ts";
+import { createTargetResolver, scoreTargets } from "./scores/score_targets.ts";
 
 /** Writes to boards outside of requests, and streams them. */
 export interface Leaderboards extends Retention {

@@ -4,7 +4,7 @@
  * @module
  */
 
-export type { ActionReport } from "./commands/report.ts";
+export type { ActionReport } from "./commands/user_commands.ts";
 export { compileConfig } from "./config/compile.ts";
 export type { CompiledConfig } from "./config/compiled.ts";
 export type { ActionData, LoyaltyConfig } from "./config/document.ts";

@@ -5,21 +5,19 @@
  */
 
 export {
+  createSpaceTokens,
+  type IssuedToken,
   type KeyCheck,
   optionalSpaceGuard,
+  type ServiceCaller,
   type SessionCheck,
+  type SpaceCaller,
   type SpaceGuardOptions,
+  type SpaceTokens,
+  type SpaceTokensOptions,
   type SpaceVisit,
   spaceGuard,
   spaceOfRequest,
-} from "./guard.ts";
-export {
-  createSpaceTokens,
-  type IssuedToken,
-  type ServiceCaller,
-  type SpaceCaller,
-  type SpaceTokens,
-  type SpaceTokensOptions,
   spaceTokenTtlSeconds,
   spaceUrl,
   type UserCaller,

@@ -9,8 +9,8 @@
  * @module
  */
 import type { Partition, Read, Store } from "./contract.ts";
+import { type AnyRule, PendingDecision } from "./decision_batch.ts";
 import { PartitionQueue, type PartitionQueues } from "./partition_queue.ts";
-import { type AnyRule, PendingDecision } from "./pending_decision.ts";
 import type { Rule } from "./rule.ts";
 
 const queuesOf = new WeakMap<Store, PartitionQueues>();

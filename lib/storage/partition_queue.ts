@@ -10,9 +10,14 @@
  */
 import { AppError } from "../errors/mod.ts";
 import type { Check, Commit, Partition, Read, Store, Stored, Write } from "./contract.ts";
-import { type BatchedDecision, DecisionBatch, isChecked, nothingCommitted } from "./decision_batch.ts";
+import {
+  type BatchedDecision,
+  DecisionBatch,
+  isChecked,
+  nothingCommitted,
+  type PendingDecision,
+} from "./decision_batch.ts";
 import { absenceCheck, isOnceMarkRead } from "./once_mark.ts";
-import type { PendingDecision } from "./pending_decision.ts";
 import { ReadPlan } from "./read_plan.ts";
 import { compareRead, keepWritten, plainWrites, recall, recordHits } from "./record_cache.ts";
 import type { Decision } from "./rule.ts";

@@ -1,8 +1,8 @@
 /** The queries of a batch of decisions as one read. */
 
 import type { Read } from "./contract.ts";
+import type { PendingDecision } from "./decision_batch.ts";
 import { storageLimits } from "./limits.ts";
-import type { PendingDecision } from "./pending_decision.ts";
 import { TallyForecast } from "./pending_writes.ts";
 
 /** Collects queries, each record once, and hands every decision its own results. */

@@ -5,14 +5,19 @@
  * { "audience": { "indexes": ["metrics.points"] } }
  * ```
  *
+ * The score feed writes a value to the index when the same change goes to boards, "as of" a revision of the user's state, so
+ * that late or repeated delivery changes nothing. A value that fails stays in the user's own record, from which it is delivered
+ * when that user is next loaded.
+ *
  * @module
  */
 
 import * as v from "valibot";
 import type { Clock } from "../auth/mod.ts";
-import { memoize } from "../background/mod.ts";
+import { Batcher, memoize } from "../background/mod.ts";
 import type { Directory, Settings } from "../directory/mod.ts";
 import { chain } from "../http/mod.ts";
+import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../leaderboards/mod.ts";
 import {
   type BoardEntry,
   keyName,
@@ -22,7 +27,7 @@ import {
   tenantPartition,
   type Write,
 } from "../storage/mod.ts";
-import { userBoards, userShardPartitions } from "./user_shards.ts";
+import { userBoards, userIndexPartition, userShardPartitions } from "./user_index.ts";
 
 /** Most metrics that an organisation may index. */
 export const metricIndexesMax = 8;
@@ -170,4 +175,122 @@ function builtMark({ organisationId, metricId }: MetricIndex): {
   readonly key: string;
 } {
   return { partition: indexPartition(organisationId), key: keyName("built", metricId) };
+}
+
+const batchMax = 500;
+const attemptsMax = 3;
+
+/** A score feed that also writes the index of users. */
+export interface IndexedScoreFeed extends ScoreFeed {
+  /** Resolves when no value waits for the index any more. */
+  idle(): Promise<void>;
+}
+
+/** What indexing metrics needs. */
+interface IndexMetricsOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly directory: Pick<Directory, "organisation">;
+  /** Receives everything that is not for the index. */
+  readonly boards: ScoreFeed;
+  /** Called with the error of values that are left to a later delivery. */
+  readonly onGivenUp: (error: unknown) => void;
+  /** Most values that wait in a process; more are given up at once. @default 100,000 */
+  readonly waitingMax?: number;
+}
+
+const targetPrefix = "users/";
+
+/** Creates a score feed that writes indexed metrics to the index, and everything else to the boards. */
+export function indexMetrics(options: IndexMetricsOptions): IndexedScoreFeed {
+  const { directory, clock, boards, waitingMax = 100_000 } = options;
+  const running = new Set<Promise<void>>();
+  let waiting = 0;
+  const batches = new Batcher<Write, boolean>({
+    batchMax,
+    async run(partition, writes) {
+      const isWritten = await commit(options, partition, writes);
+      waiting -= writes.length;
+      return writes.map(() => isWritten);
+    },
+  });
+
+  /** Resolves with whether all of the values were written. */
+  async function index(userId: string, updates: readonly ScoreUpdate[]): Promise<boolean> {
+    if (waiting + updates.length > waitingMax) return false;
+    waiting += updates.length;
+    const written = updates.map(({ target, score, asOf }) => {
+      const { organisationId, metricId } = parseTarget(target);
+      const key = userBoards.metric(metricId);
+      const partition = userIndexPartition(organisationId, userId);
+      const common = { type: "score", op: "set", key, member: userId } as const;
+      return batches.add(partition, { ...common, score, tie: clock(), asOf });
+    });
+    return (await Promise.all(written)).every(isWritten => isWritten);
+  }
+
+  return {
+    targets(projectId, query) {
+      return chain(metricIndexesOf(directory, query.organisationId), metricIds => {
+        const found = boards.targets(projectId, query);
+        if (metricIds.length === 0) return found;
+        const own = metricIds.map(metricId => targetOf(query.organisationId, metricId));
+        return chain(found, targets => [...targets, ...own]);
+      });
+    },
+    deliver(userId, updates, delivered, givenUp = () => {}) {
+      if (!updates.some(isIndexed)) return boards.deliver(userId, updates, delivered, givenUp);
+      const others = updates.filter(update => !isIndexed(update));
+      const deliverOthers = new Promise<boolean>(resolve => {
+        if (others.length === 0) resolve(true);
+        else
+          boards.deliver(
+            userId,
+            others,
+            () => resolve(true),
+            () => resolve(false),
+          );
+      });
+      const indexed = index(userId, updates.filter(isIndexed));
+      const done = Promise.all([indexed, deliverOthers]).then(results => {
+        running.delete(done);
+        if (results.every(isDelivered => isDelivered)) delivered();
+        else givenUp();
+      });
+      running.add(done);
+    },
+    async idle() {
+      while (running.size > 0) await Promise.all(running);
+    },
+  };
+}
+
+async function commit(
+  { store, onGivenUp }: IndexMetricsOptions,
+  partition: string,
+  writes: readonly Write[],
+): Promise<boolean> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return (await store.commit(partition, { writes })).ok;
+    } catch (error) {
+      if (attempt < attemptsMax) continue;
+      onGivenUp(error);
+      return false;
+    }
+  }
+}
+
+function targetOf(organisationId: string, metricId: string): ScoreTarget {
+  return { id: `${targetPrefix}${organisationId}/${metricId}`, kind: "total", metricId };
+}
+
+function isIndexed({ target }: ScoreUpdate): boolean {
+  return target.startsWith(targetPrefix);
+}
+
+/** Ids of organisations have no slash. */
+function parseTarget(target: string): { readonly organisationId: string; readonly metricId: string } {
+  const slash = target.indexOf("/", targetPrefix.length);
+  return { organisationId: target.slice(targetPrefix.length, slash), metricId: target.slice(slash + 1) };
 }

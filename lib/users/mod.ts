@@ -10,6 +10,8 @@ export {
   buildMetricIndex,
   builtIndexes,
   declaredIndexes,
+  type IndexedScoreFeed,
+  indexMetrics,
   indexNameCharactersMax,
   type MetricIndex,
   MetricIndexesSchema,
@@ -17,8 +19,6 @@ export {
   metricIndexesMax,
   metricIndexesOf,
 } from "./metric_indexes.ts";
-export { type IndexedScoreFeed, indexMetrics } from "./metric_indexing.ts";
-export { isPublicName } from "./public_name.ts";
 export {
   type OrderedUsers,
   sampleRanges,
@@ -30,25 +30,24 @@ export {
 } from "./read_users.ts";
 export {
   type AccountNote,
+  activityMs,
+  activityWrites,
   createUserIndex,
+  isPublicName,
   listedOrganisations,
+  listingWrites,
   listRecordedUsers,
+  organisationsKey,
+  organisationsPartition,
+  organisationWrites,
   parseAccountNote,
   type RecordedUser,
   readAccountNote,
   recordedUsersMax,
-} from "./user_index.ts";
-export {
-  activityMs,
-  activityWrites,
-  listingWrites,
-  organisationsKey,
-  organisationsPartition,
-  organisationWrites,
   userBoards,
   userIndexPartition,
   userShardOf,
   userShardPartition,
   userShardPartitions,
   userShards,
-} from "./user_shards.ts";
+} from "./user_index.ts";

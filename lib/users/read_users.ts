@@ -15,7 +15,7 @@ import {
   storageLimits,
   type WalkDirection,
 } from "../storage/mod.ts";
-import { userIndexPartition, userShardPartition, userShardPartitions, userShards } from "./user_shards.ts";
+import { userIndexPartition, userShardPartition, userShardPartitions, userShards } from "./user_index.ts";
 
 /** Fewest entries of a shard that a merge reads at a time. */
 const shardPageMin = 4;

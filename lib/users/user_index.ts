@@ -1,6 +1,7 @@
 /**
  * The index of users: lists users who sign up and removes those who are deleted. Entries are hints; the user's own records
- * decide.
+ * decide. An organisation's users are spread over shards by their id, and each shard has one board for each order in which
+ * users are listed.
  *
  * @module
  */
@@ -12,23 +13,76 @@ import {
   decide,
   keyName,
   type Partition,
+  platformPartition,
   type ReadRecord,
   type ReadStanding,
   readPageAfter,
   type Store,
   type Stored,
   storageLimits,
+  tenantPartition,
+  type Write,
 } from "../storage/mod.ts";
-import {
-  activityMs,
-  activityWrites,
-  listingWrites,
-  organisationsKey,
-  organisationsPartition,
-  organisationWrites,
-  userBoards,
-  userIndexPartition,
-} from "./user_shards.ts";
+import { shardOf } from "../text/mod.ts";
+
+/** Number of partitions over which the users of an organisation are spread. */
+export const userShards = 64;
+
+/** The boards of a shard, whose members are user ids. */
+export const userBoards = {
+  /** When a user was created, in Unix ms. */
+  created: "created",
+  /** When a user was last active, in Unix ms, to the hour. */
+  active: "active",
+  /** The values of a metric; ties are the times, in Unix ms, at which they were written. */
+  metric: (metricId: string): string => keyName("metric", metricId),
+} as const;
+
+/** The board of organisations that have users. */
+export const organisationsKey = "organisations";
+
+/** Precision in ms of the time at which a user was last active: each process writes it at most once an hour. */
+export const activityMs = 3_600_000;
+
+/** Returns the partition that lists the organisations with users. */
+export function organisationsPartition(): Partition {
+  return platformPartition("agenda");
+}
+
+/** Returns one shard of an organisation's users. The queue of due users shares the partition, so that one commit writes both. */
+export function userShardPartition(organisationId: string, shard: number): Partition {
+  return tenantPartition({ organisation: organisationId }, "agenda", String(shard));
+}
+
+/** Returns the number of a user's shard. */
+export function userShardOf(userId: string): number {
+  return shardOf(userId, userShards);
+}
+
+/** Returns the partition of a user's shard. */
+export function userIndexPartition(organisationId: string, userId: string): Partition {
+  return userShardPartition(organisationId, userShardOf(userId));
+}
+
+/** Returns every shard of an organisation. */
+export function userShardPartitions(organisationId: string): readonly Partition[] {
+  return Array.from({ length: userShards }, (_, shard) => userShardPartition(organisationId, shard));
+}
+
+/** Returns the writes that list a user in its shard; repeating them changes nothing. */
+export function listingWrites(userId: string, now: number): readonly Write[] {
+  return [{ type: "score", op: "min", key: userBoards.created, member: userId, score: now }];
+}
+
+/** Returns the writes that note a user's activity in its shard; late ones change nothing. */
+export function activityWrites(userId: string, now: number): readonly Write[] {
+  return [{ type: "score", op: "max", key: userBoards.active, member: userId, score: now }];
+}
+
+/** Returns the writes that list an organisation with users; repeating them changes nothing. */
+export function organisationWrites(organisationId: string, now: number): readonly Write[] {
+  return [{ type: "score", op: "min", key: organisationsKey, member: organisationId, score: now }];
+}
 
 /** Most users of one call of {@linkcode listRecordedUsers}. */
 export const recordedUsersMax = 200;
@@ -48,7 +102,7 @@ interface UserName {
 }
 
 /** A user who signs up. */
-export interface ListedAccount extends UserName, Omit<AccountNote, "removedAt"> {}
+interface ListedAccount extends UserName, Omit<AccountNote, "removedAt"> {}
 
 /** Reads the account note. */
 export const readAccountNote: ReadRecord = { type: "record", key: keyName("account") };
@@ -59,7 +113,7 @@ export function parseAccountNote(stored: Stored | null): AccountNote | null {
 }
 
 /** Writes the index of users. Every call may be repeated. */
-export interface UserIndex {
+interface UserIndex {
   /** Lists a user. Call it before the user is stored, so that every stored user is listed. */
   add(account: ListedAccount): Promise<void>;
   /** Notes how a user signs in from now on, for example who was anonymous; changes nothing for a removed user. */
@@ -71,7 +125,7 @@ export interface UserIndex {
 }
 
 /** What the index of users needs. */
-export interface UserIndexAccess {
+interface UserIndexAccess {
   readonly store: Store;
   readonly clock: Clock;
   /** Returns the partition of a user's own records. */
@@ -227,4 +281,14 @@ async function listAbsent(
   ]);
   if (writes.length > 0) await store.commit(partition, { writes });
   return new Set(absent.map(({ userId }) => userId)).size;
+}
+
+/** Control characters and those that change text direction, with which a name could disguise itself or others. */
+const refused = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
+/** Any visible character: neither space nor format character. */
+const visible = /[^\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+/** Tells whether a text can be shown as a user's name: part of it is visible, and it does not affect the text around it. */
+export function isPublicName(text: string): boolean {
+  return text.isWellFormed() && visible.test(text) && !refused.test(text);
 }

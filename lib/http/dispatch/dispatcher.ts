@@ -5,13 +5,11 @@ import type { ErrorFamily } from "../errors/family.ts";
 import { problemFamily } from "../errors/problem.ts";
 import type { Meters } from "../metrics.ts";
 import type { Cors } from "../replies/cors.ts";
-import { platformResponse, respond } from "../replies/respond.ts";
-import { isSaneRequestId } from "../requests/request_id.ts";
+import { platformResponse, respond } from "../replies/replies.ts";
 import type { AnyRoute, ClientInfo, Reply } from "../route.ts";
 import { type FoundRoute, RouteIndex } from "../routing/route_index.ts";
-import { splitUrl, type Target } from "../routing/target.ts";
 import { type Endpoint, familyFinder } from "./endpoint.ts";
-import type { Exchange, ParsedParameters } from "./exchange.ts";
+import { type Exchange, isSaneRequestId, type ParsedParameters, splitUrl, type Target } from "./exchange.ts";
 import { type PipelineServices, runEndpoint } from "./pipeline.ts";
 
 /** Options of a {@linkcode Dispatcher}. */

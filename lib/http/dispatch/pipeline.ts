@@ -9,14 +9,12 @@
 import { type Idempotency, idempotencyKeyOf } from "../idempotency/idempotency.ts";
 import type { Logger } from "../logger.ts";
 import type { Failover } from "../rate_limit/failover.ts";
-import { readText, type Timer } from "../requests/body.ts";
-import { badJson, parseJson } from "../requests/json.ts";
+import { badJson, parseJson, readText, type Timer } from "../requests/body.ts";
 import { noParameters, parseQuery } from "../requests/query.ts";
 import { validate } from "../requests/validate.ts";
 import { type Call, open, type Reply } from "../route.ts";
-import { hostOf } from "../routing/target.ts";
 import type { Endpoint, PreparedBody } from "./endpoint.ts";
-import { type Exchange, GuardRequest, type ParsedParameters } from "./exchange.ts";
+import { type Exchange, GuardRequest, hostOf, type ParsedParameters } from "./exchange.ts";
 import { countContent, countRefusal, countRequest, type FailureLimit } from "./rate_limits.ts";
 
 /** Services that all routes share. */

@@ -13,8 +13,7 @@ import { AppError } from "../../errors/mod.ts";
 import { type Store, type Stored, tenantPartition } from "../../storage/mod.ts";
 import { errorFacts } from "../errors/status.ts";
 import type { Logger } from "../logger.ts";
-import type { Timer } from "../requests/body.ts";
-import { canonicalJson } from "../requests/json.ts";
+import { canonicalJson, type Timer } from "../requests/body.ts";
 import type { IdempotencySubject, Reply } from "../route.ts";
 import { IdempotencyClaim } from "./claim.ts";
 

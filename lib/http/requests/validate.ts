@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type BaseIssue, type GenericSchema, type InferOutput, safeParse } from "valibot";
+import * as v from "valibot";
 import { AppError, type FieldError } from "../../errors/mod.ts";
 
 /** Maximum number of errors in a reply. */
@@ -15,21 +15,21 @@ export const pointerCharsMax = 256;
 const objectSchemas: ReadonlySet<string> = new Set(["object", "loose_object", "strict_object"]);
 
 /** The validated part of a request. Faults of the body have JSON Pointers, those of parameters have names. */
-export type Subject = "body" | "parameters";
+type Subject = "body" | "parameters";
 
 /**
  * Validates a value and returns the output of the schema.
  *
  * @throws `validation_failed` with up to {@linkcode fieldErrorsMax} located errors.
  */
-export function validate<S extends GenericSchema>(
+export function validate<S extends v.GenericSchema>(
   schema: S,
   value: unknown,
   subject: Subject,
-): InferOutput<S> {
+): v.InferOutput<S> {
   // An object schema accepts an array and would report only missing members.
   const isStray = Array.isArray(value) && objectSchemas.has(schema.type);
-  const result = safeParse(schema, isStray ? null : value);
+  const result = v.safeParse(schema, isStray ? null : value);
   if (result.success) return result.output;
   const fields = result.issues.slice(0, fieldErrorsMax).map(issue => fieldError(issue, subject));
   const what = subject === "body" ? "body" : "parameters";
@@ -38,7 +38,7 @@ export function validate<S extends GenericSchema>(
   });
 }
 
-function fieldError(issue: BaseIssue<unknown>, subject: Subject): FieldError {
+function fieldError(issue: v.BaseIssue<unknown>, subject: Subject): FieldError {
   const keys = (issue.path ?? []).map(item => String(item.key));
   const pointer = subject === "body" ? keys.map(escapeKey).join("") : keys.join(".");
   return { pointer: pointer.slice(0, pointerCharsMax).toWellFormed(), detail: issueDetail(issue) };
@@ -49,7 +49,7 @@ function escapeKey(key: string): string {
 }
 
 /** Describes an issue without the rejected value. A message written in the schema stays. */
-export function issueDetail(issue: BaseIssue<unknown>): string {
+export function issueDetail(issue: v.BaseIssue<unknown>): string {
   if (issue.type === "strict_object" && issue.expected === "never") return "Is not a known member";
   if (issue.received === "undefined") return "Is required";
   const received = `eceived ${issue.received}`;
@@ -57,7 +57,7 @@ export function issueDetail(issue: BaseIssue<unknown>): string {
   return expectation(issue) ?? issue.message.slice(0, -received.length).replace(/(?: but r|: R)$/, "");
 }
 
-function expectation({ type, expected, requirement, input }: BaseIssue<unknown>): string | null {
+function expectation({ type, expected, requirement, input }: v.BaseIssue<unknown>): string | null {
   switch (type) {
     case "min_length":
     case "max_length":
@@ -99,4 +99,34 @@ function named(expected: string): string {
 function withArticle(name: string): string {
   if (name === "Object" || name === "Array") return `an ${name.toLowerCase()}`;
   return ["string", "number", "boolean"].includes(name) ? `a ${name}` : name;
+}
+
+/** Named strings, numbers and booleans that callers choose: data and metadata. */
+export type Properties = Readonly<Record<string, string | number | boolean>>;
+
+/** Limits of properties. */
+interface PropertiesBounds {
+  readonly entriesMax: number;
+  readonly nameCharactersMax: number;
+  readonly textCharactersMax: number;
+}
+
+/** Creates the schema of properties. */
+export function propertiesSchema(bounds: PropertiesBounds): v.GenericSchema<Properties> {
+  const { entriesMax, nameCharactersMax, textCharactersMax } = bounds;
+  const text = v.pipe(v.string(), v.maxLength(textCharactersMax));
+  const properties = v.pipe(
+    v.record(
+      v.pipe(v.string(), v.maxLength(nameCharactersMax)),
+      v.union([text, v.pipe(v.number(), v.finite()), v.boolean()]),
+    ),
+    v.maxEntries(entriesMax),
+  );
+  const refused: v.GenericSchema<never> = v.never("Expected an object of named properties");
+  // A record schema alone accepts an array and skips names that objects inherit.
+  return v.lazy((input): v.GenericSchema<Properties> => {
+    if (typeof input !== "object" || input === null) return properties;
+    const hasInherited = ["constructor", "prototype"].some(name => Object.hasOwn(input, name));
+    return Array.isArray(input) || hasInherited ? refused : properties;
+  });
 }

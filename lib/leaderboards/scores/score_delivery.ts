@@ -14,8 +14,8 @@ import type { Store } from "../../storage/mod.ts";
 import type { ScoreChange } from "./board_change.ts";
 import { type BoardLocation, entryPartition } from "./board_location.ts";
 import { changeScores } from "./change_scores.ts";
-import type { ResolveTarget, TargetRefusal } from "./resolve_target.ts";
 import type { ScoreUpdate } from "./score_feed.ts";
+import type { ResolveTarget, TargetRefusal } from "./score_targets.ts";
 
 const batchMax = 500;
 const attemptsMax = 3;

@@ -4,11 +4,15 @@
  * A round decides everything against the state before it. Then it applies rules by priority and id, failures of challenges,
  * missions, and milestones, in this order. The changes trigger the next round.
  *
+ * The points and items of a rule are one transaction. The coupons, notifications and challenges after it have transactions of
+ * their own.
+ *
  * @module
  */
 
 import {
   type CompiledChallenge,
+  type CompiledEffect,
   type CompiledMetricMission,
   type CompiledMilestoneSet,
   type CompiledMission,
@@ -18,10 +22,17 @@ import {
 } from "../config/compiled.ts";
 import type { Scope } from "../config/scope.ts";
 import type { ChallengeProgress } from "../user/state.ts";
-import { advanceMission, completeMission, failChallenge, openRun } from "./challenges.ts";
+import {
+  advanceMission,
+  completeChallenge,
+  completeMission,
+  failChallenge,
+  openRun,
+  startChallenge,
+} from "./challenges.ts";
 import type { StateDraft } from "./draft.ts";
-import { applyRule } from "./effects.ts";
-import { giveRewards } from "./rewards.ts";
+import { giveMetric } from "./metric_changes.ts";
+import { giveCoupon, giveRewards } from "./rewards.ts";
 import { TransactionBuilder } from "./transaction_builder.ts";
 
 /** The changes of one event trigger this many rounds at most. */
@@ -187,4 +198,65 @@ function reachMilestones(
     });
     draft.trigger("milestoneReached", set.id);
   }
+}
+
+/** A rule that fires, with the amounts of its metric effects by their indexes. */
+interface FiringRule {
+  readonly compiled: CompiledRule;
+  readonly amounts: readonly number[];
+}
+
+/** Applies a rule. */
+function applyRule(draft: StateDraft, { compiled, amounts }: FiringRule): void {
+  const { rule, effects, limits } = compiled;
+  for (const { key, window } of limits) draft.count(key, window, 1);
+  draft.fired.push(rule.id);
+  const transaction = new TransactionBuilder();
+  let index = 0;
+  for (const effect of effects) {
+    const quantity = amounts[index++] ?? 0;
+    if (effect.type === "metric") giveMetric(draft, effect.metricId, { quantity, transaction });
+    else if (effect.type === "inventory") {
+      draft.receiveItem(effect.inventorySetId, effect.inventoryItemId, transaction);
+    } else if (effect.type === "inventoryLoss") {
+      draft.loseItem(effect.inventorySetId, effect.inventoryItemId, transaction);
+    }
+  }
+  draft.record(transaction.build("actionRewarded"));
+  for (const effect of effects) if (draft.hasRoom()) applySeparateEffect(draft, effect);
+}
+
+/** Applies an effect that has a transaction of its own. */
+function applySeparateEffect(draft: StateDraft, effect: CompiledEffect): void {
+  switch (effect.type) {
+    case "coupon":
+      giveCoupon(draft, effect.couponId);
+      break;
+    case "notification":
+      draft.notify({
+        type: "custom",
+        ...effect.notification,
+        payload: new TransactionBuilder().build("actionRewarded").payload,
+      });
+      break;
+    case "challengeStart":
+    case "missionCompletion":
+    case "challengeCompletion":
+    case "challengeFailure":
+      applyToChallenge(draft, effect);
+  }
+}
+
+function applyToChallenge(
+  draft: StateDraft,
+  effect: Extract<CompiledEffect, { readonly challengeId: string }>,
+): void {
+  const of = draft.compiled.challenges.get(effect.challengeId);
+  if (of === undefined) return;
+  if (effect.type === "challengeStart") startChallenge(draft, of);
+  if (effect.type === "challengeCompletion") completeChallenge(draft, of);
+  if (effect.type === "challengeFailure") failChallenge(draft, of);
+  if (effect.type !== "missionCompletion") return;
+  const mission = of.challenge.missions.find(({ id }) => id === effect.missionId);
+  if (mission !== undefined) completeMission(draft, of, { mission });
 }

@@ -1,4 +1,5 @@
 import {
+  debitFirst,
   debtPayment,
   drawFrom,
   isPending,
@@ -7,8 +8,7 @@ import {
   requireSettled,
   totalsOf,
   withLot,
-} from "./lots.ts";
-import { debitFirst } from "./movements.ts";
+} from "./movements.ts";
 import type { AccountChange, Draw, LedgerMovement, Lot, MetricAccount } from "./types.ts";
 
 /** Points that return to an expired lot last this much longer: 30 days. */

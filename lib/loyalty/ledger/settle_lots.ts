@@ -4,7 +4,7 @@
  * @module
  */
 
-import { debtPayment, isPending, pointsOutside, totalsOf, withLot } from "./lots.ts";
+import { debtPayment, isPending, pointsOutside, totalsOf, withLot } from "./movements.ts";
 import type { LedgerMovement, Lot, MetricAccount } from "./types.ts";
 
 /** Points that expire within 30 days expire soon. */

@@ -9,7 +9,7 @@ import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Earning, UserEarnings } from "../../leaderboards/mod.ts";
 import type { RecordCache, Store } from "../../storage/mod.ts";
-import { type ActionReport, requireReportable } from "../commands/report.ts";
+import { type ActionReport, requireReportable } from "../commands/user_commands.ts";
 import { compileConfig } from "../config/compile.ts";
 import type { ConfigCache } from "../config/config_cache.ts";
 import { advanceReplay, compareStates, type Difference, type DryRun, dryRun, Replay } from "../engine/mod.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../lib/errors/mod.ts";
+import { requestIds } from "../../../lib/http/dispatch/exchange.ts";
 import {
   empty,
   envelope,
@@ -10,7 +11,6 @@ import {
   type ResponseFactory,
   text,
 } from "../../../lib/http/mod.ts";
-import { requestIds } from "../../../lib/http/requests/request_id.ts";
 import { bodyOf, call, handlerOf, keptLog, throwing } from "./kit.ts";
 
 function answer(reply: Reply, cache?: "public"): Promise<Response> {
