@@ -7,7 +7,6 @@
  * @module
  */
 
-import { gcm } from "@noble/ciphers/aes.js";
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import type { RandomBytes } from "../environment.ts";
@@ -28,31 +27,38 @@ export interface SealContext {
  *
  * @throws {RangeError} The text is longer than 65,536 UTF-8 bytes.
  */
-export function seal(
+export async function seal(
   key: Uint8Array,
   text: string,
   options: SealContext & { readonly random: RandomBytes },
-): string {
+): Promise<string> {
   const plain = utf8(text);
   if (plain.length > sealedTextBytesMax) {
     throw new RangeError(`Cannot seal ${plain.length} bytes, at most ${sealedTextBytesMax} are allowed`);
   }
   const nonce = options.random(nonceBytes);
-  const body = gcm(key, nonce, additionalData(options.context)).encrypt(plain);
-  const sealed = new Uint8Array(nonceBytes + body.length);
+  const encrypting = await importKey(key, "encrypt");
+  const body = await crypto.subtle.encrypt(gcm(nonce, options), encrypting, Uint8Array.from(plain));
+  const sealed = new Uint8Array(nonceBytes + body.byteLength);
   sealed.set(nonce);
-  sealed.set(body, nonceBytes);
+  sealed.set(new Uint8Array(body), nonceBytes);
   return versionPrefix + base64url(sealed);
 }
 
 /** Opens a sealed text; undefined if the key or the context differs or the text was changed. */
-export function unseal(key: Uint8Array, sealed: string, options: SealContext): string | undefined {
+export async function unseal(
+  key: Uint8Array,
+  sealed: string,
+  options: SealContext,
+): Promise<string | undefined> {
   if (!sealed.startsWith(versionPrefix)) return undefined;
   const bytes = fromBase64url(sealed.slice(versionPrefix.length));
   if (bytes === undefined || bytes.length <= nonceBytes) return undefined;
-  const cipher = gcm(key, bytes.subarray(0, nonceBytes), additionalData(options.context));
+  const decrypting = await importKey(key, "decrypt");
   try {
-    return fromUtf8(cipher.decrypt(bytes.subarray(nonceBytes)));
+    const algorithm = gcm(bytes.subarray(0, nonceBytes), options);
+    const plain = await crypto.subtle.decrypt(algorithm, decrypting, bytes.slice(nonceBytes));
+    return fromUtf8(new Uint8Array(plain));
   } catch {
     return undefined;
   }
@@ -67,6 +73,11 @@ export function keyedTag(key: Uint8Array, parts: readonly string[]): string {
   return base64url(hmac(sha256, key, netstrings(parts)));
 }
 
-function additionalData(context: readonly string[]): Uint8Array {
-  return netstrings(["grandstand.seal.v1", ...context]);
+async function importKey(key: Uint8Array, usage: "encrypt" | "decrypt"): Promise<CryptoKey> {
+  return await crypto.subtle.importKey("raw", Uint8Array.from(key), "AES-GCM", false, [usage]);
+}
+
+function gcm(nonce: Uint8Array, { context }: SealContext): AesGcmParams {
+  const additionalData = Uint8Array.from(netstrings(["grandstand.seal.v1", ...context]));
+  return { name: "AES-GCM", iv: Uint8Array.from(nonce), additionalData };
 }

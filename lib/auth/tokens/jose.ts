@@ -16,12 +16,12 @@ export type SignatureAlgorithm = (typeof signatureAlgorithms)[number];
 
 const rsaModulusBits = 2048;
 
-type Jose = typeof import("jose");
+type Jose = typeof import("./jose_functions.ts");
 let jose: Jose | undefined;
 
 /** Loads jose with the first key or token: it is a quarter of the cost of importing a platform. */
 export async function loadJose(): Promise<Jose> {
-  jose ??= await import("jose");
+  jose ??= await import("./jose_functions.ts");
   return jose;
 }
 

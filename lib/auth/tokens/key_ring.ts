@@ -214,7 +214,7 @@ export class KeyRing {
     const kid = await thumbprint(privateJwk);
     const algorithm = this.#algorithm;
     const context = sealContext({ kid, algorithm, activeFrom });
-    const sealed = seal(this.#sealingKey, privateJwk, { context, random: this.#options.random });
+    const sealed = await seal(this.#sealingKey, privateJwk, { context, random: this.#options.random });
     return { kid, algorithm, activeFrom, sealed };
   }
 
@@ -256,7 +256,7 @@ export class KeyRing {
   async #opened({ key, goneAt }: KeyLife): Promise<OpenedKey> {
     const copied = this.#copy.keys.get(key.kid);
     if (copied !== undefined && isSameKey(copied.stored, key)) return { ...copied, goneAt };
-    const privateJwk = unseal(this.#sealingKey, key.sealed, { context: sealContext(key) });
+    const privateJwk = await unseal(this.#sealingKey, key.sealed, { context: sealContext(key) });
     if (privateJwk === undefined) {
       throw new Error(
         "Cannot open the key ring: it was sealed under another master secret. Start with the secret that sealed it, " +

@@ -22,9 +22,9 @@ export const nobleGcm: Aes256Gcm = {
 };
 
 interface NobleModules {
-  readonly ctr: typeof import("@noble/ciphers/aes.js")["ctr"];
-  readonly ghash: ReturnType<typeof import("@noble/ciphers/_polyval.js")["ghash"]["create"]>;
-  readonly equalBytes: typeof import("@noble/ciphers/utils.js")["equalBytes"];
+  readonly ctr: typeof import("./noble.ts")["ctr"];
+  readonly ghash: ReturnType<typeof import("./noble.ts")["ghash"]["create"]>;
+  readonly equalBytes: typeof import("./noble.ts")["equalBytes"];
 }
 
 class NobleGcmStream implements GcmEncryption, GcmDecryption {
@@ -98,11 +98,7 @@ class NobleGcmStream implements GcmEncryption, GcmDecryption {
 
 /** Loads noble and keys its hash with the encrypted zero block. */
 async function loadNoble(key: Uint8Array): Promise<NobleModules> {
-  const [{ ctr }, { ghash }, { equalBytes }] = await Promise.all([
-    import("@noble/ciphers/aes.js"),
-    import("@noble/ciphers/_polyval.js"),
-    import("@noble/ciphers/utils.js"),
-  ]);
+  const { ctr, ghash, equalBytes } = await import("./noble.ts");
   const zeros = new Uint8Array(blockBytes);
   return { ctr, ghash: ghash.create(ctr(key, zeros).encrypt(zeros), sliceBytes), equalBytes };
 }

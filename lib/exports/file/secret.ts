@@ -58,10 +58,7 @@ export async function webPbkdf2(
 
 /** Derives 32 bytes by noble, in slices, for pages without WebCrypto: those that were not loaded over TLS. */
 export async function noblePbkdf2({ password, salt, iterations }: Pbkdf2Input): Promise<Uint8Array> {
-  const [{ pbkdf2Async }, { sha256 }] = await Promise.all([
-    import("@noble/hashes/pbkdf2.js"),
-    import("@noble/hashes/sha2.js"),
-  ]);
+  const { pbkdf2Async, sha256 } = await import("./noble.ts");
   return await pbkdf2Async(sha256, password, salt, {
     c: iterations,
     dkLen: 32,

@@ -72,7 +72,7 @@ export class ExportJobs {
     const { organisationId, exportId, createdAt } = job;
     // Before the job: an entry without a job is skipped, but a job without an entry would never be processed.
     await setDue(store, job, nextDueAt(job));
-    const secretWrites = this.#secretWrites(added);
+    const secretWrites = await this.#secretWrites(added);
     return await decide(store, exportsPartition(organisationId), {
       reads: [
         { type: "record", key: jobKey(exportId) },
@@ -106,7 +106,8 @@ export class ExportJobs {
     ]);
     const job = stored === null ? null : parseJob(stored.value);
     if (job === null || clock() >= job.removeAt) return null;
-    return { job, password: openSecret(seal, job, sealed?.value ?? null)?.password ?? null };
+    const secret = await openSecret(seal, job, sealed?.value ?? null);
+    return { job, password: secret?.password ?? null };
   }
 
   /** Lists exports. @throws {AppError} `validation_failed`: the cursor is of no page. */
@@ -143,9 +144,9 @@ export class ExportJobs {
     await this.#options.store.commit(exportsPartition(organisationId), { writes: [appendEntry(entry)] });
   }
 
-  #secretWrites({ job, secret }: NewExport) {
+  async #secretWrites({ job, secret }: NewExport) {
     if (secret === null) return [];
-    const value = sealSecret(this.#options.seal, job, secret);
+    const value = await sealSecret(this.#options.seal, job, secret);
     return [{ type: "put", key: secretKey(job.exportId), value, expireAt: job.expiresAt } as const];
   }
 }

@@ -116,8 +116,10 @@ async function takeStep(lease: ExportLease, options: ProcessOptions): Promise<"d
     return "done";
   }
   if (job.status === "completed") {
-    if (now < job.expiresAt) await options.notifier.send(lease, secretOf(lease, options)?.password ?? null);
-    else {
+    if (now < job.expiresAt) {
+      const secret = await secretOf(lease, options);
+      await options.notifier.send(lease, secret?.password ?? null);
+    } else {
       const change = { status: "expired", messages: [] } as const;
       await lease.save(change, { entry: entryOf("expired", job, now), deleteSecret: true });
     }
@@ -134,7 +136,7 @@ async function takeStep(lease: ExportLease, options: ProcessOptions): Promise<"d
 }
 
 async function produceFile(lease: ExportLease, options: ProcessOptions): Promise<void> {
-  const secret = secretOf(lease, options);
+  const secret = await secretOf(lease, options);
   if (lease.job.request.encrypt && secret === null) return await fail(lease, options, lostSecretFault);
   try {
     const file = await buildFile(lease, secret, options);

@@ -13,23 +13,24 @@ export interface SecretSeal {
 }
 
 /** Seals a secret as text. */
-export function sealSecret(
+export async function sealSecret(
   { key, random }: SecretSeal,
   ref: ExportRef,
   { password, salt, iv }: ExportSecret,
-): string {
+): Promise<string> {
   const text = [password, bytesToHex(salt), bytesToHex(iv)].join(" ");
-  return seal(key, text, { context: contextOf(ref), random });
+  return await seal(key, text, { context: contextOf(ref), random });
 }
 
 /** Opens a sealed secret; returns null if it is missing, of another job, or sealed under another master secret. */
-export function openSecret(
+export async function openSecret(
   { key }: Pick<SecretSeal, "key">,
   ref: ExportRef,
   sealed: string | null,
-): ExportSecret | null {
+): Promise<ExportSecret | null> {
   if (sealed === null) return null;
-  const [password, salt, iv] = unseal(key, sealed, { context: contextOf(ref) })?.split(" ") ?? [];
+  const text = await unseal(key, sealed, { context: contextOf(ref) });
+  const [password, salt, iv] = text?.split(" ") ?? [];
   if (password === undefined || salt === undefined || iv === undefined) return null;
   return { password, salt: hexToBytes(salt), iv: hexToBytes(iv) };
 }
