@@ -129,6 +129,8 @@ export interface OperationRoute {
   readonly event: string;
   readonly operations: readonly Operation[];
   readonly errors: readonly ErrorCode[];
+  /** Names of the body, and of an answer that has alternatives, in the OpenAPI document. */
+  readonly schemas?: { readonly body?: string; readonly answer?: string };
   /** An accepted body. */
   readonly example?: Readonly<Record<string, unknown>>;
   /** Parameters besides the selector. @default {} */
@@ -138,6 +140,7 @@ export interface OperationRoute {
 /** Builds a route from its operations. Their input is the query of a GET, and else the body. */
 export function operationRoute(context: OperationContext, definition: OperationRoute): AnyRoute {
   const { method, path, summary, description, auth, event, operations, errors, example } = definition;
+  const { body: bodyName = "", answer: answerName = "" } = definition.schemas ?? {};
   const byName = new Map(
     operations.flatMap(one =>
       one.providers.flatMap(provider =>
@@ -155,7 +158,7 @@ export function operationRoute(context: OperationContext, definition: OperationR
     description,
     auth,
     errors: ["unsupported_provider", ...errors],
-    responses: mergeResponses(operations),
+    responses: mergeResponses(operations, answerName),
   } as const;
   // The types of each operation were checked where it was written, and the merged responses are theirs.
   return method === "GET"
@@ -168,9 +171,12 @@ export function operationRoute(context: OperationContext, definition: OperationR
         ...common,
         body: {
           schema: SelectorSchema,
-          described: oneOf(
-            "provider",
-            operations.map(({ schema }) => schema),
+          described: named(
+            bodyName,
+            oneOf(
+              "provider",
+              operations.map(({ schema }) => schema),
+            ),
           ),
           ...sample(example),
         },
@@ -185,7 +191,7 @@ function sample(example: OperationRoute["example"]): {
 }
 
 /** Documents the alternatives of the providers: for each status one schema, or one of several. */
-function mergeResponses(operations: readonly Operation[]): Responses {
+function mergeResponses(operations: readonly Operation[], name: string): Responses {
   const all = operations.flatMap(({ responses }) => Object.entries(responses));
   const statuses = [...new Set(all.map(([status]) => status))];
   return Object.fromEntries(
@@ -193,7 +199,8 @@ function mergeResponses(operations: readonly Operation[]): Responses {
       const specs = all.flatMap(([name, spec]) => (name === status ? [spec] : []));
       const schemas = new Set(specs.flatMap(({ schema }) => schema ?? []));
       const description = [...new Set(specs.map(spec => spec.description))].join("; ");
-      return [status, { description, schema: oneOf("result", [...schemas]) }];
+      const schema = oneOf("result", [...schemas]);
+      return [status, { description, schema: schemas.size > 1 ? named(name, schema) : schema }];
     }),
   );
 }

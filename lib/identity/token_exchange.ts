@@ -56,7 +56,10 @@ const ServiceProof = v.object({
   key: v.pipe(v.string(), v.maxLength(256)),
   secret: v.pipe(v.string(), v.maxLength(256)),
 });
-const ProofSchema = v.variant("type", [AccessTokenProof, SessionRecordProof, IdTokenProof, ServiceProof]);
+const ProofSchema = named(
+  "IdentityProof",
+  v.variant("type", [AccessTokenProof, SessionRecordProof, IdTokenProof, ServiceProof]),
+);
 
 type SessionRecordProofInput = v.InferOutput<typeof SessionRecordProof>;
 

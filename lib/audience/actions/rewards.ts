@@ -35,6 +35,7 @@ const common = {
   reason: v.optional(shortText, ""),
   metadata: v.optional(
     propertiesSchema({
+      name: "RewardMetadata",
       entriesMax: dataPropertiesMax,
       nameCharactersMax: dataNameCharactersMax,
       textCharactersMax: dataTextCharactersMax,

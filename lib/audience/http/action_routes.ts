@@ -8,7 +8,15 @@ import * as v from "valibot";
 import { uuid } from "../../auth/crypto/mod.ts";
 import type { RandomBytes } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, envelope, type JsonReply, json, type Properties, route } from "../../http/mod.ts";
+import {
+  type AnyRoute,
+  envelope,
+  type JsonReply,
+  json,
+  named,
+  type Properties,
+  route,
+} from "../../http/mod.ts";
 import { batchPrefix, generatedActionId } from "../actions/accepted_batches.ts";
 import { checkAction, checkActions, type ReportedAction } from "../actions/check_actions.ts";
 import { type BulkResult, bulkResult, type ItemResult, itemError } from "../batch/results.ts";
@@ -35,16 +43,19 @@ const entries = {
     v.pipe(v.looseObject({}), v.description("Shown with a dead letter, not stored otherwise")),
   ),
 };
-const ActionSchema = v.object({ userId: v.string(), ...entries });
-const BulkSchema = v.union([
-  v.object({ actions: v.array(ActionSchema) }),
-  v.array(v.object({ user_id: v.string(), data: v.object(entries) })),
-]);
-const OwnSchema = v.union([
-  ...BulkSchema.options,
-  v.object({ userId: v.exactOptional(v.string()), ...entries }),
-]);
-const QueuedSchema = replySchema({
+const ActionSchema = named("AudienceAction", v.object({ userId: v.string(), ...entries }));
+const BulkSchema = named(
+  "AudienceActions",
+  v.union([
+    v.object({ actions: v.array(ActionSchema) }),
+    v.array(v.object({ user_id: v.string(), data: v.object(entries) })),
+  ]),
+);
+const OwnSchema = named(
+  "OwnActions",
+  v.union([...BulkSchema.options, v.object({ userId: v.exactOptional(v.string()), ...entries })]),
+);
+const QueuedSchema = replySchema("QueuedActionReply", {
   data: v.object({ actionId: v.string(), status: v.literal("queued") }),
   eventId: v.string(),
   processed: v.literal(false),

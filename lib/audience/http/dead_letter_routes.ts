@@ -53,9 +53,12 @@ const deadLetterId = v.pipe(
   v.maxLength(64),
   v.check(id => id.isWellFormed()),
 );
-const ReplaySchema = v.object({
-  ids: v.pipe(v.array(deadLetterId), v.minLength(1), v.maxLength(deadLetterPageMax)),
-});
+const ReplaySchema = named(
+  "DeadActionIds",
+  v.object({
+    ids: v.pipe(v.array(deadLetterId), v.minLength(1), v.maxLength(deadLetterPageMax)),
+  }),
+);
 
 /** Creates the routes of dead letters. */
 export function deadLetterRoutes({ guards, deadLetters, intake }: AudienceContext): readonly AnyRoute[] {
@@ -72,7 +75,7 @@ export function deadLetterRoutes({ guards, deadLetters, intake }: AudienceContex
       responses: {
         200: {
           description: "The actions with the reasons",
-          schema: replySchema({ data: v.array(DeadLetterSchema), totalCount: count }),
+          schema: replySchema("DeadActionsReply", { data: v.array(DeadLetterSchema), totalCount: count }),
         },
       },
       errors: ["validation_failed"],
@@ -92,7 +95,9 @@ export function deadLetterRoutes({ guards, deadLetters, intake }: AudienceContex
       responses: {
         200: {
           description: "The ids that are queued again",
-          schema: replySchema({ data: v.object({ replayed: v.array(text), notFound: v.array(text) }) }),
+          schema: replySchema("DeadActionReplayReply", {
+            data: v.object({ replayed: v.array(text), notFound: v.array(text) }),
+          }),
         },
       },
       errors: ["validation_failed", "busy", "storage_unavailable", "outcome_unknown"],

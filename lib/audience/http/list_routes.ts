@@ -15,6 +15,7 @@ import {
   type JsonText,
   type JsonTextReply,
   jsonText,
+  named,
   route,
 } from "../../http/mod.ts";
 import type { Member } from "../../loyalty/mod.ts";
@@ -126,7 +127,7 @@ function routesOf<const Q extends v.ObjectEntries, const E extends v.ObjectEntri
 ): readonly AnyRoute[] {
   const { guards, profiles } = context;
   const path = resource.toLowerCase();
-  const reply = replySchema(page);
+  const reply = replySchema(`${resource}Page`, page);
 
   /** A page without entries may be of an unknown user, which only then is looked up. */
   async function readPage(member: Member, asked: OutputOf<Q>): Promise<PageOf<E> | null> {
@@ -159,7 +160,10 @@ function routesOf<const Q extends v.ObjectEntries, const E extends v.ObjectEntri
       responses: {
         200: {
           description: "A page of the user, or one of each user",
-          schema: v.union([reply, usersReplySchema(`User${resource}`, page)]) as v.GenericSchema,
+          schema: named(
+            `Space${resource}`,
+            v.union([reply, usersReplySchema(`User${resource}`, page)]),
+          ) as v.GenericSchema,
         },
       },
       errors: ["forbidden"],
@@ -203,7 +207,12 @@ function readNotificationRoute({ guards, loyalty }: AudienceContext): AnyRoute {
     description: "A notification that is read already keeps its time.",
     auth: guards.publicAudience("audience:write"),
     params: v.object({ notificationId: v.pipe(v.string(), v.description("Id of the notification")) }),
-    responses: { 200: { description: "The notification is read", schema: replySchema({ data }) } },
+    responses: {
+      200: {
+        description: "The notification is read",
+        schema: replySchema("ReadNotificationReply", { data }),
+      },
+    },
     errors: ["not_found"],
     handle: async ({ principal: { member }, params }) => {
       const { id, readAt } = await loyalty.inbox.markRead(member, params.notificationId);

@@ -71,6 +71,7 @@ const RedeemObject = v.strictObject({
   quantity: v.optional(v.pipe(number, v.safeInteger(), v.minValue(1), v.maxValue(100)), 1),
   metadata: v.exactOptional(
     propertiesSchema({
+      name: "RedemptionMetadata",
       entriesMax: 20,
       nameCharactersMax: textCharactersMax,
       textCharactersMax,
@@ -100,7 +101,7 @@ export function productRoutes({ guards, loyalty, random }: AudienceContext): rea
       responses: {
         200: {
           description: "The products",
-          schema: replySchema({ data: v.array(ProductSchema), lastEvaluatedKey: v.null() }),
+          schema: replySchema("ProductsReply", { data: v.array(ProductSchema), lastEvaluatedKey: v.null() }),
         },
       },
       handle: async ({ principal }) => {
@@ -116,8 +117,17 @@ export function productRoutes({ guards, loyalty, random }: AudienceContext): rea
       description: "Pays with the user's points, once under an Idempotency-Key.",
       auth: guards.publicAudience("audience:write"),
       params: v.object({ productId: v.pipe(text, v.description("Id of the product")) }),
-      body: { schema: RedeemBody, described: v.optional(RedeemObject), example: { quantity: 1 } },
-      responses: { 201: { description: "The redemption", schema: replySchema({ data: RedemptionSchema }) } },
+      body: {
+        schema: RedeemBody,
+        described: named("ProductRedemption", v.optional(RedeemObject)),
+        example: { quantity: 1 },
+      },
+      responses: {
+        201: {
+          description: "The redemption",
+          schema: replySchema("RedemptionReply", { data: RedemptionSchema }),
+        },
+      },
       errors: [
         "not_found",
         "insufficient_balance",

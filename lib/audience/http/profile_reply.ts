@@ -57,7 +57,7 @@ export const ProfileSchema = named(
 type ProfileDocument = v.InferOutput<typeof ProfileSchema>;
 
 /** The reply with one profile. */
-export const ProfileReplySchema = replySchema({ data: ProfileSchema });
+export const ProfileReplySchema = replySchema("ProfileReply", { data: ProfileSchema });
 
 interface PrintedProfile {
   /** The version of the record; null without one. */

@@ -15,6 +15,7 @@ import {
   fieldErrorsMax,
   isNotModified,
   type JsonTextReply,
+  named,
   preconditionCharsMax,
   route,
 } from "../../http/mod.ts";
@@ -76,10 +77,13 @@ const updateEntries = {
   ),
 };
 const UpdateItemSchema = v.object({ user_id: v.string(), data: v.object(updateEntries) });
-const UpdatesSchema = v.union([
-  v.object({ updates: v.array(v.object({ userId: v.string(), ...updateEntries })) }),
-  v.array(UpdateItemSchema),
-]);
+const UpdatesSchema = named(
+  "ProfileUpdates",
+  v.union([
+    v.object({ updates: v.array(v.object({ userId: v.string(), ...updateEntries })) }),
+    v.array(UpdateItemSchema),
+  ]),
+);
 
 /** Creates the routes of profiles. */
 export function profileRoutes(context: AudienceContext): readonly AnyRoute[] {
@@ -116,7 +120,7 @@ function ownRoutes({ guards, profiles, directory }: AudienceContext): readonly A
       auth: guards.publicAudience("audience:write"),
       body: {
         schema: PatchSchema,
-        described: v.object(patchEntries),
+        described: named("ProfileChanges", v.object(patchEntries)),
         mediaTypes: [mergePatchType],
         example: { displayName: "Sam", preferences: { sounds: { goal: true }, language: null } },
       },
@@ -193,7 +197,7 @@ function batchRoutes(context: AudienceContext): readonly AnyRoute[] {
       responses: {
         200: {
           description: "The profile, or one for each user",
-          schema: v.union([ProfileReplySchema, UsersReplySchema]),
+          schema: named("SpaceProfiles", v.union([ProfileReplySchema, UsersReplySchema])),
         },
       },
       errors: ["forbidden"],
@@ -216,14 +220,14 @@ function batchRoutes(context: AudienceContext): readonly AnyRoute[] {
       auth: guards.batchAudience({ permission: "users:write", scope: "audience:write" }),
       body: {
         schema: v.unknown(),
-        described: v.union([UpdateItemSchema, v.array(UpdateItemSchema)]),
+        described: named("SpaceProfileUpdates", v.union([UpdateItemSchema, v.array(UpdateItemSchema)])),
         maxBytes: updatesBytesMax,
         example: { user_id: "somebody", data: { displayName: "Some" } },
       },
       responses: {
         200: {
           description: "The profile, or a result for each",
-          schema: v.union([ProfileReplySchema, BulkReplySchema]),
+          schema: named("SpaceProfileResults", v.union([ProfileReplySchema, BulkReplySchema])),
         },
       },
       errors: ["forbidden", "precondition_failed", "conflict"],

@@ -11,7 +11,7 @@ import { BulkResultSchema } from "../batch/results.ts";
 const message = v.pipe(v.string(), v.description("For people"));
 
 /** The reply to a bulk request. */
-export const BulkReplySchema = v.object({ message, data: BulkResultSchema });
+export const BulkReplySchema = named("BulkReply", v.object({ message, data: BulkResultSchema }));
 
 const UnknownUserSchema = named(
   "UnknownUser",
@@ -22,15 +22,16 @@ const UnknownUserSchema = named(
   }),
 );
 
-/** Wraps the members of a reply in its envelope. */
+/** Wraps the members of a reply in its envelope, under a name in the OpenAPI document. */
 export function replySchema<E extends v.ObjectEntries>(
+  name: string,
   entries: E,
 ): v.ObjectSchema<E & { readonly message: typeof message }, undefined> {
-  return v.object({ message, ...entries });
+  return named(name, v.object({ message, ...entries }));
 }
 
 /** Describes a reply for several users: the members of each in the order of the request, or an error. */
 export function usersReplySchema<E extends v.ObjectEntries>(name: string, entries: E): v.GenericSchema {
   const user = named(name, v.object({ user_id: v.string(), ...entries }));
-  return v.object({ message, users: v.array(v.union([user, UnknownUserSchema])) });
+  return named(`${name}List`, v.object({ message, users: v.array(v.union([user, UnknownUserSchema])) }));
 }

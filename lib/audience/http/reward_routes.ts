@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { uuid } from "../../auth/crypto/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, envelope, type JsonReply, route } from "../../http/mod.ts";
+import { type AnyRoute, envelope, type JsonReply, named, route } from "../../http/mod.ts";
 import { BulkRewardSchema, checkRewards, grantRewards } from "../actions/rewards.ts";
 import { type BulkResult, bulkResult } from "../batch/results.ts";
 import { bulkBytesMax } from "./action_routes.ts";
@@ -15,10 +15,13 @@ import type { AudienceContext } from "./context.ts";
 import type { BackEnd } from "./guards.ts";
 import { BulkReplySchema } from "./replies.ts";
 
-const BulkSchema = v.union([
-  v.object({ rewards: v.array(v.intersect([v.object({ userId: v.string() }), BulkRewardSchema])) }),
-  v.array(v.object({ user_id: v.string(), data: BulkRewardSchema })),
-]);
+const BulkSchema = named(
+  "BulkRewards",
+  v.union([
+    v.object({ rewards: v.array(v.intersect([v.object({ userId: v.string() }), BulkRewardSchema])) }),
+    v.array(v.object({ user_id: v.string(), data: BulkRewardSchema })),
+  ]),
+);
 const common = {
   summary: "Grant up to 1,000 rewards",
   description:

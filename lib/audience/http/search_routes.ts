@@ -63,7 +63,10 @@ const entries = {
   ),
 };
 const BodySchema = v.strictObject(entries);
-const DescribedBodySchema = v.strictObject({ ...entries, filter: v.exactOptional(FilterSchema) });
+const DescribedBodySchema = named(
+  "UserSearch",
+  v.strictObject({ ...entries, filter: v.exactOptional(FilterSchema) }),
+);
 
 const optionalText = v.exactOptional(v.nullable(v.string()));
 const optionalTime = v.exactOptional(v.nullable(TimeSchema));
@@ -89,7 +92,7 @@ const FoundUserSchema = named(
   }),
 );
 
-const FoundSchema = replySchema({
+const FoundSchema = replySchema("FoundUsersReply", {
   data: v.pipe(v.array(FoundUserSchema), v.description("Each with the fields that were asked for")),
   lastEvaluatedKey: v.nullable(v.string()),
   truncated: v.pipe(

@@ -44,24 +44,30 @@ const KeyParams = v.object({
   keyId: v.pipe(v.string(), v.description("The value of X-API-Key")),
 });
 const permission = v.picklist(permissions);
-const CreateBody = v.object({
-  data: v.object({
-    type: v.literal("api_keys"),
-    attributes: v.object({
-      name: v.pipe(v.string(), v.minLength(1), v.maxLength(apiKeyNameCharsMax)),
-      permissions: v.pipe(v.array(permission), v.minLength(1), v.maxLength(permissions.length)),
+const CreateBody = named(
+  "NewApiKey",
+  v.object({
+    data: v.object({
+      type: v.literal("api_keys"),
+      attributes: v.object({
+        name: v.pipe(v.string(), v.minLength(1), v.maxLength(apiKeyNameCharsMax)),
+        permissions: v.pipe(v.array(permission), v.minLength(1), v.maxLength(permissions.length)),
+      }),
     }),
   }),
-});
-const RotateBody = v.object({
-  grace_seconds: v.pipe(
-    v.number(),
-    v.description("Time for which the old secret still works"),
-    v.safeInteger(),
-    v.minValue(0),
-    v.maxValue(graceSecondsMax),
-  ),
-});
+);
+const RotateBody = named(
+  "ApiKeyRotation",
+  v.object({
+    grace_seconds: v.pipe(
+      v.number(),
+      v.description("Time for which the old secret still works"),
+      v.safeInteger(),
+      v.minValue(0),
+      v.maxValue(graceSecondsMax),
+    ),
+  }),
+);
 
 const time = v.pipe(v.number(), v.integer(), v.description("Unix seconds"));
 const shared = {
@@ -83,10 +89,13 @@ const KeySchema = named(
     }),
   }),
 );
-const ListSchema = v.object({
-  data: v.array(KeySchema),
-  meta: v.object({ total: v.pipe(v.number(), v.integer()) }),
-});
+const ListSchema = named(
+  "ApiKeysDocument",
+  v.object({
+    data: v.array(KeySchema),
+    meta: v.object({ total: v.pipe(v.number(), v.integer()) }),
+  }),
+);
 const IssuedSchema = named(
   "IssuedApiKey",
   v.object({

@@ -123,28 +123,40 @@ const TrailEntrySchema = named(
 );
 
 /** The answer to a request for an export. */
-export const AcceptedAnswer = v.object({ message, data: named("AcceptedExport", v.object(accepted)) });
+export const AcceptedAnswer = named(
+  "AcceptedExportReply",
+  v.object({ message, data: named("AcceptedExport", v.object(accepted)) }),
+);
 /** The answer with one export. */
-export const ExportAnswer = v.object({ message, data: ExportSchema });
+export const ExportAnswer = named("ExportReply", v.object({ message, data: ExportSchema }));
 /** A page of exports. */
-export const ExportPageAnswer = v.object({ message, data: v.array(ExportSchema), lastEvaluatedKey });
+export const ExportPageAnswer = named(
+  "ExportsPage",
+  v.object({ message, data: v.array(ExportSchema), lastEvaluatedKey }),
+);
 /** A page of the audit trail. */
-export const TrailPageAnswer = v.object({ message, data: v.array(TrailEntrySchema), lastEvaluatedKey });
+export const TrailPageAnswer = named(
+  "ExportTrailPage",
+  v.object({ message, data: v.array(TrailEntrySchema), lastEvaluatedKey }),
+);
 /** The answer with the service that receives events about exports. */
-export const ExportWebhookAnswer = v.object({
-  message,
-  data: named(
-    "ExportWebhook",
-    v.object({
-      url: v.string(),
-      includePassword: v.pipe(
-        v.boolean(),
-        v.description("Events contain the password in addition to the link"),
-      ),
-      secret: v.pipe(v.string(), v.description("Secret in the format of Standard Webhooks, `whsec_…`")),
-    }),
-  ),
-});
+export const ExportWebhookAnswer = named(
+  "ExportWebhookReply",
+  v.object({
+    message,
+    data: named(
+      "ExportWebhook",
+      v.object({
+        url: v.string(),
+        includePassword: v.pipe(
+          v.boolean(),
+          v.description("Events contain the password in addition to the link"),
+        ),
+        secret: v.pipe(v.string(), v.description("Secret in the format of Standard Webhooks, `whsec_…`")),
+      }),
+    ),
+  }),
+);
 
 /** Describes an export right after its request. */
 export function acceptedDocument(job: ExportJob, now: number): v.InferOutput<typeof AcceptedAnswer>["data"] {

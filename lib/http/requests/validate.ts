@@ -6,6 +6,7 @@
 
 import * as v from "valibot";
 import { AppError, type FieldError } from "../../errors/mod.ts";
+import { named } from "../named.ts";
 
 /** Maximum number of errors in a reply. */
 export const fieldErrorsMax = 20;
@@ -75,7 +76,7 @@ function expectation({ type, expected, requirement, input }: v.BaseIssue<unknown
     case "uuid":
       return "Expected a UUID";
     default:
-      return expected === null || type === "regex" ? null : `Expected ${named(expected)}`;
+      return expected === null || type === "regex" ? null : `Expected ${phrase(expected)}`;
   }
 }
 
@@ -89,7 +90,7 @@ function counted(count: number, input: unknown): string {
 }
 
 /** Formats an expectation such as `Object` or `("a" | "b")` for people. */
-function named(expected: string): string {
+function phrase(expected: string): string {
   const isChoice = expected.startsWith("(") && expected.endsWith(")");
   const choices = isChoice ? expected.slice(1, -1).split(" | ") : [expected];
   const [last = "", ...others] = choices.map(withArticle).reverse();
@@ -104,8 +105,10 @@ function withArticle(name: string): string {
 /** Named strings, numbers and booleans that callers choose: data and metadata. */
 export type Properties = Readonly<Record<string, string | number | boolean>>;
 
-/** Limits of properties. */
+/** Name and limits of properties. */
 interface PropertiesBounds {
+  /** Name of the schema in the OpenAPI document. */
+  readonly name: string;
   readonly entriesMax: number;
   readonly nameCharactersMax: number;
   readonly textCharactersMax: number;
@@ -113,14 +116,17 @@ interface PropertiesBounds {
 
 /** Creates the schema of properties. */
 export function propertiesSchema(bounds: PropertiesBounds): v.GenericSchema<Properties> {
-  const { entriesMax, nameCharactersMax, textCharactersMax } = bounds;
+  const { name, entriesMax, nameCharactersMax, textCharactersMax } = bounds;
   const text = v.pipe(v.string(), v.maxLength(textCharactersMax));
-  const properties = v.pipe(
-    v.record(
-      v.pipe(v.string(), v.maxLength(nameCharactersMax)),
-      v.union([text, v.pipe(v.number(), v.finite()), v.boolean()]),
+  const properties = named(
+    name,
+    v.pipe(
+      v.record(
+        v.pipe(v.string(), v.maxLength(nameCharactersMax)),
+        v.union([text, v.pipe(v.number(), v.finite()), v.boolean()]),
+      ),
+      v.maxEntries(entriesMax),
     ),
-    v.maxEntries(entriesMax),
   );
   const refused: v.GenericSchema<never> = v.never("Expected an object of named properties");
   // A record schema alone accepts an array and skips names that objects inherit.

@@ -8,12 +8,15 @@ import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, empty, json, route } from "../../http/mod.ts";
+import { type AnyRoute, empty, json, named, route } from "../../http/mod.ts";
 import { HiddenUserSchema } from "../ranking/hidden_users.ts";
 import type { LeaderboardContext } from "./answers.ts";
 import { HiddenUserParams, HiddenUsersParams } from "./schema.ts";
 
 const path = "/projects/:projectId/hidden-users";
+const HiddenUsersReply = named("HiddenUsersReply", v.object({ data: v.array(HiddenUserSchema) }));
+const HiddenUserReply = named("HiddenUserReply", v.object({ data: HiddenUserSchema }));
+
 /** Builds the routes of hidden users. */
 export function hiddenUserRoutes(context: LeaderboardContext): readonly AnyRoute[] {
   const { directory, hiddenUsers, usersReader, usersWriter } = context;
@@ -28,7 +31,7 @@ export function hiddenUserRoutes(context: LeaderboardContext): readonly AnyRoute
       auth: usersReader,
       params: HiddenUsersParams,
       responses: {
-        200: { description: "The hidden users", schema: v.object({ data: v.array(HiddenUserSchema) }) },
+        200: { description: "The hidden users", schema: HiddenUsersReply },
       },
       errors: ["not_found"],
       handle: async ({ principal, params: { projectId } }) => {
@@ -46,7 +49,7 @@ export function hiddenUserRoutes(context: LeaderboardContext): readonly AnyRoute
       auth: usersWriter,
       params: HiddenUserParams,
       responses: {
-        200: { description: "The user is hidden", schema: v.object({ data: HiddenUserSchema }) },
+        200: { description: "The user is hidden", schema: HiddenUserReply },
       },
       errors: ["not_found", "conflict"],
       handle: async ({ principal, params: { projectId, userId } }) => {

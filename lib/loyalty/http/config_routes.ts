@@ -24,6 +24,7 @@ import {
   jsonApiMediaType,
   jsonSchemaOf,
   matchesTag,
+  named,
   open,
   type ResponseSpec,
   route,
@@ -192,6 +193,8 @@ function rollbackRoute(context: LoyaltyControlContext): AnyRoute {
   });
 }
 
+const JsonSchema = named("JsonSchema", v.looseObject({}));
+
 /** Creates an open route, because editors have no credentials. */
 function schemaRoute(): AnyRoute {
   let schema: Json | undefined;
@@ -203,7 +206,7 @@ function schemaRoute(): AnyRoute {
     description: "For editors that check a configuration file while it is written.",
     auth: open,
     cache: "public",
-    responses: { 200: { description: "The schema", schema: v.looseObject({}) } },
+    responses: { 200: { description: "The schema", schema: JsonSchema } },
     handle: () => {
       schema ??= { title: "Loyalty configuration", ...jsonSchemaOf(LoyaltyConfigSchema) };
       return json(200, schema as Readonly<Record<string, Json>>, {

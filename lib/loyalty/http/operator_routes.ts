@@ -6,7 +6,7 @@
  */
 
 import * as v from "valibot";
-import { type AnyRoute, envelope, type Immutable, route } from "../../http/mod.ts";
+import { type AnyRoute, envelope, type Immutable, named, route } from "../../http/mod.ts";
 import type { DryRun } from "../engine/mod.ts";
 import { rewardsProfile } from "../views/profile.ts";
 import { type LoyaltyOperatorContext, memberOfRequest } from "./operator_context.ts";
@@ -19,16 +19,23 @@ import { DryRunResponse, ReconciliationResponse, ReplayResponse, TransactionResp
 const replayBytesMax = 1_048_576;
 const usersPath = "/internal/loyalty/users/:userId";
 const UserParams = v.object({ userId: UserIdSchema });
-const ReplayObject = v.object({ document: v.exactOptional(v.lazy(objectSchemaFor)) });
+const ReplayedDocument = named("ReplayedConfiguration", v.looseObject({}));
+const ReplayObject = named(
+  "HistoryReplayRequest",
+  v.object({ document: v.exactOptional(v.lazy(objectSchemaFor)) }),
+);
 const ReplayBody = v.lazy(
   (input): v.GenericSchema<unknown, v.InferOutput<typeof ReplayObject>> =>
     Array.isArray(input) ? v.never("Expected an object") : ReplayObject,
 );
-const ReversalBody = v.object({ transactionId: v.pipe(v.string(), v.minLength(1), v.maxLength(64)) });
+const ReversalBody = named(
+  "TransactionReversal",
+  v.object({ transactionId: v.pipe(v.string(), v.minLength(1), v.maxLength(64)) }),
+);
 
 /** An object schema without required members takes a list for an object. */
 function objectSchemaFor(input: unknown): v.GenericSchema<unknown, Record<string, unknown>> {
-  return Array.isArray(input) ? v.never("Expected an object") : v.looseObject({});
+  return Array.isArray(input) ? v.never("Expected an object") : ReplayedDocument;
 }
 
 /** Creates the routes for operators. */

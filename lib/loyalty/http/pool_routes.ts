@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, envelope, route } from "../../http/mod.ts";
+import { type AnyRoute, envelope, named, route } from "../../http/mod.ts";
 import { spaceOfRequest } from "../../space_tokens/mod.ts";
 import { codesAddedMax, type PoolAddress, poolCodeCharactersMax } from "../coupons/mod.ts";
 import type { LoyaltyOperatorContext } from "./operator_context.ts";
@@ -17,10 +17,16 @@ import { AddedCodesResponse, CodePoolResponse, RedeemedCodeResponse } from "./re
 const codesBytesMax = 2_000_000;
 const path = "/internal/loyalty/pools/:poolId";
 const PoolParams = v.object({ poolId: v.pipe(v.string(), v.description("Id of the code pool")) });
-const CodesBody = v.object({
-  codes: v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(codesAddedMax)),
-});
-const CodeBody = v.object({ code: v.pipe(v.string(), v.minLength(1), v.maxLength(poolCodeCharactersMax)) });
+const CodesBody = named(
+  "NewCodes",
+  v.object({
+    codes: v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(codesAddedMax)),
+  }),
+);
+const CodeBody = named(
+  "CodeToRedeem",
+  v.object({ code: v.pipe(v.string(), v.minLength(1), v.maxLength(poolCodeCharactersMax)) }),
+);
 
 /** Creates the routes of code pools. */
 export function poolRoutes(context: LoyaltyOperatorContext): readonly AnyRoute[] {

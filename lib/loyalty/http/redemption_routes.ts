@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { type AnyRoute, envelope, type Immutable, type JsonReply, route } from "../../http/mod.ts";
+import { type AnyRoute, envelope, type Immutable, type JsonReply, named, route } from "../../http/mod.ts";
 import type { RedemptionView } from "../products/mod.ts";
 import { type LoyaltyOperatorContext, memberOfRequest } from "./operator_context.ts";
 import { UserIdSchema } from "./requests.ts";
@@ -22,7 +22,7 @@ const Params = v.object({
     v.regex(/^[\w-]+$/),
   ),
 });
-const RefundObject = v.strictObject({ restock: v.optional(v.boolean(), true) });
+const RefundObject = named("RedemptionRefund", v.strictObject({ restock: v.optional(v.boolean(), true) }));
 const RefundBody = v.optional(
   v.lazy(
     (input): v.GenericSchema<unknown, v.InferOutput<typeof RefundObject>> =>

@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
-import { propertiesSchema } from "../../http/mod.ts";
+import { named, propertiesSchema } from "../../http/mod.ts";
 import { ActionNameSchema } from "../config/document.ts";
 
 /** Longest text in an action's data, in characters. */
@@ -67,6 +67,7 @@ const actionEntries = {
   action: ActionNameSchema,
   data: v.optional(
     propertiesSchema({
+      name: "ActionData",
       entriesMax: dataPropertiesMax,
       nameCharactersMax: dataNameCharactersMax,
       textCharactersMax: dataTextCharactersMax,
@@ -76,12 +77,15 @@ const actionEntries = {
 };
 
 /** The body of a report. */
-export const ActionBodySchema = v.object({
-  ...actionEntries,
-  actionId: v.exactOptional(
-    v.pipe(v.string(), v.minLength(1), v.maxLength(actionIdCharactersMax), wellFormed),
-  ),
-});
+export const ActionBodySchema = named(
+  "ActionReport",
+  v.object({
+    ...actionEntries,
+    actionId: v.exactOptional(
+      v.pipe(v.string(), v.minLength(1), v.maxLength(actionIdCharactersMax), wellFormed),
+    ),
+  }),
+);
 
 /** The body of a dry run. */
-export const DryRunBodySchema = v.object({ ...actionEntries, userId: UserIdSchema });
+export const DryRunBodySchema = named("ActionTrial", v.object({ ...actionEntries, userId: UserIdSchema }));

@@ -45,9 +45,12 @@ export const WebhookParams = v.object({
   ),
 });
 /** The body of a rollback. */
-export const RollbackSchema = v.strictObject({
-  version: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
-});
+export const RollbackSchema = named(
+  "LoyaltyRollback",
+  v.strictObject({
+    version: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+  }),
+);
 
 const facts = {
   digest: v.string(),
@@ -72,7 +75,10 @@ const SentConfiguration = named(
   }),
 );
 /** The body of a PUT: the resource, or the document alone. */
-export const PutSchema = v.union([SentConfiguration, LoyaltyConfigSchema]);
+export const PutSchema = named(
+  "LoyaltyConfigurationChange",
+  v.union([SentConfiguration, LoyaltyConfigSchema]),
+);
 
 /** A configuration. */
 export const ConfigurationSchema = named(
@@ -98,9 +104,12 @@ const Version = named(
   }),
 );
 /** One version with its document. */
-export const VersionSchema = v.object({ data: Version });
+export const VersionSchema = named("LoyaltyVersionDocument", v.object({ data: Version }));
 /** The versions that are kept. */
-export const VersionsSchema = v.object({ data: v.array(Version), meta: v.object({ total: integer }) });
+export const VersionsSchema = named(
+  "LoyaltyVersionsDocument",
+  v.object({ data: v.array(Version), meta: v.object({ total: integer }) }),
+);
 
 type Document = Readonly<Record<string, unknown>>;
 

@@ -152,34 +152,35 @@ const AddedCodes = named(
 const RedeemedCode = named("RedeemedCode", v.object({ code: text, redeemedAt: text, alreadyRedeemed: flag }));
 
 /** The configuration as clients see it. */
-export const ConfigResponse = reply(Config);
+export const ConfigResponse = reply("PublicLoyaltyConfigReply", Config);
 /** The rewards profile. */
-export const ProfileResponse = reply(Profile);
+export const ProfileResponse = reply("RewardsProfileReply", Profile);
 /** Unread notifications. */
-export const NotificationsResponse = reply(v.array(Notification));
+export const NotificationsResponse = reply("LoyaltyNotificationsReply", v.array(Notification));
 /** Transactions in ascending time. */
-export const HistoryResponse = reply(v.array(Transaction));
+export const HistoryResponse = reply("LoyaltyHistoryReply", v.array(Transaction));
 /** One transaction. */
-export const TransactionResponse = reply(Transaction);
+export const TransactionResponse = reply("LoyaltyTransactionReply", Transaction);
 /** The effects that an action would have. */
-export const DryRunResponse = reply(DryRun);
+export const DryRunResponse = reply("DryRunReply", DryRun);
 /** The proof of a user's ledger. */
-export const ReconciliationResponse = reply(Reconciliation);
+export const ReconciliationResponse = reply("ReconciliationReply", Reconciliation);
 /** Differences between a user and the replay of the user's history. */
-export const ReplayResponse = reply(Replay);
+export const ReplayResponse = reply("HistoryReplayReply", Replay);
 /** A coupon of a user. */
-export const CouponResponse = reply(UserCouponSchema);
+export const CouponResponse = reply("UserCouponReply", UserCouponSchema);
 /** A redemption of a user. */
-export const RedemptionResponse = reply(Redemption);
+export const RedemptionResponse = reply("UserRedemptionReply", Redemption);
 /** A code pool. */
-export const CodePoolResponse = reply(CodePool);
+export const CodePoolResponse = reply("CodePoolReply", CodePool);
 /** A code pool after codes were added. */
-export const AddedCodesResponse = reply(AddedCodes);
+export const AddedCodesResponse = reply("AddedCodesReply", AddedCodes);
 /** A redeemed code. */
-export const RedeemedCodeResponse = reply(RedeemedCode);
+export const RedeemedCodeResponse = reply("RedeemedCodeReply", RedeemedCode);
 
 function reply<S extends v.GenericSchema>(
+  name: string,
   data: S,
 ): v.ObjectSchema<{ readonly message: v.StringSchema<undefined>; readonly data: S }, undefined> {
-  return v.object({ message: text, data });
+  return named(name, v.object({ message: text, data }));
 }

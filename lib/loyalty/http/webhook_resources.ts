@@ -69,22 +69,28 @@ const DeadLetter = named(
 );
 
 /** A webhook. */
-export const WebhookDocument = v.object({ data: Webhook });
+export const WebhookDocument = named("LoyaltyWebhookDocument", v.object({ data: Webhook }));
 /** The webhooks of a space. */
-export const WebhooksDocument = v.object({ data: v.array(Webhook), meta });
+export const WebhooksDocument = named("LoyaltyWebhooksDocument", v.object({ data: v.array(Webhook), meta }));
 /** Dead letters of a webhook. */
-export const DeadLettersDocument = v.object({ data: v.array(DeadLetter), meta });
+export const DeadLettersDocument = named(
+  "WebhookDeadLettersDocument",
+  v.object({ data: v.array(DeadLetter), meta }),
+);
 /** The dead letters that are sent again. */
-export const ReplayDocument = v.object({
-  data: named(
-    "WebhookReplay",
-    v.object({
-      type: v.literal("webhook_replays"),
-      id: v.string(),
-      attributes: v.object({ replayed: v.array(v.string()), not_found: v.array(v.string()) }),
-    }),
-  ),
-});
+export const ReplayDocument = named(
+  "WebhookReplayDocument",
+  v.object({
+    data: named(
+      "WebhookReplay",
+      v.object({
+        type: v.literal("webhook_replays"),
+        id: v.string(),
+        attributes: v.object({ replayed: v.array(v.string()), not_found: v.array(v.string()) }),
+      }),
+    ),
+  }),
+);
 
 /** Makes the resource of a webhook, with its secret where one is given. */
 export function webhookResource(

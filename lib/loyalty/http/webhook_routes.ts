@@ -15,6 +15,7 @@ import {
   integerParameter,
   type JsonReply,
   json,
+  named,
   route,
 } from "../../http/mod.ts";
 import { webhookSecretText } from "../../outbound/webhook_signature.ts";
@@ -62,9 +63,12 @@ const PageQuery = v.object({
   ),
 });
 const deliveryId = v.pipe(v.string(), v.regex(/^wdl_[0-9a-f]{32}$/, "Expected the id of a dead letter"));
-const ReplayBody = v.strictObject({
-  ids: v.pipe(v.array(deliveryId), v.minLength(1), v.maxLength(deadLettersPageMax)),
-});
+const ReplayBody = named(
+  "WebhookDeadLetterIds",
+  v.strictObject({
+    ids: v.pipe(v.array(deliveryId), v.minLength(1), v.maxLength(deadLettersPageMax)),
+  }),
+);
 const path = "/api/v2/spaces/:spaceId/loyalty/webhooks";
 
 /** Creates the routes of webhooks. */
