@@ -13,9 +13,9 @@ import type { AggregateKind } from "./types.ts";
 /** The shapes of an area's expressions. */
 export interface ExpressionShapes {
   /** An object with one operator. */
-  readonly condition: v.GenericSchema;
+  readonly condition: v.LazySchema<v.GenericSchema>;
   /** A variable, arithmetic or an aggregate. */
-  readonly calculation: v.GenericSchema;
+  readonly calculation: v.LazySchema<v.GenericSchema>;
 }
 
 /**
@@ -26,8 +26,8 @@ export interface ExpressionShapes {
 export function expressionShapes(
   aggregatesOf: (shapes: ExpressionShapes) => Readonly<Partial<Record<AggregateKind, v.GenericSchema>>>,
 ): ExpressionShapes {
-  const condition: v.GenericSchema = v.lazy(() => conditions);
-  const calculation: v.GenericSchema = v.lazy(() => calculations);
+  const condition = v.lazy((): v.GenericSchema => conditions);
+  const calculation = v.lazy((): v.GenericSchema => calculations);
   const shapes = { condition, calculation };
   const conditions = conditionOf(shapes);
   const calculations = calculationOf(calculation, aggregatesOf(shapes));

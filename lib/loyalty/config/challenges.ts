@@ -44,7 +44,9 @@ const mission = v.strictObject({
   title: textField,
   type: v.optional(textField, "action"),
   notification: notificationField,
-  rule: choiceOf([actionRule, metricRule], input => (hasMember(input, "metric") ? metricRule : actionRule)),
+  rule: choiceOf("MissionRule", [actionRule, metricRule], input =>
+    hasMember(input, "metric") ? metricRule : actionRule,
+  ),
 });
 
 /** A step of a challenge. */
@@ -80,9 +82,9 @@ export const ChallengeSchema = v.pipe(
     recurrence: v.optional(v.picklist(["none", "onCompletion", "onExpiration"]), "none"),
     period: v.exactOptional(calendarUnitField),
     /** Challenges to complete before this one can start. */
-    requires: listOf(uuidField, partItemsMax),
-    missions: nonEmptyListOf(mission),
-    rewards: listOf(RewardSchema, partItemsMax),
+    requires: listOf("RequiredChallenges", uuidField, partItemsMax),
+    missions: nonEmptyListOf("ChallengeMissions", mission),
+    rewards: listOf("ChallengeRewards", RewardSchema, partItemsMax),
   }),
   v.check(
     ({ recurrence, period }) => period === undefined || recurrence === "onExpiration",

@@ -45,17 +45,17 @@ const notificationPolicy = v.strictObject({
 const document = v.strictObject({
   /** The IANA time zone of days, weeks and months. */
   timeZone: v.optional(v.pipe(v.string(), v.check(isTimeZone, "Expected an IANA time zone")), "UTC"),
-  metrics: listOf(MetricSchema),
-  inventory: listOf(InventorySetSchema),
-  milestones: listOf(MilestoneSetSchema),
-  coupons: listOf(CouponSchema),
-  codePools: listOf(CodePoolSchema),
-  actions: listOf(ActionSchema),
-  challenges: listOf(ChallengeSchema),
-  rules: listOf(RuleSchema),
-  rewards: listOf(RewardDefinitionSchema),
-  products: listOf(ProductSchema, productsMax),
-  webhooks: listOf(WebhookDefinitionSchema, webhooksMax),
+  metrics: listOf("LoyaltyMetrics", MetricSchema),
+  inventory: listOf("LoyaltyInventory", InventorySetSchema),
+  milestones: listOf("LoyaltyMilestones", MilestoneSetSchema),
+  coupons: listOf("LoyaltyCoupons", CouponSchema),
+  codePools: listOf("LoyaltyCodePools", CodePoolSchema),
+  actions: listOf("LoyaltyActions", ActionSchema),
+  challenges: listOf("LoyaltyChallenges", ChallengeSchema),
+  rules: listOf("LoyaltyRules", RuleSchema),
+  rewards: listOf("LoyaltyRewards", RewardDefinitionSchema),
+  products: listOf("LoyaltyProducts", ProductSchema, productsMax),
+  webhooks: listOf("LoyaltyWebhooks", WebhookDefinitionSchema, webhooksMax),
   notifications: v.optional(notificationPolicy, { keepFor: { days: 30 } }),
 });
 

@@ -7,20 +7,24 @@
 
 import * as v from "valibot";
 import { expressionShapes } from "../../expressions/mod.ts";
+import { named } from "../../http/mod.ts";
 import { ActionNameSchema, windowField } from "./fields.ts";
 
 const shapes = expressionShapes(({ condition, calculation }) =>
   aggregatesWith(condition, v.union([v.number(), calculation])),
 );
+const conditionShape = named("LoyaltyCondition", shapes.condition.getter(undefined));
+const calculationShape = named("LoyaltyCalculation", shapes.calculation.getter(undefined));
+const numberShape = named("LoyaltyNumber", v.union([v.number(), shapes.calculation]));
 
 /** A condition. */
-export const conditionField: v.GenericSchema = describedBy(shapes.condition);
+export const conditionField: v.GenericSchema = describedBy(conditionShape);
 
 /** A calculated amount. */
-export const calculationField: v.GenericSchema = describedBy(shapes.calculation);
+export const calculationField: v.GenericSchema = describedBy(calculationShape);
 
 /** A number or a calculated amount. */
-export const numberField: v.GenericSchema = describedBy(v.union([v.number(), shapes.calculation]));
+export const numberField: v.GenericSchema = describedBy(numberShape);
 
 /** Schemas of counts, sums and streaks over the actions of a user. The expressions in them are left to the compiler. */
 export const aggregateSchemas = aggregatesWith(conditionField, numberField);

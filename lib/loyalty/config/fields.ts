@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { bucketUnits, type CalendarUnit, calendarUnits, type Duration } from "../../calendar/mod.ts";
 import type { FieldError } from "../../errors/mod.ts";
-import { issueDetail } from "../../http/mod.ts";
+import { issueDetail, named } from "../../http/mod.ts";
 
 /** A type whose members, and theirs, are all readonly. */
 export type DeepReadonly<T> = T extends readonly (infer E)[]
@@ -69,14 +69,14 @@ export function integerBetween(least: number, most: number): Schema<number> {
   return v.pipe(v.number(), v.safeInteger(), v.minValue(least), v.maxValue(most));
 }
 
-/** Returns the schema of a list that is empty by default. */
-export function listOf<T>(item: Schema<T>, max: number = listItemsMax): Schema<T[]> {
-  return v.optional(atMost(max, v.pipe(v.array(item), v.maxLength(max))), []);
+/** Returns the schema of a list that is empty by default, with its name in the OpenAPI document. */
+export function listOf<T>(name: string, item: Schema<T>, max: number = listItemsMax): Schema<T[]> {
+  return v.optional(atMost(max, named(name, v.pipe(v.array(item), v.maxLength(max)))), []);
 }
 
-/** Returns the schema of a list with at least one item. */
-export function nonEmptyListOf<T>(item: Schema<T>): Schema<T[]> {
-  return atMost(partItemsMax, v.pipe(v.array(item), v.minLength(1), v.maxLength(partItemsMax)));
+/** Returns the schema of a list with at least one item, with its name in the OpenAPI document. */
+export function nonEmptyListOf<T>(name: string, item: Schema<T>): Schema<T[]> {
+  return atMost(partItemsMax, named(name, v.pipe(v.array(item), v.minLength(1), v.maxLength(partItemsMax))));
 }
 
 /** Checks no item of a list that is too long, since each of very many could have errors. */
@@ -87,13 +87,14 @@ function atMost<T>(max: number, list: Schema<T[]>): Schema<T[]> {
 
 /**
  * Returns a schema that picks one of several by the input, so that errors concern the intended one. Without an input, as when
- * a JSON Schema is made of it, it is their union.
+ * a JSON Schema is made of it, it is their union, which has the name in the OpenAPI document.
  */
 export function choiceOf<const T extends readonly v.GenericSchema[]>(
+  name: string,
   options: T,
   pick: (input: unknown) => T[number],
 ): Schema<v.InferOutput<T[number]>> {
-  const all = v.union(options);
+  const all = named(name, v.union(options));
   return v.lazy((input): Schema<v.InferOutput<T[number]>> => (input === undefined ? all : pick(input)));
 }
 
@@ -140,6 +141,7 @@ export const calendarWindowField: Schema<v.InferOutput<typeof calendarWindow>> =
 
 /** A calendar window, or the last steps of a unit including the current one. */
 export const windowField: Schema<v.InferOutput<typeof calendarWindow | typeof rollingWindow>> = choiceOf(
+  "CountWindow",
   [rollingWindow, calendarWindow],
   input => (hasMember(input, "calendar") ? calendarWindow : rollingWindow),
 );

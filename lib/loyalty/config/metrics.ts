@@ -26,7 +26,7 @@ const lotPolicy = v.strictObject({
   activatesAfter: v.exactOptional(durationField),
   /** Counted from the activation of the points. */
   expires: v.exactOptional(
-    choiceOf([expiresAfter, expiresAtEnd], input =>
+    choiceOf("PointsExpiry", [expiresAfter, expiresAtEnd], input =>
       hasMember(input, "endOf") ? expiresAtEnd : expiresAfter,
     ),
   ),
@@ -73,7 +73,7 @@ const inventoryItem = v.strictObject({ id: idField, title: textField, media: opt
 export const InventorySetSchema = v.strictObject({
   id: idField,
   title: textField,
-  items: listOf(inventoryItem),
+  items: listOf("InventoryItems", inventoryItem),
 });
 
 /** An item that a user may own once. */

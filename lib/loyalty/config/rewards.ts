@@ -48,7 +48,7 @@ export type MetricReward = Extract<Reward, { readonly type: "metric" }>;
 export const RewardDefinitionSchema = v.strictObject({
   id: idField,
   title: textField,
-  effects: nonEmptyListOf(v.variant("type", [metric, inventory, coupon])),
+  effects: nonEmptyListOf("RewardEffects", v.variant("type", [metric, inventory, coupon])),
 });
 
 /** A named bundle of rewards. */
@@ -106,7 +106,7 @@ export const MilestoneSetSchema = v.strictObject({
   /** Profiles show the milestones of the first such set as tiers. */
   isTier: v.optional(v.boolean(), false),
   milestones: v.pipe(
-    nonEmptyListOf(milestone),
+    nonEmptyListOf("MilestoneSteps", milestone),
     v.check(
       steps =>
         steps.every(({ threshold }, i) => i === 0 || threshold > (steps[i - 1]?.threshold ?? threshold)),

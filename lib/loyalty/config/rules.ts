@@ -61,7 +61,7 @@ const triggers = [
   changeTriggers.inventoryReceived,
 ] as const;
 
-const triggerField = choiceOf(triggers, input => {
+const triggerField = choiceOf("RuleTrigger", triggers, input => {
   const [kind = ""] = typeof input === "object" && input !== null ? Object.keys(input) : [];
   return Object.hasOwn(changeTriggers, kind)
     ? changeTriggers[kind as keyof typeof changeTriggers]
@@ -72,7 +72,7 @@ const triggerField = choiceOf(triggers, input => {
 export type RuleTrigger = DeepReadonly<v.InferOutput<typeof triggerField>>;
 
 /** A constant amount, or an expression that the compiler checks. An expression's value is rounded toward zero. */
-const amount = choiceOf([quantityField, calculationField], input =>
+const amount = choiceOf("RuleAmount", [quantityField, calculationField], input =>
   typeof input === "object" && input !== null ? calculationField : quantityField,
 );
 const item = { inventorySetId: idField, inventoryItemId: idField };
@@ -107,10 +107,10 @@ export const RuleSchema = v.strictObject({
   id: idField,
   trigger: triggerField,
   when: v.exactOptional(conditionField),
-  effects: nonEmptyListOf(effectField),
+  effects: nonEmptyListOf("RuleEffects", effectField),
   /** Lower first; rules of equal priority apply in the order of their ids. */
   priority: v.optional(integerField, 0),
-  limits: listOf(limitField, partItemsMax),
+  limits: listOf("RuleLimits", limitField, partItemsMax),
   /** Of the rules of a group only the first that holds fires. */
   group: v.exactOptional(idField),
   enabled: v.optional(v.boolean(), true),

@@ -50,7 +50,7 @@ export const WebhookDefinitionSchema = v.strictObject({
     v.maxLength(urlCharactersMax),
     v.check(isWebhookUrl, "Expected an https address without credentials, or http on the machine itself"),
   ),
-  events: nonEmptyListOf<string>(v.picklist(webhookEvents)),
+  events: nonEmptyListOf<string>("WebhookEvents", v.picklist(webhookEvents)),
 });
 
 /** A service that receives transactions over HTTP. */
