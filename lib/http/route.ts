@@ -285,22 +285,6 @@ export function route<
   return definition as unknown as AnyRoute;
 }
 
-/** Checks a route's types but for the reply of its handler. Goes away once every area uses {@linkcode route}. */
-export function looseRoute<
-  A,
-  P extends GenericSchema = GenericSchema<unknown, Record<string, never>>,
-  Q extends GenericSchema = GenericSchema<unknown, Record<string, never>>,
-  B extends GenericSchema = GenericSchema<unknown, undefined>,
->(
-  definition: RouteHead<A, P, Q, B> & {
-    readonly handle: (
-      call: Call<A, InferOutput<P>, InferOutput<Q>, InferOutput<B>>,
-    ) => Promise<Reply> | Reply;
-  },
-): AnyRoute {
-  return definition as unknown as AnyRoute;
-}
-
 /** How an area renders its errors: one place per response family. */
 export type Family = "identity" | "problem" | "jsonApi";
 

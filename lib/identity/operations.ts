@@ -140,7 +140,7 @@ export interface OperationRoute {
 /** Builds a route from its operations. Their input is the query of a GET, and else the body. */
 export function operationRoute(context: OperationContext, definition: OperationRoute): AnyRoute {
   const { method, path, summary, description, auth, event, operations, errors, example } = definition;
-  const { body: bodyName = "", answer: answerName = "" } = definition.schemas ?? {};
+  const { schemas = {} } = definition;
   const byName = new Map(
     operations.flatMap(one =>
       one.providers.flatMap(provider =>
@@ -158,7 +158,7 @@ export function operationRoute(context: OperationContext, definition: OperationR
     description,
     auth,
     errors: ["unsupported_provider", ...errors],
-    responses: mergeResponses(operations, answerName),
+    responses: mergeResponses(operations, schemas.answer),
   } as const;
   // The types of each operation were checked where it was written, and the merged responses are theirs.
   return method === "GET"
@@ -171,13 +171,7 @@ export function operationRoute(context: OperationContext, definition: OperationR
         ...common,
         body: {
           schema: SelectorSchema,
-          described: named(
-            bodyName,
-            oneOf(
-              "provider",
-              operations.map(({ schema }) => schema),
-            ),
-          ),
+          described: bodyOf(operations, schemas.body),
           ...sample(example),
         },
         handle: async call => (await run("body", call.body as Selector, call)) as never,
@@ -190,13 +184,19 @@ function sample(example: OperationRoute["example"]): {
   return example === undefined ? {} : { example: example as v.InferInput<typeof SelectorSchema> };
 }
 
-/** Documents the alternatives of the providers: for each status one schema, or one of several. */
-function mergeResponses(operations: readonly Operation[], name: string): Responses {
+/** Documents the bodies of the providers as one schema. */
+function bodyOf(operations: readonly Operation[], name = "IdentityRequest"): v.GenericSchema {
+  const bodies = operations.map(({ schema }) => schema);
+  return named(name, oneOf("provider", bodies));
+}
+
+/** Documents the alternatives of the providers: for each status one schema, or one of several under the name. */
+function mergeResponses(operations: readonly Operation[], name = "IdentityAnswer"): Responses {
   const all = operations.flatMap(({ responses }) => Object.entries(responses));
   const statuses = [...new Set(all.map(([status]) => status))];
   return Object.fromEntries(
     statuses.map(status => {
-      const specs = all.flatMap(([name, spec]) => (name === status ? [spec] : []));
+      const specs = all.flatMap(([one, spec]) => (one === status ? [spec] : []));
       const schemas = new Set(specs.flatMap(({ schema }) => schema ?? []));
       const description = [...new Set(specs.map(spec => spec.description))].join("; ");
       const schema = oneOf("result", [...schemas]);
