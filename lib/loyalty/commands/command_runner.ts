@@ -187,9 +187,9 @@ async function runBatches(
   member: Member,
   commands: readonly MakeCommand[],
 ): Promise<BatchOutcome> {
-  const config = await services.configOf(member.spaceId);
   for (let applied = 0; applied < commands.length; ) {
     try {
+      const config = await services.configOf(member.spaceId);
       const batch = commands.slice(applied, applied + batchMax);
       const isAlone = batch.length === 1 || config.limitedRules.size > 0;
       const { decisions, error } = isAlone
