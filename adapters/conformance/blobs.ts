@@ -1,4 +1,4 @@
-/** The blob port as tests. */
+/** Tests of the blob port. */
 import { storageLimits } from "../../lib/storage/limits.ts";
 import type { Blobs } from "../../lib/storage/ports.ts";
 import { equal, ok, rejects } from "./expect.ts";
@@ -16,7 +16,7 @@ interface BlobsCase extends BlobsFixture {
   readonly peer: Blobs;
 }
 
-/** What to test and with which runner. */
+/** The subject and the runner of the suite. */
 export interface BlobsConformanceOptions extends Runner {
   /** Creates a blob store that no other test sees. */
   factory(): Promise<BlobsFixture> | BlobsFixture;
@@ -39,13 +39,13 @@ const contentCases: Cases<BlobsCase> = {
     equal(await blobs.get("a", { start: 0, end: 1 }), null);
   },
 
-  async "the bytes come back as they went in, with their number"({ blobs }) {
+  async "a read returns the stored bytes and their number"({ blobs }) {
     const all = Uint8Array.from({ length: 256 }, (_, index) => index);
     equal(await blobs.put("a", stream(all)), { size: 256 });
     equal(await read(blobs, "a"), { size: 256, bytes: [...all] });
   },
 
-  async "the memory of chunks may be used again once they are stored"({ blobs }) {
+  async "a stored chunk's memory may be reused"({ blobs }) {
     const chunk = Uint8Array.of(1, 2, 3);
     await blobs.put("a", stream(chunk));
     chunk.fill(9);
@@ -101,7 +101,7 @@ const contentCases: Cases<BlobsCase> = {
     }
   },
 
-  async "a range of a large blob is read across the pieces that it is kept in"({ blobs }) {
+  async "a range of a large blob spans stored pieces"({ blobs }) {
     const size = 1_500_001;
     await blobs.put("large", stream(...counted(0, size, 99_991)));
     const bounds = [1, 3, 65_535, 65_536, 65_537, 262_143, 262_144, 262_145, 1_048_576, size - 1, size];
@@ -115,7 +115,7 @@ const contentCases: Cases<BlobsCase> = {
     }
   },
 
-  async "many bodies may be read side by side"({ blobs }) {
+  async "many bodies may be read concurrently"({ blobs }) {
     const size = 700_001;
     await blobs.put("shared", stream(...counted(0, size, size)));
     const starts = Array.from({ length: 8 }, (_, index) => index * 87_654);
@@ -177,7 +177,7 @@ const replaceCases: Cases<BlobsCase> = {
     equal((await read(blobs, "a")).bytes, [2, 3]);
   },
 
-  async "a stream that fails leaves what was there"({ blobs }) {
+  async "a failing stream leaves the previous blob"({ blobs }) {
     await blobs.put("a", stream(new Uint8Array([1])));
     for (const name of ["a", "b"]) {
       const error = await rejects(() => blobs.put(name, failing()), [Error], "a failing stream");
@@ -199,7 +199,7 @@ const replaceCases: Cases<BlobsCase> = {
     equal(sum, 200_000);
   },
 
-  async "of many parallel puts one stays, whole"({ blobs }) {
+  async "many parallel puts leave one whole blob"({ blobs }) {
     await Promise.all(
       Array.from({ length: 16 }, (_, index) =>
         blobs.put("a", stream(new Uint8Array(1_000).fill(index), new Uint8Array(1_000).fill(index))),
@@ -210,7 +210,7 @@ const replaceCases: Cases<BlobsCase> = {
     equal(new Set(bytes).size, 1, "writers mixed");
   },
 
-  async "a body that was opened before its blob is replaced is never of both"({ blobs }) {
+  async "a body opened before its blob is replaced never mixes the two"({ blobs }) {
     const size = 600_000;
     await blobs.put("a", stream(new Uint8Array(size).fill(1)));
     const found = await blobs.get("a");
@@ -227,7 +227,7 @@ const replaceCases: Cases<BlobsCase> = {
     equal(length, size);
   },
 
-  async "what one handle does another sees at once"({ blobs, peer }) {
+  async "a change by one handle is visible to another at once"({ blobs, peer }) {
     equal(await peer.get("a"), null);
     await blobs.put("a", stream(new Uint8Array([1, 2])));
     equal((await read(peer, "a")).bytes, [1, 2]);
@@ -290,7 +290,7 @@ const nameCases: Cases<BlobsCase> = {
     );
   },
 
-  async "a name that could leave its place is refused"({ blobs }) {
+  async "a name that could escape its folder is refused"({ blobs }) {
     const bad = [
       "",
       "/",
@@ -342,7 +342,7 @@ function signal(): Signal {
   return { given, give: () => give() };
 }
 
-/** Returns the bytes from `start` to `end` of a sequence that tells each byte's place, in chunks. */
+/** Returns the bytes from `start` to `end` of a sequence that identifies each position, in chunks. */
 function* counted(start: number, end: number, chunkBytes: number): Generator<Uint8Array> {
   for (let from = start; from < end; from += chunkBytes) {
     const length = Math.min(chunkBytes, end - from);
@@ -350,7 +350,7 @@ function* counted(start: number, end: number, chunkBytes: number): Generator<Uin
   }
 }
 
-/** Differs from its neighbours, and from the bytes at distances that are powers of two. */
+/** Returns a byte that differs from its neighbours and from those at distances that are powers of two. */
 function countedByte(place: number): number {
   return (place + (place >>> 8) * 7 + (place >>> 16) * 13) & 255;
 }

@@ -1,4 +1,4 @@
-/** Boards as they are read: order, ranges and standings. */
+/** Tests of reading boards: order, ranges and standings. */
 import { before, board, drop, home, members, must, score, standing, unscore } from "./build.ts";
 import { equal } from "./expect.ts";
 import type { Cases, StoreCase } from "./harness.ts";
@@ -99,7 +99,7 @@ export const boardCases: Cases<StoreCase> = {
     equal(await members(store, board("b", { reverse: true, offset: 1, limit: 3 })), ["d", "c", "b"]);
   },
 
-  async "a limit of 0 answers the size alone"({ store }) {
+  async "a limit of 0 returns only the size"({ store }) {
     await must(store, score("b", "a", 1), score("b", "b", 2));
     equal(await store.read(home, [board("b", { limit: 0 })]), [{ entries: [], size: 2 }]);
   },

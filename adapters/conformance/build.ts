@@ -37,12 +37,12 @@ export function board(key: string, options: Partial<Omit<ReadBoard, "type" | "ke
   return { type: "board", key, limit: 100, ...options };
 }
 
-/** Reads where a member of a board stands. */
+/** Reads the standing of a member of a board. */
 export function standing(key: string, member: string, options: { position?: boolean } = {}): ReadStanding {
   return { type: "standing", key, member, ...options };
 }
 
-/** Reads how many entries of a board come before a score, or before a place among its ties. */
+/** Reads the number of entries of a board before a score, or before a tie of it. */
 export function before(
   key: string,
   score: number,
@@ -61,7 +61,7 @@ export function put(key: string, value: string, expireAt?: number): Put {
   return expireAt === undefined ? { type: "put", key, value } : { type: "put", key, value, expireAt };
 }
 
-/** Deletes what a key holds. */
+/** Deletes a key. */
 export function drop(shape: Delete["shape"], key: string): Delete {
   return { type: "delete", shape, key };
 }
@@ -76,7 +76,7 @@ export function add(
   return { type: "add", key, field, by, ...bounds };
 }
 
-/** Sets a score of a board, where `options` name no other operation. */
+/** Sets a score of a board, unless `options` name another operation. */
 export function score(
   key: string,
   member: string,
@@ -86,12 +86,12 @@ export function score(
   return { type: "score", op: "set", key, member, score: value, ...options };
 }
 
-/** Takes a member off a board. */
+/** Removes a member from a board. */
 export function unscore(key: string, member: string): Unscore {
   return { type: "unscore", key, member };
 }
 
-/** Appends to a log, which keeps its newest 1,000 entries where no other length is given. */
+/** Appends to a log, by default trimmed to its newest 1,000 entries. */
 export function append(key: string, value: string, at: number, maxLength: number = 1_000): Append {
   return { type: "append", key, value, at, maxLength };
 }

@@ -31,7 +31,7 @@ export const commitCases: Cases<StoreCase> = {
     equal(await store.read(home, []), []);
   },
 
-  async "checks without writes tell whether they hold"({ store }) {
+  async "checks without writes report their result"({ store }) {
     const { version } = await must(store, put("a", "1"));
     equal((await store.commit(home, { checks: [{ key: "a", version }], writes: [] })).ok, true);
     equal(await store.commit(home, { checks: [{ key: "a", version: null }], writes: [] }), lost("a"));
@@ -239,7 +239,7 @@ export const commitCases: Cases<StoreCase> = {
     equal(await store.read(home, all), [null, new Map(), { entries: [], size: 0 }, []]);
   },
 
-  async "what was read does not change with later commits"({ store }) {
+  async "a result of a read does not change with later commits"({ store }) {
     await must(store, put("a", "1"), score("b", "m", 1), append("l", "1", 500));
     const queries = [record("a"), board("b"), log("l")] as const;
     const before = await store.read(home, queries);

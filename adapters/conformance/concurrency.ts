@@ -1,4 +1,4 @@
-/** Concurrency: what the contract promises when many act at once, through one client or through two. */
+/** Tests of concurrent use, through one client or two. */
 import type { Commit, Store } from "../../lib/storage/contract.ts";
 import {
   add,
@@ -19,7 +19,7 @@ import { equal, ok } from "./expect.ts";
 import type { Cases, StoreCase } from "./harness.ts";
 
 const racers = 64;
-/** Every lost check means that another worker won, so that no worker needs more than all rounds of all workers. */
+/** Each lost check means that another worker won, so the total of rounds bounds the attempts of each worker. */
 const attemptsMax = 100;
 
 const raceCases: Cases<StoreCase> = {
@@ -241,7 +241,7 @@ const guardCases: Cases<StoreCase> = {
 };
 
 const visibilityCases: Cases<StoreCase> = {
-  async "what a commit wrote is visible to every handle once it has answered"({ store, peer }) {
+  async "a commit is visible to every handle once it resolves"({ store, peer }) {
     for (let round = 0; round < 20; round++) {
       const [writer, reader] = round % 2 === 0 ? [store, peer] : [peer, store];
       const { version } = await mustAt(writer, home, { writes: [put("a", String(round)), add("t", "n", 1)] });
@@ -274,7 +274,7 @@ const visibilityCases: Cases<StoreCase> = {
     }
     async function look(handle: Store): Promise<number> {
       let looks = 0;
-      // At least one look, so that a store which answers at once is examined too.
+      // At least one read, so that a store that resolves at once is checked too.
       do {
         const found = await handle.read(home, [
           record("z"),

@@ -1,4 +1,4 @@
-/** The few assertions that the suites need, free of any test runner. */
+/** Assertions without a test runner. */
 
 /** A promise of the contract that an implementation broke. */
 export class ConformanceError extends Error {

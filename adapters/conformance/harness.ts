@@ -1,4 +1,4 @@
-/** What the suites need from a test runner and from the implementation under test. */
+/** Interfaces of the test runner and of the implementation under test. */
 import type { Store } from "../../lib/storage/contract.ts";
 
 /** The two functions of a test runner, as `node:test`, Vitest, Jest, Mocha, Bun and `@std/testing/bdd` have them. */
@@ -7,7 +7,7 @@ export interface Runner {
   it(name: string, body: () => Promise<void>): unknown;
 }
 
-/** A clock that moves only when told to. */
+/** A clock that moves only by `advance`. */
 export interface TestClock {
   /** Unix ms. */
   now(): number;
@@ -15,16 +15,16 @@ export interface TestClock {
   advance(ms: number): void;
 }
 
-/** Something fresh to test. */
+/** A fresh subject of a test. */
 export interface Fixture {
-  /** Releases what the fixture holds; runs after each test. */
+  /** Releases the resources of the fixture; runs after each test. */
   dispose(): Promise<void> | void;
 }
 
 /** A store that no other test has touched. */
 export interface StoreFixture extends Fixture {
   readonly store: Store;
-  /** The clock that the store lives by. */
+  /** The clock of the store. */
   readonly clock: TestClock;
   /** Another handle on the same data, for example a second client. @default the store itself */
   readonly peer?: Store;
@@ -38,7 +38,7 @@ export interface StoreCase extends StoreFixture {
 /** Test bodies by the sentence that they prove, each for a fixture of its own. */
 export type Cases<T> = Readonly<Record<string, (fixture: T) => Promise<void>>>;
 
-/** Registers the cases with the runner; each gets a new fixture, which is disposed of whatever happens. */
+/** Registers the cases with the runner. Each gets a new fixture, which is disposed even if the case fails. */
 export function register<T extends Fixture>(
   runner: Runner,
   cases: Cases<T>,

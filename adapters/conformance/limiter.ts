@@ -1,4 +1,4 @@
-/** The limiter port as tests. */
+/** Tests of the limiter port. */
 import { storageLimits } from "../../lib/storage/limits.ts";
 import type { Limiter, LimitRule, LimitVerdict } from "../../lib/storage/ports.ts";
 import { equal, ok, rejects } from "./expect.ts";
@@ -9,13 +9,13 @@ import { createRandom } from "./random.ts";
 /** A limiter that no other test has touched. */
 export interface LimiterFixture extends Fixture {
   readonly limiter: Limiter;
-  /** The clock that the limiter lives by. */
+  /** The clock of the limiter. */
   readonly clock: TestClock;
   /** Another handle on the same counts. @default the limiter itself */
   readonly peer?: Limiter;
 }
 
-/** What to test and with which runner. */
+/** The subject and the runner of the suite. */
 export interface LimiterConformanceOptions extends Runner {
   /** Creates a limiter that no other test sees. */
   factory(): Promise<LimiterFixture> | LimiterFixture;
@@ -118,7 +118,7 @@ const rateCases: Cases<LimiterFixture> = {
     }
   },
 
-  async "waiting as long as told is always enough"({ limiter, clock }) {
+  async "waiting for the reported time is always enough"({ limiter, clock }) {
     const rule = { name: "odd", limit: 7, windowMs: 999 };
     for (let round = 0; round < 200; round++) {
       const verdict = await one(limiter, "s", rule, 1 + (round % 7));
@@ -144,7 +144,7 @@ const ruleCases: Cases<LimiterFixture> = {
     );
   },
 
-  async "where one rule refuses, no rule is spent"({ limiter, clock }) {
+  async "if one rule refuses, no rule is spent"({ limiter, clock }) {
     await limiter.take("s", [tenPerSecond], 10);
     const refused = await limiter.take("s", [hourly, tenPerSecond]);
     equal(refused, [
@@ -209,7 +209,7 @@ const ruleCases: Cases<LimiterFixture> = {
 };
 
 const subjectCases: Cases<LimiterFixture> = {
-  async "every awkward subject and rule name is counted by itself"({ limiter }) {
+  async "every awkward subject and rule name has its own count"({ limiter }) {
     const once = { name: "once", limit: 1, windowMs: 1_000 };
     const pairs = [
       ["a", "b:c"],
@@ -243,7 +243,7 @@ const modelCases: Cases<LimiterFixture> = {
   async "a random run agrees with the rate in exact fractions"({ limiter, clock }) {
     const random = createRandom(7);
     const rule = { name: "model", limit: 7, windowMs: 1_000 };
-    // What is owed, in ms * limit: integers, so that the model is exact.
+    // The debt in ms * limit: integers, so that the model is exact.
     let owed = 0;
     for (let step = 0; step < 1_000; step++) {
       if (random.chance(0.6)) {

@@ -1,4 +1,4 @@
-/** Limits: what is exactly at a bound works, one beyond it is refused before any effect. */
+/** Tests of limits: a value at a limit works, one beyond it is refused without any effect. */
 import type { Batch, Read, Store, Write } from "../../lib/storage/contract.ts";
 import { storageLimits } from "../../lib/storage/limits.ts";
 import {
@@ -230,12 +230,12 @@ const misuseCases: Cases<StoreCase> = {
   },
 };
 
-/** One write per shape under the name. */
+/** Returns one write per shape under the name. */
 function named(name: string): Write[] {
   return [put(name, "1"), add(name, name, 1), score(name, name, 1), append(name, "1", 1)];
 }
 
-/** Writes of which each has the bad name in one place. */
+/** Returns writes that each have the bad name in one place. */
 function badNames(bad: string): Write[] {
   return [
     put(bad, "1"),
@@ -250,7 +250,7 @@ function badNames(bad: string): Write[] {
   ];
 }
 
-/** Queries of which each has the bad name in one place. */
+/** Returns queries that each have the bad name in one place. */
 function badQueries(bad: string): Read[] {
   return [
     record(bad),

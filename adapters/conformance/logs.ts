@@ -12,7 +12,7 @@ export const logCases: Cases<StoreCase> = {
     equal(await store.read(home, [log("l"), log("l", { reverse: true })]), [[], []]);
   },
 
-  async "append answers the id under which the entry is read"({ store }) {
+  async "append returns the id under which the entry is read"({ store }) {
     const { results } = await must(store, append("l", "one", t0), append("l", "two", t0 + 1));
     const [entries] = await store.read(home, [log("l")]);
     equal(entries, [
@@ -38,7 +38,7 @@ export const logCases: Cases<StoreCase> = {
     );
   },
 
-  async "an entry from before the last one is given the last one's time"({ store }) {
+  async "an entry older than the last one gets the last one's time"({ store }) {
     await must(store, append("l", "a", t0 + 100));
     await must(store, append("l", "b", t0), append("l", "c", 0), append("l", "d", t0 + 101));
     const [entries] = await store.read(home, [log("l")]);

@@ -1,4 +1,4 @@
-/** Names: whatever a person may be called, no name is special and no two of them meet. */
+/** Tests of names: no name is special, and no two names collide. */
 import type { Read, Write } from "../../lib/storage/contract.ts";
 import {
   add,
@@ -111,7 +111,7 @@ export const nameCases: Cases<StoreCase> = {
     }
   },
 
-  async "a partition and a key never run into each other"({ store }) {
+  async "a partition and a key never collide"({ store }) {
     const pairs = [
       ["a", "b:c"],
       ["a:b", "c"],
@@ -139,7 +139,7 @@ export const nameCases: Cases<StoreCase> = {
     }
   },
 
-  async "every awkward tally field counts for itself"({ store }) {
+  async "every awkward tally field has its own count"({ store }) {
     await must(store, ...awkwardNames.map((field, index) => add("t", field, index)));
     const all = new Map(awkwardNames.map((field, index) => [field, index]));
     equal(await store.read(home, [tally("t"), tally("t", awkwardNames)]), [all, all]);
@@ -162,7 +162,7 @@ export const nameCases: Cases<StoreCase> = {
     }
   },
 
-  async "every awkward member is ordered by its bytes and found, moved and removed by itself"({ store }) {
+  async "every awkward member is ordered by its bytes and found, moved and removed alone"({ store }) {
     await must(store, ...awkwardNames.map(member => score("b", member, 1, { tie: 7, asOf: 3 })));
     const [range] = await store.read(home, [board("b", { limit: 1_000 })]);
     equal(

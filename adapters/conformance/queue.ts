@@ -1,4 +1,4 @@
-/** The queue port as tests. */
+/** Tests of the queue port. */
 import { AppError } from "../../lib/errors/mod.ts";
 import { storageLimits } from "../../lib/storage/limits.ts";
 import type { Queue, QueueMessage } from "../../lib/storage/ports.ts";
@@ -9,15 +9,15 @@ import { awkwardNames } from "./names.ts";
 /** A queue that no other test has touched. */
 export interface QueueFixture extends Fixture {
   readonly queue: Queue;
-  /** The clock that the leases are counted by. */
+  /** The clock of the leases. */
   readonly clock: TestClock;
-  /** How many unsettled messages a topic of this queue may hold, 64 to 1,000. */
+  /** Maximum number of unsettled messages of a topic of this queue, 64 to 1,000. */
   readonly depthMax: number;
   /** Another handle on the same messages. @default the queue itself */
   readonly peer?: Queue;
 }
 
-/** What to test and with which runner. */
+/** The subject and the runner of the suite. */
 export interface QueueConformanceOptions extends Runner {
   /** Creates a queue that no other test sees. */
   factory(): Promise<QueueFixture> | QueueFixture;
@@ -87,11 +87,7 @@ const orderCases: Cases<QueueFixture> = {
 };
 
 const leaseCases: Cases<QueueFixture> = {
-  async "a message under a lease is handed to nobody else until the lease ends"({
-    queue,
-    peer = queue,
-    clock,
-  }) {
+  async "a leased message is not handed out again until the lease ends"({ queue, peer = queue, clock }) {
     await queue.push("t", ["a"]);
     const [first] = await take(queue, 1);
     clock.advance(leaseMs - 1);
@@ -125,7 +121,7 @@ const leaseCases: Cases<QueueFixture> = {
     }
   },
 
-  async "leases of different length end each at its time"({ queue, clock }) {
+  async "leases of different length each end at their time"({ queue, clock }) {
     await queue.push("t", ["long", "short"]);
     await queue.take("t", { consumer: "c", limit: 1, leaseMs: 5_000 });
     await queue.take("t", { consumer: "c", limit: 1, leaseMs: 100 });
@@ -155,7 +151,7 @@ const leaseCases: Cases<QueueFixture> = {
     );
   },
 
-  async "a consumer that settles late still settles, also what another holds or nobody took"({
+  async "a late consumer still settles, even messages that another holds or that were never taken"({
     queue,
     clock,
   }) {
@@ -170,7 +166,7 @@ const leaseCases: Cases<QueueFixture> = {
     equal(await queue.depth("t"), 0);
   },
 
-  async "released messages come again at once, in the order of arrival and before new ones"({
+  async "released messages are handed out again at once, in the order of arrival and before new ones"({
     queue,
     peer = queue,
   }) {
@@ -206,7 +202,7 @@ const leaseCases: Cases<QueueFixture> = {
 };
 
 const boundCases: Cases<QueueFixture> = {
-  async "the depth counts what is not settled"({ queue }) {
+  async "the depth counts unsettled messages"({ queue }) {
     equal(await queue.depth("t"), 0);
     await queue.push("t", ["a", "b", "c"]);
     const [a] = await take(queue, 2);

@@ -1,4 +1,4 @@
-/** Seeded pseudo-random choices, so that a failing run can be repeated from the seed in its message. */
+/** Pseudo-random choices by a seed. The seed in the message of a failed run repeats it. */
 export interface Random {
   /** Returns a float from 0 to 1, exclusive. */
   next(): number;
@@ -6,7 +6,7 @@ export interface Random {
   integer(below: number): number;
   /** One of the items. */
   pick<T>(items: readonly T[]): T;
-  /** Returns true if an event of this probability happened. */
+  /** Returns true with this probability. */
   chance(probability: number): boolean;
 }
 

@@ -1,4 +1,4 @@
-/** The operations of a random run: few names and small numbers, so that they keep meeting each other. */
+/** The operations of a random run: few names and small numbers, so that they often collide. */
 import type { Batch, Check, Commit, Read, Write } from "../../lib/storage/contract.ts";
 import {
   add,
@@ -29,7 +29,7 @@ export function createOperations(random: Random, clock: TestClock): RandomOperat
   return new RandomOperations(random, clock);
 }
 
-/** Makes operations, and remembers what the reference model called the versions and ids of earlier ones. */
+/** Creates operations, and remembers the versions and ids that the reference model gave to earlier ones. */
 export class RandomOperations {
   readonly #random: Random;
   readonly #clock: TestClock;
@@ -62,7 +62,7 @@ export class RandomOperations {
     return Array.from({ length: 1 + this.#random.integer(6) }, () => this.#query(partition));
   }
 
-  /** Takes note of a successful commit, in the reference model's names. */
+  /** Records the versions and ids of a successful commit of the reference model. */
   learn(partition: string, { writes }: Batch, commit: Commit & { ok: true }): void {
     for (const [index, write] of writes.entries()) {
       const name = JSON.stringify([partition, write.key]);
@@ -108,9 +108,9 @@ export class RandomOperations {
     const { pick, chance } = this.#random;
     const key = pick(keys);
     if (chance(0.25)) return { key, absent: pick(names) };
-    const known = this.#versions.get(JSON.stringify([partition, key])) ?? [];
-    if (known.length === 0 || chance(0.3)) return { key, version: null };
-    return { key, version: chance(0.8) ? (known[0] ?? null) : pick(known) };
+    const versions = this.#versions.get(JSON.stringify([partition, key])) ?? [];
+    if (versions.length === 0 || chance(0.3)) return { key, version: null };
+    return { key, version: chance(0.8) ? (versions[0] ?? null) : pick(versions) };
   }
 
   #query(partition: string): Read {
@@ -149,11 +149,11 @@ export class RandomOperations {
 
   #logQuery(partition: string, key: string): Read {
     const { pick, integer, chance } = this.#random;
-    const known = this.#ids.get(JSON.stringify([partition, key])) ?? [];
+    const ids = this.#ids.get(JSON.stringify([partition, key])) ?? [];
     return log(key, {
       limit: chance(0.5) ? integer(5) : 1_000,
       reverse: chance(0.5),
-      ...(known.length > 0 && chance(0.5) ? { cursor: pick(known) } : {}),
+      ...(ids.length > 0 && chance(0.5) ? { cursor: pick(ids) } : {}),
       ...(chance(0.3) ? { from: this.#clock.now() - integer(40) } : {}),
       ...(chance(0.3) ? { to: this.#clock.now() - integer(40) } : {}),
     });

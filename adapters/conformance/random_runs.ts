@@ -1,8 +1,8 @@
 /**
  * Random runs: thousands of seeded operations, each result compared with the reference model's.
  *
- * Versions and log ids are opaque, so that the two implementations may choose them differently: whatever one answers
- * where the other answered something is taken as the same thing from then on, and must stay so.
+ * Versions and log ids are opaque, so the two implementations may choose different ones. The first pair of corresponding
+ * values is recorded, and must correspond in all later results.
  *
  * @module
  */
@@ -35,7 +35,7 @@ async function randomRun({ store, peer, clock }: StoreCase, seed: number): Promi
   }
 }
 
-/** One run: the model, and how its versions and ids are called in the store under test. */
+/** One run: the model, and its versions and ids as the store under test names them. */
 class Run {
   readonly #model: ReferenceModel;
   readonly #operations: RandomOperations;
@@ -74,7 +74,7 @@ class Run {
     this.#operations.learn(partition, batch, expected);
   }
 
-  /** Compares the results of a successful commit and notes what the store calls its new version and ids. */
+  /** Compares the results of a successful commit, and records the store's names for its version and ids. */
   #learn(
     partition: string,
     batch: Batch,

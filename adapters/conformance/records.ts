@@ -1,4 +1,4 @@
-/** Records: what is put is read back, and each state has a version of its own. */
+/** Tests of records: a put is read back, and each state has its own version. */
 import { drop, home, must, mustAt, put, record } from "./build.ts";
 import { equal, ok } from "./expect.ts";
 import type { Cases, StoreCase } from "./harness.ts";
@@ -73,7 +73,7 @@ export const recordCases: Cases<StoreCase> = {
     equal(await store.read(home, [record("a")]), [{ value: "", version }]);
   },
 
-  async "values come back exactly as they went in"({ store }) {
+  async "a read returns exactly the stored value"({ store }) {
     const samples = [
       "0",
       " ",

@@ -1,7 +1,7 @@
 /**
- * The storage contract as plainly as it can be written: copy the partition, apply, keep the copy on success.
+ * The simplest implementation of the storage contract: copy the partition, apply, keep the copy on success.
  *
- * Random runs compare every implementation with this one. It is slow on purpose; nothing here is worth optimising.
+ * Random runs compare every implementation with this one. It is slow on purpose.
  *
  * @module
  */

@@ -1,4 +1,4 @@
-/** Boards as they are written: operations, ties and the versions behind scores. */
+/** Tests of writing boards: operations, ties and the versions of scores. */
 import { board, drop, home, must, score, standing, unscore } from "./build.ts";
 import { equal } from "./expect.ts";
 import type { Cases, StoreCase } from "./harness.ts";
@@ -7,7 +7,7 @@ const refused = { ok: false, because: "guard", key: "b" } as const;
 
 /** The cases about scoring. */
 export const scoreCases: Cases<StoreCase> = {
-  async "set replaces, min keeps the lower, max the higher, add sums, and each answers the result"({
+  async "set replaces, min keeps the lower, max the higher, add sums, and each returns the result"({
     store,
   }) {
     equal((await must(store, score("b", "a", 5), score("b", "a", 3))).results, [5, 3]);
@@ -112,13 +112,13 @@ export const scoreCases: Cases<StoreCase> = {
     );
   },
 
-  async "a version is remembered even where the score stays"({ store }) {
+  async "a version is stored even if the score stays"({ store }) {
     await must(store, score("b", "a", 10, { asOf: 1 }));
     await must(store, score("b", "a", 5, { op: "max", asOf: 8 }));
     equal((await must(store, score("b", "a", 20, { asOf: 7 }))).results, [10]);
   },
 
-  async "a score without a version always applies and keeps the version known"({ store }) {
+  async "a score without a version always applies and keeps the stored version"({ store }) {
     await must(store, score("b", "a", 10, { asOf: 5 }));
     equal((await must(store, score("b", "a", 1))).results, [1]);
     equal((await must(store, score("b", "a", 50, { asOf: 5 }))).results, [1]);

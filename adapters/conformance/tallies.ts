@@ -1,4 +1,4 @@
-/** Tallies: named integers that only move inside their guards. */
+/** Tests of tallies: named integers within guards. */
 import { add, drop, home, must, tally } from "./build.ts";
 import { equal } from "./expect.ts";
 import type { Cases, StoreCase } from "./harness.ts";
@@ -11,7 +11,7 @@ export const tallyCases: Cases<StoreCase> = {
     equal(await store.read(home, [tally("t"), tally("t", ["a"])]), [new Map(), new Map()]);
   },
 
-  async "a field starts at 0 and add answers its new value"({ store }) {
+  async "a field starts at 0 and add returns its new value"({ store }) {
     equal((await must(store, add("t", "a", 5), add("t", "b", -3), add("t", "a", 2))).results, [5, -3, 7]);
     equal(await store.read(home, [tally("t")]), [
       new Map([
@@ -31,7 +31,7 @@ export const tallyCases: Cases<StoreCase> = {
     equal(await store.read(home, [tally("t", ["a"])]), [new Map([["a", 0]])]);
   },
 
-  async "reading chosen fields answers those that exist"({ store }) {
+  async "reading named fields returns those that exist"({ store }) {
     await must(store, add("t", "a", 1), add("t", "b", 2), add("t", "c", 3));
     equal(await store.read(home, [tally("t", ["c", "missing", "a", "a"]), tally("t", [])]), [
       new Map([
@@ -56,13 +56,13 @@ export const tallyCases: Cases<StoreCase> = {
     equal(await store.read(home, [tally("t")]), [new Map([["a", 5]])]);
   },
 
-  async "bounds are about the result, even where nothing is added"({ store }) {
+  async "bounds apply to the result, even if nothing is added"({ store }) {
     equal(await store.commit(home, { writes: [add("t", "a", 0, { min: 1 })] }), refused);
     equal(await store.commit(home, { writes: [add("t", "a", 5, { min: 6 })] }), refused);
     equal(await store.read(home, [tally("t")]), [new Map()]);
   },
 
-  async "each add of a batch keeps its own bounds along the way"({ store }) {
+  async "each add of a batch keeps its own bounds"({ store }) {
     equal(await store.commit(home, { writes: [add("t", "a", -1, { min: 0 }), add("t", "a", 5)] }), refused);
     equal((await must(store, add("t", "a", 5), add("t", "a", -1, { min: 0 }))).results, [5, 4]);
   },

@@ -1,19 +1,17 @@
-/** The steps in which rolling windows move. */
-
 import { type CalendarUnit, calendarUnits, periodOf } from "./periods.ts";
 
-/** The unit of a rolling window's steps. */
+/** The step of a rolling window. */
 export type BucketUnit = "minute" | "hour" | CalendarUnit;
 
-/** Every unit of a rolling window's steps. */
+/** Every step of a rolling window. */
 export const bucketUnits: readonly BucketUnit[] = ["minute", "hour", ...calendarUnits];
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 
 /**
- * Returns the bucket that holds an instant (Unix ms), as one of consecutive integers. Minutes and hours are elapsed ones, counted
- * from 1970 without a zone, so that no hour is ever repeated or left out.
+ * Returns the bucket of an instant (Unix ms), one of consecutive integers. Minutes and hours are counted from 1970 without a
+ * time zone, so that no hour is repeated or skipped.
  *
  * @throws {RangeError} As `periodOf` does.
  */

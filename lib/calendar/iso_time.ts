@@ -16,7 +16,7 @@ const timeOfDayCharacters = "00:00:00.000Z".length;
 
 const isoShape = /^(\d{4})-(\d{2})-(\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
-/** The day formatted last: times that are formatted together are of few days. */
+/** Cache of the day formatted last: a list contains few days. */
 let lastDay: { readonly day: number; readonly text: string } = { day: 0, text: "1970-01-01T" };
 
 const twoDigits: readonly string[] = Array.from({ length: 60 }, (_, value) => String(value).padStart(2, "0"));
@@ -45,7 +45,7 @@ export function isoTimeOrNull(at: number | null): string | null {
   return at === null ? null : isoTime(at);
 }
 
-/** Parses a date (midnight UTC) or a time with its offset into Unix ms; null where the text is neither. */
+/** Parses a date (midnight UTC) or a time with its offset into Unix ms; null if the text is neither. */
 export function parseIsoDateOrTime(text: unknown): number | null {
   const parts = typeof text === "string" ? isoShape.exec(text) : null;
   if (parts === null || typeof text !== "string") return null;

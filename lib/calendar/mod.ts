@@ -9,12 +9,12 @@ export { addDuration, type Duration } from "./durations.ts";
 export { isoTime, isoTimeOrNull, parseIsoDateOrTime, parseIsoTime } from "./iso_time.ts";
 export {
   type CalendarUnit,
+  cachedPeriodsMax,
+  cachedZonesMax,
   calendarUnits,
   endOfPeriod,
   type Period,
   periodById,
   periodOf,
-  periodsKeptMax,
-  zonesKeptMax,
 } from "./periods.ts";
 export { isTimeZone, timeZoneCharactersMax } from "./time_zones.ts";

@@ -1,10 +1,9 @@
 /**
  * Periods of the calendar.
  *
- * A day is the time from the first midnight of its date to the first midnight of the next one, so that the periods of a
- * unit and zone follow each other without a gap or an overlap, whatever daylight saving does: a day without a midnight
- * begins when its first minute does, and where clocks go back over midnight the repeated time belongs to the later day.
- * Weeks are ISO 8601 weeks, Monday first; months and years begin with their first day.
+ * A day lasts from the first midnight of its date to the first midnight of the next. Periods of a unit and zone therefore
+ * have no gaps or overlaps, even under daylight saving. A day without a midnight begins with its first minute. Where clocks
+ * go back over midnight, the repeated time belongs to the later day. Weeks are ISO 8601 weeks, Monday first.
  *
  * @module
  */
@@ -29,15 +28,15 @@ export interface Period {
   readonly endsAt: number;
 }
 
-/** Number of time zones whose periods are remembered; beyond it all are worked out anew. */
-export const zonesKeptMax = 600;
-/** Number of periods of one unit and zone that are remembered; the one used for longest ago is forgotten first. */
-export const periodsKeptMax = 8;
+/** Maximum number of time zones with cached periods; at the limit the cache is cleared. */
+export const cachedZonesMax = 600;
+/** Maximum number of cached periods per unit and zone; the least recently used is evicted first. */
+export const cachedPeriodsMax = 8;
 
-/** From the Monday before it to the Thursday that 1970-01-01 was. */
+/** Days from Monday to Thursday, which 1970-01-01 was. */
 const daysToEpochThursday = 3;
 
-const kept: Readonly<Record<CalendarUnit, Map<string, Period[]>>> = {
+const cache: Readonly<Record<CalendarUnit, Map<string, Period[]>>> = {
   day: new Map(),
   week: new Map(),
   month: new Map(),
@@ -50,10 +49,10 @@ const kept: Readonly<Record<CalendarUnit, Map<string, Period[]>>> = {
  * @throws {RangeError} For a time zone that the runtime does not know, or an instant that no date names.
  */
 export function periodOf(unit: CalendarUnit, timeZone: string, at: number): Period {
-  const recent = kept[unit].get(timeZone);
+  const recent = cache[unit].get(timeZone);
   const last = recent?.[0];
   if (last !== undefined && at >= last.startsAt && at < last.endsAt) return last;
-  return keptPeriod(unit, timeZone, at);
+  return cachedPeriod(unit, timeZone, at);
 }
 
 /**
@@ -86,14 +85,14 @@ export function periodById(unit: CalendarUnit, timeZone: string, id: string): Pe
   return period.id === id ? period : null;
 }
 
-function keptPeriod(unit: CalendarUnit, timeZone: string, at: number): Period {
-  const zones = kept[unit];
-  if (zones.size >= zonesKeptMax && !zones.has(timeZone)) zones.clear();
+function cachedPeriod(unit: CalendarUnit, timeZone: string, at: number): Period {
+  const zones = cache[unit];
+  if (zones.size >= cachedZonesMax && !zones.has(timeZone)) zones.clear();
   const recent = zones.get(timeZone) ?? [];
   const index = recent.findIndex(({ startsAt, endsAt }) => at >= startsAt && at < endsAt);
   const [found = computed(unit, timeZone, at)] = index < 0 ? [] : recent.splice(index, 1);
   recent.unshift(found);
-  if (recent.length > periodsKeptMax) recent.pop();
+  if (recent.length > cachedPeriodsMax) recent.pop();
   zones.set(timeZone, recent);
   return found;
 }

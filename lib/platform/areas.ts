@@ -1,5 +1,5 @@
 /**
- * The areas of a platform: their guards, their routes and the limits of those.
+ * The areas of a platform with their guards, routes and limits.
  *
  * @module
  */

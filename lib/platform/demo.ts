@@ -1,5 +1,5 @@
 /**
- * Demo data: what a first start with an empty store shows.
+ * Demo data for a first start with an empty store.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { demoCodes, demoLoyalty } from "./demo_loyalty.ts";
 import type { Platform } from "./platform.ts";
 import { seedPlatform } from "./seed.ts";
 
-/** What scripts need to know of the demo; null while a part does not exist. */
+/** Ids and credentials of the demo, for scripts. */
 export interface Demo {
   readonly baseUrl: string;
   readonly organisationId: string;
@@ -20,14 +20,14 @@ export interface Demo {
   readonly projectId: string;
   readonly eventId: string;
   readonly leaderboardId: string;
-  /** The secret is null where the demo was made by an earlier start: it is told once. */
+  /** Null if an earlier start created the demo: the secret is shown once. */
   readonly apiKey: { readonly key: string; readonly secret: string } | null;
   readonly operatorToken: string | null;
   readonly clientToken: string | null;
   readonly serviceToken: string | null;
 }
 
-/** Ids of the demo's records, kept in the store so that a later start finds them again. */
+/** Ids of the demo's records, stored for later starts. */
 export interface DemoIds {
   readonly organisationId: string;
   readonly spaceId: string;
@@ -35,7 +35,7 @@ export interface DemoIds {
   readonly eventId: string;
 }
 
-/** What making the demo needs. */
+/** Options of {@linkcode seedDemo}. */
 export interface DemoOptions {
   readonly store: Store;
   readonly random: RandomBytes;
@@ -43,7 +43,7 @@ export interface DemoOptions {
   readonly clock: () => number;
 }
 
-/** Makes the demo's records where the store has none yet, and says under which ids they are. */
+/** Creates the demo's records unless the store has them, and returns their ids. */
 export async function seedDemo({
   store,
   random,
@@ -69,16 +69,16 @@ export async function seedDemo({
   return { ...(JSON.parse(stored?.value ?? "{}") as DemoIds), isNew: false };
 }
 
-/** What describing the demo needs. */
+/** Options of {@linkcode describeDemo}. */
 export interface DescribeDemoOptions {
   readonly ids: DemoIds & { readonly isNew: boolean };
   /** Address of the platform, without a slash at its end. */
   readonly baseUrl: string;
-  /** Makes the codes of coupons. @default systemRandom */
+  /** Generates the codes of coupons. @default systemRandom */
   readonly random?: RandomBytes;
 }
 
-/** Issues the demo's credentials and gathers everything that scripts need. */
+/** Issues the demo's credentials and returns them with its ids. */
 export async function describeDemo(
   platform: Platform,
   { ids, baseUrl, random = systemRandom }: DescribeDemoOptions,
@@ -115,7 +115,7 @@ export async function describeDemo(
   };
 }
 
-/** The lines that walk the main job with curl, ready to paste into a POSIX shell. */
+/** Returns curl commands for a POSIX shell that show the main features. */
 export function demoWalk(demo: Demo): string {
   const { baseUrl, spaceId, projectId, eventId, apiKey } = demo;
   const selector = `"projectId":"${projectId}","strategy":"simplified","provider":"noLogin"`;

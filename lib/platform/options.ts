@@ -30,12 +30,12 @@ import type { Mailer } from "../outbound/mailer.ts";
 import type { WebhookSender } from "../outbound/webhook_sender.ts";
 import type { Blobs, Limiter, Queue, Store } from "../storage/mod.ts";
 
-/** Address of the platform where none is configured. */
+/** Default address of the platform. */
 export const publicUrlDefault = "http://127.0.0.1:8787";
 
 /** Options of a platform. Only `store` and `secret` have no default. */
 export interface PlatformOptions {
-  // What every platform needs.
+  // Required.
 
   /** Keeps all data: `createMemoryStore()` of `grandstand/memory`, `createRedisStore()` of `grandstand/redis`. */
   readonly store: Store;
@@ -90,7 +90,7 @@ export interface PlatformOptions {
   /** Signs new tokens. @default "EdDSA" */
   readonly signatureAlgorithm?: SignatureAlgorithm;
 
-  // Sources of time and chance, for tests.
+  // Time and randomness, for tests.
 
   /** Unix ms. @default Date.now */
   readonly clock?: Clock;

@@ -1,6 +1,5 @@
 /**
- * Who pays for requests, and whose their idempotency keys are. Areas know nothing of quotas: their tables of routes are
- * given them here.
+ * Adds rate limits and idempotency to the routes of areas, which know nothing of quotas.
  *
  * @module
  */
@@ -15,13 +14,13 @@ import type { QuotaName, Quotas } from "../http/rate_limit/policies.ts";
 import { clientNetworkBits } from "../identity/mod.ts";
 import type { SpaceVisit } from "../space_tokens/mod.ts";
 
-/** Longest name of a payer that a limiter is given as it is, in characters; of longer ones it is given a digest. */
-export const payerCharsMax = 150;
+/** Maximum length of a caller in a limiter subject, in characters. Longer names are hashed. */
+export const callerCharsMax = 150;
 
-/** Operations that are refused while their limit cannot be counted for all processes: they spend what is scarce. */
+/** Paths that are rejected while the shared limiter fails, because they spend scarce resources. */
 const failingClosed = /\/(redeem|export)$/;
-/** Where users report actions of their own among those of back ends. */
-const ownReports = /^\/api\/audience\/actions$/;
+/** The path on which users and back ends report actions. */
+const actionReports = /^\/api\/audience\/actions$/;
 
 type Principal = AudienceUser | BackEnd | SpaceVisit | ApiKeyPrincipal;
 
@@ -37,12 +36,12 @@ export function withAudienceLimits(routes: readonly AnyRoute[], quotas: Quotas):
       rules: call => quotas[callerOf(call).quota],
       subject: call => rateLimitSubject(callerOf(call)),
       ...(failingClosed.test(route.path) ? { onLimiterFailure: "reject" } : {}),
-      ...(ownReports.test(route.path) ? { content: reportedContent(quotas) } : {}),
+      ...(actionReports.test(route.path) ? { content: reportedContent(quotas) } : {}),
     },
   }));
 }
 
-/** What users report of themselves is paid from one quota, however many they report at once and on whichever path. */
+/** Counts each action that a user reports against one quota, in batches and on every path. */
 function reportedContent({ loyaltyAction: rules }: Quotas): ContentLimit<unknown> {
   return {
     rules,
@@ -74,7 +73,7 @@ export function withIdempotency(routes: readonly AnyRoute[]): readonly AnyRoute[
   );
 }
 
-/** Wrong credentials are paid for by the network of the client, under a tag that does not tell its address. */
+/** Creates the limit on failed authentication by client network. A keyed tag hides the address. */
 export function createFailureLimit(quotas: Quotas, secret: MasterSecret): FailureLimit {
   const key = deriveKey(secret, "failed_authentication");
   return {
@@ -85,17 +84,17 @@ export function createFailureLimit(quotas: Quotas, secret: MasterSecret): Failur
 }
 
 function callerOf({ principal }: Authorized<unknown>): Caller {
-  const known = principal as Principal;
-  if (!("space" in known)) return keyOf(known.organisationId, known.keyId);
-  const { id: spaceId, organisationId } = known.space;
-  if (!("caller" in known)) {
-    return known.kind === "backEnd"
-      ? keyOf(organisationId, known.keyId)
-      : userOf(organisationId, spaceId, known.member.userId);
+  const typed = principal as Principal;
+  if (!("space" in typed)) return keyOf(typed.organisationId, typed.keyId);
+  const { id: spaceId, organisationId } = typed.space;
+  if (!("caller" in typed)) {
+    return typed.kind === "backEnd"
+      ? keyOf(organisationId, typed.keyId)
+      : userOf(organisationId, spaceId, typed.member.userId);
   }
-  return known.caller.kind === "service"
-    ? keyOf(organisationId, known.caller.keyId)
-    : userOf(organisationId, spaceId, known.caller.userId);
+  return typed.caller.kind === "service"
+    ? keyOf(organisationId, typed.caller.keyId)
+    : userOf(organisationId, spaceId, typed.caller.userId);
 }
 
 function keyOf(organisationId: string, keyId: string): Caller {
@@ -107,6 +106,6 @@ function userOf(organisationId: string, spaceId: string, userId: string): Caller
 }
 
 function rateLimitSubject({ quota, caller }: Caller): string {
-  const bounded = caller.length <= payerCharsMax ? caller : bytesToHex(sha256(utf8ToBytes(caller)));
+  const bounded = caller.length <= callerCharsMax ? caller : bytesToHex(sha256(utf8ToBytes(caller)));
   return `${quota}:${bounded}`;
 }

@@ -7,13 +7,14 @@ import { compileConfig } from "../loyalty/mod.ts";
 import type { Store } from "../storage/mod.ts";
 
 /**
- * Creates or replaces every record of the document, its loyalty configurations, leaderboards and settings of exports included. What it does not name stays.
+ * Creates or replaces every record of the document, including loyalty configurations, leaderboards and export settings.
+ * Other records stay.
  *
- * @throws {AppError} `validation_failed` with the pointer of every fault; then nothing was written. `conflict` where another
- * space holds a domain.
+ * @throws {AppError} `validation_failed` with the pointer of every fault: nothing was written. `conflict`: another space has
+ * a domain of the document.
  */
 export async function seedPlatform(store: Store, document: Seed, options: SeedOptions = {}): Promise<void> {
-  // What follows looks into the document, so it must have the shape of one.
+  // The checks below rely on the shape of the document.
   checkSeed(document);
   for (const [spaceId, loyalty] of Object.entries(document.loyalty ?? {})) checkLoyalty(spaceId, loyalty);
   checkBoards(document);

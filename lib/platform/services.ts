@@ -1,5 +1,5 @@
 /**
- * The domain of a platform: one service for each area, wired to the others.
+ * The services of a platform.
  *
  * @module
  */
@@ -112,7 +112,7 @@ export function createServices(options: ResolvedOptions, keyRing: KeyRing): Serv
       ...{ store, secret, clock, random, publicUrl, logger, directory },
       blobs: options.blobs,
       webhooks: options.webhooks,
-      // A request for a mail that cannot be sent is logged.
+      // Mails that cannot be sent are logged.
       mailer: options.mailer ?? createNoMailer(logger),
       search: found.search,
       announcer: loyalty.webhooks,

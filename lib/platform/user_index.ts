@@ -1,5 +1,5 @@
 /**
- * Building the index of users from what is on record of them: for deployments that had users before they had the index.
+ * Builds the index of users from stored records, for deployments whose users are older than the index.
  *
  * @module
  */
@@ -19,33 +19,33 @@ import {
   recordedUsersMax,
 } from "../users/mod.ts";
 
-/** What building the index of users needs. */
+/** Options of {@linkcode buildUserIndex}. */
 export interface UserIndexOptions {
   readonly store: Store & PartitionLister;
   readonly directory: Pick<Directory, "organisation" | "project">;
   readonly clock: Clock;
-  /** Told how far it is, every now and then. */
+  /** Receives the progress after each batch. */
   readonly onProgress?: (progress: UserIndexProgress) => void;
 }
 
-/** How far building the index of users is. */
+/** Progress of building the index of users. */
 export interface UserIndexProgress {
-  /** Records that were looked at; those of a user who signed up and acted are two. */
+  /** Records examined; a user who signed up and acted has two. */
   readonly examined: number;
   /** Users who were not listed before. */
   readonly listed: number;
-  /** Indexes of metrics that are whole now. */
+  /** Indexes of metrics that are complete. */
   readonly metrics: number;
 }
 
 /**
- * Lists everybody who signed up or acted and is not listed, then builds the indexes of metrics that settings declare. Servers may
- * run meanwhile; it may be interrupted and done again, which changes nothing but what is missing.
+ * Adds users who signed up or acted to the index, then builds the indexes of metrics that settings declare. Servers may run
+ * meanwhile. The run can be interrupted and repeated: it adds only missing entries.
  */
 export async function buildUserIndex(options: UserIndexOptions): Promise<UserIndexProgress> {
   const { store, directory, clock, onProgress = () => {} } = options;
   let progress: UserIndexProgress = { examined: 0, listed: 0, metrics: 0 };
-  function note(change: Partial<UserIndexProgress>): void {
+  function report(change: Partial<UserIndexProgress>): void {
     progress = { ...progress, ...change };
     onProgress(progress);
   }
@@ -53,24 +53,24 @@ export async function buildUserIndex(options: UserIndexOptions): Promise<UserInd
   async function list(users: AsyncIterable<RecordedUser>): Promise<void> {
     for await (const group of groupsOf(users)) {
       const listed = await listRecordedUsers({ store, partitionOf: memberPartition }, group);
-      note({ examined: progress.examined + group.length, listed: progress.listed + listed });
+      report({ examined: progress.examined + group.length, listed: progress.listed + listed });
       await pause();
     }
   }
-  await list(signedUp(options));
+  await list(registeredUsers(options));
   for await (const organisationId of listedOrganisations(store)) {
-    await list(metUsers(store, organisationId));
+    await list(usersWithHistory(store, organisationId));
     for (const metricId of await metricIndexesOf(directory, organisationId)) {
       const source = { store, clock, metricsOf: readMetrics.bind(null, store) };
       await buildMetricIndex(source, { organisationId, metricId });
-      note({ metrics: progress.metrics + 1 });
+      report({ metrics: progress.metrics + 1 });
     }
   }
   return progress;
 }
 
-/** Users of all projects. Ways to users are found under the same key, and tell nothing that the users themselves do not. */
-async function* signedUp({ store, directory }: UserIndexOptions): AsyncGenerator<RecordedUser, void> {
+/** Yields the users of all projects. Lookup keys have the same record key and are skipped. */
+async function* registeredUsers({ store, directory }: UserIndexOptions): AsyncGenerator<RecordedUser, void> {
   const users = new Users(store);
   for await (const partitions of tenantPartitions(store, { tenant: "project", record: "user" })) {
     const found = await Promise.all(
@@ -102,10 +102,10 @@ function recordOf(
 
 const msPerSecond = 1_000;
 
-/** Users who acted, or whom back ends changed. */
-async function* metUsers(store: Store, organisationId: string): AsyncGenerator<RecordedUser, void> {
-  for await (const { userId, firstSeenAt: metAt } of listUsersOf(store, organisationId)) {
-    yield { organisationId, userId, cameAt: metAt, lastActiveAt: metAt, account: null };
+/** Yields the users who acted or were changed by back ends. */
+async function* usersWithHistory(store: Store, organisationId: string): AsyncGenerator<RecordedUser, void> {
+  for await (const { userId, firstSeenAt } of listUsersOf(store, organisationId)) {
+    yield { organisationId, userId, cameAt: firstSeenAt, lastActiveAt: firstSeenAt, account: null };
   }
 }
 

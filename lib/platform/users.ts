@@ -1,6 +1,6 @@
 /**
- * The users of organisations on a platform: listed as they sign up, act and are removed, and searched. The only place where the
- * index of users meets identity, loyalty and the audience API.
+ * Keeps the index of users up to date as users sign up, act and are removed, and searches it. Only this module connects the
+ * index with identity, loyalty and the audience API.
  *
  * @module
  */
@@ -27,38 +27,38 @@ import {
 
 /** The users of a platform's organisations. */
 export interface PlatformUsers {
-  /** Looks for users, for exports and programs. */
+  /** Searches users. */
   readonly search: UserSearch;
   /**
-   * Builds the index of a metric from what is on record, and answers how many users were looked at. `platform.work()` does so by
-   * itself for metrics that settings declare; it is safe to do it again.
+   * Builds the index of a metric from stored records and returns the number of users examined. `platform.work()` does this for
+   * metrics that settings declare. It is safe to repeat.
    */
   buildIndex(index: MetricIndex): Promise<number>;
 }
 
-/** What listing users needs. */
+/** Options of {@linkcode createIndexedUsers}. */
 export interface IndexedUsersOptions {
   readonly store: Store;
   readonly directory: Pick<Directory, "organisation" | "project">;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** What feeds boards. */
+  /** The feed of boards. */
   readonly boards: ScoreFeed;
 }
 
-/** The users of projects, and the feed of what they earn, that keep the index of users as they are used. */
+/** The users of projects and the feed of their scores. Both update the index of users. */
 export interface IndexedUsers {
   readonly users: Users;
   readonly scoreFeed: IndexedScoreFeed;
 }
 
-/** Makes users and feed keep the index of users. */
-export function createIndexedUsers({ boards, ...parts }: IndexedUsersOptions): IndexedUsers {
-  const { store, directory, logger } = parts;
-  const index = createUserIndex({ ...parts, partitionOf: memberPartition });
+/** Creates users and a feed that update the index of users. */
+export function createIndexedUsers({ boards, ...options }: IndexedUsersOptions): IndexedUsers {
+  const { store, directory, logger } = options;
+  const index = createUserIndex({ ...options, partitionOf: memberPartition });
   return {
     scoreFeed: indexMetrics({
-      ...parts,
+      ...options,
       boards,
       onGivenUp: error => logger.log("warn", "user_index_deferred", { error: String(error) }),
     }),
@@ -137,8 +137,8 @@ class ListedUsers extends Users {
   }
 }
 
-/** What searching users needs. */
-export interface SearchParts {
+/** Options of {@linkcode userDirectory}. */
+export interface UserDirectoryOptions {
   readonly store: Store;
   readonly directory: Pick<Directory, "organisation">;
   readonly clock: Clock;
@@ -148,12 +148,12 @@ export interface SearchParts {
 /** The search of users over their index. */
 export interface UserDirectory extends PlatformUsers {
   readonly finder: UserFinder;
-  /** Builds indexes that settings declare and that are not whole yet. */
+  /** Builds incomplete indexes that settings declare. */
   work(): Promise<void>;
 }
 
 /** Creates the search of users. */
-export function userDirectory({ store, directory, clock, loyalty }: SearchParts): UserDirectory {
+export function userDirectory({ store, directory, clock, loyalty }: UserDirectoryOptions): UserDirectory {
   const finder = createUserFinder({ store, directory, clock, loyalty });
   const source: MetricIndexSource = { store, clock, metricsOf: user => readMetrics(store, user) };
   return {
@@ -169,7 +169,7 @@ export function userDirectory({ store, directory, clock, loyalty }: SearchParts)
   };
 }
 
-/** Services that rebuilding a board reads. */
+/** Services of {@linkcode rebuildFromLoyalty}. */
 export interface RebuildServices {
   readonly directory: Pick<Directory, "project">;
   readonly leaderboards: Pick<Leaderboards, "rebuild">;

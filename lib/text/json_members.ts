@@ -1,8 +1,7 @@
 /**
- * Single members of objects that are stored as JSON, found without parsing the rest: records of users are long, and who
- * looks through many users asks for little of each.
+ * Reads single members of stored JSON objects without parsing the rest. Searches read few members of many long records.
  *
- * The text behind a member is never read, so members that are needed often are best printed first.
+ * Text after the last wanted member is never read, so frequently used members should come first.
  *
  * @module
  */
@@ -17,8 +16,8 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /**
- * The members of an object that is stored as JSON. Each is looked for from where the last one ended, so those that are asked for
- * in the order in which they are stored are found in one walk.
+ * The members of a JSON object. Each search starts where the last one ended, so reading members in stored order takes one
+ * pass.
  */
 export class JsonMembers {
   readonly #text: string;
@@ -30,8 +29,8 @@ export class JsonMembers {
   }
 
   /**
-   * Returns the text of the value of a member; undefined if the object has none of this name. A text that is not printed as
-   * `JSON.stringify` prints it, without white space, is parsed.
+   * Returns the text of a member's value; undefined if the object lacks the member. Text with white space, unlike that of
+   * `JSON.stringify`, is parsed.
    *
    * @throws {SyntaxError} The text is cut off.
    */
@@ -54,7 +53,7 @@ export class JsonMembers {
     return parsedMember(text, name);
   }
 
-  /** Returns the value of a member; undefined if the object has none of this name. As {@linkcode JsonMembers.text} finds it. */
+  /** Returns the value of a member; undefined if the object lacks the member. Found as by {@linkcode JsonMembers.text}. */
   value(name: string): unknown {
     const value = this.text(name);
     return value === undefined ? undefined : JSON.parse(value);
@@ -66,7 +65,7 @@ function parsedMember(text: string, name: string): string | undefined {
   return Object.hasOwn(parsed, name) ? JSON.stringify(parsed[name]) : undefined;
 }
 
-/** Returns the index behind a string that begins at a quote; 0 where it does not end. */
+/** Returns the index after a string that begins at a quote; 0 if it does not end. */
 function endOfString(text: string, from: number): number {
   let end = text.indexOf('"', from + 1);
   while (text.charCodeAt(end - 1) === backslash && isEscaped(text, end)) end = text.indexOf('"', end + 1);
@@ -79,7 +78,7 @@ function isEscaped(text: string, index: number): boolean {
   return (index - from) % 2 === 1;
 }
 
-/** Returns the index behind a value; -1 if none begins there, or it does not end. */
+/** Returns the index after a value; -1 if none begins there, or it does not end. */
 function endOfValue(text: string, from: number): number {
   const first = text.charCodeAt(from);
   if (first === quote) return endOfString(text, from) || -1;

@@ -4,8 +4,8 @@ const fnvPrime = 0x01000193;
 const firstBeyondAscii = 0x80;
 
 /**
- * Spreads names evenly over a number of shards, the same on every runtime and for ever: FNV-1a (Fowler, Noll, Vo; 32 bits)
- * over the UTF-8 bytes of the name, modulo the number of shards.
+ * Returns the shard of a name. Stable on every runtime and for ever: FNV-1a (Fowler, Noll, Vo; 32 bits) over the UTF-8 bytes
+ * of the name, modulo the number of shards.
  */
 export function shardOf(name: string, shards: number): number {
   if (shards === 1) return 0;
@@ -26,10 +26,10 @@ function hashOf(bytes: Uint8Array): number {
 }
 
 /**
- * Returns the same text in one piece of memory. V8 keeps what `JSON.stringify` or joining made as a tree of pieces until
- * a character is read: half as large again, and copied piece by piece by garbage collection.
+ * Returns the same text as a flat string. V8 keeps concatenated strings as a tree until a character is read, which takes half
+ * as much memory again and slows garbage collection.
  */
 export function flattenString(text: string): string {
-  // Reading a character joins the pieces. The result depends on it, or the compiler could drop the read.
+  // Reading a character flattens the string. The result depends on the read so that the compiler keeps it.
   return Number.isNaN(text.charCodeAt(0)) ? "" : text;
 }

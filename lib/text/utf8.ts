@@ -1,6 +1,6 @@
 /** UTF-8 lengths and byte order without encoding anything. */
 
-/** Most UTF-8 bytes of one UTF-16 unit: a bound on the bytes of a string that costs nothing to compute. */
+/** Maximum number of UTF-8 bytes of a UTF-16 unit. Gives a cheap bound on the bytes of a string. */
 export const bytesPerUnitMax = 3;
 
 /** Returns the number of UTF-8 bytes of a string, or undefined if it has a lone surrogate. */

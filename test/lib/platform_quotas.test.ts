@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type AnyRoute, empty, open, route } from "../../lib/http/mod.ts";
 import { resolveRateLimits } from "../../lib/http/rate_limit/policies.ts";
-import { createFailureLimit, payerCharsMax, withAudienceLimits } from "../../lib/platform/rate_limits.ts";
+import { callerCharsMax, createFailureLimit, withAudienceLimits } from "../../lib/platform/rate_limits.ts";
 import { testSecret } from "../support/platform.ts";
 
 function routeAt(path: `/${string}`): AnyRoute {
@@ -52,7 +52,7 @@ describe("who pays", () => {
   it("is told by a digest where the name is long, and nobody shares it", () => {
     const { subject } = limitAt("/things");
     const nameOf = (userId: string): string => subject(callOf(user(userId)));
-    const fitting = "u".repeat(payerCharsMax - "user:s-1:".length);
+    const fitting = "u".repeat(callerCharsMax - "user:s-1:".length);
     assert.ok(nameOf(fitting).endsWith(fitting));
     assert.match(nameOf(`${fitting}u`), /^user:[0-9a-f]{64}$/);
     assert.notEqual(nameOf(`${fitting}u`), nameOf(`${fitting}v`));

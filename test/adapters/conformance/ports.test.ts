@@ -33,7 +33,7 @@ describe("the limiter suite rejects one that", () => {
   const broken: readonly [name: string, caughtBy: string, twist: Twist<Limiter>][] = [
     [
       "spends the rules one by one",
-      "limiter › where one rule refuses",
+      "limiter › if one rule refuses",
       inner => ({
         take: async (subject, rules, cost) =>
           (await Promise.all(rules.map(rule => inner.take(subject, [rule], cost)))).flat(),
@@ -45,8 +45,8 @@ describe("the limiter suite rejects one that", () => {
       inner => ({ take: (subject, rules) => inner.take(subject, rules) }),
     ],
     [
-      "tells to wait too short",
-      "limiter › waiting as long as told",
+      "reports too short a wait",
+      "limiter › waiting for the reported time",
       inner => ({
         take: async (subject, rules, cost) =>
           (await inner.take(subject, rules, cost)).map(verdict => ({
@@ -56,7 +56,7 @@ describe("the limiter suite rejects one that", () => {
       }),
     ],
     [
-      "runs subject and rule into each other",
+      "confuses subject and rule",
       "limiter › every awkward subject",
       inner => ({
         take: (subject, [rule]) =>
@@ -89,7 +89,7 @@ describe("the queue suite rejects one that", () => {
   const broken: readonly [name: string, caughtBy: string, twist: Twist<Queue>][] = [
     [
       "keeps a lease one millisecond too long",
-      "queue › a message under a lease",
+      "queue › a leased message",
       inner => ({ take: (topic, lease) => inner.take(topic, { ...lease, leaseMs: lease.leaseMs + 1 }) }),
     ],
     [
@@ -122,7 +122,7 @@ describe("the queue suite rejects one that", () => {
     ["settles nothing", "queue › a settled message", () => ({ ack: () => Promise.resolve() })],
     [
       "releases nothing",
-      "queue › released messages come again at once",
+      "queue › released messages are handed out again",
       () => ({ release: () => Promise.resolve() }),
     ],
     [
@@ -178,7 +178,7 @@ describe("the blobs suite rejects one that", () => {
     ],
     [
       "follows dots out of its place",
-      "blobs › a name that could leave",
+      "blobs › a name that could escape",
       inner => ({ get: name => inner.get(name.replaceAll("../", "")) }),
     ],
   ];

@@ -6,14 +6,14 @@ import {
   bucketOf,
   bucketUnits,
   type CalendarUnit,
+  cachedPeriodsMax,
+  cachedZonesMax,
   calendarUnits,
   endOfPeriod,
   isTimeZone,
   periodById,
   periodOf,
-  periodsKeptMax,
   timeZoneCharactersMax,
-  zonesKeptMax,
 } from "../../../lib/calendar/mod.ts";
 
 const at = (text: string): number => Date.parse(text);
@@ -163,7 +163,7 @@ describe("the periods of a unit and zone", () => {
 
   it("are remembered up to a bound, and the same whether remembered or not", () => {
     const start = at("2026-01-01T12:00Z");
-    const days = Array.from({ length: periodsKeptMax }, (_, day) => start + day * 24 * hourMs);
+    const days = Array.from({ length: cachedPeriodsMax }, (_, day) => start + day * 24 * hourMs);
     const first = days.map(day => periodOf("day", "Asia/Tokyo", day));
     days.forEach((day, index) => {
       assert.equal(periodOf("day", "Asia/Tokyo", day), first[index], "remembered");
@@ -176,7 +176,7 @@ describe("the periods of a unit and zone", () => {
 
   it("of too many zones are forgotten together", () => {
     // Names are told apart by case here although they mean the same zone, so that there are enough of them.
-    const names = Array.from({ length: zonesKeptMax }, (_, bits) => {
+    const names = Array.from({ length: cachedZonesMax }, (_, bits) => {
       const city = [..."indianapolis"].map((letter, at) =>
         (bits >> at) & 1 ? letter.toUpperCase() : letter,
       );
