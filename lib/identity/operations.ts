@@ -20,7 +20,7 @@ import {
   route,
   validate,
 } from "../http/mod.ts";
-import { type AuditServices, recordAttempt } from "./audit/attempts.ts";
+import { type AuditServices, recordAttempt } from "./audit/audit.ts";
 import type { AuditFacts } from "./audit/entries.ts";
 import { isProviderEnabled } from "./settings.ts";
 

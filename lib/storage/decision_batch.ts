@@ -14,9 +14,8 @@ import type {
   Write,
 } from "./contract.ts";
 import { storageLimits } from "./limits.ts";
-import { absenceCheck, isOnceMarkRead } from "./once_mark.ts";
 import { PendingWrites, type TallyForecast, unknowable } from "./pending_writes.ts";
-import { CachedPut, keepWritten, plainWrites } from "./record_cache.ts";
+import { absenceCheck, CachedPut, isOnceMarkRead, keepWritten, plainWrites } from "./record_cache.ts";
 import type { Committed, Decision, Rule } from "./rule.ts";
 
 /** Most commits that a decision may lose to other processes before it gives up. */

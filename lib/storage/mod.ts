@@ -30,7 +30,6 @@ export type {
 export { decide } from "./decide.ts";
 export { storageLimits } from "./limits.ts";
 export { keyName, platformPartition, tenantPartition, tenantPartitions } from "./names.ts";
-export { onceMark } from "./once_mark.ts";
 export type {
   Blobs,
   Limiter,
@@ -40,6 +39,6 @@ export type {
   Queue,
   QueueMessage,
 } from "./ports.ts";
-export { RecordCache } from "./record_cache.ts";
+export { onceMark, RecordCache } from "./record_cache.ts";
 export type { Decision, Rule } from "./rule.ts";
 export { validateBatch, validateReads } from "./validate.ts";

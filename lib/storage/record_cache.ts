@@ -1,12 +1,23 @@
 /**
- * Records cached as objects: an object becomes text only when a commit or a caller needs the text.
+ * Records cached as objects: an object becomes text only when a commit or a caller needs the text. Once marks
+ * need no cache: they are nearly always absent when a decision looks for them.
  *
  * @module
  */
+
 import { flattenString } from "../text/mod.ts";
 import { BoundedCache } from "./bounded_cache.ts";
-import type { Partition, Put, Read, ReadRecord, Stored, Version, Write } from "./contract.ts";
-import { isOnceMarkRead, noMarks } from "./once_mark.ts";
+import type {
+  FieldCheck,
+  Partition,
+  Put,
+  Read,
+  ReadRecord,
+  ReadTally,
+  Stored,
+  Version,
+  Write,
+} from "./contract.ts";
 
 /** Highest hit score. The cache is used while it has at least half of it. */
 const hitScoreMax = 64;
@@ -14,7 +25,7 @@ const hitScoreMax = 64;
 const staleCost = 4;
 
 /** The records that a cache holds. */
-export interface RecordCacheOptions<T> {
+interface RecordCacheOptions<T> {
   /** Key of the record in every partition. */
   readonly key: string;
   /** @default JSON.parse */
@@ -113,7 +124,7 @@ interface CachedRead extends ReadRecord {
 }
 
 /** An object and, once it was needed, its text. */
-export class CachedValue {
+class CachedValue {
   readonly cache: AnyRecordCache;
   readonly value: unknown;
   readonly #print: (value: unknown) => string;
@@ -220,4 +231,32 @@ function isRecallable(query: Read): boolean {
 
 function isCachedRead(query: Read): query is CachedRead {
   return query.type === "record" && "cache" in query;
+}
+
+/** A query for one field that a decision expects to be absent. */
+interface OnceMarkRead extends ReadTally {
+  readonly field: string;
+}
+
+/**
+ * Reads a once mark; the result is that of reading the field from its tally. If the field is absent, the commit checks
+ * that it still is. A rule that reads only cached records and once marks is therefore decided without a read, as if the
+ * marks were absent. It is decided again from the store if they are not.
+ */
+export function onceMark(key: string, field: string): ReadTally {
+  const query: OnceMarkRead = { type: "tally", key, fields: [field], field };
+  return query;
+}
+
+/** Returns true for queries made by {@linkcode onceMark}. */
+export function isOnceMarkRead(query: Read): query is OnceMarkRead {
+  return query.type === "tally" && "field" in query;
+}
+
+/** Result of a query for a mark that is absent. */
+const noMarks: ReadonlyMap<string, number> = new Map();
+
+/** Returns the check of a mark in a commit, or null if the mark was there. */
+export function absenceCheck({ key, field }: OnceMarkRead, read: unknown): FieldCheck | null {
+  return (read as ReadonlyMap<string, number>).has(field) ? null : { key, absent: field };
 }

@@ -13,8 +13,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { platformPartition } from "../../storage/mod.ts";
 import { base32, netstrings, utf8 } from "../crypto/encoding.ts";
-import { constantTimeEqual } from "../crypto/ids.ts";
-import type { RandomBytes } from "../environment.ts";
+import { constantTimeEqual, type RandomBytes } from "../environment.ts";
 
 /** The permissions of API keys, in the order in which documents list them. */
 export const permissions = [

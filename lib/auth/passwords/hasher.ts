@@ -8,8 +8,7 @@
  */
 
 import { utf8 } from "../crypto/encoding.ts";
-import { constantTimeEqual } from "../crypto/ids.ts";
-import type { RandomBytes } from "../environment.ts";
+import { constantTimeEqual, type RandomBytes } from "../environment.ts";
 import {
   formatPhc,
   type HashCost,

@@ -12,8 +12,8 @@ import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { netstrings } from "../crypto/encoding.ts";
-import { constantTimeEqual } from "../crypto/ids.ts";
 import { deriveKey, type MasterSecret } from "../crypto/secret.ts";
+import { constantTimeEqual } from "../environment.ts";
 
 /** The members that a signature covers. */
 export interface SessionRecord {

@@ -6,8 +6,7 @@
  * @module
  */
 
-import { uuid } from "../crypto/ids.ts";
-import type { Clock, RandomBytes } from "../environment.ts";
+import { type Clock, type RandomBytes, uuid } from "../environment.ts";
 import {
   acceptClaims,
   type Claims,

@@ -8,7 +8,7 @@
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, type Call, type Guard, identityEnvelope, route } from "../../http/mod.ts";
-import { recordAttempt } from "../audit/attempts.ts";
+import { recordAttempt } from "../audit/audit.ts";
 import type { AuditPage } from "../audit/entries.ts";
 import type { IdentityContext } from "../context.ts";
 import { removeUser } from "../removal/remove_user.ts";

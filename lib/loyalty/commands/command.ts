@@ -14,7 +14,7 @@ import { notificationsMax } from "../user/inbox.ts";
 import type { CachedUser, Member } from "../user/member.ts";
 import { nextOnceMarks, type OnceId, onceMarkWrites } from "../user/once_marks.ts";
 import { copyState, type Redemption, type UserState } from "../user/state.ts";
-import { printRecord } from "../user/stored_record.ts";
+import { printRecord } from "../user/stored_state.ts";
 import type { ProgressCache } from "../webhooks/progress.ts";
 import type { LimitUses } from "./limit_uses.ts";
 import { type ChangedSum, changedSums, scoreUpdates, totalScores, withChangedSums } from "./scores.ts";

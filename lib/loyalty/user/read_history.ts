@@ -13,7 +13,7 @@ import {
 } from "../../storage/mod.ts";
 import { type HistoryEntry, type HistoryTransaction, transactionsOf } from "./history.ts";
 import type { UserState } from "./state.ts";
-import { parseRecord } from "./stored_record.ts";
+import { parseRecord } from "./stored_state.ts";
 
 /** A history request returns this many transactions at most. */
 export const historyPageMax = 1_000;

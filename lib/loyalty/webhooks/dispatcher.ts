@@ -17,7 +17,7 @@ import type { LoyaltyConfig, WebhookDefinition } from "../config/document.ts";
 import { type HistoryTransaction, transactionsOf } from "../user/history.ts";
 import { type Member, memberPartition } from "../user/member.ts";
 import type { UserState } from "../user/state.ts";
-import { parseRecord } from "../user/stored_record.ts";
+import { parseRecord } from "../user/stored_state.ts";
 import type { WebhookClient } from "./client.ts";
 import type { DeliveryStore, WebhookDelivery } from "./deliveries.ts";
 import { FairUserQueue, queuedUsersMax } from "./fair_user_queue.ts";

@@ -7,7 +7,7 @@ import { AppError } from "../../../lib/errors/mod.ts";
 import { createDueUserQueue, type DueUser } from "../../../lib/loyalty/due_users/mod.ts";
 import type { HistoryRecord } from "../../../lib/loyalty/user/history.ts";
 import { historyPageMax, readTransactions } from "../../../lib/loyalty/user/read_history.ts";
-import { printRecord } from "../../../lib/loyalty/user/stored_record.ts";
+import { printRecord } from "../../../lib/loyalty/user/stored_state.ts";
 import { readLedger } from "../../../lib/loyalty/views/ledger_pages.ts";
 import { createProgressCache } from "../../../lib/loyalty/webhooks/progress.ts";
 import { decide, type Write } from "../../../lib/storage/mod.ts";

@@ -5,8 +5,13 @@ import type { ScoreUpdate } from "../../../../lib/leaderboards/scores/score_feed
 import type { LedgerEntry, Lot } from "../../../../lib/loyalty/ledger/mod.ts";
 import type { HistoryRecord, Transaction } from "../../../../lib/loyalty/user/history.ts";
 import { emptyState, type UserState } from "../../../../lib/loyalty/user/state.ts";
-import { parseRecord, printRecord } from "../../../../lib/loyalty/user/stored_record.ts";
-import { parseState, printState, StoredStateReader } from "../../../../lib/loyalty/user/stored_state.ts";
+import {
+  parseRecord,
+  parseState,
+  printRecord,
+  printState,
+  StoredStateReader,
+} from "../../../../lib/loyalty/user/stored_state.ts";
 
 const runs = 2_000;
 const names = ["a", "*", "points", "x/y", "$&", "～😀", '"'];
