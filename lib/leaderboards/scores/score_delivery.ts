@@ -94,26 +94,34 @@ export class ScoreDelivery {
     }
   }
 
+  /** Makes no closure while the settings of the board are cached: this runs for each board of each action. */
   #resolve(update: ScoreUpdate, userId: string, done: WaitingScore["done"]): void {
-    const failed = (error: unknown): void => {
-      this.#options.onGivenUp(error);
-      done(false);
-    };
     try {
       const found = this.#options.resolveTarget(update.target);
-      if (!(found instanceof Promise)) {
-        this.#enqueue(found, update, userId, done);
-        return;
-      }
-      const resolved = found
-        .then(location => this.#enqueue(location, update, userId, done))
-        .catch(failed)
-        .finally(() => this.#resolving.delete(resolved));
-      this.#resolving.add(resolved);
+      if (found instanceof Promise) this.#enqueueLater(found, update, userId, done);
+      else this.#enqueue(found, update, userId, done);
     } catch (error) {
       // Invalid settings, for example.
-      failed(error);
+      this.#fail(error, done);
     }
+  }
+
+  #enqueueLater(
+    location: Promise<BoardLocation | TargetRefusal>,
+    update: ScoreUpdate,
+    userId: string,
+    done: WaitingScore["done"],
+  ): void {
+    const resolved = location
+      .then(found => this.#enqueue(found, update, userId, done))
+      .catch(error => this.#fail(error, done))
+      .finally(() => this.#resolving.delete(resolved));
+    this.#resolving.add(resolved);
+  }
+
+  #fail(error: unknown, done: WaitingScore["done"]): void {
+    this.#options.onGivenUp(error);
+    done(false);
   }
 
   #enqueue(

@@ -44,17 +44,20 @@ export function scoreTargets(
   projectId: string,
   query: TargetQuery,
 ): readonly ScoreTarget[] | Promise<readonly ScoreTarget[]> {
-  return chain(directory.project(projectId), project => {
-    if (project === null) return [];
-    const { eventId } = query;
-    if (eventId === null) return targetsOf(projectSources(project), query);
-    return chain(directory.event(projectId, eventId), event =>
-      targetsOf(event === null ? projectSources(project) : eventSources(project, event), query),
-    );
-  });
+  const project = directory.project(projectId);
+  const event = query.eventId === null ? null : directory.event(projectId, query.eventId);
+  return project instanceof Promise || event instanceof Promise
+    ? Promise.all([project, event]).then(found => targetsOf(query, ...found))
+    : targetsOf(query, project, event);
 }
 
-function targetsOf(sources: readonly TargetSource[], { action, at }: TargetQuery): readonly ScoreTarget[] {
+function targetsOf(
+  { action, at }: TargetQuery,
+  project: Project | null,
+  event: Event | null,
+): readonly ScoreTarget[] {
+  if (project === null) return [];
+  const sources = event === null ? projectSources(project) : eventSources(project, event);
   const targets: ScoreTarget[] = [];
   for (const source of sources) {
     if (source.action !== null && source.action !== action) continue;
@@ -214,15 +217,24 @@ export function createTargetResolver({
 /** Finds the declaration of a board unless back ends write its scores. */
 function fedBoard(
   directory: Directory,
-  { projectId, eventId, leaderboardId }: BoardAddress,
+  address: BoardAddress,
 ): BoardDeclaration | undefined | Promise<BoardDeclaration | undefined> {
-  return chain(directory.project(projectId), project => {
-    if (project === null) return undefined;
-    if (eventId === null) return unlessDirect(projectBoards(project).get(leaderboardId));
-    return chain(directory.event(projectId, eventId), event =>
-      event === null ? undefined : unlessDirect(eventBoard(project, event, leaderboardId)),
-    );
-  });
+  const project = directory.project(address.projectId);
+  const event = address.eventId === null ? null : directory.event(address.projectId, address.eventId);
+  // While both are cached, as they are for nearly every action, neither a promise nor a closure is made.
+  return project instanceof Promise || event instanceof Promise
+    ? Promise.all([project, event]).then(found => declarationOf(address, ...found))
+    : declarationOf(address, project, event);
+}
+
+function declarationOf(
+  { eventId, leaderboardId }: BoardAddress,
+  project: Project | null,
+  event: Event | null,
+): BoardDeclaration | undefined {
+  if (project === null) return undefined;
+  if (eventId === null) return unlessDirect(projectBoards(project).get(leaderboardId));
+  return event === null ? undefined : unlessDirect(eventBoard(project, event, leaderboardId));
 }
 
 function unlessDirect(declaration: BoardDeclaration | undefined): BoardDeclaration | undefined {
