@@ -51,6 +51,7 @@ const benchmarks: readonly Benchmark[] = [
   "exports 1000000 Redis",
   "export_cipher",
   "geo",
+  "footprint",
 ].map(line => {
   const [name = "", ...args] = line.split(" ");
   return { name, args };
