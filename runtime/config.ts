@@ -51,6 +51,7 @@ const commaList = v.pipe(
 const path = v.pipe(v.string(), v.nonEmpty("a path"));
 const secretHint = "at least 32 bytes, for example the output of `openssl rand -base64 48`";
 const publicUrlForm = "an http or https URL without query, fragment and slash at its end";
+const basePathForm = "a path such as /api/grandstand, without a slash at its end";
 const smtpForm =
   "smtp://user:password@host, smtps://… or smtp://host?tls=off, with percent-encoded credentials";
 const webhookSecretForm = "whsec_ and 24 to 64 random bytes in Base64";
@@ -87,6 +88,14 @@ const definitions = {
     description: "Address under which clients reach the platform",
     otherwise: "the address listened on",
     schema: v.pipe(v.string(), v.url(publicUrlForm), v.regex(/^https?:\/\/[^?#]*[^?#/]$/, publicUrlForm)),
+  }),
+  basePath: variable({
+    name: "GRANDSTAND_BASE_PATH",
+    flag: "base-path",
+    value: "path",
+    description: "Prefix of every path, for a server behind a proxy that keeps it (/api/grandstand)",
+    otherwise: "none",
+    schema: v.pipe(v.string(), v.regex(/^(?:\/[A-Za-z0-9._~-]+)+$/, basePathForm)),
   }),
   redis: variable({
     name: "GRANDSTAND_REDIS",

@@ -59,7 +59,7 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
     });
     running.server = server;
     const ids = await fillStore(store, config, options);
-    const baseUrl = config.publicUrl ?? server.url;
+    const baseUrl = baseUrlOf(config, server.url);
     const platform = await createPlatform(
       await platformOptions(config, { storage, geo, mail, baseUrl, ids, ...options }),
     );
@@ -123,6 +123,12 @@ export interface ServerResources {
 /** Networks in which a demo may call webhooks. */
 const loopbackNetworks: readonly string[] = ["127.0.0.0/8", "::1"];
 
+/** Returns the address under which clients reach the platform, with the base path at its end. */
+export function baseUrlOf({ publicUrl, basePath = "" }: Config, address: string): string {
+  const url = publicUrl ?? address;
+  return url.endsWith(basePath) ? url : url + basePath;
+}
+
 /** Returns the options of the platform. */
 export async function platformOptions(
   config: Config,
@@ -135,7 +141,7 @@ export async function platformOptions(
     ids,
   }: ServerResources,
 ): Promise<PlatformOptions> {
-  const { signatureAlgorithm, corsOrigins, rateLimits, metrics = false } = config;
+  const { basePath, signatureAlgorithm, corsOrigins, rateLimits, metrics = false } = config;
   const defaultSpaceId = config.defaultSpaceId ?? ids?.spaceId;
   const http: PlatformHttpOptions = {
     metrics,
@@ -156,6 +162,7 @@ export async function platformOptions(
       networks: config.webhookNetworks ?? (ids === null ? [] : loopbackNetworks),
     }),
     secret: new MasterSecret(config.secret ?? (await demoSecret(store))),
+    ...(basePath === undefined ? {} : { basePath }),
     ...(geo === null ? {} : { geo }),
     ...(mail.mailer === null ? {} : { mailer: mail.mailer }),
     ...(mail.outbox === null ? {} : { areas: [outboxArea(mail.outbox)] }),

@@ -3,7 +3,7 @@ import { createPlatform, publicUrlDefault, version } from "../../lib/mod.ts";
 import type { Config } from "../config.ts";
 import { openMail } from "../services/mail.ts";
 import { closeStorage, openStorage } from "../services/storage.ts";
-import { platformOptions, type Running, startWorkers } from "./serve.ts";
+import { baseUrlOf, platformOptions, type Running, startWorkers } from "./serve.ts";
 
 /** Starts a worker: it applies queued actions and does due work for the servers on the same Redis, without serving requests. */
 export async function runWorker(config: Config, { logger }: { readonly logger: Logger }): Promise<Running> {
@@ -16,7 +16,7 @@ export async function runWorker(config: Config, { logger }: { readonly logger: L
   const mail = await openMail(config, { demo: false, logger });
   const services = { storage, logger, geo: null, mail, ids: null };
   try {
-    const baseUrl = config.publicUrl ?? publicUrlDefault;
+    const baseUrl = baseUrlOf(config, publicUrlDefault);
     const platform = await createPlatform(await platformOptions(config, { ...services, baseUrl }));
     const workers = startWorkers(platform, { ...config, workers: "inline" }, logger);
     return {
