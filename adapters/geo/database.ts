@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { setImmediate } from "node:timers";
 import type { Reader, Response } from "mmdb-lib";
 import type { CountryResult, GeoReader } from "../../lib/location/geo_reader.ts";
-import { BoundedCache } from "../../lib/storage/bounded_cache.ts";
+import { BoundedCache } from "../../lib/storage/record_cache.ts";
 import { checkDatabase, findMetadata } from "./check_database.ts";
 import { countryOf } from "./countries.ts";
 import { UnusableDatabaseError } from "./format_checks.ts";

@@ -9,8 +9,7 @@
  */
 
 import { type BoardRow, noAsOf } from "./board/ranked_set.ts";
-import { Log, type LogPosition } from "./log.ts";
-import type { PartitionState, Shape, State } from "./state.ts";
+import { Log, type LogPosition, type PartitionState, type Shape, type State } from "./state.ts";
 
 /** One effect, as it stands in a frame. */
 export type Effect =

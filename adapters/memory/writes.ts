@@ -12,8 +12,7 @@ import { storageLimits } from "../../lib/storage/limits.ts";
 import type { Board } from "./board/board.ts";
 import { type BoardRow, noAsOf } from "./board/ranked_set.ts";
 import type { Effect } from "./frames.ts";
-import { Log, type LogItem } from "./log.ts";
-import type { State, StoredRecord, Tally } from "./state.ts";
+import { Log, type LogItem, type State, type StoredRecord, type Tally } from "./state.ts";
 
 /** Result of a write, or `refused` if a guard does not hold. */
 type Answer = number | string | null | typeof refused;

@@ -66,8 +66,8 @@ export function createLeaderboards(options: LeaderboardsOptions): Leaderboards {
   return {
     ...retention,
     feed: {
-      targets: (projectId, query) => (projectId === null ? [] : scoreTargets(directory, projectId, query)),
-      deliver: (...update) => delivery.deliver(...update),
+      targets: scoreTargets.bind(null, directory),
+      deliver: delivery.deliver.bind(delivery),
     },
     async rebuild({ season, ...path }, source) {
       const board = await resolveBoard(directory, path, { now: clock(), season });

@@ -4,7 +4,6 @@
  * @module
  */
 export { compareBoardEntries, isEntryAfter, readPageAfter, type WalkDirection } from "./board_pages.ts";
-export { BoundedCache } from "./bounded_cache.ts";
 export type {
   Batch,
   BoardEntry,
@@ -39,6 +38,6 @@ export type {
   Queue,
   QueueMessage,
 } from "./ports.ts";
-export { onceMark, RecordCache } from "./record_cache.ts";
+export { BoundedCache, onceMark, RecordCache } from "./record_cache.ts";
 export type { Decision, Rule } from "./rule.ts";
 export { validateBatch, validateReads } from "./validate.ts";

@@ -41,9 +41,10 @@ const sourcesByEvent = new WeakMap<
 /** Lists the targets that an action may change; without a promise while project and event are cached. */
 export function scoreTargets(
   directory: Directory,
-  projectId: string,
+  projectId: string | null,
   query: TargetQuery,
 ): readonly ScoreTarget[] | Promise<readonly ScoreTarget[]> {
+  if (projectId === null) return [];
   const project = directory.project(projectId);
   const event = query.eventId === null ? null : directory.event(projectId, query.eventId);
   return project instanceof Promise || event instanceof Promise

@@ -7,7 +7,7 @@
 import type { Gain, ScoreTarget, ScoreUpdate } from "../../leaderboards/mod.ts";
 import type { Partition, Read, RecordCache, Write } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
-import { hasEntries } from "../config/own_property.ts";
+import { hasEntries } from "../config/scope.ts";
 import { advanceTime, type Diagnostic, type Outcome, type TimeOutcome } from "../engine/mod.ts";
 import type { HistoryRecord, Notification } from "../user/history.ts";
 import { notificationsMax } from "../user/inbox.ts";

@@ -7,7 +7,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Gain, ScoreTarget, ScoreUpdate } from "../../leaderboards/mod.ts";
-import { ownValue } from "../config/own_property.ts";
+import { ownValue } from "../config/scope.ts";
 import type { RunningSum, UserState } from "../user/state.ts";
 
 type SumTarget = Extract<ScoreTarget, { kind: "sum" }>;

@@ -8,7 +8,7 @@ import { AppError, type FieldError } from "../../errors/mod.ts";
 import type { Store } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ActionData, ActionDefinition } from "../config/document.ts";
-import { ownValue } from "../config/own_property.ts";
+import { ownValue } from "../config/scope.ts";
 import { type Action, applyAction } from "../engine/mod.ts";
 import type { ChangePayload, HistoryTransaction } from "../user/history.ts";
 import type { Member } from "../user/member.ts";

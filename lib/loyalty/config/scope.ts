@@ -1,5 +1,5 @@
 /**
- * The variables of conditions and amounts in a loyalty configuration.
+ * The variables of conditions and amounts in a loyalty configuration, and the lookup of values by names that callers choose.
  *
  * @module
  */
@@ -8,7 +8,17 @@ import type { BucketUnit } from "../../calendar/mod.ts";
 import type { Environment, Operand, ValueType } from "../../expressions/mod.ts";
 import type { ActionData, ActionDefinition, LoyaltyConfig } from "./document.ts";
 import type { CountWindow } from "./fields.ts";
-import { ownValue } from "./own_property.ts";
+
+/** Returns an own property of a record, so that `toString` and other inherited names have no value. */
+export function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(record, key) ? record[key] : undefined;
+}
+
+/** Checks whether a record has entries, without making an array of them. */
+export function hasEntries(record: object): boolean {
+  for (const _ in record) return true;
+  return false;
+}
 
 /** The time that a counter covers. */
 export type CounterWindow =

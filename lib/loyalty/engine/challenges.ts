@@ -7,7 +7,7 @@
 import { addDuration, periodOf } from "../../calendar/mod.ts";
 import type { CompiledChallenge } from "../config/compiled.ts";
 import type { Mission } from "../config/document.ts";
-import { ownValue } from "../config/own_property.ts";
+import { ownValue } from "../config/scope.ts";
 import type { ChallengeProgress } from "../user/state.ts";
 import type { StateDraft } from "./draft.ts";
 import { giveRewards } from "./rewards.ts";

@@ -1,4 +1,4 @@
-import { ownValue } from "../config/own_property.ts";
+import { ownValue } from "../config/scope.ts";
 import type { UserState } from "../user/state.ts";
 
 const differencesMax = 1_000;

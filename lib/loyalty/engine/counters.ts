@@ -5,8 +5,7 @@
  */
 
 import { bucketOf } from "../../calendar/mod.ts";
-import { ownValue } from "../config/own_property.ts";
-import type { CounterWindow } from "../config/scope.ts";
+import { type CounterWindow, ownValue } from "../config/scope.ts";
 import type { Counter, UserState } from "../user/state.ts";
 
 /** The time at which something counts. */

@@ -6,8 +6,7 @@
 
 import type { CompiledAggregate } from "../config/aggregates.ts";
 import { type CompiledConfig, type TriggerKind, triggerKey } from "../config/compiled.ts";
-import { ownValue } from "../config/own_property.ts";
-import type { CounterWindow, Scope, UserView } from "../config/scope.ts";
+import { type CounterWindow, ownValue, type Scope, type UserView } from "../config/scope.ts";
 import type { AccountChange, MetricAccount } from "../ledger/mod.ts";
 import type { HistoryRecord, LimitedFirings, Notification, Transaction } from "../user/history.ts";
 import {

@@ -5,7 +5,7 @@
  */
 
 import type { CompiledConfig } from "../config/compiled.ts";
-import { ownValue } from "../config/own_property.ts";
+import { ownValue } from "../config/scope.ts";
 import { type HistoryEntry, type LimitedFirings, type Transaction, transactionsOf } from "../user/history.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 import { advanceTime } from "./advance_time.ts";

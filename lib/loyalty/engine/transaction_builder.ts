@@ -1,4 +1,4 @@
-import { ownValue } from "../config/own_property.ts";
+import { ownValue } from "../config/scope.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
 import type { ChangePayload, ItemId, Transaction, TransactionType } from "../user/history.ts";
 

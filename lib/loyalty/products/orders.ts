@@ -7,7 +7,7 @@
 import { AppError } from "../../errors/mod.ts";
 import type { CompiledConfig, CompiledProduct } from "../config/compiled.ts";
 import type { ActionData, Fulfilment, Price, Product } from "../config/document.ts";
-import { ownValue } from "../config/own_property.ts";
+import { ownValue } from "../config/scope.ts";
 import { readCounter } from "../engine/counters.ts";
 import { isCouponValid } from "../engine/rewards.ts";
 import type { UserState } from "../user/state.ts";

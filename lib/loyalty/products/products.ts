@@ -9,7 +9,7 @@ import type { RecordCache, Store } from "../../storage/mod.ts";
 import type { CompiledConfig, CompiledProduct } from "../config/compiled.ts";
 import type { ConfigCache } from "../config/config_cache.ts";
 import type { ActionData, Fulfilment, Price, Product } from "../config/document.ts";
-import { ownValue } from "../config/own_property.ts";
+import { ownValue } from "../config/scope.ts";
 import { type CodePools, type CouponView, couponView } from "../coupons/mod.ts";
 import { advanceTime } from "../engine/mod.ts";
 import type { ItemId } from "../user/history.ts";

@@ -8,7 +8,7 @@
 import type { ScoreUpdate } from "../../leaderboards/mod.ts";
 import type { ReadRecord } from "../../storage/mod.ts";
 import { flattenString, JsonMembers } from "../../text/mod.ts";
-import { hasEntries } from "../config/own_property.ts";
+import { hasEntries } from "../config/scope.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
 import type { ChangePayload, HistoryRecord, ItemId, Transaction } from "./history.ts";
 import { emptyState, type UserState } from "./state.ts";

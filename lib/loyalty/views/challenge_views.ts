@@ -6,7 +6,7 @@
 
 import type { CompiledChallenge, CompiledConfig } from "../config/compiled.ts";
 import type { Challenge, Mission } from "../config/document.ts";
-import { ownValue } from "../config/own_property.ts";
+import { ownValue } from "../config/scope.ts";
 import type { ChallengeProgress, UserState } from "../user/state.ts";
 
 /** Status of a user's challenge. */

@@ -7,7 +7,7 @@
 import type { Clock } from "../../auth/mod.ts";
 import type { ReadRecord, Store, Stored } from "../../storage/mod.ts";
 import type { ConfigCache } from "../config/config_cache.ts";
-import { ownValue } from "../config/own_property.ts";
+import { ownValue } from "../config/scope.ts";
 import { advanceTime, isDue } from "../engine/mod.ts";
 import { type Member, memberPartition } from "../user/member.ts";
 import { type ChallengeProgress, emptyState, type UserState } from "../user/state.ts";

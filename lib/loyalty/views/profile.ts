@@ -5,7 +5,7 @@
  */
 
 import type { CompiledConfig } from "../config/compiled.ts";
-import { ownValue } from "../config/own_property.ts";
+import { ownValue } from "../config/scope.ts";
 import type { UserState } from "../user/state.ts";
 
 /** The rewards profile as the loyalty API shows it. */

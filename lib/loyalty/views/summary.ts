@@ -7,7 +7,7 @@
 import type { Version } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { Metric } from "../config/document.ts";
-import { ownValue } from "../config/own_property.ts";
+import { ownValue } from "../config/scope.ts";
 import { type Balances, balancesOf, balancesValidUntil } from "../ledger/mod.ts";
 import type { UserState } from "../user/state.ts";
 import { activeChallenges, type ChallengeView, type ProgressView } from "./challenge_views.ts";
