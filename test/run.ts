@@ -23,6 +23,9 @@ import { build, type Plugin } from "esbuild";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const bundles = `${root}node_modules/.cache/grandstand-tests-${process.pid}`;
 
+/** Longest time that a file may take, in ms: a test that hangs fails. */
+const fileMsMax = 600_000;
+
 /** The test files whose path contains one of the texts; all where there is none. */
 function testFiles(wanted: readonly string[]): string[] {
   return readdirSync(`${root}test`, { recursive: true, encoding: "utf8" })
@@ -78,7 +81,8 @@ const skips = new Map<string, number>();
 const reporter = new spec();
 let counted = false;
 
-for await (const event of run({ files: await bundle(files), concurrency: availableParallelism() })) {
+const options = { files: await bundle(files), concurrency: availableParallelism(), timeout: fileMsMax };
+for await (const event of run(options)) {
   if (event.type === "test:fail") process.exitCode = 1;
   if (event.type === "test:pass" && event.data.skip !== undefined) {
     const reason = `${event.data.skip}`;
