@@ -52,7 +52,7 @@ describeOnStores("reporting an action", open => {
     assert.equal(rewarded.length, 2);
   });
 
-  it("tells the action ids of different users apart, and strange ones of one user", async () => {
+  it("distinguishes the action ids of different users, and unusual ones of one user", async () => {
     const [sam, kim] = [await world.fan("Sam"), await world.fan("Kim")];
     const strange = [
       "a",
@@ -128,7 +128,7 @@ describeOnStores("reporting an action", open => {
     assert.equal((await fan.profile()).metrics.points, 1);
   });
 
-  it("acts for nobody but the token's own user", async () => {
+  it("acts only for the token's own user", async () => {
     const [sam, kim] = [await world.fan("Sam"), await world.fan("Kim")];
     const calls: [path: string, body?: unknown][] = [
       ["/api/loyalty/action", { action: "rest" }],

@@ -171,7 +171,7 @@ describeOnStores("bad input", open => {
       before(() => subject.open(open));
       after(() => subject.world.dispose());
 
-      it("is told from good input", async () => {
+      it("is distinguished from good input", async () => {
         for (const example of subject.examples) {
           const { status, text, headers } = await subject.send(example);
           assert.ok(status < 300, `${status} ${text}`);
@@ -180,7 +180,7 @@ describeOnStores("bad input", open => {
         }
       });
 
-      it("is a method or path that nobody documented", async () => {
+      it("is an undocumented method or path", async () => {
         const path = targetOf(operation, { ...subject.example, query: {} });
         const other = ["PATCH", "DELETE"].find(
           method => !operations.some(({ path, ...one }) => path === operation.path && one.method === method),
@@ -336,7 +336,7 @@ function pathTests(subject: Subject): void {
     }
   });
 
-  it("is a path parameter that is no uuid where one belongs, or one that nobody has", async () => {
+  it("is a path parameter that is no UUID where one is required, or an unknown UUID", async () => {
     const isUuid = ([, value]: [string, string]): boolean => /^[0-9a-f-]{36}$/.test(value);
     for (const [name, value] of Object.entries(subject.example.params).filter(isUuid)) {
       const withValue = (other: string) => () =>

@@ -156,7 +156,7 @@ describeOnStores("a user's coupon", open => {
     assert.equal((await codePools.stats(pool)).available, 0);
   });
 
-  it("shares its code with everybody where it is a shared one", async () => {
+  it("gives a shared code to every user", async () => {
     for (const name of ["Sam", "Kim"]) {
       const fan = await world.fan(name);
       await fan.act("shop");
@@ -272,7 +272,7 @@ describeOnStores("the pools of operators", open => {
     return { "x-api-key": key, "x-api-secret": secret };
   }
 
-  it("take codes, tell how many there are, and redeem them", async () => {
+  it("accept codes, report their number, and redeem them", async () => {
     const headers = await keyHeaders();
     const codes = { headers, body: { codes: ["A", "B", "A", "C"] } };
     const added = await world.call("/internal/loyalty/pools/drinks/codes", codes);

@@ -147,7 +147,7 @@ describe("a base path", () => {
     }
   });
 
-  it("is part of the addresses that the platform tells, and reaches parameters unharmed", async () => {
+  it("is part of the addresses in replies, and leaves parameters intact", async () => {
     const platform = await platformWith(options);
     const { servers, paths } = JSON.parse((await call(platform, "/api/grandstand/openapi.json")).body);
     assert.deepEqual(servers, [{ url: "https://club.example/api/grandstand" }]);
@@ -190,7 +190,7 @@ describe("createPlatform", () => {
     });
   });
 
-  it("limits wrong credentials unless it is told otherwise", async () => {
+  it("limits wrong credentials by default", async () => {
     async function attempt(options: Partial<PlatformOptions>): Promise<Set<number>> {
       const platform = await platformWith(options);
       const headers = { "x-api-key": "gsk_none", "x-api-secret": "none", "x-platform-org-id": "none" };

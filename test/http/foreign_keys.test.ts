@@ -39,7 +39,7 @@ const attacks: readonly (readonly [path: string, options?: CallOptions])[] = [
 ];
 
 describeOnStores("an API key of another organisation", open => {
-  it("is answered 404 on what is there, may it have every permission, and nothing is written", async t => {
+  it("is answered 404 on existing resources, even with every permission, and nothing is written", async t => {
     const stores: WatchedStore[] = [];
     const world = await openPlatform(
       watching(open, store => stores.push(store)),

@@ -89,7 +89,7 @@ describeOnStores("a rule with a limit for all users", open => {
     assert.deepEqual(differences, []);
   });
 
-  it("tells a dry run that its limit is reached, which uses nothing", async () => {
+  it("reports a reached limit to a dry run, which uses nothing", async () => {
     const fan = await world.fan("Sam");
     const report = { action: "enter", data: {}, isClientReport: false };
     const { dryRun } = world.platform.loyalty;

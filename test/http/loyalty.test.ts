@@ -84,7 +84,7 @@ describeOnEveryStore("the loyalty configuration", open => {
     assert.deepEqual(await titles({ token }), ["Oracle", "Members"]);
   });
 
-  it("never tells what earns something", async () => {
+  it("never reveals the actions that earn rewards", async () => {
     const { token } = await world.fan("Sam");
     for (const options of [{}, { token }]) {
       const { text } = await world.call("/api/loyalty/config", options);
@@ -267,7 +267,7 @@ describeOnEveryStore("loyalty notifications", open => {
   });
   afterEach(() => world.dispose());
 
-  it("tell achievements oldest first, with exactly the members of the specification, and not those displayed nowhere", async () => {
+  it("list displayed achievements oldest first, with exactly the members of the specification", async () => {
     const fan = await world.fan("Sam");
     const { token } = fan;
     const list = async () => (await world.call("/api/loyalty/notifications", { token })).json;

@@ -88,7 +88,7 @@ describe("answers of the loyalty API", () => {
   });
   after(() => world.dispose());
 
-  it("are told to users", async () => {
+  it("reach users", async () => {
     const { token } = fan;
     const operations = {
       getLoyaltyConfig: "/api/loyalty/config",
@@ -102,7 +102,7 @@ describe("answers of the loyalty API", () => {
     }
   });
 
-  it("are told to operators", async () => {
+  it("reach operators", async () => {
     const user = `/internal/loyalty/users/${fan.userId}`;
     const body = { userId: fan.userId, action: "prediction", data: { outcome: "right" } };
     world.clock.advance(90_000);
@@ -119,7 +119,7 @@ describe("answers of the loyalty API", () => {
     );
   });
 
-  it("are told of redemptions that are handed over, given back, and of what they gave", async () => {
+  it("cover redemptions that are fulfilled or cancelled, and their rewards", async () => {
     const headersOf = { token: fan.token, headers: { "x-platform-org-id": ids.organisation } };
     for (const [productId, step] of [
       ["poster", "complete"],
@@ -138,7 +138,7 @@ describe("answers of the loyalty API", () => {
     }
   });
 
-  it("are not told where a member is not: an answer with another one does not fit", () => {
+  it("do not match a schema that lacks a member", () => {
     const data = { metrics: {}, inventory: {}, challenges: {} };
     const fits = (body: unknown): boolean => told.fits("getRewardsProfile", body);
     assert.equal(fits({ message: "OK", data }), true);

@@ -121,7 +121,7 @@ describeOnStores("the loyalty configuration in the control API", open => {
     assert.equal(answer.status, 200, answer.text);
   });
 
-  it("is not replaced without knowing what is replaced", async t => {
+  it("is not replaced without the version that it replaces", async t => {
     const { ask, put } = await opened(t);
     const careless = await put(withMetric("a"));
     assert.deepEqual([careless.status, errorCode(careless, "jsonApi")], [428, "precondition_required"]);
@@ -411,7 +411,7 @@ describeOnStores("the loyalty configuration in the control API", open => {
     assert.match(answer.json.errors[0].detail, /\/metrics/);
   });
 
-  it("has a JSON Schema for editors, which everybody may read and keep", async t => {
+  it("has a JSON Schema for editors, which is public and cacheable", async t => {
     const { world } = await opened(t);
     const { status, headers, json } = await world.call("/schemas/loyalty.json");
     assert.equal(status, 200);

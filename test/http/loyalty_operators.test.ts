@@ -73,7 +73,7 @@ describeOnStores("operators of loyalty", open => {
     }
   });
 
-  it("prove that metrics are what the ledger adds up to, and find what is not", async () => {
+  it("prove that metrics equal the sums of the ledger, and find differences", async () => {
     const fan = await world.fan("Sam");
     for (const _ of "123") await fan.act("prediction", { outcome: "exact" });
     await fan.act("rest");
@@ -141,7 +141,7 @@ describeOnStores("operators of loyalty", open => {
     assert.equal(proven.json.data.ok, true);
   });
 
-  it("leave no trace of a user whom nobody knows by taking something back from it", async t => {
+  it("leave no trace of an unknown user whose transaction is reversed", async t => {
     const stores: WatchedStore[] = [];
     const watched = await openPlatform(watching(open, store => stores.push(store)));
     t.after(() => watched.dispose());

@@ -144,7 +144,7 @@ describeOnEveryStore("a project that demands signatures", open => {
     assert.equal((await update(world, body)).status, 200);
   });
 
-  it("names what is missing before it looks anything up", async () => {
+  it("names the missing members before any look-up", async () => {
     const { externalId, signature } = await create(world);
     for (const id of [externalId, "a".repeat(32)]) {
       const fetched = await fetchProfile(world, { externalId: id });

@@ -72,7 +72,7 @@ describeOnLimiters("the limits of the audience API", open => {
     assert.deepEqual(await statuses(times(3, () => markRead(world, one))), { 404: 1, 429: 2 });
   });
 
-  it("are those of the key for back ends, and told on whatever they are answered", async t => {
+  it("are those of the key for back ends, and reported with every answer", async t => {
     const world = await opened(t, open, { rateLimits: { private: { limit: 7, windowMs: 60_000 } } });
     const key = await newKey(world);
     const headers = { ...organisation, "x-api-key": key.key, "x-api-secret": key.secret };
@@ -192,7 +192,7 @@ describeOnLimiters("the limits of the audience API", open => {
     assert.equal(calls, 10);
   });
 
-  it("are counted by the process while the limiter is down, which the metrics tell", async t => {
+  it("are counted by the process while the limiter is down, which the metrics report", async t => {
     const world = await opened(t, open, {
       wrap: limiter => ({
         take: () => Promise.reject(new Error("no connection")),
@@ -207,7 +207,7 @@ describeOnLimiters("the limits of the audience API", open => {
 });
 
 describe("the document", () => {
-  it("tells of the limits and the idempotency keys of every route of the audience API", async () => {
+  it("documents the limits and the idempotency keys of every route of the audience API", async () => {
     const world = await openPlatform(async clock => createMemoryStore({ clock }));
     const { json } = await world.call("/openapi.json");
     let found = 0;

@@ -108,7 +108,7 @@ function isPublic({ family }: Operation, { query, body }: Example): boolean {
 }
 
 describe("an organisation that knows the ids of another one", () => {
-  it("is answered as if nobody had them, and writes nothing there", async t => {
+  it("is answered as if they did not exist, and writes nothing there", async t => {
     let store: WatchedStore | undefined;
     const opened = watching(
       async clock => createMemoryStore({ clock }),

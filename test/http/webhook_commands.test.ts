@@ -82,7 +82,7 @@ describeOnStores("the commands about webhooks", open => {
     assert.equal((await desk.run("webhooks dead-letters", gone)).exit, exits.notFound);
   });
 
-  it("say what is wrong with a call", async t => {
+  it("describe the faults of a call", async t => {
     const desk = await terminal(open);
     t.after(() => desk.world.dispose());
     const failing = async (words: string, given: Given): Promise<number> => {

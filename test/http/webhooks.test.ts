@@ -86,7 +86,7 @@ async function later({ world }: Office, ms: number): Promise<void> {
 }
 
 describeOnEveryStore("webhooks", open => {
-  it("are told what a fan earned, signed with the secret that operators can read", async t => {
+  it("receive a fan's rewards, signed with the secret that operators can read", async t => {
     const { url, received, close } = await service();
     t.after(close);
     const webhooks = [{ id: "crm", url, events: ["challengeCompleted"] }];
@@ -240,7 +240,7 @@ describeOnEveryStore("webhooks", open => {
     assert.equal(odd.status, 400);
   });
 
-  it("are told every step of a redemption, and what other areas announce", async t => {
+  it("receive every step of a redemption, and announcements of other areas", async t => {
     const crm = await service();
     t.after(crm.close);
     const events = [

@@ -50,7 +50,7 @@ describe("the command", { concurrency: true }, () => {
     }
   });
 
-  it("refuses what it does not know, and says what was probably meant", async () => {
+  it("refuses unknown words, and suggests the closest one", async () => {
     const cases: [string[], RegExp][] = [
       [["sevre"], /There is no command "sevre". Did you mean serve\?/],
       [["xyzzy"], /There is no command "xyzzy". See/],

@@ -82,7 +82,7 @@ describe("the settings", () => {
     assert.deepEqual([result.config.port, result.config.host], [2, "127.0.0.1"]);
   });
 
-  it("tell what each wrong value must be", () => {
+  it("state the expected form of each wrong value", () => {
     const wrong: [string, string, RegExp][] = [
       ["GRANDSTAND_HOST", "a b", /a host name or address/],
       ["GRANDSTAND_PORT", "65536", /a port from 0 to 65535/],
@@ -154,7 +154,7 @@ describe("the settings", () => {
     );
   });
 
-  it("tell what is wrong with a mail server without repeating its password", () => {
+  it("describe the fault of a mail server without its password", () => {
     const from = { GRANDSTAND_MAIL_FROM: "no-reply@example.org" };
     for (const url of [
       "http://user:hunter2@mail.example.org",

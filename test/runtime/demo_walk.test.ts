@@ -53,7 +53,7 @@ it("the lines of the demo answer JSON, each on a line of its own", {
   );
 });
 
-it("HEAD tells the length of a board, and none of its events, which have no end", async t => {
+it("HEAD returns the length of a board, but none for its endless events", async t => {
   const { baseUrl, projectId } = await serveDemo(t);
   const lengthOf = async (accept: string): Promise<string | null> => {
     const url = `${baseUrl}/projects/${projectId}/leaderboards/overall`;

@@ -102,7 +102,7 @@ describe("grandstand export decrypt", () => {
     assert.match(stderr, /GRANDSTAND_EXPORT_PASSWORD/);
   });
 
-  it("replaces a file only where it is told to", async () => {
+  it("replaces a file only with --force", async () => {
     writeFileSync(out, "mine");
     const refused = await run(runtime, [file], { password: sealed.password });
     assert.equal(refused.code, 7);
@@ -112,7 +112,7 @@ describe("grandstand export decrypt", () => {
     assert.ok(readFileSync(out).equals(rows));
   });
 
-  it("refuses what is no export, what is not there, and a name that tells no target", async () => {
+  it("refuses a file that is no export, a missing file, and a name without a target", async () => {
     const { password } = sealed;
     const plain = join(folder, "plain.csv.enc");
     writeFileSync(plain, rows);

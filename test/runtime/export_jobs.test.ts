@@ -87,7 +87,7 @@ describe("grandstand export", { skip: built === undefined && "nothing is built" 
     assert.match(await output(["export", "list"]), new RegExp(`${exportId}\\tcompleted\\tjson`));
   });
 
-  it("says what is wrong with a request", async () => {
+  it("describes the faults of a request", async () => {
     const format = await command(["export", "create", "--format", "xml"]);
     assert.notEqual(await format.ended, 0);
     assert.match(format.stderr(), /format/);

@@ -70,7 +70,7 @@ async function members(store: Store): Promise<readonly (readonly [string, number
 }
 
 describe("grandstand leaderboards rebuild", { skip: built === undefined && "nothing is built" }, () => {
-  it("brings a board of a data folder to what is on record, and may be repeated", async () => {
+  it("recomputes a board of a data folder from stored histories, and may be repeated", async () => {
     const data = join(folder, "data");
     const before = await openFileStore(data);
     const userId = await spoil(before);
@@ -84,7 +84,7 @@ describe("grandstand leaderboards rebuild", { skip: built === undefined && "noth
     assert.deepEqual(await members(store), [[userId, -3]]);
   });
 
-  it("brings a board on a Redis to what is on record", { skip: redisAvailable() }, async () => {
+  it("recomputes a board on Redis from stored histories", { skip: redisAvailable() }, async () => {
     const { url } = await sharedRedis();
     await using store = createRedisStore({ server: url });
     const userId = await spoil(store);

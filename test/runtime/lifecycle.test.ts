@@ -1,4 +1,4 @@
-/** What every runtime's entry promises of a server's life, on real processes and sockets. */
+/** Lifecycle of the server of every runtime, on real processes and sockets. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -22,7 +22,7 @@ function addTests(runtime: Runtime): void {
     return { program, url };
   }
 
-  it("tells the handler the address of the peer", async context => {
+  it("passes the address of the peer to the handler", async context => {
     const { url } = await open(context);
     assert.equal(await textOf(`${url}/address`), "127.0.0.1");
   });
@@ -112,7 +112,7 @@ function addTests(runtime: Runtime): void {
     assert.equal(await textOf(`${url}/address`), "127.0.0.1");
   });
 
-  it("sends what a stream has at once, and tells it when the client has gone", async context => {
+  it("sends the chunks of a stream at once, and cancels it when the client disconnects", async context => {
     const { program, url } = await open(context);
     const leaving = new AbortController();
     const { body } = await fetch(`${url}/listen`, { signal: leaving.signal });
@@ -122,7 +122,7 @@ function addTests(runtime: Runtime): void {
     await program.match(/gone/);
   });
 
-  it("tells streams without an end that it stops, and then stops", async context => {
+  it("signals the stop to endless streams, and then stops", async context => {
     const { program, url } = await open(context);
     const reader = (await fetch(`${url}/listen`)).body?.getReader();
     await reader?.read();

@@ -37,7 +37,7 @@ class Subject {
     const demoFile = join(folder, `${randomUUID()}.json`);
     const flags = ["serve", "--demo", "--port", "0", "--demo-file", demoFile, ...args];
     const program = start([...(await cliCommand(runtime)), ...flags]);
-    // The demo is told after its file was written.
+    // The demo is printed after its file was written.
     await program.match(/project +\S+/);
     const { baseUrl, projectId } = JSON.parse(readFileSync(demoFile, "utf8"));
     return new Subject(program, `${baseUrl}/v1/locations/projects/${projectId}/check`);

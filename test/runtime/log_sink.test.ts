@@ -51,10 +51,10 @@ describe("the log sink", () => {
     stream.writableLength = 0;
     sink.write("kept\n");
     await sink.flush();
-    const [kept, told = "{}"] = written.join("").trimEnd().split("\n");
-    assert.equal(kept, "kept");
+    const [line, report = "{}"] = written.join("").trimEnd().split("\n");
+    assert.equal(line, "kept");
     assert.deepEqual(
-      { ...JSON.parse(told), time: null },
+      { ...JSON.parse(report), time: null },
       { time: null, level: "warn", event: "log_lines_dropped", count: 2 },
     );
     await sink.flush();

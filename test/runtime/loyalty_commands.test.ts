@@ -97,7 +97,7 @@ describe("grandstand loyalty validate", { concurrency: true }, () => {
     assert.equal(error.details.length, lines.length - 1);
   });
 
-  it("fails where there is no file, or what is in it is neither JSON nor YAML", async () => {
+  it("fails if the file is missing, or is neither JSON nor YAML", async () => {
     const missing = await run(["validate", at("missing.json")]);
     assert.equal(missing.code, 1);
     assert.match(missing.stderr, /there is no such file/);
@@ -197,7 +197,7 @@ describe("grandstand loyalty pull, push, versions and rollback", () => {
     assert.ok((await polled(shownMetrics, ids => ids.includes("gems"))).includes("points"));
   });
 
-  it("refuse to overwrite what somebody else pushed, until it was pulled or --force says so", async () => {
+  it("refuse to overwrite another push until it is pulled, or with --force", async () => {
     const mine = at("mine.json");
     const yours = at("yours.json");
     await run(["pull", mine]);
@@ -239,7 +239,7 @@ describe("grandstand loyalty pull, push, versions and rollback", () => {
     assert.match(readFileSync(path, "utf8"), /^# ours\n/);
   });
 
-  it("tell where in the file the server found faults", async () => {
+  it("show the positions of the server's faults in the file", async () => {
     const path = write("refused.yaml", "metrics:\n  - {id: gems, title: Gems}\n");
     const source = { pointer: "/metrics/0/title" };
     const errors = [
@@ -313,7 +313,7 @@ describe("grandstand loyalty replay and dry-run", () => {
     assert.match(stderr, /nothing is on record of the user/);
   });
 
-  it("show what another configuration would have come to", async () => {
+  it("show the result under another configuration", async () => {
     const [rule] = game.rules;
     const effects = [{ type: "metric", metricId: "points", metricQuantity: 5 }];
     const candidate = write("candidate.json", { ...game, rules: [{ ...rule, effects }] });
@@ -331,7 +331,7 @@ describe("grandstand loyalty replay and dry-run", () => {
     assert.equal(invalid.code, 8);
   });
 
-  it("tell what an action would do, and which comparison fails", async () => {
+  it("show the effects of an action, and the comparison that fails", async () => {
     const asked = ["dry-run", "--user", fan.userId, "--action", "prediction"];
     const right = await run([...asked, "--data", "outcome=exact"]);
     assert.equal(right.code, 0, right.stderr);

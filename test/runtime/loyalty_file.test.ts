@@ -41,7 +41,7 @@ describe("a document file", () => {
     assert.deepEqual(parseDocumentText(JSON.stringify(strange, null, 1), "f").document, strange);
   });
 
-  it("tells where a pointer leads, or the nearest thing that there is", () => {
+  it("returns the position of a pointer, or of its nearest parent", () => {
     const { locate } = parseDocumentText('{\n  "a": [\n    {"b/c": 1},\n    2\n  ]\n}', "f.json");
     assert.equal(locate(""), "f.json:1:1");
     assert.equal(locate("/a"), "f.json:2:8");

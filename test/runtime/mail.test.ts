@@ -46,7 +46,7 @@ class Demo implements AsyncDisposable {
     const file = join(folder, `${randomUUID()}.json`);
     const flags = ["serve", "--demo", "--port", "0", "--demo-file", file];
     const program = start([...(await cliCommand(runtime)), ...flags], environment);
-    // The demo is told after its file was written.
+    // The demo is printed after its file was written.
     await program.match(/# 1\. /);
     return new Demo(program, file);
   }
@@ -181,7 +181,7 @@ describe("mail", () => {
     hook.close();
   });
 
-  it("that cannot be sent fails no request, and the log tells why without telling what", async () => {
+  it("that cannot be sent fails no request, and the log has the reason but not the contents", async () => {
     assert.ok(first !== undefined);
     const gone = await TestSmtpServer.start();
     const url = gone.url();

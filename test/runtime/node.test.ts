@@ -226,7 +226,7 @@ describe("a server on Node", () => {
     await assert.rejects(serve(plain, { port: Number(new URL(first.url).port) }), /EADDRINUSE/);
   });
 
-  it("listens on IPv6 and tells IPv4 peers in their own form", async context => {
+  it("listens on IPv6 and reports IPv4 peers in IPv4 form", async context => {
     const handler: Handler = async (_, info) => new Response(info?.address);
     const server = await serve(handler, { port: 0, host: "::" });
     context.after(() => server.stop());

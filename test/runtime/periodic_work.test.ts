@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type StartTimer, startPeriodicWork } from "../../runtime/services/periodic_work.ts";
 
-/** A timer that fires when told to. */
+/** A timer that the test fires. */
 function manualTimer(): { readonly start: StartTimer; readonly set: number; fire(): void } {
   let waiting: (() => void) | null = null;
   let set = 0;
@@ -58,7 +58,7 @@ describe("periodic work", () => {
     await repeated.stop();
   });
 
-  it("goes on after a round that failed, and tells of it", async () => {
+  it("continues after a failed round, and reports it", async () => {
     const timer = manualTimer();
     const failures: unknown[] = [];
     const repeated = startPeriodicWork({

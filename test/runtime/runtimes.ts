@@ -5,14 +5,14 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { bundle } from "../../runtime/build.ts";
 
-/** How one runtime runs one form of the code. */
+/** A runtime with one form of the code. */
 export interface Runtime {
   readonly name: string;
   /** The command before the path of a program. */
   readonly command: readonly [string, ...string[]];
-  /** Whether it runs the bundled package or the source. */
+  /** The form of the code: the bundled package or the source. */
   readonly form: "built" | "source";
-  /** Why it cannot be started here, or false. */
+  /** The reason why it cannot be started here, or false. */
   readonly skip: string | false;
 }
 

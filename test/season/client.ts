@@ -31,7 +31,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** How a call differs from a plain GET. */
+/** Options of a call. @default a plain GET */
 export interface Call {
   readonly token?: string;
   /** Sent as JSON with POST. */
@@ -53,7 +53,7 @@ export async function call(handler: Handler, path: string, { token, body }: Call
 }
 
 /** Calls a path and reads what it answers; any other status than 200 ends the season. */
-// biome-ignore lint/suspicious/noExplicitAny: whoever calls compares the members
+// biome-ignore lint/suspicious/noExplicitAny: callers compare the members
 export async function read(handler: Handler, path: string, options: Call = {}): Promise<any> {
   const { status, body } = await call(handler, path, options);
   if (status !== 200) throw new Error(`Expected 200 of ${path}, got ${status}: ${body}`);

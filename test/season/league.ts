@@ -12,7 +12,7 @@ export const leagueIds = {
   project: "1c000000-0000-4000-8000-000000000001",
 } as const;
 
-/** What the API key of the league's back end is made with. */
+/** Options of the API key of the league's back end. */
 export const backEndKey: NewApiKey = {
   organisationId: leagueIds.organisation,
   name: "Results service",

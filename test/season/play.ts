@@ -14,7 +14,7 @@ import { type Report, reportsOf } from "./predictions.ts";
 import { Tables } from "./tables.ts";
 import type { Timeline } from "./timeline.ts";
 
-/** What a season is played with. */
+/** Options of a season. */
 export interface SeasonOptions {
   /** The platforms that share the load. */
   readonly handlers: readonly [Handler, ...Handler[]];
@@ -23,13 +23,13 @@ export interface SeasonOptions {
   readonly matches: readonly Match[];
   readonly random: Random;
   readonly fans: number;
-  /** Within how many ms of a slot's begin fans report; 1 where the timeline is shared. */
+  /** Time from a slot's begin within which fans report, in ms; 1 if the timeline is shared. */
   readonly spreadMs: number;
-  /** Most calls that are under way at a time. */
+  /** Maximum number of concurrent calls. */
   readonly width: number;
 }
 
-/** What a season left behind. */
+/** Result of a season. */
 export interface Season {
   readonly fans: readonly Fan[];
   readonly tables: Tables;
@@ -88,12 +88,12 @@ function isOnDevice(fan: number, weekend: number): boolean {
   return weekend === 0 || (fan + weekend) % 3 === 0;
 }
 
-/** What is sent again with the next slot's reports, for as long as the platform has to know it by its id. */
+/** Returns the reports to repeat with the next slot, while the platform must still know their ids. */
 function repeated(reports: readonly Report[], { at }: Slot): readonly Report[] {
   return reports.filter(({ again }) => again === "later").map(report => ({ ...report, at, again: "no" }));
 }
 
-/** Sends all reports and answers how often one was sent. */
+/** Sends all reports and returns the number of requests. */
 async function send(
   reports: readonly Report[],
   { number, fans, backEndToken }: Weekend,
@@ -117,7 +117,7 @@ async function send(
   return reports.length + reports.filter(({ again }) => again === "atOnce").length;
 }
 
-/** Runs the tasks, at most so many at a time, and answers their results in order. */
+/** Runs tasks with bounded concurrency and returns their results in order. */
 export async function inParallel<T>(
   tasks: readonly (() => Promise<T>)[],
   width: number,

@@ -1,9 +1,9 @@
-/** What fans report: pseudo-random predictions, measured against the real results. */
+/** Reports of fans: pseudo-random predictions, compared with the real results. */
 
 import type { Random } from "../../adapters/conformance/random.ts";
 import type { Match, Slot } from "./fixtures.ts";
 
-/** How a prediction did, and what it earns. */
+/** Outcomes of predictions and their points. */
 export const pointsOf = { exact: 3, right: 1, wrong: 0 } as const;
 
 /** One report of one fan on one match. */
@@ -14,15 +14,15 @@ export interface Report {
   readonly outcome: keyof typeof pointsOf;
   /** When the fan's device reports it, Unix ms. */
   readonly at: number;
-  /** Whether the device sends it again: at the same moment, or with the fan's next reports. */
+  /** Time of a repetition: the same moment, or with the fan's next reports. */
   readonly again: "no" | "atOnce" | "later";
 }
 
-/** How fans behave. */
+/** Behaviour of fans. */
 export interface Habits {
   readonly random: Random;
   readonly fans: number;
-  /** Within how many ms of a slot's begin fans report. Several fans of many share a millisecond. */
+  /** Time from a slot's begin within which fans report, in ms. Several fans share a millisecond. */
   readonly spreadMs: number;
 }
 

@@ -11,7 +11,7 @@ import { describeOnStores } from "../support/stores.ts";
 import { type Match, readSeason } from "./fixtures.ts";
 import { eventId, leagueIds } from "./league.ts";
 import { inParallel } from "./play.ts";
-import { type Deed, madeUpMatches, type Round, roundsOf } from "./rewards_happenings.ts";
+import { type FanAction, madeUpMatches, type Round, roundsOf } from "./rewards_actions.ts";
 import { rewardsSeed } from "./rewards_league.ts";
 import { earlyArrivals, endOf, type FanEnd, type Told } from "./rewards_model.ts";
 import { memberOf, openProcess, playRewards, type RewardsSeason } from "./rewards_play.ts";
@@ -60,10 +60,10 @@ async function playAndCheck(
   });
 }
 
-/** What every fan must end with. */
+/** The expected final state of every fan. */
 function endsOf(rounds: readonly Round[], fans: number, until: number): readonly FanEnd[] {
   const early = earlyArrivals(rounds.flatMap(({ arrivals }) => arrivals));
-  const deeds = Array.from({ length: fans }, (): Deed[] => []);
+  const deeds = Array.from({ length: fans }, (): FanAction[] => []);
   for (const { arrivals, byFan } of rounds) {
     for (const deed of [...arrivals, ...byFan.flat()]) deeds[deed.fan]?.push(deed);
   }
@@ -77,9 +77,10 @@ async function checkFans({ loyalty }: Platform, ends: readonly FanEnd[]): Promis
       const { metricChanges, inventoryChanges, milestoneChanges, userCouponId: _, ...about } = payload;
       return { type, timestamp, about, metricChanges, received: inventoryChanges.received, milestoneChanges };
     });
-    const told = history.map(({ at, ...rest }: Told) => ({ ...rest, timestamp: Math.floor(at / 1_000) }));
-    for (const [n, one] of told.entries()) assert.deepEqual(found[n], one, `fan ${fan}, transaction ${n}`);
-    assert.equal(found.length, told.length, `fan ${fan}`);
+    const expected = history.map(({ at, ...rest }: Told) => ({ ...rest, timestamp: Math.floor(at / 1_000) }));
+    for (const [n, one] of expected.entries())
+      assert.deepEqual(found[n], one, `fan ${fan}, transaction ${n}`);
+    assert.equal(found.length, expected.length, `fan ${fan}`);
     assert.deepEqual(await loyalty.profile(member), profile, `fan ${fan}`);
     const { ok, faults } = await loyalty.reconcile(member);
     assert.deepEqual([ok, faults], [true, []], `fan ${fan}`);
@@ -115,9 +116,9 @@ async function checkBoard({ fetch }: Platform, { path, query, rows }: RewardsBoa
   assert.equal(totalCount, rows.length, path);
 }
 
-/** A season in which a part of the engine had nothing to do would prove less than it says. */
+/** Checks that the season used every part of the engine. */
 function assertIsRich({ ends, played }: Ended): void {
-  const told = ends.flatMap(({ history }) => history);
+  const transactions = ends.flatMap(({ history }) => history);
   for (const type of [
     "challengeCompleted",
     "challengeFailed",
@@ -125,7 +126,7 @@ function assertIsRich({ ends, played }: Ended): void {
     "milestoneReached",
     "couponReceived",
   ]) {
-    const count = told.filter(one => one.type === type).length;
+    const count = transactions.filter(one => one.type === type).length;
     assert.ok(count >= ends.length / 3, `${count} of ${type}`);
   }
   assert.ok(played.deaths >= 5, `${played.deaths} processes died`);

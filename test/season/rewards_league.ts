@@ -1,11 +1,11 @@
-/** A league whose rewards use all of the engine: streaks, a monthly challenge, a ladder, points that lapse, limits, coupons. */
+/** A league whose rewards use all of the engine: streaks, a monthly challenge, a ladder, expiring points, limits, coupons. */
 
 import type { Seed } from "../../lib/directory/mod.ts";
 import { eventId, leagueIds } from "./league.ts";
 
-/** Where days, weeks and months are counted: clocks change in March and October. */
+/** Time zone of days, weeks and months: clocks change in March and October. */
 export const leagueZone = "Europe/London";
-/** What the rules give, and the bounds at which they do. */
+/** Rewards of the rules and their bounds. */
 export const rewardOf = {
   exact: 3,
   right: 1,
@@ -19,7 +19,7 @@ export const rewardOf = {
   monthly: 10,
   coinsOfMonth: 4,
 } as const;
-/** How long coins last: calendar days in the zone first, then elapsed time. */
+/** Lifetime of coins: calendar days in the zone first, then elapsed time. */
 export const coinsLast = { days: 28, hours: 5, minutes: 7 } as const;
 /** The rungs of the ladder of points, with the points and coins that they give. */
 export const rungs = [
@@ -145,8 +145,8 @@ export const rewards: object = {
 };
 
 const of = (metricId: string): object => ({ type: "metric", metricId });
-/** All seasons of a league's season are kept, and what an ended process left behind is found in time. */
-const kept = { keepSeasons: 60, graceMs: 2 * 86_400_000 };
+/** Keeps all seasons of boards, and leaves time to recover the work of a dead process. */
+const retention = { keepSeasons: 60, graceMs: 2 * 86_400_000 };
 
 const boards = [
   { id: "overall", source: of("points") },
@@ -157,14 +157,14 @@ const boards = [
     source: of("points"),
     shards: 8,
     seasons: { type: "monthly", timeZone: leagueZone },
-    ...kept,
+    ...retention,
   },
   {
     id: "weekly",
     source: of("points"),
     rankStyle: "dense",
     seasons: { type: "weekly", timeZone: leagueZone },
-    ...kept,
+    ...retention,
   },
 ];
 

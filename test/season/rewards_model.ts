@@ -4,7 +4,7 @@
  */
 
 import { Temporal } from "temporal-polyfill";
-import type { Deed } from "./rewards_happenings.ts";
+import type { FanAction } from "./rewards_actions.ts";
 import { coinsLast, leagueZone, monthly, rewardOf, rungs } from "./rewards_league.ts";
 
 type Changes = Record<string, { oldValue: number; newValue: number }>;
@@ -33,7 +33,7 @@ export interface FanEnd {
   readonly profile: object;
   readonly history: readonly Told[];
   readonly moved: readonly Moved[];
-  readonly exacts: readonly Deed[];
+  readonly exacts: readonly FanAction[];
   readonly coupons: number;
 }
 
@@ -65,8 +65,8 @@ function remembering(nameOf: (at: number) => string): (at: number) => string {
 }
 
 /** The arrivals that were among the first of their day, in the order in which all fans came. */
-export function earlyArrivals(arrivals: readonly Deed[]): ReadonlySet<Deed> {
-  const byDay = new Map<string, Deed[]>();
+export function earlyArrivals(arrivals: readonly FanAction[]): ReadonlySet<FanAction> {
+  const byDay = new Map<string, FanAction[]>();
   for (const deed of arrivals) {
     const early = byDay.get(dayOf(deed.at)) ?? [];
     byDay.set(dayOf(deed.at), early);
@@ -77,7 +77,7 @@ export function earlyArrivals(arrivals: readonly Deed[]): ReadonlySet<Deed> {
 }
 
 /** What becomes of a fan who did this, in this order, as of some time. */
-export function endOf(deeds: readonly Deed[], early: ReadonlySet<Deed>, until: number): FanEnd {
+export function endOf(deeds: readonly FanAction[], early: ReadonlySet<FanAction>, until: number): FanEnd {
   const fan = new FanStory();
   for (const deed of deeds) {
     fan.letPass(deed.at);
@@ -92,7 +92,7 @@ export function endOf(deeds: readonly Deed[], early: ReadonlySet<Deed>, until: n
 class FanStory {
   readonly #history: Told[] = [];
   readonly #moved: Moved[] = [];
-  readonly #predictions: Deed[] = [];
+  readonly #predictions: FanAction[] = [];
   #coins: { left: number; readonly until: number }[] = [];
   /** The month whose challenge was begun, and how it stands. */
   #month: { readonly name: string; readonly ends: number; count: number; status: string } | null = null;
@@ -150,7 +150,7 @@ class FanStory {
     this.#record(type, { ...more, metricChanges });
   }
 
-  predict(deed: Deed): void {
+  predict(deed: FanAction): void {
     const { outcome, eventId = null } = deed.data;
     this.#event = eventId;
     const week = weekOf(deed.at);

@@ -10,7 +10,7 @@ import { createDyingStore, type DyingStore } from "../support/dying_store.ts";
 import { testSecret } from "../support/platform.ts";
 import { leagueIds } from "./league.ts";
 import { inParallel } from "./play.ts";
-import type { Deed, Round } from "./rewards_happenings.ts";
+import type { FanAction, Round } from "./rewards_actions.ts";
 import type { Timeline } from "./timeline.ts";
 
 /** Most operations of a process before it dies, where it is to die in a round. */
@@ -135,7 +135,7 @@ export class RewardsSeason {
     return await this.#process(turn);
   }
 
-  async #send(deed: Deed): Promise<void> {
+  async #send(deed: FanAction): Promise<void> {
     const { random } = this.#options;
     const first = random.integer(this.#options.processes);
     const isSentAgain = random.integer(6) === 0;
@@ -152,7 +152,7 @@ export class RewardsSeason {
   }
 
   /** Sends a report until it is answered. */
-  async #deliver({ id, fan, action, data, at }: Deed, turn: number): Promise<void> {
+  async #deliver({ id, fan, action, data, at }: FanAction, turn: number): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       const { store, platform } = await this.#process(turn + attempt);
       const report = { action, actionId: id, data, isClientReport: false };

@@ -29,7 +29,7 @@ export const testSecret: MasterSecret = new MasterSecret(
   "a master secret for tests, long enough to be accepted",
 );
 
-/** More exports than any test begins, because nobody finishes them while the clock stands still. */
+/** More exports than any test begins: none completes while the clock stands still. */
 export const openTestExportsMax = 10_000;
 
 const metricSource = { type: "metric", metricId: "points" };
@@ -210,14 +210,14 @@ export interface TestPlatform {
   dispose(): Promise<void>;
 }
 
-/** How a call differs from a plain GET. */
+/** Options of a call. @default a plain GET */
 export interface CallOptions {
   readonly method?: string;
   readonly body?: unknown;
   readonly token?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly host?: string;
-  /** Address of the client, as the runtime tells it. */
+  /** Address of the client. */
   readonly address?: string;
 }
 

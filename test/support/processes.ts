@@ -1,4 +1,4 @@
-/** Several processes of one platform, one after the other or side by side, over a store that outlives them. */
+/** Several processes of one platform, one after the other or at the same time, over a store that outlives them. */
 
 import { seedDirectory } from "../../lib/directory/mod.ts";
 import { createPlatform, type Platform } from "../../lib/mod.ts";
@@ -12,8 +12,8 @@ import type { OpenStore } from "./stores.ts";
 export interface Processes extends AsyncDisposable {
   readonly store: Store;
   readonly clock: ReturnType<typeof createTestClock>;
-  /** What webhooks have taken, by id: they may be told twice. */
-  readonly told: Map<string, WebhookMessage>;
+  /** Delivered webhooks by id; a delivery may repeat. */
+  readonly delivered: Map<string, WebhookMessage>;
   /** Starts a process, over the store or one that stands before it. */
   process(store?: Store): Promise<Platform>;
 }
@@ -22,17 +22,17 @@ export interface Processes extends AsyncDisposable {
 export async function openProcesses(open: OpenStore, loyalty: object): Promise<Processes> {
   const clock = createTestClock();
   const store = await open(clock.now);
-  const told = new Map<string, WebhookMessage>();
+  const delivered = new Map<string, WebhookMessage>();
   await seedDirectory(store, { ...seed, loyalty: { [ids.space]: loyalty } }, { clock: clock.now });
   const webhooks = {
     send: async (message: WebhookMessage): Promise<void> => {
-      told.set(message.id, message);
+      delivered.set(message.id, message);
     },
   };
   return {
     store,
     clock,
-    told,
+    delivered,
     process: (of = store) =>
       createPlatform({
         store: of,

@@ -49,7 +49,7 @@ export function sharedS3(): Promise<S3Bucket> {
   return shared;
 }
 
-/** Stops the server; whoever has used it calls this at the end, because it keeps the process alive. */
+/** Stops the server. Call it at the end of a file that used it, because the server keeps the process alive. */
 export function stopS3(): void {
   running?.close();
   running?.closeAllConnections();

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** Where a data set is, or why the tests that need it are skipped. */
+/** The path of a data set, or the reason to skip the tests that need it. */
 export type SharedData =
   | { readonly path: string; readonly skip: false }
   | { readonly path: null; readonly skip: string };

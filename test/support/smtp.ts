@@ -1,4 +1,4 @@
-/** A real mail server on a free port of the loopback, which keeps what it is given. */
+/** A real mail server on a free loopback port, which keeps its mails. */
 
 import { once } from "node:events";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
@@ -18,10 +18,10 @@ export interface ReceivedMail {
   readonly user: unknown;
 }
 
-/** What the server answers at a step: nothing for yes. */
+/** Answer of the server at a step; nothing to accept. */
 export type Refusal = { readonly code: number; readonly text: string } | null;
 
-/** How the server behaves; members may be replaced while it runs. */
+/** Behaviour of the server. Members may be replaced while it runs. */
 export interface SmtpBehaviour {
   onRecipient: (address: string) => Refusal;
   /** Runs before the mail is accepted; the answer waits for it. */
@@ -108,7 +108,7 @@ export class TestSmtpServer implements AsyncDisposable {
     return `${scheme}://${credentials}@127.0.0.1:${this.port}`;
   }
 
-  /** Resolves once nobody is connected. */
+  /** Resolves once all connections are closed. */
   async deserted(): Promise<void> {
     while (this.openConnections > 0) await once(this.#server, "left");
   }

@@ -1,9 +1,9 @@
-/** A social network's servers on loopback: tells what a token is for and who its user is, and misbehaves when told to. */
+/** Servers of a social network on loopback: inspect tokens, return users, and fail on demand. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What the network knows of a token. */
+/** A token of the network. */
 export interface SocialToken {
   readonly appId: string;
   readonly userId: string | number;

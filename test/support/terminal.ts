@@ -1,9 +1,9 @@
-/** Commands as somebody at a terminal gives them, without a terminal. */
+/** Runs commands as from a terminal. */
 
 import assert from "node:assert/strict";
 import { type CliContext, type CliInput, type CommandSpec, commands } from "../../lib/cli/mod.ts";
 
-/** What a command is given beside its name. */
+/** Input of a command. */
 export type Given = Partial<Pick<CliInput, "args" | "lists">> & {
   readonly flags?: Readonly<Record<string, string>>;
 };

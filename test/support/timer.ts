@@ -1,6 +1,6 @@
 import type { Timer } from "../../lib/http/mod.ts";
 
-/** A timer whose time moves only when told to. */
+/** A timer whose time moves only by `advance`. */
 export interface ManualTimer {
   readonly timer: Timer;
   /** Delays of what waits, in ms from when it was set, soonest first. */

@@ -194,7 +194,7 @@ describeOnStores("login with a password", open => {
     assert.equal((await pool.login(email)).status, 200);
   });
 
-  it("refuses what is no password or device before anything is derived", async () => {
+  it("refuses an invalid password or device before any derivation", async () => {
     const before = pool.kernels.asked.length;
     const wrong = [
       { password: "" },

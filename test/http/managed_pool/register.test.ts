@@ -42,7 +42,7 @@ describeOnStores("registration with a password", open => {
     assert.equal((await pool.login("A+B@EXAMPLE.com")).status, 200);
   });
 
-  it("refuses what is no address at once, however long it is", async () => {
+  it("refuses an invalid address at once, however long it is", async () => {
     const long = `${"x".repeat(emailBytesMax - 4)}@x.y`;
     assert.equal((await pool.register(long)).status, 201);
     const wrong = [
@@ -67,7 +67,7 @@ describeOnStores("registration with a password", open => {
     }
   });
 
-  it("keeps nickname and terms, and refuses what is longer than its bound", async () => {
+  it("stores nickname and terms, and refuses values longer than their bound", async () => {
     const terms = { "custom:terms_optin1": "yes", "custom:terms_optin2": "x".repeat(termsCharactersMax) };
     const nickname = "😀".repeat(nicknameCharactersMax / 2);
     const { accessToken } = await pool.member(email, { nickname, ...terms });

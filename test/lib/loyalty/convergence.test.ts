@@ -43,7 +43,7 @@ async function openWorld(open: OpenStore): Promise<Processes> {
 }
 
 /** Everything that anybody can see of the fan. */
-async function seen({ told }: Processes, platform: Platform): Promise<unknown> {
+async function seen({ delivered }: Processes, platform: Platform): Promise<unknown> {
   const history = await platform.loyalty.history(member, {});
   const scores: unknown[] = [];
   for (const { eventId, leaderboardId } of boards) {

@@ -286,7 +286,7 @@ describeOnEveryStore("operators", open => {
     const { id, status } = await platform.loyalty.products.redeem(fan, order);
     assert.equal(status, "pending");
     await platform.idle();
-    const [told, ...others] = [...shop.told.values()];
+    const [delivered, ...others] = [...shop.told.values()];
     assert.deepEqual(others, []);
     const about = { redemptionId: id, productId: "poster", quantity: 2, metadata };
     assert.ok(told !== undefined);

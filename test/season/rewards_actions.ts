@@ -1,28 +1,28 @@
-/** What happens in a season of rewards: what fans do around the matches, worked out before anything is sent. */
+/** The actions of fans in a season of rewards, generated before any is sent. */
 
 import type { Random } from "../../adapters/conformance/random.ts";
 import type { Match } from "./fixtures.ts";
 import { eventId } from "./league.ts";
 
-/** Something that a fan did. */
-export interface Deed {
+/** An action of a fan. */
+export interface FanAction {
   readonly id: string;
   /** Index of the fan. */
   readonly fan: number;
   readonly action: "arrival" | "prediction" | "purchase";
   readonly data: Readonly<Record<string, string>>;
-  /** Unix ms; of one fan each later than the one before. */
+  /** Unix ms; increases with each action of a fan. */
   readonly at: number;
 }
 
-/** Matches that end at the same time, with what fans do then. */
+/** Matches that end at the same time, with the actions of fans. */
 export interface Round {
-  /** Unix ms, before anything of the round. */
+  /** Unix ms, before all actions of the round. */
   readonly at: number;
-  /** One after the other, in this order. */
-  readonly arrivals: readonly Deed[];
+  /** Sent one after the other, in this order. */
+  readonly arrivals: readonly FanAction[];
   /** Fan by fan, each in the order of time. */
-  readonly byFan: readonly (readonly Deed[])[];
+  readonly byFan: readonly (readonly FanAction[])[];
 }
 
 const playedMs = 2 * 60 * 60 * 1_000;
@@ -30,7 +30,7 @@ const playedMs = 2 * 60 * 60 * 1_000;
 const predictionsAfterMs = 5_000;
 const outcomes = ["exact", "exact", "right", "right", "right", "wrong", "wrong", "wrong", "wrong"] as const;
 
-/** The rounds of a season, in the order of time. */
+/** Returns the rounds of a season in the order of time. */
 export function roundsOf(matches: readonly Match[], random: Random, fans: number): readonly Round[] {
   const kickOffs = [...new Set(matches.map(({ kickOff }) => kickOff))].sort((a, b) => a - b);
   return kickOffs.map(kickOff => {
@@ -38,30 +38,30 @@ export function roundsOf(matches: readonly Match[], random: Random, fans: number
     const together = matches.filter(match => match.kickOff === kickOff);
     const arriving = Array.from({ length: fans }, (_, fan) => fan).filter(() => random.chance(0.3));
     const arrivals = shuffled(arriving, random).map(
-      (fan, n): Deed => ({ id: `arrival ${at}`, fan, action: "arrival", data: {}, at: at + n }),
+      (fan, n): FanAction => ({ id: `arrival ${at}`, fan, action: "arrival", data: {}, at: at + n }),
     );
-    const byFan = Array.from({ length: fans }, (_, fan) => deedsOf({ fan, at, matches: together }, random));
+    const byFan = Array.from({ length: fans }, (_, fan) => actionsOf({ fan, at, matches: together }, random));
     return { at, arrivals, byFan };
   });
 }
 
-/** Fans are away for whole months now and then, so that streaks break and challenges are not even begun. */
-function deedsOf(
+/** Returns a fan's actions of a round. Fans are away for whole months, so that streaks break and challenges never begin. */
+function actionsOf(
   { fan, at, matches }: { readonly fan: number; readonly at: number; readonly matches: readonly Match[] },
   random: Random,
-): readonly Deed[] {
+): readonly FanAction[] {
   if ((fan + new Date(at).getUTCMonth()) % 7 === 0) return [];
-  const deeds: Deed[] = [];
+  const actions: FanAction[] = [];
   let time = at + predictionsAfterMs + random.integer(100);
   for (const { id: match, matchday } of matches) {
     if (random.chance(0.15)) continue;
     const data = { eventId: eventId(matchday), match, outcome: random.pick(outcomes) };
-    deeds.push({ id: match, fan, action: "prediction", data, at: time });
+    actions.push({ id: match, fan, action: "prediction", data, at: time });
     // Some fans share a millisecond, so that tables are in the order of user ids there.
     time += 1 + random.integer(3);
   }
-  if (random.chance(0.1)) deeds.push({ id: `purchase ${at}`, fan, action: "purchase", data: {}, at: time });
-  return deeds;
+  if (random.chance(0.1)) actions.push({ id: `purchase ${at}`, fan, action: "purchase", data: {}, at: time });
+  return actions;
 }
 
 function shuffled<T>(items: readonly T[], random: Random): readonly T[] {
@@ -69,7 +69,7 @@ function shuffled<T>(items: readonly T[], random: Random): readonly T[] {
   return items.flatMap(() => left.splice(random.integer(left.length), 1));
 }
 
-/** Matches that nobody played: around the leap day and both changes of the clocks, the turn of a year included. */
+/** Returns invented matches around the leap day, both clock changes and the turn of a year. */
 export function madeUpMatches(): readonly Match[] {
   const parts = [
     ["2028-02-19T12:30:00Z", 22],
