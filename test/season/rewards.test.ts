@@ -63,11 +63,11 @@ async function playAndCheck(
 /** The expected final state of every fan. */
 function endsOf(rounds: readonly Round[], fans: number, until: number): readonly FanEnd[] {
   const early = earlyArrivals(rounds.flatMap(({ arrivals }) => arrivals));
-  const deeds = Array.from({ length: fans }, (): FanAction[] => []);
+  const actions = Array.from({ length: fans }, (): FanAction[] => []);
   for (const { arrivals, byFan } of rounds) {
-    for (const deed of [...arrivals, ...byFan.flat()]) deeds[deed.fan]?.push(deed);
+    for (const fanAction of [...arrivals, ...byFan.flat()]) actions[fanAction.fan]?.push(fanAction);
   }
-  return deeds.map(ofFan => endOf(ofFan, early, until));
+  return actions.map(ofFan => endOf(ofFan, early, until));
 }
 
 async function checkFans({ loyalty }: Platform, ends: readonly FanEnd[]): Promise<void> {

@@ -67,23 +67,23 @@ function remembering(nameOf: (at: number) => string): (at: number) => string {
 /** The arrivals that were among the first of their day, in the order in which all fans came. */
 export function earlyArrivals(arrivals: readonly FanAction[]): ReadonlySet<FanAction> {
   const byDay = new Map<string, FanAction[]>();
-  for (const deed of arrivals) {
-    const early = byDay.get(dayOf(deed.at)) ?? [];
-    byDay.set(dayOf(deed.at), early);
-    const isFirst = early.every(({ fan }) => fan !== deed.fan);
-    if (isFirst && early.length < rewardOf.earlyMax) early.push(deed);
+  for (const fanAction of arrivals) {
+    const early = byDay.get(dayOf(fanAction.at)) ?? [];
+    byDay.set(dayOf(fanAction.at), early);
+    const isFirst = early.every(({ fan }) => fan !== fanAction.fan);
+    if (isFirst && early.length < rewardOf.earlyMax) early.push(fanAction);
   }
   return new Set([...byDay.values()].flat());
 }
 
 /** What becomes of a fan who did this, in this order, as of some time. */
-export function endOf(deeds: readonly FanAction[], early: ReadonlySet<FanAction>, until: number): FanEnd {
+export function endOf(actions: readonly FanAction[], early: ReadonlySet<FanAction>, until: number): FanEnd {
   const fan = new FanStory();
-  for (const deed of deeds) {
-    fan.letPass(deed.at);
-    if (deed.action === "arrival" && early.has(deed)) fan.tell("actionRewarded", { early: 1 });
-    if (deed.action === "purchase") fan.tell("actionRewarded", { coins: -rewardOf.coinPrice });
-    if (deed.action === "prediction") fan.predict(deed);
+  for (const fanAction of actions) {
+    fan.letPass(fanAction.at);
+    if (fanAction.action === "arrival" && early.has(fanAction)) fan.tell("actionRewarded", { early: 1 });
+    if (fanAction.action === "purchase") fan.tell("actionRewarded", { coins: -rewardOf.coinPrice });
+    if (fanAction.action === "prediction") fan.predict(fanAction);
   }
   fan.letPass(until);
   return fan.end();
@@ -150,12 +150,12 @@ class FanStory {
     this.#record(type, { ...more, metricChanges });
   }
 
-  predict(deed: FanAction): void {
-    const { outcome, eventId = null } = deed.data;
+  predict(fanAction: FanAction): void {
+    const { outcome, eventId = null } = fanAction.data;
     this.#event = eventId;
-    const week = weekOf(deed.at);
+    const week = weekOf(fanAction.at);
     const earlier = this.#predictions.filter(({ at }) => weekOf(at) === week).length;
-    this.#predictions.push(deed);
+    this.#predictions.push(fanAction);
     if (outcome === "exact") this.tell("actionRewarded", { points: rewardOf.exact });
     if (outcome === "exact") this.tell("actionRewarded", { coins: rewardOf.coinsForExact });
     if (outcome === "right") this.tell("actionRewarded", { points: rewardOf.right });

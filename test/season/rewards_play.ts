@@ -81,10 +81,10 @@ export class RewardsSeason {
     const { random } = this.#options;
     if (random.chance(0.5)) await this.#condemn(random.integer(this.#options.processes));
     for (const arrival of arrivals) await this.#send(arrival);
-    const fans = byFan.filter(deeds => deeds.length > 0);
+    const fans = byFan.filter(actions => actions.length > 0);
     await inParallel(
-      fans.map(deeds => async () => {
-        for (const deed of deeds) await this.#send(deed);
+      fans.map(actions => async () => {
+        for (const action of actions) await this.#send(action);
       }),
       width,
     );
@@ -135,20 +135,20 @@ export class RewardsSeason {
     return await this.#process(turn);
   }
 
-  async #send(deed: FanAction): Promise<void> {
+  async #send(action: FanAction): Promise<void> {
     const { random } = this.#options;
     const first = random.integer(this.#options.processes);
     const isSentAgain = random.integer(6) === 0;
     this.sent.first += 1;
     if (isSentAgain && random.chance(0.5)) {
       this.sent.again += 1;
-      await Promise.all([this.#deliver(deed, first), this.#deliver(deed, first + 1)]);
+      await Promise.all([this.#deliver(action, first), this.#deliver(action, first + 1)]);
       return;
     }
-    await this.#deliver(deed, first);
+    await this.#deliver(action, first);
     if (!isSentAgain) return;
     this.sent.again += 1;
-    await this.#deliver(deed, first + 1);
+    await this.#deliver(action, first + 1);
   }
 
   /** Sends a report until it is answered. */

@@ -66,7 +66,7 @@ async function seen({ delivered }: Processes, platform: Platform): Promise<unkno
       : null,
     isTold: history
       .filter(({ type }) => events.includes(type))
-      .every(({ id }) => [...told.keys()].some(key => key.endsWith(`:${id}`))),
+      .every(({ id }) => [...delivered.keys()].some(key => key.endsWith(`:${id}`))),
   };
 }
 

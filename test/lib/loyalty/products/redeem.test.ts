@@ -277,7 +277,7 @@ describeOnEveryStore("the catalogue", open => {
 });
 
 describeOnEveryStore("operators", open => {
-  it("hand products over once, and webhooks are told what is to be handed over", async () => {
+  it("hand products over once, and report each to webhooks", async () => {
     await using shop = await openShop(open);
     const platform = await shop.process();
     await fund(platform, fan, { points: 10 });
@@ -286,11 +286,12 @@ describeOnEveryStore("operators", open => {
     const { id, status } = await platform.loyalty.products.redeem(fan, order);
     assert.equal(status, "pending");
     await platform.idle();
-    const [delivered, ...others] = [...shop.told.values()];
+    const [delivered, ...others] = [...shop.delivered.values()];
     assert.deepEqual(others, []);
     const about = { redemptionId: id, productId: "poster", quantity: 2, metadata };
-    assert.ok(told !== undefined);
-    const { payload } = (told.data as { readonly transaction: { readonly payload: object } }).transaction;
+    assert.ok(delivered !== undefined);
+    const { payload } = (delivered.data as { readonly transaction: { readonly payload: object } })
+      .transaction;
     assert.deepEqual({ ...payload, ...about }, payload);
     const done = await platform.loyalty.products.complete(fan, id);
     assert.equal(done.status, "completed");
