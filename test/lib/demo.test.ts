@@ -10,13 +10,13 @@ import { openPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 
 const example = readFileSync(new URL("../runtime/examples/loyalty.yaml", import.meta.url), "utf8");
-const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+const guide = readFileSync(new URL("../../lib/loyalty/config/README.md", import.meta.url), "utf8");
 const dayMs = 86_400_000;
 
-it("The loyalty configuration of the demo is the example of the README, and it is valid", () => {
+it("The loyalty configuration of the demo is the example of its guide, and it is valid", () => {
   assert.deepEqual(parse(example), demoLoyalty);
   assert.ok(compileConfig(demoLoyalty).actions.has("prediction"));
-  const [, shown] = readme.match(/^```yaml\n(timeZone:[\s\S]*?)^```/m) ?? [];
+  const [, shown] = guide.match(/^```yaml\n(timeZone:[\s\S]*?)^```/m) ?? [];
   assert.equal(shown, example);
 });
 
