@@ -126,6 +126,8 @@ export const nameCases: Cases<StoreCase> = {
       ["a", "b/c"],
       ["a\0b", "c"],
       ["a", "b\0c"],
+      ["a b", "c"],
+      ["a", "b c"],
     ] as const;
     for (const [index, [partition, key]] of pairs.entries()) {
       await mustAt(store, partition, { writes: everyShape(key, "k", index) });

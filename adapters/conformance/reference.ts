@@ -18,11 +18,11 @@ import type {
 } from "../../lib/storage/contract.ts";
 import { storageLimits } from "../../lib/storage/limits.ts";
 
-type Member = BoardEntry & { readonly asOf: number };
+type StoredEntry = BoardEntry & { readonly asOf: number };
 interface Partition {
   readonly records: Map<string, { value: string; version: string; expireAt: number }>;
   readonly tallies: Map<string, Map<string, number>>;
-  readonly boards: Map<string, Map<string, Member>>;
+  readonly boards: Map<string, Map<string, StoredEntry>>;
   readonly logs: Map<string, { ms: number; seq: number; value: string }[]>;
 }
 const utf8 = new TextEncoder();
@@ -127,7 +127,7 @@ function apply(state: Partition, write: Write, version: string): number | string
       return sum;
     }
     case "score":
-      return applyScore(entry(state.boards, write.key, new Map<string, Member>()), write);
+      return applyScore(entry(state.boards, write.key, new Map<string, StoredEntry>()), write);
     case "unscore":
       state.boards.get(write.key)?.delete(write.member);
       return null;
@@ -142,7 +142,7 @@ function apply(state: Partition, write: Write, version: string): number | string
   }
 }
 
-function applyScore(members: Map<string, Member>, write: Score): number | undefined {
+function applyScore(members: Map<string, StoredEntry>, write: Score): number | undefined {
   const { op, member, tie = 0, asOf } = write;
   const old = members.get(member);
   if (old !== undefined && asOf !== undefined && asOf <= old.asOf) return old.score;
@@ -160,7 +160,7 @@ function applyScore(members: Map<string, Member>, write: Score): number | undefi
   return wanted;
 }
 
-function boardRange(ordered: readonly Member[], query: ReadBoard): unknown {
+function boardRange(ordered: readonly StoredEntry[], query: ReadBoard): unknown {
   const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY, offset = 0, limit } = query;
   const inside = ordered.filter(({ score }) => score >= min && score <= max);
   if (query.reverse) inside.reverse();

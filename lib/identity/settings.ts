@@ -107,25 +107,25 @@ export const socialProviders = ["socialOne", "socialTwo", "socialThree"] as cons
 export type SocialProvider = (typeof socialProviders)[number];
 
 type IdentitySettings = v.InferOutput<typeof IdentitySettingsSchema>;
-type Member = keyof IdentitySettings;
+type SettingName = keyof IdentitySettings;
 
-const parsedMembers = memoize((_: Settings) => new Map<Member, unknown>());
+const parsedSettings = memoize((_: Settings) => new Map<SettingName, unknown>());
 
 /**
- * Reads a member of a project's section `identity`; the same object for as long as the settings are unchanged.
+ * Reads a setting of a project's section `identity`; the same object for as long as the settings are unchanged.
  *
- * @throws {AppError} `internal_error`: the member is invalid.
+ * @throws {AppError} `internal_error`: the setting is invalid.
  */
-export function identitySetting<M extends Member>({ settings }: Project, member: M): IdentitySettings[M] {
-  const parsed = parsedMembers(settings);
-  if (parsed.has(member)) return parsed.get(member) as IdentitySettings[M];
-  const schema: v.GenericSchema = IdentitySettingsSchema.entries[member];
+export function identitySetting<N extends SettingName>({ settings }: Project, name: N): IdentitySettings[N] {
+  const parsed = parsedSettings(settings);
+  if (parsed.has(name)) return parsed.get(name) as IdentitySettings[N];
+  const schema: v.GenericSchema = IdentitySettingsSchema.entries[name];
   const value = parseSetting(
     schema,
-    sectionOf(settings)[member],
-    `identity.${member}`,
-  ) as IdentitySettings[M];
-  parsed.set(member, value);
+    sectionOf(settings)[name],
+    `identity.${name}`,
+  ) as IdentitySettings[N];
+  parsed.set(name, value);
   return value;
 }
 
@@ -141,7 +141,7 @@ export function isProviderEnabled(project: Project, provider: string): boolean {
 /**
  * Reads the issuer of a project's `hostedIdp` users.
  *
- * @throws {AppError} `unsupported_provider`: the project has none; `internal_error`: the member is invalid.
+ * @throws {AppError} `unsupported_provider`: the project has none; `internal_error`: the setting is invalid.
  */
 export function hostedIssuer(project: Project): RemoteIssuer {
   const issuer = identitySetting(project, "hostedIdp");

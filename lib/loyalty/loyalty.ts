@@ -45,7 +45,7 @@ import { createProducts, type Products } from "./products/mod.ts";
 import type { Notification } from "./user/history.ts";
 import { Inbox, type InboxOptions } from "./user/inbox.ts";
 import type { InboxNotification } from "./user/inbox_view.ts";
-import { type Member, memberPartition, UserCache } from "./user/member.ts";
+import { type SpaceUser, spaceUserPartition, UserCache } from "./user/space_user.ts";
 import { readTransactions } from "./user/read_history.ts";
 import type { UserState } from "./user/state.ts";
 import { parseState, printState, readState } from "./user/stored_state.ts";
@@ -66,13 +66,13 @@ export interface Loyalty extends UserCommands, UserVerification {
   /** Returns the compiled configuration of a space; without a promise while it is fresh. */
   config(spaceId: string): CompiledConfig | Promise<CompiledConfig>;
   /** Returns the rewards profile; an empty one is created where there is none. */
-  profile(member: Member): Promise<RewardsProfile>;
+  profile(user: SpaceUser): Promise<RewardsProfile>;
   /** Reads users without changing anything. */
   readonly reader: LoyaltyReader;
   /** The notifications of users, read and unread. */
   readonly inbox: Inbox;
   /** Returns unread notifications, oldest first. */
-  notifications(member: Member): Promise<readonly NotificationView[]>;
+  notifications(user: SpaceUser): Promise<readonly NotificationView[]>;
   /** The pools that the codes of unique coupons come from. */
   readonly codePools: CodePools;
   /**
@@ -81,23 +81,23 @@ export interface Loyalty extends UserCommands, UserVerification {
    *
    * @throws {AppError} `not_found` where the user has no such coupon, or it has expired.
    */
-  coupon(member: Member, id: string): Promise<CouponView>;
+  coupon(user: SpaceUser, id: string): Promise<CouponView>;
   /** Returns transactions in ascending time, from `from` to `to` (Unix seconds, both inclusive), at most a page of them. */
   history(
-    member: Member,
+    user: SpaceUser,
     range: { readonly from?: number; readonly to?: number },
   ): Promise<readonly TransactionView[]>;
   /** What users buy with what they have earned. */
   readonly products: Products;
   /** Runs due work of a user now and returns when to do so next, in Unix ms; null: never. */
-  processDueUser(member: Member): Promise<number | null>;
+  processDueUser(user: SpaceUser): Promise<number | null>;
   /**
    * Runs due work of all organisations' users: effects that an interrupted process left behind, and changes by time alone. Call it
    * repeatedly; calls may overlap, in one process or several.
    */
   sweep(): Promise<SweepResult>;
   /** Lists a user among those of the organisation without changing the user's loyalty. */
-  register(member: Member): Promise<void>;
+  register(user: SpaceUser): Promise<void>;
   /** Iterates over every user of an organisation who has ever done anything. */
   users(organisationId: string): AsyncIterable<DueUser>;
   /** Announcements to webhooks, and their administration. */
@@ -146,7 +146,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const services = { ...shared, commands, coupons, dueUsers, limits, products, webhooks };
   const inbox = new Inbox({
     ...shared,
-    settleBeforeRead: (member, read) => readSettled(services, member, read),
+    settleBeforeRead: (user, read) => readSettled(services, user, read),
   });
   return {
     ...createUserCommands(store, commands),
@@ -157,25 +157,25 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     webhooks,
     codePools: pools,
     coupon: coupons.find,
-    async profile(member) {
-      const config = await configOf(member.spaceId);
-      const { state, updates } = await loadOrCreateState(services, member);
-      commands.deliverScores(member, updates);
+    async profile(user) {
+      const config = await configOf(user.spaceId);
+      const { state, updates } = await loadOrCreateState(services, user);
+      commands.deliverScores(user, updates);
       return rewardsProfile(config, advanceTime(config, state, clock()).state);
     },
-    notifications: async member => (await inbox.unread(member)).map(notificationView),
-    async history(member, range) {
-      const partition = memberPartition(member);
+    notifications: async user => (await inbox.unread(user)).map(notificationView),
+    async history(user, range) {
+      const partition = spaceUserPartition(user);
       const read = () => readTransactions(store, partition, inMilliseconds(range));
-      return (await readSettled(services, member, read)).map(transactionView);
+      return (await readSettled(services, user, read)).map(transactionView);
     },
     reader: {
       ...reader,
-      ledger: (member, query) => readSettled(services, member, () => reader.ledger(member, query)),
+      ledger: (user, query) => readSettled(services, user, () => reader.ledger(user, query)),
     },
-    async processDueUser(member) {
-      await dueUsers.register(member, { isActivity: false });
-      return await processDueUser(services, member);
+    async processDueUser(user) {
+      await dueUsers.register(user, { isActivity: false });
+      return await processDueUser(services, user);
     },
     async sweep() {
       await webhooks.work();
@@ -185,7 +185,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
         onFailed: (_, error) => logger.log("warn", "due_user_failed", { error: String(error) }),
       });
     },
-    register: async member => await dueUsers.register(member),
+    register: async user => await dueUsers.register(user),
     users: organisationId => listUsersOf(store, organisationId),
     idle: webhooks.idle,
   };
@@ -242,18 +242,18 @@ const timeCommand: Command = { isFromSweep: true };
  * Advances the user's time, finishes redemptions, delivers scores and webhook messages, and assigns codes to coupons. Returns when
  * to do so next, in Unix ms; null: never. It may be interrupted anywhere: whichever process finds the user next repeats it.
  */
-async function processDueUser(services: DueWorkServices, member: Member): Promise<number | null> {
+async function processDueUser(services: DueWorkServices, user: SpaceUser): Promise<number | null> {
   const { clock, commands, coupons, products, webhooks } = services;
-  const settled = await commands.run(member, () => timeCommand);
-  const unfinished = await products.finish(member, settled.state);
+  const settled = await commands.run(user, () => timeCommand);
+  const unfinished = await products.finish(user, settled.state);
   const isChanged = settled.state.redemptions.length > unfinished;
-  const { state, updates } = isChanged ? await commands.run(member, () => timeCommand) : settled;
-  const isDelivered = await commands.deliverScoresNow(member, updates);
+  const { state, updates } = isChanged ? await commands.run(user, () => timeCommand) : settled;
+  const isDelivered = await commands.deliverScoresNow(user, updates);
   if (isDelivered && updates.length > 0) {
-    await commands.run(member, () => ({ ...timeCommand, dropsDelivered: true }));
+    await commands.run(user, () => ({ ...timeCommand, dropsDelivered: true }));
   }
-  const withoutCode = await coupons.assignCodes(member, state);
-  const webhooksDueAt = await webhooks.deliver(member);
+  const withoutCode = await coupons.assignCodes(user, state);
+  const webhooksDueAt = await webhooks.deliver(user);
   const now = clock();
   const times = [
     state.dueAt,

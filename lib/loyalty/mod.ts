@@ -15,14 +15,14 @@ export {
   dataNameCharactersMax,
   dataPropertiesMax,
   dataTextCharactersMax,
-  memberIdCharactersMax,
+  userIdCharactersMax,
 } from "./http/requests.ts";
 export { loyaltyRoutes } from "./http/routes.ts";
 export { createLoyalty, type Loyalty, type LoyaltyOptions } from "./loyalty.ts";
 export type { ProductView, RedemptionOrder, RedemptionView } from "./products/mod.ts";
 export { type GrantedReward, type MetricChange, type PointDates, pointDateErrors } from "./user/history.ts";
 export type { InboxItem } from "./user/inbox_view.ts";
-export { type Member, memberPartition } from "./user/member.ts";
+export { type SpaceUser, spaceUserPartition } from "./user/space_user.ts";
 export type { ChallengeView } from "./views/challenge_views.ts";
 export {
   ChangePayloadSchema,

@@ -99,7 +99,7 @@ function loyaltyArea(services: Services, spaces: SpaceGuardOptions): Area {
   const users = loyaltyRoutes({
     directory,
     loyalty,
-    member: spaceGuard(spaces),
+    tokenHolder: spaceGuard(spaces),
     visitor: optionalSpaceGuard(spaces),
   });
   const operators = loyaltyOperatorRoutes({ directory, loyalty, ...guards });

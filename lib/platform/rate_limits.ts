@@ -90,7 +90,7 @@ function callerOf({ principal }: Authorized<unknown>): Caller {
   if (!("caller" in typed)) {
     return typed.kind === "backEnd"
       ? keyOf(organisationId, typed.keyId)
-      : userOf(organisationId, spaceId, typed.member.userId);
+      : userOf(organisationId, spaceId, typed.user.userId);
   }
   return typed.caller.kind === "service"
     ? keyOf(organisationId, typed.caller.keyId)

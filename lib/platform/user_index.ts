@@ -8,7 +8,7 @@ import type { Clock } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import { createPause } from "../exports/mod.ts";
 import { type User, Users } from "../identity/mod.ts";
-import { listUsersOf, memberPartition, readMetrics } from "../loyalty/mod.ts";
+import { listUsersOf, spaceUserPartition, readMetrics } from "../loyalty/mod.ts";
 import { type PartitionLister, type Store, tenantPartitions } from "../storage/mod.ts";
 import {
   buildMetricIndex,
@@ -52,7 +52,7 @@ export async function buildUserIndex(options: UserIndexOptions): Promise<UserInd
   const pause = createPause();
   async function list(users: AsyncIterable<RecordedUser>): Promise<void> {
     for await (const group of groupsOf(users)) {
-      const listed = await listRecordedUsers({ store, partitionOf: memberPartition }, group);
+      const listed = await listRecordedUsers({ store, partitionOf: spaceUserPartition }, group);
       report({ examined: progress.examined + group.length, listed: progress.listed + listed });
       await pause();
     }

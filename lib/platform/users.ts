@@ -11,7 +11,7 @@ import type { Directory, Project } from "../directory/mod.ts";
 import type { Logger } from "../http/mod.ts";
 import { type User, Users } from "../identity/mod.ts";
 import type { BoardPath, Leaderboards, Rebuilt, ScoreFeed } from "../leaderboards/mod.ts";
-import { type Loyalty, memberPartition, readMetrics } from "../loyalty/mod.ts";
+import { type Loyalty, spaceUserPartition, readMetrics } from "../loyalty/mod.ts";
 import type { Store } from "../storage/mod.ts";
 import {
   buildDeclaredIndexes,
@@ -55,7 +55,7 @@ export interface IndexedUsers {
 /** Creates users and a feed that update the index of users. */
 export function createIndexedUsers({ boards, ...options }: IndexedUsersOptions): IndexedUsers {
   const { store, directory, logger } = options;
-  const index = createUserIndex({ ...options, partitionOf: memberPartition });
+  const index = createUserIndex({ ...options, partitionOf: spaceUserPartition });
   return {
     scoreFeed: indexMetrics({
       ...options,

@@ -255,7 +255,9 @@ export type Commit =
 export interface Traits {
   /** True if an acknowledged commit survives the end of the process. */
   readonly durable: boolean;
+  /** Most writes of one commit, from 1 to `storageLimits.writesMax`. */
   readonly maxWrites: number;
+  /** Largest record or log entry in UTF-8 bytes, from 1 to `storageLimits.valueBytesMax`. */
   readonly maxValueBytes: number;
 }
 

@@ -5,12 +5,17 @@
  */
 export { compareBoardEntries, isEntryAfter, readPageAfter, type WalkDirection } from "./board_pages.ts";
 export type {
+  Add,
+  Append,
   Batch,
   BoardEntry,
+  BoardRange,
   Check,
   Commit,
+  Delete,
   LogEntry,
   Partition,
+  Put,
   Read,
   ReadBefore,
   ReadBoard,
@@ -20,9 +25,12 @@ export type {
   ReadTally,
   Result,
   Results,
+  Score,
   Standing,
   Store,
   Stored,
+  Traits,
+  Unscore,
   Version,
   Write,
 } from "./contract.ts";

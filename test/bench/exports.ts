@@ -16,7 +16,7 @@ import { monitorEventLoopDelay, performance } from "node:perf_hooks";
 import { createMemoryBlobs, createMemoryStore } from "../../adapters/memory/mod.ts";
 import { nativeExportKernels } from "../../adapters/native/mod.ts";
 import { createRedisBlobs, createRedisStore } from "../../adapters/redis/mod.ts";
-import { memberPartition } from "../../lib/loyalty/mod.ts";
+import { spaceUserPartition } from "../../lib/loyalty/mod.ts";
 import type { Batch, Store, Write } from "../../lib/storage/mod.ts";
 import { listingWrites, userIndexPartition } from "../../lib/users/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
@@ -242,7 +242,7 @@ async function fill(world: TestPlatform, users: number): Promise<void> {
     await platform.loyalty.report(template, action);
   }
   await platform.idle();
-  const [loyalty] = await store.read(memberPartition(template), [{ type: "record", key: "loyalty" }]);
+  const [loyalty] = await store.read(spaceUserPartition(template), [{ type: "record", key: "loyalty" }]);
   if (loyalty === null) throw new Error("The template has no record");
   async function lane(first: number): Promise<void> {
     for (let n = first; n < users; n += fillLanes) {
@@ -254,7 +254,7 @@ async function fill(world: TestPlatform, users: number): Promise<void> {
         updatedAt: clock.now(),
         version: 1,
       };
-      await surely(store, memberPartition({ ...template, userId: `user-${n}` }), {
+      await surely(store, spaceUserPartition({ ...template, userId: `user-${n}` }), {
         writes: [
           { type: "put", key: "loyalty", value: loyalty?.value ?? "" },
           { type: "put", key: "profile", value: JSON.stringify(profile) },

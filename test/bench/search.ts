@@ -16,7 +16,7 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { createUserFinder, type SearchRequest, type UserFinder } from "../../lib/audience/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
-import { memberPartition } from "../../lib/loyalty/mod.ts";
+import { spaceUserPartition } from "../../lib/loyalty/mod.ts";
 import { emptyState } from "../../lib/loyalty/user/state.ts";
 import { printState, readState } from "../../lib/loyalty/user/stored_state.ts";
 import type { Store, Write } from "../../lib/storage/mod.ts";
@@ -170,7 +170,7 @@ async function fill(store: Store, { organisationId, count }: Audience, now: numb
     };
     commits.push(
       surely(() =>
-        store.commit(memberPartition({ organisationId, userId }), {
+        store.commit(spaceUserPartition({ organisationId, userId }), {
           writes: [
             { type: "put", key: readState.key, value: printState(state) },
             { type: "put", key: "profile", value: JSON.stringify(profile) },

@@ -59,7 +59,7 @@ interface Sample {
   readonly wallUs: number;
 }
 
-interface Member {
+interface SessionUser {
   readonly user: User;
   readonly sessionId: string;
   tokens: SessionTokens;
@@ -72,14 +72,14 @@ async function createVariants(store: Store): Promise<readonly Variant[]> {
   const tokens = createTokens({ ...environment, ring });
   const sessions = new Sessions({ ...environment, tokens, publicUrl });
   const guard = new SessionGuard(environment);
-  const members: Member[] = [];
+  const members: SessionUser[] = [];
   for (let number = 0; number < liveSessions; number++) {
     const user = await new Users(store).create(project.id, sampleUser(number));
     const opened = await sessions.open(project, user, { deviceId });
     members.push({ user, sessionId: opened.session.sid, tokens: opened.tokens });
     await sessions.authenticate(requestWith(opened.tokens.accessToken), project);
   }
-  const at = (index: number): Member => {
+  const at = (index: number): SessionUser => {
     const member = members[index % liveSessions];
     if (member === undefined) throw new Error("There are no members");
     return member;

@@ -6,7 +6,7 @@ import {
   dataNameCharactersMax,
   dataPropertiesMax,
   dataTextCharactersMax,
-  memberIdCharactersMax,
+  userIdCharactersMax,
 } from "../../lib/loyalty/mod.ts";
 import { onceGenerationMs } from "../../lib/loyalty/user/once_marks.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
@@ -153,7 +153,7 @@ describeOnStores("reporting an action", open => {
     const token = await serviceToken();
     assertProblem(await report(token, { action: "rest" }), 400, "validation_failed");
     assertProblem(await report(token, { action: "rest" }, "?user_id="), 400, "validation_failed");
-    const longest = encodeURIComponent("～".repeat(memberIdCharactersMax));
+    const longest = encodeURIComponent("～".repeat(userIdCharactersMax));
     assert.equal((await report(token, { action: "rest" }, `?user_id=${longest}`)).status, 200);
     assertProblem(await report(token, { action: "rest" }, `?user_id=${longest}a`), 400, "validation_failed");
   });

@@ -4,7 +4,7 @@ import type { Permission } from "../../lib/auth/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
 import { codesAddedMax } from "../../lib/loyalty/coupons/code_pools.ts";
 import { couponRetryMs } from "../../lib/loyalty/coupons/coupons.ts";
-import type { Member } from "../../lib/loyalty/mod.ts";
+import type { SpaceUser } from "../../lib/loyalty/mod.ts";
 import {
   type Answer,
   type Fan,
@@ -66,7 +66,7 @@ async function ownIds(world: TestPlatform, fan: Fan): Promise<string[]> {
   );
 }
 
-const memberOf = ({ userId }: Fan): Member => ({
+const memberOf = ({ userId }: Fan): SpaceUser => ({
   organisationId: ids.organisation,
   spaceId: ids.space,
   userId,

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { CliError, type CommandSpec, exits } from "../../lib/cli/mod.ts";
-import { memberPartition } from "../../lib/loyalty/mod.ts";
+import { spaceUserPartition } from "../../lib/loyalty/mod.ts";
 import { type Fan, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { cliContext, runCommand } from "../support/terminal.ts";
@@ -57,7 +57,7 @@ describeOnStores("the commands about a user's ledger", open => {
   it("find a balance that the ledger does not explain", async () => {
     const robin = await world.fan("Robin");
     await robin.act("prediction", { outcome: "exact" });
-    const partition = memberPartition({ organisationId: ids.organisation, userId: robin.userId });
+    const partition = spaceUserPartition({ organisationId: ids.organisation, userId: robin.userId });
     const [stored] = await world.store.read(partition, [{ type: "record", key: "loyalty" }]);
     assert.ok(stored !== null);
     const value = stored.value.replace('"points":3', '"points":30');

@@ -118,8 +118,8 @@ async function findEnds(
   const ends = new Map<string, "applied" | DeadAction>();
   const unapplied: BatchAction[] = [];
   await mapConcurrent([...idsByUser], concurrentUsersMax, async ([userId, ids]) => {
-    const member = { organisationId, spaceId, userId, projectId: null };
-    const applied = await reader.areActionsApplied(member, [...ids]);
+    const user = { organisationId, spaceId, userId, projectId: null };
+    const applied = await reader.areActionsApplied(user, [...ids]);
     for (const [index, actionId] of [...ids].entries()) {
       if (applied[index] === true) ends.set(nameOf({ userId, actionId }), "applied");
       else unapplied.push({ userId, actionId });

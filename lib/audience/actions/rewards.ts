@@ -200,10 +200,10 @@ export async function grantRewards(
     identified,
     ({ rewardId }) => rewardId,
     async ({ userId, rewardId, input }) => {
-      const member = { organisationId, spaceId, userId, projectId: null };
+      const user = { organisationId, spaceId, userId, projectId: null };
       const reward = grantedReward(input);
       const { reason, metadata, notify } = input;
-      const transaction = await loyalty.grant(member, {
+      const transaction = await loyalty.grant(user, {
         rewards: [reward],
         reason,
         id: rewardId,

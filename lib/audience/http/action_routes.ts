@@ -231,11 +231,11 @@ function identify(
 /** Applies what a user reports, as the loyalty API does: only actions that the space lets users report. */
 async function applyOwn(
   { clock, random, loyalty }: AudienceContext,
-  { member }: AudienceUser,
+  { user }: AudienceUser,
   body: unknown,
 ): Promise<BulkReply<200>> {
-  const reported = checkActions(body, { now: clock(), userId: member.userId });
-  if (reported.some(({ userId }) => userId !== member.userId)) {
+  const reported = checkActions(body, { now: clock(), userId: user.userId });
+  if (reported.some(({ userId }) => userId !== user.userId)) {
     throw new AppError("forbidden", "Cannot act for another user with a user's token");
   }
   const batchId = batchPrefix + uuid(random);
@@ -243,7 +243,7 @@ async function applyOwn(
   for (const [index, { action, data, at, actionId, userId }] of reported.entries()) {
     const id = actionId ?? generatedActionId(batchId, index);
     try {
-      const isNew = await loyalty.report(member, { action, data, at, actionId: id, isClientReport: true });
+      const isNew = await loyalty.report(user, { action, data, at, actionId: id, isClientReport: true });
       results.push({ index, id, userId, status: isNew ? "succeeded" : "duplicate" });
     } catch (error) {
       if (reported.length === 1) throw error;

@@ -8,7 +8,7 @@ import * as v from "valibot";
 import { mapConcurrent } from "../../background/mod.ts";
 import { AppError, invalidField } from "../../errors/mod.ts";
 import { type JsonText, type JsonTextReply, jsonText } from "../../http/mod.ts";
-import type { Member } from "../../loyalty/mod.ts";
+import type { SpaceUser } from "../../loyalty/mod.ts";
 import { isValidId, itemIdCharactersMax } from "../batch/items.ts";
 import type { AudienceUser, BackEnd } from "./guards.ts";
 
@@ -29,11 +29,11 @@ export const usersQuery = {
 export type BatchUsers =
   | {
       readonly kind: "one";
-      readonly member: Member;
-      /** Whether the user calls in person, and exists even if nothing is stored. */
+      readonly user: SpaceUser;
+      /** True if the user makes the request and so exists even if nothing is stored. */
       readonly isOwn: boolean;
     }
-  | { readonly kind: "many"; readonly members: readonly Member[] };
+  | { readonly kind: "many"; readonly users: readonly SpaceUser[] };
 
 /**
  * Parses a list of user ids; repeated ones count once.
@@ -51,7 +51,7 @@ export function parseUserIds(list: string): readonly string[] {
 }
 
 /** Returns a user of the space that a back end calls. */
-export function memberOfSpace({ space }: BackEnd, userId: string): Member {
+export function userOfSpace({ space }: BackEnd, userId: string): SpaceUser {
   return { organisationId: space.organisationId, spaceId: space.id, userId, projectId: null };
 }
 
@@ -68,14 +68,14 @@ export function batchUsersOf(
     throw invalidUsers("user_id", "Expected either user_ids or user_id");
   }
   if (several !== undefined) {
-    return { kind: "many", members: parseUserIds(several).map(userId => memberFor(caller, userId)) };
+    return { kind: "many", users: parseUserIds(several).map(userId => userFor(caller, userId)) };
   }
-  const userId = one ?? (caller.kind === "user" ? caller.member.userId : undefined);
+  const userId = one ?? (caller.kind === "user" ? caller.user.userId : undefined);
   if (userId === undefined) throw invalidUsers("user_ids", "Is required");
   if (!isValidId(userId)) {
     throw invalidUsers("user_id", `Expected an id of 1 to ${itemIdCharactersMax} characters`);
   }
-  return { kind: "one", member: memberFor(caller, userId), isOwn: caller.kind === "user" };
+  return { kind: "one", user: userFor(caller, userId), isOwn: caller.kind === "user" };
 }
 
 /**
@@ -83,9 +83,9 @@ export function batchUsersOf(
  *
  * @throws {AppError} `forbidden` if a user names another.
  */
-export function memberFor(caller: AudienceUser | BackEnd, userId: string): Member {
-  if (caller.kind === "backEnd") return memberOfSpace(caller, userId);
-  if (caller.member.userId === userId) return caller.member;
+export function userFor(caller: AudienceUser | BackEnd, userId: string): SpaceUser {
+  if (caller.kind === "backEnd") return userOfSpace(caller, userId);
+  if (caller.user.userId === userId) return caller.user;
   throw new AppError("forbidden", "Cannot act for another user with a user's token");
 }
 
@@ -96,14 +96,14 @@ const unknownUserMembers = JSON.stringify({
 
 /** Replies for several users. `read` returns the JSON of an object with the members of a user, or null for an unknown one. */
 export async function replyPerUser<T>(
-  members: readonly Member[],
-  read: (member: Member) => Promise<string | null>,
+  users: readonly SpaceUser[],
+  read: (user: SpaceUser) => Promise<string | null>,
 ): Promise<JsonTextReply<200, T>> {
-  const users = await mapConcurrent(members, batchUsersMax, async member => {
-    const json = (await read(member)) ?? unknownUserMembers;
-    return `{"user_id":${JSON.stringify(member.userId)},${json.slice(1)}`;
+  const texts = await mapConcurrent(users, batchUsersMax, async user => {
+    const json = (await read(user)) ?? unknownUserMembers;
+    return `{"user_id":${JSON.stringify(user.userId)},${json.slice(1)}`;
   });
-  return jsonText(`{"message":"OK","users":[${users.join()}]}` as JsonText<T>);
+  return jsonText(`{"message":"OK","users":[${texts.join()}]}` as JsonText<T>);
 }
 
 /** Returns the error for a user of whom nothing is stored. */

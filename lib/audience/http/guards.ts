@@ -11,7 +11,7 @@ import { type ApiKeyPrincipal, type ApiKeys, apiKeyGuard, type Permission } from
 import type { Space } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { chain, type Guard, type GuardHeader } from "../../http/mod.ts";
-import type { Member } from "../../loyalty/mod.ts";
+import type { SpaceUser } from "../../loyalty/mod.ts";
 import {
   type SpaceGuardOptions,
   spaceGuard,
@@ -26,7 +26,7 @@ const organisationHeader = "x-platform-org-id";
 export interface AudienceUser {
   readonly kind: "user";
   readonly space: Space;
-  readonly member: Member;
+  readonly user: SpaceUser;
 }
 
 /** A back end of the organisation that the space belongs to. */
@@ -96,7 +96,7 @@ export function audienceGuards(options: AudienceGuardOptions): AudienceGuards {
           }
           if (scope !== undefined) requireScope(caller.scope ?? [], scope);
           const { organisationId, spaceId, userId, projectId } = caller;
-          return { kind: "user", space, member: { organisationId, spaceId, userId, projectId } };
+          return { kind: "user", space, user: { organisationId, spaceId, userId, projectId } };
         }),
     };
   }

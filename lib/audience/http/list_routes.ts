@@ -18,7 +18,7 @@ import {
   named,
   route,
 } from "../../http/mod.ts";
-import type { Member } from "../../loyalty/mod.ts";
+import type { SpaceUser } from "../../loyalty/mod.ts";
 import {
   ChallengeDocumentSchema,
   ChallengeStatusSchema,
@@ -59,7 +59,7 @@ interface UserList<Q extends v.ObjectEntries, E extends v.ObjectEntries> {
   /** Reads a page. `isKnown` is null if only the profile tells whether the user exists. */
   readonly read: (
     context: ListContext,
-    member: Member,
+    user: SpaceUser,
     query: OutputOf<Q>,
   ) => Promise<{ readonly page: PageOf<E>; readonly isKnown: boolean | null }>;
 }
@@ -82,8 +82,8 @@ export function listRoutes(context: AudienceContext): readonly AnyRoute[] {
         lastEvaluatedKey,
       },
       page: { data: v.array(TransactionSchema), ...pageEntries },
-      read: async (lists, member, query) => {
-        const page = await listTransactions(lists, member, query);
+      read: async (lists, user, query) => {
+        const page = await listTransactions(lists, user, query);
         return { page, isKnown: page.data.length > 0 ? true : null };
       },
     }),
@@ -112,8 +112,8 @@ export function listRoutes(context: AudienceContext): readonly AnyRoute[] {
         lastEvaluatedKey,
       },
       page: { data: v.array(NotificationSchema), ...notificationsPageEntries },
-      read: async (lists, member, { unread, ...query }) => {
-        const page = await listNotifications(lists, member, { ...query, unread: unread === "true" });
+      read: async (lists, user, { unread, ...query }) => {
+        const page = await listNotifications(lists, user, { ...query, unread: unread === "true" });
         return { page, isKnown: page.data.length > 0 ? true : null };
       },
     }),
@@ -130,10 +130,10 @@ function routesOf<const Q extends v.ObjectEntries, const E extends v.ObjectEntri
   const reply = replySchema(`${resource}Page`, page);
 
   /** A page without entries may be of an unknown user, which only then is looked up. */
-  async function readPage(member: Member, asked: OutputOf<Q>): Promise<PageOf<E> | null> {
-    const { page, isKnown } = await read(context, member, asked);
+  async function readPage(user: SpaceUser, asked: OutputOf<Q>): Promise<PageOf<E> | null> {
+    const { page, isKnown } = await read(context, user, asked);
     if (isKnown ?? page.lastEvaluatedKey !== null) return page;
-    return isKnown === null && (await profiles.get(member)) !== null ? page : null;
+    return isKnown === null && (await profiles.get(user)) !== null ? page : null;
   }
 
   return [
@@ -147,7 +147,7 @@ function routesOf<const Q extends v.ObjectEntries, const E extends v.ObjectEntri
       query: v.object(query),
       responses: { 200: { description: `A page of the ${path}`, schema: reply as v.GenericSchema } },
       handle: async ({ principal, query: asked }) =>
-        pageReply((await read(context, principal.member, asked as OutputOf<Q>)).page),
+        pageReply((await read(context, principal.user, asked as OutputOf<Q>)).page),
     }),
     route({
       method: "GET",
@@ -169,19 +169,19 @@ function routesOf<const Q extends v.ObjectEntries, const E extends v.ObjectEntri
       errors: ["forbidden"],
       handle: async ({ principal, query: asked }) => {
         const given = asked as OutputOf<Q> & OutputOf<typeof usersQuery>;
-        const users = batchUsersOf(principal, given);
-        if (users.kind === "one") {
-          const { member, isOwn } = users;
-          const found = isOwn ? (await read(context, member, given)).page : await readPage(member, given);
+        const selected = batchUsersOf(principal, given);
+        if (selected.kind === "one") {
+          const { user, isOwn } = selected;
+          const found = isOwn ? (await read(context, user, given)).page : await readPage(user, given);
           if (found === null) throw unknownUser();
           return pageReply(found);
         }
-        if ("lastEvaluatedKey" in given && users.members.length > 1) {
+        if ("lastEvaluatedKey" in given && selected.users.length > 1) {
           const detail = "Expected it with one user, whose list it continues";
           throw invalidField("Cannot continue the lists of several users", "lastEvaluatedKey", detail);
         }
-        return await replyPerUser(users.members, async member => {
-          const found = await readPage(member, given);
+        return await replyPerUser(selected.users, async user => {
+          const found = await readPage(user, given);
           return found === null ? null : JSON.stringify(found);
         });
       },
@@ -214,8 +214,8 @@ function readNotificationRoute({ guards, loyalty }: AudienceContext): AnyRoute {
       },
     },
     errors: ["not_found"],
-    handle: async ({ principal: { member }, params }) => {
-      const { id, readAt } = await loyalty.inbox.markRead(member, params.notificationId);
+    handle: async ({ principal: { user }, params }) => {
+      const { id, readAt } = await loyalty.inbox.markRead(user, params.notificationId);
       return envelope({ notificationId: id, isRead: true, readAt: readAt === null ? null : isoTime(readAt) });
     },
   });

@@ -105,7 +105,7 @@ export function productRoutes({ guards, loyalty, random }: AudienceContext): rea
         },
       },
       handle: async ({ principal }) => {
-        const products = await loyalty.products.list(principal.member);
+        const products = await loyalty.products.list(principal.user);
         return json(200, { message: "OK", data: products.map(productDocument), lastEvaluatedKey: null });
       },
     }),
@@ -140,7 +140,7 @@ export function productRoutes({ guards, loyalty, random }: AudienceContext): rea
       handle: async ({ principal, params, body, request }) => {
         const key = idempotencyKeyOf(request) ?? uuid(random);
         const order = { ...body, key, productId: params.productId };
-        const redemption = await loyalty.products.redeem(principal.member, order);
+        const redemption = await loyalty.products.redeem(principal.user, order);
         return envelope(redemptionDocument(redemption), { status: 201 });
       },
     }),

@@ -25,8 +25,8 @@ import { type PatchRules, patchErrors, patchMembers } from "../profile/patch.ts"
 import { applyUpdates, checkUpdate, checkUpdates, type UpdateRules } from "../profile/updates.ts";
 import {
   batchUsersOf,
-  memberFor,
-  memberOfSpace,
+  userFor,
+  userOfSpace,
   parseUserIds,
   replyPerUser,
   unknownUser,
@@ -104,10 +104,10 @@ function ownRoutes({ guards, profiles, directory }: AudienceContext): readonly A
         200: { description: "The profile", schema: ProfileReplySchema },
         304: { description: "The profile matches If-None-Match" },
       },
-      handle: async ({ principal: { member }, request }) => {
-        const profile = await profiles.getOrCreate(member);
-        const etag = profileTag(member.userId, profile);
-        return isNotModified(request, etag) ? empty(304, { etag }) : profileReply(member.userId, profile);
+      handle: async ({ principal: { user }, request }) => {
+        const profile = await profiles.getOrCreate(user);
+        const etag = profileTag(user.userId, profile);
+        return isNotModified(request, etag) ? empty(304, { etag }) : profileReply(user.userId, profile);
       },
     }),
     route({
@@ -126,11 +126,11 @@ function ownRoutes({ guards, profiles, directory }: AudienceContext): readonly A
       },
       responses: { 200: { description: "The changed profile", schema: ProfileReplySchema } },
       errors: ["precondition_failed", "conflict"],
-      handle: async ({ principal: { member }, request, body }) => {
-        const fields = await customFields(directory, member.organisationId);
+      handle: async ({ principal: { user }, request, body }) => {
+        const fields = await customFields(directory, user.organisationId);
         const patch = checkPatch(body, { fields, isBackEnd: false });
-        await profiles.change(member, { patch, isExpectedVersion: ifMatchOf(request) });
-        return profileReply(member.userId, await profiles.getOrCreate(member));
+        await profiles.change(user, { patch, isExpectedVersion: ifMatchOf(request) });
+        return profileReply(user.userId, await profiles.getOrCreate(user));
       },
     }),
   ];
@@ -151,8 +151,8 @@ function backEndRoutes(context: AudienceContext): readonly AnyRoute[] {
       }),
       responses: { 200: { description: "A profile or an error for each user", schema: UsersReplySchema } },
       handle: ({ principal, query }) => {
-        const members = parseUserIds(query.user_ids).map(userId => memberOfSpace(principal, userId));
-        return replyProfiles(context, members);
+        const users = parseUserIds(query.user_ids).map(userId => userOfSpace(principal, userId));
+        return replyProfiles(context, users);
       },
     }),
     route({
@@ -177,7 +177,7 @@ function backEndRoutes(context: AudienceContext): readonly AnyRoute[] {
       handle: async ({ principal, body }) => {
         const updates = checkUpdates(body, await updateRules(context, principal));
         const batch = { batchId: `bat_${uuid(random)}`, updates };
-        return envelope(await applyUpdates(profiles, userId => memberOfSpace(principal, userId), batch));
+        return envelope(await applyUpdates(profiles, userId => userOfSpace(principal, userId), batch));
       },
     }),
   ];
@@ -202,12 +202,12 @@ function batchRoutes(context: AudienceContext): readonly AnyRoute[] {
       },
       errors: ["forbidden"],
       handle: async ({ principal, query }) => {
-        const users = batchUsersOf(principal, query);
-        if (users.kind === "many") return await replyProfiles(context, users.members);
-        const { member, isOwn } = users;
-        const profile = await (isOwn ? profiles.getOrCreate(member) : profiles.get(member));
+        const selected = batchUsersOf(principal, query);
+        if (selected.kind === "many") return await replyProfiles(context, selected.users);
+        const { user, isOwn } = selected;
+        const profile = await (isOwn ? profiles.getOrCreate(user) : profiles.get(user));
         if (profile === null) throw unknownUser();
-        return profileReply(member.userId, profile);
+        return profileReply(user.userId, profile);
       },
     }),
     route({
@@ -235,9 +235,9 @@ function batchRoutes(context: AudienceContext): readonly AnyRoute[] {
         const rules = await updateRules(context, principal);
         if (!Array.isArray(body)) return await putOne(context, { caller: principal, body, rules });
         const updates = checkUpdates(body, rules);
-        for (const { userId } of updates) memberFor(principal, userId);
+        for (const { userId } of updates) userFor(principal, userId);
         const batch = { batchId: `bat_${uuid(random)}`, updates };
-        return envelope(await applyUpdates(profiles, userId => memberFor(principal, userId), batch));
+        return envelope(await applyUpdates(profiles, userId => userFor(principal, userId), batch));
       },
     }),
   ];
@@ -251,16 +251,16 @@ async function putOne(
   const { caller, body, rules } = put;
   const message = "Cannot serve the request as it is not valid";
   const { user_id: given, data, ...more } = isJsonObject(body) ? body : {};
-  const userId = given === undefined && caller.kind === "user" ? caller.member.userId : given;
+  const userId = given === undefined && caller.kind === "user" ? caller.user.userId : given;
   if (!isValidId(userId)) {
     throw invalidField(message, "/user_id", `Expected an id of 1 to ${itemIdCharactersMax} characters`);
   }
   if (!isJsonObject(data) || Object.keys(more).length > 0) {
     throw invalidField(message, "", "Expected an object with user_id and data, or a list of such");
   }
-  const member = memberFor(caller, userId);
-  await profiles.change(member, checkUpdate(data, rules));
-  return profileReply(member.userId, await profiles.getOrCreate(member));
+  const user = userFor(caller, userId);
+  await profiles.change(user, checkUpdate(data, rules));
+  return profileReply(user.userId, await profiles.getOrCreate(user));
 }
 
 function customFields(
@@ -305,10 +305,10 @@ function ifMatchOf(request: Request): ((version: number) => boolean) | undefined
 
 function replyProfiles(
   { profiles }: AudienceContext,
-  members: Parameters<typeof replyPerUser>[0],
+  users: Parameters<typeof replyPerUser>[0],
 ): Promise<JsonTextReply<200, unknown>> {
-  return replyPerUser(members, async member => {
-    const profile = await profiles.get(member);
-    return profile === null ? null : `{"data":${profileJson(member.userId, profile)}}`;
+  return replyPerUser(users, async user => {
+    const profile = await profiles.get(user);
+    return profile === null ? null : `{"data":${profileJson(user.userId, profile)}}`;
   });
 }

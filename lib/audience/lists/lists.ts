@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ChallengeView, LedgerCursor, Loyalty, Member } from "../../loyalty/mod.ts";
+import type { ChallengeView, LedgerCursor, Loyalty, SpaceUser } from "../../loyalty/mod.ts";
 import { readProfileRecord } from "../profile/record.ts";
 import type { CursorScope, Cursors } from "./cursors.ts";
 import {
@@ -44,14 +44,14 @@ export interface ListContext {
 /** Returns a page of the user's transactions, newest first. A page may be short although more follow. */
 export async function listTransactions(
   { loyalty, cursors }: ListContext,
-  member: Member,
+  user: SpaceUser,
   query: ListPageQuery & { readonly type?: "credit" | "debit"; readonly currency?: string },
 ): Promise<ListPage<TransactionDocument>> {
   const { limit, type, currency } = query;
-  const scope = scopeOf(member, "transactions", { type, currency });
+  const scope = scopeOf(user, "transactions", { type, currency });
   const position = cursors.open(scope, query.lastEvaluatedKey);
   const after = position === undefined ? undefined : parseLedgerPosition(position);
-  const { items, end } = await loyalty.reader.ledger(member, { limit, type, metricId: currency, after });
+  const { items, end } = await loyalty.reader.ledger(user, { limit, type, metricId: currency, after });
   return {
     data: items.map(transactionDocument),
     lastEvaluatedKey: cursors.seal(scope, end === null ? null : `${end.recordId} ${end.taken}`),
@@ -64,12 +64,12 @@ export async function listTransactions(
  */
 export async function listChallenges(
   { loyalty, cursors }: ListContext,
-  member: Member,
+  user: SpaceUser,
   { limit, status, lastEvaluatedKey }: ListPageQuery & { readonly status?: ChallengeDocument["status"] },
 ): Promise<{ readonly page: ListPage<ChallengeDocument>; readonly isKnown: boolean }> {
-  const scope = scopeOf(member, "challenges", { status });
+  const scope = scopeOf(user, "challenges", { status });
   const position = cursors.open(scope, lastEvaluatedKey);
-  const { view, isKnown, extraRecord } = await loyalty.reader.challenges(member, readProfileRecord);
+  const { view, isKnown, extraRecord } = await loyalty.reader.challenges(user, readProfileRecord);
   const rest = view
     .map(challenge => ({ document: challengeDocument(challenge), order: sortKeyOf(challenge) }))
     .filter(({ document }) => status === undefined || document.status === status)
@@ -85,12 +85,12 @@ export async function listChallenges(
 /** Returns a page of the user's notifications, newest first. */
 export async function listNotifications(
   { loyalty, cursors }: ListContext,
-  member: Member,
+  user: SpaceUser,
   { limit, unread, lastEvaluatedKey }: ListPageQuery & { readonly unread: boolean },
 ): Promise<NotificationsPage> {
-  const scope = scopeOf(member, "notifications", { unread });
+  const scope = scopeOf(user, "notifications", { unread });
   const cursor = cursors.open(scope, lastEvaluatedKey);
-  const page = await loyalty.inbox.list(member, {
+  const page = await loyalty.inbox.list(user, {
     limit,
     unread,
     ...(cursor === undefined ? {} : { cursor }),
@@ -103,7 +103,7 @@ export async function listNotifications(
 }
 
 function scopeOf(
-  { organisationId, spaceId, userId }: Member,
+  { organisationId, spaceId, userId }: SpaceUser,
   resource: string,
   filters: CursorScope["filters"],
 ): CursorScope {

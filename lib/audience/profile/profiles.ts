@@ -9,9 +9,9 @@ import { AppError } from "../../errors/mod.ts";
 import {
   type Loyalty,
   type LoyaltySummary,
-  type Member,
+  type SpaceUser,
   type MetricChange,
-  memberPartition,
+  spaceUserPartition,
 } from "../../loyalty/mod.ts";
 import { decide, type Store, type Stored } from "../../storage/mod.ts";
 import { applyPatch, type ProfilePatch } from "./patch.ts";
@@ -43,16 +43,16 @@ export interface ChangedProfile {
 /** Reads and changes profiles; a read is one round trip. */
 export interface Profiles {
   /** Returns a user's profile; null for an unknown user. */
-  get(member: Member): Promise<Profile | null>;
+  get(user: SpaceUser): Promise<Profile | null>;
   /** Returns a user's profile, which is created if there is none. */
-  getOrCreate(member: Member): Promise<Profile>;
+  getOrCreate(user: SpaceUser): Promise<Profile>;
   /**
    * Changes a profile. A change without effect keeps the version.
    *
    * @throws {AppError} `precondition_failed` for an unexpected version; `validation_failed` if the preferences become too large
    *   or the space has no such metric.
    */
-  change(member: Member, change: ProfileChange): Promise<ChangedProfile>;
+  change(user: SpaceUser, change: ProfileChange): Promise<ChangedProfile>;
 }
 
 /** The dependencies of profiles. */
@@ -64,38 +64,38 @@ export interface ProfilesOptions {
 
 /** Creates the profiles of all users. */
 export function createProfiles({ store, clock, loyalty }: ProfilesOptions): Profiles {
-  async function write(member: Member, change: ProfileChange): Promise<ProfileRecord> {
-    return await decide(store, memberPartition(member), {
+  async function write(user: SpaceUser, change: ProfileChange): Promise<ProfileRecord> {
+    return await decide(store, spaceUserPartition(user), {
       reads: [readProfileRecord],
       idempotent: change.isExpectedVersion === undefined,
       apply: ([stored]) => {
         const { put, record } = changedRecord(stored, change, clock());
         return { writes: put === null ? [] : [put], answer: record };
       },
-      ready: loyalty.register(member),
+      ready: loyalty.register(user),
     });
   }
-  async function read(member: Member): Promise<Profile & { readonly isKnown: boolean }> {
-    const { view, isKnown, extraRecord } = await loyalty.reader.summary(member, readProfileRecord);
+  async function read(user: SpaceUser): Promise<Profile & { readonly isKnown: boolean }> {
+    const { view, isKnown, extraRecord } = await loyalty.reader.summary(user, readProfileRecord);
     return { record: extraRecord, loyalty: view, isKnown };
   }
   return {
-    async get(member) {
-      const profile = await read(member);
+    async get(user) {
+      const profile = await read(user);
       return profile.isKnown || profile.record !== null ? profile : null;
     },
-    async getOrCreate(member) {
-      const profile = await read(member);
+    async getOrCreate(user) {
+      const profile = await read(user);
       if (profile.record !== null) return profile;
-      await write(member, { patch: {} });
-      return await read(member);
+      await write(user, { patch: {} });
+      return await read(user);
     },
-    async change(member, change) {
+    async change(user, change) {
       const { metrics: changes = [] } = change;
       if (changes.length === 0)
-        return { version: (await write(member, change)).version, transactionId: null };
+        return { version: (await write(user, change)).version, transactionId: null };
       let version = 0;
-      const transactionId = await loyalty.adjust(member, {
+      const transactionId = await loyalty.adjust(user, {
         changes,
         reason: "Profile update",
         extraRecord: {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { CompiledConfig, Member, MetricChange } from "../../loyalty/mod.ts";
+import type { CompiledConfig, SpaceUser, MetricChange } from "../../loyalty/mod.ts";
 import {
   BodyErrors,
   type BulkItem,
@@ -65,14 +65,14 @@ export function checkUpdate(content: JsonObject, rules: UpdateRules): ProfileCha
 /** Applies updates, those of one user in their order. */
 export async function applyUpdates(
   profiles: Profiles,
-  memberOf: (userId: string) => Member,
+  userOf: (userId: string) => SpaceUser,
   { batchId, updates }: { readonly batchId: string; readonly updates: readonly ProfileUpdate[] },
 ): Promise<BulkResult> {
   const results = await applyPerUser(
     updates,
     (_, index) => `${batchId}.${index}`,
     async update => {
-      const { version, transactionId } = await profiles.change(memberOf(update.userId), update);
+      const { version, transactionId } = await profiles.change(userOf(update.userId), update);
       return { status: "succeeded", version, ...(transactionId === null ? {} : { transactionId }) };
     },
   );

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type FactsReader, type FactsSource, type LoyaltyFacts, memberPartition } from "../../loyalty/mod.ts";
+import { type FactsReader, type FactsSource, type LoyaltyFacts, spaceUserPartition } from "../../loyalty/mod.ts";
 import type { Read, Store, Stored } from "../../storage/mod.ts";
 import {
   type AccountNote,
@@ -117,7 +117,7 @@ export async function readUsers(
   const [times, records] = await Promise.all([
     readTimes(store, demand, candidates),
     Promise.all(
-      candidates.map(({ userId }) => store.read(memberPartition({ organisationId, userId }), queries)),
+      candidates.map(({ userId }) => store.read(spaceUserPartition({ organisationId, userId }), queries)),
     ),
   ]);
   return candidates.map((candidate, index) => {

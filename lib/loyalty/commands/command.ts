@@ -11,7 +11,7 @@ import { hasEntries } from "../config/scope.ts";
 import { advanceTime, type Diagnostic, type Outcome, type TimeOutcome } from "../engine/mod.ts";
 import type { HistoryRecord, Notification } from "../user/history.ts";
 import { notificationsMax } from "../user/inbox.ts";
-import type { CachedUser, Member } from "../user/member.ts";
+import type { CachedUser, SpaceUser } from "../user/space_user.ts";
 import { nextOnceMarks, type OnceId, onceMarkWrites } from "../user/once_marks.ts";
 import { copyState, type Redemption, type UserState } from "../user/state.ts";
 import { printRecord } from "../user/stored_state.ts";
@@ -79,7 +79,7 @@ export interface CommandDecision {
 /** Dependencies of a decision outside the user's partition. */
 export interface CommandContext {
   readonly config: CompiledConfig;
-  readonly member: Member;
+  readonly user: SpaceUser;
   readonly partition: Partition;
   readonly states: RecordCache<UserState>;
   readonly progress: ProgressCache;
@@ -88,7 +88,7 @@ export interface CommandContext {
   readonly targets: readonly ScoreTarget[];
   /** Unix ms. */
   readonly now: number;
-  readonly user: CachedUser;
+  readonly cachedUser: CachedUser;
   readonly uses: LimitUses;
 }
 
@@ -119,11 +119,11 @@ export function applyCommand(
   command: Command,
   { before, isRepeated, results }: CommandReads,
 ): AppliedCommand {
-  const { config, member, now, uses, user } = context;
+  const { config, user, now, uses, cachedUser } = context;
   // A caller may repeat a command because the answer was lost, and with it the delivery.
   if (isRepeated)
-    return unchanged(before, context.projectId, { updates: user.undelivered(before.undelivered) });
-  const projectId = before.projectId ?? member.projectId;
+    return unchanged(before, context.projectId, { updates: cachedUser.undelivered(before.undelivered) });
+  const projectId = before.projectId ?? user.projectId;
   if (projectId !== context.projectId) return unchanged(before, projectId);
   const due = dueInstant(before, now);
   if (due !== null && !advancesPast(command, due, now))
@@ -135,7 +135,7 @@ export function applyCommand(
   const missingUses = uses.missing(result?.fired ?? []);
   if (missingUses.length > 0) return unchanged(before, projectId, { missingUses });
 
-  const waiting = user.undelivered(before.undelivered);
+  const waiting = cachedUser.undelivered(before.undelivered);
   const dropsNothing = command.dropsDelivered !== true || waiting.length === before.undelivered.length;
   if (result === null && passed.state === before && dropsNothing && extra.length === 0) {
     return unchanged(before, projectId, { updates: waiting });

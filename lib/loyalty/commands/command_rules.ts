@@ -136,10 +136,10 @@ export function isDecided(
 }
 
 function stateIn(
-  { states, partition, member }: Omit<CommandContext, "targets">,
+  { states, partition, user }: Omit<CommandContext, "targets">,
   stored: Stored | null,
 ): UserState {
-  return stored === null ? emptyState(member.projectId) : states.valueOf(partition, stored);
+  return stored === null ? emptyState(user.projectId) : states.valueOf(partition, stored);
 }
 
 function hasMark(found: readonly unknown[], from: number, count: number): boolean {

@@ -14,7 +14,7 @@ import type { Coupons } from "../coupons/mod.ts";
 import type { DueUserQueue } from "../due_users/mod.ts";
 import { settledInstantsMax } from "../engine/mod.ts";
 import type { Claimant, GlobalLimits } from "../limits/global_limits.ts";
-import type { CachedUser, Member, UserCache } from "../user/member.ts";
+import type { CachedUser, SpaceUser, UserCache } from "../user/space_user.ts";
 import type { UserState } from "../user/state.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { Command, CommandContext, CommandDecision } from "./command.ts";
@@ -56,13 +56,13 @@ export interface BatchOutcome {
 /** Runs commands. */
 export interface CommandRunner {
   /** Runs a command; it has taken effect when the promise resolves. Boards, webhooks and codes of coupons follow. */
-  run(member: Member, makeCommand: MakeCommand): Promise<CommandDecision>;
+  run(user: SpaceUser, makeCommand: MakeCommand): Promise<CommandDecision>;
   /** Runs commands of one user in their order, as many as possible with one read and one commit. */
-  runAll(member: Member, commands: readonly MakeCommand[]): Promise<BatchOutcome>;
+  runAll(user: SpaceUser, commands: readonly MakeCommand[]): Promise<BatchOutcome>;
   /** Delivers board scores in the background. */
-  deliverScores(member: Member, updates: readonly ScoreUpdate[]): void;
+  deliverScores(user: SpaceUser, updates: readonly ScoreUpdate[]): void;
   /** Delivers board scores; false where some of them could not be delivered now. */
-  deliverScoresNow(member: Member, updates: readonly ScoreUpdate[]): Promise<boolean>;
+  deliverScoresNow(user: SpaceUser, updates: readonly ScoreUpdate[]): Promise<boolean>;
 }
 
 /** Most commands that one commit carries. */
@@ -71,8 +71,8 @@ const timeCommand: Command = {};
 
 interface Run {
   readonly config: CompiledConfig;
-  readonly member: Member;
-  readonly user: CachedUser;
+  readonly user: SpaceUser;
+  readonly cachedUser: CachedUser;
   /** Unix ms. */
   readonly now: number;
   readonly command: Command;
@@ -81,18 +81,18 @@ interface Run {
 /** Creates the runner of a process. */
 export function createCommandRunner(services: CommandServices): CommandRunner {
   return {
-    run: (member, makeCommand) => runCommand(services, member, makeCommand),
-    runAll: (member, commands) => runBatches(services, member, commands),
-    deliverScores: (member, updates) => deliverScores(services, services.users.get(member), updates),
-    deliverScoresNow(member, updates) {
+    run: (user, makeCommand) => runCommand(services, user, makeCommand),
+    runAll: (user, commands) => runBatches(services, user, commands),
+    deliverScores: (user, updates) => deliverScores(services, services.users.get(user), updates),
+    deliverScoresNow(user, updates) {
       if (updates.length === 0) return Promise.resolve(true);
-      const user = services.users.get(member);
+      const cachedUser = services.users.get(user);
       return new Promise(resolve => {
         const onDelivered = (): void => {
-          user.markDelivered(updates);
+          cachedUser.markDelivered(updates);
           resolve(true);
         };
-        services.feed.deliver(user.userId, updates, onDelivered, () => resolve(false));
+        services.feed.deliver(cachedUser.userId, updates, onDelivered, () => resolve(false));
       });
     },
   };
@@ -101,20 +101,20 @@ export function createCommandRunner(services: CommandServices): CommandRunner {
 /** Runs a command: load, make, decide and commit, deliver. */
 async function runCommand(
   services: CommandServices,
-  member: Member,
+  user: SpaceUser,
   makeCommand: MakeCommand,
 ): Promise<CommandDecision> {
-  const loading = services.configOf(member.spaceId);
+  const loading = services.configOf(user.spaceId);
   const config = loading instanceof Promise ? await loading : loading;
   const now = services.clock();
   const command = makeCommand(config, now);
-  const run = { config, member, user: services.users.get(member), now, command };
+  const run = { config, user, cachedUser: services.users.get(user), now, command };
   const decision =
     config.limitedRules.size === 0
       ? await decideCommand(services, run, noLimits)
       : await decideLimited(services, run);
   deliver(services, run, decision);
-  if (hasNewCoupon(decision)) await assignCodes(services, member, decision);
+  if (hasNewCoupon(decision)) await assignCodes(services, user, decision);
   return decision;
 }
 
@@ -124,30 +124,30 @@ async function runCommand(
  */
 async function decideCommand(services: CommandServices, run: Run, uses: LimitUses): Promise<CommandDecision> {
   const { store, feed } = services;
-  const { config, member, user, now, command } = run;
-  const { partition } = user;
+  const { config, user, cachedUser, now, command } = run;
+  const { partition } = cachedUser;
   const query = targetQuery(run);
   const ready = registerDue(services, run);
-  for (let instants = 0, projectId = member.projectId ?? user.projectId; ; ) {
+  for (let instants = 0, projectId = user.projectId ?? cachedUser.projectId; ; ) {
     const loading = feed.targets(projectId, query);
     const targets: readonly ScoreTarget[] = loading instanceof Promise ? await loading : loading;
     const { states } = services;
     const { progress } = services.webhooks;
     const context: CommandContext = {
       config,
-      member,
+      user,
       partition,
       states,
       progress,
       projectId,
       targets,
       now,
-      user,
+      cachedUser,
       uses,
     };
     const rule = commandRule(context, command);
     const decision = await decide(store, partition, ready === undefined ? rule : { ...rule, ready });
-    user.projectId = decision.projectId;
+    cachedUser.projectId = decision.projectId;
     if (isDecided(decision, context) || decision.missingUses.length > 0) return decision;
     if (decision.projectId !== projectId) {
       projectId = decision.projectId;
@@ -165,7 +165,7 @@ async function advanceUserTime(services: CommandServices, run: Run, instant: num
   const step = { ...run, command, now: instant ?? run.now };
   const decision = await decideCommand(services, step, noLimits);
   logDiagnostics(services, run, decision);
-  deliverScores(services, run.user, decision.updates);
+  deliverScores(services, run.cachedUser, decision.updates);
 }
 
 /** Decides a command whose rules have limits that all users share. */
@@ -184,22 +184,22 @@ async function decideLimited(services: CommandServices, run: Run): Promise<Comma
 
 async function runBatches(
   services: CommandServices,
-  member: Member,
+  user: SpaceUser,
   commands: readonly MakeCommand[],
 ): Promise<BatchOutcome> {
   for (let applied = 0; applied < commands.length; ) {
     try {
-      const config = await services.configOf(member.spaceId);
+      const config = await services.configOf(user.spaceId);
       const batch = commands.slice(applied, applied + batchMax);
       const isAlone = batch.length === 1 || config.limitedRules.size > 0;
       const { decisions, error } = isAlone
         ? nothingDecided
-        : await decideBatch(services, { config, member, batch });
+        : await decideBatch(services, { config, user, batch });
       applied += decisions.length;
       if (error !== undefined) return { applied, error };
       // The next one needs what a batch has not: time to pass, uses of limits, or to learn the user's project.
       if (decisions.length === 0) {
-        await runCommand(services, member, commands[applied] as MakeCommand);
+        await runCommand(services, user, commands[applied] as MakeCommand);
         applied += 1;
       }
     } catch (error) {
@@ -211,7 +211,7 @@ async function runBatches(
 
 interface Batch {
   readonly config: CompiledConfig;
-  readonly member: Member;
+  readonly user: SpaceUser;
   readonly batch: readonly MakeCommand[];
 }
 
@@ -220,12 +220,12 @@ const nothingDecided: BatchDecision = { decisions: [] };
 /** Decides the first commands of a batch with one read and one commit. */
 async function decideBatch(
   services: CommandServices,
-  { config, member, batch }: Batch,
+  { config, user, batch }: Batch,
 ): Promise<BatchDecision> {
   const { store, feed, users, states } = services;
   const now = services.clock();
-  const user = users.get(member);
-  const projectId = member.projectId ?? user.projectId;
+  const cachedUser = users.get(user);
+  const projectId = user.projectId ?? cachedUser.projectId;
   const made: BatchedCommand[] = [];
   let refusal: Pick<BatchDecision, "error"> = {};
   for (const makeCommand of batch) {
@@ -236,25 +236,25 @@ async function decideBatch(
       refusal = { error };
       break;
     }
-    const targets = await feed.targets(projectId, targetQuery({ config, member, user, now, command }));
+    const targets = await feed.targets(projectId, targetQuery({ config, user, cachedUser, now, command }));
     made.push({ command, targets });
   }
   const [first] = made;
   if (first === undefined) return { decisions: [], ...refusal };
-  const ready = registerDue(services, { user, command: first.command });
-  const { partition } = user;
+  const ready = registerDue(services, { cachedUser, command: first.command });
+  const { partition } = cachedUser;
   const { progress } = services.webhooks;
-  const context = { config, member, partition, states, progress, projectId, now, user, uses: noLimits };
+  const context = { config, user, partition, states, progress, projectId, now, cachedUser, uses: noLimits };
   const rule = batchRule(context, made);
   const decided = await decide(store, partition, ready === undefined ? rule : { ...rule, ready });
-  const run = { config, member, user, now, command: timeCommand };
+  const run = { config, user, cachedUser, now, command: timeCommand };
   for (const decision of decided.decisions) logDiagnostics(services, run, decision);
   const last = decided.decisions.at(-1);
   if (last !== undefined) {
-    user.projectId = last.projectId;
-    deliverScores(services, user, last.updates);
-    if (config.config.webhooks.length > 0) services.webhooks.enqueue(member);
-    if (decided.decisions.some(hasNewCoupon)) await assignCodes(services, member, last);
+    cachedUser.projectId = last.projectId;
+    deliverScores(services, cachedUser, last.updates);
+    if (config.config.webhooks.length > 0) services.webhooks.enqueue(user);
+    if (decided.decisions.some(hasNewCoupon)) await assignCodes(services, user, last);
   }
   return decided.decisions.length === made.length ? { ...decided, ...refusal } : decided;
 }
@@ -265,10 +265,10 @@ async function decideBatch(
  */
 function registerDue(
   { dueUsers }: CommandServices,
-  { user, command }: Pick<Run, "user" | "command">,
+  { cachedUser, command }: Pick<Run, "user" | "command">,
 ): Promise<void> | undefined {
   if (command.isFromSweep === true) return undefined;
-  const ready = dueUsers.register(user, { isActivity: command.decide !== undefined });
+  const ready = dueUsers.register(cachedUser, { isActivity: command.decide !== undefined });
   // The decision awaits it; until then a failure must not count as unhandled.
   ready?.catch(() => {});
   return ready;
@@ -277,24 +277,24 @@ function registerDue(
 /** Starts what follows from a decision outside the user's partition. */
 function deliver(services: CommandServices, run: Run, decision: CommandDecision): void {
   logDiagnostics(services, run, decision);
-  deliverScores(services, run.user, decision.updates);
-  if (run.config.config.webhooks.length > 0) services.webhooks.enqueue(run.member);
+  deliverScores(services, run.cachedUser, decision.updates);
+  if (run.config.config.webhooks.length > 0) services.webhooks.enqueue(run.user);
 }
 
-function deliverScores({ feed }: CommandServices, user: CachedUser, updates: readonly ScoreUpdate[]): void {
+function deliverScores({ feed }: CommandServices, cachedUser: CachedUser, updates: readonly ScoreUpdate[]): void {
   if (updates.length === 0) return;
-  feed.deliver(user.userId, updates, () => user.markDelivered(updates));
+  feed.deliver(cachedUser.userId, updates, () => cachedUser.markDelivered(updates));
 }
 
 /** Logs effects that were left out: the author of the configuration did not intend that. */
 function logDiagnostics(
   { logger }: CommandServices,
-  { member, config }: Run,
+  { user, config }: Run,
   { diagnostics }: CommandDecision,
 ): void {
   for (const { type } of diagnostics) {
     logger.log("warn", "loyalty_stopped", {
-      spaceId: member.spaceId,
+      spaceId: user.spaceId,
       version: config.version,
       because: type,
     });
@@ -304,11 +304,11 @@ function logDiagnostics(
 /** Assigns codes to new coupons. A code that cannot be had now is assigned when the coupon is read. */
 async function assignCodes(
   { coupons, logger }: CommandServices,
-  member: Member,
+  user: SpaceUser,
   { state }: CommandDecision,
 ): Promise<void> {
   try {
-    await coupons.assignCodes(member, state);
+    await coupons.assignCodes(user, state);
   } catch (error) {
     logger.log("warn", "coupon_code_deferred", { error: String(error) });
   }
@@ -319,17 +319,17 @@ function hasNewCoupon({ result }: CommandDecision): boolean {
 }
 
 /** Returns whom uses of limited rules are counted for; a repeated command finds the claim of its id. */
-function claimantOf({ member, config, now, command: { once } }: Run): Claimant {
-  const { organisationId, spaceId, userId } = member;
+function claimantOf({ user, config, now, command: { once } }: Run): Claimant {
+  const { organisationId, spaceId, userId } = user;
   const actionId = once === undefined ? {} : { actionId: `${once.of}:${once.id}` };
   return { organisationId, spaceId, userId, at: now, timeZone: config.config.timeZone, ...actionId };
 }
 
-function targetQuery({ member, command, now }: Run): Parameters<ScoreFeed["targets"]>[1] {
+function targetQuery({ user, command, now }: Run): Parameters<ScoreFeed["targets"]>[1] {
   const { action, data } = command.scoring ?? { action: "", data: {} };
   const eventId = Object.hasOwn(data, "eventId") ? data.eventId : undefined;
   return {
-    organisationId: member.organisationId,
+    organisationId: user.organisationId,
     action,
     eventId: typeof eventId === "string" ? eventId : null,
     at: command.at ?? now,

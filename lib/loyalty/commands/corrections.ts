@@ -10,7 +10,7 @@ import type { CompiledConfig } from "../config/compiled.ts";
 import { applyAdjustment, applyReversal } from "../engine/mod.ts";
 import { isReversible } from "../ledger/mod.ts";
 import { type HistoryTransaction, type MetricChange, transactionsOf } from "../user/history.ts";
-import { type Member, memberPartition } from "../user/member.ts";
+import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { parseEntry } from "../user/read_history.ts";
 import { reversalMarkReads, reversalMarkWrites } from "../user/reversal_marks.ts";
 import type { Command } from "./command.ts";
@@ -67,10 +67,10 @@ export function adjustmentCommand(
  */
 export async function requireTransaction(
   store: Store,
-  member: Pick<Member, "organisationId" | "userId">,
+  user: Pick<SpaceUser, "organisationId" | "userId">,
   transactionId: string,
 ): Promise<void> {
-  const [entries] = await store.read(memberPartition(member), [readInstant(recordTimeOf(transactionId))]);
+  const [entries] = await store.read(spaceUserPartition(user), [readInstant(recordTimeOf(transactionId))]);
   findTransaction(entries, transactionId);
 }
 

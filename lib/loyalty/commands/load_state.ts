@@ -9,8 +9,8 @@ import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../../leaderboards/mod
 import { decide, type ReadRecord, type RecordCache, type Rule, type Store } from "../../storage/mod.ts";
 import type { DueUserQueue } from "../due_users/mod.ts";
 import { isDue } from "../engine/mod.ts";
-import type { UserCache } from "../user/member.ts";
-import { type Member, memberPartition } from "../user/member.ts";
+import type { UserCache } from "../user/space_user.ts";
+import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 import type { CommandRunner } from "./command_runner.ts";
 import { totalScores } from "./scores.ts";
@@ -40,19 +40,19 @@ const everyTotal = { action: "", eventId: null, at: 0 } as const;
  */
 export async function loadOrCreateState(
   { store, users, feed, states, dueUsers }: LoadStateServices,
-  member: Member,
+  user: SpaceUser,
 ): Promise<LoadedUser> {
-  const user = users.get(member);
-  const { partition } = user;
+  const cachedUser = users.get(user);
+  const { partition } = cachedUser;
   const [stored] = await store.read(partition, [states.query]);
   const state = stored === null ? null : states.valueOf(partition, stored);
-  if (state !== null && !lacksProject(state, member)) {
-    return { state, updates: user.undelivered(state.undelivered) };
+  if (state !== null && !lacksProject(state, user)) {
+    return { state, updates: cachedUser.undelivered(state.undelivered) };
   }
-  const { organisationId, projectId } = member;
+  const { organisationId, projectId } = user;
   const targets = projectId === null ? [] : await feed.targets(projectId, { organisationId, ...everyTotal });
-  await dueUsers.register(user);
-  return await decide(store, partition, createStateRule(member, targets, states));
+  await dueUsers.register(cachedUser);
+  return await decide(store, partition, createStateRule(user, targets, states));
 }
 
 /**
@@ -61,18 +61,18 @@ export async function loadOrCreateState(
  */
 export async function readSettled<T>(
   { store, clock, states, commands }: LoadStateServices,
-  member: Member,
+  user: SpaceUser,
   read: () => Promise<T>,
 ): Promise<T> {
-  const partition = memberPartition(member);
+  const partition = spaceUserPartition(user);
   const [[stored], found] = await Promise.all([store.read(partition, [states.query]), read()]);
   if (stored === null || !isDue(states.valueOf(partition, stored), clock())) return found;
-  await commands.run(member, () => ({}));
+  await commands.run(user, () => ({}));
   return await read();
 }
 
 function createStateRule(
-  member: Member,
+  user: SpaceUser,
   targets: readonly ScoreTarget[],
   states: RecordCache<UserState>,
 ): Rule<readonly [ReadRecord], LoadedUser> {
@@ -80,10 +80,10 @@ function createStateRule(
     reads: [states.query],
     idempotent: true,
     apply: ([stored]) => {
-      const { projectId } = member;
+      const { projectId } = user;
       const before =
-        stored === null ? emptyState(projectId) : states.valueOf(memberPartition(member), stored);
-      if (stored !== null && !lacksProject(before, member)) {
+        stored === null ? emptyState(projectId) : states.valueOf(spaceUserPartition(user), stored);
+      if (stored !== null && !lacksProject(before, user)) {
         return { writes: [], answer: { state: before, updates: before.undelivered } };
       }
       const undelivered = [...before.undelivered, ...totalScores(before, targets)];
@@ -93,6 +93,6 @@ function createStateRule(
   };
 }
 
-function lacksProject(state: UserState, { projectId }: Member): boolean {
+function lacksProject(state: UserState, { projectId }: SpaceUser): boolean {
   return state.projectId === null && projectId !== null;
 }

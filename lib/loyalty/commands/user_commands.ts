@@ -11,7 +11,7 @@ import type { ActionData, ActionDefinition } from "../config/document.ts";
 import { ownValue } from "../config/scope.ts";
 import { type Action, applyAction } from "../engine/mod.ts";
 import type { ChangePayload, HistoryTransaction } from "../user/history.ts";
-import type { Member } from "../user/member.ts";
+import type { SpaceUser } from "../user/space_user.ts";
 import type { Command, CommandDecision } from "./command.ts";
 import type { BatchOutcome, CommandRunner, MakeCommand } from "./command_runner.ts";
 import {
@@ -40,48 +40,48 @@ export interface UserCommands {
    * @throws {AppError} `forbidden` where the caller may not report the action, `validation_failed` where its data are not as
    *   declared.
    */
-  report(member: Member, report: ActionReport): Promise<boolean>;
+  report(user: SpaceUser, report: ActionReport): Promise<boolean>;
   /** Applies actions of one user in their order, up to the first that fails, with as few commits as possible. */
-  reportAll(member: Member, reports: readonly ActionReport[]): Promise<BatchOutcome>;
+  reportAll(user: SpaceUser, reports: readonly ActionReport[]): Promise<BatchOutcome>;
   /**
    * Gives rewards; null where a grant with the same id took effect before.
    *
    * @throws {AppError} `validation_failed` where the configuration does not name one of them.
    */
-  grant(member: Member, order: GrantOrder): Promise<TransactionView | null>;
+  grant(user: SpaceUser, order: GrantOrder): Promise<TransactionView | null>;
   /**
    * Adjusts metrics, within their bounds, and returns the id of the transaction; null where nothing changed.
    *
    * @throws {AppError} `validation_failed` where the configuration does not name one of them.
    */
-  adjust(member: Member, order: AdjustmentOrder): Promise<string | null>;
+  adjust(user: SpaceUser, order: AdjustmentOrder): Promise<string | null>;
   /**
    * Takes back what a transaction gave and took.
    *
    * @throws {AppError} `not_found`, or `conflict` where that was done already or the transaction changed nothing.
    */
-  reverse(member: Member, transactionId: string): Promise<TransactionView>;
+  reverse(user: SpaceUser, transactionId: string): Promise<TransactionView>;
 }
 
 /** Creates the commands about users. */
 export function createUserCommands(store: Store, { run, runAll }: CommandRunner): UserCommands {
   return {
-    report: (member, report) => run(member, reporting(report)).then(hasTakenEffect),
-    reportAll: (member, reports) => runAll(member, reports.map(reporting)),
-    async grant(member, order) {
-      const decision = await run(member, (config, now) => {
+    report: (user, report) => run(user, reporting(report)).then(hasTakenEffect),
+    reportAll: (user, reports) => runAll(user, reports.map(reporting)),
+    async grant(user, order) {
+      const decision = await run(user, (config, now) => {
         requireRewards(config, order.rewards, now);
         return grantCommand(config, order, now);
       });
       return firstTransaction(decision);
     },
-    async adjust(member, order) {
-      const decision = await run(member, (config, now) => adjustmentCommand(config, order, now));
+    async adjust(user, order) {
+      const decision = await run(user, (config, now) => adjustmentCommand(config, order, now));
       return decision.result === null ? null : decision.recordId;
     },
-    async reverse(member, transactionId) {
-      await requireTransaction(store, member, transactionId);
-      const decision = await run(member, (config, now) => reversalCommand(config, transactionId, now));
+    async reverse(user, transactionId) {
+      await requireTransaction(store, user, transactionId);
+      const decision = await run(user, (config, now) => reversalCommand(config, transactionId, now));
       const transaction = firstTransaction(decision);
       if (transaction === null) throw new TypeError("Expected a reversal to have a transaction");
       return transaction;

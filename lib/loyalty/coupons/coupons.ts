@@ -10,7 +10,7 @@ import { AppError } from "../../errors/mod.ts";
 import { decide, type ReadRecord, type RecordCache, type Rule, type Store } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { Coupon } from "../config/document.ts";
-import { type Member, memberPartition } from "../user/member.ts";
+import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import type { UserCoupon, UserState } from "../user/state.ts";
 import type { CodePools } from "./code_pools.ts";
 
@@ -35,13 +35,13 @@ export interface CouponView {
 /** Finds coupons and assigns codes to them. */
 export interface Coupons {
   /** Assigns codes to a user's coupons without one and returns how many still have none. */
-  assignCodes(member: Member, state: UserState): Promise<number>;
+  assignCodes(user: SpaceUser, state: UserState): Promise<number>;
   /**
    * Finds a valid coupon of a user, by its own id or the newest one of a coupon of the configuration.
    *
    * @throws {AppError} `not_found`.
    */
-  find(member: Member, id: string): Promise<CouponView>;
+  find(user: SpaceUser, id: string): Promise<CouponView>;
 }
 
 /** Services that coupons need. */
@@ -57,34 +57,34 @@ type StateReads = readonly [ReadRecord];
 
 /** Creates the coupons of all users. */
 export function createCoupons({ store, clock, pools, states, configOf }: CouponsOptions): Coupons {
-  async function assign(member: Member, state: UserState): Promise<UserState> {
-    const config = await configOf(member.spaceId);
+  async function assign(user: SpaceUser, state: UserState): Promise<UserState> {
+    const config = await configOf(user.spaceId);
     const missing = withoutCode(config, state, clock()).slice(0, assignedMax);
     const claims = missing.map(async ({ id, poolId }) => {
-      const { organisationId, spaceId, userId } = member;
+      const { organisationId, spaceId, userId } = user;
       const code = await pools.claim({ organisationId, spaceId, poolId }, `${id}/${userId}`);
       return code === null ? [] : [[id, code] as const];
     });
     const codes = new Map((await Promise.all(claims)).flat());
     if (codes.size === 0) return state;
-    return await decide(store, memberPartition(member), assignRule(member, { codes, states }));
+    return await decide(store, spaceUserPartition(user), assignRule(user, { codes, states }));
   }
 
   return {
-    async assignCodes(member, state) {
-      const after = await assign(member, state);
-      return withoutCode(await configOf(member.spaceId), after, clock()).length;
+    async assignCodes(user, state) {
+      const after = await assign(user, state);
+      return withoutCode(await configOf(user.spaceId), after, clock()).length;
     },
-    async find(member, id) {
-      const { coupons: known } = await configOf(member.spaceId);
-      const partition = memberPartition(member);
+    async find(user, id) {
+      const { coupons: known } = await configOf(user.spaceId);
+      const partition = spaceUserPartition(user);
       const [stored] = await store.read(partition, [states.query]);
       let state = stored === null ? null : states.valueOf(partition, stored);
       let held = state === null ? undefined : findCoupon(state, id, clock());
       const coupon = known.get(held?.couponId ?? "");
       if (state === null || held === undefined || coupon === undefined) throw unknownCoupon();
       if (held.code === null) {
-        state = await assign(member, state);
+        state = await assign(user, state);
         held = findCoupon(state, held.id, clock()) ?? held;
       }
       return couponView(coupon, held);
@@ -94,7 +94,7 @@ export function createCoupons({ store, clock, pools, states, configOf }: Coupons
 
 /** Stores codes on coupons. The revision stays, because codes change nothing that boards or readers depend on. */
 function assignRule(
-  member: Member,
+  user: SpaceUser,
   { codes, states }: { readonly codes: ReadonlyMap<string, string>; readonly states: RecordCache<UserState> },
 ): Rule<StateReads, UserState> {
   return {
@@ -102,7 +102,7 @@ function assignRule(
     idempotent: true,
     apply: ([stored]) => {
       if (stored === null) throw unknownCoupon();
-      const before = states.valueOf(memberPartition(member), stored);
+      const before = states.valueOf(spaceUserPartition(user), stored);
       const coupons = before.coupons.map(one => {
         const code = one.code === null ? codes.get(one.id) : undefined;
         return code === undefined ? one : { ...one, code };

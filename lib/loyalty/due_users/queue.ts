@@ -21,7 +21,7 @@ import {
   userShardOf,
   userShardPartition,
 } from "../../users/mod.ts";
-import { CachedUser, UserCache } from "../user/member.ts";
+import { CachedUser, UserCache } from "../user/space_user.ts";
 import { boardMemberOf, type DueUser, dueUserKeys } from "./users.ts";
 
 /** Duration of a registration in ms: the sweep looks at a user an hour after it. */

@@ -6,7 +6,7 @@
 
 import type { Store } from "../../storage/mod.ts";
 import { userShardPartition, userShards } from "../../users/mod.ts";
-import type { UserKey } from "../user/member.ts";
+import type { UserKey } from "../user/space_user.ts";
 
 /** A user whom the sweep looks at. */
 export type DueUser = UserKey;

@@ -4,7 +4,7 @@ import { AppError } from "../../errors/mod.ts";
 import type { Call, Guard } from "../../http/mod.ts";
 import { spaceOfRequest } from "../../space_tokens/mod.ts";
 import type { Loyalty } from "../loyalty.ts";
-import type { Member } from "../user/member.ts";
+import type { SpaceUser } from "../user/space_user.ts";
 
 /** Services of the routes for operators. */
 export interface LoyaltyOperatorContext {
@@ -17,11 +17,11 @@ export interface LoyaltyOperatorContext {
 }
 
 /** Returns a user of the space that the request names. For a key of another organisation the space does not exist. */
-export async function memberOfRequest(
+export async function userOfRequest(
   directory: Directory,
   { request, principal }: Pick<Call<ApiKeyPrincipal, unknown, unknown, unknown>, "request" | "principal">,
   userId: string,
-): Promise<Member> {
+): Promise<SpaceUser> {
   const { id: spaceId, organisationId } = await spaceOfRequest(directory, request);
   if (organisationId !== principal.organisationId) {
     throw new AppError("not_found", "Cannot serve the request as no space has this host name");

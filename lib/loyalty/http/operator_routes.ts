@@ -9,7 +9,7 @@ import * as v from "valibot";
 import { type AnyRoute, envelope, type Immutable, named, route } from "../../http/mod.ts";
 import type { DryRun } from "../engine/mod.ts";
 import { rewardsProfile } from "../views/profile.ts";
-import { type LoyaltyOperatorContext, memberOfRequest } from "./operator_context.ts";
+import { type LoyaltyOperatorContext, userOfRequest } from "./operator_context.ts";
 import { poolRoutes } from "./pool_routes.ts";
 import { redemptionRoutes } from "./redemption_routes.ts";
 import { DryRunBodySchema, UserIdSchema } from "./requests.ts";
@@ -63,9 +63,9 @@ function dryRunRoute({ directory, loyalty, usersReader }: LoyaltyOperatorContext
     errors: ["not_found", "forbidden"],
     handle: async call => {
       const { userId, ...action } = call.body;
-      const member = await memberOfRequest(directory, call, userId);
-      const tried = await loyalty.dryRun(member, { ...action, isClientReport: false });
-      const profile = rewardsProfile(await loyalty.config(member.spaceId), tried.state);
+      const user = await userOfRequest(directory, call, userId);
+      const tried = await loyalty.dryRun(user, { ...action, isClientReport: false });
+      const profile = rewardsProfile(await loyalty.config(user.spaceId), tried.state);
       return envelope({ ...dryRunDocument(tried), profile });
     },
   });
@@ -84,8 +84,8 @@ function reversalRoute({ directory, loyalty, rewardsWriter }: LoyaltyOperatorCon
     responses: { 200: { description: "The transaction that reversed it", schema: TransactionResponse } },
     errors: ["not_found", "conflict"],
     handle: async call => {
-      const member = await memberOfRequest(directory, call, call.params.userId);
-      return envelope(await loyalty.reverse(member, call.body.transactionId));
+      const user = await userOfRequest(directory, call, call.params.userId);
+      return envelope(await loyalty.reverse(user, call.body.transactionId));
     },
   });
 }
@@ -104,8 +104,8 @@ function verificationRoutes({ directory, loyalty, usersReader }: LoyaltyOperator
       responses: { 200: { description: "The proof, or every fault", schema: ReconciliationResponse } },
       errors: ["not_found"],
       handle: async call => {
-        const member = await memberOfRequest(directory, call, call.params.userId);
-        return envelope(await loyalty.reconcile(member));
+        const user = await userOfRequest(directory, call, call.params.userId);
+        return envelope(await loyalty.reconcile(user));
       },
     }),
     route({
@@ -126,8 +126,8 @@ function verificationRoutes({ directory, loyalty, usersReader }: LoyaltyOperator
       },
       errors: ["not_found"],
       handle: async call => {
-        const member = await memberOfRequest(directory, call, call.params.userId);
-        return envelope(await loyalty.replay(member, call.body.document));
+        const user = await userOfRequest(directory, call, call.params.userId);
+        return envelope(await loyalty.replay(user, call.body.document));
       },
     }),
   ];

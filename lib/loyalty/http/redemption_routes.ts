@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { type AnyRoute, envelope, type Immutable, type JsonReply, named, route } from "../../http/mod.ts";
 import type { RedemptionView } from "../products/mod.ts";
-import { type LoyaltyOperatorContext, memberOfRequest } from "./operator_context.ts";
+import { type LoyaltyOperatorContext, userOfRequest } from "./operator_context.ts";
 import { UserIdSchema } from "./requests.ts";
 import { RedemptionResponse } from "./responses.ts";
 
@@ -48,8 +48,8 @@ export function redemptionRoutes(context: LoyaltyOperatorContext): readonly AnyR
       responses,
       errors: ["not_found"],
       handle: async call => {
-        const member = await memberOfRequest(directory, call, call.params.userId);
-        return redemptionReply(await products.find(member, call.params.redemptionId));
+        const user = await userOfRequest(directory, call, call.params.userId);
+        return redemptionReply(await products.find(user, call.params.redemptionId));
       },
     }),
     route({
@@ -63,8 +63,8 @@ export function redemptionRoutes(context: LoyaltyOperatorContext): readonly AnyR
       responses,
       errors: ["not_found", "conflict"],
       handle: async call => {
-        const member = await memberOfRequest(directory, call, call.params.userId);
-        return redemptionReply(await products.complete(member, call.params.redemptionId));
+        const user = await userOfRequest(directory, call, call.params.userId);
+        return redemptionReply(await products.complete(user, call.params.redemptionId));
       },
     }),
     route({
@@ -80,9 +80,9 @@ export function redemptionRoutes(context: LoyaltyOperatorContext): readonly AnyR
       responses,
       errors: ["not_found", "conflict"],
       handle: async call => {
-        const member = await memberOfRequest(directory, call, call.params.userId);
+        const user = await userOfRequest(directory, call, call.params.userId);
         const restocks = call.body.restock;
-        return redemptionReply(await products.refund(member, call.params.redemptionId, { restocks }));
+        return redemptionReply(await products.refund(user, call.params.redemptionId, { restocks }));
       },
     }),
   ];

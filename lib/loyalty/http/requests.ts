@@ -18,7 +18,7 @@ export const dataNameCharactersMax = 64;
 /** Longest action id, in characters. */
 export const actionIdCharactersMax = 128;
 /** Longest user id that a back end may name, in characters. */
-export const memberIdCharactersMax = 128;
+export const userIdCharactersMax = 128;
 
 const wellFormed = v.check((text: string) => text.isWellFormed(), "Expected well-formed Unicode");
 const timestamp = (description: string) =>
@@ -36,11 +36,11 @@ export const UserIdSchema = v.pipe(
   v.string(),
   v.description("Id of the user"),
   v.minLength(1),
-  v.maxLength(memberIdCharactersMax),
+  v.maxLength(userIdCharactersMax),
   wellFormed,
 );
 
-const memberQuery = {
+const userQuery = {
   user_id: v.exactOptional(
     v.pipe(UserIdSchema, v.description("Id of the user whom a service token acts for; required with one")),
   ),
@@ -55,10 +55,10 @@ const memberQuery = {
 };
 
 /** The query of routes about a user. */
-export const MemberQuerySchema = v.object(memberQuery);
+export const UserQuerySchema = v.object(userQuery);
 /** The query of the history. */
 export const HistoryQuerySchema = v.object({
-  ...memberQuery,
+  ...userQuery,
   from: timestamp("Earliest time of a transaction, Unix seconds"),
   to: timestamp("Latest time of a transaction, Unix seconds, inclusive"),
 });

@@ -24,9 +24,9 @@ import type { SpaceCaller, SpaceVisit } from "../../space_tokens/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { Challenge } from "../config/document.ts";
 import type { Loyalty } from "../loyalty.ts";
-import type { Member } from "../user/member.ts";
+import type { SpaceUser } from "../user/space_user.ts";
 import type { RewardsProfile } from "../views/profile.ts";
-import { ActionBodySchema, HistoryQuerySchema, MemberQuerySchema } from "./requests.ts";
+import { ActionBodySchema, HistoryQuerySchema, UserQuerySchema } from "./requests.ts";
 import {
   ConfigResponse,
   CouponResponse,
@@ -40,7 +40,7 @@ export interface LoyaltyContext {
   readonly directory: Directory;
   readonly loyalty: Loyalty;
   /** Requires a token of the space. */
-  readonly member: Guard<SpaceVisit>;
+  readonly tokenHolder: Guard<SpaceVisit>;
   /** Takes a token of the space if there is one. */
   readonly visitor: Guard<SpaceVisit<SpaceCaller | null>>;
 }
@@ -52,7 +52,7 @@ const aboutUser = {
 
 /** Creates the loyalty routes. */
 export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
-  const { directory, loyalty, member: auth } = context;
+  const { directory, loyalty, tokenHolder: auth } = context;
   return [
     configRoute(context),
     reportRoute(context),
@@ -64,11 +64,11 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       summary: "Get the user's rewards profile",
       description: "Creates an empty profile where the user has none.",
       auth,
-      query: MemberQuerySchema,
+      query: UserQuerySchema,
       responses: { 200: { description: "The rewards profile", schema: ProfileResponse } },
       handle: async ({ principal, query }) => {
-        const member = await authorizeMember(directory, principal, { query, permission: "users:read" });
-        return jsonText(profileText(await loyalty.profile(member)));
+        const user = await authorizeUser(directory, principal, { query, permission: "users:read" });
+        return jsonText(profileText(await loyalty.profile(user)));
       },
     }),
     route({
@@ -78,11 +78,11 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       summary: "List the user's unread notifications",
       description: "Oldest first. The audience API marks notifications as read.",
       auth,
-      query: MemberQuerySchema,
+      query: UserQuerySchema,
       responses: { 200: { description: "The notifications", schema: NotificationsResponse } },
       handle: async ({ principal, query }) => {
-        const member = await authorizeMember(directory, principal, { query, permission: "users:read" });
-        return envelope(await loyalty.notifications(member));
+        const user = await authorizeUser(directory, principal, { query, permission: "users:read" });
+        return envelope(await loyalty.notifications(user));
       },
     }),
     route({
@@ -95,8 +95,8 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       query: HistoryQuerySchema,
       responses: { 200: { description: "The transactions", schema: HistoryResponse } },
       handle: async ({ principal, query }) => {
-        const member = await authorizeMember(directory, principal, { query, permission: "users:read" });
-        return envelope(await loyalty.history(member, query));
+        const user = await authorizeUser(directory, principal, { query, permission: "users:read" });
+        return envelope(await loyalty.history(user, query));
       },
     }),
   ];
@@ -117,16 +117,16 @@ function configRoute({ loyalty, visitor }: LoyaltyContext): AnyRoute {
   });
 }
 
-function reportRoute({ directory, loyalty, member: auth }: LoyaltyContext): AnyRoute {
+function reportRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext): AnyRoute {
   return route({
     method: "POST",
     path: "/api/loyalty/action",
     operation: "reportAction",
     summary: "Report an action of the user",
     description:
-      "The effects are visible to the next read. Reports of a user with the same `actionId` take effect once.",
+      "The next read of the user's loyalty shows the effects; leaderboards follow in the background, usually within a second. Reports of a user with the same `actionId` take effect once.",
     auth,
-    query: MemberQuerySchema,
+    query: UserQuerySchema,
     body: { schema: ActionBodySchema, example: { action: "prediction", data: {} } },
     responses: {
       200: { description: "The action has taken effect, now or when its id was first reported" },
@@ -134,14 +134,14 @@ function reportRoute({ directory, loyalty, member: auth }: LoyaltyContext): AnyR
     errors: ["not_found", "forbidden", "insufficient_scope", "rate_limited"],
     handle: async ({ principal, query, body }) => {
       const isClientReport = principal.caller.kind === "user";
-      const member = await authorizeMember(directory, principal, { query, permission: "actions:write" });
-      await loyalty.report(member, { ...body, isClientReport });
+      const user = await authorizeUser(directory, principal, { query, permission: "actions:write" });
+      await loyalty.report(user, { ...body, isClientReport });
       return empty(200);
     },
   });
 }
 
-function couponRoute({ directory, loyalty, member: auth }: LoyaltyContext): AnyRoute {
+function couponRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext): AnyRoute {
   return route({
     ...aboutUser,
     path: "/api/loyalty/coupons/:couponId",
@@ -155,28 +155,28 @@ function couponRoute({ directory, loyalty, member: auth }: LoyaltyContext): AnyR
         v.description("Id of the user's own coupon, or of a coupon of the configuration for the newest one"),
       ),
     }),
-    query: MemberQuerySchema,
+    query: UserQuerySchema,
     responses: { 200: { description: "The coupon", schema: CouponResponse } },
     handle: async ({ principal, params, query }) => {
-      const member = await authorizeMember(directory, principal, { query, permission: "users:read" });
-      return envelope(await loyalty.coupon(member, params.couponId));
+      const user = await authorizeUser(directory, principal, { query, permission: "users:read" });
+      return envelope(await loyalty.coupon(user, params.couponId));
     },
   });
 }
 
 /** A request for a user: named by the query with a service token, else the token's own. */
-interface MemberRequest {
-  readonly query: v.InferOutput<typeof MemberQuerySchema>;
+interface UserRequest {
+  readonly query: v.InferOutput<typeof UserQuerySchema>;
   /** The permission that a service token needs. */
   readonly permission: Permission;
 }
 
 /** Returns the user whom the caller may act for. */
-async function authorizeMember(
+async function authorizeUser(
   directory: Directory,
   { caller, space }: SpaceVisit,
-  { query: { user_id: userId, project_id: projectId }, permission }: MemberRequest,
-): Promise<Member> {
+  { query: { user_id: userId, project_id: projectId }, permission }: UserRequest,
+): Promise<SpaceUser> {
   const { organisationId, id: spaceId } = space;
   if (caller.kind === "user") {
     if (userId !== undefined && userId !== caller.userId) {
@@ -211,7 +211,7 @@ const profileText = memoize(
 type PublicConfig = Immutable<v.InferOutput<typeof ConfigResponse>["data"]>;
 
 /** Leaves out of a configuration what earns something. */
-function publicConfig({ config }: CompiledConfig, isMember: boolean): PublicConfig {
+function publicConfig({ config }: CompiledConfig, isSignedIn: boolean): PublicConfig {
   return {
     metrics: config.metrics.map(({ id, title, media, defaultValue, minimumValue, maximumValue }) => ({
       id,
@@ -223,7 +223,7 @@ function publicConfig({ config }: CompiledConfig, isMember: boolean): PublicConf
     })),
     inventory: config.inventory,
     challenges: config.challenges
-      .filter(({ visibility }) => isMember || visibility === "public")
+      .filter(({ visibility }) => isSignedIn || visibility === "public")
       .map(publicChallenge),
   };
 }

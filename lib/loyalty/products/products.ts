@@ -13,7 +13,7 @@ import { ownValue } from "../config/scope.ts";
 import { type CodePools, type CouponView, couponView } from "../coupons/mod.ts";
 import { advanceTime } from "../engine/mod.ts";
 import type { ItemId } from "../user/history.ts";
-import { type Member, memberPartition } from "../user/member.ts";
+import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import type { Redemption, RedemptionFault, RedemptionStatus } from "../user/state.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 import {
@@ -71,15 +71,15 @@ export interface RedemptionView {
 /** Lists products and sells them. */
 export interface Products extends Pick<Redemptions, "finish"> {
   /** Lists the products that are in stock and available, in the order of the configuration. */
-  list(member: Member): Promise<readonly ProductView[]>;
+  list(user: SpaceUser): Promise<readonly ProductView[]>;
   /** As {@linkcode Redemptions.redeem}. */
-  redeem(member: Member, order: RedemptionOrder): Promise<RedemptionView>;
+  redeem(user: SpaceUser, order: RedemptionOrder): Promise<RedemptionView>;
   /** As {@linkcode Redemptions.find}. */
-  find(member: Member, id: string): Promise<RedemptionView>;
+  find(user: SpaceUser, id: string): Promise<RedemptionView>;
   /** As {@linkcode Redemptions.complete}. */
-  complete(member: Member, id: string): Promise<RedemptionView>;
+  complete(user: SpaceUser, id: string): Promise<RedemptionView>;
   /** As {@linkcode Redemptions.refund}. */
-  refund(member: Member, id: string, options: { readonly restocks: boolean }): Promise<RedemptionView>;
+  refund(user: SpaceUser, id: string, options: { readonly restocks: boolean }): Promise<RedemptionView>;
 }
 
 /** Services that products need. */
@@ -95,34 +95,34 @@ export type ProductsOptions = Omit<RedemptionsOptions, "stocks"> & {
 export function createProducts(options: ProductsOptions): Products {
   const stocks = createStocks(options);
   const redemptions = createRedemptions({ ...options, stocks });
-  const view = async (member: Member, result: RedemptionResult): Promise<RedemptionView> =>
-    redemptionView(await options.configOf(member.spaceId), result);
+  const view = async (user: SpaceUser, result: RedemptionResult): Promise<RedemptionView> =>
+    redemptionView(await options.configOf(user.spaceId), result);
   return {
-    list: member => listProducts({ ...options, stocks }, member),
-    redeem: async (member, order) => await view(member, await redemptions.redeem(member, order)),
-    find: async (member, id) => await view(member, await redemptions.find(member, id)),
-    complete: async (member, id) => await view(member, await redemptions.complete(member, id)),
-    refund: async (member, id, how) => await view(member, await redemptions.refund(member, id, how)),
+    list: user => listProducts({ ...options, stocks }, user),
+    redeem: async (user, order) => await view(user, await redemptions.redeem(user, order)),
+    find: async (user, id) => await view(user, await redemptions.find(user, id)),
+    complete: async (user, id) => await view(user, await redemptions.complete(user, id)),
+    refund: async (user, id, how) => await view(user, await redemptions.refund(user, id, how)),
     finish: redemptions.finish,
   };
 }
 
 type ListOptions = ProductsOptions & { readonly stocks: Pick<Stocks, "sold"> };
 
-async function listProducts(options: ListOptions, member: Member): Promise<readonly ProductView[]> {
+async function listProducts(options: ListOptions, user: SpaceUser): Promise<readonly ProductView[]> {
   const { store, clock, configOf, states } = options;
-  const partition = memberPartition(member);
+  const partition = spaceUserPartition(user);
   const [config, [stored]] = await Promise.all([
-    configOf(member.spaceId),
+    configOf(user.spaceId),
     store.read(partition, [states.query]),
   ]);
   const now = clock();
-  const loaded = stored === null ? emptyState(member.projectId) : states.valueOf(partition, stored);
+  const loaded = stored === null ? emptyState(user.projectId) : states.valueOf(partition, stored);
   const { state } = advanceTime(config, loaded, now);
   const available = [...config.products.values()].filter(compiled => isAvailable(compiled, now));
   const listed = await Promise.all(
     available.map(async compiled => {
-      const left = await unitsLeft(options, { config, member, compiled });
+      const left = await unitsLeft(options, { config, user, compiled });
       return left === 0 ? [] : [productView(config, state, { compiled, left, now })];
     }),
   );
@@ -131,16 +131,16 @@ async function listProducts(options: ListOptions, member: Member): Promise<reado
 
 interface StockQuery {
   readonly config: CompiledConfig;
-  readonly member: Member;
+  readonly user: SpaceUser;
   readonly compiled: CompiledProduct;
 }
 
 /** Returns how many units of a product are left; null: any number. */
 async function unitsLeft(
   { stocks, pools }: ListOptions,
-  { config, member, compiled: { product } }: StockQuery,
+  { config, user, compiled: { product } }: StockQuery,
 ): Promise<number | null> {
-  const { organisationId, spaceId } = member;
+  const { organisationId, spaceId } = user;
   const total = stockTotal(product);
   const poolId = codePoolOf(config, product.fulfilment);
   const [sold, codes] = await Promise.all([

@@ -18,7 +18,7 @@ import type { CommandDecision } from "../commands/command.ts";
 import type { CommandRunner } from "../commands/command_runner.ts";
 import type { ConfigCache } from "../config/config_cache.ts";
 import type { CodePools, PoolAddress } from "../coupons/mod.ts";
-import { type Member, memberPartition } from "../user/member.ts";
+import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { parseEntry } from "../user/read_history.ts";
 import type { Redemption } from "../user/state.ts";
 import { emptyState, type UserState } from "../user/state.ts";
@@ -51,15 +51,15 @@ export interface Redemptions {
    * @throws {AppError} `not_found`, `validation_failed`, `insufficient_balance`, `out_of_stock`, `limit_reached`,
    *   `not_available`; `conflict` where the key names a redemption of something else.
    */
-  redeem(member: Member, order: RedemptionOrder): Promise<RedemptionResult>;
+  redeem(user: SpaceUser, order: RedemptionOrder): Promise<RedemptionResult>;
   /** Returns a redemption by its id. Throws `not_found`. */
-  find(member: Member, id: string): Promise<RedemptionResult>;
+  find(user: SpaceUser, id: string): Promise<RedemptionResult>;
   /** Marks a product as handed over. Throws `not_found` or `conflict`. */
-  complete(member: Member, id: string): Promise<RedemptionResult>;
+  complete(user: SpaceUser, id: string): Promise<RedemptionResult>;
   /** Gives the price back, and the units to the stock where `restocks` is set. Throws `not_found` or `conflict`. */
-  refund(member: Member, id: string, options: { readonly restocks: boolean }): Promise<RedemptionResult>;
+  refund(user: SpaceUser, id: string, options: { readonly restocks: boolean }): Promise<RedemptionResult>;
   /** Continues interrupted redemptions and returns how many of them failed. */
-  finish(member: Member, state: UserState): Promise<number>;
+  finish(user: SpaceUser, state: UserState): Promise<number>;
 }
 
 /** Services that redemptions need. */
@@ -75,7 +75,7 @@ export interface RedemptionsOptions {
 }
 
 /** Derives the id of the redemption that a user's key names. */
-export function redemptionId({ organisationId, spaceId, userId }: Member, key: string): string {
+export function redemptionId({ organisationId, spaceId, userId }: SpaceUser, key: string): string {
   const name = JSON.stringify([organisationId, spaceId, userId, key]);
   return `red_${bytesToHex(sha256(utf8ToBytes(name)).subarray(0, 16))}`;
 }
@@ -84,41 +84,41 @@ export function redemptionId({ organisationId, spaceId, userId }: Member, key: s
 export function createRedemptions(options: RedemptionsOptions): Redemptions {
   const { commands, logger, stocks } = options;
   return {
-    async redeem(member, order) {
-      const id = redemptionId(member, order.key);
-      const sold = stocks.cachedSold({ ...member, productId: order.productId });
-      const decision = await commands.run(member, (config, now) =>
+    async redeem(user, order) {
+      const id = redemptionId(user, order.key);
+      const sold = stocks.cachedSold({ ...user, productId: order.productId });
+      const decision = await commands.run(user, (config, now) =>
         beginCommand({ id, config, now, sold }, order),
       );
-      const begun = await resultOf(options, { member, id, decision });
+      const begun = await resultOf(options, { user, id, decision });
       requireSameOrder(begun.redemption, order);
       const isOpen = begun.redemption.status === "reserved";
-      const { redemption, state } = isOpen ? await settle(options, member, begun.redemption) : begun;
+      const { redemption, state } = isOpen ? await settle(options, user, begun.redemption) : begun;
       if (redemption.fault !== undefined) throw redemptionError(redemption.fault);
-      const transactionId = begun.transactionId ?? (await findPayment(options, member, redemption));
+      const transactionId = begun.transactionId ?? (await findPayment(options, user, redemption));
       return { redemption, state, transactionId };
     },
-    async find(member, id) {
-      return await withPayment(options, member, await findRedemption(options, member, id));
+    async find(user, id) {
+      return await withPayment(options, user, await findRedemption(options, user, id));
     },
-    async complete(member, id) {
-      await findRedemption(options, member, id);
-      const decision = await commands.run(member, (config, now) => completeCommand({ id, config, now }));
-      return await afterOperator(options, { member, id, decision });
+    async complete(user, id) {
+      await findRedemption(options, user, id);
+      const decision = await commands.run(user, (config, now) => completeCommand({ id, config, now }));
+      return await afterOperator(options, { user, id, decision });
     },
-    async refund(member, id, { restocks }) {
-      await findRedemption(options, member, id);
-      const decision = await commands.run(member, (config, now) =>
+    async refund(user, id, { restocks }) {
+      await findRedemption(options, user, id);
+      const decision = await commands.run(user, (config, now) =>
         refundCommand({ id, config, now }, restocks),
       );
-      return await afterOperator(options, { member, id, decision });
+      return await afterOperator(options, { user, id, decision });
     },
-    async finish(member, { redemptions }) {
+    async finish(user, { redemptions }) {
       let failed = 0;
       for (const redemption of redemptions) {
         try {
-          if (redemption.status === "reserved") await settle(options, member, redemption);
-          else await restock(options, member, redemption);
+          if (redemption.status === "reserved") await settle(options, user, redemption);
+          else await restock(options, user, redemption);
         } catch (error) {
           failed += 1;
           logger.log("warn", "redemption_deferred", { redemptionId: redemption.id, error: String(error) });
@@ -132,46 +132,46 @@ export function createRedemptions(options: RedemptionsOptions): Redemptions {
 /** Takes what a reserved redemption needs, then gives the product or the price back. */
 async function settle(
   options: RedemptionsOptions,
-  member: Member,
+  user: SpaceUser,
   redemption: Redemption,
 ): Promise<RedemptionResult> {
   const { id } = redemption;
-  const reservation = await reserve(options, member, redemption);
-  const decision = await options.commands.run(member, (config, now) =>
+  const reservation = await reserve(options, user, redemption);
+  const decision = await options.commands.run(user, (config, now) =>
     settleRedemptionCommand({ id, config, now }, reservation),
   );
-  const result = await resultOf(options, { member, id, decision });
-  if (openRedemption(decision.state, id) !== null) await restock(options, member, result.redemption);
+  const result = await resultOf(options, { user, id, decision });
+  if (openRedemption(decision.state, id) !== null) await restock(options, user, result.redemption);
   return result;
 }
 
 /** Takes stock and a code, as far as a redemption needs them. Repeating it has the same outcome. */
 async function reserve(
   { configOf, stocks, pools }: RedemptionsOptions,
-  member: Member,
+  user: SpaceUser,
   { id, productId, quantity, takesStock, poolId }: Redemption,
 ): Promise<ReservationResult> {
   const soldOut = { fault: "out_of_stock", isTaken: false, code: null } as const;
   if (takesStock) {
-    const config = await configOf(member.spaceId);
+    const config = await configOf(user.spaceId);
     const total = stockTotal(config.products.get(productId)?.product) ?? Number.MAX_SAFE_INTEGER;
-    const isTaken = await stocks.take({ ...member, productId }, { redemptionId: id, quantity, total });
+    const isTaken = await stocks.take({ ...user, productId }, { redemptionId: id, quantity, total });
     if (!isTaken) return soldOut;
   }
   if (poolId === undefined) return { fault: null, isTaken: takesStock, code: null };
-  const code = await pools.claim(poolAddress(member, poolId), id);
+  const code = await pools.claim(poolAddress(user, poolId), id);
   return code === null ? { ...soldOut, isTaken: takesStock } : { fault: null, isTaken: takesStock, code };
 }
 
 /** Returns stock and an onceMark code of a redemption that failed, then removes the redemption from those to continue. */
 async function restock(
   { store, states, stocks, pools }: RedemptionsOptions,
-  member: Member,
+  user: SpaceUser,
   { id, productId, status, poolId }: Redemption,
 ): Promise<void> {
-  await stocks.giveBack({ ...member, productId }, id);
-  if (status === "rejected" && poolId !== undefined) await pools.release(poolAddress(member, poolId), id);
-  const partition = memberPartition(member);
+  await stocks.giveBack({ ...user, productId }, id);
+  if (status === "rejected" && poolId !== undefined) await pools.release(poolAddress(user, poolId), id);
+  const partition = spaceUserPartition(user);
   await decide(store, partition, {
     reads: [states.query],
     idempotent: true,
@@ -185,7 +185,7 @@ async function restock(
 }
 
 interface DecidedRedemption {
-  readonly member: Member;
+  readonly user: SpaceUser;
   readonly id: string;
   readonly decision: CommandDecision;
 }
@@ -194,30 +194,30 @@ async function afterOperator(
   options: RedemptionsOptions,
   decided: DecidedRedemption,
 ): Promise<RedemptionResult> {
-  const { member, id, decision } = decided;
+  const { user, id, decision } = decided;
   const open = openRedemption(decision.state, id);
-  if (open !== null) await restock(options, member, open);
-  return await withPayment(options, member, await resultOf(options, decided));
+  if (open !== null) await restock(options, user, open);
+  return await withPayment(options, user, await resultOf(options, decided));
 }
 
 /** Returns the redemption after a decision; looks it up where the decision had no effect. */
 async function resultOf(
   options: RedemptionsOptions,
-  { member, id, decision: { result, state, recordId } }: DecidedRedemption,
+  { user, id, decision: { result, state, recordId } }: DecidedRedemption,
 ): Promise<RedemptionResult> {
   const redemption = result?.redemption ?? openRedemption(state, id);
-  if (redemption === null) return await findRedemption(options, member, id);
+  if (redemption === null) return await findRedemption(options, user, id);
   return { redemption, state, transactionId: recordId };
 }
 
 async function findRedemption(
   { store, states }: RedemptionsOptions,
-  member: Member,
+  user: SpaceUser,
   id: string,
 ): Promise<RedemptionResult> {
-  const partition = memberPartition(member);
+  const partition = spaceUserPartition(user);
   const [stored, kept] = await store.read(partition, [states.query, readRedemption(id)]);
-  const state = stored === null ? emptyState(member.projectId) : states.valueOf(partition, stored);
+  const state = stored === null ? emptyState(user.projectId) : states.valueOf(partition, stored);
   const redemption = openRedemption(state, id) ?? (kept === null ? null : parseRedemption(kept));
   if (redemption === null) {
     throw new AppError("not_found", "Cannot find the redemption as the user has none of this id");
@@ -227,19 +227,19 @@ async function findRedemption(
 
 async function withPayment(
   options: RedemptionsOptions,
-  member: Member,
+  user: SpaceUser,
   { redemption, state }: RedemptionResult,
 ): Promise<RedemptionResult> {
-  return { redemption, state, transactionId: await findPayment(options, member, redemption) };
+  return { redemption, state, transactionId: await findPayment(options, user, redemption) };
 }
 
 /** Returns the id of the transaction that took the price; null where the history does not go back that far. */
 async function findPayment(
   { store }: RedemptionsOptions,
-  member: Member,
+  user: SpaceUser,
   { id, boughtAt }: Redemption,
 ): Promise<string | null> {
-  const [entries] = await store.read(memberPartition(member), [
+  const [entries] = await store.read(spaceUserPartition(user), [
     { type: "log", key: "history", from: boughtAt, to: boughtAt, limit: storageLimits.rangeLimitMax },
   ]);
   return entries.map(parseEntry).find(({ redemption }) => redemption?.id === id)?.id ?? null;
@@ -250,6 +250,6 @@ function requireSameOrder({ productId, quantity }: Redemption, order: Redemption
   throw new AppError("conflict", "Cannot redeem the product as the key names another redemption");
 }
 
-function poolAddress({ organisationId, spaceId }: Member, poolId: string): PoolAddress {
+function poolAddress({ organisationId, spaceId }: SpaceUser, poolId: string): PoolAddress {
   return { organisationId, spaceId, poolId };
 }

@@ -21,10 +21,10 @@ import {
   tenantPartition,
   type Write,
 } from "../../storage/mod.ts";
-import type { Member } from "../user/member.ts";
+import type { SpaceUser } from "../user/space_user.ts";
 
 /** A product of a space. */
-export interface ProductAddress extends Pick<Member, "organisationId" | "spaceId"> {
+export interface ProductAddress extends Pick<SpaceUser, "organisationId" | "spaceId"> {
   readonly productId: string;
 }
 

@@ -29,7 +29,7 @@ import {
   validNotifications,
   withExpiry,
 } from "./inbox_view.ts";
-import { type Member, memberPartition } from "./member.ts";
+import { type SpaceUser, spaceUserPartition } from "./space_user.ts";
 
 /** A user has this many notifications at most; the oldest is dropped first. */
 export const notificationsMax = 100;
@@ -70,7 +70,7 @@ export interface InboxOptions {
   /** Returns the life of notifications in a space. */
   readonly policyOf: (spaceId: string) => Promise<InboxPolicy> | InboxPolicy;
   /** Stores the due effects of time, with their notifications, before a list is read. @default none */
-  readonly settleBeforeRead?: <T>(member: Member, read: () => Promise<T>) => Promise<T>;
+  readonly settleBeforeRead?: <T>(user: SpaceUser, read: () => Promise<T>) => Promise<T>;
 }
 
 /** Reads the notifications of users and marks them as read. */
@@ -92,7 +92,7 @@ export class Inbox {
    *
    * @throws {AppError} `validation_failed`: the limit is out of bounds, or the cursor is of no page.
    */
-  async list(member: Member, query: InboxQuery = {}): Promise<InboxPage> {
+  async list(user: SpaceUser, query: InboxQuery = {}): Promise<InboxPage> {
     const { unread = false, limit = notificationsPageDefault, cursor } = query;
     if (!Number.isInteger(limit) || limit < 1 || limit > notificationsMax) {
       throw invalid("limit", `Expected a whole number from 1 to ${notificationsMax}`);
@@ -100,7 +100,7 @@ export class Inbox {
     if (cursor !== undefined && !idShape.test(cursor)) {
       throw invalid("cursor", "Expected the cursor of a page");
     }
-    const { items, policy } = await this.#settleBeforeRead(member, () => this.#read(member));
+    const { items, policy } = await this.#settleBeforeRead(user, () => this.#read(user));
     const wanted = items.filter(
       ({ id, isRead }) => !(unread && isRead) && (cursor === undefined || compareIds(id, cursor) < 0),
     );
@@ -114,14 +114,14 @@ export class Inbox {
   }
 
   /** Returns every unread notification, oldest first. */
-  async unread(member: Member): Promise<readonly InboxNotification[]> {
-    const { items } = await this.#settleBeforeRead(member, () => this.#read(member));
+  async unread(user: SpaceUser): Promise<readonly InboxNotification[]> {
+    const { items } = await this.#settleBeforeRead(user, () => this.#read(user));
     return unreadOf(items).toReversed();
   }
 
   /** Returns the number of unread notifications. */
-  async unreadCount(member: Member): Promise<number> {
-    return unreadOf((await this.#read(member)).items).length;
+  async unreadCount(user: SpaceUser): Promise<number> {
+    return unreadOf((await this.#read(user)).items).length;
   }
 
   /**
@@ -129,23 +129,23 @@ export class Inbox {
    *
    * @throws {AppError} `not_found`: the user does not have such a notification, or not any more.
    */
-  async markRead(member: Member, id: string): Promise<InboxItem> {
-    const context = { policy: await this.#policyOf(member.spaceId), now: this.#clock() };
-    return await decide(this.#store, memberPartition(member), markRule(id, context));
+  async markRead(user: SpaceUser, id: string): Promise<InboxItem> {
+    const context = { policy: await this.#policyOf(user.spaceId), now: this.#clock() };
+    return await decide(this.#store, spaceUserPartition(user), markRule(id, context));
   }
 
   /** Marks all notifications as read, and returns the number of those that were unread. */
-  async markAllRead(member: Member): Promise<number> {
-    const context = { policy: await this.#policyOf(member.spaceId), now: this.#clock() };
-    return await decide(this.#store, memberPartition(member), markAllRule(context));
+  async markAllRead(user: SpaceUser): Promise<number> {
+    const context = { policy: await this.#policyOf(user.spaceId), now: this.#clock() };
+    return await decide(this.#store, spaceUserPartition(user), markAllRule(context));
   }
 
   async #read(
-    member: Member,
+    user: SpaceUser,
   ): Promise<{ readonly items: InboxNotification[]; readonly policy: InboxPolicy }> {
     const [policy, [stored, entries]] = await Promise.all([
-      this.#policyOf(member.spaceId),
-      this.#store.read(memberPartition(member), inboxReads),
+      this.#policyOf(user.spaceId),
+      this.#store.read(spaceUserPartition(user), inboxReads),
     ]);
     const marks = parseReadMarks(stored);
     return { items: validNotifications(entries, { marks, policy, now: this.#clock() }), policy };

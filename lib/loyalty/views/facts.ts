@@ -9,7 +9,7 @@ import type { ReadRecord, Store, Stored } from "../../storage/mod.ts";
 import type { ConfigCache } from "../config/config_cache.ts";
 import { ownValue } from "../config/scope.ts";
 import { advanceTime, isDue } from "../engine/mod.ts";
-import { type Member, memberPartition } from "../user/member.ts";
+import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { type ChallengeProgress, emptyState, type UserState } from "../user/state.ts";
 import { parseState, readState, StoredStateReader } from "../user/stored_state.ts";
 
@@ -75,9 +75,9 @@ export function createFactsSource({ clock, configOf }: FactsOptions): FactsSourc
 /** Reads a user's metrics that have ever changed, with the revision of the state; null where nothing is on record. */
 export async function readMetrics(
   store: Store,
-  user: Pick<Member, "organisationId" | "userId">,
+  user: Pick<SpaceUser, "organisationId" | "userId">,
 ): Promise<Pick<UserState, "metrics" | "revision"> | null> {
-  const [stored] = await store.read(memberPartition(user), [readState]);
+  const [stored] = await store.read(spaceUserPartition(user), [readState]);
   return stored === null ? null : parseState(stored.value);
 }
 

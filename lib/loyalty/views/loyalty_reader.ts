@@ -10,7 +10,7 @@ import type { ConfigCache } from "../config/config_cache.ts";
 import { advanceTime } from "../engine/mod.ts";
 import { inboxReads } from "../user/inbox.ts";
 import { countUnread, type InboxPolicy, inboxValidUntil, parseReadMarks } from "../user/inbox_view.ts";
-import { type Member, memberPartition } from "../user/member.ts";
+import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { actionMarkReads } from "../user/once_marks.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 import { type ChallengeView, challengeViews } from "./challenge_views.ts";
@@ -29,13 +29,13 @@ export interface ReadView<T> {
 /** Reads users. */
 export interface LoyaltyReader {
   /** Returns a user's summary: the same object for as long as it stays true and the process remembers it. */
-  summary(member: Member, extraRead: ReadRecord): Promise<ReadView<LoyaltySummary>>;
+  summary(user: SpaceUser, extraRead: ReadRecord): Promise<ReadView<LoyaltySummary>>;
   /** Returns the challenges that a user has begun or may begin. */
-  challenges(member: Member, extraRead: ReadRecord): Promise<ReadView<readonly ChallengeView[]>>;
+  challenges(user: SpaceUser, extraRead: ReadRecord): Promise<ReadView<readonly ChallengeView[]>>;
   /** Tells for each id whether an action has taken effect under it, for 7 to 14 days. */
-  areActionsApplied(member: Member, actionIds: readonly string[]): Promise<readonly boolean[]>;
+  areActionsApplied(user: SpaceUser, actionIds: readonly string[]): Promise<readonly boolean[]>;
   /** Returns a page of a user's ledger, newest entry first. */
-  ledger(member: Member, query: LedgerQuery): Promise<LedgerPage>;
+  ledger(user: SpaceUser, query: LedgerQuery): Promise<LedgerPage>;
 }
 
 /** Services that reading needs. */
@@ -52,27 +52,27 @@ export function createLoyaltyReader(options: LoyaltyReaderOptions): LoyaltyReade
   const { store, clock, configOf, states, policyOf } = options;
   const summaries = new SummaryCache();
   const [readMarks, readEntries] = inboxReads;
-  function stateIn(member: Member, stored: Stored | null): UserState {
-    return stored === null ? emptyState(member.projectId) : states.valueOf(memberPartition(member), stored);
+  function stateIn(user: SpaceUser, stored: Stored | null): UserState {
+    return stored === null ? emptyState(user.projectId) : states.valueOf(spaceUserPartition(user), stored);
   }
   return {
-    async summary(member, extraRead) {
-      const partition = memberPartition(member);
+    async summary(user, extraRead) {
+      const partition = spaceUserPartition(user);
       const known = states.peek(partition);
       // Records alone are far cheaper to read than records and a log at one instant, and a count may be of another one.
       const [config, [stored, extraRecord, marks], early] = await Promise.all([
-        configOf(member.spaceId),
+        configOf(user.spaceId),
         store.read(partition, [states.query, extraRead, readMarks]),
         known !== undefined && summaries.has(known, clock()) ? null : store.read(partition, [readEntries]),
       ]);
-      const found = stateIn(member, stored);
+      const found = stateIn(user, stored);
       const now = clock();
       const context = { config, marks: marks?.version ?? null, now };
       const rest = { isKnown: stored !== null, extraRecord };
       const cached = summaries.get(found, context);
       if (cached !== undefined) return { view: cached, ...rest };
       const [policy, [entries]] = await Promise.all([
-        policyOf(member.spaceId),
+        policyOf(user.spaceId),
         early ?? store.read(partition, [readEntries]),
       ]);
       const { state } = advanceTime(config, found, now);
@@ -85,20 +85,20 @@ export function createLoyaltyReader(options: LoyaltyReaderOptions): LoyaltyReade
       }
       return { view: summary, ...rest };
     },
-    async challenges(member, extraRead) {
+    async challenges(user, extraRead) {
       const [config, [stored, extraRecord]] = await Promise.all([
-        configOf(member.spaceId),
-        store.read(memberPartition(member), [states.query, extraRead]),
+        configOf(user.spaceId),
+        store.read(spaceUserPartition(user), [states.query, extraRead]),
       ]);
       const now = clock();
-      const { state } = advanceTime(config, stateIn(member, stored), now);
+      const { state } = advanceTime(config, stateIn(user, stored), now);
       return { view: challengeViews(config, state, now), isKnown: stored !== null, extraRecord };
     },
-    async areActionsApplied(member, actionIds) {
+    async areActionsApplied(user, actionIds) {
       const reads = actionMarkReads(actionIds, clock());
-      const marks = await store.read(memberPartition(member), reads);
+      const marks = await store.read(spaceUserPartition(user), reads);
       return actionIds.map(id => marks.some(mark => mark.has(id)));
     },
-    ledger: (member, query) => readLedger(store, memberPartition(member), query),
+    ledger: (user, query) => readLedger(store, spaceUserPartition(user), query),
   };
 }

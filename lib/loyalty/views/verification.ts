@@ -16,7 +16,7 @@ import { advanceReplay, compareStates, type Difference, type DryRun, dryRun, Rep
 import { type Reconciliation, reconcile } from "../ledger/mod.ts";
 import type { GlobalLimits } from "../limits/global_limits.ts";
 import type { HistoryEntry } from "../user/history.ts";
-import { type Member, memberPartition } from "../user/member.ts";
+import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { readWholeHistory } from "../user/read_history.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 
@@ -39,17 +39,17 @@ export interface UserVerification {
    *
    * @throws {AppError} As reporting the action would.
    */
-  dryRun(member: Member, report: ActionReport): Promise<DryRun>;
+  dryRun(user: SpaceUser, report: ActionReport): Promise<DryRun>;
   /** Proves that the user's metrics are the sums of the ledger's entries. Throws `not_found` where nothing is on record. */
-  reconcile(member: Member): Promise<Reconciliation>;
+  reconcile(user: SpaceUser): Promise<Reconciliation>;
   /**
    * Replays the user's history against a configuration document, by default the current one.
    *
    * @throws {AppError} `validation_failed` where the document is not a configuration, `not_found` where nothing is on record.
    */
-  replay(member: Member, document?: unknown): Promise<ReplayResult>;
+  replay(user: SpaceUser, document?: unknown): Promise<ReplayResult>;
   /** Reads what the user gained, from which boards are rebuilt; null where there is no such user. */
-  earnings(member: Member): Promise<UserEarnings | null>;
+  earnings(user: SpaceUser): Promise<UserEarnings | null>;
 }
 
 /** Services that checks need. */
@@ -64,39 +64,39 @@ export interface UserVerificationServices {
 /** Creates the checks of users. */
 export function createUserVerification(services: UserVerificationServices): UserVerification {
   const { store, clock, states, limits, configOf } = services;
-  const wholeHistory = (member: Member, take: (record: HistoryEntry) => void): Promise<UserState | null> =>
-    readWholeHistory(store, memberPartition(member), { states, take });
+  const wholeHistory = (user: SpaceUser, take: (record: HistoryEntry) => void): Promise<UserState | null> =>
+    readWholeHistory(store, spaceUserPartition(user), { states, take });
   return {
-    async dryRun(member, report) {
-      const config = await configOf(member.spaceId);
+    async dryRun(user, report) {
+      const config = await configOf(user.spaceId);
       requireReportable(config, report);
-      const { organisationId, spaceId, userId } = member;
+      const { organisationId, spaceId, userId } = user;
       const { action: name, data } = report;
       const at = clock();
       const claimant = { organisationId, spaceId, userId, at, timeZone: config.config.timeZone };
-      const partition = memberPartition(member);
+      const partition = spaceUserPartition(user);
       const [[stored], reached] = await Promise.all([
         store.read(partition, [states.query]),
         limits.reached(claimant, config.limitedRules.values()),
       ]);
-      const state = stored === null ? emptyState(member.projectId) : states.valueOf(partition, stored);
+      const state = stored === null ? emptyState(user.projectId) : states.valueOf(partition, stored);
       return dryRun(config, state, { name, data, at }, reached);
     },
-    async reconcile(member) {
-      const config = await configOf(member.spaceId);
+    async reconcile(user) {
+      const config = await configOf(user.spaceId);
       const records: HistoryEntry[] = [];
-      const state = await wholeHistory(member, record => records.push(record));
+      const state = await wholeHistory(user, record => records.push(record));
       if (state === null) throw unknownUser("reconcile the metrics");
       return reconcile(state, records, {
         defaultOf: (metricId, version) =>
           version === config.version ? (config.metrics.get(metricId)?.defaultValue ?? 0) : null,
       });
     },
-    async replay(member, document) {
-      const config = document === undefined ? await configOf(member.spaceId) : compileConfig(document);
+    async replay(user, document) {
+      const config = document === undefined ? await configOf(user.spaceId) : compileConfig(document);
       const replay = new Replay(config);
       let records = 0;
-      const stored = await wholeHistory(member, record => {
+      const stored = await wholeHistory(user, record => {
         replay.add(record);
         records += 1;
       });
@@ -112,9 +112,9 @@ export function createUserVerification(services: UserVerificationServices): User
         ),
       };
     },
-    async earnings(member) {
+    async earnings(user) {
       const earnings: Earning[] = [];
-      const state = await wholeHistory(member, record => earnings.push(earningOf(record)));
+      const state = await wholeHistory(user, record => earnings.push(earningOf(record)));
       if (state === null) return null;
       const { projectId, revision, changedAt, metrics } = state;
       return { projectId, revision, changedAt, metrics, earnings };

@@ -15,7 +15,7 @@ import {
 } from "../../storage/mod.ts";
 import type { LoyaltyConfig, WebhookDefinition } from "../config/document.ts";
 import { type HistoryTransaction, transactionsOf } from "../user/history.ts";
-import { type Member, memberPartition } from "../user/member.ts";
+import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import type { UserState } from "../user/state.ts";
 import { parseRecord } from "../user/stored_state.ts";
 import type { WebhookClient } from "./client.ts";
@@ -50,9 +50,9 @@ export interface WebhookDispatcherOptions {
 /** Sends changes of users to webhooks. */
 export interface WebhookDispatcher {
   /** Sends a user's changes in the background. */
-  enqueue(member: Member): void;
+  enqueue(user: SpaceUser): void;
   /** Sends a user's changes now and returns when to retry what was not taken, in Unix ms; null: nothing is left. */
-  deliver(member: Member): Promise<number | null>;
+  deliver(user: SpaceUser): Promise<number | null>;
   /** Retries in the background what this process could not send before, as far as it is due. */
   retry(): void;
   /** Resolves when nothing is sent any more. */
@@ -62,25 +62,25 @@ export interface WebhookDispatcher {
 /** Creates the dispatcher of a process. It handles a user once at a time, so that it sends nothing twice. */
 export function createWebhookDispatcher(options: WebhookDispatcherOptions): WebhookDispatcher {
   const waiting = new FairUserQueue();
-  const retries = new Map<string, { readonly member: Member; readonly at: number }>();
+  const retries = new Map<string, { readonly user: SpaceUser; readonly at: number }>();
   const underWay = new Map<string, Promise<number | null>>();
   const workers = new Set<Promise<void>>();
 
-  async function deliverToAll(name: string, member: Member): Promise<number | null> {
-    const { webhooks } = await options.config(member.spaceId);
-    const due = await Promise.all(webhooks.map(webhook => deliverToOne(options, member, webhook)));
+  async function deliverToAll(name: string, user: SpaceUser): Promise<number | null> {
+    const { webhooks } = await options.config(user.spaceId);
+    const due = await Promise.all(webhooks.map(webhook => deliverToOne(options, user, webhook)));
     const times = due.filter(at => at !== null);
     const at = times.length === 0 ? null : Math.min(...times);
     retries.delete(name);
     // The sweep finds those for whom there is no room.
-    if (at !== null && retries.size < queuedUsersMax) retries.set(name, { member, at });
+    if (at !== null && retries.size < queuedUsersMax) retries.set(name, { user, at });
     return at;
   }
 
-  async function deliver(member: Member): Promise<number | null> {
-    const name = memberPartition(member);
+  async function deliver(user: SpaceUser): Promise<number | null> {
+    const name = spaceUserPartition(user);
     const before = underWay.get(name)?.catch(() => null) ?? Promise.resolve(null);
-    const delivery = before.then(() => deliverToAll(name, member));
+    const delivery = before.then(() => deliverToAll(name, user));
     underWay.set(name, delivery);
     try {
       return await delivery;
@@ -106,8 +106,8 @@ export function createWebhookDispatcher(options: WebhookDispatcherOptions): Webh
     workers.add(done);
   }
 
-  function enqueue(member: Member): void {
-    waiting.add(member);
+  function enqueue(user: SpaceUser): void {
+    waiting.add(user);
     startWorker();
   }
 
@@ -116,7 +116,7 @@ export function createWebhookDispatcher(options: WebhookDispatcherOptions): Webh
     enqueue,
     retry() {
       const now = options.clock();
-      for (const { member, at } of retries.values()) if (at <= now) enqueue(member);
+      for (const { user, at } of retries.values()) if (at <= now) enqueue(user);
     },
     async idle() {
       while (workers.size > 0) await Promise.all(workers);
@@ -127,21 +127,21 @@ export function createWebhookDispatcher(options: WebhookDispatcherOptions): Webh
 /** Sends a webhook the changes that it has not got and returns when to continue; null: nothing is left. */
 async function deliverToOne(
   options: WebhookDispatcherOptions,
-  member: Member,
+  user: SpaceUser,
   webhook: WebhookDefinition,
 ): Promise<number | null> {
   for (;;) {
-    const page = await readPage(options, member, webhook);
+    const page = await readPage(options, user, webhook);
     if (page === null) return null;
     if ("retryAt" in page) return page.retryAt;
     const { progress, entries } = page;
-    const { sent, failure } = await sendEntries(options, { member, webhook, ...page });
+    const { sent, failure } = await sendEntries(options, { user, webhook, ...page });
     const isOver = sent === entries.length && entries.length < pageMax;
     const isUntried =
       sent === 0 && failure !== null && failure.attempts === (progress.failure?.attempts ?? 0);
     if (isUntried) return failure.retryAt;
     const { failure: _, ...position } = progress;
-    await advanceCursor(options, member, {
+    await advanceCursor(options, user, {
       id: webhook.id,
       before: progress,
       after: {
@@ -166,10 +166,10 @@ interface Page {
 /** Reads the changes that the webhook has not got, or when to look for them; null where there are none. */
 async function readPage(
   { store, clock, progress: cache }: WebhookDispatcherOptions,
-  member: Member,
+  user: SpaceUser,
   { id }: WebhookDefinition,
 ): Promise<Page | Pick<EntryFailure, "retryAt"> | null> {
-  const partition = memberPartition(member);
+  const partition = spaceUserPartition(user);
   const [stored] = await store.read(partition, [cache.query]);
   const progress = progressOf(allProgress(cache, partition, stored), id);
   if (progress === undefined) return null;
@@ -204,14 +204,14 @@ interface SentEntries {
 /** Sends entry by entry, up to the first that fails. */
 async function sendEntries(
   options: WebhookDispatcherOptions,
-  page: Page & Pick<Message, "member" | "webhook">,
+  page: Page & Pick<Message, "user" | "webhook">,
 ): Promise<SentEntries> {
-  const { member, webhook, entries } = page;
+  const { user, webhook, entries } = page;
   for (const [sent, { id, value }] of entries.entries()) {
     const before = sent === 0 ? page.progress.failure : undefined;
     for (const transaction of transactionsOf({ ...parseRecord(value), id })) {
       if (!webhook.events.includes(transaction.type)) continue;
-      const failure = await sendTransaction(options, { member, webhook, transaction, before });
+      const failure = await sendTransaction(options, { user, webhook, transaction, before });
       if (failure !== null) return { sent, failure };
     }
   }
@@ -219,7 +219,7 @@ async function sendEntries(
 }
 
 interface Message {
-  readonly member: Member;
+  readonly user: SpaceUser;
   readonly webhook: WebhookDefinition;
   readonly transaction: HistoryTransaction;
   /** The failure of the last attempt. */
@@ -231,8 +231,8 @@ async function sendTransaction(
   { client, deliveries, clock }: WebhookDispatcherOptions,
   message: Message,
 ): Promise<EntryFailure | null> {
-  const { member, webhook, transaction, before } = message;
-  const { organisationId, spaceId } = member;
+  const { user, webhook, transaction, before } = message;
+  const { organisationId, spaceId } = user;
   const address = { organisationId, spaceId, webhookId: webhook.id };
   const delivery = deliveryOf(message);
   const earlier = before?.attempts ?? 0;
@@ -253,8 +253,8 @@ async function sendTransaction(
   return null;
 }
 
-function deliveryOf({ member, webhook, transaction }: Message): WebhookDelivery {
-  const { organisationId, spaceId, userId } = member;
+function deliveryOf({ user, webhook, transaction }: Message): WebhookDelivery {
+  const { organisationId, spaceId, userId } = user;
   const { id, at, type, payload } = transaction;
   const timestamp = Math.floor(at / 1_000);
   return {
@@ -274,10 +274,10 @@ interface CursorMove {
 /** Advances the cursor unless another process has done so meanwhile. */
 async function advanceCursor(
   { store, progress: cache }: WebhookDispatcherOptions,
-  member: Member,
+  user: SpaceUser,
   { id, before, after }: CursorMove,
 ): Promise<void> {
-  const partition = memberPartition(member);
+  const partition = spaceUserPartition(user);
   await decide(store, partition, {
     reads: [cache.query],
     idempotent: true,

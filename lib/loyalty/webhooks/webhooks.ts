@@ -80,10 +80,10 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   const outbox = createWebhookOutbox({ ...options, client, deliveries });
   return {
     progress,
-    enqueue(member) {
-      if (isEnabled) dispatcher.enqueue(member);
+    enqueue(user) {
+      if (isEnabled) dispatcher.enqueue(user);
     },
-    deliver: async member => (isEnabled ? await dispatcher.deliver(member) : null),
+    deliver: async user => (isEnabled ? await dispatcher.deliver(user) : null),
     async work() {
       dispatcher.retry();
       await outbox.work();

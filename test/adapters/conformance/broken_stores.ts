@@ -259,6 +259,18 @@ export const brokenStores: readonly Broken[] = [
         writes: writes.map(write => ({ ...write, key: write.key.replaceAll(/[{}]/g, "_") })),
       }),
   }),
+  broken("joins partition and key with a space", "names › a partition and a key never collide", false, {
+    read: (inner, partition, queries) =>
+      inner.read(
+        "all",
+        queries.map(query => ({ ...query, key: `${partition} ${query.key}` })),
+      ),
+    commit: (inner, partition, { checks = [], writes }) =>
+      inner.commit("all", {
+        checks: checks.map(check => ({ ...check, key: `${partition} ${check.key}` })),
+        writes: writes.map(write => ({ ...write, key: `${partition} ${write.key}` })),
+      }),
+  }),
   broken("accepts what exceeds a limit", "limits › a value may have maxValueBytes", false, {
     commit: async (inner, partition, batch) => {
       try {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { Users } from "../../../lib/identity/mod.ts";
-import { memberPartition } from "../../../lib/loyalty/mod.ts";
+import { spaceUserPartition } from "../../../lib/loyalty/mod.ts";
 import { buildUserIndex, type UserIndexProgress } from "../../../lib/mod.ts";
 import type { PartitionLister, Store } from "../../../lib/storage/mod.ts";
 import { recordedUsersMax, userShardPartitions } from "../../../lib/users/mod.ts";
@@ -44,7 +44,7 @@ async function forgetIndex({ store, platform }: World): Promise<void> {
       const [{ entries }] = await store.read(partition, [{ type: "board", key, limit: 1_000 }]);
       for (const { member } of entries) {
         await store.commit(partition, { writes: [{ type: "unscore", key, member }] });
-        const own = memberPartition({ organisationId: ids.organisation, userId: member });
+        const own = spaceUserPartition({ organisationId: ids.organisation, userId: member });
         await store.commit(own, { writes: [{ type: "delete", shape: "record", key: "account" }] });
       }
     }
@@ -124,7 +124,7 @@ describeOnStores("an index of users that is built later", open => {
     const removed = await operator(`${path}/${gone.userId}`, { method: "DELETE" });
     assert.ok(removed.status < 300, removed.text);
     const note = JSON.stringify({ projectId: ids.project, provider: "", removedAt: world.clock.now() });
-    await world.store.commit(memberPartition({ organisationId: ids.organisation, userId: leaving.userId }), {
+    await world.store.commit(spaceUserPartition({ organisationId: ids.organisation, userId: leaving.userId }), {
       writes: [{ type: "put", key: "account", value: note }],
     });
     await build(world);
@@ -187,7 +187,7 @@ describeOnStores("the provider of users", open => {
     const body = { ...selector, strategy: "email", provider: "managedPool", data };
     assert.equal((await world.call("/v1/user", { body })).status, 201);
     assert.deepEqual(await providers(), [{ userId, provider: "managedPool" }]);
-    const own = memberPartition({ organisationId: ids.organisation, userId });
+    const own = spaceUserPartition({ organisationId: ids.organisation, userId });
     const stale = JSON.stringify({ projectId: ids.project, provider: "anonymous", removedAt: null });
     await world.store.commit(own, { writes: [{ type: "put", key: "account", value: stale }] });
     assert.deepEqual(await providers(), [{ userId, provider: "anonymous" }]);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { memberPartition } from "../../../lib/loyalty/mod.ts";
+import { spaceUserPartition } from "../../../lib/loyalty/mod.ts";
 import { parseState } from "../../../lib/loyalty/user/stored_state.ts";
 import { ids, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
@@ -33,7 +33,7 @@ async function act({ platform }: TestPlatform, eventId: string): Promise<void> {
 }
 
 async function sumsOf({ store }: TestPlatform): Promise<number> {
-  const [stored] = await store.read(memberPartition(member), [{ type: "record", key: "loyalty" }]);
+  const [stored] = await store.read(spaceUserPartition(member), [{ type: "record", key: "loyalty" }]);
   return Object.keys(parseState(stored?.value ?? "{}").sums).length;
 }
 

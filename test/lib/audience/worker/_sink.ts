@@ -1,10 +1,10 @@
 /** An action sink made of a function that applies one action. */
 
 import type { ActionSink } from "../../../../lib/audience/worker/process_actions.ts";
-import type { ActionReport, Member } from "../../../../lib/loyalty/mod.ts";
+import type { ActionReport, SpaceUser } from "../../../../lib/loyalty/mod.ts";
 
 /** Creates a sink that applies reports one after the other, up to the first error. */
-export function sinkOf(apply: (member: Member, report: ActionReport) => Promise<unknown>): ActionSink {
+export function sinkOf(apply: (member: SpaceUser, report: ActionReport) => Promise<unknown>): ActionSink {
   return {
     async reportAll(member, reports) {
       for (const [applied, report] of reports.entries()) {

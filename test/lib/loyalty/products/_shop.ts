@@ -3,7 +3,7 @@
 import { seedDirectory } from "../../../../lib/directory/mod.ts";
 import type { Reward } from "../../../../lib/loyalty/config/rewards.ts";
 import type { PoolAddress } from "../../../../lib/loyalty/coupons/code_pools.ts";
-import type { Member } from "../../../../lib/loyalty/mod.ts";
+import type { SpaceUser } from "../../../../lib/loyalty/mod.ts";
 import type { Platform } from "../../../../lib/mod.ts";
 import { ids, loyalty, seed } from "../../../support/platform.ts";
 import { openProcesses, type Processes } from "../../../support/processes.ts";
@@ -68,7 +68,7 @@ export function shopDocument(sold: readonly Part[] = Object.values(products)): P
 }
 
 /** A user of the space. */
-export function buyer(n: number): Member {
+export function buyer(n: number): SpaceUser {
   const userId = `11111111-1111-4111-8111-${String(n).padStart(12, "0")}`;
   return { organisationId: ids.organisation, spaceId: ids.space, projectId: null, userId };
 }
@@ -84,7 +84,7 @@ export function openShop(open: OpenStore, document: Part = shopDocument()): Prom
 /** Gives a user points and coins to spend. */
 export async function fund(
   { loyalty: of }: Platform,
-  member: Member,
+  member: SpaceUser,
   { points: amount = 0, coins = 0 }: { readonly points?: number; readonly coins?: number },
 ): Promise<void> {
   const rewards: Reward[] = Object.entries({ points: amount, coins })

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { AppError, type ErrorCode } from "../../../../lib/errors/mod.ts";
 import { registrationMs } from "../../../../lib/loyalty/due_users/queue.ts";
-import type { Member } from "../../../../lib/loyalty/mod.ts";
+import type { SpaceUser } from "../../../../lib/loyalty/mod.ts";
 import type { Platform } from "../../../../lib/mod.ts";
 import { createDyingStore } from "../../../support/dying_store.ts";
 import { describeOnEveryStore } from "../../../support/stores.ts";
@@ -17,17 +17,17 @@ function withCode(code: ErrorCode): (error: unknown) => boolean {
   return error => error instanceof AppError && error.code === code;
 }
 
-async function assertProved({ loyalty }: Platform, member: Member = fan): Promise<void> {
+async function assertProved({ loyalty }: Platform, member: SpaceUser = fan): Promise<void> {
   const { ok, faults } = await loyalty.reconcile(member);
   assert.deepEqual([ok, faults], [true, []]);
   assert.deepEqual((await loyalty.replay(member)).differences, []);
 }
 
-async function typesOf({ loyalty }: Platform, member: Member = fan): Promise<readonly string[]> {
+async function typesOf({ loyalty }: Platform, member: SpaceUser = fan): Promise<readonly string[]> {
   return (await loyalty.history(member, {})).map(({ type }) => type);
 }
 
-const balance = async ({ loyalty }: Platform, member: Member = fan): Promise<number> =>
+const balance = async ({ loyalty }: Platform, member: SpaceUser = fan): Promise<number> =>
   (await loyalty.profile(member)).metrics.points ?? Number.NaN;
 
 describeOnEveryStore("redeeming a product", open => {

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../../lib/errors/mod.ts";
-import type { Member } from "../../../../lib/loyalty/mod.ts";
+import type { SpaceUser } from "../../../../lib/loyalty/mod.ts";
 import type { Notification } from "../../../../lib/loyalty/user/history.ts";
 import { Inbox, notificationsMax, notificationsPageDefault } from "../../../../lib/loyalty/user/inbox.ts";
 import { type Store, tenantPartition } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { describeOnStores, type OpenStore } from "../../../support/stores.ts";
 
-const ann: Member = { organisationId: "o", spaceId: "s", userId: "ann", projectId: null };
-const bob: Member = { ...ann, userId: "bob" };
+const ann: SpaceUser = { organisationId: "o", spaceId: "s", userId: "ann", projectId: null };
+const bob: SpaceUser = { ...ann, userId: "bob" };
 const dayMs = 24 * 60 * 60 * 1_000;
 /** Noon in Berlin on 2026-03-20; its clocks go forward on the 29th. */
 const startAt = Date.UTC(2026, 2, 20, 11);
@@ -19,7 +19,7 @@ interface World {
   readonly clock: ReturnType<typeof createTestClock>;
   readonly inbox: Inbox;
   /** Announces something now, and answers its id. */
-  announce(member: Member, title: string): Promise<string>;
+  announce(member: SpaceUser, title: string): Promise<string>;
 }
 
 async function withInbox(open: OpenStore, body: (world: World) => Promise<void>): Promise<void> {
@@ -27,7 +27,7 @@ async function withInbox(open: OpenStore, body: (world: World) => Promise<void>)
   await using store = await open(clock.now);
   const policy = { keepFor: { days: 30 }, timeZone: "Europe/Berlin" };
   const inbox = new Inbox({ store, clock: clock.now, policyOf: () => policy });
-  async function announce({ organisationId, userId }: Member, title: string): Promise<string> {
+  async function announce({ organisationId, userId }: SpaceUser, title: string): Promise<string> {
     const payload = {
       metricChanges: {},
       inventoryChanges: { received: [], lost: [] },

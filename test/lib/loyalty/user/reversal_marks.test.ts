@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { memberPartition } from "../../../../lib/loyalty/mod.ts";
+import { spaceUserPartition } from "../../../../lib/loyalty/mod.ts";
 import { ids, openPlatform } from "../../../support/platform.ts";
 import { describeOnStores } from "../../../support/stores.ts";
 
@@ -20,7 +20,7 @@ describeOnStores("a reversed transaction", open => {
     const world = await openPlatform(open);
     t.after(() => world.dispose());
     const { loyalty } = world.platform;
-    const partition = memberPartition(member);
+    const partition = spaceUserPartition(member);
     const given: string[] = [];
     for (let generation = 0; generation < 3; generation++) {
       given.push((await loyalty.grant(member, grant))?.id ?? "");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { UserCache } from "../../../../lib/loyalty/user/member.ts";
+import { UserCache } from "../../../../lib/loyalty/user/space_user.ts";
 
 const address = { organisationId: "org", spaceId: "space", userId: "ann" };
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import type { LoyaltyConfig } from "../../../../lib/loyalty/config/document.ts";
 import { compileConfig } from "../../../../lib/loyalty/mod.ts";
 import type { ChangePayload, HistoryRecord } from "../../../../lib/loyalty/user/history.ts";
-import { type Member, memberPartition } from "../../../../lib/loyalty/user/member.ts";
+import { type SpaceUser, spaceUserPartition } from "../../../../lib/loyalty/user/space_user.ts";
 import { emptyState } from "../../../../lib/loyalty/user/state.ts";
 import { printRecord, printState } from "../../../../lib/loyalty/user/stored_state.ts";
 import { beginProgress, createProgressCache } from "../../../../lib/loyalty/webhooks/progress.ts";
@@ -12,7 +12,7 @@ import { createWebhooks, type Webhooks } from "../../../../lib/loyalty/webhooks/
 import { WebhookError, type WebhookMessage } from "../../../../lib/outbound/webhook_sender.ts";
 import type { Store, Write } from "../../../../lib/storage/mod.ts";
 
-export const member: Member = { organisationId: "o", spaceId: "s", userId: "u", projectId: null };
+export const member: SpaceUser = { organisationId: "o", spaceId: "s", userId: "u", projectId: null };
 export const nothing: ChangePayload = {
   metricChanges: {},
   inventoryChanges: { received: [], lost: [] },
@@ -92,7 +92,7 @@ export async function happen(
   store: Store,
   { config, now, types }: { config: LoyaltyConfig; now: number; types: string[] },
 ): Promise<void> {
-  const partition = memberPartition(member);
+  const partition = spaceUserPartition(member);
   const progress = createProgressCache();
   const [stored, state] = await store.read(partition, [progress.query, { type: "record", key: "loyalty" }]);
   const records: number = state === null ? 0 : JSON.parse(state.value).records;

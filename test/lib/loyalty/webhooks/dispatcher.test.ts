@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { memberPartition } from "../../../../lib/loyalty/user/member.ts";
+import { spaceUserPartition } from "../../../../lib/loyalty/user/space_user.ts";
 import type { ProgressByWebhook } from "../../../../lib/loyalty/webhooks/progress.ts";
 import type { WebhookMessage } from "../../../../lib/outbound/webhook_sender.ts";
 import type { Store } from "../../../../lib/storage/mod.ts";
@@ -17,7 +17,7 @@ const webhookRetryMsMin = 5_000;
 const webhookTriedMsMax = 3 * 24 * 3_600_000;
 
 async function progress(store: Store): Promise<ProgressByWebhook> {
-  const [stored] = await store.read(memberPartition(member), [{ type: "record", key: "webhooks" }]);
+  const [stored] = await store.read(spaceUserPartition(member), [{ type: "record", key: "webhooks" }]);
   return JSON.parse(stored?.value ?? "{}");
 }
 

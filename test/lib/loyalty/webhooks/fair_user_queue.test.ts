@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Member, memberPartition } from "../../../../lib/loyalty/user/member.ts";
+import { type SpaceUser, spaceUserPartition } from "../../../../lib/loyalty/user/space_user.ts";
 import { FairUserQueue, queuedUsersMax } from "../../../../lib/loyalty/webhooks/fair_user_queue.ts";
 
 const webhookConcurrency = 20;
 const webhookConcurrencyPerSpaceMax = 16;
 
-function member(spaceId: string, n: number): Member {
+function member(spaceId: string, n: number): SpaceUser {
   return { organisationId: "o", spaceId, userId: `${spaceId}-${n}`, projectId: null };
 }
 
@@ -43,7 +43,7 @@ describe("users whose events are to be sent", () => {
     waiting.add(member("a", 0));
     waiting.add({ ...member("a", 0), spaceId: "b" });
     assert.equal(waiting.size, 3);
-    const busy = new Map([[memberPartition(member("a", 0)), true]]);
+    const busy = new Map([[spaceUserPartition(member("a", 0)), true]]);
     assert.equal(waiting.take(busy)?.userId, "a-1");
     assert.equal(waiting.take(busy), null);
     assert.deepEqual([waiting.take(nobody)?.spaceId, waiting.take(nobody)?.spaceId].sort(), ["a", "b"]);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { memberPartition } from "../../../../lib/loyalty/mod.ts";
+import { spaceUserPartition } from "../../../../lib/loyalty/mod.ts";
 import type { Read, Results } from "../../../../lib/storage/mod.ts";
 import { ids, loyalty, openPlatform, seed } from "../../../support/platform.ts";
 import { describeOnStores } from "../../../support/stores.ts";
@@ -24,7 +24,7 @@ class DecisionReads extends WatchedStore {
 
   override read<const Q extends readonly Read[]>(partition: string, queries: Q): Promise<Results<Q>> {
     const keys = queries.map(query => ("key" in query ? query.key : ""));
-    if (partition === memberPartition(member) && keys.includes("loyalty") && keys.includes("webhooks")) {
+    if (partition === spaceUserPartition(member) && keys.includes("loyalty") && keys.includes("webhooks")) {
       this.count += 1;
     }
     return super.read(partition, queries);

@@ -9,7 +9,7 @@ import type { ScoreUpdate } from "../../leaderboards/mod.ts";
 import { type Partition, tenantPartition } from "../../storage/mod.ts";
 
 /** A user of a space. */
-export interface Member {
+export interface SpaceUser {
   readonly organisationId: string;
   readonly spaceId: string;
   readonly userId: string;
@@ -18,13 +18,13 @@ export interface Member {
 }
 
 /** The ids that identify a user, without a project. */
-export type UserKey = Omit<Member, "projectId">;
+export type UserKey = Omit<SpaceUser, "projectId">;
 
 /** Returns the partition of a user's loyalty. User ids are unique in an organisation. */
-export function memberPartition({
+export function spaceUserPartition({
   organisationId,
   userId,
-}: Pick<Member, "organisationId" | "userId">): Partition {
+}: Pick<SpaceUser, "organisationId" | "userId">): Partition {
   return tenantPartition({ organisation: organisationId }, "member", userId);
 }
 
@@ -51,7 +51,7 @@ export class CachedUser implements UserKey {
     this.organisationId = organisationId;
     this.spaceId = spaceId;
     this.userId = userId;
-    this.partition = memberPartition({ organisationId, userId });
+    this.partition = spaceUserPartition({ organisationId, userId });
   }
 
   /** Filters out the updates that were delivered. */
