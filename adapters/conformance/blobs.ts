@@ -246,7 +246,7 @@ const replaceCases: Cases<BlobsCase> = {
   },
 };
 
-const good = [
+const validNames = [
   "a",
   "A",
   "a.b",
@@ -268,8 +268,8 @@ const good = [
 
 const nameCases: Cases<BlobsCase> = {
   async "names that differ are different blobs, however similar"({ blobs }) {
-    for (const [index, name] of good.entries()) await blobs.put(name, stream(new Uint8Array([index])));
-    for (const [index, name] of good.entries()) equal((await read(blobs, name)).bytes, [index], name);
+    for (const [index, name] of validNames.entries()) await blobs.put(name, stream(new Uint8Array([index])));
+    for (const [index, name] of validNames.entries()) equal((await read(blobs, name)).bytes, [index], name);
     await blobs.remove("a/b");
     equal((await read(blobs, "a/b/c")).bytes, [4]);
     equal((await read(blobs, "a")).bytes, [0]);

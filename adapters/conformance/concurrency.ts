@@ -81,11 +81,11 @@ const raceCases: Cases<StoreCase> = {
       entries.map(({ value }) => value),
       [`e${winner}`],
     );
-    const own = await fixture.store.read(
+    const records = await fixture.store.read(
       home,
-      commits.map((_, racer) => record(`own ${racer}`)),
+      commits.map((_, racer) => record(`records ${racer}`)),
     );
-    equal(own.filter(found => found !== null).length, 1, "records of losers");
+    equal(records.filter(found => found !== null).length, 1, "records of losers");
   },
 
   async "read, change and retry loses no update"({ store, peer }) {

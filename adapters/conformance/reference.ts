@@ -155,8 +155,8 @@ function applyScore(members: Map<string, StoredEntry>, write: Score): number | u
     add: (old?.score ?? 0) + given,
   }[op];
   if (!Number.isFinite(wanted)) return undefined;
-  const kept = old !== undefined && old.score === wanted ? old.tie : tie;
-  members.set(member, { member, score: wanted, tie: kept, asOf: asOf ?? old?.asOf ?? -1 });
+  const storedTie = old !== undefined && old.score === wanted ? old.tie : tie;
+  members.set(member, { member, score: wanted, tie: storedTie, asOf: asOf ?? old?.asOf ?? -1 });
   return wanted;
 }
 

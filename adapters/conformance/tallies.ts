@@ -93,8 +93,8 @@ export const tallyCases: Cases<StoreCase> = {
   async "a map that was read is not the store's own"({ store }) {
     await must(store, add("t", "a", 1));
     const [first] = await store.read(home, [tally("t")]);
-    const kept = new Map(first);
+    const copy = new Map(first);
     await must(store, add("t", "a", 1), add("t", "b", 1));
-    equal(first, kept);
+    equal(first, copy);
   },
 };

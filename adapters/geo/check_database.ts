@@ -17,7 +17,7 @@ import {
 
 /** Largest database in bytes: several times the largest one of countries. */
 export const databaseBytesMax: number = 256 * 1_024 * 1_024;
-/** How far from the end the metadata may begin, in bytes, according to the format. */
+/** Largest distance of the metadata from the end, in bytes, according to the format. */
 const metadataBytesMax = 131_072;
 /** Largest sum of the sizes of all values, pointers followed: bounds the work of a check. */
 const checkedBytesMax = 1_024 * 1_024 * 1_024;
@@ -44,7 +44,7 @@ export type DatabaseMetadata = Reader<Response>["metadata"];
 export interface DatabaseFile {
   readonly bytes: Buffer;
   readonly metadata: DatabaseMetadata;
-  /** Where the data ends and the marker of the metadata begins. */
+  /** Position at which the data ends and the marker of the metadata begins. */
   readonly dataEnd: number;
 }
 

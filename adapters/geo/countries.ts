@@ -52,8 +52,8 @@ const completed = new Map<string, CountryResult>();
 
 /** Returns the country of an upper-case ISO 3166-1 code, or null. */
 export function knownCountry(isoCode: string): CountryResult | null {
-  const known = completed.get(isoCode);
-  if (known !== undefined) return known;
+  const cached = completed.get(isoCode);
+  if (cached !== undefined) return cached;
   const geonameId = geonameIds.get(isoCode);
   if (geonameId === undefined) return null;
   const country = {

@@ -50,8 +50,8 @@ export async function loadGeoDatabase(bytes: Uint8Array, options: LoadGeoOptions
     builtAt: reader.metadata.buildEpoch.getTime(),
     lookup(address) {
       if (address.length > addressCharactersMax) return null;
-      const known = cache.get(address);
-      if (known !== undefined) return known;
+      const cached = cache.get(address);
+      if (cached !== undefined) return cached;
       const found = find(address);
       cache.set(address, found);
       return found;
@@ -87,8 +87,8 @@ function createFinder(reader: Reader<Response>): (address: string) => CountryRes
     if (plain === null || (isIpv4Only && plain.includes(":"))) return null;
     const record: unknown = reader.get(plain);
     if (typeof record !== "object" || record === null) return null;
-    const known = countries.get(record);
-    if (known !== undefined) return known.country;
+    const cached = countries.get(record);
+    if (cached !== undefined) return cached.country;
     const country = countryOf(record);
     countries.set(record, { country });
     return country;

@@ -7,7 +7,7 @@ import { UnusableDatabaseError } from "./format_checks.ts";
 
 /** Options of watching a file. */
 export interface GeoFileOptions {
-  /** How often the file is checked for changes, in ms. @default 10,000 */
+  /** Interval of the checks for changes of the file, in ms. @default 10,000 */
   readonly pollMs?: number;
   /** Calls a function at an interval in ms; returns the function that stops it. @default an unreferenced interval */
   readonly every?: (ms: number, look: () => void) => () => void;

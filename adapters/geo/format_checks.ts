@@ -52,13 +52,13 @@ export async function dataOffsets(tree: Tree, pause: () => Promise<void>): Promi
   function note(value: number, node: number): void {
     if (value <= nodeCount) return;
     const offset = value - nodeCount - separatorBytes;
-    const known = offset < 0 ? undefined : isKnown[offset >> 3];
-    if (known === undefined || offset >= dataBytes) {
+    const bits = offset < 0 ? undefined : isKnown[offset >> 3];
+    if (bits === undefined || offset >= dataBytes) {
       throw new UnusableDatabaseError(`it is damaged: node ${node} points outside the data`);
     }
     const bit = 1 << (offset & 7);
-    if ((known & bit) !== 0) return;
-    isKnown[offset >> 3] = known | bit;
+    if ((bits & bit) !== 0) return;
+    isKnown[offset >> 3] = bits | bit;
     offsets.push(offset);
   }
   for (let node = 0; node < nodeCount; node++) {

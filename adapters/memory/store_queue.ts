@@ -125,18 +125,18 @@ class StoreQueue implements Queue {
     validatePush(name, []);
     const partition = platformPartition("queue", name);
     const topic: Topic = { name, partition, chunks: new Map(), sequence: 0, last: Promise.resolve() };
-    const kept: (readonly [key: string, bodies: readonly string[]])[] = [];
+    const stored: (readonly [key: string, bodies: readonly string[]])[] = [];
     for (let offset = 0; ; ) {
       const page = { type: "board", key: boardKey, offset, limit: storageLimits.readsMax } as const;
       const [{ entries, size }] = await this.#store.read(partition, [page]);
       const keys = entries.map(({ member }) => member);
       const reads = keys.map(key => ({ type: "record", key }) as const);
       const records = reads.length === 0 ? [] : await this.#store.read(partition, reads);
-      for (const [index, key] of keys.entries()) kept.push([key, bodiesOf(key, records[index]?.value ?? "")]);
+      for (const [index, key] of keys.entries()) stored.push([key, bodiesOf(key, records[index]?.value ?? "")]);
       offset += keys.length;
       if (keys.length === 0 || offset >= size) break;
     }
-    for (const [key, bodies] of kept) await this.#enter(topic, key, bodies);
+    for (const [key, bodies] of stored) await this.#enter(topic, key, bodies);
     return topic;
   }
 
@@ -172,14 +172,14 @@ function chunksOf(bodies: readonly string[]): string[][] {
   const chunks: string[][] = [];
   let bytes = storageLimits.valueBytesMax;
   for (const body of bodies) {
-    const own = (utf8Length(JSON.stringify(body)) ?? 0) + 1;
+    const size = (utf8Length(JSON.stringify(body)) ?? 0) + 1;
     const last = chunks.at(-1);
-    if (last !== undefined && bytes + own < storageLimits.valueBytesMax) {
+    if (last !== undefined && bytes + size < storageLimits.valueBytesMax) {
       last.push(body);
-      bytes += own;
+      bytes += size;
     } else {
       chunks.push([body]);
-      bytes = own + 1;
+      bytes = size + 1;
     }
   }
   return chunks;

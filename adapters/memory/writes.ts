@@ -204,7 +204,7 @@ export class CommitChange {
     return `${ms}-${seq}`;
   }
 
-  // What undoes a write is made apart from it, so that writes which need no undoing allocate nothing for it.
+  // A separate function makes the undo step, so that writes which need none allocate nothing for it.
 
   #unput(key: string, before: StoredRecord | undefined): () => void {
     return () => this.#state.setRecord(this.#partition, key, before);

@@ -104,8 +104,8 @@ function joined(items: readonly Item[]): [keys: string[], args: string[]] {
   return [keysOf(items), all];
 }
 
-function unitsOf(args: readonly string[], own: number): number {
-  let units = own;
+function unitsOf(args: readonly string[], base: number): number {
+  let units = base;
   for (const { length } of args) units += length;
   return units;
 }

@@ -108,7 +108,7 @@ export class RedisConnection implements AsyncDisposable {
     let failure: CommandFailure;
     try {
       if (this.#client.status !== "ready") await this.#open();
-      // What is sent too late to be answered would only leave its outcome unknown.
+      // A command that is sent too late to be answered would only leave its outcome unknown.
       if (performance.now() >= deadline) throw unavailable(`there was no answer within ${answerMsMax} ms`);
       command = new TrackedCommand(call.name, call.args, call);
       timer = setTimeout(expire, Math.max(1, Math.ceil(deadline - performance.now())), command);

@@ -34,8 +34,8 @@ export class ScriptCache {
 
   /** Returns the script of a shape that has come up, or undefined if it has none yet, or there are too many. */
   of(shape: string): Script | undefined {
-    const known = this.#scripts.get(shape);
-    if (known !== undefined || this.#scripts.size >= this.#options.shapes) return known;
+    const cached = this.#scripts.get(shape);
+    if (cached !== undefined || this.#scripts.size >= this.#options.shapes) return cached;
     const uses = (this.#uses.get(shape) ?? 0) + 1;
     if (uses < this.#options.uses) {
       if (this.#uses.size >= shapesCountedMax) this.#uses.clear();

@@ -6,7 +6,7 @@ import { standingScript } from "./scripts.ts";
 /** Most standings in one call, which holds the server up for less than a millisecond. */
 const membersPerCallMax = 128;
 
-/** Which standings a call asks for. */
+/** Standings that a call asks for. */
 export interface StandingQuery {
   /** Key of the board. */
   readonly zset: string;

@@ -16,7 +16,7 @@ export function lostAnswer(cause: unknown, { isWrite }: { readonly isWrite: bool
   });
 }
 
-/** Returns the service answered, and would not. What it says of the reason goes to logs alone. */
+/** Returns the error for a refusal by the service. The reason that it gives goes to logs alone. */
 export function refusedRequest(status: number, reason: string): AppError {
   const message = `Cannot use the blob store: it answered ${status} ${reason}`.trimEnd();
   return isBusy(status)

@@ -59,7 +59,7 @@ export class S3Upload {
     });
     if (response.ok && elementOf(text, "ETag") !== "") return;
     const reason = errorCodeOf(text);
-    // Where the first answer was lost, the second attempt finds that the upload is no more.
+    // If the first answer was lost, the second attempt finds no upload any more.
     if (reason === "NoSuchUpload") throw lostAnswer(new Error(reason), { isWrite: true });
     throw refusedRequest(response.ok ? 500 : response.status, reason);
   }

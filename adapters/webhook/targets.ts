@@ -78,8 +78,8 @@ export function createTargets(allowed: BlockList, resolve: Resolve = resolveHost
   return {
     async addressesOf({ hostname, protocol }) {
       const bare = hostname.replace(/^\[|\]$/g, "");
-      const known = isIP(bare) === 0 ? await resolve(bare) : [{ address: bare, family: isIP(bare) }];
-      const [first, ...others] = known;
+      const addresses = isIP(bare) === 0 ? await resolve(bare) : [{ address: bare, family: isIP(bare) }];
+      const [first, ...others] = addresses;
       if (first === undefined) throw new WebhookError("its host has no address");
       if (![first, ...others].every(({ address }) => isAllowed(address, allowed))) {
         throw new WebhookError("its host is not at a public address, and no setting allows its network");

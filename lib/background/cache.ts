@@ -123,8 +123,8 @@ export function memoize<K extends object, V extends NonNullable<unknown> | null>
 ): (from: K) => V {
   const derived = new WeakMap<K, V>();
   return from => {
-    const known = derived.get(from);
-    if (known !== undefined) return known;
+    const cached = derived.get(from);
+    if (cached !== undefined) return cached;
     const value = derive(from);
     derived.set(from, value);
     return value;
@@ -149,8 +149,8 @@ export class ParsedRecords<T> {
 
   /** Returns the object of a record, which must not be changed. `name` identifies the record. */
   of(name: string, { version, value: text }: Stored): T {
-    const known = this.#entries.get(name);
-    if (known?.version === version) return known.value;
+    const cached = this.#entries.get(name);
+    if (cached?.version === version) return cached.value;
     const value = this.#parse(text);
     this.#entries.set(name, { version, value });
     return value;

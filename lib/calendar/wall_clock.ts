@@ -86,8 +86,8 @@ function offsetAt(at: number, timeZone: string): number {
 }
 
 function formatOf(timeZone: string): Intl.DateTimeFormat {
-  const known = formats.get(timeZone);
-  if (known !== undefined) return known;
+  const cached = formats.get(timeZone);
+  if (cached !== undefined) return cached;
   const format = new Intl.DateTimeFormat("en-US", {
     timeZone,
     calendar: "gregory",

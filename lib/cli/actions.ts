@@ -76,8 +76,8 @@ async function deadLettersOf(
   }
 }
 
-function shown(letters: readonly DeadLetter[]): Awaited<ReturnType<CommandSpec["run"]>> {
-  const rows = letters.map(({ deadLetterId, failedAt, userId, action, actionId, attempts, reason }) => [
+function shown(deadLetters: readonly DeadLetter[]): Awaited<ReturnType<CommandSpec["run"]>> {
+  const rows = deadLetters.map(({ deadLetterId, failedAt, userId, action, actionId, attempts, reason }) => [
     deadLetterId,
     failedAt,
     userId,
@@ -87,7 +87,7 @@ function shown(letters: readonly DeadLetter[]): Awaited<ReturnType<CommandSpec["
     `${reason.code}: ${reason.message}`,
   ]);
   const columns = ["ID", "FAILED", "USER", "ACTION", "ACTION_ID", "ATTEMPTS", "REASON"];
-  return { data: letters, shown: { columns, rows } };
+  return { data: deadLetters, shown: { columns, rows } };
 }
 
 function wrong(message: string): CliError {

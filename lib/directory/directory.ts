@@ -52,7 +52,7 @@ export interface LoyaltyDocument {
   readonly document: unknown;
 }
 
-/** What a directory needs. */
+/** Dependencies of a directory. */
 export interface DirectoryOptions {
   readonly store: Store;
   /** Unix ms. */

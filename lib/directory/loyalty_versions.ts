@@ -26,7 +26,7 @@ export interface LoyaltyVersion {
   readonly digest: string;
   /** When it became the current version, in Unix ms. */
   readonly at: number;
-  /** Who created it: `apiKey:<key>`, `file` or `seed`. */
+  /** Creator: `apiKey:<key>`, `file` or `seed`. */
   readonly by: string;
   /** The version whose document this one restored. */
   readonly rollbackOf?: number;
@@ -73,7 +73,7 @@ export interface LoyaltyVersions {
   put(spaceId: string, change: LoyaltyChange): Promise<LoyaltyChanged>;
 }
 
-/** What versions need. */
+/** Dependencies of the versions. */
 export interface LoyaltyVersionsOptions {
   readonly store: Store;
   readonly clock: Clock;

@@ -28,7 +28,7 @@ const listedConstantsMax = 10;
 
 const conditionExpectation = "Give an object with one operator of the condition language";
 
-/** Checks and compiles conditions. What is at fault becomes a condition that never holds. */
+/** Checks and compiles conditions. A faulty one becomes a condition that never holds. */
 export class Plans<S> {
   readonly #checker: Checker;
   readonly #terms: Terms<S>;

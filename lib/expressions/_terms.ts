@@ -87,7 +87,7 @@ const aggregateKinds: readonly string[] = ["count", "sum", "streak"] satisfies A
 const operandExpectation =
   'Give a string, a number, a boolean, {"var": path}, arithmetic such as {"add": [a, b]}, or an aggregate';
 
-/** Checks and compiles operands. What is at fault becomes a term of any type, which causes no further faults. */
+/** Checks and compiles operands. A faulty one becomes a term of any type, which causes no further faults. */
 export class Terms<S> {
   readonly #checker: Checker;
   readonly #environment: Environment<S>;

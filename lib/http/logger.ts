@@ -15,7 +15,7 @@ export type LogFields = Readonly<Record<string, string | number | boolean | null
 
 /** Receives log lines. It must not throw and must not wait. */
 export interface Logger {
-  /** Whether lines of this level are written; asked before the fields of frequent lines are made. */
+  /** True if lines of this level are written; asked before the fields of frequent lines are made. */
   enabled(level: LogLevel): boolean;
   /** Writes a line; `event` is a constant name, everything that varies is in `fields`. */
   log(level: LogLevel, event: string, fields: LogFields): void;

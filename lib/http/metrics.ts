@@ -69,8 +69,8 @@ export class Meters {
 
   /** The meter of an operation, whose name is unique on the platform. */
   meter(area: string, operation: string): Meter {
-    const known = this.#byOperation.get(operation);
-    if (known !== undefined) return known;
+    const existing = this.#byOperation.get(operation);
+    if (existing !== undefined) return existing;
     const made = new Meter(area, operation);
     this.#byOperation.set(operation, made);
     return made;

@@ -10,7 +10,7 @@ import type { ErrorCode } from "../errors/mod.ts";
 import type { LimitRule } from "../storage/mod.ts";
 import type { OnLimiterFailure } from "./rate_limit/failover.ts";
 
-/** What the runtime knows of a request beside the request itself. */
+/** Facts that the runtime knows of a request beside the request itself. */
 export interface ClientInfo {
   /** Address of the client as the entrypoint determined it. */
   readonly address?: string | undefined;
@@ -21,7 +21,7 @@ export interface ClientInfo {
   /** Aborted when the server begins to stop: an answer that streams without an end ends then. */
   readonly stopping?: AbortSignal;
   /**
-   * Whether the runtime guarantees that a body is never longer than its `Content-Length`, as every HTTP server does. Such
+   * True if the runtime guarantees that a body is never longer than its `Content-Length`, as every HTTP server does. Such
    * a body is read in one piece; otherwise it is counted chunk by chunk. @default false
    */
   readonly framed?: boolean;
@@ -100,7 +100,7 @@ export type ReplyOf<R extends Responses, S extends keyof R = keyof R> = S extend
     ? ReplyWith<N, R[S]>
     : never;
 
-/** What a guard sees of a request. */
+/** The parts of a request that a guard sees. */
 export interface GuardInput {
   readonly request: Request;
   readonly info: ClientInfo;
@@ -142,7 +142,7 @@ export interface Guard<A> {
 /** The guard of routes that everybody may call. */
 export const open: Guard<null> = { security: [], authenticate: () => null };
 
-/** How a JSON body is read. */
+/** Options for reading a JSON body. */
 export interface BodySpec<B extends GenericSchema> {
   /** The body may be absent where this is an `optional(…)` or `nullish(…)`. */
   readonly schema: B;
@@ -187,38 +187,38 @@ export type Authorized<A> = Pick<
   "request" | "info" | "requestId" | "principal"
 >;
 
-/** What requests of a route cost. */
+/** The cost of requests of a route. */
 export interface RateLimit<A> {
-  /** What may be spent, or how that follows from the caller; an empty list limits nothing. */
+  /** The limits, or a function that returns those of the caller; an empty list limits nothing. */
   readonly rules: readonly LimitRule[] | ((call: Authorized<A>) => readonly LimitRule[]);
   /** Names who pays. */
   readonly subject: (call: Authorized<A>) => string;
-  /** What happens while requests cannot be counted for all processes. @default "local" */
+  /** Behaviour while requests cannot be counted for all processes. @default "local" */
   readonly onLimiterFailure?: OnLimiterFailure;
-  /** What the content of a request costs beside that, once its body is read. @default nothing */
+  /** Further cost of a request's content, once its body is read. @default nothing */
   readonly content?: ContentLimit<A>;
 }
 
-/** What the content of requests costs. */
+/** The cost of the content of requests. */
 export interface ContentLimit<A> {
-  /** What may be spent; an empty list limits nothing. */
+  /** The limits; an empty list limits nothing. */
   readonly rules: readonly LimitRule[];
   /** Names who pays. */
   readonly subject: (call: Authorized<A>) => string;
-  /** How much a request is to pay: a whole number; 0: nothing. */
+  /** Cost of a request: a whole number; 0: nothing. */
   readonly units: (call: Authorized<A> & { readonly body: unknown }) => number;
 }
 
-/** How repeated requests are told from new ones. */
+/** Recognition of repeated requests. */
 export interface Idempotent<A> {
-  /** Whose keys these are: nobody meets the key of another. */
+  /** The owner of the keys; the keys of different owners are independent. */
   readonly subject: (call: Authorized<A>) => IdempotencySubject;
 }
 
-/** Whose an idempotency key is. */
+/** The owner of an idempotency key. */
 export interface IdempotencySubject {
   readonly organisationId: string;
-  /** Who calls: an API key, a user. */
+  /** The caller: an API key, a user. */
   readonly caller: string;
 }
 
@@ -285,7 +285,7 @@ export function route<
   return definition as unknown as AnyRoute;
 }
 
-/** How an area renders its errors: one place per response family. */
+/** Renders the errors of an area; one for each response family. */
 export type Family = "identity" | "problem" | "jsonApi";
 
 /** A set of routes that can be mounted alone or together with others. */

@@ -42,7 +42,7 @@ export interface Leaderboards extends Retention {
   idle(): Promise<void>;
 }
 
-/** What leaderboards need. */
+/** Dependencies of the leaderboards. */
 export interface LeaderboardsOptions {
   readonly store: Store;
   readonly directory: Directory;

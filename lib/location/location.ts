@@ -32,7 +32,7 @@ export interface Location {
   check(query: LocationQuery): LocationDecision | Promise<LocationDecision>;
 }
 
-/** What location checks need. */
+/** Dependencies of location checks. */
 export interface LocationOptions {
   readonly directory: Directory;
   /** @default every location is unknown */

@@ -55,7 +55,7 @@ const RefusedSchema = named(
   }),
 );
 
-/** What the routes of location checks need. */
+/** Dependencies of the routes. */
 export interface LocationContext {
   readonly location: Location;
 }

@@ -87,7 +87,7 @@ export interface Loyalty extends UserCommands, UserVerification {
     user: SpaceUser,
     range: { readonly from?: number; readonly to?: number },
   ): Promise<readonly TransactionView[]>;
-  /** What users buy with what they have earned. */
+  /** Products that users buy with their points. */
   readonly products: Products;
   /** Runs due work of a user now and returns when to do so next, in Unix ms; null: never. */
   processDueUser(user: SpaceUser): Promise<number | null>;

@@ -9,9 +9,9 @@ import { compareUtf8 } from "../text/mod.ts";
 import type { BoardEntry, Partition, ReadBoard, Store } from "./contract.ts";
 import { storageLimits } from "./limits.ts";
 
-/** How often a page is read again because entries before it came or went meanwhile. */
+/** Most attempts to read a page, which is repeated if entries before it came or went meanwhile. */
 const pageAttemptsMax = 16;
-/** How many entries a page found by position reaches back, so that few changes before it force another attempt. */
+/** Number of entries that a page found by position reaches back, so that few changes before it force another attempt. */
 const overlap = 50;
 
 /** The direction in which a board is read. */
@@ -33,7 +33,7 @@ export interface BoardPageQuery {
 /** A page of a board in the direction of reading. */
 export interface BoardPage {
   readonly entries: readonly BoardEntry[];
-  /** Whether no entry was left beyond the page. */
+  /** True if no entry was left beyond the page. */
   readonly isEnd: boolean;
 }
 

@@ -128,21 +128,21 @@ export class PendingWrites {
  * stock does not cost a commit each.
  */
 export class TallyForecast {
-  readonly #known = new Map<string, { fields: ReadonlySet<string>; sums: ReadonlyMap<string, number> }>();
+  readonly #tallies = new Map<string, { fields: ReadonlySet<string>; sums: ReadonlyMap<string, number> }>();
 
   /** Adds the fields of a tally as read; a field without a sum is 0. */
   learn(key: string, fields: ReadonlySet<string>, sums: ReadonlyMap<string, number>): void {
-    this.#known.set(key, { fields, sums });
+    this.#tallies.set(key, { fields, sums });
   }
 
   /** Returns the first key whose bounds the writes would leave, or null if none does or the store must decide. */
   refusal(writes: readonly Write[], pending: PendingWrites): string | null {
-    if (this.#known.size === 0) return null;
+    if (this.#tallies.size === 0) return null;
     const running = new Map<string, Map<string, number>>();
     for (const write of writes) {
       if (isOpaque(write)) return null;
       if (write.type !== "add") continue;
-      if (!this.#known.get(write.key)?.fields.has(write.field)) return null;
+      if (!this.#tallies.get(write.key)?.fields.has(write.field)) return null;
       const sums = running.get(write.key) ?? this.#sums(write.key, pending);
       running.set(write.key, sums);
       const sum = (sums.get(write.field) ?? 0) + write.by;
@@ -154,7 +154,7 @@ export class TallyForecast {
   }
 
   #sums(key: string, pending: PendingWrites): Map<string, number> {
-    const sums = pending.view({ type: "tally", key }, this.#known.get(key)?.sums ?? new Map());
+    const sums = pending.view({ type: "tally", key }, this.#tallies.get(key)?.sums ?? new Map());
     return new Map(sums as ReadonlyMap<string, number>);
   }
 }

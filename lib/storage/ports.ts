@@ -40,7 +40,7 @@ export interface Limiter extends AsyncDisposable {
   reset(subject: string, rules: readonly LimitRule[]): Promise<void>;
 }
 
-/** Which partitions are asked for. */
+/** Selects partitions. */
 export interface PartitionQuery {
   /** Beginning of their names. */
   readonly prefix: string;
@@ -49,7 +49,7 @@ export interface PartitionQuery {
 }
 
 /**
- * Lists partitions, for what operators do once in a while. No part of the store: it costs a look at everything that is kept,
+ * Lists partitions, for occasional work of operators. No part of the store: it reads every key that is stored,
  * which no request may ask for.
  */
 export interface PartitionLister {
@@ -66,7 +66,7 @@ export interface BlobInfo {
   readonly size: number;
 }
 
-/** Which bytes of a blob are asked for. */
+/** A range of the bytes of a blob. */
 export interface BlobRange {
   /** @default 0 */
   readonly start?: number;
@@ -95,9 +95,9 @@ export interface Blobs extends AsyncDisposable {
   remove(name: string): Promise<void>;
 }
 
-/** Under which terms messages are handed out. */
+/** Terms under which messages are handed out. */
 export interface QueueLease {
-  /** Names who takes them. */
+  /** Name of the consumer. */
   readonly consumer: string;
   /** Most messages. */
   readonly limit: number;

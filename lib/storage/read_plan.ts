@@ -42,8 +42,8 @@ export class ReadPlan {
 
   #add(query: Read): number {
     if (query.type !== "record") return this.queries.push(query) - 1;
-    const known = this.#records.get(query.key);
-    if (known !== undefined) return known;
+    const plannedIndex = this.#records.get(query.key);
+    if (plannedIndex !== undefined) return plannedIndex;
     const index = this.queries.push(query) - 1;
     this.#records.set(query.key, index);
     return index;

@@ -121,8 +121,8 @@ export class RecordCache<T> {
   /** Returns the object of a record as read. The object is shared and must not be changed. */
   valueOf(partition: Partition, stored: Stored): T {
     if (stored instanceof CachedRecord && stored.cached.cache === this) return stored.cached.value as T;
-    const known = this.#records.get(partition);
-    if (known?.version === stored.version) return known.cached.value as T;
+    const entry = this.#records.get(partition);
+    if (entry?.version === stored.version) return entry.cached.value as T;
     const value = this.#parse(stored.value);
     this.keep(partition, this.#cached(value), stored.version);
     return value;
@@ -140,8 +140,8 @@ export class RecordCache<T> {
 
   /** Compares the cached record with what the store returned. */
   compare(partition: Partition, stored: Stored | null): void {
-    const known = this.#records.get(partition);
-    if (known !== undefined) this.recordHit(partition, known.version === stored?.version);
+    const entry = this.#records.get(partition);
+    if (entry !== undefined) this.recordHit(partition, entry.version === stored?.version);
   }
 
   /** Counts whether a recalled record was current, and drops a stale one. */
@@ -250,8 +250,8 @@ export function keepWritten(partition: Partition, writes: readonly Write[], vers
 export function recall(partition: Partition, queries: readonly Read[]): readonly unknown[] | null {
   // Most decisions read something else too.
   if (queries.length === 0 || !queries.every(isRecallable)) return null;
-  const known = queries.map(query => (isCachedRead(query) ? query.cache.recall(partition) : noMarks));
-  return known.includes(undefined) ? null : known;
+  const recalled = queries.map(query => (isCachedRead(query) ? query.cache.recall(partition) : noMarks));
+  return recalled.includes(undefined) ? null : recalled;
 }
 
 /** Compares what caches hold with what the store returned. */

@@ -36,7 +36,7 @@ export const indexNameCharactersMax = 128;
 /** Number of users whose records are read at the same time. */
 const concurrency = 200;
 /**
- * How long after its discovery a declared index is built, in ms: by then every process has read the settings and writes to the
+ * Time from the discovery of a declared index until it is built, in ms: by then every process has read the settings and writes to the
  * index.
  */
 const buildDelayMs = 5_000;
@@ -186,7 +186,7 @@ export interface IndexedScoreFeed extends ScoreFeed {
   idle(): Promise<void>;
 }
 
-/** What indexing metrics needs. */
+/** Dependencies of the indexes. */
 interface IndexMetricsOptions {
   readonly store: Store;
   readonly clock: Clock;
@@ -234,8 +234,8 @@ export function indexMetrics(options: IndexMetricsOptions): IndexedScoreFeed {
       return chain(metricIndexesOf(directory, query.organisationId), metricIds => {
         const found = boards.targets(projectId, query);
         if (metricIds.length === 0) return found;
-        const own = metricIds.map(metricId => targetOf(query.organisationId, metricId));
-        return chain(found, targets => [...targets, ...own]);
+        const indexes = metricIds.map(metricId => targetOf(query.organisationId, metricId));
+        return chain(found, targets => [...targets, ...indexes]);
       });
     },
     deliver(userId, updates, delivered, givenUp = () => {}) {

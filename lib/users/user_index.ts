@@ -90,7 +90,7 @@ export const recordedUsersMax = 200;
 /** The record in a user's partition that says how the user signed up. */
 export interface AccountNote {
   readonly projectId: string;
-  /** How the user signed up; empty for a removed one. */
+  /** Provider with which the user signed up; empty for a removed one. */
   readonly provider: string;
   /** Unix ms; null while the user exists. */
   readonly removedAt: number | null;
@@ -124,7 +124,7 @@ interface UserIndex {
   remove(account: Omit<ListedAccount, "provider">): Promise<void>;
 }
 
-/** What the index of users needs. */
+/** Dependencies of the index. */
 interface UserIndexAccess {
   readonly store: Store;
   readonly clock: Clock;
@@ -204,7 +204,7 @@ export interface RecordedUser extends UserName {
   readonly cameAt: number;
   /** When the user was last active according to the records, Unix ms. */
   readonly lastActiveAt: number;
-  /** How the user signed up; null where the user did not, or nothing is recorded. */
+  /** Provider with which the user signed up; null where the user did not, or nothing is recorded. */
   readonly account: Pick<AccountNote, "projectId" | "provider"> | null;
 }
 

@@ -60,12 +60,12 @@ export function parseCommandLine(
 }
 
 function faultOf(name: string, rawName: string, value: string | undefined): string | null {
-  const known = flags[name];
-  if (known === undefined) {
+  const spec = flags[name];
+  if (spec === undefined) {
     return `There is no ${rawName}.${suggestion(name, Object.keys(flags), "--")}`;
   }
-  if (known.type === "string" && (value === undefined || value === "")) return `${rawName} needs a value.`;
-  if (known.type === "boolean" && value !== undefined) return `${rawName} takes no value.`;
+  if (spec.type === "string" && (value === undefined || value === "")) return `${rawName} needs a value.`;
+  if (spec.type === "boolean" && value !== undefined) return `${rawName} takes no value.`;
   return null;
 }
 

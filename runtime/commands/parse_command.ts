@@ -58,7 +58,7 @@ function parseArguments(
     if (token.kind === "positional") words.push(token.value);
     if (token.kind !== "option") continue;
     const spec = specs[token.name];
-    const fault = faultOf(token, { spec, isGiven: token.name in flags, known: Object.keys(specs) });
+    const fault = faultOf(token, { spec, isGiven: token.name in flags, names: Object.keys(specs) });
     if (fault !== null) return wrong(fault);
     if (spec?.repeated === true) lists[token.name] = [...(lists[token.name] ?? []), token.value ?? ""];
     else flags[token.name] = token.value ?? "";
@@ -78,10 +78,10 @@ interface Option {
 
 function faultOf(
   { name, rawName, value }: Option,
-  { spec, isGiven, known }: { spec: FlagSpec | undefined; isGiven: boolean; known: readonly string[] },
+  { spec, isGiven, names }: { spec: FlagSpec | undefined; isGiven: boolean; names: readonly string[] },
 ): string | null {
   if (spec === undefined) {
-    return `There is no ${rawName}.${suggestion(name, known, "--")}`;
+    return `There is no ${rawName}.${suggestion(name, names, "--")}`;
   }
   if (isGiven) return `${rawName} is given more than once.`;
   if (spec.value !== undefined && (value === undefined || value === "")) return `${rawName} needs a value.`;

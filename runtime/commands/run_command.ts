@@ -46,9 +46,9 @@ export async function runCommand({ command, input, json }: CommandRun): Promise<
     process.stderr.write(stderr);
     return result.exit ?? exits.ok;
   } catch (error) {
-    const known = error instanceof CliError ? error : unexpected(error);
-    process.stderr.write(printedError(known, options).stderr);
-    return known.exit;
+    const cliError = error instanceof CliError ? error : unexpected(error);
+    process.stderr.write(printedError(cliError, options).stderr);
+    return cliError.exit;
   }
 }
 

@@ -62,9 +62,9 @@ async function createFirstKey(
     clock: systemClock,
     random: systemRandom,
   });
-  const known = await apiKeys.list(organisationId);
-  if (known.length > 0 && !isForced) {
-    throw new CliError(exits.conflict, `The organisation has ${known.length} API keys already`, {
+  const keys = await apiKeys.list(organisationId);
+  if (keys.length > 0 && !isForced) {
+    throw new CliError(exits.conflict, `The organisation has ${keys.length} API keys already`, {
       code: "conflict",
       hint: "Use one of them with grandstand keys create, or --force where their secrets are lost",
     });

@@ -8,16 +8,16 @@ const secretBytes = 48;
 
 /**
  * Returns the master secret of a demo. The first start stores it with the data, so that later starts and other processes
- * on the same store use it too. For trying out only: whoever can read the store can read the secret.
+ * on the same store use it too. For trying out only: anyone who can read the store can read the secret.
  */
 export async function demoSecret(store: Store): Promise<string> {
   const partition = platformPartition("demo");
   const made = bytesToHex(crypto.getRandomValues(new Uint8Array(secretBytes)));
-  const kept = await store.commit(partition, {
+  const commit = await store.commit(partition, {
     checks: [{ key: "secret", version: null }],
     writes: [{ type: "put", key: "secret", value: made }],
   });
-  if (kept.ok) return made;
+  if (commit.ok) return made;
   const [stored] = await store.read(partition, [{ type: "record", key: "secret" }]);
   if (stored === null) throw new Error("Cannot read the demo's secret: it vanished between two calls");
   return stored.value;

@@ -238,12 +238,12 @@ export class Order {
   /** Cuts a full block so that an entry fits at offset `at`; returns the position to which it now belongs. */
   #divide(position: number, at: number): number {
     const atEnd = at === blockEntries && position === this.#row.size - 1;
-    const kept = atEnd ? blockEntries : blockEntries / 2;
+    const remaining = atEnd ? blockEntries : blockEntries / 2;
     this.#row.insert(position + 1, this.#slab.take());
-    this.#transfer(position, position + 1, kept);
+    this.#transfer(position, position + 1, remaining);
     if (!atEnd) this.#refreshFirst(position + 1);
     this.#row.rebuild();
-    return atEnd || at > kept ? position + 1 : position;
+    return atEnd || at > remaining ? position + 1 : position;
   }
 
   #merge(position: number): void {
@@ -267,15 +267,15 @@ export class Order {
   #transfer(source: number, target: number, from: number): void {
     const { blocks, counts } = this.#row;
     const moved = this.#count(source) - from;
-    const kept = this.#count(target);
-    this.#slab.open(blocks[target] as number, kept + moved, this.#other);
+    const targetCount = this.#count(target);
+    this.#slab.open(blocks[target] as number, targetCount + moved, this.#other);
     const { keys, slots, base } = this.#open(source, 0);
     const start = base + from;
     const end = start + moved;
-    this.#other.keys.set(keys.subarray(start * 2, end * 2), (this.#other.base + kept) * 2);
-    this.#other.slots.set(slots.subarray(start, end), this.#other.base + kept);
+    this.#other.keys.set(keys.subarray(start * 2, end * 2), (this.#other.base + targetCount) * 2);
+    this.#other.slots.set(slots.subarray(start, end), this.#other.base + targetCount);
     counts[source] = from;
-    counts[target] = kept + moved;
+    counts[target] = targetCount + moved;
   }
 }
 

@@ -72,8 +72,8 @@ const printedProfiles = new WeakMap<LoyaltySummary, PrintedProfile>();
 
 function printed(userId: string, { record, loyalty }: Profile): PrintedProfile {
   const version = record?.version ?? null;
-  const known = printedProfiles.get(loyalty);
-  if (known?.version === version) return known;
+  const cached = printedProfiles.get(loyalty);
+  if (cached?.version === version) return cached;
   const profile = { version, text: printProfile(userId, { record, loyalty }), tag: null };
   printedProfiles.set(loyalty, profile);
   return profile;
@@ -92,12 +92,12 @@ const digestBytes = 12;
  * `If-None-Match` compares.
  */
 export function profileTag(userId: string, profile: Profile): string {
-  const known = printed(userId, profile);
-  if (known.tag === null) {
+  const cached = printed(userId, profile);
+  if (cached.tag === null) {
     const version = new ProfileMembers(profile.record).text("version");
-    known.tag = `"v${version}-${base64url(sha256(utf8(known.text)).subarray(0, digestBytes))}"`;
+    cached.tag = `"v${version}-${base64url(sha256(utf8(known.text)).subarray(0, digestBytes))}"`;
   }
-  return known.tag;
+  return cached.tag;
 }
 
 /** Replies with a profile and its entity tag. */

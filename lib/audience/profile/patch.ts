@@ -26,7 +26,7 @@ export interface ProfilePatch {
 /** The rules that a patch is checked by. */
 export interface PatchRules {
   readonly fields: CustomFields;
-  /** Whether a back end sends it, which may also set read-only fields. */
+  /** True if a back end sends it, which may also set read-only fields. */
   readonly isBackEnd: boolean;
 }
 

@@ -33,9 +33,9 @@ export interface CriteriaOptions extends UserReaderOptions {
 export interface CheckedSearch {
   readonly context: PlanContext;
   readonly columns: readonly Column[];
-  /** What the filter compares. */
+  /** Fields that the filter compares. */
   readonly filtered: ReadDemand;
-  /** What the filter compares and the rows show. */
+  /** Fields that the filter compares or the rows show. */
   readonly shown: ReadDemand;
 }
 

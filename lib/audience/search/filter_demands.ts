@@ -26,13 +26,13 @@ export function demandsOf(conditions: readonly unknown[]): FilterDemands {
   const users: { ids: ReadonlySet<string> | null } = { ids: null };
 
   function narrow(name: string, { min, max }: ValueRange): void {
-    const known = ranges.get(name);
-    ranges.set(name, { min: Math.max(min, known?.min ?? min), max: Math.min(max, known?.max ?? max) });
+    const earlier = ranges.get(name);
+    ranges.set(name, { min: Math.max(min, earlier?.min ?? min), max: Math.min(max, earlier?.max ?? max) });
   }
   function keepUsers(values: readonly unknown[]): void {
-    const { ids: known } = users;
+    const { ids: earlier } = users;
     const texts = values.filter(value => typeof value === "string");
-    users.ids = new Set(texts.filter(userId => known === null || known.has(userId)));
+    users.ids = new Set(texts.filter(userId => earlier === null || earlier.has(userId)));
   }
   /** Only conditions under `all` must hold for every match. */
   function collect(condition: unknown): void {

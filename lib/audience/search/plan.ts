@@ -16,7 +16,7 @@ import { type BoardOrder, walkAll, walkNamed, walkOrder, walkRange, walkRest } f
 
 /** Most users of one shard, on average, for which a range of an index is walked instead of all users. */
 const rangeUsersMax = 2_000;
-/** How many times smaller than all users a range must be. */
+/** Factor by which a range must be smaller than the number of all users. */
 const rangeAdvantageMin = 2;
 
 /** The context of a plan. */

@@ -40,7 +40,7 @@ export interface FoundUsers {
   readonly columns: readonly Column[];
   /** The position of the next page; null on the last one. */
   readonly position: string | null;
-  /** Whether the page ended because it examined as many users, or took as long, as a page may. */
+  /** True if the page ended because it examined as many users, or took as long, as a page may. */
   readonly isTruncated: boolean;
 }
 

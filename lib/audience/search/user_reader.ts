@@ -59,7 +59,7 @@ export class SearchedUser {
   }
 
   /**
-   * Whether the user exists: the index may list one who was never stored or was removed. True for any user without an account
+   * True if the user exists: the index may list one who was never stored or was removed. True for any user without an account
    * whose loyalty was not read.
    */
   get exists(): boolean {
@@ -91,7 +91,7 @@ export class SearchedUser {
   }
 }
 
-/** What to read of candidates besides profile and account. */
+/** Data of candidates to read besides profile and account. */
 export interface ReadDemand {
   readonly organisationId: string;
   readonly space: FactsReader;

@@ -28,7 +28,7 @@ export interface ShardClaim {
 /** The shards of a worker after a claim. */
 export interface ClaimedShards {
   readonly shards: readonly number[];
-  /** How many of them the worker should give up because others have fewer. */
+  /** Number of them that the worker should give up because others have fewer. */
   readonly surplus: number;
 }
 
@@ -42,19 +42,19 @@ export function claimShards(
 ): { readonly after: ShardAssignment; readonly claimed: ClaimedShards } {
   const alive = Object.entries(before.workers).filter(([name, end]) => name !== worker && end > now);
   const workers = Object.fromEntries([...alive, [worker, until]]);
-  const kept = before.shards.map((owner, shard) => {
+  const owners = before.shards.map((owner, shard) => {
     const isFree = owner === null || !Object.hasOwn(workers, owner);
     return isFree || (owner === worker && released.includes(shard)) ? null : owner;
   });
-  const fair = Math.ceil(kept.length / (alive.length + 1));
-  let count = kept.filter(owner => owner === worker).length;
-  const shards = kept.map((owner, shard) => {
+  const fair = Math.ceil(owners.length / (alive.length + 1));
+  let count = owners.filter(owner => owner === worker).length;
+  const shards = owners.map((owner, shard) => {
     if (owner !== null || count >= fair || released.includes(shard)) return owner;
     count += 1;
     return worker;
   });
-  const own = shards.flatMap((owner, shard) => (owner === worker ? [shard] : []));
-  return { after: { workers, shards }, claimed: { shards: own, surplus: Math.max(0, count - fair) } };
+  const claimedShards = shards.flatMap((owner, shard) => (owner === worker ? [shard] : []));
+  return { after: { workers, shards }, claimed: { shards: claimedShards, surplus: Math.max(0, count - fair) } };
 }
 
 /** Returns the assignment after a worker has left. */

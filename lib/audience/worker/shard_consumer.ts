@@ -60,7 +60,7 @@ export class ShardConsumer {
     this.done = this.#run();
   }
 
-  /** Whether it takes no more messages. */
+  /** True if it takes no more messages. */
   get isFinishing(): boolean {
     return this.#isFinishing;
   }

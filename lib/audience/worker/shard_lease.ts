@@ -28,7 +28,7 @@ export class ShardLease {
     this.#marginMs = marginMs;
   }
 
-  /** Whether other workers may have taken the shards. */
+  /** True if other workers may have taken the shards. */
   get hasExpired(): boolean {
     return this.#clock() >= this.#until;
   }

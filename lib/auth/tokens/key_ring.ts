@@ -187,13 +187,13 @@ export class KeyRing {
       const activeFrom = decide(lives, clock());
       if (activeFrom === undefined) return await this.#adopt(stored, readAt);
       privateJwk ??= await generatePrivateJwk(this.#algorithm);
-      const kept = lives.filter(life => keyState(life, lives, clock()) !== "gone").map(life => life.key);
-      if (kept.length >= ringKeysMax) {
+      const neededKeys = lives.filter(life => keyState(life, lives, clock()) !== "gone").map(life => life.key);
+      if (neededKeys.length >= ringKeysMax) {
         throw new RangeError(
-          `Cannot rotate: ${kept.length} keys may still be needed, at most ${ringKeysMax} are kept`,
+          `Cannot rotate: ${neededKeys.length} keys may still be needed, at most ${ringKeysMax} are kept`,
         );
       }
-      const value = encodeRing([...kept, await this.#sealed(privateJwk, activeFrom)]);
+      const value = encodeRing([...neededKeys, await this.#sealed(privateJwk, activeFrom)]);
       const commit = await store.commit(this.#partition, {
         checks: [{ key: ringKey, version: stored?.version ?? null }],
         writes: [{ type: "put", key: ringKey, value }],

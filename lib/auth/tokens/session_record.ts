@@ -1,5 +1,5 @@
 /**
- * The signed session record, with which any back end of a project can verify the user of a client by itself.
+ * The signed session record, with which any back end of a project can verify the user of a client without a request.
  *
  * The signature is the upper-case hexadecimal HMAC-SHA-256, under the record key of the project, of these texts as
  * netstrings (`<UTF-8 length>:<text>,`): `grandstand.session_record.v1`, projectId, externalId, userId, deviceId,

@@ -110,8 +110,8 @@ async function push(input: CliInput, context: CliContext): Promise<CliResult> {
 }
 
 /** Returns the precondition of a push: the known version, or that there is none. */
-function matching(known: Pick<RemoteConfiguration, "etag"> | null): Readonly<Record<string, string>> {
-  return known === null ? { "if-none-match": "*" } : { "if-match": known.etag };
+function matching(remote: Pick<RemoteConfiguration, "etag"> | null): Readonly<Record<string, string>> {
+  return remote === null ? { "if-none-match": "*" } : { "if-match": remote.etag };
 }
 
 /** Adds the hint about a conflict, and the positions of faults in the file. */

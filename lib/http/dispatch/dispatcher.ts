@@ -138,11 +138,11 @@ export class Dispatcher {
     };
   }
 
-  #withoutEndpoint(known: string | null, otherMethods: readonly string[], exchange: Exchange): Reply {
-    if (known === null && otherMethods.length === 0) {
+  #withoutEndpoint(routedMethods: string | null, otherMethods: readonly string[], exchange: Exchange): Reply {
+    if (routedMethods === null && otherMethods.length === 0) {
       throw new AppError("not_found", "Cannot find anything at this path");
     }
-    const methods = new Set([...(known?.split(", ") ?? []), ...otherMethods, "OPTIONS"]);
+    const methods = new Set([...(routedMethods?.split(", ") ?? []), ...otherMethods, "OPTIONS"]);
     const allow = [...methods].sort().join(", ");
     if (exchange.request.method === "OPTIONS") return this.#optionsReply(allow, exchange);
     const message = `Cannot use this method here: the path knows ${allow}`;

@@ -159,16 +159,16 @@ function checkParameters(route: AnyRoute, where: string): void {
   }
 }
 
-function checkSchemes({ auth }: AnyRoute, known: Map<string, string>, where: string): void {
+function checkSchemes({ auth }: AnyRoute, descriptions: Map<string, string>, where: string): void {
   for (const { schemes } of auth.security) {
     if (Object.keys(schemes).length === 0)
       throw new TypeError(`Cannot route ${where}: a security option must name its schemes`);
     for (const [name, scheme] of Object.entries(schemes)) {
       const described = JSON.stringify(scheme);
-      if ((known.get(name) ?? described) !== described) {
+      if ((descriptions.get(name) ?? described) !== described) {
         throw new TypeError(`Cannot route ${where}: the security scheme ${name} is described in two ways`);
       }
-      known.set(name, described);
+      descriptions.set(name, described);
     }
   }
 }

@@ -48,8 +48,8 @@ export async function runEndpoint(
   const counter = limit === null ? null : services.counter;
   let principal: unknown = null;
   if (route.auth !== open) {
-    const known = authorise(endpoint, exchange, services);
-    principal = isPromise(known) ? await known : known;
+    const authorised = authorise(endpoint, exchange, services);
+    principal = isPromise(authorised) ? await authorised : authorised;
   }
   if (limit !== null && counter !== null) {
     await countRequest(limit, { request, info, requestId, principal }, { exchange, counter });

@@ -28,8 +28,8 @@ class Collection {
 
   add(schema: GenericSchema, fallback: string): string {
     this.#collectNamed(schema);
-    const known = this.#names.get(schema);
-    if (known !== undefined) return known;
+    const existing = this.#names.get(schema);
+    if (existing !== undefined) return existing;
     return this.#put(nameOf(schema) ?? fallback, schema);
   }
 

@@ -1,7 +1,7 @@
 /**
  * Counting with the shared limiter, and without it while it fails or is slow.
  *
- * During an outage each process grants the whole limit by itself, so that an outage neither stops all requests nor lifts
+ * During an outage each process counts alone with the whole limit, so that an outage neither stops all requests nor lifts
  * all limits. A limit whose resource is scarce rejects requests instead.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * How much callers may ask for. Numbers and windows are data under names, so that a deployment can say other ones.
+ * The limits of requests. Numbers and windows are data under names, so that a deployment can change them.
  *
  * @module
  */
@@ -10,7 +10,7 @@ const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 
-/** What a policy is counted for. */
+/** The subject that a policy counts for. */
 export type QuotaName = "user" | "key" | "loyaltyAction" | "failure";
 
 /** A policy: a rate, who pays it, and whether it is in force where a deployment says nothing else. */
@@ -54,7 +54,7 @@ export const ratePolicyNames: readonly RatePolicyName[] = Object.keys(ratePolici
 /** A rate in place of a policy's own. */
 export type Rate = Pick<LimitRule, "limit" | "windowMs">;
 
-/** What a deployment changes: policies by name switched on or off, or with another rate; `off` limits nothing at all. */
+/** Changes of a deployment: policies by name switched on or off, or with another rate; `off` limits nothing at all. */
 export type RateLimits = "off" | Readonly<Partial<Record<RatePolicyName, "on" | "off" | Rate>>>;
 
 /** The rules of each quota; an empty list limits nothing. */
@@ -117,8 +117,8 @@ const policies = new WeakMap<readonly LimitRule[], string>();
  * @throws {TypeError} No rules, or a rule that cannot be written.
  */
 export function rateLimitPolicy(rules: readonly LimitRule[]): string {
-  const known = policies.get(rules);
-  if (known !== undefined) return known;
+  const cached = policies.get(rules);
+  if (cached !== undefined) return cached;
   if (rules.length === 0) throw new TypeError("Cannot limit a route without rules");
   const written = rules.map(policyOf).join(", ");
   policies.set(rules, written);

@@ -14,7 +14,7 @@
 import { Router as IttyRouter } from "itty-router";
 import { decodeSegment, emptyParameters, noParameters, type Parameters } from "../requests/query.ts";
 
-/** What the router needs to know of an endpoint. */
+/** The part of an endpoint that the router needs. */
 export interface Located {
   readonly method: string;
   readonly path: string;
@@ -75,8 +75,8 @@ export class RouteIndex<T extends Located> {
       const sites = tier.sites.get(path.slice(0, segmentEnd(path, tier.literals)));
       if (sites === undefined) continue;
       for (const { methods, pattern } of sites) {
-        const known = methods.get(method);
-        if (known !== undefined && pattern.test(path)) return known;
+        const found = methods.get(method);
+        if (found !== undefined && pattern.test(path)) return found;
       }
     }
     return { endpoint: null, allow: this.#allow(path) };

@@ -65,8 +65,8 @@ export function consume(
   { hash, reservedAt }: { readonly hash: string; readonly reservedAt: number },
 ): Decision<boolean> {
   const wrong = storedWrong === null ? [] : (JSON.parse(storedWrong.value) as number[]);
-  const own = wrong.indexOf(reservedAt);
-  const writes: Write[] = own < 0 ? [] : putTries(wrong.toSpliced(own, 1));
+  const index = wrong.indexOf(reservedAt);
+  const writes: Write[] = index < 0 ? [] : putTries(wrong.toSpliced(index, 1));
   const isLive = storedCode !== null && (JSON.parse(storedCode.value) as CodeRecord).hash === hash;
   if (isLive) writes.push({ type: "delete", shape: "record", key: codeName });
   return { writes, answer: isLive };

@@ -44,7 +44,7 @@ export interface AttemptLimiter {
   attempt(action: LimitedAction, facts: AttemptFacts): Promise<"go" | "silent">;
   /**
    * Forgets failed logins: those of the account at this address (`pair`, after a login), or all of the account (after a
-   * reset by mail or by an operator). It never fails, as counters expire by themselves.
+   * reset by mail or by an operator). It never fails, as counters expire anyway.
    */
   clear(facts: AttemptFacts, scope?: "pair" | "account"): Promise<void>;
 }

@@ -25,7 +25,7 @@ import type { BoardMeta, BoardParams, LeaderboardEntry, ListQuery, ListSchema, O
 
 type PublicProfile = LeaderboardEntry["publicProfile"];
 
-/** What the routes of leaderboards need. */
+/** Dependencies of the routes. */
 export interface LeaderboardContext {
   readonly store: Store;
   readonly directory: Directory;

@@ -23,7 +23,7 @@ import {
   ScoreBodySchema,
 } from "./schema.ts";
 
-/** How far in the future a score may be dated, in ms: the clocks of back ends differ. */
+/** Largest distance of a score's date in the future, in ms: the clocks of back ends differ. */
 const achievedAheadMsMax = 60_000;
 
 /** Builds the routes that write to the boards of a scope. */

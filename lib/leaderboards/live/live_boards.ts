@@ -16,7 +16,7 @@ import { BoardWatcher, type ListenerGroup, type LiveBoard } from "./watcher.ts";
 export const liveListenersMax = 2_000;
 /** Time between two heartbeats, in ms: shorter than the idle timeouts of servers and load balancers. */
 export const liveHeartbeatMs = 15_000;
-/** How long a refused client waits before it tries again, in ms. */
+/** Time after which a refused client tries again, in ms. */
 const refusedRetryMs = 5_000;
 /** Shortest time after which a disconnected client reconnects, in ms. */
 const reconnectMsMin = 1_000;
@@ -31,7 +31,7 @@ export interface LiveRequest extends Omit<ListenerGroup, "listeners"> {
   readonly stopping?: AbortSignal | undefined;
 }
 
-/** What live boards need. */
+/** Dependencies of live boards. */
 export interface LiveBoardsOptions {
   /** Unix ms. */
   readonly clock: () => number;

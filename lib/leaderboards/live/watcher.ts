@@ -31,7 +31,7 @@ export interface ListenerGroup {
   readonly listeners: Set<Listener>;
 }
 
-/** What a watcher needs. */
+/** Dependencies of a watcher. */
 export interface WatcherOptions {
   /** Unix ms. */
   readonly clock: () => number;

@@ -54,15 +54,15 @@ export async function readAround(
     if (part === null) continue;
     const { entries, offset, size } = part;
     const visible = entries.filter(({ member }) => member === userId || !hidden.has(member));
-    const own = visible.findIndex(({ member }) => member === userId);
-    const behind = visible.length - own;
-    const lacksBefore = offset > 0 && own < Math.max(half, limit - behind);
-    const lacksBehind = offset + entries.length < size && behind < limit - Math.min(own, half);
+    const index = visible.findIndex(({ member }) => member === userId);
+    const behind = visible.length - index;
+    const lacksBefore = offset > 0 && index < Math.max(half, limit - behind);
+    const lacksBehind = offset + entries.length < size && behind < limit - Math.min(index, half);
     if ((lacksBefore || lacksBehind) && spare < hidden.size) {
       spare = hidden.size;
       continue;
     }
-    const first = Math.max(0, Math.min(own - half, visible.length - limit));
+    const first = Math.max(0, Math.min(index - half, visible.length - limit));
     const shown = visible.slice(first, first + limit);
     const rank = await firstRank(store, location, part, shown);
     const ranked = rankEntries(location, entries, { index: offset, rank });
@@ -84,7 +84,7 @@ const sizeQuery: ReadBoard = { type: "board", key: boardKey, limit: 0 };
 
 async function findUser(store: Store, location: BoardLocation, userId: string): Promise<FoundUser | null> {
   const partition = entryPartition(location, userId);
-  const [standing, own] = await store.read(partition, [
+  const [standing, range] = await store.read(partition, [
     { type: "standing", key: boardKey, member: userId, position: true },
     sizeQuery,
   ]);
@@ -93,7 +93,7 @@ async function findUser(store: Store, location: BoardLocation, userId: string): 
   const point: ReadBefore = { type: "before", key: boardKey, score, tie, member: userId };
   const shards = await Promise.all(
     location.shards.map(async shard => {
-      if (shard === partition) return { position, size: own.size };
+      if (shard === partition) return { position, size: range.size };
       const [before, { size }] = await store.read(shard, [point, sizeQuery]);
       return { position: before, size };
     }),
@@ -132,13 +132,13 @@ async function readPart(
   );
   const entries = ranges.flatMap(range => range.entries);
   if (shards.length > 1) entries.sort(compareBoardEntries);
-  const own = entries.findIndex(({ member }) => member === userId);
-  if (own === -1) return null;
-  const now = shards.length === 1 ? (ranges[0]?.offset ?? 0) + own : position;
-  const start = Math.max(0, own - before);
+  const index = entries.findIndex(({ member }) => member === userId);
+  if (index === -1) return null;
+  const now = shards.length === 1 ? (ranges[0]?.offset ?? 0) + index : position;
+  const start = Math.max(0, index - before);
   return {
-    entries: entries.slice(start, own + behind),
-    offset: Math.max(0, now - (own - start)),
+    entries: entries.slice(start, index + behind),
+    offset: Math.max(0, now - (index - start)),
     size: sum(ranges.map(range => range.size)),
   };
 }

@@ -12,7 +12,7 @@ import { AppError } from "../../errors/mod.ts";
 import { type Immutable, named } from "../../http/mod.ts";
 import { decide, type Partition, type Store, tenantPartition } from "../../storage/mod.ts";
 
-/** Most hidden users of a project, so that one range of a board fills the longest page whoever is hidden. */
+/** Most hidden users of a project, so that one range of a board always fills the longest page. */
 export const hiddenUsersMax = 900;
 
 const key = "hidden";

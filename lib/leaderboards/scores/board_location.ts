@@ -42,7 +42,7 @@ export interface BoardLocation {
   /** Omitted: every score is ranked. */
   readonly bounds?: { readonly min: number; readonly max: number };
   /**
-   * Whether each change is a decision guarded by a record: for dense ranks, which need a second board, and for bounds that
+   * True if each change is a decision guarded by a record: for dense ranks, which need a second board, and for bounds that
    * a sum must not leave.
    */
   readonly isGuarded: boolean;

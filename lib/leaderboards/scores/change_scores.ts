@@ -46,8 +46,8 @@ export async function changeScores(
     [...byPartition].map(async ([partition, indexes]) => {
       for (let from = 0; from < indexes.length; from += changesPerCommitMax) {
         const some = indexes.slice(from, from + changesPerCommitMax);
-        const own = some.flatMap(index => changes[index] ?? []);
-        const done = await change(store, { location, partition, changes: own });
+        const batch = some.flatMap(index => changes[index] ?? []);
+        const done = await change(store, { location, partition, changes: batch });
         for (const [at, index] of some.entries()) results[index] = done[at] ?? null;
       }
     }),

@@ -60,9 +60,9 @@ export async function changeGuarded(
   const results = new Map<BoardChange, number | null>();
   for (let from = 0; from < users.length; from += usersPerDecisionMax) {
     const some = new Set(users.slice(from, from + usersPerDecisionMax));
-    const own = changes.filter(({ userId }) => some.has(userId));
-    const done = await changeUsers(store, { location, partition, changes: own }, [...some]);
-    for (const [index, change] of own.entries()) results.set(change, done[index] ?? null);
+    const batch = changes.filter(({ userId }) => some.has(userId));
+    const done = await changeUsers(store, { location, partition, changes: batch }, [...some]);
+    for (const [index, change] of batch.entries()) results.set(change, done[index] ?? null);
   }
   return changes.map(change => results.get(change) ?? null);
 }
@@ -78,21 +78,21 @@ async function changeUsers(
   ]);
   let scores: readonly number[] = distinctScores(entriesOf(users, await store.read(partition, entryReads)));
   for (let attempt = 1; attempt <= decisionAttemptsMax; attempt++) {
-    const known = scores;
+    const readScores = scores;
     const answer = await decide(store, partition, {
       reads: [
         { type: "record", key: guardKey },
         ...entryReads,
-        ...known.map(score => holdersOf(score, users.length)),
+        ...readScores.map(score => holdersOf(score, users.length)),
       ],
       idempotent: changes.every(({ operator }) => operator !== "sum"),
       apply: ([, ...state]): Decision<Decided> => {
         const before = entriesOf(users, state);
         const left = distinctScores(before);
-        if (left.some(score => !known.includes(score))) return { writes: [], answer: { missing: left } };
+        if (left.some(score => !readScores.includes(score))) return { writes: [], answer: { missing: left } };
         const { after, results } = applyChanges(location, before, changes);
         const ranges = state.slice(entryReads.length) as readonly Result<ReadBoard>[];
-        const heldByOthers = known.filter((_, index) =>
+        const heldByOthers = readScores.filter((_, index) =>
           ranges[index]?.entries.some(({ member }) => !before.has(member)),
         );
         const writes = [

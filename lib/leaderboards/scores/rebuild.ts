@@ -88,9 +88,9 @@ export async function rebuildBoard(
       const misplaced = members.filter(member => entryPartition(location, member) !== partition);
       await changeScores(store, { ...location, shards: [partition] }, misplaced.map(removal));
       removed += misplaced.length;
-      const own = members.filter(member => !misplaced.includes(member));
-      for (let from = 0; from < own.length; from += concurrency) {
-        removed += await apply(own.slice(from, from + concurrency), ({ userId, score }) =>
+      const placed = members.filter(member => !misplaced.includes(member));
+      for (let from = 0; from < placed.length; from += concurrency) {
+        removed += await apply(placed.slice(from, from + concurrency), ({ userId, score }) =>
           score === null ? [removal(userId)] : [],
         );
       }

@@ -20,7 +20,7 @@ import type { ResolveTarget, TargetRefusal } from "./score_targets.ts";
 const batchMax = 500;
 const attemptsMax = 3;
 
-/** What delivering scores needs. */
+/** Dependencies of a delivery. */
 export interface ScoreDeliveryOptions {
   readonly store: Store;
   readonly resolveTarget: ResolveTarget;

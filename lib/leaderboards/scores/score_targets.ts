@@ -20,9 +20,9 @@ import { type BoardAddress, type BoardLocation, locateBoard } from "./board_loca
 import type { Retention } from "./retention.ts";
 import type { Gain, ScoreTarget, TargetQuery } from "./score_feed.ts";
 
-/** How long running sums are kept after a season is closed, in ms. */
+/** Time for which running sums are kept after a season is closed, in ms. */
 const sumMarginMs = 24 * 60 * 60 * 1_000;
-/** How long a running sum of an event's board without seasons is kept after its last change, in ms: 180 days. */
+/** Time for which a running sum of an event's board without seasons is kept after its last change, in ms: 180 days. */
 const eventSumMs = 180 * 24 * 60 * 60 * 1_000;
 
 interface TargetSource {
@@ -80,10 +80,10 @@ function projectSources(project: Project): readonly TargetSource[] {
 function eventSources(project: Project, event: Event): readonly TargetSource[] {
   const cached = sourcesByEvent.get(event);
   if (cached?.project === project) return cached.sources;
-  const own = [...declaredEventBoards(project, event).values()].flatMap(board =>
+  const ofEvent = [...declaredEventBoards(project, event).values()].flatMap(board =>
     sourceOf(board, project.id, event.id),
   );
-  const sources = [...projectSources(project), ...own];
+  const sources = [...projectSources(project), ...ofEvent];
   sourcesByEvent.set(event, { project, sources });
   return sources;
 }

@@ -61,9 +61,9 @@ const DeclarationSchema = v.pipe(
     id: BoardIdSchema,
     /** `desc`: the highest score leads. */
     order: v.optional(v.picklist(["desc", "asc"]), "desc"),
-    /** What a direct write does unless it names an operator itself. */
+    /** Operator of direct writes that name none. */
     operator: v.optional(BoardOperatorSchema, "set"),
-    /** Where scores come from: back ends (`direct`), the value of a metric, or counted actions. */
+    /** Source of the scores: back ends (`direct`), the value of a metric, or counted actions. */
     source: v.optional(SourceSchema, { type: "direct" }),
     rankStyle: v.optional(RankStyleSchema, "competition"),
     /** Number of partitions over which the entries are spread; 1 where ranks are dense. */
@@ -78,9 +78,9 @@ const DeclarationSchema = v.pipe(
       1,
     ),
     seasons: v.optional(SeasonScheduleSchema, { type: "none" }),
-    /** How long after the end of a season its scores still count, in ms. */
+    /** Time after the end of a season in which its scores still count, in ms. */
     graceMs: v.optional(integer(0, graceMsMax), graceMsDefault),
-    /** How many past seasons are kept. */
+    /** Number of past seasons that are kept. */
     keepSeasons: v.optional(integer(1, keepSeasonsMax), keepSeasonsDefault),
     /** Scores that the board takes, both bounds included. */
     bounds: v.exactOptional(
@@ -89,7 +89,7 @@ const DeclarationSchema = v.pipe(
         v.check(({ min, max }) => min <= max, "Expected min to be at most max"),
       ),
     ),
-    /** Who may see the board: everyone, or API keys of its organisation only. */
+    /** Readers of the board: everyone, or API keys of its organisation only. */
     visibility: v.optional(v.picklist(["public", "hidden"]), "public"),
   }),
   v.forward(
@@ -111,9 +111,9 @@ const DeclarationsSchema = v.optional(
 
 /** A declared board. */
 export type BoardDeclaration = Readonly<v.InferOutput<typeof DeclarationSchema>>;
-/** How a new score combines with the stored one. */
+/** Combination of a new score with the stored one. */
 export type BoardOperator = v.InferOutput<typeof BoardOperatorSchema>;
-/** How equal scores are ranked. */
+/** Ranking of equal scores. */
 export type RankStyle = v.InferOutput<typeof RankStyleSchema>;
 
 const defaults = v.parse(DeclarationSchema, { id: "overall" });

@@ -6,7 +6,7 @@
 
 import { type Condition, compileCondition, type Environment } from "../../expressions/mod.ts";
 
-/** What a condition can see of an action. */
+/** The variables of an action that a condition can read. */
 export interface ScoredAction {
   readonly data: Readonly<Record<string, string | number | boolean>>;
 }

@@ -70,13 +70,13 @@ export function seasonById(rules: SeasonRules, id: string): Season | null {
 
 /** Lists the seasons that a board keeps at an instant (Unix ms), newest first. */
 export function listSeasons(rules: SeasonRules, at: number): readonly Season[] {
-  const kept: Season[] = [];
+  const seasons: Season[] = [];
   let season = seasonAt(rules, at) ?? previousSeason(rules, at);
   while (season !== null && at < keptUntil(rules, season)) {
-    kept.push(season);
+    seasons.push(season);
     season = previousSeason(rules, season.startsAt);
   }
-  return kept;
+  return seasons;
 }
 
 /** Returns the instant (Unix ms) from which a season no longer accepts scores. */

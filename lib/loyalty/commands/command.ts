@@ -58,7 +58,7 @@ export interface CommandResult extends Outcome {
 
 /** A decision about a command. */
 export interface CommandDecision {
-  /** The user's project. Where the decision assumed another one, nothing is written. */
+  /** The user's project. If the decision assumed another one, nothing is written. */
   readonly projectId: string | null;
   /** Board scores to deliver. */
   readonly updates: readonly ScoreUpdate[];
@@ -92,7 +92,7 @@ export interface CommandContext {
   readonly uses: LimitUses;
 }
 
-/** What a decision has read of the user's partition. */
+/** Results of a decision's reads of the user's partition. */
 export interface CommandReads {
   readonly before: UserState;
   /** True where the command's id is marked already. */

@@ -42,12 +42,12 @@ export interface CommandServices {
   readonly webhooks: Pick<Webhooks, "enqueue" | "progress">;
 }
 
-/** Makes a command from the configuration of the user's space, at a time in Unix ms. What it throws refuses the command. */
+/** Makes a command from the configuration of the user's space, at a time in Unix ms. Throws to refuse the command. */
 export type MakeCommand = (config: CompiledConfig, now: number) => Command;
 
 /** Outcome of several commands of a user. */
 export interface BatchOutcome {
-  /** How many took effect, repeated ones included, before the first that failed. */
+  /** Number of commands that took effect, repeated ones included, before the first that failed. */
   readonly applied: number;
   /** The error of that one; undefined where all took effect. */
   readonly error?: unknown;

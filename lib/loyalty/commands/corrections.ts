@@ -27,7 +27,7 @@ export interface AdjustmentOrder {
 /** A record that changes in the same commit. */
 export interface ExtraRecord {
   readonly read: ReadRecord;
-  /** Makes the write; null leaves the record as it is. What it throws refuses the whole change. */
+  /** Makes the write; null leaves the record as it is. Throws to refuse the whole change. */
   readonly write: (stored: Stored | null) => Write | null;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Decisions within limits of rules that all users share.
  *
- * Which rules fire is known only once the command is decided. So it is decided as if every limit had room, then the uses that it
+ * The decision of a command shows which rules fire. So it is decided as if every limit had room, then the uses that it
  * needs are claimed, and it is decided again.
  *
  * @module
@@ -60,7 +60,7 @@ export async function decideWithinLimits<D extends LimitedDecision>(
     try {
       decision = await decide(usesOf(options, { held, reached }));
     } catch (error) {
-      // Where a command has an id, a decision of another process may rest on its claim.
+      // A decision of another process may rest on the claim of a command with an id.
       const isUnused = error instanceof AppError && error.code !== "outcome_unknown";
       if (isUnused && options.claimant.actionId === undefined) await releaseUnused(options, held, []);
       throw error;

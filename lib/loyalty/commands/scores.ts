@@ -62,8 +62,8 @@ export function withChangedSums(
 }
 
 function sumKey(target: SumTarget): string {
-  const known = keys.get(target);
-  if (known !== undefined) return known;
+  const cached = keys.get(target);
+  if (cached !== undefined) return cached;
   const key = bytesToHex(sha256(utf8ToBytes(target.id))).slice(0, keyCharacters);
   keys.set(target, key);
   return key;

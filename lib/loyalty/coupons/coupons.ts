@@ -76,12 +76,12 @@ export function createCoupons({ store, clock, pools, states, configOf }: Coupons
       return withoutCode(await configOf(user.spaceId), after, clock()).length;
     },
     async find(user, id) {
-      const { coupons: known } = await configOf(user.spaceId);
+      const { coupons: declared } = await configOf(user.spaceId);
       const partition = spaceUserPartition(user);
       const [stored] = await store.read(partition, [states.query]);
       let state = stored === null ? null : states.valueOf(partition, stored);
       let held = state === null ? undefined : findCoupon(state, id, clock());
-      const coupon = known.get(held?.couponId ?? "");
+      const coupon = declared.get(held?.couponId ?? "");
       if (state === null || held === undefined || coupon === undefined) throw unknownCoupon();
       if (held.code === null) {
         state = await assign(user, state);
@@ -121,12 +121,12 @@ interface Missing {
 
 /** Lists valid coupons that lack a code, with their pools. */
 function withoutCode(
-  { coupons: known }: Pick<CompiledConfig, "coupons">,
+  { coupons: declared }: Pick<CompiledConfig, "coupons">,
   { coupons }: UserState,
   now: number,
 ): Missing[] {
   return coupons.flatMap(coupon => {
-    const poolId = coupon.code === null ? known.get(coupon.couponId)?.poolId : undefined;
+    const poolId = coupon.code === null ? declared.get(coupon.couponId)?.poolId : undefined;
     return poolId === undefined || !isValid(coupon, now) ? [] : [{ id: coupon.id, poolId }];
   });
 }

@@ -113,7 +113,7 @@ async function commitRepeatedly(store: Store, partition: Partition, writes: read
 function registrationWrites({ user, isActivity }: Registration, now: number): readonly Write[] {
   const member = boardMemberOf(user);
   return [
-    // Whatever was planned: earlier, the sweep may come before the change; later, what the change leaves behind would wait.
+    // Replaces any planned time: a sweep at an earlier one might come before the change, at a later one its effects would wait.
     { type: "score", op: "set", key: dueUserKeys.due, member, score: now + registrationMs },
     { type: "score", op: "min", key: dueUserKeys.users, member, score: now },
     ...listingWrites(user.userId, now),

@@ -145,10 +145,10 @@ function settleChallenges(draft: StateDraft, { challenges }: UserState): void {
 }
 
 /** Returns when time next changes something that the configuration names; null: never. */
-function nextDueAt({ challenges: known }: CompiledConfig, { lots, challenges }: UserState): number | null {
+function nextDueAt({ challenges: declared }: CompiledConfig, { lots, challenges }: UserState): number | null {
   const instants = [
     ...Object.values(lots).map(list => nextSettlement({ balance: 0, lots: list })),
-    ...Object.entries(challenges).map(([id, { endsAt }]) => (known.has(id) ? endsAt : null)),
+    ...Object.entries(challenges).map(([id, { endsAt }]) => (declared.has(id) ? endsAt : null)),
   ].filter(instant => instant !== null);
   return instants.length === 0 ? null : Math.min(...instants);
 }

@@ -1,5 +1,5 @@
 /**
- * The steps of a redemption. Whether it is possible was decided before: here, and in a replay, a step is a fact.
+ * The steps of a redemption. An earlier decision allowed it: here, and in a replay, a step is a fact.
  *
  * @module
  */

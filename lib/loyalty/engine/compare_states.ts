@@ -34,14 +34,14 @@ function loyaltyOf({
   orphanedCounters,
 }: UserState): unknown {
   const named = Object.entries(counters).filter(([key]) => !Object.hasOwn(orphanedCounters, key));
-  const kept = coupons.map(({ code: _, ...coupon }) => coupon);
+  const withoutCodes = coupons.map(({ code: _, ...coupon }) => coupon);
   return {
     metrics,
     lots,
     inventory,
     milestones,
     challenges,
-    coupons: kept,
+    coupons: withoutCodes,
     counters: Object.fromEntries(named),
   };
 }

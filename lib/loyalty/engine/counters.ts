@@ -86,15 +86,15 @@ export function retainCounters(
   const orphans = Object.entries(counters)
     .filter(([key]) => !named.has(key) && orphanedAt(key) + orphanedCountersKeptMs > at)
     .sort(([a], [b]) => orphanedAt(b) - orphanedAt(a));
-  const kept = new Map<string, number>();
+  const retained = new Map<string, number>();
   let steps = 0;
   for (const [key, counter] of orphans) {
     steps += "buckets" in counter ? Math.max(1, counter.buckets.length) : 1;
     if (steps > orphanedStepsMax) break;
-    kept.set(key, orphanedAt(key));
+    retained.set(key, orphanedAt(key));
   }
-  const entries = Object.entries(counters).filter(([key]) => named.has(key) || kept.has(key));
-  return { counters: Object.fromEntries(entries), orphanedCounters: Object.fromEntries(kept) };
+  const entries = Object.entries(counters).filter(([key]) => named.has(key) || retained.has(key));
+  return { counters: Object.fromEntries(entries), orphanedCounters: Object.fromEntries(retained) };
 }
 
 function boundedSum(value: number, amount: number): number {

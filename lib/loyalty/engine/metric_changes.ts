@@ -30,7 +30,7 @@ export function giveMetric(
   addToMetric(draft, metric, { quantity: amount, ...addition });
 }
 
-/** Adds to a metric by a correction. What a correction takes counts as never earned, and not as spent. */
+/** Adds to a metric by a correction. Points that a correction takes count as never earned, and not as spent. */
 export function correctMetric(
   draft: StateDraft,
   metric: Metric,

@@ -69,8 +69,8 @@ export function giveCoupon(
   const id = draft.newId();
   const expiresAt = coupon.expiresAfter === undefined ? null : addDuration(at, coupon.expiresAfter, timeZone);
   const code = coupon.code ?? poolCode;
-  const kept = coupons.length < couponsMax ? coupons : withoutLeastUseful(coupons, at);
-  draft.setCoupons([...kept, { id, couponId, code, receivedAt: at, expiresAt }]);
+  const others = coupons.length < couponsMax ? coupons : withoutLeastUseful(coupons, at);
+  draft.setCoupons([...others, { id, couponId, code, receivedAt: at, expiresAt }]);
   const transaction = new TransactionBuilder().build("couponReceived", { couponId, userCouponId: id });
   draft.record(transaction);
   if (coupon.showOnNotification) {

@@ -141,8 +141,8 @@ function versionRoutes(context: LoyaltyControlContext): AnyRoute[] {
       responses: { 200: { description: "The versions, without their documents", schema: VersionsSchema } },
       handle: async ({ principal, params: { spaceId } }) => {
         await requireSpace(context, principal, spaceId);
-        const kept = await context.versions.list(spaceId);
-        const data = kept.map(version => versionResource(spaceId, version));
+        const versions = await context.versions.list(spaceId);
+        const data = versions.map(version => versionResource(spaceId, version));
         return json(200, { data, meta: { total: data.length } });
       },
     }),

@@ -2,7 +2,7 @@
  * Limits of rules for all users of a space together. The uses of a rule are one tally per window, and the store refuses more than
  * the maximum.
  *
- * A use is claimed before an event is decided, and released if the decision did not need it. If the process dies in between, the use
+ * A use is claimed before an event is decided, and released if the decision did not need it. If the process dies before that, the use
  * is lost, unless the action is reported again under its id. So a rule may fire less often than its limit, and never more often.
  *
  * @module
@@ -223,10 +223,10 @@ function openWindows(windows: Windows, limits: readonly WindowLimit[]): readonly
   for (const { unit, id } of limits) {
     const open = next[unit] ?? [];
     if (open.includes(id)) continue;
-    const kept = [...open, id].sort().slice(-windowsKept);
-    if (!kept.includes(id)) return null;
-    next = { ...next, [unit]: kept };
-    for (const name of open.filter(one => !kept.includes(one)).map(one => `${unit}:${one}`)) {
+    const retained = [...open, id].sort().slice(-windowsKept);
+    if (!retained.includes(id)) return null;
+    next = { ...next, [unit]: retained };
+    for (const name of open.filter(one => !retained.includes(one)).map(one => `${unit}:${one}`)) {
       writes.push({ type: "delete", shape: "tally", key: tallyKey(name) });
     }
   }

@@ -216,9 +216,9 @@ async function findRedemption(
   id: string,
 ): Promise<RedemptionResult> {
   const partition = spaceUserPartition(user);
-  const [stored, kept] = await store.read(partition, [states.query, readRedemption(id)]);
+  const [stored, closed] = await store.read(partition, [states.query, readRedemption(id)]);
   const state = stored === null ? emptyState(user.projectId) : states.valueOf(partition, stored);
-  const redemption = openRedemption(state, id) ?? (kept === null ? null : parseRedemption(kept));
+  const redemption = openRedemption(state, id) ?? (closed === null ? null : parseRedemption(closed));
   if (redemption === null) {
     throw new AppError("not_found", "Cannot find the redemption as the user has none of this id");
   }

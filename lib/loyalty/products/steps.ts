@@ -71,7 +71,7 @@ export function beginCommand(context: OrderContext, order: RedemptionOrder): Com
 
 /**
  * Makes the command that gives the product of a paid redemption, or the price back. It rejects the redemption too where the user
- * has come to own the product meanwhile.
+ * already owns the product by then.
  */
 export function settleRedemptionCommand(context: StepContext, reservation: ReservationResult): Command {
   const { id, config, now } = context;
@@ -82,8 +82,8 @@ export function settleRedemptionCommand(context: StepContext, reservation: Reser
       if (redemption?.status !== "reserved") return null;
       const { fulfilment } = redemption;
       const isGone = fulfilment.type === "coupon" && !config.coupons.has(fulfilment.couponId);
-      const own = isOwned(config, settled, { fulfilment, now }) ? "limit_reached" : null;
-      const fault = reservation.fault ?? (isGone ? "not_available" : own);
+      const limit = isOwned(config, settled, { fulfilment, now }) ? "limit_reached" : null;
+      const fault = reservation.fault ?? (isGone ? "not_available" : limit);
       if (fault === null) {
         return takeStep(context, settled, { redemption, step: "confirmed", uses, code: reservation.code });
       }

@@ -32,7 +32,7 @@ export interface ProductAddress extends Pick<SpaceUser, "organisationId" | "spac
 export interface StockRequest {
   readonly redemptionId: string;
   readonly quantity: number;
-  /** How many units of the product there ever are. */
+  /** Number of units of the product that are ever sold. */
   readonly total: number;
 }
 

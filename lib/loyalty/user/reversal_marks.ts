@@ -22,18 +22,18 @@ export function reversalMarkWrites(
   { id, recordAt }: { readonly id: string; readonly recordAt: number },
   [stored, history]: readonly [Stored | null, readonly LogEntry[]],
 ): readonly Write[] {
-  const own = generationOf(recordAt);
+  const generation = generationOf(recordAt);
   const oldest = generationOf(history[0]?.at ?? recordAt);
-  const known = generationsOf(stored);
-  const kept = [...new Set([...known, own])].filter(generation => generation >= oldest);
-  const over = known.filter(generation => generation < oldest);
-  const isSame = over.length === 0 && known.includes(own);
+  const marked = generationsOf(stored);
+  const retained = [...new Set([...marked, generation])].filter(one => one >= oldest);
+  const over = marked.filter(one => one < oldest);
+  const isSame = over.length === 0 && marked.includes(generation);
   return [
-    { type: "add", key: keyOf(own), field: id, by: 1, max: 1 },
-    ...over.map((generation): Write => ({ type: "delete", shape: "tally", key: keyOf(generation) })),
+    { type: "add", key: keyOf(generation), field: id, by: 1, max: 1 },
+    ...over.map((one): Write => ({ type: "delete", shape: "tally", key: keyOf(one) })),
     ...(isSame
       ? []
-      : [{ type: "put", key: reversalGenerationsRead.key, value: JSON.stringify(kept) } as const]),
+      : [{ type: "put", key: reversalGenerationsRead.key, value: JSON.stringify(retained) } as const]),
   ];
 }
 
@@ -52,11 +52,11 @@ export async function readReversedIds(
   { generations, entries }: ReversalMarksQuery,
 ): Promise<ReadonlySet<string>> {
   const wanted = new Set(entries.map(({ at }) => generationOf(at)));
-  const known = generationsOf(generations).filter(generation => wanted.has(generation));
-  if (known.length === 0) return new Set();
+  const marked = generationsOf(generations).filter(generation => wanted.has(generation));
+  if (marked.length === 0) return new Set();
   const tallies = await store.read(
     partition,
-    known.map(generation => ({ type: "tally", key: keyOf(generation) }) as const),
+    marked.map(generation => ({ type: "tally", key: keyOf(generation) }) as const),
   );
   return new Set(tallies.flatMap(tally => [...tally.keys()]));
 }

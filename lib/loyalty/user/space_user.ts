@@ -1,5 +1,5 @@
 /**
- * Users of a space, and what a process remembers of them.
+ * Users of a space, and their cache in a process.
  *
  * @module
  */
@@ -29,7 +29,7 @@ export function spaceUserPartition({
 }
 
 /**
- * What a process remembers of a user beside the user's record. Forgetting it repeats work without effect: the user is registered
+ * Facts about a user that a process remembers beside the user's record. Forgetting them repeats work without effect: the user is registered
  * again, or a score delivered again.
  */
 export class CachedUser implements UserKey {

@@ -58,12 +58,12 @@ export function createLoyaltyReader(options: LoyaltyReaderOptions): LoyaltyReade
   return {
     async summary(user, extraRead) {
       const partition = spaceUserPartition(user);
-      const known = states.peek(partition);
+      const cachedState = states.peek(partition);
       // Records alone are far cheaper to read than records and a log at one instant, and a count may be of another one.
       const [config, [stored, extraRecord, marks], early] = await Promise.all([
         configOf(user.spaceId),
         store.read(partition, [states.query, extraRead, readMarks]),
-        known !== undefined && summaries.has(known, clock()) ? null : store.read(partition, [readEntries]),
+        cachedState !== undefined && summaries.has(cachedState, clock()) ? null : store.read(partition, [readEntries]),
       ]);
       const found = stateIn(user, stored);
       const now = clock();
@@ -79,7 +79,7 @@ export function createLoyaltyReader(options: LoyaltyReaderOptions): LoyaltyReade
       const unreadNotifications = countUnread(entries, { marks: parseReadMarks(marks), policy, now });
       const summary = { ...summarize(config, state, now), unreadNotifications };
       // Entries that were read after a state was known are not older than that state.
-      if (found === known && state === found) {
+      if (found === cachedState && state === found) {
         const until = Math.min(summaryValidUntil(state, now), inboxValidUntil(entries, { policy, now }));
         summaries.set(found, context, { summary, until });
       }

@@ -21,8 +21,8 @@ const shown = new WeakMap<UserState, { readonly config: CompiledConfig; readonly
 
 /** Makes the profile of a state: every metric, set and challenge of the configuration, and nothing else. */
 export function rewardsProfile(compiled: CompiledConfig, state: UserState): RewardsProfile {
-  const known = shown.get(state);
-  if (known?.config === compiled) return known.profile;
+  const cached = shown.get(state);
+  if (cached?.config === compiled) return cached.profile;
   const profile = show(compiled, state);
   shown.set(state, { config: compiled, profile });
   return profile;

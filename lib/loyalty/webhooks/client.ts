@@ -93,7 +93,7 @@ export function createWebhookClient(options: WebhookClientOptions): WebhookClien
   };
 }
 
-/** What a process remembers of a service. */
+/** State of a service in the memory of a process. */
 interface Service {
   readonly breaker: CircuitBreaker;
   /** Unix ms. */

@@ -92,7 +92,7 @@ export function createWebhookDispatcher(options: WebhookDispatcherOptions): Webh
 
   async function work(): Promise<void> {
     for (let next = waiting.take(underWay); next !== null; next = waiting.take(underWay)) {
-      // What fails stays in the user's history, where the sweep finds it.
+      // A failed message stays in the user's history, where the sweep finds it.
       await deliver(next).catch(error => options.onFailed("", error));
       waiting.done(next);
     }

@@ -30,7 +30,7 @@ export interface WebhookStatus extends EndpointState {
 export interface WebhookAdmin {
   /** Returns the health of a webhook. */
   status(address: WebhookAddress, webhook: WebhookDefinition): Promise<WebhookStatus>;
-  /** Enables a disabled webhook. What it missed is among its dead letters. */
+  /** Enables a disabled webhook. Messages that it missed are among its dead letters. */
   enable(address: WebhookAddress, webhook: WebhookDefinition): Promise<void>;
   /** Lists dead letters, newest first. */
   readonly deadLetters: DeliveryStore["listDead"];
