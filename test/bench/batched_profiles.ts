@@ -46,7 +46,7 @@ const members = users.map(userId => ({
   projectId: null,
 }));
 
-/** What is timed; prepared before the clock starts. */
+/** The timed work; prepared before the clock starts. */
 type Way = () => Promise<() => Promise<unknown>>;
 
 const names = ["raw", "profiles", "request", "first request"];

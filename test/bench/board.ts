@@ -75,7 +75,7 @@ function print(title: string, all: readonly Row[], summary: (values: number[]) =
   }
 }
 
-/** How much dearer an operation is on the largest board than on the smallest. */
+/** Cost of an operation on the largest board, relative to the smallest. */
 function printGrowth(): void {
   const boards = rows.filter(row => row.kind === "board");
   const [small, large] = [boards[0], boards.at(-1)];

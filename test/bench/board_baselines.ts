@@ -1,10 +1,10 @@
 /** Other ways to rank members, to hold the board against. Each keeps score, tie and member order as the board does. */
 
-/** What every way can do. */
+/** The operations of every variant. */
 export interface Ranking {
   readonly size: number;
   put(member: string, score: number, tie: number): void;
-  /** How many scores are strictly lower than the member's. */
+  /** Returns the number of scores that are strictly lower than the member's. */
   below(member: string): number;
   /** The `count` highest members, highest first. */
   top(count: number): readonly string[];

@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 import { Board } from "../../adapters/memory/board/board.ts";
 import { type Ranking, SkipList, SortedArray } from "./board_baselines.ts";
 
-/** What one process measured. Rates are operations per second of processor time. */
+/** Measures of one process. Rates are operations per second of processor time. */
 export interface BoardSample {
   readonly insert: number;
   readonly update: number;
@@ -46,7 +46,7 @@ const kinds: Readonly<Record<string, () => Ranking>> = {
 const scoresBelow = 1 << 20;
 let state = 2_463_534_242;
 let clock = 1_750_000_000_000;
-/** Whatever is computed ends here, so that nothing can be left out. */
+/** Takes every result, so that the engine cannot skip the computation. */
 let sink = 0;
 
 const [kind = "board", size = "10000", operations = "200000"] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 /**
- * What actions in bulk cost: taking them in over HTTP, and applying them.
+ * The cost of actions in bulk: accepting them over HTTP, and applying them.
  *
  *     npm run bench -- bulk_actions [rounds]
  *

@@ -226,7 +226,7 @@ async function workOff(platform: Platform, queue: Queue): Promise<number> {
 async function apply(store: Store, queue: Queue): Promise<number> {
   const platform = await openPlatform(store, queue);
   const { loyalty } = platform;
-  // What a user's project is, and so which boards there are, is known from the first action.
+  // The first action sets the user's project and with it the boards.
   for (let first = 0; first < userCount; first += callers) {
     const some = Array.from({ length: Math.min(callers, userCount - first) }, (_, index) =>
       userOf(first + index),

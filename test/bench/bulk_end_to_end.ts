@@ -1,5 +1,5 @@
 /**
- * What a bulk action costs from the request to its effect: server time and Redis time of each, beside the library's own report
+ * The cost of a bulk action from the request to its effect: server time and Redis time of each, beside the library's own report
  * without HTTP and queue, and beside BullMQ adding and finishing an empty job.
  *
  * ```sh

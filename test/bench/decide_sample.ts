@@ -3,7 +3,7 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { decide, type Read, type Results, type Store } from "../../lib/storage/mod.ts";
 
-/** What one sample measured. */
+/** Measures of one sample. */
 export interface DecideSample {
   readonly perSecond: number;
   /** Processor time of this process per decision, in microseconds. */
@@ -16,7 +16,7 @@ const callers = 64;
 const partition = "p:bench:counter";
 const record = [{ type: "record", key: "n" }] as const;
 
-/** What each caller does again and again; each run must count up by one. */
+/** The repeated work of each caller; each run must count up by one. */
 const actions: Record<string, (store: Store) => Promise<void>> = {
   async "bare read, check, retry"(store) {
     for (;;) {

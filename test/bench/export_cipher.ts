@@ -1,6 +1,6 @@
 /**
- * What encryption and Base64 of an export cost on each runtime, beside a pipeline of node:crypto and Buffer that is written
- * inline; and what each cipher and encoder costs alone.
+ * The cost of encryption and Base64 of an export on each runtime, beside a pipeline of node:crypto and Buffer that is written
+ * inline; and the cost of each cipher and encoder alone.
  *
  *     npm run bench -- export_cipher
  *

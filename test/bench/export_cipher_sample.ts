@@ -9,13 +9,13 @@ import { base64Bytes } from "../../lib/exports/file/base64.ts";
 import type { GcmEncryption, GcmSecret } from "../../lib/exports/file/kernels.ts";
 import { nobleGcm } from "../../lib/exports/file/noble_gcm.ts";
 
-/** What one way took, in ms per MiB: by the clock on the wall, and of the processor over all threads. */
+/** Time of one variant, in ms per MiB: wall time, and processor time over all threads. */
 export interface Cost {
   readonly wallMs: number;
   readonly cpuMs: number;
 }
 
-/** What one process measured. */
+/** Measures of one process. */
 export interface CipherSample {
   readonly costs: Readonly<Record<string, readonly Cost[]>>;
   /** Of each run of the product's way. */
@@ -31,7 +31,7 @@ export interface Gap {
 
 /** About a page of a thousand users, which is what an export job encrypts at a time. */
 const partBytes = 262_128;
-/** What the pipeline written inline handles at a time; larger pieces leave the cache. */
+/** Size of the pieces of the pipeline written inline, in bytes; larger ones leave the cache. */
 const pieceBytes = 49_152;
 const parts = 256;
 const rounds = 6;
@@ -46,7 +46,7 @@ function newSecret(): GcmSecret {
   return { key: new Uint8Array(randomBytes(32)), iv: new Uint8Array(randomBytes(12)) };
 }
 
-/** What anybody would write: node:crypto, Base64, and the bytes of that for whoever stores them. */
+/** The shortest implementation: node:crypto, Base64, and its bytes for the store. */
 async function inline(count: number): Promise<void> {
   const { key, iv } = newSecret();
   const cipher = createCipheriv("aes-256-gcm", key, iv);
@@ -109,7 +109,7 @@ async function costOf(run: (count: number) => Promise<void>, count: number): Pro
   return { wallMs: wall / amount, cpuMs: (user + system) / 1_000 / amount };
 }
 
-/** How long this thread, which runs the event loop, has been ready to run without a core, in ms. */
+/** Time for which this thread, which runs the event loop, has been ready to run without a core, in ms. */
 function waitedMs(): number {
   if (process.platform !== "linux") return 0;
   return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "latin1").split(" ")[1]) / 1e6;

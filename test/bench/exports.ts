@@ -33,7 +33,7 @@ const listingBatch = 500;
 const fillLanes = 256;
 const fillAttemptsMax = 5;
 
-/** What one export measured. */
+/** Measures of one export. */
 interface Sample {
   readonly seconds: number;
   /** Processor time of all threads. */

@@ -1,5 +1,5 @@
 /**
- * What a look-up of a country costs, what the database costs to load, and how long it keeps the process from other work.
+ * The cost of looking up a country and of loading the database, and the time for which loading blocks the process.
  *
  *     npm run bench -- geo [database.mmdb]
  *

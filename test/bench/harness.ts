@@ -34,9 +34,9 @@ export interface Load {
   readonly lua?: string;
 }
 
-/** How long and how hard. */
+/** Duration and load. */
 export interface RunOptions {
-  /** How often all servers are started anew. @default 2 */
+  /** Number of times that all servers are started anew. @default 2 */
   readonly repeats?: number;
   /** Samples of every variant per repeat. @default 5 */
   readonly rounds?: number;
@@ -48,7 +48,7 @@ export interface RunOptions {
   readonly connections?: number;
 }
 
-/** What one sample measured. */
+/** Measures of one sample. */
 export interface Sample {
   /** Processor time of the whole server process per request, in microseconds. */
   readonly cpuUs: number;
@@ -77,7 +77,7 @@ function endAll(): void {
 process.once("exit", endAll);
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
-/** Whether this machine has what the harness needs: Linux' `/proc` and `wrk`. */
+/** True if this machine has the `/proc` of Linux and `wrk`, which the harness needs. */
 export function canMeasure(): boolean {
   return process.platform === "linux" && spawnSync("wrk", ["--version"]).error === undefined;
 }
@@ -130,7 +130,7 @@ export function median(values: readonly number[]): number {
 }
 
 /**
- * What a request costs `baseline` divided by what it costs `name`: 1 is as cheap, 0.5 costs twice as much. The median
+ * The cost of a request with `baseline` divided by the cost with `name`: 1 is as cheap, 0.5 costs twice as much. The median
  * of the ratios of all rounds.
  */
 export function ratio(rows: readonly Row[], name: string, baseline: string): number {

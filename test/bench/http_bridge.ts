@@ -1,5 +1,5 @@
 /**
- * What the step from `node:http` to a Fetch handler costs: our listener beside bare `node:http`, the two well-kept
+ * The cost of the step from `node:http` to a Fetch handler: our listener beside bare `node:http`, the two maintained
  * bridges as they ship, and the shortest correct one.
  *
  * ```sh

@@ -1,5 +1,5 @@
 /**
- * What the HTTP kit adds to a request, in microseconds of processor time, without any server or bridge.
+ * The cost that the HTTP kit adds to a request, in microseconds of processor time, without any server or bridge.
  *
  * The handler answers about 600 bytes of JSON behind a table of 110 routes. The baseline makes the same Response, with the
  * same header fields, in an async function; the difference is dispatch, checks and reply. Both run with the platform's

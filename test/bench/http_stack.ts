@@ -1,5 +1,5 @@
 /**
- * What a request through the whole stack costs beside the runtime's bare server that answers the same bytes: the top 10
+ * The cost of a request through the whole stack beside the runtime's bare server that answers the same bytes: the top 10
  * of a leaderboard, and a rewards profile with a token seen before. In memory, with access lines off and on.
  *
  * ```sh
@@ -21,7 +21,7 @@ import { bundleForBench, canMeasure, compare, type Load, ratio, table, type Vari
 const rounds = Number(process.argv[2] ?? 5);
 const fans = 1_000;
 
-/** What a server under test starts from. */
+/** Start settings of a server under test. */
 export interface Scene {
   /** Every commit that made the data, in order. */
   readonly commits: readonly (readonly [Partition, Batch])[];

@@ -8,7 +8,7 @@ import { systemTimer } from "../../lib/http/mod.ts";
 import { Failover } from "../../lib/http/rate_limit/failover.ts";
 import type { Limiter, LimitVerdict } from "../../lib/storage/mod.ts";
 
-/** What one sample measured. */
+/** Measures of one sample. */
 export interface LimiterSample {
   readonly perSecond: number;
   /** Processor time of this process per decision, in microseconds. */
@@ -91,7 +91,7 @@ function peerOnRedis(socket: string, enableAutoPipelining: boolean): Subject {
   );
 }
 
-/** What is compared, by where it counts. The first of each is the peer. */
+/** The compared limiters, by their store. The first of each is the peer. */
 export const limiterVariants: Readonly<
   Record<"memory" | "Redis", Readonly<Record<string, (socket: string) => Subject>>>
 > = {
@@ -110,7 +110,7 @@ export const limiterVariants: Readonly<
 };
 
 const [place = "", name = "", milliseconds = "", socket = ""] = process.argv.slice(2);
-// Whoever imports the table may have a place of its own on its command line, but no variant.
+// A program that imports the table may have other arguments, but no variant.
 if ((place === "memory" || place === "Redis") && name !== "") {
   const open = limiterVariants[place][name];
   if (open === undefined) throw new RangeError(`There is no variant ${name}`);

@@ -1,10 +1,11 @@
 /**
- * What listeners of one live board cost: reads of the board, messages, processor time, and how late messages are.
+ * The cost of listeners of one live board: reads of the board, messages, processor time, and the delay of messages.
  *
  *     npm run bench -- live [--listeners 1000] [--seconds 10] [--writes 50] [--store memory|redis]
  *
  * A server of its own with the whole platform listens on loopback. The listeners are sockets of this process; they ask for
- * 10, 50 and 100 users by turns. Scores are written in the server, so many a second, and each changes the leaders. Processor time is that of the server alone; it isInNetwork the writes, which a run with one listener shows.
+ * 10, 50 and 100 users in rotation. The server writes scores at a fixed rate, and each changes the leaders. Processor time is
+ * that of the server alone; it contains the writes, whose share a run with one listener shows.
  *
  * @module
  */
@@ -109,7 +110,7 @@ async function runServer(storeName: string, writes: number): Promise<void> {
 interface Heard {
   messages: number;
   bytes: number;
-  /** How long after the first listener each heard of a change, in ms. */
+  /** Delay of each listener after the first that received a change, in ms. */
   readonly lags: number[];
 }
 

@@ -1,5 +1,5 @@
 /**
- * What users with a password cost: logins beside the key derivation alone, other requests during a storm of logins, and
+ * The cost of users with a password: logins beside the key derivation alone, other requests during a storm of logins, and
  * a check and a profile with a token seen before beside a bare server that answers the same bytes. In memory.
  *
  *     npm run bench -- login [rounds]
@@ -35,7 +35,7 @@ const pool = { projectId: ids.project, strategy: "email", provider: "managedPool
 const credentials = { email: "ann@example.com", password: "correct horse battery" };
 const deviceId = "0123abcd-0000-4000-8000-00000000000d";
 const login = { method: "PUT", body: { ...pool, data: { ...credentials, deviceId } } };
-/** Whoever logs in during a storm is somebody else: a user keeps some sessions only, and the token's must stay. */
+/** Other users log in during a storm: a user keeps some sessions only, and the token's must stay. */
 const stranger = { ...credentials, email: "bob@example.com" };
 const paths = {
   check: `/v1/user/check?${new URLSearchParams({ ...pool, deviceId })}`,

@@ -7,7 +7,7 @@ export const checksPerSecond = 200;
 /** Logins that are under way at once during a storm. */
 export const loginsAtOnce = 16;
 
-/** What is asked for how long. */
+/** A kind of request and its duration. */
 export interface CheckTarget {
   readonly url: string;
   readonly token: string;

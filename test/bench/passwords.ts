@@ -1,6 +1,6 @@
 /**
- * What a password hash costs: through the hasher and its gate, by the runtime's scrypt alone, and by the portable one; and
- * how long the event loop is held up while eight are asked for at once.
+ * The cost of a password hash: through the hasher and its gate, by the runtime's scrypt alone, and by the portable one; and
+ * the time for which eight at once block the event loop.
  *
  *     npm run bench -- passwords
  *
@@ -39,7 +39,7 @@ const cost = { N: 2 ** 15, r: 8, p: 3, maxmem: 2 ** 26 };
 
 interface Variant {
   readonly name: string;
-  /** How many are asked for at once; 0 where nothing is hashed. */
+  /** Number of hashes at once; 0 where nothing is hashed. */
   readonly hashes: number;
   readonly run: (hashes: number) => Promise<unknown>;
 }
@@ -89,7 +89,7 @@ async function variants(): Promise<Variant[]> {
   ];
 }
 
-/** How long this thread, which runs the event loop, has been ready to run without a core, in ms. */
+/** Time for which this thread, which runs the event loop, has been ready to run without a core, in ms. */
 function waitedMs(): number {
   if (process.platform !== "linux") return 0;
   return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "latin1").split(" ")[1]) / 1e6;

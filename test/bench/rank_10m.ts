@@ -1,5 +1,5 @@
 /**
- * What a user's rank costs on Redis among ten million users beside a hundred thousand.
+ * The cost of a user's rank on Redis among ten million users beside a hundred thousand.
  *
  * ```sh
  * npm run bench -- rank_10m             # fills 10,000,000 users: some minutes, 3 GB of memory

@@ -1,5 +1,5 @@
 /**
- * What reporting an action costs, end to end: from the call to the effect that the next read sees.
+ * The cost of reporting an action, end to end: from the call to the effect that the next read sees.
  *
  *     npm run bench -- report_action [rounds]
  *

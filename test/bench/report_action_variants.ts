@@ -15,7 +15,7 @@ export const userCount = 5_000;
 
 /** Reports in a row that a hot user makes. */
 const hotReports = 5_000;
-/** What each of them earns. */
+/** Points that each report earns. */
 const pointsEach = 3;
 
 /** One way of reporting, ready. */
@@ -163,7 +163,7 @@ function bridgeRequest(token: string, body: string): Request {
 }
 
 /**
- * What somebody would write who needs exactly this: the state is read, changed and written in one script, the action id
+ * A dedicated implementation of exactly this: the state is read, changed and written in one script, the action id
  * marked, the history kept in bounds, and both boards moved, all on one server.
  */
 const dedicatedScript = `

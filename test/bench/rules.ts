@@ -17,7 +17,7 @@ import { bundleForBench, median } from "./harness.ts";
 import { type RulesSample, variantNames } from "./rules_sample.ts";
 
 const measureMs = 1_000;
-/** What evaluation has to reach: actions a second, times json-rules-engine, and how little other rules may slow it. */
+/** Goals of evaluation: actions a second, times json-rules-engine, and the largest slowdown by other rules. */
 const bars = { perSecondMin: 1_000_000, timesMin: 500, crowdedShareMin: 0.9 };
 
 interface Row {

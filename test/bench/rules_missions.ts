@@ -1,5 +1,5 @@
 /**
- * What the benchmark of rules evaluates: 50 challenges of three missions spread over 20 actions, and 200 actions that were
+ * The rules of the benchmark: 50 challenges of three missions spread over 20 actions, and 200 actions that were
  * reported. Each mission has two conditions beside its action: on a text that was reported, and on a number that was reported
  * or, for every third, a metric of the user.
  *
@@ -22,7 +22,7 @@ export interface Reported {
   readonly data: { readonly sport: string; readonly value: number; readonly correct: boolean };
 }
 
-/** What every user has of the metric `points`. */
+/** Balance of every user in the metric `points`. */
 export const points = 50;
 const missionCount = 150;
 const missionsPerChallenge = 3;

@@ -17,7 +17,7 @@ import {
   reported,
 } from "./rules_missions.ts";
 
-/** What one sample measured. */
+/** Measures of one sample. */
 export interface RulesSample {
   /** Actions evaluated per second of processor time. */
   readonly perSecond: number;

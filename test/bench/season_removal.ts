@@ -1,5 +1,5 @@
 /**
- * How long Redis answers nobody while the scores of a season of a million users are removed.
+ * The longest time in which Redis answers nobody while the scores of a season of a million users are removed.
  *
  * ```sh
  * npm run bench -- season_removal [users]

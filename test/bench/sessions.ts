@@ -1,5 +1,5 @@
 /**
- * What sessions cost: opening, refreshing and checking them, in memory and on Redis.
+ * The cost of sessions: opening, refreshing and checking them, in memory and on Redis.
  *
  *     npm run bench -- sessions
  *

@@ -1,5 +1,5 @@
 /**
- * What one verification of a token costs: remembered, new, by jose alone, and by the runtime's own crypto alone.
+ * The cost of one verification of a token: cached, new, by jose alone, and by the runtime's own crypto alone.
  *
  *     npm run bench -- tokens
  *

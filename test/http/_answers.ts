@@ -1,10 +1,10 @@
-/** Answers against what the OpenAPI document tells of them, with no member beside those that it names. */
+/** Checks answers against their schemas in the OpenAPI document, with no further members. */
 
 import assert from "node:assert/strict";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import type { Answer, TestPlatform } from "../support/platform.ts";
 
-/** An operation as the document tells it. */
+/** An operation of the document. */
 interface Operation {
   readonly operationId: string;
   readonly responses: Readonly<
@@ -12,15 +12,15 @@ interface Operation {
   >;
 }
 
-/** What the document tells of answers. */
+/** The answers of the document. */
 export interface DescribedReplies {
-  /** Whether something fits what is told of an operation's success. */
+  /** Returns true if a value fits the schema of an operation's success. */
   fits(operation: string, body: unknown): boolean;
-  /** Asserts that an answer is a success, holds something, and has all members that are told of it and no others. */
+  /** Asserts that an answer is a success, holds something, and has all members of its schema and no others. */
   assertDescribed(operation: string, answer: Answer): void;
 }
 
-/** Reads what the platform's document tells. */
+/** Reads the document of the platform. */
 export async function describeReplies(world: TestPlatform): Promise<DescribedReplies> {
   const { paths, components } = (await world.call("/openapi.json")).json;
   const operations = Object.values(paths as Record<string, Record<string, Operation>>).flatMap(path =>
@@ -48,7 +48,7 @@ export async function describeReplies(world: TestPlatform): Promise<DescribedRep
   };
 }
 
-/** The schema with no other members than those that it tells. */
+/** The schema with no other members than those that it names. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== "object" || schema === null) return schema;

@@ -4,14 +4,14 @@ import { type Example, type Operation, targetOf } from "./_operations.ts";
 
 /** One hostile request, relative to a valid one. */
 export interface HostileRequest {
-  /** What is wrong with it. */
+  /** The fault. */
   readonly what: string;
   readonly method: string;
   /** Path and query, as they are sent. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array<ArrayBuffer> | null;
-  /** Whether the path is still one of the operation's. */
+  /** True if the path is still one of the operation's. */
   readonly isOnPath: boolean;
 }
 

@@ -10,7 +10,7 @@ export interface FuzzRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array<ArrayBuffer> | null;
-  /** Whether method and path still belong to the operation. */
+  /** True if method and path still belong to the operation. */
   readonly isOnPath: boolean;
 }
 
@@ -206,7 +206,7 @@ function credentials(random: Random, valid: Readonly<Record<string, string>>): R
   return mapped(valid, value => (random.integer(2) === 0 ? printable(scrambled(random, value)) : value));
 }
 
-/** What a header may hold. */
+/** Characters that a header may hold. */
 function printable(value: string): string {
   return value.replace(/[^\x20-\x7e]/g, "~").trim();
 }

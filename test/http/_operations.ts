@@ -1,4 +1,4 @@
-/** Every operation of the platform as its OpenAPI document tells it, with valid requests to start from. */
+/** Every operation of the platform's OpenAPI document, with valid requests to start from. */
 
 import { permissions, systemRandom } from "../../lib/auth/mod.ts";
 import { seedDirectory } from "../../lib/directory/mod.ts";
@@ -26,7 +26,7 @@ export interface Operation {
   readonly scheme: string | null;
   /** Permissions that the scheme's credentials must have. */
   readonly requires: readonly string[];
-  /** Whether it is served without credentials too. */
+  /** True if it is served without credentials too. */
   readonly isOptional: boolean;
   readonly hasBody: boolean;
   readonly needsBody: boolean;

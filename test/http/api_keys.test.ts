@@ -33,7 +33,7 @@ function resource(name: string, granted: readonly string[]): unknown {
   return { data: { type: "api_keys", attributes: { name, permissions: granted } } };
 }
 
-/** Whether the platform takes the credentials. */
+/** Returns true if the platform accepts the credentials. */
 async function isTaken(world: TestPlatform, credentials: Credentials): Promise<boolean> {
   const { status } = await world.call(path, { headers: headersOf(credentials) });
   assert.ok([200, 401, 403].includes(status), String(status));

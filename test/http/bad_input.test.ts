@@ -1,4 +1,4 @@
-/** What every operation of the platform, present and future, does with input that it must refuse. */
+/** Refusal of invalid input by every operation of the platform. */
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -89,7 +89,7 @@ class Subject {
 
   /** Asserts that a request is refused as documented and changes nothing, and answers the error's code. */
   async refused(what: string, ask: () => Promise<Answer>): Promise<[status: number, code: string]> {
-    // What an earlier request left behind is not this one's.
+    // Work that an earlier request left behind does not count.
     await this.world.platform.idle();
     const commits = this.store.commits.length;
     const answer = await ask();

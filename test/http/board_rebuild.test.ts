@@ -113,7 +113,7 @@ describeOnStores("rebuilding the boards of a platform", open => {
     await play(10);
     const fed = await shown(world);
     assert.notDeepEqual(fed, before);
-    // Whoever has ever done anything is known without being named.
+    // The rebuild finds every user who has ever done anything.
     for (const path of paths) await world.platform.rebuildBoard(path);
     assert.deepEqual(await shown(world), fed);
   });

@@ -1,4 +1,4 @@
-/** What a key of one organisation finds of another one's pools, webhooks and hidden users: nothing, and it changes nothing. */
+/** Isolation of pools, webhooks and hidden users: a key of another organisation finds and changes nothing. */
 
 import assert from "node:assert/strict";
 import { it } from "node:test";

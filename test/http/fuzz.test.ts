@@ -134,7 +134,7 @@ async function fuzz(world: TestPlatform, count: number): Promise<Map<string, num
     }
     await Promise.all(Array.from({ length: Math.min(atOnce, count - sent) }, () => once(targets)));
   }
-  // What chance has passed over is asked for by name, each time with things that exist.
+  // Operations that no random step has called are called explicitly, each with things that exist.
   const isMissed = ({ operation }: Target): boolean => !succeeded.has(operation.id);
   for (let round = 0; round < roundsMax && targets.some(isMissed); round++) {
     targets = await targetsOf(world);

@@ -111,7 +111,7 @@ function assertRefusal({ status, text }: Answered, { method }: HostileRequest): 
 }
 
 /**
- * Whether a refused request may make this commit: the trail of attempts; a claim of an idempotency key, which the refusal is
+ * True if a refused request may make this commit: the trail of attempts; a claim of an idempotency key, which the refusal is
  * kept under; the list of a bulk request's actions, which is written before they are tried one by one; the
  * tries of a one-time code; and that the session of valid credentials was used.
  */
@@ -128,7 +128,7 @@ async function attack(watched: Watched, operation: Operation, example: Example):
   let sent = 0;
   for (const request of hostileRequests(operation, example)) {
     if (!random.chance(share)) continue;
-    // What an earlier request left to be done is not this one's.
+    // Background work of an earlier request does not count.
     await world.platform.idle();
     const changes = store.changes.length;
     const answer = await answerTo(watched, request, base).catch(cause => {

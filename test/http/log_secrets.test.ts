@@ -26,7 +26,7 @@ const secretCharsMin = 6;
 function collect(value: unknown, into: Set<string>, name = ""): void {
   if (typeof value === "string") {
     const text = value.replace(/^(Bearer |https?:\/\/.*\/)/, "");
-    // What is written so is the code of an error.
+    // A text of this form is the code of an error.
     if (secretNames.test(name) && text.length >= secretCharsMin && !/^[a-z_]+$/.test(text)) into.add(text);
   } else if (Array.isArray(value)) {
     for (const item of value) collect(item, into, name);

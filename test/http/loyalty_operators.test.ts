@@ -1,4 +1,4 @@
-/** What operators do with the loyalty of users, over HTTP on both stores. */
+/** Changes of users' loyalty by operators, over HTTP on both stores. */
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";

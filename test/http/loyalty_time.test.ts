@@ -1,4 +1,4 @@
-/** What time alone does to a user is told by every list as soon as it shows in the balances. */
+/** Every list shows the effects of time alone as soon as balances do. */
 
 import assert from "node:assert/strict";
 import { it } from "node:test";

@@ -1,4 +1,4 @@
-/** What operators see of users and do with them, and what the audit trail tells of everybody. */
+/** The operators' view of users, their changes of users, and the audit trail. */
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";

@@ -23,7 +23,7 @@ const [project, ...projects] = seed.projects as readonly [Project, ...Project[]]
 const [space, ...spaces] = seed.spaces as readonly [Space, ...Space[]];
 
 describeOnStores("settings that name other providers", open => {
-  /** What a check answers under these settings: the status and code. */
+  /** Returns status and code of a check under these settings. */
   async function checked(provider: string, section: unknown): Promise<[number, string]> {
     const settings = { identity: { [provider]: section } };
     const world = await openPlatform(open, {

@@ -1,4 +1,4 @@
-/** What a user may be called before others, wherever a name comes in. */
+/** Rules for visible names of users, wherever a name comes in. */
 
 import assert from "node:assert/strict";
 import { it } from "node:test";

@@ -24,7 +24,7 @@ const deviceId = "0123abcd-0000-4000-8000-00000000000d";
 
 type Record_ = Readonly<Record<string, string | number | boolean>>;
 
-/** What of a refusal a caller could tell cases apart by. */
+/** Returns the parts of a refusal that a caller could use to distinguish cases. */
 function told({ status, json, headers }: Answer): unknown {
   const { requestId: _, ...body } = json;
   const fields = [...headers].filter(([name]) => name !== "x-request-id");

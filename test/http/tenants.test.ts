@@ -1,5 +1,5 @@
 /**
- * What the ids of one organisation tell another one: nothing. Every operation that takes credentials is asked for things
+ * Isolation of organisations. Every operation that takes credentials is asked for things
  * that somebody else has, and for things that nobody has, and gives the same answer to both, with whatever is found of the
  * caller's own.
  */
@@ -137,7 +137,7 @@ describe("an organisation that knows the ids of another one", () => {
             const one = { operation, example, credentials: who, host };
             const theirs = await visit(world, { ...one, change: asked });
             const named = targetOf(operation, example) + JSON.stringify(example.body ?? null);
-            // What names nobody's things is about the caller's own, and the same request is another one the second time.
+            // A request that names nothing of others is about the caller, and its repetition is another request.
             if (unknown(named) !== named) {
               const nobodys = await visit(world, { ...one, change: unknown });
               assert.equal(theirs, nobodys, `${operation.id} at ${host}`);

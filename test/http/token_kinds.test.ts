@@ -53,7 +53,7 @@ async function everyKind(world: TestPlatform): Promise<Readonly<Record<string, s
   };
 }
 
-/** The kinds that an operation takes. What is wrong with another is not told, but that it is no token for this. */
+/** The kinds of tokens that an operation accepts. The refusal of another kind gives no further reason. */
 function kindsOf({ id, scheme }: Operation): readonly string[] {
   if (scheme === "spaceToken") return ["spaceUser", "spaceService"];
   if (/^(forgot|confirm)Password$/.test(id)) return ["access", "client"];
@@ -61,7 +61,7 @@ function kindsOf({ id, scheme }: Operation): readonly string[] {
   return ["access"];
 }
 
-/** Whether a request speaks for a user of the managed pool, or of a space, and brings no credentials of its own. */
+/** True if a request acts for a user of the managed pool, or of a space, and has no credentials of its own. */
 function isPlain({ query, body, headers }: Example): boolean {
   const { provider = selector.provider } = { ...query, ...(body as Readonly<Record<string, string>>) };
   return headers?.authorization === undefined && provider === selector.provider;

@@ -11,7 +11,7 @@ import { newKey } from "./_operations.ts";
 
 interface Terminal {
   readonly world: TestPlatform;
-  /** Whether the service behind the webhook is there. */
+  /** True if the service behind the webhook is up. */
   isThere: boolean;
   readonly run: (words: string, given?: Given) => ReturnType<CommandSpec["run"]>;
 }

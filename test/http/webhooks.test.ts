@@ -27,7 +27,7 @@ interface Received {
 interface Service {
   readonly url: string;
   readonly received: Received[];
-  /** How it answers. */
+  /** Its answers. */
   answer: (response: ServerResponse) => void;
   close(): void;
 }

@@ -1,4 +1,4 @@
-/** What the structural tests look at. */
+/** Files and imports for the structural tests. */
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";

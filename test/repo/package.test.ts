@@ -182,7 +182,7 @@ describe("the documents", () => {
   });
 });
 
-/** How a heading is linked to. */
+/** Returns the anchor of a heading. */
 function anchorOf(title: string): string {
   return title
     .toLowerCase()

@@ -1,4 +1,4 @@
-/** Where settings put exported files. */
+/** Stores of exported files by settings. */
 
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";

@@ -8,7 +8,7 @@ import type { Demo } from "../../lib/mod.ts";
 import { EventReader } from "../support/event_stream.ts";
 import { until } from "../support/until.ts";
 
-/** Where the server is and what its demo holds; read when a test runs. */
+/** Address of the server and contents of its demo; read when a test runs. */
 export interface Target {
   readonly demo: Demo;
 }

@@ -1,4 +1,4 @@
-/** Compares what a platform shows after a season with the tables that were counted beside it. */
+/** Compares the boards of a platform after a season with the expected tables. */
 
 import assert from "node:assert/strict";
 import type { Handler } from "../../lib/mod.ts";

@@ -13,7 +13,7 @@ export interface Fan {
   readonly token: string;
 }
 
-/** Who reports for a fan: a back end where there is a token of it, else the fan's own device. */
+/** The reporter of a fan's actions: a back end if it has a token, else the fan's own device. */
 export interface Reporter {
   readonly fan: Fan;
   readonly backEndToken: string | null;

@@ -1,4 +1,4 @@
-/** A real league season: its matches, and the moments at which fans report how their predictions did. */
+/** A real league season: its matches, and the times at which fans report the results of their predictions. */
 
 import { readFileSync } from "node:fs";
 

@@ -1,4 +1,4 @@
-/** The league as the platform knows it: one project, an event for each matchday, and rules that give points. */
+/** The configuration of the league: one project, an event for each matchday, and rules that give points. */
 
 import type { NewApiKey } from "../../lib/auth/api_keys/api_keys.ts";
 import type { Seed } from "../../lib/directory/mod.ts";

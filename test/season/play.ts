@@ -1,8 +1,8 @@
 /**
- * Plays a season: fans sign up, and weekend by weekend it is reported match by match how their predictions did.
+ * Plays a season: fans sign up, and each weekend the results of their predictions are reported match by match.
  *
  * On the first weekend every fan's own device reports. Later a third of the devices do, in turns, and the back end
- * reports for the other fans. What is sent twice at the same moment comes from the back end the second time.
+ * reports for the other fans. Of two equal reports at the same moment the back end sends the second.
  */
 
 import type { Random } from "../../adapters/conformance/random.ts";

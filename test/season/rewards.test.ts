@@ -1,4 +1,4 @@
-/** A season with all of the rewards engine, on processes that die, beside plain counting. */
+/** A season that uses all of the rewards engine on processes that die, compared with plain counting. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,5 +1,5 @@
 /**
- * What a season of rewards must end with, by plain counting over the list of what fans did: nothing of the platform is used
+ * The expected result of a season of rewards, by plain counting over the actions of fans: nothing of the platform is used
  * here, and dates come from Temporal.
  */
 
@@ -28,7 +28,7 @@ export interface Moved {
   readonly event: string | null;
 }
 
-/** What is left of a fan's season. */
+/** The result of a fan's season. */
 export interface FanEnd {
   readonly profile: object;
   readonly history: readonly Told[];
@@ -76,7 +76,7 @@ export function earlyArrivals(arrivals: readonly FanAction[]): ReadonlySet<FanAc
   return new Set([...byDay.values()].flat());
 }
 
-/** What becomes of a fan who did this, in this order, as of some time. */
+/** Returns the result of a fan after these actions in this order, as of a time. */
 export function endOf(actions: readonly FanAction[], early: ReadonlySet<FanAction>, until: number): FanEnd {
   const fan = new FanStory();
   for (const fanAction of actions) {
@@ -179,7 +179,7 @@ class FanStory {
     return length;
   }
 
-  /** Whether this exact score completed the month's challenge. */
+  /** Returns true if this exact score completed the month's challenge. */
   #countForMonth(): boolean {
     const name = monthOf(this.#at);
     const first = local(this.#at).toPlainDate().with({ day: 1 });

@@ -1,5 +1,5 @@
 /**
- * Plays a season of rewards on processes that die at any moment: what was not answered is sent again, and every sixth
+ * Plays a season of rewards on processes that die at any moment: unanswered reports are sent again, and every sixth
  * report is sent again although it was.
  */
 
@@ -18,9 +18,9 @@ const operationsLeftMax = 150;
 const sweepsMax = 20;
 /** Longer than a process keeps the users that it sweeps for itself. */
 const sweepAgainMs = 61_000;
-/** How long before a round users are swept. */
+/** Time before a round at which users are swept. */
 const sweptBeforeMs = 25 * 60_000;
-/** How long after a round: longer than users are registered, and before the boards of its week or month close. */
+/** Time after a round: longer than a registration lasts, and before the boards of its week or month close. */
 const sweptAfterMs = 90 * 60_000;
 const width = 64;
 
@@ -29,17 +29,17 @@ interface Process {
   readonly platform: Platform;
 }
 
-/** What a season is played with. */
+/** Parts of a season. */
 export interface RewardsOptions {
   readonly store: Store;
   readonly timeline: Timeline;
   readonly random: Random;
   readonly rounds: readonly Round[];
-  /** How many processes share the load. */
+  /** Number of processes that share the load. */
   readonly processes: number;
 }
 
-/** Which user a fan is. */
+/** The user of a fan. */
 export function memberOf(fan: number): Parameters<Platform["loyalty"]["report"]>[0] {
   const { organisation: organisationId, space: spaceId, project: projectId } = leagueIds;
   const userId = `1f000000-0000-4000-8000-${String((fan * 7_919) % 1_000_003).padStart(12, "0")}`;
@@ -126,7 +126,7 @@ export class RewardsSeason {
     const index = turn % processes;
     const known = await this.#processes[index];
     if (known !== undefined && !known.store.isDead) return known;
-    // Whoever comes first replaces it.
+    // The first process to notice replaces it.
     if (known === undefined || (await this.#processes[index]) === known) {
       if (known !== undefined) this.deaths += 1;
       const store = createDyingStore(shared);

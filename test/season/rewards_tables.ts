@@ -1,4 +1,4 @@
-/** The tables that a season of rewards must end with, by plain counting and sorting. */
+/** The expected tables of a season of rewards, by plain counting and sorting. */
 
 import { eventId, leagueIds } from "./league.ts";
 import { type FanEnd, type Moved, monthOf, weekOf } from "./rewards_model.ts";
@@ -14,7 +14,7 @@ export interface RewardsRow {
 /** A board with the rows that it must show. */
 export interface RewardsBoard {
   readonly path: string;
-  /** What follows the first parameter of the query. */
+  /** The rest of the query. */
   readonly query: string;
   readonly rows: readonly RewardsRow[];
 }
@@ -67,7 +67,7 @@ export function expectedBoards(
   ];
 }
 
-/** Whoever gained or lost something that counts: the highest sum first, then whoever reached it first, then by id. */
+/** Fans whose score has changed: the highest sum first, then the first to reach it, then by id. */
 function rowsOf(
   ends: readonly FanEnd[],
   style: Style,

@@ -1,4 +1,4 @@
-/** The tables that a season must end with, by plain counting and sorting: nothing of the platform is used here. */
+/** The expected tables of a season, by plain counting and sorting: nothing of the platform is used here. */
 
 import { pointsOf, type Report } from "./predictions.ts";
 
@@ -16,12 +16,12 @@ export interface Named {
   readonly username: string;
 }
 
-/** What a fan has earned so far. */
+/** The score of a fan so far. */
 export interface Earned {
   readonly score: number;
   /** When the score was reached, Unix ms. */
   readonly at: number;
-  /** How many reports earned something. */
+  /** Number of reports that earned something. */
   readonly times: number;
 }
 
@@ -46,7 +46,7 @@ export class Tables {
   }
 }
 
-/** The rows of a table: best score first, then whoever reached it first, then the user id by bytes; ranks "1224". */
+/** The rows of a table: best score first, then the first to reach it, then the user id by bytes; ranks "1224". */
 export function rowsOf(earned: ReadonlyMap<number, Earned>, fans: readonly Named[]): readonly Row[] {
   const lines = [...earned].map(([index, { score, at }]) => ({ score, at, fan: fans[index] ?? unknown }));
   lines.sort(

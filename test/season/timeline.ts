@@ -1,4 +1,4 @@
-/** Clocks for a season: calls that run side by side each have the moment at which they were made. */
+/** Clocks for a season: each of several concurrent calls has the time at which it was made. */
 
 import { AsyncLocalStorage } from "node:async_hooks";
 

@@ -1,4 +1,4 @@
-/** A self-signed certificate, made when it is needed: nothing in the repository expires, and no tool is called. */
+/** A self-signed certificate, made on demand, so that nothing in the repository expires and no tool is needed. */
 
 import { generateKeyPairSync, sign } from "node:crypto";
 

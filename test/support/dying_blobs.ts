@@ -1,4 +1,4 @@
-/** Blobs whose process dies together with its store: what is on its way then is not stored. */
+/** Blobs whose process dies together with its store: an unfinished upload is not stored. */
 
 import { AppError } from "../../lib/errors/mod.ts";
 import type { Blobs } from "../../lib/storage/mod.ts";

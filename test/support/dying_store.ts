@@ -1,4 +1,4 @@
-/** A store whose process dies at a chosen moment: before an operation, or after it took effect and before it was answered. */
+/** A store whose process dies at a chosen moment: before an operation, or between its effect and its answer. */
 
 import { AppError } from "../../lib/errors/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
@@ -30,7 +30,7 @@ export function createDyingStore(store: Store): DyingStore {
     const isLast = operations++ === death?.at;
     if (isDead || (isLast && death?.when === "before")) throw died();
     const result = await operation();
-    // What was under way when the process died may have taken effect, but nobody learns of it.
+    // A call that was pending when the process died may have taken effect, but nobody learns of it.
     if (isDead || isLast) throw died();
     return result;
   }

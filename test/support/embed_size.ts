@@ -7,7 +7,7 @@ import { build } from "esbuild";
 export interface EmbedSize {
   /** One file that holds everything. */
   readonly whole: number;
-  /** What runs at the start, when the bundler splits off what is loaded on first use. */
+  /** Bytes that run at the start, when the bundler splits off modules that are loaded on first use. */
   readonly start: number;
 }
 

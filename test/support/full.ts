@@ -1,4 +1,4 @@
-/** Whether this is a full run (`npm test -- --full`, as in CI): every suite on every store, every random case. */
+/** True in a full run (`npm test -- --full`, as in CI): every suite on every store, every random case. */
 export const isFullRun: boolean = process.env.GRANDSTAND_TEST_FULL === "1";
 
 /** The number of random cases, seeds or users of a test: `full` in a full run, else `quick`. */

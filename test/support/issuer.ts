@@ -1,4 +1,4 @@
-/** An OpenID issuer whose documents come through an injected `fetch`, so that tests decide what it publishes and how it fails. */
+/** An OpenID issuer whose documents come through an injected `fetch`, so that tests choose its documents and failures. */
 
 import { generateKeyPairSync, type JsonWebKey, type KeyObject, randomUUID, sign } from "node:crypto";
 import type { Fetch } from "../../lib/auth/remote_issuers/mod.ts";
@@ -23,13 +23,13 @@ export function forge(key: IssuerKey, claims: object, header: object = {}): stri
   return `${input}.${sign("sha256", Buffer.from(input), { key: key.privateKey, dsaEncoding: "ieee-p1363" }).toString("base64url")}`;
 }
 
-/** What an issuer does instead of answering as it should; null: it answers. */
+/** A failure of an issuer; null: it answers. */
 export type Answering = ((url: string, init: RequestInit) => Promise<Response>) | null;
 
 /** An issuer. */
 export class TestIssuer {
   readonly issuer: string;
-  /** What it publishes now. */
+  /** Its current documents. */
   keys: IssuerKey[] = [issuerKey()];
   /** Replaces members of the discovery document. */
   discovery: Record<string, unknown> = {};

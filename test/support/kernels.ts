@@ -1,4 +1,4 @@
-/** Key derivation that costs nothing, for tests of everything around it, and that counts how often it is asked. */
+/** Key derivation that costs nothing and counts its calls, for tests of everything around it. */
 
 import { createHmac } from "node:crypto";
 import type { Argon2idCost, KdfInput, ScryptCost } from "../../lib/auth/passwords/kernels.ts";

@@ -5,7 +5,7 @@
 
 import { parseNetwork } from "../../lib/auth/ip_address.ts";
 
-/** What a database holds. A `Uint8Array` among the values is written as it is; one record of many networks once. */
+/** Contents of a database. A `Uint8Array` among the values is written as it is; one record of many networks once. */
 export interface DatabaseSketch {
   /** Records by network, in CIDR notation. */
   readonly networks: Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-/** A certified OpenID provider on loopback, and a client that logs users in there by the authorization code flow. */
+/** A certified OpenID provider on loopback, with a client for the authorization code flow. */
 
 import { createHash, generateKeyPairSync, randomBytes, randomUUID } from "node:crypto";
 import { createServer, type RequestListener } from "node:http";
@@ -64,7 +64,7 @@ function createProvider(issuer: string): Provider {
   });
 }
 
-/** The provider's own paths, and its login page, which believes whoever names a user. */
+/** The provider's own paths, and its login page, which accepts any user name. */
 function listenerOf(provider: Provider): RequestListener {
   const callback = provider.callback();
   return (request, response) => {

@@ -3,7 +3,7 @@ import { ReferenceStore } from "../../adapters/conformance/reference_store.ts";
 import type { Traits } from "../../lib/storage/contract.ts";
 import type { Batch, Commit, Read, Results, Store } from "../../lib/storage/mod.ts";
 
-/** Stands between a commit and the store: may pass it on, do something before or after, or fail. */
+/** Intercepts a commit: may pass it on, act before or after it, or fail. */
 export type Interception = (batch: Batch, pass: () => Promise<Commit>) => Promise<Commit>;
 
 /** A store over the reference model that counts its calls and lets a test interfere with each. */

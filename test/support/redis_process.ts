@@ -51,7 +51,7 @@ async function freePort(): Promise<number> {
   throw new Error("Cannot find a free port on 127.0.0.1");
 }
 
-/** Where a server is reached and what its process is. */
+/** Address and process of a server. */
 export class RedisProcess {
   readonly port: number;
   readonly dir: string;

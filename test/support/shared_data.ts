@@ -1,4 +1,4 @@
-/** Data sets of real input that lie beside the repository on some machines; tests that need one skip elsewhere. */
+/** Data sets of real input, which only some machines have; tests that need one are skipped elsewhere. */
 
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-/** A real mail server on a free loopback port, which keeps its mails. */
+/** A real mail server on a free loopback port that stores its mails. */
 
 import { once } from "node:events";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
@@ -102,7 +102,7 @@ export class TestSmtpServer implements AsyncDisposable {
     return address.port;
   }
 
-  /** Where it is, with credentials. */
+  /** Its URL, with credentials. */
   url(scheme: "smtp" | "smtps" = "smtp", pass: string = account.pass): string {
     const credentials = `${encodeURIComponent(account.user)}:${encodeURIComponent(pass)}`;
     return `${scheme}://${credentials}@127.0.0.1:${this.port}`;

@@ -17,7 +17,7 @@ export type Misbehaviour = (request: IncomingMessage, response: ServerResponse) 
 export interface SocialServer {
   readonly url: string;
   readonly tokens: Map<string, SocialToken>;
-  /** What the page of a user says; by default the user's id and a name. */
+  /** Profiles by user id; by default the user's id and a name. */
   readonly users: Map<string, Readonly<Record<string, unknown>>>;
   /** Every request's path with its query. */
   readonly asked: string[];

@@ -1,4 +1,4 @@
-/** A store that counts what is read and committed, so that a test can prove that a request changed nothing. */
+/** A store that records every read and commit, so that a test can prove that a request changed nothing. */
 
 import type { Traits } from "../../lib/storage/contract.ts";
 import type { Batch, Commit, Partition, Read, Results, Store } from "../../lib/storage/mod.ts";
@@ -10,7 +10,7 @@ export interface WatchedCommit {
   readonly batch: Batch;
 }
 
-/** Passes everything on to another store and notes every read and commit. */
+/** Passes every call on to another store and records it. */
 export class WatchedStore implements Store {
   /** Every commit that was asked for. */
   readonly commits: WatchedCommit[] = [];

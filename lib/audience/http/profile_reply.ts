@@ -95,7 +95,7 @@ export function profileTag(userId: string, profile: Profile): string {
   const cached = printed(userId, profile);
   if (cached.tag === null) {
     const version = new ProfileMembers(profile.record).text("version");
-    cached.tag = `"v${version}-${base64url(sha256(utf8(known.text)).subarray(0, digestBytes))}"`;
+    cached.tag = `"v${version}-${base64url(sha256(utf8(cached.text)).subarray(0, digestBytes))}"`;
   }
   return cached.tag;
 }

@@ -3,7 +3,7 @@ import { ReferenceModel } from "../../../adapters/conformance/reference.ts";
 import { ReferenceStore } from "../../../adapters/conformance/reference_store.ts";
 import type { Batch, Check, Commit, Read, Results, Store, Write } from "../../../lib/storage/mod.ts";
 
-/** What a broken store does instead of passing the call on. */
+/** The calls that a broken store does not just pass on. */
 interface Twist {
   read?(inner: Store, partition: string, queries: readonly Read[]): Promise<readonly unknown[]>;
   commit?(inner: Store, partition: string, batch: Batch): Promise<Commit>;
@@ -14,7 +14,7 @@ export interface Broken {
   readonly name: string;
   /** The case that must fail. */
   readonly caughtBy: string;
-  /** Whether a random run must notice it too. */
+  /** True if a random run must notice it too. */
   readonly random: boolean;
   create(now: () => number): Store;
 }

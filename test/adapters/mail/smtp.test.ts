@@ -24,7 +24,7 @@ const mail: Mail = {
   text: "Your code is 12345678.\n",
 };
 
-/** What a mailer must never tell. */
+/** Texts that an error of a mailer must not contain. */
 const secrets = [mail.to, mail.subject, "12345678", account.pass, encodeURIComponent(account.pass)];
 
 /** Checks that a mail is not accepted, and that the reason tells codes only. */

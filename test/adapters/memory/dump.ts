@@ -1,7 +1,7 @@
 import type { Read, Store } from "../../../lib/storage/mod.ts";
 import { storageLimits } from "../../../lib/storage/mod.ts";
 
-/** What the random operations of the conformance suite can touch. */
+/** Everything that the random operations of the conformance suite can touch. */
 const partitions = ["p", "{p}", "p:a"];
 const keys = ["a", "b", "{a}"];
 const names = ["x", "y", "z", "～", "😀", "__proto__"];

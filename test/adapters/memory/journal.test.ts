@@ -20,7 +20,7 @@ function opened(frames: readonly string[] = [], clock = createTestClock()) {
   return { clock, journal, store, operations };
 }
 
-/** Whether a promise has settled once everything that can happen has happened. */
+/** Returns true if a promise has settled once all pending work is done. */
 async function settled(promise: Promise<unknown>): Promise<boolean> {
   let done = false;
   const note = () => {

@@ -1,4 +1,4 @@
-/** How clients of the adapter's own come back to a server that is gone. */
+/** Reconnection of the adapter's own clients to a server that was down. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

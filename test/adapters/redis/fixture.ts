@@ -23,7 +23,7 @@ export function freshPrefix(): string {
   return `t${process.pid}.${prefixes}:`;
 }
 
-/** A clock that moves only when told to. */
+/** A clock that moves only by `advance`. */
 export function testClock(): TestClock {
   let now = 1_700_000_000_000;
   return {
@@ -34,7 +34,7 @@ export function testClock(): TestClock {
   };
 }
 
-/** How the adapters of a suite are opened. */
+/** Options with which the adapters of a suite are opened. */
 export interface FactoryOptions {
   readonly clients: 1 | 2;
   /** When a store has scripts made to measure. @default for every shape that comes up */

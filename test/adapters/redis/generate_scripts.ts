@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 
 const folder = new URL("../../../adapters/redis/", import.meta.url);
 
-/** Where the generated module is. */
+/** Path of the generated module. */
 export const target: URL = new URL("scripts.ts", folder);
 
 /** The text of the generated module. */

@@ -1,4 +1,4 @@
-/** A load of commits that remembers what it was told, to be compared with what is there afterwards. */
+/** A load of commits that records every outcome, for comparison with the stored data afterwards. */
 import assert from "node:assert/strict";
 import { AppError } from "../../../lib/errors/mod.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
@@ -7,7 +7,7 @@ import { until } from "../../support/until.ts";
 const workers = 64;
 const partitions = 32;
 
-/** What a commit was reported as. */
+/** The reported outcome of a commit. */
 export type Outcome = "ok" | "storage_unavailable" | "outcome_unknown";
 
 /** Commits without pause until stopped. */
@@ -25,7 +25,7 @@ export class Load {
     this.#done = Promise.all(Array.from({ length: workers }, () => this.#work()));
   }
 
-  /** How many commits were reported so. */
+  /** Returns the number of commits with the outcome. */
   count(outcome: Outcome): number {
     return this.outcomes.filter(each => each === outcome).length;
   }

@@ -44,7 +44,7 @@ function intercepted(
   return { ...options, fetch: (url, init) => answer(new URL(url), init, () => fetch(url, init)) };
 }
 
-/** What never comes, until it is given up. */
+/** A request that stays without an answer until it is aborted. */
 function forever(signal: AbortSignal | null | undefined): Promise<never> {
   return new Promise((_, reject) => {
     signal?.addEventListener("abort", () => reject(new Error("aborted")));

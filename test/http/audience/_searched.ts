@@ -5,7 +5,7 @@ import type { Seed } from "../../../lib/directory/mod.ts";
 import { type Answer, ids, seed, type TestPlatform } from "../../support/platform.ts";
 import type { BackEndCall } from "./_back_end.ts";
 
-/** Where users are searched. */
+/** Path of the search. */
 export const searchPath = "/v1/api/audience/internal/users/search";
 
 const hourMs = 3_600_000;
@@ -20,7 +20,7 @@ export const indexedSeed: Seed = {
   }),
 };
 
-/** What is known of a user, by whoever made it. */
+/** The data of a user, from clients and back ends. */
 export interface Known {
   readonly userId: string;
   readonly displayName: string | null;

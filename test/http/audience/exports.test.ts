@@ -47,7 +47,7 @@ async function service(): Promise<{ url: string; received: Received[] } & Dispos
   };
 }
 
-/** What has to be quoted in every format. */
+/** Texts that every format must quote. */
 const note = 'Two\nlines, "quoted"';
 
 /** A platform with three fans, of whom two have points, and whose organisation says something about exports. */

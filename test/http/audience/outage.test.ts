@@ -85,7 +85,7 @@ it("loses no accepted action in an outage of Redis, refuses new ones meanwhile, 
       const answer = await send(actions);
       if (answer.status !== 202) refusals.push(answer);
       else acceptedSince += 1;
-      // Whatever was not accepted comes again under the same ids, as a back end would do it.
+      // Repeats everything that was not accepted under the same ids, as a back end does.
       for (const userId of answer.status === 202 ? users : []) {
         if (!answer.failed.has(userId)) next.set(userId, (next.get(userId) ?? 0) + perUser);
       }

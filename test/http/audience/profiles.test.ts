@@ -323,7 +323,7 @@ describeOnStores("profiles", open => {
       { user_id: fan.userId, data: { expectedVersion: -1, colour: 1 } },
       { displayName: "Nobody" },
       7,
-      // What no conversion makes a number of.
+      // Values that no conversion turns into a number.
       { userId: fan.userId, metrics: { points: { op: "set", value: { toString: null, valueOf: [] } } } },
     ]);
     assertProblem(answer, 400, "validation_failed");

@@ -168,7 +168,7 @@ describeOnStores("a search of users", open => {
     });
     assert.ok(removed.status < 300, removed.text);
     assert.deepEqual(await foundIds(crm, { filter }), []);
-    // Whatever a back end still does to the user, it is not one to be found.
+    // Later changes by back ends do not make the user findable.
     world.clock.advance(hourMs);
     await makeUsers(world, crm, [plain(fan.userId, 0)]);
     assert.ok(!(await foundIds(crm, { limit: 100 })).includes(fan.userId));

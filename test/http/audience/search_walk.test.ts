@@ -34,7 +34,7 @@ describeOnStores("a search of users who change", open => {
       await makeUsers(world, crm, batch);
       world.clock.advance(60_000);
     }
-    // What changes from now on is an activity of another hour.
+    // Changes from now on count as activity of another hour.
     world.clock.advance(hourMs);
   });
   after(() => world.dispose());

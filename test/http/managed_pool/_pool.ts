@@ -10,25 +10,25 @@ import type { OpenStore } from "../../support/stores.ts";
 
 type Selection = Readonly<Record<"projectId" | "strategy" | "provider", string>>;
 
-/** What selects the managed pool of the test project. */
+/** Query that selects the managed pool of the test project. */
 export const pool: Selection = { projectId: ids.project, strategy: "email", provider: "managedPool" };
-/** What selects the anonymous users of the test project. */
+/** Query that selects the anonymous users of the test project. */
 export const anonymous: Selection = {
   projectId: ids.project,
   strategy: "simplified",
   provider: "anonymous",
 };
 export const deviceId = "0123abcd-0000-4000-8000-0000000000d1";
-/** Where clients call from, unless a test says otherwise. */
+/** Default address of clients. */
 export const clientAddress = "192.0.2.77";
 export const password = "correct horse battery";
 export const newPassword = "another fine secret";
 
-/** How a test's platform differs. */
+/** Settings of a test's platform. */
 export interface PoolOptions {
   /** The section `identity` of the project's settings. */
   readonly identity?: Readonly<Record<string, unknown>>;
-  /** Whether attempts are counted. @default false */
+  /** True if attempts are counted. @default false */
   readonly isLimited?: boolean;
   readonly mailer?: Mailer;
   readonly platform?: Partial<PlatformOptions>;
@@ -190,7 +190,7 @@ export class Pool {
   }
 }
 
-/** What tells two answers apart: everything but the request's id. */
+/** Returns an answer for comparison: everything but the request's id. */
 export function visible({ status, headers, text }: Answer): unknown {
   const fields = [...headers].filter(([name]) => name !== "x-request-id");
   return { status, fields, text };

@@ -1,4 +1,4 @@
-/** What users are told when the platform, and not they, is at fault; and that nothing is half done then. */
+/** Answers after failures of the platform itself, which leave nothing half done. */
 
 import assert from "node:assert/strict";
 import { it } from "node:test";

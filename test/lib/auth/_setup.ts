@@ -1,4 +1,4 @@
-/** What the auth tests share: one clock, one predictable generator, one store that counts. */
+/** Common parts of the auth tests: one clock, one predictable generator, one store that counts. */
 
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { createKeyRing, type KeyRing, MasterSecret } from "../../../lib/auth/mod.ts";
@@ -71,7 +71,7 @@ export async function openRing(fixture: Fixture, options: Partial<KeyRingOptions
   return await createKeyRing({ store, clock, random, secret, ...options });
 }
 
-/** Whether something thrown is the application error of this code; for `assert.throws` and `assert.rejects`. */
+/** Returns a check for the application error with this code; for `assert.throws` and `assert.rejects`. */
 export function hasCode(code: ErrorCode): (error: unknown) => boolean {
   return error => error instanceof AppError && error.code === code;
 }

@@ -12,7 +12,7 @@ import { createTestRandom, hasCode, otherSecret, secret } from "./_setup.ts";
 const expected = { typ: "at+jwt", issuer: "https://id.example", audience: "https://api.example" };
 const content = { ...expected, subject: "user-1", ttlSeconds: 600 };
 
-/** What two processes of one deployment may count on; `open` makes an empty store as each of the two sees it. */
+/** Guarantees for two processes of one deployment; `open` makes an empty store with a handle for each. */
 function describeShared(
   name: string,
   skip: string | false,

@@ -1,4 +1,4 @@
-/** How long names may be, and among how many events an alias is looked for. */
+/** Bounds of names and of the events among which an alias is resolved. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

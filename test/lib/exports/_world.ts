@@ -50,7 +50,7 @@ export interface TestCall {
   readonly organisationId?: string;
 }
 
-/** What a process is made of, where it is not the common one. */
+/** Parts of a process that differ from the default. */
 export interface ProcessOptions extends ExportOptions {
   readonly store?: Store;
   readonly blobs?: Blobs | undefined;
@@ -249,7 +249,7 @@ export async function requestExport(
   return data.exportId;
 }
 
-/** What a process says of an export. */
+/** Returns an export as a process shows it. */
 // biome-ignore lint/suspicious/noExplicitAny: assertions read members that only they know
 export async function getExport(process: TestProcess, exportId: string): Promise<any> {
   const response = await process.call(`/v1/api/audience/internal/exports/${exportId}`);

@@ -30,7 +30,7 @@ async function live(world: ExportWorld, death: Death | null): Promise<number> {
   const process = world.process({ store, blobs, intervalMs: 0 });
   store.dieAt(death ?? { at: Number.POSITIVE_INFINITY, when: "before" });
   await process.work();
-  // What the dead process had open is closed with it.
+  // Files of the dead process are closed with it.
   if (store.isDead) world.blobs.open = 0;
   return store.operations;
 }

@@ -1,4 +1,4 @@
-/** What is told when a file could not be made. */
+/** Notifications of failed exports. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

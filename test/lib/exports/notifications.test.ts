@@ -1,4 +1,4 @@
-/** What is told when a file is there. */
+/** Notifications of completed exports. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,4 +1,4 @@
-/** What the settings of an organisation may say of exports. */
+/** The export settings of an organisation. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -47,7 +47,7 @@ function naiveArithmetic(operator: string, values: readonly number[]): number {
   }
 }
 
-/** Whether a condition holds, if the comparisons at `flipped` turned out the other way round. */
+/** Returns true if a condition holds when the comparisons at `flipped` have the opposite result. */
 export function naiveHolds(
   source: unknown,
   scope: Scope,

@@ -10,7 +10,7 @@ import {
   type Value,
 } from "../../../lib/expressions/mod.ts";
 
-/** What an area knows when a rule is decided. */
+/** The variables of an area when a rule is decided. */
 interface Fan {
   readonly data: Readonly<Record<string, Value>>;
   readonly points: number;

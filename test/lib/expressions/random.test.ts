@@ -22,7 +22,7 @@ function forRandomCases(check: (source: object, random: Random, message: string)
   }
 }
 
-/** What a JSON Pointer points to; undefined where there is nothing. */
+/** Returns the target of a JSON Pointer; undefined where there is nothing. */
 function at(document: unknown, pointer: string): unknown {
   const tokens = pointer.split("/").slice(1);
   return tokens.reduce<unknown>((part, token) => {

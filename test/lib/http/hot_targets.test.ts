@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import * as v from "valibot";
 import { createHandler, json, open, route } from "../../../lib/http/mod.ts";
 
-/** A handler with one public and one private route that tell what they were given, and count how often they checked it. */
+/** A handler with one public and one private route that return their input and count their checks. */
 function createSubject(): {
   call: (path: string, method?: string) => Promise<unknown>;
   checks: () => number;

@@ -15,7 +15,7 @@ import {
 /** Parts of a test route; the rest is filled in. */
 export type Sketch = Partial<AnyRoute>;
 
-/** A route that answers with what it was given, unless told otherwise. */
+/** A route that returns its input, unless the test says otherwise. */
 export function sketch(parts: Sketch): AnyRoute {
   const { method = "GET", path = "/things" } = parts;
   const names = [...path.matchAll(/:(\w+)/g)].map(match => match[1] ?? "");

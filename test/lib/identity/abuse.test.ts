@@ -28,7 +28,7 @@ async function refusal(attempt: Promise<unknown>): Promise<AppError> {
   assert.fail("the attempt was let through");
 }
 
-/** How many attempts in a row are let through, up to `most`. */
+/** Returns the number of attempts in a row that are admitted, up to `most`. */
 async function spree(
   abuse: AttemptLimiter,
   action: LimitedAction,

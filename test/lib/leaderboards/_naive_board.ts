@@ -64,7 +64,7 @@ export class NaiveBoard {
     });
   }
 
-  /** What a list shows. */
+  /** Returns the list. */
   list(limit: number, include: readonly string[], hidden: ReadonlySet<string>): RankedEntry[] {
     const visible = this.ranking().filter(({ userId }) => !hidden.has(userId));
     return visible.filter(({ userId }, index) => index < limit || include.includes(userId));

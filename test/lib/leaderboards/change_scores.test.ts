@@ -131,7 +131,7 @@ describeOnEveryStore("changes of a board", open => {
     const { store, watched } = await opened(open, t);
     watched.when = ([first]) => first?.type !== "record";
     watched.disturb = count => changeScores(store, dense, [set("u", count)]);
-    // What the first look saw is another score at each decision.
+    // The score that was read first changes before each decision.
     const decisions = { count: 0 };
     const { read } = watched;
     watched.read = async (partition, queries) => {

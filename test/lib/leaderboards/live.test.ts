@@ -64,7 +64,7 @@ describe("live boards", () => {
   const listen = async (options: Partial<LiveRequest> = {}): Promise<EventReader> =>
     new EventReader(await live.open(request(options)));
   const data = async (reader: EventReader): Promise<string | undefined> => (await reader.next())?.data;
-  /** What has arrived by now, without waiting for more. */
+  /** Returns the messages so far, without waiting for more. */
   async function arrived(reader: EventReader): Promise<string | null> {
     const next = reader.next().then(event => event?.data ?? "end");
     return await Promise.race([next, settle().then(() => null)]);

@@ -137,7 +137,7 @@ describeOnStores("rebuilding a board", open => {
         assert.equal(written, scores.size);
         assert.ok(removed > 0);
         await assertEqual(store, location, expected(location, scores));
-        // What the feed brings late is as stale as it would be on a board that was never damaged, and what is new counts.
+        // Late deliveries of the feed are as stale as on an undamaged board, and new ones count.
         const [[userId, held] = ["", undefined]] = scores;
         assert.ok(held !== undefined);
         const late = { userId, operator: "set", score: 50, at: 9_000 } as const;

@@ -27,7 +27,7 @@ const boards = [
   { eventId: ids.event, leaderboardId: "round_1" },
 ];
 
-/** What a fan does; every step has an id, so that it may be repeated. */
+/** Steps of a fan; each has an id, so that it may be repeated. */
 const steps = [
   { action: "prediction", data: { outcome: "right", eventId: ids.event } },
   { action: "cheer", data: {} },
@@ -74,7 +74,7 @@ async function sweep({ clock }: Processes, platform: Platform): Promise<void> {
   clock.advance(registrationMs);
   await platform.work();
   await platform.idle();
-  // Whoever was due must not be looked at again and again.
+  // A user who was due must not be processed again and again.
   const { processed: attended } = await platform.loyalty.sweep();
   assert.equal(attended, 0);
 }

@@ -1,4 +1,4 @@
-/** What is kept of a user for boards of events, of which there is no end. */
+/** Bounds of a user's running sums for boards of events, whose number grows for ever. */
 
 import assert from "node:assert/strict";
 import { it } from "node:test";

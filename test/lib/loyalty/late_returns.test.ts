@@ -1,4 +1,4 @@
-/** Users who come back after so long that more has lapsed than is told apart. */
+/** Users who return after so long that expiries are merged. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -19,7 +19,7 @@ const chainedExpiriesMax = 32;
 const runs = sampleSize(300, 100);
 const minuteMs = 60_000;
 
-/** Points that lapse, with rules that make the result depend on how many lapses are told apart. */
+/** Points that expire, with rules whose result depends on the number of separate expiries. */
 function documentOf(random: Random): object {
   const limits = [{ per: "user", max: 1 + random.integer(40) }];
   const onLapse = { trigger: { metric: "points" } };

@@ -1,4 +1,4 @@
-/** How much of a history is read and remembered at a time. */
+/** Bounds of reading and caching a history. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

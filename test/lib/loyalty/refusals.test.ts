@@ -1,4 +1,4 @@
-/** What callers are told of what they may not do. */
+/** Error messages of refused commands. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

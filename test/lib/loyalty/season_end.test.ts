@@ -1,4 +1,4 @@
-/** What a fan does in the last moment of a season counts there, even where the process ends before the board is told. */
+/** An action in the last moment of a season counts there, even if the process dies before its score is delivered. */
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
@@ -22,7 +22,7 @@ const daily = {
 const projects = seed.projects?.map(project =>
   project.id === ids.project ? { ...project, settings: { leaderboards: [daily] } } : project,
 );
-/** How often a server sweeps at the least, in ms. */
+/** Longest interval between two sweeps of a server, in ms. */
 const sweepsEveryMs = 10_000;
 const prediction = {
   action: "prediction",

@@ -1,4 +1,4 @@
-/** What a process remembers having shown of a user is what a process that knows nothing would show. */
+/** A cached summary of a user equals the summary of a process with empty caches. */
 
 import assert from "node:assert/strict";
 import { it } from "node:test";

@@ -1,4 +1,4 @@
-/** What operators are told of configurations that go too far. */
+/** Warnings about configurations that exceed limits of the engine. */
 
 import assert from "node:assert/strict";
 import { it } from "node:test";

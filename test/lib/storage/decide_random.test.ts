@@ -22,7 +22,7 @@ const everything: readonly Read[] = keys.flatMap(key => [
   { type: "log", key, limit: 100 },
 ]);
 
-/** What a rule can see of a result without versions, which differ between one commit and many. */
+/** Returns a result without versions, which differ between one commit and many. */
 function visible(result: unknown): string {
   return JSON.stringify(result, (name, value) => {
     if (name === "version") return undefined;

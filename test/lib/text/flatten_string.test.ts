@@ -5,7 +5,7 @@ import { runInNewContext } from "node:vm";
 import { flattenString } from "../../../lib/text/mod.ts";
 
 const texts = 20_000;
-/** What an engine adds to the characters of a text that is one piece, in bytes, and the place that refers to it. */
+/** Bytes that an engine adds to the characters of a flat text, with the reference to it. */
 const headBytesMax = 48;
 
 describe("a text in one piece", () => {

@@ -11,7 +11,7 @@ const hashWaitMsMax = 2_000;
 /** A gate whose timers a test fires, and work that a test finishes. */
 class Bench {
   readonly timers = new Map<() => void, number>();
-  /** What the works that have begun are called. */
+  /** Names of the jobs that have begun. */
   readonly begun: string[] = [];
   readonly #finish = new Map<string, { resolve: (name: string) => void; reject: (error: Error) => void }>();
   readonly gate: HashGate;

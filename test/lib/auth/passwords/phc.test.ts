@@ -1,4 +1,4 @@
-/** How much salt and key a stored hash may have: the bound itself is read, and what is one byte beyond it is not. */
+/** Bounds of salt and key in a stored hash: the bound itself is accepted, one byte more is not. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

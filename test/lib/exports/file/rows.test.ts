@@ -28,7 +28,7 @@ function cell(value: unknown): string {
   return textOf("csv", [[value]]).slice("f0\r\n".length, -"\r\n".length);
 }
 
-/** What a reader of the file has: null for empty cells, texts without the apostrophe of the guard. */
+/** Returns the cells as a reader of the file has them: null for empty ones, texts without the apostrophe of the guard. */
 function readCsv(text: string): (string | null)[][] {
   const cells = parse(text, {
     cast: (value, { quoting }) => (value === "" && !quoting ? null : value),

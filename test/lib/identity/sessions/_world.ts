@@ -50,7 +50,7 @@ export interface World {
   readonly clock: { now(): number; advance(ms: number): void };
   readonly first: Node;
   readonly second: Node;
-  /** The sessions that ended by reuse, as the hook was told. */
+  /** The sessions that ended by reuse, as the hook received them. */
   readonly reused: [projectId: string, session: Session][];
   /** Stores a user of a project. */
   user(more?: Partial<User>, projectId?: string): Promise<User>;
@@ -108,7 +108,7 @@ export function asking(token?: string): Request {
   });
 }
 
-/** What an error that a session throws is expected to say. */
+/** The expected members of an error that a session throws. */
 export function withCode(code: ErrorCode): (error: unknown) => boolean {
   return error => {
     assert.ok(error instanceof AppError, String(error));

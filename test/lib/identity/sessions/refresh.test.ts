@@ -187,7 +187,7 @@ describeOnPairs("a refresh", open => {
     for (let number = 0; number < 300; number++) {
       const before = world.clock.now();
       await random.pick(steps)();
-      // Whatever was lost is asked for again within a day.
+      // A client repeats lost requests within a day.
       if (world.clock.now() > before || random.chance(0.3)) await client.refresh();
     }
     assert.deepEqual(world.reused, []);

@@ -77,7 +77,7 @@ export class Player {
     return this.take(applyGrant(this.compiled, this.state, { ...given, reason: "Test" }));
   }
 
-  /** Lets time pass, and tells what that did. */
+  /** Advances time and returns the effects. */
   pass(at: number | string): readonly Transaction[] {
     const settled = advanceTime(this.compiled, this.state, typeof at === "string" ? Date.parse(at) : at);
     this.state = settled.state;

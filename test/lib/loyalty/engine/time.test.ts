@@ -1,4 +1,4 @@
-/** What time does to a user: windows, streaks, runs of challenges, and points that begin and cease to count. */
+/** Effects of time on a user: windows, streaks, runs of challenges, and points that become available and expire. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -16,7 +16,7 @@ const first = "0e000000-0000-4000-8000-000000000001";
 const second = "0e000000-0000-4000-8000-000000000002";
 const one = "0f000000-0000-4000-8000-000000000001";
 
-/** How many points each action at these times gave, when a rule gives one for as much as an aggregate comes to. */
+/** Returns the points of each action at these times, under a rule that gives as many as the value of an aggregate. */
 function aggregated(aggregate: object, times: readonly string[], more: object = berlin): readonly number[] {
   const player = new Player({ ...more, rules: [rule("r", [points(aggregate)])] });
   return times.map(at => player.act("go", at).gained.points ?? 0);

@@ -12,7 +12,7 @@ export interface Coin {
   usable: boolean;
 }
 
-/** What a debit took. */
+/** Points taken by a debit. */
 export interface Taken {
   readonly coins: readonly Coin[];
   readonly amount: number;
@@ -98,7 +98,7 @@ export class CoinLedger {
     return back;
   }
 
-  /** How many coins each lot has, by its id, with the time at which they go. */
+  /** Returns the coins of each lot by its id, with the time of their expiry. */
   lots(): Record<string, { remaining: number; expiresAt: number | null }> {
     const lots: Record<string, { remaining: number; expiresAt: number | null }> = {};
     for (const { lot, expiresAt } of this.coins) {

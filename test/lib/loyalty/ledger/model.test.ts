@@ -21,7 +21,7 @@ const runs = sampleSize(3_000, 600);
 const stepsPerRun = 40;
 const graceMs = 7;
 
-/** What may be reversed: an entry, and what the model knows of it. */
+/** A reversible entry with its counterpart in the model. */
 interface Past {
   readonly entry: LedgerMovement;
   readonly taken: Taken | null;

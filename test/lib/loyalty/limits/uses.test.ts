@@ -35,7 +35,7 @@ interface World {
     wanted: readonly string[],
     by?: Partial<Claimant>,
   ): Promise<readonly string[]>;
-  /** How many uses of a rule are left. */
+  /** Returns the number of uses of a rule that are left. */
   left(rules: ReadonlyMap<string, LimitedRule>, ruleId: string): Promise<number>;
   readonly options: Omit<LimitUsesOptions, "claimant" | "rules">;
 }

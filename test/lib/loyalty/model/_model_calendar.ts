@@ -28,7 +28,7 @@ export class ModelCalendar {
     return unit === "month" ? year * 12 + month : year;
   }
 
-  /** How a day, week or month is called, such as `2028-02-29`, `2028-W09` or `2028-02`. */
+  /** Returns the name of a day, week or month, such as `2028-02-29`, `2028-W09` or `2028-02`. */
   name(unit: "day" | "week" | "month", at: number): string {
     const date = this.#date(at);
     if (unit === "week") return `${date.yearOfWeek}-W${String(date.weekOfYear).padStart(2, "0")}`;

@@ -79,7 +79,7 @@ export function entriesOf(
   const users = [...new Set(changes.map(({ userId }) => userId))];
   const lines = users.flatMap(userId => {
     const own = changes.filter(change => change.userId === userId);
-    // What goes and comes back in one step was never to be seen.
+    // A score that leaves and returns in one step is never visible.
     const net = (step: number): number =>
       own.reduce((sum, one) => (one.step === step ? sum + one.by : sum), 0);
     const last = own.findLast(({ step }) => net(step) !== 0);

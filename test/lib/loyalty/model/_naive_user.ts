@@ -20,9 +20,9 @@ export interface ModelChange {
   readonly by: number;
   /** When it was, Unix ms. */
   readonly at: number;
-  /** Which of the things that happened to the user it belongs to. */
+  /** Index of the event of the user that it belongs to. */
   readonly step: number;
-  /** Whether it follows from an action, and not from time alone. */
+  /** True if it follows from an action, and not from time alone. */
   readonly isOfAction: boolean;
 }
 
@@ -126,7 +126,7 @@ export class NaiveUser {
     return isLate ? "failed" : run.status;
   }
 
-  /** What counts in the run that is shown. */
+  /** Counts of the current run. */
   progress(id: string): {
     readonly done: readonly string[];
     readonly counts: Readonly<Record<string, number>>;

@@ -1,4 +1,4 @@
-/** How much time passes between two actions of a random history. */
+/** Random pauses between two actions of a history. */
 
 import type { Random } from "../../../../adapters/conformance/random.ts";
 import { ModelCalendar } from "./_model_calendar.ts";

@@ -99,7 +99,7 @@ async function openWorld(open: OpenStore, seed: number): Promise<World & AsyncDi
   };
 }
 
-/** Users act in turns; a fourth of the reports is sent twice at once. */
+/** Users act in random order; a fourth of the reports is sent twice at once. */
 async function live({ random, space, clock, platform, users }: World): Promise<void> {
   let attendedAt = clock.now();
   for (let index = 0; index < actionsPerRun; index++) {

@@ -1,4 +1,4 @@
-/** How much redemptions keep at a time. */
+/** Bounds of the stored redemptions. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -26,7 +26,7 @@ const processesCount = 4;
 const lanesCount = 64;
 const price = 7;
 const budget = 20;
-/** How often a patient buyer tries; one of three gives up at the first failure. */
+/** Most attempts of a patient buyer; one of three gives up at the first failure. */
 const triesMax = 200;
 
 const scarce = {
@@ -99,7 +99,7 @@ async function rush(
   return { sold, deaths };
 }
 
-/** What the sweep of a process that lives leaves behind. */
+/** Sweeps once all registrations are over; afterwards nothing is due. */
 async function settleAll({ clock }: Processes, platform: Platform): Promise<void> {
   clock.advance(registrationMs);
   await platform.work();

@@ -29,7 +29,7 @@ export function configOf(...ids: string[]): LoyaltyConfig {
   return compileConfig({ webhooks }).config;
 }
 
-/** Where the tests find what a webhook missed. */
+/** Returns the address of a webhook of the test space. */
 export function placeOf(webhookId: string): {
   organisationId: string;
   spaceId: string;
@@ -38,14 +38,14 @@ export function placeOf(webhookId: string): {
   return { organisationId: "o", spaceId: "s", webhookId };
 }
 
-/** A process that tells services, and what they take. */
+/** A process that sends messages to services, and the messages that they accept. */
 export interface Telling {
   readonly taken: WebhookMessage[];
   readonly failures: string[];
   readonly webhooks: Webhooks;
-  /** How often services were asked. */
+  /** Number of requests to services. */
   asked: number;
-  /** What a service says; undefined: it takes the message. */
+  /** The failure of a service; undefined: it accepts the message. */
   says: (message: WebhookMessage) => Error | undefined;
   config: LoyaltyConfig;
 }
@@ -79,7 +79,7 @@ export function tellingOf(store: Store, clock: () => number, config: LoyaltyConf
   return made;
 }
 
-/** What a service says that is down, or that answered with a status. */
+/** The failure of a service that is down, or that answered with a status. */
 export function answered(status?: number, retryAfterMs?: number): WebhookError {
   return new WebhookError(status === undefined ? "down" : `the service answered ${status}`, {
     ...(status === undefined ? {} : { status }),

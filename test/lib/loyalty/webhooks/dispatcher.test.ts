@@ -1,4 +1,4 @@
-/** What happens to users, as webhooks are told it. */
+/** Webhook messages about users' transactions. */
 
 import assert from "node:assert/strict";
 import { it } from "node:test";

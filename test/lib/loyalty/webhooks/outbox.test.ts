@@ -1,4 +1,4 @@
-/** Announcements, dead letters, and services that are told nothing any more. */
+/** Announcements, dead letters, and disabled services. */
 
 import assert from "node:assert/strict";
 import { it } from "node:test";

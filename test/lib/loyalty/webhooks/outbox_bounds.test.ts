@@ -1,4 +1,4 @@
-/** How much one round of the outbox does, and that the rest is done by the next ones. */
+/** Bounds of one round of the outbox; the next rounds do the rest. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

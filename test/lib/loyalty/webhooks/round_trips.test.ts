@@ -1,4 +1,4 @@
-/** What reports of users cost in a space with webhooks. */
+/** Round trips of reports in a space with webhooks. */
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
