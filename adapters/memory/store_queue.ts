@@ -132,7 +132,8 @@ class StoreQueue implements Queue {
       const keys = entries.map(({ member }) => member);
       const reads = keys.map(key => ({ type: "record", key }) as const);
       const records = reads.length === 0 ? [] : await this.#store.read(partition, reads);
-      for (const [index, key] of keys.entries()) stored.push([key, bodiesOf(key, records[index]?.value ?? "")]);
+      for (const [index, key] of keys.entries())
+        stored.push([key, bodiesOf(key, records[index]?.value ?? "")]);
       offset += keys.length;
       if (keys.length === 0 || offset >= size) break;
     }

@@ -120,11 +120,7 @@ export function identitySetting<N extends SettingName>({ settings }: Project, na
   const parsed = parsedSettings(settings);
   if (parsed.has(name)) return parsed.get(name) as IdentitySettings[N];
   const schema: v.GenericSchema = IdentitySettingsSchema.entries[name];
-  const value = parseSetting(
-    schema,
-    sectionOf(settings)[name],
-    `identity.${name}`,
-  ) as IdentitySettings[N];
+  const value = parseSetting(schema, sectionOf(settings)[name], `identity.${name}`) as IdentitySettings[N];
   parsed.set(name, value);
   return value;
 }

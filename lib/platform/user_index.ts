@@ -8,7 +8,7 @@ import type { Clock } from "../auth/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import { createPause } from "../exports/mod.ts";
 import { type User, Users } from "../identity/mod.ts";
-import { listUsersOf, spaceUserPartition, readMetrics } from "../loyalty/mod.ts";
+import { listUsersOf, readMetrics, spaceUserPartition } from "../loyalty/mod.ts";
 import { type PartitionLister, type Store, tenantPartitions } from "../storage/mod.ts";
 import {
   buildMetricIndex,

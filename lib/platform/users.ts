@@ -11,7 +11,7 @@ import type { Directory, Project } from "../directory/mod.ts";
 import type { Logger } from "../http/mod.ts";
 import { type User, Users } from "../identity/mod.ts";
 import type { BoardPath, Leaderboards, Rebuilt, ScoreFeed } from "../leaderboards/mod.ts";
-import { type Loyalty, spaceUserPartition, readMetrics } from "../loyalty/mod.ts";
+import { type Loyalty, readMetrics, spaceUserPartition } from "../loyalty/mod.ts";
 import type { Store } from "../storage/mod.ts";
 import {
   buildDeclaredIndexes,

@@ -25,11 +25,11 @@ import { type PatchRules, patchErrors, patchMembers } from "../profile/patch.ts"
 import { applyUpdates, checkUpdate, checkUpdates, type UpdateRules } from "../profile/updates.ts";
 import {
   batchUsersOf,
-  userFor,
-  userOfSpace,
   parseUserIds,
   replyPerUser,
   unknownUser,
+  userFor,
+  userOfSpace,
   usersQuery,
 } from "./batch_users.ts";
 import type { AudienceContext } from "./context.ts";

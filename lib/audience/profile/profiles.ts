@@ -9,8 +9,8 @@ import { AppError } from "../../errors/mod.ts";
 import {
   type Loyalty,
   type LoyaltySummary,
-  type SpaceUser,
   type MetricChange,
+  type SpaceUser,
   spaceUserPartition,
 } from "../../loyalty/mod.ts";
 import { decide, type Store, type Stored } from "../../storage/mod.ts";
@@ -92,8 +92,7 @@ export function createProfiles({ store, clock, loyalty }: ProfilesOptions): Prof
     },
     async change(user, change) {
       const { metrics: changes = [] } = change;
-      if (changes.length === 0)
-        return { version: (await write(user, change)).version, transactionId: null };
+      if (changes.length === 0) return { version: (await write(user, change)).version, transactionId: null };
       let version = 0;
       const transactionId = await loyalty.adjust(user, {
         changes,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { CompiledConfig, SpaceUser, MetricChange } from "../../loyalty/mod.ts";
+import type { CompiledConfig, MetricChange, SpaceUser } from "../../loyalty/mod.ts";
 import {
   BodyErrors,
   type BulkItem,

@@ -4,7 +4,12 @@
  * @module
  */
 
-import { type FactsReader, type FactsSource, type LoyaltyFacts, spaceUserPartition } from "../../loyalty/mod.ts";
+import {
+  type FactsReader,
+  type FactsSource,
+  type LoyaltyFacts,
+  spaceUserPartition,
+} from "../../loyalty/mod.ts";
 import type { Read, Store, Stored } from "../../storage/mod.ts";
 import {
   type AccountNote,

@@ -54,7 +54,10 @@ export function claimShards(
     return worker;
   });
   const claimedShards = shards.flatMap((owner, shard) => (owner === worker ? [shard] : []));
-  return { after: { workers, shards }, claimed: { shards: claimedShards, surplus: Math.max(0, count - fair) } };
+  return {
+    after: { workers, shards },
+    claimed: { shards: claimedShards, surplus: Math.max(0, count - fair) },
+  };
 }
 
 /** Returns the assignment after a worker has left. */

@@ -187,7 +187,9 @@ export class KeyRing {
       const activeFrom = decide(lives, clock());
       if (activeFrom === undefined) return await this.#adopt(stored, readAt);
       privateJwk ??= await generatePrivateJwk(this.#algorithm);
-      const neededKeys = lives.filter(life => keyState(life, lives, clock()) !== "gone").map(life => life.key);
+      const neededKeys = lives
+        .filter(life => keyState(life, lives, clock()) !== "gone")
+        .map(life => life.key);
       if (neededKeys.length >= ringKeysMax) {
         throw new RangeError(
           `Cannot rotate: ${neededKeys.length} keys may still be needed, at most ${ringKeysMax} are kept`,

@@ -265,7 +265,7 @@ async function decideBatch(
  */
 function registerDue(
   { dueUsers }: CommandServices,
-  { cachedUser, command }: Pick<Run, "user" | "command">,
+  { cachedUser, command }: Pick<Run, "cachedUser" | "command">,
 ): Promise<void> | undefined {
   if (command.isFromSweep === true) return undefined;
   const ready = dueUsers.register(cachedUser, { isActivity: command.decide !== undefined });
@@ -281,7 +281,11 @@ function deliver(services: CommandServices, run: Run, decision: CommandDecision)
   if (run.config.config.webhooks.length > 0) services.webhooks.enqueue(run.user);
 }
 
-function deliverScores({ feed }: CommandServices, cachedUser: CachedUser, updates: readonly ScoreUpdate[]): void {
+function deliverScores(
+  { feed }: CommandServices,
+  cachedUser: CachedUser,
+  updates: readonly ScoreUpdate[],
+): void {
   if (updates.length === 0) return;
   feed.deliver(cachedUser.userId, updates, () => cachedUser.markDelivered(updates));
 }

@@ -10,9 +10,9 @@ import type { CompiledConfig } from "../config/compiled.ts";
 import { applyAdjustment, applyReversal } from "../engine/mod.ts";
 import { isReversible } from "../ledger/mod.ts";
 import { type HistoryTransaction, type MetricChange, transactionsOf } from "../user/history.ts";
-import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { parseEntry } from "../user/read_history.ts";
 import { reversalMarkReads, reversalMarkWrites } from "../user/reversal_marks.ts";
+import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import type { Command } from "./command.ts";
 
 /** Changes of a user's metrics. */

@@ -236,7 +236,8 @@ export class StateDraft implements UserView {
   hasRoom(): boolean {
     if (this.#effects < effectsMax) return true;
     const type = "effectsExhausted";
-    if (!this.diagnostics.some(({ type: listed }) => listed === type)) this.diagnostics.push({ type, triggers: [] });
+    if (!this.diagnostics.some(({ type: listed }) => listed === type))
+      this.diagnostics.push({ type, triggers: [] });
     return false;
   }
 

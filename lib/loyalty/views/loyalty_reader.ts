@@ -10,8 +10,8 @@ import type { ConfigCache } from "../config/config_cache.ts";
 import { advanceTime } from "../engine/mod.ts";
 import { inboxReads } from "../user/inbox.ts";
 import { countUnread, type InboxPolicy, inboxValidUntil, parseReadMarks } from "../user/inbox_view.ts";
-import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { actionMarkReads } from "../user/once_marks.ts";
+import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 import { type ChallengeView, challengeViews } from "./challenge_views.ts";
 import { type LedgerPage, type LedgerQuery, readLedger } from "./ledger_pages.ts";
@@ -63,7 +63,9 @@ export function createLoyaltyReader(options: LoyaltyReaderOptions): LoyaltyReade
       const [config, [stored, extraRecord, marks], early] = await Promise.all([
         configOf(user.spaceId),
         store.read(partition, [states.query, extraRead, readMarks]),
-        cachedState !== undefined && summaries.has(cachedState, clock()) ? null : store.read(partition, [readEntries]),
+        cachedState !== undefined && summaries.has(cachedState, clock())
+          ? null
+          : store.read(partition, [readEntries]),
       ]);
       const found = stateIn(user, stored);
       const now = clock();

@@ -16,8 +16,8 @@ import { advanceReplay, compareStates, type Difference, type DryRun, dryRun, Rep
 import { type Reconciliation, reconcile } from "../ledger/mod.ts";
 import type { GlobalLimits } from "../limits/global_limits.ts";
 import type { HistoryEntry } from "../user/history.ts";
-import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { readWholeHistory } from "../user/read_history.ts";
+import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 
 /** Result of replaying a user's history. */

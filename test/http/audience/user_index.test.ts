@@ -124,9 +124,12 @@ describeOnStores("an index of users that is built later", open => {
     const removed = await operator(`${path}/${gone.userId}`, { method: "DELETE" });
     assert.ok(removed.status < 300, removed.text);
     const note = JSON.stringify({ projectId: ids.project, provider: "", removedAt: world.clock.now() });
-    await world.store.commit(spaceUserPartition({ organisationId: ids.organisation, userId: leaving.userId }), {
-      writes: [{ type: "put", key: "account", value: note }],
-    });
+    await world.store.commit(
+      spaceUserPartition({ organisationId: ids.organisation, userId: leaving.userId }),
+      {
+        writes: [{ type: "put", key: "account", value: note }],
+      },
+    );
     await build(world);
     assert.deepEqual(await foundIds(world.crm, {}), []);
   });
