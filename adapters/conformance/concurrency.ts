@@ -83,7 +83,7 @@ const raceCases: Cases<StoreCase> = {
     );
     const records = await fixture.store.read(
       home,
-      commits.map((_, racer) => record(`records ${racer}`)),
+      commits.map((_, racer) => record(`own ${racer}`)),
     );
     equal(records.filter(found => found !== null).length, 1, "records of losers");
   },
