@@ -1,6 +1,6 @@
 /** Bounds of the Redis adapter, in addition to those of the storage contract. */
 
-/** Longest time in which a call is answered or fails, in ms. */
+/** Longest time in which a call is answered or fails, in ms; once more after the server lacked its script. */
 export const answerMsMax = 1_000;
 /** Most calls of one store, limiter or queue that may wait for an answer at a time. */
 export const pendingCallsMax = 20_000;

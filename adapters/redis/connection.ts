@@ -123,9 +123,10 @@ export class RedisConnection implements AsyncDisposable {
       this.#pending -= 1;
     }
     const next = nextTry(call, failure);
-    if (next === undefined || performance.now() >= deadline)
-      throw call.isRead ? failure.ofRead : failure.ofWrite;
-    return this.#call(next, deadline);
+    // A server that lacks a script has answered: a process too busy to read that in time begins anew.
+    const isLate = !failure.isUnknownScript && performance.now() >= deadline;
+    if (next === undefined || isLate) throw call.isRead ? failure.ofRead : failure.ofWrite;
+    return this.#call(next, failure.isUnknownScript ? undefined : deadline);
   }
 
   /** Waits until the client is ready, for at most one attempt to connect and {@linkcode answerMsMax}. */

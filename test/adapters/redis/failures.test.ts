@@ -4,7 +4,7 @@ import { Redis } from "ioredis";
 import { answerMsMax, pendingCallsMax } from "../../../adapters/redis/bounds.ts";
 import { createRedisStore } from "../../../adapters/redis/mod.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
-import type { Store } from "../../../lib/storage/mod.ts";
+import type { Read, Store } from "../../../lib/storage/mod.ts";
 import { type RedisProcess, redisAvailable, sharedRedis, startRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { freshPrefix } from "./fixture.ts";
@@ -111,6 +111,26 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
     await load.stop();
     assert.equal(load.count("ok"), load.outcomes.length);
     await load.verify();
+    await server.kill();
+  });
+
+  it("reloads its scripts when the process was too busy to read in time that the server lacks them", async () => {
+    const server = await startRedis();
+    await using store = createRedisStore({ server: server.url });
+    await put(store);
+    const wait = new Int32Array(new SharedArrayBuffer(4));
+    const reads: Read[] = [
+      { type: "record", key: "k" },
+      { type: "board", key: "b", limit: 1 },
+    ];
+    for (const ask of [() => put(store), () => store.read("p", reads)]) {
+      await server.command("SCRIPT", "FLUSH");
+      const answer = ask();
+      // The command is on its way, and no reply can be read before the process is free again.
+      for (let tick = 0; tick < 10; tick++) await new Promise<void>(resolve => process.nextTick(resolve));
+      Atomics.wait(wait, 0, 0, answerMsMax + 100);
+      await answer;
+    }
     await server.kill();
   });
 
