@@ -16,7 +16,7 @@ import {
   type RemoteFetchOptions,
 } from "../auth/remote_issuers/mod.ts";
 import type { Directory } from "../directory/mod.ts";
-import type { Logger } from "../http/mod.ts";
+import type { Logger, Timer } from "../http/mod.ts";
 import type { Mailer } from "../outbound/mailer.ts";
 import type { Limiter, Store } from "../storage/mod.ts";
 import { Audit } from "./audit/audit.ts";
@@ -68,6 +68,8 @@ export interface IdentityServices {
   readonly mailer?: Mailer | undefined;
   /** Native key derivation. @default {} */
   readonly passwordKernels?: PasswordKernels | undefined;
+  /** Bounds the time that hashes wait for their turn. @default systemTimer */
+  readonly timer?: Timer | undefined;
   readonly onRemove: IdleUsersOptions["onRemove"];
   readonly isWorthKeeping: IdleUsersOptions["isWorthKeeping"];
   /** @default {} */
@@ -129,11 +131,12 @@ export interface Hashers {
 export function createHashers({
   random,
   passwordKernels: kernels = {},
+  timer,
   options: { passwordHash = "scrypt" } = {},
-}: Pick<IdentityServices, "random" | "passwordKernels" | "options">): Hashers {
+}: Pick<IdentityServices, "random" | "passwordKernels" | "timer" | "options">): Hashers {
   // Portable hashes share the event loop: two at once would take twice as long each, and block it twice as long.
   const concurrentMax = kernels.scrypt === undefined ? 1 : (kernels.concurrentMax ?? concurrentHashesDefault);
-  const gate = createHashGate({ concurrentMax });
+  const gate = createHashGate({ concurrentMax, ...(timer === undefined ? {} : { timer }) });
   const gated = (cost: (typeof passwordCosts)[PasswordAlgorithm]): PasswordHasher =>
     gatedHasher(createPasswordHasher({ random, kernels, cost }), gate);
   return { passwords: gated(passwordCosts[passwordHash]), codes: gated(codeCost) };

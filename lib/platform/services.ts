@@ -86,7 +86,7 @@ export function createServices(options: ResolvedOptions, keyRing: KeyRing): Serv
   });
   const tokens = createTokens({ ring: keyRing, clock, random });
   const identity = createIdentity({
-    ...{ store, secret, clock, random, publicUrl, logger, directory, users, tokens },
+    ...{ store, secret, clock, random, timer, publicUrl, logger, directory, users, tokens },
     limiter: options.limiter === "off" ? undefined : options.limiter,
     mailer: options.mailer,
     passwordKernels: options.passwordKernels,
