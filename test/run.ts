@@ -1,6 +1,6 @@
 /**
  * Runs the tests: bundles their files once, so that none of them compiles the sources again, and runs them with
- * `node:test`, a process for each file.
+ * `node:test`. Short files share processes, as starting one and warming up its code takes longer than most files do.
  *
  * ```sh
  * npm test                        # in memory, and on Redis what depends on it
@@ -23,8 +23,12 @@ import { build, type Plugin } from "esbuild";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const bundles = `${root}node_modules/.cache/grandstand-tests-${process.pid}`;
 
-/** Longest time that a file may take, in ms: a test that hangs fails. */
-const fileMsMax = 600_000;
+/** Longest time that a process may take, in ms: a test that hangs fails. */
+const processMsMax = 600_000;
+/** Most files that share a process. */
+const sharingMax = 10;
+/** The longest files, longest first: each has a process of its own, and they start before the others. */
+const longest: readonly string[] = [];
 
 /** The test files whose path contains one of the texts; all where there is none. */
 function testFiles(wanted: readonly string[]): string[] {
@@ -39,7 +43,7 @@ function testFiles(wanted: readonly string[]): string[] {
 const sourceAddresses: Plugin = {
   name: "source-addresses",
   setup({ onLoad }) {
-    onLoad({ filter: /\.ts$/ }, ({ path }) => {
+    onLoad({ filter: /\.ts$/, namespace: "file" }, ({ path }) => {
       const code = readFileSync(path, "utf8");
       const address = JSON.stringify(pathToFileURL(path).href);
       return { contents: code.replaceAll("import.meta.url", address), loader: "ts" };
@@ -47,28 +51,55 @@ const sourceAddresses: Plugin = {
   },
 };
 
-async function bundle(files: readonly string[]): Promise<string[]> {
-  const { metafile } = await build({
+/** Returns the files of each process, the longest first. Neighbours share one, except where tests start programs or servers. */
+function processesOf(files: readonly string[]): readonly (readonly string[])[] {
+  const alone = longest.filter(file => files.includes(file)).map(file => [file]);
+  const separate: string[][] = [];
+  const shared: string[][] = [];
+  for (const file of files) {
+    if (longest.includes(file)) continue;
+    if (!/^test\/(?:lib|http|adapters\/(?!redis))/.test(file)) separate.push([file]);
+    else if ((shared.at(-1)?.length ?? sharingMax) < sharingMax) shared.at(-1)?.push(file);
+    else shared.push([file]);
+  }
+  return [...alone, ...separate, ...shared];
+}
+
+/** Bundles the files of each process, and returns the paths of the bundles. */
+async function bundle(processes: readonly (readonly string[])[]): Promise<string[]> {
+  const entries = new Map(processes.map(files => [`entry:${files[0]}`, files]));
+  const entryFiles: Plugin = {
+    name: "entry-files",
+    setup({ onLoad, onResolve }) {
+      onResolve({ filter: /^entry:/ }, ({ path }) => ({ path, namespace: "entry" }));
+      onLoad({ filter: /^entry:/, namespace: "entry" }, ({ path }) => {
+        const imports = (entries.get(path) ?? []).map(file => `import ${JSON.stringify(file)};`);
+        return { contents: imports.join("\n") };
+      });
+      // The package says that its files have no side effects, which is not true of tests.
+      onResolve({ filter: /^test\//, namespace: "entry" }, ({ path }) => ({
+        path: root + path,
+        sideEffects: true,
+      }));
+    },
+  };
+  const nameOf = (file = ""): string => file.replace(/\.ts$/, "");
+  await build({
     absWorkingDir: root,
-    entryPoints: [...files],
-    outbase: ".",
+    entryPoints: processes.map(([file]) => ({ in: `entry:${file}`, out: nameOf(file) })),
     outdir: bundles,
     outExtension: { ".js": ".mjs" },
     bundle: true,
     splitting: true,
-    metafile: true,
     format: "esm",
     platform: "node",
     target: "node20.19",
     packages: "external",
     sourcemap: true,
-    plugins: [sourceAddresses],
+    plugins: [sourceAddresses, entryFiles],
     logLevel: "warning",
   });
-  return Object.entries(metafile.outputs)
-    .filter(([, { entryPoint = "" }]) => entryPoint.endsWith(".test.ts"))
-    .map(([output]) => `${root}${output}`)
-    .sort();
+  return processes.map(([file]) => `${bundles}/${nameOf(file)}.mjs`);
 }
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { full: { type: "boolean" } } });
@@ -81,7 +112,11 @@ const skips = new Map<string, number>();
 const reporter = new spec();
 let counted = false;
 
-const options = { files: await bundle(files), concurrency: availableParallelism(), timeout: fileMsMax };
+const options = {
+  files: await bundle(processesOf(files)),
+  concurrency: availableParallelism(),
+  timeout: processMsMax,
+};
 for await (const event of run(options)) {
   if (event.type === "test:fail") process.exitCode = 1;
   if (event.type === "test:pass" && event.data.skip !== undefined) {
