@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { readFile, stat } from "node:fs/promises";
 import { clearInterval, setInterval } from "node:timers";
 import type { CountryResult, GeoReader } from "../../lib/location/geo_reader.ts";

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { randomUUID } from "node:crypto";
 import type { NodemailerError, SMTPPoolOptions, Transporter } from "nodemailer";
 import type { Mail, Mailer } from "../../lib/outbound/mailer.ts";

@@ -52,4 +52,4 @@ export {
   validate,
 } from "./requests/validate.ts";
 export * from "./route.ts";
-export type { PlatformRouter } from "./router.ts";
+export type { PlatformRouter, RouterHandler, RouterRequest } from "./router.ts";

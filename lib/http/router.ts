@@ -7,16 +7,25 @@
  * @module
  */
 
-import {
-  type IRequest,
-  type RequestHandler,
-  type ResponseHandler,
-  Router,
-  type RouterType,
-} from "itty-router";
+import { Router } from "itty-router";
 import type { Dispatcher } from "./dispatch/dispatcher.ts";
 import { splitUrl } from "./dispatch/exchange.ts";
-import type { ClientInfo } from "./route.ts";
+import type { ClientInfo, Handler } from "./route.ts";
+
+// Declared here: the declarations of itty-router compile for nobody without `skipLibCheck`.
+
+/** A request as handlers receive it: with parameters, query and whatever middleware adds. */
+export type RouterRequest = Request & {
+  /** The pattern of the route. */
+  readonly route: string;
+  params: Record<string, string>;
+  query: Record<string, string | string[] | undefined>;
+} & Record<string, unknown>;
+
+/** Answers a request with a `Response`, or returns nothing to pass it on. */
+export type RouterHandler = (request: RouterRequest, info: ClientInfo) => unknown;
+
+type AddRoute = (path: string, ...handlers: RouterHandler[]) => PlatformRouter;
 
 /**
  * An itty `Router` over the routes of a platform. Handlers receive the request, with `params` and `query`, and the
@@ -26,44 +35,54 @@ import type { ClientInfo } from "./route.ts";
  * - `router.before.push(handler)` runs middleware in front of every route, the platform's too.
  * - `router.finally.push((response, request) => …)` sees every answer and may return another.
  */
-export type PlatformRouter = RouterType<IRequest, [info: ClientInfo], Response> & {
-  readonly before: RequestHandler[];
-  readonly finally: ResponseHandler[];
-};
+export interface PlatformRouter {
+  readonly all: AddRoute;
+  readonly delete: AddRoute;
+  readonly get: AddRoute;
+  readonly head: AddRoute;
+  readonly options: AddRoute;
+  readonly patch: AddRoute;
+  readonly post: AddRoute;
+  readonly put: AddRoute;
+  readonly before: RouterHandler[];
+  readonly finally: ((response: Response, request: RouterRequest, info: ClientInfo) => unknown)[];
+  /** Method, pattern, handlers and path of each route; the first is the whole platform. */
+  readonly routes: [method: string, pattern: RegExp, handlers: RouterHandler[], path?: string][];
+  readonly fetch: Handler;
+}
 
 /** Wraps a dispatcher in a router. Routes that are added are under the base path too. */
 export function routerOver(dispatcher: Dispatcher, base: string): PlatformRouter {
-  const servePlatform: RequestHandler = (request: Request, info: ClientInfo) =>
+  const servePlatform: RouterHandler = (request, info) =>
     dispatcher.hasRoute(request, info) ? dispatcher.handle(request, info) : undefined;
-  const before: RequestHandler[] = [];
-  const ending: ResponseHandler[] = [
-    async (found: Response | undefined | null, request: IRequest & Request, info: ClientInfo) => {
+  const before: PlatformRouter["before"] = [];
+  const ending: PlatformRouter["finally"] = [
+    async (found: Response | undefined | null, request, info) => {
       const response = found ?? (await answerHead(router, request, info));
       return response === null
         ? dispatcher.handle(request, info, methodsAt(router, request))
         : withFields(response, dispatcher.commonFields(request, info));
     },
   ];
-  const router: PlatformRouter = Object.assign(
-    Router<IRequest, [ClientInfo]>({
-      base,
-      routes: [["ALL", /(?:)/, [servePlatform], "*"]],
-      before,
-      finally: ending,
-      catch: (error: unknown, request: Request, info: ClientInfo) => dispatcher.refuse(error, request, info),
-    }),
-    { before, finally: ending },
-  );
+  const itty = Router<RouterRequest, [ClientInfo]>({
+    base,
+    routes: [["ALL", /(?:)/, [servePlatform], "*"]],
+    before,
+    finally: ending,
+    catch: (error: unknown, request: Request, info: ClientInfo) => dispatcher.refuse(error, request, info),
+  });
+  const router = itty as unknown as PlatformRouter;
   const serveAll = router.fetch;
   const isExtended = (): boolean => router.routes.length > 1 || before.length > 0 || ending.length > 1;
-  async function fetch(request: Request, info: ClientInfo = {}): Promise<Response> {
-    if (!isExtended()) return await dispatcher.handle(request, info);
+  async function serveExtended(request: Request, info: ClientInfo): Promise<Response> {
     try {
       return await serveAll(request, info);
     } catch (error) {
       return dispatcher.refuse(error, request, info);
     }
   }
+  const fetch: Handler = (request, info = {}) =>
+    isExtended() ? serveExtended(request, info) : dispatcher.handle(request, info);
   return Object.assign(router, { fetch });
 }
 
@@ -79,7 +98,7 @@ function methodsAt({ routes: [, ...added] }: PlatformRouter, request: Request): 
 /** Answers a HEAD request by an added GET route; null: there is none. */
 async function answerHead(
   { routes: [, ...added] }: PlatformRouter,
-  request: IRequest & Request,
+  request: RouterRequest,
   info: ClientInfo,
 ): Promise<Response | null> {
   if (request.method !== "HEAD") return null;
@@ -89,7 +108,7 @@ async function answerHead(
     if (match === null) continue;
     request.params = { ...match.groups };
     for (const handle of handlers) {
-      const response: Response | undefined | null = await handle(request, info);
+      const response = (await handle(request, info)) as Response | undefined | null;
       if (response != null) return new Response(null, response);
     }
   }

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The storage contract: four data shapes, read at one instant and committed together within one partition.
  *

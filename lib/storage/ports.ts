@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * Side ports: rate limits, queues, blobs and listings, apart from the {@linkcode Store} because their needs differ.
  *
