@@ -11,6 +11,7 @@ export class NodeRequest extends LazyRequest {
 
   constructor(incoming: IncomingMessage, outgoing: ServerResponse) {
     super({ req: incoming, res: outgoing });
+    if (incoming.readableDidRead || incoming.readableEnded) restoreBody(incoming);
   }
 
   override get body(): ReadableStream<Uint8Array<ArrayBuffer>> | null {
@@ -20,16 +21,16 @@ export class NodeRequest extends LazyRequest {
 
   override get bodyUsed(): boolean {
     const incoming = this.runtime?.node?.req;
-    return super.bodyUsed || (incoming?.readableDidRead === true && parsedBody(incoming) === null);
+    return super.bodyUsed || (incoming?.readableDidRead === true && rawBodyOf(incoming) === null);
   }
 
   override bytes(): Promise<Uint8Array<ArrayBuffer>> {
     const incoming = this.runtime?.node?.req as IncomingMessage;
-    const parsed = incoming.readableDidRead ? parsedBody(incoming) : null;
-    if (parsed !== null) return Promise.resolve(parsed);
     const { method } = incoming;
-    const direct = method !== "GET" && method !== "HEAD" && !this.#streamed && !this.bodyUsed;
-    return direct ? drain(incoming) : this.#bytesOfStream();
+    const isDirect = method !== "GET" && method !== "HEAD" && !this.#streamed && !this.bodyUsed;
+    if (!isDirect) return this.#bytesOfStream();
+    const raw = rawBodyOf(incoming);
+    return raw === null ? drain(incoming) : Promise.resolve(new Uint8Array(raw));
   }
 
   async #bytesOfStream(): Promise<Uint8Array<ArrayBuffer>> {
@@ -37,12 +38,21 @@ export class NodeRequest extends LazyRequest {
   }
 }
 
-/** Returns the body that a middleware such as `express.json()` has read and parsed, as bytes; null: it left none. */
-function parsedBody(incoming: object): Uint8Array<ArrayBuffer> | null {
-  const body: unknown = "body" in incoming ? incoming.body : undefined;
-  if (body === undefined) return null;
-  if (Buffer.isBuffer(body)) return new Uint8Array(body);
-  return new Uint8Array(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)));
+/** Returns the bytes of a body that was read before, in the place where srvx looks for them too; null: there are none. */
+function rawBodyOf(incoming: object): Buffer | null {
+  return "rawBody" in incoming && Buffer.isBuffer(incoming.rawBody) ? incoming.rawBody : null;
+}
+
+/** Makes a body readable again that a middleware such as `express.json()` has read and parsed. */
+function restoreBody(incoming: IncomingMessage & { rawBody?: unknown; readonly body?: unknown }): void {
+  const { body } = incoming;
+  if (rawBodyOf(incoming) !== null) return;
+  // The middleware makes an object of an empty body too.
+  if (!incoming.readableDidRead) incoming.rawBody = Buffer.alloc(0);
+  else if (Buffer.isBuffer(body)) incoming.rawBody = body;
+  else if (body !== undefined) {
+    incoming.rawBody = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+  }
 }
 
 function drain(incoming: IncomingMessage): Promise<Uint8Array<ArrayBuffer>> {
