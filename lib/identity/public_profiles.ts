@@ -66,8 +66,8 @@ export function createPublicProfiles({
     const profiles = projects.get(projectId);
     const now = clock();
     const found = userIds.map(userId => profiles?.get(userId, now));
+    if (!found.includes(undefined)) return found as PublicProfile[];
     const missing = userIds.filter((_, index) => found[index] === undefined);
-    if (missing.length === 0) return found as PublicProfile[];
     return share(projectId, missing).then(loaded => {
       let next = 0;
       return found.flatMap(profile => profile ?? loaded[next++] ?? []);

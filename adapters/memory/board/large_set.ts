@@ -11,11 +11,16 @@ import { MemberTable } from "./member_table.ts";
 import { Order } from "./order.ts";
 import type { BoardRow, RankedSet } from "./ranked_set.ts";
 
+/** Most members whose text is kept. */
+const textsMax = 128;
+
 /** Rows by slot, found by member and by rank. */
 export class LargeSet implements RankedSet {
   readonly #slab: MemberSlab = new MemberSlab();
   readonly #table: MemberTable;
   readonly #order: Order = new Order((a, b) => this.#slab.compare(a, b));
+  /** Texts by slot that short ranges returned: the leaders are asked for again and again, and the same string is found faster. */
+  readonly #texts: Map<number, string> = new Map();
   #size = 0;
 
   /** `seed` makes the placement of members unpredictable; it changes no result. */
@@ -53,6 +58,7 @@ export class LargeSet implements RankedSet {
     if (slot < 0) return false;
     this.#order.remove(this.#slab.score(slot), this.#slab.tie(slot), slot);
     this.#table.remove(member);
+    this.#texts.delete(slot);
     this.#size--;
     return true;
   }
@@ -71,14 +77,24 @@ export class LargeSet implements RankedSet {
 
   slice(start: number, count: number, reverse: boolean): BoardEntry[] {
     const entries: BoardEntry[] = [];
+    const isShort = count <= textsMax;
     this.#order.visit(start, count, reverse, slot => {
       entries.push({
-        member: this.#slab.member(slot),
+        member: isShort ? this.#text(slot) : this.#slab.member(slot),
         score: this.#slab.score(slot),
         tie: this.#slab.tie(slot),
       });
     });
     return entries;
+  }
+
+  #text(slot: number): string {
+    const known = this.#texts.get(slot);
+    if (known !== undefined) return known;
+    if (this.#texts.size >= textsMax) this.#texts.clear();
+    const text = this.#slab.member(slot);
+    this.#texts.set(slot, text);
+    return text;
   }
 
   *rows(): Generator<BoardRow, undefined> {

@@ -10,7 +10,7 @@ import type { AnyRoute, ClientInfo, Reply } from "../route.ts";
 import { type FoundRoute, RouteIndex } from "../routing/route_index.ts";
 import { type Endpoint, familyFinder } from "./endpoint.ts";
 import { type Exchange, isSaneRequestId, type ParsedParameters, splitUrl, type Target } from "./exchange.ts";
-import { type PipelineServices, runEndpoint } from "./pipeline.ts";
+import { isPromise, type PipelineServices, runEndpoint } from "./pipeline.ts";
 
 /** Options of a {@linkcode Dispatcher}. */
 export interface DispatcherOptions extends Omit<PipelineServices, "fail"> {
@@ -89,8 +89,11 @@ export class Dispatcher {
       let reply: Reply;
       let isFailure = false;
       try {
-        if (endpoint === null) reply = this.#withoutEndpoint(allow, otherMethods, exchange);
-        else reply = await runEndpoint(endpoint, exchange, this.#services);
+        const run =
+          endpoint === null
+            ? this.#withoutEndpoint(allow, otherMethods, exchange)
+            : runEndpoint(endpoint, exchange, this.#services);
+        reply = isPromise(run) ? await run : run;
       } catch (error) {
         isFailure = true;
         reply = this.#fail(error, endpoint, exchange);

@@ -34,11 +34,35 @@ export interface PipelineServices {
 }
 
 /**
- * Runs one request through its route.
+ * Runs one request through its route; without a promise where neither guard nor handler return one.
  *
  * @throws whatever guard, checks or handler throw.
  */
-export async function runEndpoint(
+export function runEndpoint(
+  endpoint: Endpoint,
+  exchange: Exchange,
+  services: PipelineServices,
+): Reply | Promise<Reply> {
+  const { route, limit, body } = endpoint;
+  if (limit !== null || body !== null || route.idempotent !== undefined) {
+    return runAllSteps(endpoint, exchange, services);
+  }
+  if (route.auth === open) return runHandler(endpoint, exchange, null);
+  const principal = authorise(endpoint, exchange, services);
+  return isPromise(principal)
+    ? principal.then(known => runHandler(endpoint, exchange, known))
+    : runHandler(endpoint, exchange, principal);
+}
+
+/** Runs the handler of a route without a body. */
+function runHandler(endpoint: Endpoint, exchange: Exchange, principal: unknown): Reply | Promise<Reply> {
+  const { request, info, requestId } = exchange;
+  exchange.parsed ??= checkParameters(endpoint, exchange);
+  const { params, query } = exchange.parsed;
+  return endpoint.route.handle({ request, info, requestId, principal, params, query, body: undefined });
+}
+
+async function runAllSteps(
   endpoint: Endpoint,
   exchange: Exchange,
   services: PipelineServices,
@@ -159,6 +183,7 @@ async function runOnce({ endpoint, exchange, services, call, key, body }: Repeat
   );
 }
 
-function isPromise<T>(value: Promise<T> | T): value is Promise<T> {
+/** Tells a promise from a value. */
+export function isPromise<T>(value: Promise<T> | T): value is Promise<T> {
   return typeof value === "object" && value !== null && "then" in value;
 }

@@ -62,13 +62,14 @@ export function readRoutes(
       params: board,
       query: ListQuerySchema,
       responses: { 200: { description: "The entries in order", schema: ListSchema, isStreamable: true } },
-      handle: async ({ request, info, params, query }) => {
-        if (acceptsEvents(request)) return await openStream(context, { request, info, params, query });
-        const found = readableBoard(context, params, { request, season: query.season });
-        const board = found instanceof Promise ? await found : found;
-        const listing = await readListing(context, board, query);
-        const headers = board.declaration.visibility === "public" ? sharedList : unshared;
-        return jsonText(listText(board, entriesText(listing), listing.totalCount), headers);
+      handle: ({ request, info, params, query }) => {
+        if (acceptsEvents(request)) return openStream(context, { request, info, params, query });
+        return chain(readableBoard(context, params, { request, season: query.season }), board => {
+          const headers = board.declaration.visibility === "public" ? sharedList : unshared;
+          return readListing(context, board, query).then(listing =>
+            jsonText(listText(board, entriesText(listing), listing.totalCount), headers),
+          );
+        });
       },
     }),
     route({

@@ -55,17 +55,23 @@ export interface UserEntry {
 const spare = 8;
 
 /** Reads the leading entries and those of the included users, each once, in order. */
-export async function readRanking(
+export function readRanking(store: Store, location: BoardLocation, query: RankingQuery): Promise<Ranking> {
+  const { limit, include, hidden } = query;
+  const isPlain = include.length === 0 && location.shards.length === 1 && (hidden?.size ?? 0) === 0;
+  if (!isPlain) return readParted(store, location, query);
+  return store.read(location.shards[0], [leadersQuery(limit)]).then(([{ entries, size }]) => ({
+    entries: rankEntries(location, entries),
+    totalCount: size,
+  }));
+}
+
+async function readParted(
   store: Store,
   location: BoardLocation,
   { limit, include, hidden }: RankingQuery,
 ): Promise<Ranking> {
   if (hidden !== undefined && hidden.size > 0) {
     return await readVisible(store, location, { limit, include, hidden });
-  }
-  if (include.length === 0 && location.shards.length === 1) {
-    const [{ entries, size }] = await store.read(location.shards[0], [leadersQuery(limit)]);
-    return { entries: rankEntries(location, entries), totalCount: size };
   }
   const { leaders, included, size } = await readParts(store, location, limit, include);
   return withIncluded(rankEntries(location, leaders), included, size);
