@@ -38,9 +38,9 @@ export async function describeReplies(world: TestPlatform): Promise<DescribedRep
     fits: (operation, body) => validator(operation, 200)(body),
     assertDescribed(operation, { status, text }) {
       assert.ok(status >= 200 && status < 300, text);
-      const told = validator(operation, status);
+      const validate = validator(operation, status);
       const body: { readonly data?: object; readonly users?: object } = JSON.parse(text);
-      assert.ok(told(body), `${operation}: ${JSON.stringify(told.errors)}\n${text}`);
+      assert.ok(validate(body), `${operation}: ${JSON.stringify(validate.errors)}\n${text}`);
       const held = body.users ?? body.data ?? [];
       const entries = Array.isArray(held) ? held : Object.values(held);
       assert.ok(entries.length > 0, `${operation} answers nothing`);

@@ -357,11 +357,11 @@ export function examplesFor(
   operation: Operation,
   examples: ReadonlyMap<string, readonly Example[]>,
 ): readonly Example[] {
-  const known = examples.get(operation.id);
-  if (known === undefined && operation.hasBody) {
+  const existing = examples.get(operation.id);
+  if (existing === undefined && operation.hasBody) {
     throw new Error(`Cannot test ${operation.id}: add a valid request to test/http/_operations.ts`);
   }
-  return (known ?? [{ params: {}, query: {} }]).map(example => {
+  return (existing ?? [{ params: {}, query: {} }]).map(example => {
     const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(match => match[1] ?? "");
     const params = names.map(name => {
       const value = example.params[name] ?? commonParams[name];
@@ -404,8 +404,8 @@ const userSessions = new WeakMap<
 /** A user of the managed pool, the same one for as long as the clock stands still. */
 async function userSession(world: TestPlatform): Promise<RegisteredUser> {
   const openedAt = world.clock.now();
-  const known = userSessions.get(world);
-  if (known?.openedAt === openedAt) return known.user;
+  const existing = userSessions.get(world);
+  if (existing?.openedAt === openedAt) return existing.user;
   const user = await registeredUser(world, `robin-${openedAt}@example.com`);
   userSessions.set(world, { openedAt, user });
   return user;

@@ -230,7 +230,7 @@ describeOnStores("hidden users", open => {
     assert.deepEqual(users(await world.call(board("plain"))), ["b"]);
   });
 
-  it(`are at most ${hiddenUsersMax} of a project, and the longest page is full whoever they are`, async () => {
+  it(`are at most ${hiddenUsersMax} of a project, and the longest page is always full`, async () => {
     const value = JSON.stringify(
       Array.from({ length: hiddenUsersMax - 1 }, (_, user) => ({ userId: `h${user}`, since: 0 })),
     );

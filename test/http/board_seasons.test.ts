@@ -107,21 +107,21 @@ describeOnStores("the seasons of boards", open => {
 
   it("show what a metric gained in each, also when clocks change, while the board without seasons shows its value", async () => {
     const fan = await world.fan("Ann");
-    const own = (score: number): Record<string, number> => ({ [fan.userId]: score });
+    const onlyFan = (score: number): Record<string, number> => ({ [fan.userId]: score });
     await predict(fan, "exact");
     moveTo("2026-11-01T02:29:59Z");
     await predict(fan, "right");
-    assert.deepEqual([await list("daily"), await list("overall")], [own(4), own(4)]);
+    assert.deepEqual([await list("daily"), await list("overall")], [onlyFan(4), onlyFan(4)]);
     moveTo("2026-11-01T02:30:00Z");
     assert.deepEqual(await list("daily"), {});
     await predict(fan, "right");
     moveTo("2026-11-02T03:29:59Z");
     await predict(fan, "right");
-    assert.deepEqual(await list("daily"), own(2));
+    assert.deepEqual(await list("daily"), onlyFan(2));
     moveTo("2026-11-02T03:30:00Z");
     await predict(fan, "exact");
-    assert.deepEqual([await list("daily"), await list("overall")], [own(3), own(9)]);
-    assert.deepEqual(await list("daily", "previous"), own(2));
+    assert.deepEqual([await list("daily"), await list("overall")], [onlyFan(3), onlyFan(9)]);
+    assert.deepEqual(await list("daily", "previous"), onlyFan(2));
     const { json } = await world.call(`${board("daily")}?season=previous`);
     assert.deepEqual(json.meta.season, {
       id: "2026-11-01",

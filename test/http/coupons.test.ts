@@ -124,7 +124,7 @@ describeOnStores("a user's coupon", open => {
     assert.equal((await world.platform.loyalty.codePools.stats(pool)).allocated, 1);
   });
 
-  it("waits without a code while the pool is exhausted, and is given one when it is looked at later", async () => {
+  it("waits without a code while the pool is exhausted, and gets one at a later read", async () => {
     const fan = await world.fan("Sam");
     assert.equal((await fan.act("cheer")).status, 200);
     assert.equal(await codeOf(world, fan), "");

@@ -30,7 +30,7 @@ class RacingStore extends WatchedStore {
 }
 
 describe("a device that registers", () => {
-  it(`gets a new user ${deviceClaimsMax} times while its user changes, and is told to come back then`, async t => {
+  it(`gets a new user ${deviceClaimsMax} times while its user changes, and gets Retry-After then`, async t => {
     let store: RacingStore | undefined;
     const world = await openPlatform(async clock => {
       store = new RacingStore(createMemoryStore({ clock }));

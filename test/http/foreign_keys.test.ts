@@ -66,7 +66,7 @@ describeOnStores("an API key of another organisation", open => {
     }
     await put(`${hidden}/away`);
     await world.platform.idle();
-    const look = async (): Promise<unknown> => {
+    const readAll = async (): Promise<unknown> => {
       const paths = [
         pool,
         hook,
@@ -83,7 +83,7 @@ describeOnStores("an API key of another organisation", open => {
       );
       return answers.map(({ text }) => text);
     };
-    const before = await look();
+    const before = await readAll();
     const committed = store.commits.length;
     for (const [path, options] of attacks) {
       const { status, json } = await world.call(path, { ...options, headers: foreign });
@@ -94,7 +94,7 @@ describeOnStores("an API key of another organisation", open => {
       store.commits.slice(committed).map(({ partition }) => partition),
       [],
     );
-    assert.deepEqual(await look(), before);
+    assert.deepEqual(await readAll(), before);
     // Around somebody who is hidden there is no part of the board to be seen.
     const around = await world.call(`${board}/plain?around=away`, { headers: foreign });
     const shown = (around.json?.data ?? []).map(({ userId }: { userId: string }) => userId);

@@ -146,7 +146,7 @@ describeOnStores("idle anonymous users", open => {
     }
   });
 
-  it("are looked at up to a bound in one sweep, which says that there may be more", async () => {
+  it("are examined up to a bound in one sweep, which reports that there may be more", async () => {
     const { idleUsers } = world.platform;
     const many = Array.from({ length: idleSweepMax + 1 }, () => randomUUID());
     await Promise.all(many.map(userId => idleUsers.noteActivity(ids.project, userId)));

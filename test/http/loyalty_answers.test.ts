@@ -74,14 +74,14 @@ describe("answers of the loyalty API", () => {
   let world: TestPlatform;
   let fan: Fan;
   let headers: Readonly<Record<string, string>>;
-  let told: DescribedReplies;
+  let described: DescribedReplies;
   before(async () => {
     world = await openPlatform(async clock => createMemoryStore({ clock }), {
       seed: { ...seed, loyalty: { [ids.space]: document } },
     });
     const { key, secret } = await newKey(world);
     headers = { "x-api-key": key, "x-api-secret": secret };
-    told = await describeReplies(world);
+    described = await describeReplies(world);
     fan = await world.fan("Sam");
     for (const _ of "123") assert.equal((await fan.act("prediction", { outcome: "exact" })).status, 200);
     world.clock.advance(90_000);
@@ -98,7 +98,7 @@ describe("answers of the loyalty API", () => {
       getCoupon: "/api/loyalty/coupons/ten",
     };
     for (const [operation, path] of Object.entries(operations)) {
-      told.assertDescribed(operation, await world.call(path, { token }));
+      described.assertDescribed(operation, await world.call(path, { token }));
     }
   });
 
@@ -106,14 +106,14 @@ describe("answers of the loyalty API", () => {
     const user = `/internal/loyalty/users/${fan.userId}`;
     const body = { userId: fan.userId, action: "prediction", data: { outcome: "right" } };
     world.clock.advance(90_000);
-    told.assertDescribed("tryAction", await world.call("/internal/loyalty/dry-run", { headers, body }));
-    told.assertDescribed("reconcileUser", await world.call(`${user}/reconciliation`, { headers }));
+    described.assertDescribed("tryAction", await world.call("/internal/loyalty/dry-run", { headers, body }));
+    described.assertDescribed("reconcileUser", await world.call(`${user}/reconciliation`, { headers }));
     const replayed = await world.call(`${user}/replay`, { headers, body: { document: loyalty } });
     assert.ok(replayed.json.data.differences.length > 0);
-    told.assertDescribed("replayUser", replayed);
+    described.assertDescribed("replayUser", replayed);
     const history = (await world.call("/api/loyalty/history", { token: fan.token })).json.data;
     const reversal = { transactionId: history[0].id };
-    told.assertDescribed(
+    described.assertDescribed(
       "reverseTransaction",
       await world.call(`${user}/reversals`, { headers, body: reversal }),
     );
@@ -130,17 +130,17 @@ describe("answers of the loyalty API", () => {
         ...headersOf,
         body: { metadata: { size: "L" } },
       });
-      told.assertDescribed("redeemAudienceProduct", bought);
+      described.assertDescribed("redeemAudienceProduct", bought);
       const path = `/internal/loyalty/users/${fan.userId}/redemptions/${bought.json.data.redemptionId}`;
-      told.assertDescribed("getRedemption", await world.call(path, { headers }));
+      described.assertDescribed("getRedemption", await world.call(path, { headers }));
       const done = await world.call(`${path}/${step}`, { headers, method: "POST" });
-      told.assertDescribed(step === "complete" ? "completeRedemption" : "refundRedemption", done);
+      described.assertDescribed(step === "complete" ? "completeRedemption" : "refundRedemption", done);
     }
   });
 
   it("do not match a schema that lacks a member", () => {
     const data = { metrics: {}, inventory: {}, challenges: {} };
-    const fits = (body: unknown): boolean => told.fits("getRewardsProfile", body);
+    const fits = (body: unknown): boolean => described.fits("getRewardsProfile", body);
     assert.equal(fits({ message: "OK", data }), true);
     assert.equal(fits({ message: "OK", data: { ...data, more: 1 } }), false);
     assert.equal(fits({ message: "OK", data: { metrics: {}, inventory: {} } }), false);

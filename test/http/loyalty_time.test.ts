@@ -48,8 +48,8 @@ function openPurse(open: OpenStore): Promise<TestPlatform> {
   return openPlatform(open, { seed: { ...seed, loyalty: { [ids.space]: document } } });
 }
 
-describeOnStores("what time does to a user", open => {
-  it("shows points that become usable and lapse in history, notifications and transactions as soon as the balance shows it", async t => {
+describeOnStores("effects of time on a user", open => {
+  it("show in history, notifications and transactions as soon as in the balance: points that become available and expire", async t => {
     const world = await openPurse(open);
     t.after(() => world.dispose());
     const fan = await world.fan("Sam");

@@ -188,18 +188,18 @@ describeOnEveryStore("a project that demands signatures", open => {
       world.call("/v1/user/login", { method: "PUT", body: { ...anonymous, data } });
     const { externalId, deviceId, timeStamp, signature } = await register();
     const other = await register();
-    const good = { externalId, deviceId, timeStamp, signature };
-    const first = await login(good);
+    const validBody = { externalId, deviceId, timeStamp, signature };
+    const first = await login(validBody);
     assert.equal(first.status, 200);
     world.clock.advance(1_000);
     const { timeStamp: later, signature: next } = first.json.data;
-    assert.equal((await login({ ...good, timeStamp: later, signature: next })).status, 200);
+    assert.equal((await login({ ...validBody, timeStamp: later, signature: next })).status, 200);
     assert.deepEqual(refusal(await login({ externalId, deviceId })), [400, "validation_failed"]);
-    assert.deepEqual(refusal(await login({ ...good, signature: other.signature })), [
+    assert.deepEqual(refusal(await login({ ...validBody, signature: other.signature })), [
       401,
       "invalid_credentials",
     ]);
-    assert.deepEqual(refusal(await login({ ...good, timeStamp: timeStamp - 1 })), [
+    assert.deepEqual(refusal(await login({ ...validBody, timeStamp: timeStamp - 1 })), [
       401,
       "invalid_credentials",
     ]);

@@ -147,12 +147,12 @@ describeOnStores("operators", open => {
     const banned = await act("PUT", `/users/${userId}/ban`, { reason: "Abuse in chat", until });
     assert.deepEqual(banned.json.data, { userId, reason: "Abuse in chat", until });
     assert.deepEqual(refusal(await members.profile(accessToken)), [401, "session_revoked"]);
-    const told = await members.login("sam@example.org", {}, here);
-    assert.deepEqual(refusal(told), [403, "account_banned"]);
-    assert.equal(told.json.data.until, until);
+    const loggedIn = await members.login("sam@example.org", {}, here);
+    assert.deepEqual(refusal(loggedIn), [403, "account_banned"]);
+    assert.equal(loggedIn.json.data.until, until);
     const wrong = await members.login("sam@example.org", { password: newPassword }, here);
     assert.deepEqual(refusal(wrong), [401, "invalid_credentials"]);
-    assert.ok(!told.text.includes("chat"));
+    assert.ok(!loggedIn.text.includes("chat"));
     world.clock.advance(60_000);
     assert.equal((await members.login("sam@example.org", {}, here)).status, 200);
     assert.deepEqual(refusal(await members.profile(accessToken)), [401, "session_revoked"]);
@@ -263,7 +263,7 @@ describeOnStores("operators", open => {
     assert.equal(newest.actor, writer["x-api-key"]);
   });
 
-  it("read what was attempted and what came of it, newest first", async () => {
+  it("read attempts and their outcomes, newest first", async () => {
     const { userId } = await members.member("sam@example.org");
     await members.login("sam@example.org", { password: newPassword }, here);
     await members.login("nobody@example.org", {}, here);
@@ -345,10 +345,10 @@ describeOnStores("operators", open => {
     const { externalId, userId } = (
       await world.call("/v1/user", { body: { ...noLogin, data: { username: "Kim" } } })
     ).json.data;
-    const look = (id: string): Promise<Answer> =>
+    const requestTrail = (id: string): Promise<Answer> =>
       world.call(`/v1/user?${new URLSearchParams({ ...noLogin, externalId: id })}`, { address: here });
-    await look(externalId);
-    for (let count = 0; count < 31; count++) await look("a".repeat(32));
+    await requestTrail(externalId);
+    for (let count = 0; count < 31; count++) await requestTrail("a".repeat(32));
     const project = await trailOf("/audit?limit=100");
     assert.deepEqual(project.filter(([, outcome]) => outcome === "rate_limited").length, 1);
     assert.deepEqual(project.filter(([, outcome]) => outcome === "not_found").length, 30);

@@ -89,9 +89,9 @@ describeOnLimiters("the limits of the audience API", open => {
       });
     const answers = await Promise.all(times(9, ask));
     assert.equal(answers.filter(({ status }) => status === 429).length, 2);
-    for (const { headers: told } of answers) {
-      assert.equal(told.get("ratelimit-policy"), '"minute";q=7;w=60');
-      assert.match(told.get("ratelimit") ?? "", /^"minute";r=[0-6];t=\d+$/);
+    for (const { headers: described } of answers) {
+      assert.equal(described.get("ratelimit-policy"), '"minute";q=7;w=60');
+      assert.match(described.get("ratelimit") ?? "", /^"minute";r=[0-6];t=\d+$/);
     }
   });
 
@@ -216,11 +216,11 @@ describe("the document", () => {
     )) {
       if (!keyPaths.test(path)) continue;
       for (const [method, operation] of Object.entries(methods)) {
-        const told = JSON.stringify(operation);
-        assert.ok(told.includes('"429"') && told.includes("RateLimitPolicy"), `${method} ${path}`);
+        const described = JSON.stringify(operation);
+        assert.ok(described.includes('"429"') && described.includes("RateLimitPolicy"), `${method} ${path}`);
         const hasKey = operation.parameters.some(({ name }) => name === "Idempotency-Key");
         assert.equal(hasKey, method === "post", `${method} ${path}`);
-        if (path.endsWith("/redeem")) assert.ok(told.includes('"503"'), path);
+        if (path.endsWith("/redeem")) assert.ok(described.includes('"503"'), path);
         found += 1;
       }
     }

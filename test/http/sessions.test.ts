@@ -151,8 +151,8 @@ describeOnEveryStore("sessions over HTTP", open => {
         ["refresh", "ok", session.sid],
       ],
     );
-    const told = { projectId: ids.project, userId: user.userId, sessionId: session.sid };
-    assert.deepEqual(warnings, [["refresh_token_reused", told]]);
+    const expectedData = { projectId: ids.project, userId: user.userId, sessionId: session.sid };
+    assert.deepEqual(warnings, [["refresh_token_reused", expectedData]]);
   });
 
   it("of banned users are not refreshed, but can be ended", async () => {

@@ -269,7 +269,7 @@ describeOnStores("the check of users of social providers", open => {
     await new Users(world.store).update(ids.project, userId, user => ({ ...user, ban }));
     refused(await check("good", { deviceId }), 403, "account_banned");
   });
-  it("is limited by address before the network is asked", async () => {
+  it("is limited by address before the network is called", async () => {
     const limiter = createMemoryLimiter({ clock: world.clock.now });
     const limited = await openPlatform(open, {
       seed: withProviders(),

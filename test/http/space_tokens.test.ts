@@ -25,7 +25,7 @@ const deviceId = "0123abcd-0000-4000-8000-00000000000d";
 type Record_ = Readonly<Record<string, string | number | boolean>>;
 
 /** Returns the parts of a refusal that a caller could use to distinguish cases. */
-function told({ status, json, headers }: Answer): unknown {
+function refusalOf({ status, json, headers }: Answer): unknown {
   const { requestId: _, ...body } = json;
   const fields = [...headers].filter(([name]) => name !== "x-request-id");
   return { status, body, fields };
@@ -118,7 +118,7 @@ describeOnStores("the exchange for a space token", open => {
     for (const answer of answers) {
       assertProblem(answer, 401, "invalid_credentials");
       assert.ok(answer.headers.has("www-authenticate"));
-      assert.deepEqual(told(answer), told(answers[0] ?? answer));
+      assert.deepEqual(refusalOf(answer), refusalOf(answers[0] ?? answer));
     }
   });
 
@@ -136,7 +136,7 @@ describeOnStores("the exchange for a space token", open => {
     ]);
     for (const answer of answers) {
       assertProblem(answer, 401, "invalid_credentials");
-      assert.deepEqual(told(answer), told(answers[0] ?? answer));
+      assert.deepEqual(refusalOf(answer), refusalOf(answers[0] ?? answer));
     }
     assert.equal((await exchange(foreign, { projectId: ids.otherProject }, otherHost)).status, 200);
   });
@@ -266,7 +266,7 @@ describeOnStores("the exchange for a space token", open => {
     for (const answer of answers) {
       assertProblem(answer, 401, "invalid_api_key");
       assert.ok(answer.headers.get("www-authenticate")?.startsWith("ApiKey"));
-      assert.deepEqual(told(answer), told(answers[0] ?? answer));
+      assert.deepEqual(refusalOf(answer), refusalOf(answers[0] ?? answer));
     }
     assert.equal((await service(foreign.key, foreign.secret, otherHost)).status, 200);
   });
@@ -329,7 +329,7 @@ describeOnStores("a space token", open => {
   it("is refused with one answer when it is garbled, altered, of another kind or unsigned", async () => {
     const [header = "", payload = "", signature = ""] = token.split(".");
     const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
-    const known = JSON.parse(Buffer.from(header, "base64url").toString());
+    const parsedHeader = JSON.parse(Buffer.from(header, "base64url").toString());
     const claims = payloadOf(token);
     const flipped = `${signature.startsWith("A") ? "B" : "A"}${signature.slice(1)}`;
     const candidates = [
@@ -340,11 +340,11 @@ describeOnStores("a space token", open => {
       `${token}.${signature}`,
       `${header}.${payload}.${flipped}`,
       `${header}.${encode({ ...claims, sub: "somebody-else" })}.${signature}`,
-      `${encode({ ...known, alg: "none" })}.${payload}.`,
-      `${encode({ ...known, alg: "none" })}.${payload}.${signature}`,
-      `${encode({ ...known, alg: "HS256" })}.${payload}.${signature}`,
-      `${encode({ ...known, kid: "__proto__" })}.${payload}.${signature}`,
-      `${encode({ ...known, kid: "unknown" })}.${payload}.${signature}`,
+      `${encode({ ...parsedHeader, alg: "none" })}.${payload}.`,
+      `${encode({ ...parsedHeader, alg: "none" })}.${payload}.${signature}`,
+      `${encode({ ...parsedHeader, alg: "HS256" })}.${payload}.${signature}`,
+      `${encode({ ...parsedHeader, kid: "__proto__" })}.${payload}.${signature}`,
+      `${encode({ ...parsedHeader, kid: "unknown" })}.${payload}.${signature}`,
       await signed({ typ: "JWT" }),
       await signed({ typ: "rt+jwt" }),
       await signed({ issuer: "https://elsewhere.example" }),
@@ -360,7 +360,7 @@ describeOnStores("a space token", open => {
     for (const [index, answer] of answers.entries()) {
       assertProblem(answer, 401, "invalid_token");
       assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_token"');
-      assert.deepEqual(told(answer), told(answers[0] ?? answer), candidates[index]);
+      assert.deepEqual(refusalOf(answer), refusalOf(answers[0] ?? answer), candidates[index]);
     }
     assert.equal((await use(await signed({}))).status, 200);
   });

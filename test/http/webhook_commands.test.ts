@@ -22,9 +22,9 @@ async function terminal(open: OpenStore): Promise<Terminal> {
       if (!made.isThere) throw new WebhookError("the service answered 410", { status: 410 });
     },
   };
-  const told = [{ id: "crm", url: "https://crm.example/", events: ["actionRewarded"] }];
+  const subscribed = [{ id: "crm", url: "https://crm.example/", events: ["actionRewarded"] }];
   const world = await openPlatform(open, {
-    seed: { ...seed, loyalty: { [ids.space]: { ...loyalty, webhooks: told } } },
+    seed: { ...seed, loyalty: { [ids.space]: { ...loyalty, webhooks: subscribed } } },
     webhooks,
   });
   const { key, secret } = await newKey(world);
@@ -55,9 +55,12 @@ describeOnStores("the commands about webhooks", open => {
     );
     assert.match(last ?? "", /answered 410/);
 
-    const letters = await desk.run("webhooks dead-letters", { args: ["list"], flags: { webhook: "crm" } });
-    assert.ok(typeof letters.shown === "object");
-    assert.equal(letters.shown.rows.length, 2);
+    const deadLetters = await desk.run("webhooks dead-letters", {
+      args: ["list"],
+      flags: { webhook: "crm" },
+    });
+    assert.ok(typeof deadLetters.shown === "object");
+    assert.equal(deadLetters.shown.rows.length, 2);
     const all = { args: ["replay"], flags: { webhook: "crm", all: "" } };
     await assert.rejects(desk.run("webhooks dead-letters", all), (error: unknown) => {
       assert.ok(error instanceof CliError);
@@ -77,7 +80,7 @@ describeOnStores("the commands about webhooks", open => {
     const gone = {
       args: ["replay"],
       flags: { webhook: "crm" },
-      lists: { id: [letters.shown.rows[0]?.[0] ?? ""] },
+      lists: { id: [deadLetters.shown.rows[0]?.[0] ?? ""] },
     };
     assert.equal((await desk.run("webhooks dead-letters", gone)).exit, exits.notFound);
   });

@@ -32,7 +32,7 @@ const callOf = (principal: unknown) => ({
 });
 const user = (userId: string): unknown => ({ kind: "user", space, member: { userId } });
 
-describe("who pays", () => {
+describe("the subject of a rate limit", () => {
   it("is the user within the space, or the key wherever it is used", () => {
     const { subject, rules } = limitAt("/things");
     assert.ok(typeof rules === "function");
@@ -49,7 +49,7 @@ describe("who pays", () => {
     }
   });
 
-  it("is told by a digest where the name is long, and nobody shares it", () => {
+  it("is a digest of a long name, different for each name", () => {
     const { subject } = limitAt("/things");
     const nameOf = (userId: string): string => subject(callOf(user(userId)));
     const fitting = "u".repeat(callerCharsMax - "user:s-1:".length);
@@ -58,13 +58,13 @@ describe("who pays", () => {
     assert.notEqual(nameOf(`${fitting}u`), nameOf(`${fitting}v`));
   });
 
-  it("is refused where nobody can count what spends the scarce", () => {
+  it("refuses costly requests that no limiter can count", () => {
     assert.equal(limitAt("/v1/api/audience/products/:productId/redeem").onLimiterFailure, "reject");
     assert.equal(limitAt("/v1/api/audience/internal/users/export").onLimiterFailure, "reject");
     assert.equal(limitAt("/v1/api/audience/profile").onLimiterFailure, undefined);
   });
 
-  it("of wrong credentials is the network of the client, whose address nobody can read", () => {
+  it("of wrong credentials is the network of the client, whose address is hashed", () => {
     const { subject } = createFailureLimit(resolveRateLimits(), testSecret);
     assert.equal(subject({ address: "2001:db8::1" }), subject({ address: "2001:db8::2" }));
     assert.notEqual(subject({ address: "192.0.2.1" }), subject({ address: "192.0.2.2" }));

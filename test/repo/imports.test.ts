@@ -77,13 +77,13 @@ describe("imports", () => {
         to,
       ) ||
       to.split("/", 2).join("/") === from.split("/", 2).join("/");
-    const own = ({ from, to }: Import): boolean =>
+    const isInternal = ({ from, to }: Import): boolean =>
       from.startsWith("adapters/") && /^(lib|adapters|runtime|test)\//.test(to);
     // The file journal is a journal of the memory adapter.
     const journal = ({ from, to }: Import): boolean =>
       from.startsWith("adapters/file/") && to.startsWith("adapters/memory/");
     assert.deepEqual(
-      forbidden(edge => own(edge) && !journal(edge) && !allowed(edge.from, edge.to)),
+      forbidden(edge => isInternal(edge) && !journal(edge) && !allowed(edge.from, edge.to)),
       [],
     );
   });

@@ -54,7 +54,7 @@ describe("the package", () => {
     assert.deepEqual(compilerOptions.paths, expected);
   });
 
-  it("tells its own version", () => {
+  it("exports its version", () => {
     assert.equal(version, manifest.version);
   });
 
@@ -70,12 +70,12 @@ describe("the package", () => {
 
 describe("the documents", () => {
   it("name only entries that exist", () => {
-    const known = new Set(entries.map(entry => entry.name));
+    const expectedNames = new Set(entries.map(entry => entry.name));
     const named = blocks.flatMap(({ file, code }) =>
       [...code.matchAll(/from\s+["'](grandstand[^"']*)["']/g)].map(([, name = ""]) => ({ file, name })),
     );
     assert.deepEqual(
-      named.filter(({ name }) => !known.has(name)),
+      named.filter(({ name }) => !expectedNames.has(name)),
       [],
     );
   });
@@ -106,7 +106,7 @@ describe("the documents", () => {
       run.filter(name => !(name in scripts)),
       [],
     );
-    const known = [
+    const expectedNames = [
       ...variables.map(({ name }) => name),
       ...commands.flatMap(({ flags }) => Object.values(flags).map(({ variable = "" }) => variable)),
       "GRANDSTAND_API_SECRET",
@@ -118,13 +118,13 @@ describe("the documents", () => {
     ];
     const named = documents.flatMap(file => textOf(file).match(/GRANDSTAND_[A-Z0-9_]+/g) ?? []);
     assert.deepEqual(
-      named.filter(name => !known.some(one => one === name)),
+      named.filter(name => !expectedNames.some(one => one === name)),
       [],
     );
   });
 
-  it("tell of every kind of partition where things are stored", () => {
-    const told = textOf(".github/ARCHITECTURE.md");
+  it("list every kind of partition", () => {
+    const architecture = textOf(".github/ARCHITECTURE.md");
     const kinds = sources
       .filter(file => file.startsWith("lib/"))
       .flatMap(file => [
@@ -135,7 +135,9 @@ describe("the documents", () => {
       .map(([, kind = ""]) => kind);
     assert.ok(kinds.length > 25);
     assert.deepEqual(
-      kinds.filter(kind => !told.includes(`/ \`${kind}\``) && !told.includes(`, \`${kind}\``)),
+      kinds.filter(
+        kind => !architecture.includes(`/ \`${kind}\``) && !architecture.includes(`, \`${kind}\``),
+      ),
       [],
     );
   });

@@ -97,7 +97,7 @@ describe("the command", { concurrency: true }, () => {
     assert.match(stderr, /Cannot serve: .*EADDRINUSE/);
   });
 
-  it("reads variables from a file only when asked, and lets the environment win", async () => {
+  it("reads variables from a file only with --env-file, and lets the environment win", async () => {
     assert.ok(built !== undefined);
     const envFile = join(folder, "settings");
     writeFileSync(envFile, `GRANDSTAND_SECRET=${secret}\nGRANDSTAND_LOG=loud\nGRANDSTAND_PORT=0\n`);

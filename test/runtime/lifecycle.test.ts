@@ -96,7 +96,7 @@ function addTests(runtime: Runtime): void {
     assert.match(await firstChunk(socket), /^HTTP\/1.1 400 /);
   });
 
-  it("goes where the target says, whatever the host is", async context => {
+  it("is routed by its target, whatever the host is", async context => {
     const { url } = await open(context);
     for (const host of ["a/address?", "a/address#", "a\\address?", "a b/address?"]) {
       const socket = await dial(url);

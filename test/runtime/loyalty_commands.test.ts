@@ -108,7 +108,7 @@ describe("grandstand loyalty validate", { concurrency: true }, () => {
 });
 
 describe("a command line of grandstand loyalty", { concurrency: true }, () => {
-  it("that is wrong is refused before anything is asked", async () => {
+  it("that is wrong is refused before any request", async () => {
     const cases: [string[], Record<string, string>, RegExp][] = [
       [["pul", "x"], {}, /no command "loyalty pul". Did you mean loyalty pull\?/],
       [["pull"], {}, /loyalty pull needs <file>/],

@@ -13,7 +13,7 @@ import { eventId, leagueIds } from "./league.ts";
 import { inParallel } from "./play.ts";
 import { type FanAction, madeUpMatches, type Round, roundsOf } from "./rewards_actions.ts";
 import { rewardsSeed } from "./rewards_league.ts";
-import { earlyArrivals, endOf, type FanEnd, type Told } from "./rewards_model.ts";
+import { type ExpectedTransaction, earlyArrivals, endOf, type FanEnd } from "./rewards_model.ts";
 import { memberOf, openProcess, playRewards, type RewardsSeason } from "./rewards_play.ts";
 import { expectedBoards, type RewardsBoard } from "./rewards_tables.ts";
 import { createTimeline, type Timeline } from "./timeline.ts";
@@ -77,7 +77,10 @@ async function checkFans({ loyalty }: Platform, ends: readonly FanEnd[]): Promis
       const { metricChanges, inventoryChanges, milestoneChanges, userCouponId: _, ...about } = payload;
       return { type, timestamp, about, metricChanges, received: inventoryChanges.received, milestoneChanges };
     });
-    const expected = history.map(({ at, ...rest }: Told) => ({ ...rest, timestamp: Math.floor(at / 1_000) }));
+    const expected = history.map(({ at, ...rest }: ExpectedTransaction) => ({
+      ...rest,
+      timestamp: Math.floor(at / 1_000),
+    }));
     for (const [n, one] of expected.entries())
       assert.deepEqual(found[n], one, `fan ${fan}, transaction ${n}`);
     assert.equal(found.length, expected.length, `fan ${fan}`);

@@ -10,7 +10,7 @@ import { coinsLast, leagueZone, monthly, rewardOf, rungs } from "./rewards_leagu
 type Changes = Record<string, { oldValue: number; newValue: number }>;
 
 /** A transaction as a history must show it; `at` in Unix ms. */
-export interface Told {
+export interface ExpectedTransaction {
   readonly type: string;
   readonly at: number;
   readonly about: Readonly<Record<string, string>>;
@@ -31,7 +31,7 @@ export interface Moved {
 /** The result of a fan's season. */
 export interface FanEnd {
   readonly profile: object;
-  readonly history: readonly Told[];
+  readonly history: readonly ExpectedTransaction[];
   readonly moved: readonly Moved[];
   readonly exacts: readonly FanAction[];
   readonly coupons: number;
@@ -81,8 +81,9 @@ export function endOf(actions: readonly FanAction[], early: ReadonlySet<FanActio
   const fan = new FanStory();
   for (const fanAction of actions) {
     fan.letPass(fanAction.at);
-    if (fanAction.action === "arrival" && early.has(fanAction)) fan.tell("actionRewarded", { early: 1 });
-    if (fanAction.action === "purchase") fan.tell("actionRewarded", { coins: -rewardOf.coinPrice });
+    if (fanAction.action === "arrival" && early.has(fanAction))
+      fan.addTransaction("actionRewarded", { early: 1 });
+    if (fanAction.action === "purchase") fan.addTransaction("actionRewarded", { coins: -rewardOf.coinPrice });
     if (fanAction.action === "prediction") fan.predict(fanAction);
   }
   fan.letPass(until);
@@ -90,7 +91,7 @@ export function endOf(actions: readonly FanAction[], early: ReadonlySet<FanActio
 }
 
 class FanStory {
-  readonly #history: Told[] = [];
+  readonly #history: ExpectedTransaction[] = [];
   readonly #moved: Moved[] = [];
   readonly #predictions: FanAction[] = [];
   #coins: { left: number; readonly until: number }[] = [];
@@ -143,7 +144,11 @@ class FanStory {
     this.#at = until;
   }
 
-  tell(type: string, changes: Readonly<Record<string, number>>, more: Partial<Told> = {}): void {
+  addTransaction(
+    type: string,
+    changes: Readonly<Record<string, number>>,
+    more: Partial<ExpectedTransaction> = {},
+  ): void {
     const metricChanges: Changes = {};
     for (const [metric, by] of Object.entries(changes))
       Object.assign(metricChanges, this.#change(metric, by));
@@ -156,14 +161,14 @@ class FanStory {
     const week = weekOf(fanAction.at);
     const earlier = this.#predictions.filter(({ at }) => weekOf(at) === week).length;
     this.#predictions.push(fanAction);
-    if (outcome === "exact") this.tell("actionRewarded", { points: rewardOf.exact });
-    if (outcome === "exact") this.tell("actionRewarded", { coins: rewardOf.coinsForExact });
-    if (outcome === "right") this.tell("actionRewarded", { points: rewardOf.right });
+    if (outcome === "exact") this.addTransaction("actionRewarded", { points: rewardOf.exact });
+    if (outcome === "exact") this.addTransaction("actionRewarded", { coins: rewardOf.coinsForExact });
+    if (outcome === "right") this.addTransaction("actionRewarded", { points: rewardOf.right });
     if (earlier === 0 && this.#weeksInARow() >= rewardOf.streakWeeks)
-      this.tell("actionRewarded", { points: rewardOf.streak });
-    if (earlier < rewardOf.weeklyMax) this.tell("actionRewarded", { visits: 1 });
+      this.addTransaction("actionRewarded", { points: rewardOf.streak });
+    if (earlier < rewardOf.weeklyMax) this.addTransaction("actionRewarded", { visits: 1 });
     const isChampion = outcome === "exact" && this.#countForMonth();
-    if (isChampion) this.tell("actionRewarded", { coins: rewardOf.coinsOfMonth });
+    if (isChampion) this.addTransaction("actionRewarded", { coins: rewardOf.coinsOfMonth });
     this.#climb();
   }
 
@@ -190,8 +195,8 @@ class FanStory {
     if (this.#month.count < rewardOf.exactsOfMonth) return false;
     this.#month.status = "completed";
     const { challenge: challengeId, mission: missionId } = monthly;
-    this.tell("missionCompleted", {}, { about: { challengeId, missionId } });
-    this.tell("challengeCompleted", { points: rewardOf.monthly }, { about: { challengeId } });
+    this.addTransaction("missionCompleted", {}, { about: { challengeId, missionId } });
+    this.addTransaction("challengeCompleted", { points: rewardOf.monthly }, { about: { challengeId } });
     return true;
   }
 
@@ -207,7 +212,7 @@ class FanStory {
         if (rung.badge !== null) this.#badges = [...this.#badges, rung.badge];
         const received = rung.badge === null ? [] : [{ setId: "badges", itemId: rung.badge }];
         const gifts = { points: rung.points, coins: rung.coins };
-        this.tell("milestoneReached", gifts, {
+        this.addTransaction("milestoneReached", gifts, {
           received,
           milestoneChanges: { ladder: { oldValue, newValue } },
         });
@@ -245,7 +250,7 @@ class FanStory {
     return { [metric]: { oldValue, newValue: oldValue + by } };
   }
 
-  #record(type: string, more: Partial<Told>): void {
+  #record(type: string, more: Partial<ExpectedTransaction>): void {
     const nothing = { about: {}, metricChanges: {}, received: [], milestoneChanges: {} };
     this.#history.push({ type, at: this.#at, ...nothing, ...more });
   }

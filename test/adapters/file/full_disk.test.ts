@@ -22,20 +22,20 @@ describe("a store whose disk takes no more", { skip }, () => {
       directory,
     ]);
     const report: { outcomes: string[]; small: boolean; n: number; kept: boolean[] } = JSON.parse(stdout);
-    const good = report.outcomes.filter(outcome => outcome === "ok").length;
-    assert.ok(good > 20 && good < report.outcomes.length, `${good} commits were kept`);
+    const succeeded = report.outcomes.filter(outcome => outcome === "ok").length;
+    assert.ok(succeeded > 20 && succeeded < report.outcomes.length, `${succeeded} commits were kept`);
     assert.deepEqual(new Set(report.outcomes), new Set(["ok", "storage_unavailable"]));
     assert.deepEqual(
       report.kept,
       report.outcomes.map(outcome => outcome === "ok"),
     );
-    assert.equal(report.n, good);
+    assert.equal(report.n, succeeded);
     assert.equal(report.small, true);
     await using store = await openFileStore(directory, {
       onRecover: () => assert.fail("nothing may be torn"),
     });
     const [count] = await store.read("p", [{ type: "tally", key: "count" }]);
-    assert.deepEqual([count.get("n"), count.get("small")], [good, 1]);
+    assert.deepEqual([count.get("n"), count.get("small")], [succeeded, 1]);
     for (const [at, kept] of report.kept.entries()) {
       const [found] = await store.read("p", [{ type: "record", key: `k${at}` }]);
       assert.equal(found !== null, kept, `record ${at}`);

@@ -111,7 +111,7 @@ describe("a file journal", () => {
     }
   });
 
-  it("cuts off a frame that was not written to its end, wherever it was torn, and tells so", async context => {
+  it("cuts off and reports a frame that was not written to its end, wherever it was torn", async context => {
     const directory = await temporaryDirectory(context);
     const log = await written(directory, 3);
     const content = await readFile(log);
@@ -133,7 +133,7 @@ describe("a file journal", () => {
     }
   });
 
-  it("cuts off what a crash of the system may leave behind: zeros, or a torn first line", async context => {
+  it("cuts off the traces of a system crash: zeros, or a torn first line", async context => {
     const directory = await temporaryDirectory(context);
     const log = await written(directory, 2);
     await appendFile(log, Buffer.alloc(5_000));

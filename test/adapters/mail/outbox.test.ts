@@ -22,14 +22,14 @@ describe("an outbox", () => {
   });
 
   it("keeps 100 mails, or as many as its options say", async () => {
-    for (const [options, kept] of [
+    for (const [options, bound] of [
       [{}, 100],
       [{ mailsMax: 2 }, 2],
     ] as const) {
       const outbox = createOutboxMailer(options);
-      for (let count = 0; count <= kept; count++) await outbox.send(mailTo(`${count}@example.org`));
-      assert.equal(outbox.list().length, kept);
-      assert.equal(outbox.list()[0]?.to, `${kept}@example.org`);
+      for (let count = 0; count <= bound; count++) await outbox.send(mailTo(`${count}@example.org`));
+      assert.equal(outbox.list().length, bound);
+      assert.equal(outbox.list()[0]?.to, `${bound}@example.org`);
       assert.equal(outbox.list().at(-1)?.to, "1@example.org");
     }
   });

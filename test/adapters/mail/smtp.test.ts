@@ -148,13 +148,13 @@ describe("a mailer over SMTP", { timeout: 60_000 }, () => {
     await refused(mailer.send(mail), "unreachable", /ECONNECTION: Connection pool was closed/);
   });
 
-  it("tells a wrong password from others, and tries it once", async () => {
+  it("distinguishes a wrong password from other errors, and tries it once", async () => {
     mailer = open({ url: server.url("smtp", "wr0ng-secret") });
     await refused(mailer.send(mail), "refused", /^Cannot send mail: the server answered 535 5\.7\.8 to AUTH/);
     assert.deepEqual(server.passwords, ["wr0ng-secret"]);
   });
 
-  it("tells a refused recipient without naming it, does not try again, and goes on", async () => {
+  it("reports a refused recipient without naming it, does not retry, and continues", async () => {
     let asked = 0;
     server.behaviour.onRecipient = address => {
       asked++;
@@ -171,7 +171,7 @@ describe("a mailer over SMTP", { timeout: 60_000 }, () => {
     ["recipient", 450],
     ["mail", 451],
   ] as const) {
-    it(`sends once more, and the same, what was put off at the ${step}`, async () => {
+    it(`retries a message once, unchanged, after a temporary failure at the ${step}`, async () => {
       const ids: unknown[] = [];
       let isFirst = true;
       const putOff = (): { code: number; text: string } | null => {
@@ -247,7 +247,7 @@ describe("a mailer over SMTP", { timeout: 60_000 }, () => {
     silent.close();
   });
 
-  it("tells that the server is down", async () => {
+  it("reports that the server is down", async () => {
     const gone = await TestSmtpServer.start();
     const url = gone.url();
     await gone[Symbol.asyncDispose]();
@@ -267,7 +267,7 @@ describe("a mailer over SMTP", { timeout: 60_000 }, () => {
     silent.close();
   });
 
-  it("refuses what could be read as another header or recipient, before it connects", async () => {
+  it("refuses texts that contain another header or recipient, before it connects", async () => {
     const recipients = [
       "fan@example.org\r\nBcc: all@example.org",
       "fan@example.org\n",

@@ -153,14 +153,14 @@ describe("a mailer to a webhook", { timeout: 30_000 }, () => {
     assert.equal(timer.size, 0);
   });
 
-  it("does not wait for what the receiver has to say", async () => {
+  it("does not wait for the receiver's answer body", async () => {
     answer = response => response.writeHead(200).write("and so on");
     await mailer.send(mail);
     assert.equal(received.length, 1);
     assert.equal(timer.size, 0);
   });
 
-  it("tries a lost connection once more, and tells that nobody is there", async () => {
+  it("retries a lost connection once, and reports that the server is down", async () => {
     answer = (response, attempt) =>
       attempt === 1 ? void response.destroy() : void response.writeHead(204).end();
     const sent = mailer.send(mail);
@@ -173,7 +173,7 @@ describe("a mailer to a webhook", { timeout: 30_000 }, () => {
     await lost;
   });
 
-  it("refuses what its receiver could read as another header or recipient", async () => {
+  it("refuses texts that its receiver could read as another header or recipient", async () => {
     const to = "fan@example.org\r\nBcc: all@example.org";
     await refused(mailer.send({ ...mail, to }), "invalid_mail", /not one plain address/);
     await refused(mailer.send({ ...mail, subject: "a\nb" }), "invalid_mail", /control characters/);

@@ -61,14 +61,14 @@ describe("a memory store with a journal", () => {
     assert.equal((await unchanged).ok, true);
   });
 
-  it("takes back what the journal loses, in every shape, and goes on", async () => {
+  it("undoes commits that the journal loses, in every shape, and continues", async () => {
     const { clock, journal, store, operations } = opened();
     await store.ping();
     for (let round = 0; round < 150; round++) {
-      const kept = randomCommits(store, operations, 4);
+      const commits = randomCommits(store, operations, 4);
       clock.advance(round % 5);
       journal.keep();
-      await Promise.all(kept);
+      await Promise.all(commits);
       const before = await dump(store);
       const gone = randomCommits(store, operations, 6).map(commit => commit.catch(error => error));
       // Readers that have seen what was lost fail with it.

@@ -26,7 +26,7 @@ describe("the memory limiter", () => {
     assert.equal(a?.allowed, false, "a was used again, so c and d had to go first");
   });
 
-  it(`remembers ${limiterSubjectsMax} subjects unless it is told otherwise`, async () => {
+  it(`remembers ${limiterSubjectsMax} subjects by default`, async () => {
     const clock = createTestClock();
     const limiter = createMemoryLimiter({ clock: clock.now });
     for (let subject = 0; subject < limiterSubjectsMax; subject++) await limiter.take(`${subject}`, [two]);

@@ -5,7 +5,7 @@ import { createMemoryQueue, queueDepthMax } from "../../../adapters/memory/queue
 import { createTestClock } from "../../support/clock.ts";
 
 describe("the memory queue", () => {
-  it("holds 100,000 messages per topic where nothing else is asked for", async () => {
+  it("holds 100,000 messages per topic by default", async () => {
     const queue = createMemoryQueue({ clock: createTestClock().now });
     const thousand = Array.from({ length: 1_000 }, () => "x");
     for (let count = 0; count < queueDepthMax; count += 1_000) await queue.push("t", thousand);
@@ -13,7 +13,7 @@ describe("the memory queue", () => {
     assert.equal(await queue.depth("t"), queueDepthMax);
   });
 
-  it("hands out what a plain model hands out, in a random run of takes, acks and leases", async () => {
+  it("equals a plain model in a random run of takes, acks and leases", async () => {
     const random = createRandom(11);
     const clock = createTestClock();
     const queue = createMemoryQueue({ clock: clock.now });

@@ -7,7 +7,7 @@ import { createTestClock } from "../../support/clock.ts";
 const lease = { consumer: "one", limit: 1_000, leaseMs: 1_000 };
 
 describe("a queue over a store", () => {
-  it("hands out again what was not settled when its process ended, in the same order", async () => {
+  it("hands out unsettled messages of a dead process again, in the same order", async () => {
     const clock = createTestClock();
     await using store = createMemoryStore({ clock: clock.now });
     const before = createStoreQueue({ store, clock: clock.now });

@@ -40,7 +40,7 @@ describe("Redis blobs", { skip: redisAvailable() }, () => {
     assert.deepEqual(await keysOf(server, prefix), []);
   });
 
-  it("let what arrives of a blob expire by itself until it is complete", async () => {
+  it("let the chunks of an incomplete blob expire", async () => {
     const [server, prefix] = [await sharedRedis(), freshPrefix()];
     await using blobs = createRedisBlobs({ server: server.url, prefix });
     let sent = 0;
@@ -93,7 +93,7 @@ describe("Redis blobs", { skip: redisAvailable() }, () => {
     assert.deepEqual(found && new Uint8Array(await new Response(found.body).arrayBuffer()), Uint8Array.of(1));
   });
 
-  it("fail whoever reads a blob that is removed, rather than end early", async () => {
+  it("fail reads of a removed blob instead of ending early", async () => {
     const [server, prefix] = [await sharedRedis(), freshPrefix()];
     await using blobs = createRedisBlobs({ server: server.url, prefix });
     await blobs.put("a", streamOf(new Uint8Array(blobChunkBytes * 2)));

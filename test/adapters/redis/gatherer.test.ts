@@ -78,7 +78,7 @@ describe("calls that are gathered", () => {
     assert.deepEqual(await Promise.all(asked), [-4, -6, -1, -99, -2]);
   });
 
-  it("that fail fail for all they carry, and what waited is told that it was not sent", async () => {
+  it("that fail reject all their requests, and waiting requests fail as not sent", async () => {
     const { made, ask } = gatherer();
     const asked: Promise<number>[] = [];
     for (const item of [1, 2, 3]) {

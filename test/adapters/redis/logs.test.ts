@@ -52,7 +52,7 @@ describe("a log on Redis", { skip: redisAvailable() }, () => {
     assert.ok(each < value.length * 1.25, `${each} bytes for a further entry`);
   });
 
-  it("of the greatest length is read from its middle in few looks, whichever way", async () => {
+  it("of the greatest length is read from its middle in few calls, in both directions", async () => {
     await using opened = await open();
     const { store, server, key } = opened;
     for (let start = 0; start < storageLimits.logLengthMax; start += 1_000) {

@@ -25,7 +25,7 @@ const put: Put = { type: "put", key: "r", value: "secret ]] value" };
 const add: Add = { type: "add", key: "t", field: "f", by: 1 };
 
 describe("the shape of a batch", () => {
-  it("tells checks, kinds of writes and bounds, and nothing of their values", () => {
+  it("contains checks, kinds of writes and bounds, and none of their values", () => {
     const batch: Batch = {
       checks: [
         { key: "a", version: null },
@@ -56,7 +56,7 @@ describe("the shape of a batch", () => {
     assert.doesNotMatch(writeCommitScript(shape), /secret/);
   });
 
-  it("names what was named before no more", () => {
+  it("does not repeat names", () => {
     const checks = [
       { key: "r", version: "1" },
       { key: "t", absent: "f" },
@@ -72,7 +72,7 @@ describe("the shape of a batch", () => {
     assert.equal(commitShape({ checks: checks.slice(1), writes: [put] }, 10), "fg|p");
   });
 
-  it("is not told where guards would have to see the writes before them, or the batch is large", () => {
+  it("is undefined if guards depend on earlier writes, or the batch is large", () => {
     const others: readonly (readonly Write[])[] = [
       [add, { ...add, field: "g" }],
       [{ type: "delete", shape: "tally", key: "t" }, add],
@@ -90,7 +90,7 @@ describe("the shape of a batch", () => {
 });
 
 describe("the shape of a read", () => {
-  it("tells records and the fields of tallies, and is not told of anything else", () => {
+  it("contains records and fields of tallies, and is undefined with other queries", () => {
     const record = { type: "record", key: "r" } as const;
     const tally = { type: "tally", key: "t" } as const;
     const fields = Array.from({ length: preparedFieldsMax }, (_, index) => `f${index}`);
@@ -158,7 +158,7 @@ describe("scripts made to measure", () => {
     assert.deepEqual(await store.commit("p", batch), { ok: false, because: "check", key: "r" });
   });
 
-  it("mark a field and look for it at once", { skip: redisAvailable() }, async () => {
+  it("mark a field and check it in one call", { skip: redisAvailable() }, async () => {
     const server = await sharedRedis();
     await using store = openRedisStore({ server: server.url, prefix: freshPrefix() }, { uses: 1 });
     const mark = (field: string): Batch => ({

@@ -133,7 +133,7 @@ describe("blobs on S3", { skip: s3Available() }, () => {
     assert.deepEqual([...(await bytesOf(await blobs.get("a/b", { start: 1 })))], [2, 3]);
   });
 
-  it("are asked again while the service is busy or silent, with growing pauses and not for ever", async () => {
+  it("are retried while the service is busy or silent, with growing pauses and a limit", async () => {
     for (const failure of ["503", "429", "lost"]) {
       const pauses: number[] = [];
       let failing = s3AttemptsMax - 1;
@@ -163,7 +163,7 @@ describe("blobs on S3", { skip: s3Available() }, () => {
     }
   });
 
-  it("tell a refusal and a bucket that is not there from a blob that is not there", async () => {
+  it("distinguish a refusal and a missing bucket from a missing blob", async () => {
     const options = await bucket();
     const answer = "<Error><Code>SignatureDoesNotMatch</Code></Error>";
     const refusing = createS3Blobs(intercepted(options, async () => new Response(answer, { status: 403 })));
@@ -211,7 +211,7 @@ describe("blobs on S3", { skip: s3Available() }, () => {
     );
   });
 
-  it("fail whoever reads a body that ends early or whose connection is lost", async () => {
+  it("fail reads of a body that ends early or whose connection is lost", async () => {
     const options = await bucket();
     await createS3Blobs(options).put("a", streamOf(new Uint8Array(10)));
     const headers = { "content-length": "10" };

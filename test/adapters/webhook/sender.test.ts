@@ -92,7 +92,7 @@ describe("a sender of webhooks", { timeout: 30_000 }, () => {
     assert.equal(received.length, 5);
   });
 
-  it("tells what the service answered, and how long it asks to be left alone", async () => {
+  it("returns the answer of the service and its Retry-After", async () => {
     const failureAt = async (status: number, headers: Record<string, string>): Promise<WebhookError> => {
       answer = response => response.writeHead(status, headers).end();
       const failure = await senderHere({ clock: clock.now })
@@ -155,7 +155,7 @@ describe("a sender of webhooks", { timeout: 30_000 }, () => {
     assert.throws(() => createWebhookSender({ networks: ["10.0.0.0/33"] }), TypeError);
   });
 
-  it("looks at every address that a host has, however it is written", async () => {
+  it("checks every address of a host, in any notation", async () => {
     const refused = [
       ...["0.0.0.0", "10.1.2.3", "100.64.0.1", "127.8.8.8", "169.254.169.254", "172.31.0.1", "192.168.1.1"],
       ...["198.19.0.1", "224.0.0.1", "255.255.255.255", "::", "::1", "::ffff:10.0.0.1", "fe80::1%eth0"],
@@ -197,7 +197,7 @@ describe("a sender of webhooks", { timeout: 30_000 }, () => {
     assert.equal(received.length, 1);
   });
 
-  it("connects to the addresses that were looked at, whatever the name means by then", async () => {
+  it("connects to the checked addresses, even if the name resolves to others by then", async () => {
     let asked = 0;
     const resolve = async (): Promise<HostAddress[]> => {
       asked += 1;
@@ -251,7 +251,7 @@ describe("a sender of webhooks", { timeout: 30_000 }, () => {
     await sender.send(message);
   });
 
-  it("tells receivers the key in their format", () => {
+  it("shows the key in the format of receivers", () => {
     assert.equal(webhookSecretText(key), `whsec_${Buffer.from(key).toString("base64")}`);
   });
 });

@@ -135,8 +135,8 @@ describeOnEveryStore("actions of back ends", open => {
       ]) {
         assert.equal((await call(bulk, { body })).status, 400);
       }
-      const good = await call(bulk, { body: { actions: [{ userId: "fan", ...exact }] } });
-      assert.equal(good.status, 202);
+      const accepted = await call(bulk, { body: { actions: [{ userId: "fan", ...exact }] } });
+      assert.equal(accepted.status, 202);
       const worker = work();
       await until("the good one has taken effect", async () => (await pointsOf(world, "fan")) === 3);
       await worker.stop();
@@ -251,9 +251,13 @@ describeOnEveryStore("actions of back ends", open => {
     withWorld(open, async world => {
       const fan = await world.fan("Sam");
       const headers = { "x-platform-org-id": ids.organisation };
-      const own = await world.call("/api/audience/actions", { token: fan.token, headers, body: exact });
-      assert.equal(own.status, 200, own.text);
-      assert.equal(own.json.data.results[0].status, "succeeded");
+      const ownRequest = await world.call("/api/audience/actions", {
+        token: fan.token,
+        headers,
+        body: exact,
+      });
+      assert.equal(ownRequest.status, 200, ownRequest.text);
+      assert.equal(ownRequest.json.data.results[0].status, "succeeded");
       assert.equal(await pointsOf(world, fan.userId), 3);
       const refused = await world.call("/api/audience/actions", {
         token: fan.token,
@@ -370,8 +374,8 @@ describeOnEveryStore("rewards of back ends", open => {
       });
       assert.deepEqual(first.json.data.summary, { total: 2, succeeded: 2, duplicate: 0, failed: 0 });
       await call(path, { body: { rewards: [{ ...reward, rewardId: "1", metadata, notify }] } });
-      const own = { token: fan.token, headers: { "x-platform-org-id": ids.organisation } };
-      const { json: listed } = await world.call("/v1/api/audience/transactions", own);
+      const ownRequest = { token: fan.token, headers: { "x-platform-org-id": ids.organisation } };
+      const { json: listed } = await world.call("/v1/api/audience/transactions", ownRequest);
       assert.deepEqual(
         listed.data.map((one: Answer["json"]) => [one.description, one.source.type, one.metadata]),
         [
@@ -379,7 +383,7 @@ describeOnEveryStore("rewards of back ends", open => {
           ["Luck", "reward", metadata],
         ],
       );
-      const { json: notifications } = await world.call("/v1/api/audience/notifications", own);
+      const { json: notifications } = await world.call("/v1/api/audience/notifications", ownRequest);
       assert.deepEqual(
         notifications.data.map(({ type, display, title, message }: Answer["json"]) => [
           type,
@@ -445,11 +449,11 @@ describeOnEveryStore("rewards of back ends", open => {
       );
       assert.equal(await pointsOf(world, "a"), 0);
       const fan = await world.fan("Sam");
-      const own = await world.call("/api/audience/rewards", {
+      const ownRequest = await world.call("/api/audience/rewards", {
         token: fan.token,
         headers: { "x-platform-org-id": ids.organisation },
         body: { type: "metric", currency: "points", amount: 1 },
       });
-      assert.equal(own.status, 403);
+      assert.equal(ownRequest.status, 403);
     }));
 });

@@ -95,7 +95,7 @@ describe("the OpenAPI document", () => {
   let world: TestPlatform;
   let fan: Fan;
   let document: DescribedReplies;
-  let own: { readonly token: string; readonly headers: Readonly<Record<string, string>> };
+  let ownCredentials: { readonly token: string; readonly headers: Readonly<Record<string, string>> };
   let headers: Readonly<Record<string, string>>;
   before(async () => {
     world = await openPlatform(async clock => createMemoryStore({ clock }), {
@@ -112,9 +112,9 @@ describe("the OpenAPI document", () => {
     const { key, secret } = await newKey(world);
     headers = { "x-api-key": key, "x-api-secret": secret, "x-platform-org-id": ids.organisation };
     fan = await world.fan("Sam");
-    own = { token: fan.token, headers: { "x-platform-org-id": ids.organisation } };
+    ownCredentials = { token: fan.token, headers: { "x-platform-org-id": ids.organisation } };
     const patched = await world.call(`${base}/profile`, {
-      ...own,
+      ...ownCredentials,
       method: "PATCH",
       body: { displayName: "Sam", preferences: { sounds: { goal: true } }, customFields: { shirt: "M" } },
     });
@@ -134,17 +134,23 @@ describe("the OpenAPI document", () => {
       listAudienceProducts: "products",
     };
     for (const [operation, path] of Object.entries(operations)) {
-      document.assertDescribed(operation, await world.call(`${base}/${path}`, own));
+      document.assertDescribed(operation, await world.call(`${base}/${path}`, ownCredentials));
     }
-    const { json } = await world.call(`${base}/profile`, own);
+    const { json } = await world.call(`${base}/profile`, ownCredentials);
     assert.equal(json.data.loyalty.tier.id, "bronze");
     assert.equal(json.data.activeChallenges.length, 1);
     assert.equal(json.data.loyalty.balances.coins.pending, 2);
     assert.equal(json.data.loyalty.balances.points.expiringSoon.length, 1);
-    const [{ notificationId }] = (await world.call(`${base}/notifications`, own)).json.data;
-    const read = await world.call(`${base}/notifications/${notificationId}/read`, { ...own, method: "POST" });
+    const [{ notificationId }] = (await world.call(`${base}/notifications`, ownCredentials)).json.data;
+    const read = await world.call(`${base}/notifications/${notificationId}/read`, {
+      ...ownCredentials,
+      method: "POST",
+    });
     document.assertDescribed("readAudienceNotification", read);
-    document.assertDescribed("listAudienceNotifications", await world.call(`${base}/notifications`, own));
+    document.assertDescribed(
+      "listAudienceNotifications",
+      await world.call(`${base}/notifications`, ownCredentials),
+    );
   });
 
   it("describes one user and several, one of them unknown", async () => {
@@ -157,7 +163,7 @@ describe("the OpenAPI document", () => {
     const issued = await world.call("/api/auth/token", {
       body: { type: "service", key: headers["x-api-key"], secret: headers["x-api-secret"] },
     });
-    const service = { ...own, token: issued.json.data.accessToken };
+    const service = { ...ownCredentials, token: issued.json.data.accessToken };
     for (const [operation, path] of Object.entries(operations)) {
       for (const query of [`user_id=${fan.userId}`, `user_ids=${fan.userId},nobody`]) {
         document.assertDescribed(operation, await world.call(`/api/audience/${path}?${query}`, service));
@@ -267,7 +273,7 @@ describe("the OpenAPI document", () => {
   });
 
   it("does not accept a reply with a missing or an additional member", async () => {
-    const { json } = await world.call(`${base}/products`, own);
+    const { json } = await world.call(`${base}/products`, ownCredentials);
     assert.equal(document.fits("listAudienceProducts", json), true);
     const [{ reasons: _, ...product }] = json.data;
     assert.equal(document.fits("listAudienceProducts", { ...json, data: [product] }), false);

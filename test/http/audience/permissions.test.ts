@@ -122,11 +122,11 @@ type Case = readonly [what: string, headers: Record<string, string>, status: num
 /** The credentials that an operation for users must refuse. */
 async function userCases(desk: Desk, scope: UserScope): Promise<readonly Case[]> {
   const lacking = userScopes.filter(one => one !== scope);
-  const good = await desk.user([scope]);
+  const permitted = await desk.user([scope]);
   return [
-    ["no header", good, 400, "validation_failed"],
-    ["an empty header", { ...good, "x-platform-org-id": "" }, 400, "validation_failed"],
-    ["another organisation's header", { ...good, ...misnamed }, 403, "org_mismatch"],
+    ["no header", permitted, 400, "validation_failed"],
+    ["an empty header", { ...permitted, "x-platform-org-id": "" }, 400, "validation_failed"],
+    ["another organisation's header", { ...permitted, ...misnamed }, 403, "org_mismatch"],
     ["another organisation's token", { ...(await desk.stranger()), ...misnamed }, 401, "invalid_token"],
     ["a token without the scope", { ...(await desk.user(lacking)), ...named }, 403, "insufficient_scope"],
     ["a token without scopes", { ...(await desk.user([])), ...named }, 403, "insufficient_scope"],
@@ -136,11 +136,11 @@ async function userCases(desk: Desk, scope: UserScope): Promise<readonly Case[]>
 /** The credentials that an operation for API keys must refuse. */
 async function keyCases(desk: Desk, permission: Permission): Promise<readonly Case[]> {
   const others = permissions.filter(one => one !== permission);
-  const good = await desk.key([permission]);
+  const permitted = await desk.key([permission]);
   const foreign = await desk.key([permission], ids.otherOrganisation);
   return [
-    ["a key and no header", good, 400, "validation_failed"],
-    ["a key and another organisation's header", { ...good, ...misnamed }, 403, "org_mismatch"],
+    ["a key and no header", permitted, 400, "validation_failed"],
+    ["a key and another organisation's header", { ...permitted, ...misnamed }, 403, "org_mismatch"],
     [
       "a key with every other permission",
       { ...(await desk.key(others)), ...named },
@@ -149,7 +149,7 @@ async function keyCases(desk: Desk, permission: Permission): Promise<readonly Ca
     ],
     ["another organisation's key", { ...foreign, ...misnamed }, 404, "not_found"],
     ["another organisation's key and this header", { ...foreign, ...named }, 403, "org_mismatch"],
-    ["a wrong secret", { ...good, "x-api-secret": "wrong", ...named }, 401, "invalid_api_key"],
+    ["a wrong secret", { ...permitted, "x-api-secret": "wrong", ...named }, 401, "invalid_api_key"],
   ];
 }
 

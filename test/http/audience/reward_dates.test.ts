@@ -49,8 +49,8 @@ describeOnStores("rewards with dates", open => {
     const { json } = await call(path, { body: { rewards } });
     assert.equal(json.data.summary.succeeded, dates.length);
 
-    const own = { token: fan.token, headers: { "x-platform-org-id": ids.organisation } };
-    const { json: listed } = await world.call("/v1/api/audience/transactions", own);
+    const ownHeaders = { token: fan.token, headers: { "x-platform-org-id": ids.organisation } };
+    const { json: listed } = await world.call("/v1/api/audience/transactions", ownHeaders);
     assert.deepEqual(
       listed.data.map(({ amount, status, availableAt, expiresAt }: Answer["json"]) => [
         amount,
@@ -100,8 +100,17 @@ describeOnStores("rewards with dates", open => {
       [{ currency: "points", availableAt: at(1) }, "availableAt"],
       [{ type: "coupon", couponId: "drink", expiresAt: at(1) }, "expiresAt"],
     ] as const;
-    const good = { userId: fan.userId, type: "metric", currency: "coins", amount: 1, availableAt: at(0) };
-    const rewards = [...wrong.map(([more]) => ({ ...good, availableAt: undefined, ...more })), good];
+    const validReward = {
+      userId: fan.userId,
+      type: "metric",
+      currency: "coins",
+      amount: 1,
+      availableAt: at(0),
+    };
+    const rewards = [
+      ...wrong.map(([more]) => ({ ...validReward, availableAt: undefined, ...more })),
+      validReward,
+    ];
     const { status, json } = await call(path, { body: { rewards } });
     assert.equal(status, 400);
     assert.deepEqual(
@@ -127,8 +136,11 @@ describeOnStores("rewards with dates", open => {
       });
     }
     const last = { type: "metric", metricId: "coins", metricQuantity: 1, availableAt: 0 } as const;
-    const kept = { ...last, expiresAt: world.clock.now() + aheadMsMax };
-    assert.notEqual(await world.platform.loyalty.grant(member, { rewards: [kept], reason: "" }), null);
+    const lastAccepted = { ...last, expiresAt: world.clock.now() + aheadMsMax };
+    assert.notEqual(
+      await world.platform.loyalty.grant(member, { rewards: [lastAccepted], reason: "" }),
+      null,
+    );
   });
 
   it("fail if the policy of the metric lets them count only after they expire", async t => {

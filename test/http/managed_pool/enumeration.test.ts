@@ -7,7 +7,7 @@ import { type Answer, ids } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { newPassword, Pool, password, visible } from "./_pool.ts";
 
-const known = "known@example.com";
+const knownEmail = "known@example.com";
 const unknown = "unknown@example.com";
 const banned = "banned@example.com";
 const bare = "bare@example.com";
@@ -16,7 +16,7 @@ describeOnStores("whether an address has an account", open => {
   let pool: Pool;
   beforeEach(async () => {
     pool = await Pool.open(open);
-    for (const email of [known, banned]) await pool.register(email);
+    for (const email of [knownEmail, banned]) await pool.register(email);
     const users = new Users(pool.world.store);
     const user = await users.findByKey(ids.project, { kind: "email", email: banned });
     assert.ok(user !== null);
@@ -64,7 +64,7 @@ describeOnStores("whether an address has an account", open => {
   it("is not revealed by registration: same bytes, same fields, one derivation", async () => {
     const { status, json } = await assertAlike(1, [
       () => pool.register(unknown),
-      () => pool.register(known),
+      () => pool.register(knownEmail),
       () => pool.register("KNOWN@Example.com"),
       () => pool.register(banned),
       () => pool.register(bare),
@@ -74,14 +74,14 @@ describeOnStores("whether an address has an account", open => {
     assert.deepEqual(json, { result: 1, message, data: { data: {}, result: 1, message } });
     assert.deepEqual(
       pool.mails.map(({ kind, to }) => [kind, to]),
-      [known, known, banned].map(to => ["alreadyRegistered", to]),
+      [knownEmail, knownEmail, banned].map(to => ["alreadyRegistered", to]),
     );
   });
 
   it("is not revealed by a weak password, which is refused before any look-up", async () => {
     const { json } = await assertAlike(0, [
       () => pool.register(unknown, { password: "short" }),
-      () => pool.register(known, { password: "short" }),
+      () => pool.register(knownEmail, { password: "short" }),
     ]);
     assert.equal(json.data.code, "weak_password");
     assert.deepEqual(pool.mails, []);
@@ -91,7 +91,7 @@ describeOnStores("whether an address has an account", open => {
     const wrong = { password: "wrong password" };
     const { status, json } = await assertAlike(1, [
       () => pool.login(unknown, wrong),
-      () => pool.login(known, wrong),
+      () => pool.login(knownEmail, wrong),
       () => pool.login(banned, wrong),
       () => pool.login(bare, wrong),
       () => pool.login(unknown, { password }),
@@ -103,7 +103,7 @@ describeOnStores("whether an address has an account", open => {
     const [answer, count] = await pool.costOf(() => pool.login(banned));
     assert.deepEqual([answer.status, answer.json.data.code, count], [403, "account_banned", 1]);
     assert.equal(answer.json.data.until, null);
-    const [success, cost] = await pool.costOf(() => pool.login(known));
+    const [success, cost] = await pool.costOf(() => pool.login(knownEmail));
     assert.deepEqual([success.status, cost], [200, 1]);
   });
 
@@ -111,29 +111,29 @@ describeOnStores("whether an address has an account", open => {
     for (let round = 0; round < 2; round++) {
       const { status, json } = await assertAlike(1, [
         () => pool.forgot(unknown),
-        () => pool.forgot(known),
+        () => pool.forgot(knownEmail),
         () => pool.forgot(bare),
       ]);
       assert.deepEqual([status, json], [200, { result: 1, message: "OK", data: {} }]);
     }
     assert.deepEqual(
       pool.mails.map(({ kind, to }) => [kind, to]),
-      [known, known].map(to => ["passwordCode", to]),
+      [knownEmail, knownEmail].map(to => ["passwordCode", to]),
     );
   });
 
   it("is not revealed by confirm, for any fault of the code", async () => {
     await pool.forgot(unknown);
-    await pool.forgot(known);
+    await pool.forgot(knownEmail);
     const { status, json } = await assertAlike(2, [
       () => pool.confirm(unknown, "00000000"),
-      () => pool.confirm(known, "00000000"),
-      () => pool.confirm(known, "not a code"),
+      () => pool.confirm(knownEmail, "00000000"),
+      () => pool.confirm(knownEmail, "not a code"),
       () => pool.confirm(bare, "00000000"),
       () => pool.confirm("never@example.com", "00000000"),
     ]);
     assert.deepEqual([status, json.data.code, json.data.action], [400, "invalid_code", "none"]);
-    assert.equal((await pool.login(known)).status, 200);
+    assert.equal((await pool.login(knownEmail)).status, 200);
   });
 
   it("is not revealed by a failing mailer", async () => {
@@ -145,10 +145,10 @@ describeOnStores("whether an address has an account", open => {
       },
     });
     try {
-      await failing.register(known);
-      const [taken, free] = [await failing.register(known), await failing.register(unknown)];
+      await failing.register(knownEmail);
+      const [taken, free] = [await failing.register(knownEmail), await failing.register(unknown)];
       assert.deepEqual(visible(taken), visible(free));
-      const [ours, nobodys] = [await failing.forgot(known), await failing.forgot("never@example.com")];
+      const [ours, nobodys] = [await failing.forgot(knownEmail), await failing.forgot("never@example.com")];
       assert.deepEqual(visible(ours), visible(nobodys));
       await failing.world.platform.idle();
       assert.equal(failing.logged.filter(event => event === "background_work_failed").length, 2);
@@ -160,7 +160,7 @@ describeOnStores("whether an address has an account", open => {
   it("is not revealed by the limits, which count unknown addresses alike", async () => {
     const limited = await Pool.open(open, { isLimited: true });
     try {
-      await limited.world.call("/v1/user", { body: registration(known), address: "198.51.100.1" });
+      await limited.world.call("/v1/user", { body: registration(knownEmail), address: "198.51.100.1" });
       const lock = async (email: string, address: string): Promise<unknown[]> => {
         const answers: unknown[] = [];
         for (let attempt = 0; attempt < 7; attempt++) {
@@ -168,13 +168,13 @@ describeOnStores("whether an address has an account", open => {
         }
         return answers;
       };
-      const ours = await lock(known, "192.0.2.1");
+      const ours = await lock(knownEmail, "192.0.2.1");
       assert.deepEqual(await lock(unknown, "192.0.2.2"), ours);
-      const [locked, cost] = await limited.costOf(() => limited.login(known, { password }, "192.0.2.1"));
+      const [locked, cost] = await limited.costOf(() => limited.login(knownEmail, { password }, "192.0.2.1"));
       assert.deepEqual([locked.status, locked.json.data.code, cost], [429, "too_many_attempts", 0]);
       assert.ok(Number(locked.headers.get("retry-after")) > 0);
-      assert.equal((await limited.login(known, { password: newPassword }, "192.0.2.3")).status, 401);
-      assert.equal((await limited.login(known, { password }, "192.0.2.3")).status, 200);
+      assert.equal((await limited.login(knownEmail, { password: newPassword }, "192.0.2.3")).status, 401);
+      assert.equal((await limited.login(knownEmail, { password }, "192.0.2.3")).status, 200);
     } finally {
       await limited.dispose();
     }

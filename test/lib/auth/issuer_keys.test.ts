@@ -115,7 +115,7 @@ describe("the keys of another issuer", () => {
     }
     assert.equal(login.asked.length, 3);
   });
-  it("are not asked for during five seconds after the issuer failed five times in a row", async () => {
+  it("are not requested for five seconds after five failures of the issuer in a row", async () => {
     login.answering = status(500);
     for (let failure = 0; failure < 10; failure++) await fails("provider_unavailable");
     assert.equal(login.asked.length, 5);
@@ -155,7 +155,7 @@ describe("the keys of another issuer", () => {
     await fails("provider_error");
     assert.equal(login.asked.length, 1);
   });
-  it("are not taken from a document of another issuer, nor from an address that must not be asked", async () => {
+  it("are not taken from a document of another issuer, nor from a forbidden URL", async () => {
     const wrong: Record<string, unknown>[] = [
       { issuer: "https://evil.example" },
       { issuer: "https://login.example/" },
@@ -190,7 +190,7 @@ describe("the keys of another issuer", () => {
     login.answering = status(429);
     await fails("provider_unavailable");
   });
-  it("are not asked for over plain http, except on this machine", async () => {
+  it("are not requested over plain http, except on this machine", async () => {
     for (const issuer of ["http://login.example", "ftp://login.example", "login.example", ""]) {
       serve(new TestIssuer(issuer));
       await assert.rejects(verify(), hasCode("provider_error"), issuer);

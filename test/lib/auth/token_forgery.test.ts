@@ -102,8 +102,8 @@ describe("a forged or altered token", () => {
       const signature = signBytes(null, Buffer.from(input), privateKey).toString("base64url");
       await assertRefused(subject.tokens, `${input}.${signature}`, JSON.stringify(extra));
     }
-    const own = await forge({ ...header, jku: url, jwk }, payload);
-    assert.equal((await subject.tokens.verify(own, expected)).sub, "user-1");
+    const selfSigned = await forge({ ...header, jku: url, jwk }, payload);
+    assert.equal((await subject.tokens.verify(selfSigned, expected)).sub, "user-1");
   });
   it("is refused with critical extensions", async () => {
     for (const extra of [{ crit: ["exp"] }, { crit: [] }, { b64: false }, { b64: false, crit: ["b64"] }]) {

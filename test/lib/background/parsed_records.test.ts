@@ -21,7 +21,7 @@ describe("parsed records", () => {
     assert.deepEqual(texts, ["x", "y", "x"]);
   });
 
-  it("are told apart by name", () => {
+  it("are distinguished by name", () => {
     const { parsed } = parser();
     assert.equal(parsed.of("a", { version: "1", value: "x" }).text, "x");
     assert.equal(parsed.of("b", { version: "1", value: "y" }).text, "y");

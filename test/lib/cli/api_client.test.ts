@@ -38,7 +38,7 @@ const failure = async (work: () => Promise<unknown> | unknown): Promise<CliError
 };
 
 describe("the server of commands", () => {
-  it("is asked with the key, a body as JSON and no redirects", async () => {
+  it("receives the key and a body as JSON, and is not redirected", async () => {
     const seen: Request[] = [];
     const server = createApiClient(
       input(),
@@ -48,8 +48,8 @@ describe("the server of commands", () => {
       }),
     );
     assert.equal(server.space, flags.space.toLowerCase());
-    const told = await server.send("/a", { method: "PUT", body: { b: 1 }, headers: { "if-match": "*" } });
-    assert.deepEqual(told, { status: 200, etag: '"v1"', json: { data: 1 } });
+    const reply = await server.send("/a", { method: "PUT", body: { b: 1 }, headers: { "if-match": "*" } });
+    assert.deepEqual(reply, { status: 200, etag: '"v1"', json: { data: 1 } });
     const [request] = seen;
     assert.ok(request !== undefined);
     assert.equal(request.url, "https://fans.example/a");
@@ -77,7 +77,7 @@ describe("the server of commands", () => {
     );
   });
 
-  it("is asked again while it is out of reach or busy, and not for long", async () => {
+  it("receives a few retries while it is out of reach or busy", async () => {
     const pauses: number[] = [];
     const later = (status: number, after?: string) => () =>
       new Response("{}", { status, headers: after === undefined ? {} : { "retry-after": after } });
@@ -109,7 +109,7 @@ describe("the server of commands", () => {
     }
   });
 
-  it("is asked once for what would take effect twice", async () => {
+  it("receives a request once if a repetition would take effect twice", async () => {
     for (const { words } of commands.filter(({ words }) => words[0] === "keys")) {
       const [, name = ""] = words;
       if (name === "bootstrap") continue;
@@ -149,7 +149,7 @@ describe("the server of commands", () => {
     }
   });
 
-  it("tells what is wrong in either form of errors, and says so where the answer has none", async () => {
+  it("reports errors in either form, and an answer without one", async () => {
     const asked = (status: number, body: unknown) =>
       failure(() =>
         createApiClient(

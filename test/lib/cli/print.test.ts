@@ -10,7 +10,7 @@ const shown = {
   ],
 };
 
-describe("what a command gives back", () => {
+describe("the result of a command", () => {
   it("is a table with a header for people", () => {
     const { stdout, stderr } = printedResult({ data: [], shown }, { json: false, isTerminal: true });
     assert.equal(stdout, "ID   NAME\n1    first\n200  the second [31m\n");
@@ -22,7 +22,7 @@ describe("what a command gives back", () => {
     assert.equal(stdout, "1\tfirst\n200\tthe second [31m\n");
   });
 
-  it("is one JSON document where that is asked for, and what is said beside it stays unsaid", () => {
+  it("is one JSON document without notes with --json", () => {
     const result = { data: { a: 1 }, shown, notes: ["Done"] };
     for (const isTerminal of [true, false]) {
       const { stdout, stderr } = printedResult(result, { json: true, isTerminal });
@@ -33,7 +33,7 @@ describe("what a command gives back", () => {
   });
 });
 
-describe("why a command failed", () => {
+describe("the error of a command", () => {
   const error = new CliError(exits.conflict, "It changed\u001b]0;title\u0007", {
     code: "precondition_failed",
     status: 412,
@@ -49,7 +49,7 @@ describe("why a command failed", () => {
     });
   });
 
-  it("is one line of JSON where that is asked for", () => {
+  it("is one line of JSON with --json", () => {
     const { stdout, stderr } = printedError(error, { json: true });
     assert.equal(stdout, "");
     assert.deepEqual(JSON.parse(stderr), {
@@ -67,7 +67,7 @@ describe("why a command failed", () => {
 });
 
 describe("exit codes", () => {
-  it("tell the kinds of refusals apart", () => {
+  it("differ by kind of failure", () => {
     const expected: [status: number, exit: number][] = [
       [400, 8],
       [401, 4],

@@ -87,14 +87,14 @@ describeOnStores("versions of a loyalty configuration", open => {
     assert.deepEqual(await versions.list(ids.space), [version]);
   });
 
-  it(`are kept up to 50, and the oldest is dropped first`, async t => {
+  it(`are numbers up to 50, and the oldest is dropped first`, async t => {
     const { store, versions } = await opened(t);
     for (let n = 1; n <= 50 + 2; n++) {
       await versions.put(ids.space, { document: numbered(n), by: "file" });
     }
-    const kept = (await versions.list(ids.space)).map(({ number }) => number);
+    const numbers = (await versions.list(ids.space)).map(({ number }) => number);
     assert.deepEqual(
-      kept,
+      numbers,
       Array.from({ length: 50 }, (_, index) => 50 + 2 - index),
     );
     assert.equal(await versions.get(ids.space, 2), null);

@@ -166,7 +166,7 @@ describe("the link to a file", () => {
     assert.equal(downloads, 1 + cases.filter(([, status]) => status < 300).length);
   });
 
-  it("tells of the file without sending or recording anything for HEAD", async () => {
+  it("describes the file for HEAD without sending or recording anything", async () => {
     await using it = await ready();
     const response = await it.process.call(it.url, { method: "HEAD", headers: { range: "bytes=0-9" } });
     assert.equal(response.status, 200);
@@ -201,7 +201,7 @@ describe("the link to a file", () => {
     server.close();
   });
 
-  it("gives nothing that the trail cannot tell of", async () => {
+  it("sends nothing if the audit trail cannot be written", async () => {
     await using it = await ready();
     const down: Store = {
       ...it.world.store,
@@ -218,7 +218,7 @@ describe("the link to a file", () => {
     assert.equal(it.world.blobs.open, 0);
   });
 
-  it("is another one at each look, and ends after 15 minutes", async () => {
+  it("is a new one at each read, and expires after 15 minutes", async () => {
     await using it = await ready();
     const other = (await getExport(it.process, it.exportId)).downloadUrl;
     assert.notEqual(other, it.url);

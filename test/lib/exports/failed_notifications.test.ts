@@ -26,7 +26,7 @@ const tooMany = { filter: 0, notify };
 const small: ProcessOptions = { intervalMs: 0, usersMax: 2, settings };
 
 describe("a failed export", () => {
-  it("is told to whom the request names, once, with the reason and without a password", async () => {
+  it("is mailed once to the addresses of the request, with the reason and without a password", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process(small);
     const exportId = await requestExport(process, tooMany);
@@ -44,7 +44,7 @@ describe("a failed export", () => {
     assert.deepEqual([world.mails.length, world.events.length, world.announced.length], [1, 1, 1]);
   });
 
-  it("is told to the service of the settings and to the webhooks of the space", async () => {
+  it("is sent to the service of the settings and to the webhooks of the space", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process(small);
     const exportId = await requestExport(process, tooMany);
@@ -75,7 +75,7 @@ describe("a failed export", () => {
     ]);
   });
 
-  it("is told without a word about the inside where something unexpected went wrong", async () => {
+  it("is reported without internal details after an unexpected error", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process({ intervalMs: 0, settings });
     world.onPage = () => {
@@ -89,12 +89,12 @@ describe("a failed export", () => {
     }
     assert.equal((await getExport(process, exportId)).status, "failed");
     assert.deepEqual([world.mails.length, world.events.length], [1, 1]);
-    const told = JSON.stringify([world.mails, world.events, world.announced]);
-    assert.ok(!told.includes("redis") && !told.includes("10.0.0.7"), told);
-    assert.ok(told.includes("internal_error"));
+    const texts = JSON.stringify([world.mails, world.events, world.announced]);
+    assert.ok(!texts.includes("redis") && !texts.includes("10.0.0.7"), texts);
+    assert.ok(texts.includes("internal_error"));
   });
 
-  it("is told again after a pause where a message was not taken, and nothing else is told twice", async () => {
+  it("sends a refused message again after a pause, and no other message twice", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process(small);
     world.mailFault = new Error("no");
@@ -109,7 +109,7 @@ describe("a failed export", () => {
     assert.deepEqual([world.mails.length, world.events.length], [1, 1]);
   });
 
-  it("is told at least once wherever the process dies", async () => {
+  it("is reported at least once at whatever step the process dies", async () => {
     for (let at = 0; ; at++) {
       await using world = await ExportWorld.open(open, manyUsers(3));
       const asker = world.process({ usersMax: 2 });

@@ -63,7 +63,7 @@ describeOnEveryStore("an export", open => {
     ]);
   });
 
-  it("of nobody is an empty table", async () => {
+  it("without users is an empty table", async () => {
     await using world = await ExportWorld.open(open, []);
     const process = world.process({ intervalMs: 0 });
     const [json, csv] = [
@@ -86,7 +86,7 @@ describeOnEveryStore("an export", open => {
     assert.equal(JSON.parse((await fetchFile(process, exportId)).toString()).length, 10);
   });
 
-  it("tells in the answer what was accepted", async () => {
+  it("returns the accepted request", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process();
     const response = await process.call(exportPath, { body: { format: "csv" } });
@@ -304,7 +304,7 @@ describeOnEveryStore("an export", open => {
   });
 });
 
-describeOnEveryStore("what is due for exports", open => {
+describeOnEveryStore("due work of exports", open => {
   const due: ReadBoard = { type: "board", key: "due", limit: 10 };
 
   it("drops an entry whose job was never stored, once it may be sure of that", async () => {

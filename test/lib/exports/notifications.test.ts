@@ -21,7 +21,7 @@ const open = async (clock: () => number): Promise<Store> => createMemoryStore({ 
 const webhook = { url: "https://crm.example/exports" };
 
 describe("a finished export", () => {
-  it("is told to whom the request names, with a link that is good as long as the export", async () => {
+  it("is mailed to the addresses of the request, with a link that is valid as long as the export", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process({ intervalMs: 0 });
     const exportId = await requestExport(process, { notify: { email: "ann@club.example" } });
@@ -42,7 +42,7 @@ describe("a finished export", () => {
     assert.equal((await process.call(link)).status, 404);
   });
 
-  it("is told apart from its password where that is asked for", async () => {
+  it("is mailed apart from its password if the request says so", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process({ intervalMs: 0 });
     const notify = { email: "ann@club.example", passwordEmail: "bob@club.example" };
@@ -55,7 +55,7 @@ describe("a finished export", () => {
     assert.ok(secret?.text.includes(password) && !secret.text.includes("https://"));
   });
 
-  it("is told without its password where nobody is to be mailed it", async () => {
+  it("is mailed without its password if the request says so", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process({ intervalMs: 0 });
     const exportId = await requestExport(process, {
@@ -67,7 +67,7 @@ describe("a finished export", () => {
     assert.ok(!world.mails[0]?.text.includes(password));
   });
 
-  it("is told to whom the organisation's settings name, and to its service", async () => {
+  it("is sent to the addresses and the service of the organisation's settings", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const settings = { notify: { email: "ops@club.example", passwordEmail: null }, webhook };
     const process = world.process({ intervalMs: 0, settings });
@@ -88,8 +88,8 @@ describe("a finished export", () => {
       [exportId, 3, found.sha256, found.password],
     );
     assert.equal((await process.call(String(downloadUrl))).status, 200);
-    const told = await process.call("/v1/api/audience/internal/export-webhook");
-    const { data: known } = await told.json();
+    const reply = await process.call("/v1/api/audience/internal/export-webhook");
+    const { data: known } = await reply.json();
     assert.equal(known.secret, `whsec_${Buffer.from(message.key).toString("base64")}`);
   });
 
@@ -120,7 +120,7 @@ describe("a finished export", () => {
     ]);
   });
 
-  it("is told to a service without its password where the settings say so", async () => {
+  it("is sent to a service without its password if the settings say so", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const settings = { webhook: { ...webhook, includePassword: false } };
     const process = world.process({ intervalMs: 0, settings });
@@ -131,7 +131,7 @@ describe("a finished export", () => {
     assert.equal("password" in (message.data as object), false);
   });
 
-  it("is told again after a pause where a message was not taken, and nothing else is told twice", async () => {
+  it("sends a refused message again after a pause, and no other message twice", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process({ intervalMs: 0, settings: { webhook } });
     world.mailFault = new Error("no");
@@ -149,7 +149,7 @@ describe("a finished export", () => {
     assert.deepEqual([world.mails.length, world.events.length], [1, 1]);
   });
 
-  it("is told no more after the tries of a message are used up", async () => {
+  it("drops a message after its last attempt", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process({ intervalMs: 0, ttlMs: 30 * 24 * 3_600_000 });
     world.mailFault = new Error("no");
@@ -165,7 +165,7 @@ describe("a finished export", () => {
     assert.equal(world.mails.length, 0);
   });
 
-  it("is told at least once wherever the process dies, and once by the same process", async () => {
+  it("is reported at least once at whatever step the process dies, and once by the same process", async () => {
     for (let at = 0; ; at++) {
       await using world = await ExportWorld.open(open, manyUsers(3));
       const asker = world.process();
@@ -175,9 +175,9 @@ describe("a finished export", () => {
       const process = world.process({ store });
       store.dieAt({ at, when: "after" });
       await process.work();
-      const told = world.mails.length;
+      const mailCount = world.mails.length;
       await process.work();
-      assert.equal(world.mails.length, told, "by a process that is dead");
+      assert.equal(world.mails.length, mailCount, "by a process that is dead");
       if (!store.isDead) break;
       world.clock.advance(3_600_000);
       await world.process().work();
@@ -185,7 +185,7 @@ describe("a finished export", () => {
     }
   });
 
-  it("is told once by a process that could not note that it did", async () => {
+  it("is reported once by a process that could not store that it did", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     let isDown = false;
     const flaky: Store = {

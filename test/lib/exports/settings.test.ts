@@ -85,7 +85,7 @@ describe("the settings of exports", () => {
     assert.deepEqual(read, { notify, webhook: null });
   });
 
-  it("are told of in the log where they are wrong", async () => {
+  it("are reported in the log if they are invalid", async () => {
     const logged: string[] = [];
     const webhook = { url: "http://crm.example/" };
     const world = await openPlatform(async clock => createMemoryStore({ clock }), {
@@ -101,10 +101,10 @@ describe("the settings of exports", () => {
     const { webhook: used } = await world.platform.exports.settings(ids.organisation);
     await world.dispose();
     assert.equal(used, null);
-    const told = logged.filter(line => line.includes("export_settings_invalid"));
-    assert.equal(told.length, 1);
-    assert.match(told[0] ?? "", /settings\/exports\/webhook\/url: .*https/);
-    assert.ok(!told[0]?.includes("crm.example"), "an address may hold a secret");
+    const warnings = logged.filter(line => line.includes("export_settings_invalid"));
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0] ?? "", /settings\/exports\/webhook\/url: .*https/);
+    assert.ok(!warnings[0]?.includes("crm.example"), "an address may hold a secret");
   });
 
   it("may be left out, and are at fault as something else than an object", () => {

@@ -91,7 +91,7 @@ describe("the faults of a condition", () => {
     assert.equal(refusedAt({ eq: [1] }, ""), "/eq");
   });
 
-  it("are all told at once", () => {
+  it("are all reported at once", () => {
     const source = {
       all: [
         { eq: [1] },
@@ -186,7 +186,7 @@ describe("the faults of a condition", () => {
     for (const [source, pointer] of table) assert.equal(refused(source), pointer, JSON.stringify(source));
   });
 
-  it("say what to do instead", () => {
+  it("name the correct form", () => {
     const table: [source: unknown, detail: string][] = [
       [{ eq: [{ var: "x" }, "1"] }, "Compare values of one type, as a number and a string never do"],
       [{ contains: [{ var: "x" }, "1"] }, "Give a string or a list, as a number never is one"],

@@ -247,7 +247,7 @@ describe("a body that cannot be read", () => {
     assert.doesNotMatch(await (await call(handler, "/any", init)).text(), /hunter2/);
   });
 
-  it("is a mistake of the host, 500, when somebody has read it before", async () => {
+  it("is an error of the host, 500, if the body was read before", async () => {
     const request = new Request("http://platform.test/any", withJson({}));
     await request.text();
     assert.deepEqual(await codeOf(handler(request)), [500, "internal_error"]);

@@ -76,7 +76,7 @@ describe("cross-origin answers", () => {
     assert.ok(handlerOf([], { cors: { origins: ["capacitor://localhost", "http://localhost:5173"] } }));
   });
 
-  it("can be left to somebody in front", async () => {
+  it("can be left to a proxy", async () => {
     const { headers } = await from(false, "/things", { headers: { origin } });
     assert.equal(headers.get("access-control-allow-origin"), null);
     const preflight = await from(false, "/things", asked);

@@ -21,7 +21,7 @@ async function textOf(path: string, init: RequestInit = {}): Promise<string> {
 }
 
 describe("finding a route", () => {
-  it("tells methods of one path apart", async () => {
+  it("distinguishes methods of one path", async () => {
     assert.equal(await textOf("/things"), "list");
     assert.equal(await textOf("/things", withJson({})), "made");
     assert.equal((await call(handler, "/things/1", { method: "DELETE" })).status, 204);

@@ -73,7 +73,7 @@ describe("errors of the identity family", () => {
     });
   });
 
-  it("tell a client what to do next", async () => {
+  it("contain the next action of a client", async () => {
     const expected: Partial<Record<ErrorCode, string>> = {
       missing_token: "login",
       invalid_token: "login",
@@ -224,7 +224,7 @@ describe("header fields of errors", () => {
   });
 });
 
-describe("what is no AppError", () => {
+describe("an error that is no AppError", () => {
   const odd = [
     new Error("password=hunter2"),
     "hunter2",

@@ -70,7 +70,7 @@ describe("a change", () => {
     assert.equal(code({ "if-match": '"v1"' }, null), "precondition_failed");
   });
 
-  it("that is refused tells the current tag", () => {
+  it("that is refused contains the current tag", () => {
     assert.throws(() => admitChange(request({ "if-match": '"v0"' }), '"v1"', { what: "it" }), {
       headers: { etag: '"v1"' },
     });

@@ -164,7 +164,7 @@ describeOnEveryStore("requests with an idempotency key", open => {
     assert.equal(late.headers.get("idempotent-replayed"), "true");
   });
 
-  it("are told to come back while the first is carried out, for as long as that takes", async t => {
+  it("get Retry-After while the first is running, for as long as that takes", async t => {
     const world = await opened(t);
     let finish: () => void = () => {};
     const first = serve(
@@ -237,7 +237,7 @@ describeOnEveryStore("requests with an idempotency key", open => {
 
   it("keep errors that would be the same again, and none that could end", async t => {
     const world = await opened(t);
-    const kept: ErrorCode[] = ["validation_failed", "not_found", "precondition_failed"];
+    const storedErrors: ErrorCode[] = ["validation_failed", "not_found", "precondition_failed"];
     const passing: ErrorCode[] = [
       "invalid_token",
       "forbidden",
@@ -248,14 +248,14 @@ describeOnEveryStore("requests with an idempotency key", open => {
       "storage_unavailable",
       "outcome_unknown",
     ];
-    for (const code of [...kept, ...passing]) {
+    for (const code of [...storedErrors, ...passing]) {
       const served = serve(world, () => {
         throw new AppError(code, "No");
       });
       const first = await post(served.handler, { key: code });
       const again = await post(served.handler, { key: code });
       assert.equal(again.status, first.status, code);
-      const isKept = kept.includes(code);
+      const isKept = storedErrors.includes(code);
       assert.equal(again.headers.get("idempotent-replayed"), isKept ? "true" : null, code);
       assert.equal(served.runs, isKept ? 1 : 2, code);
       if (isKept) assert.deepEqual(await bodyOf(again), await bodyOf(first));
@@ -308,7 +308,7 @@ describeOnEveryStore("requests with an idempotency key", open => {
   });
 });
 
-describe("a claim that ends whenever it is looked at", () => {
+describe("a claim that has expired at every read", () => {
   it("is tried for a few times, and then the request may come back", async () => {
     let commits = 0;
     const store: Store = {

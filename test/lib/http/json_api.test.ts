@@ -57,7 +57,7 @@ describe("errors of the JSON:API family", () => {
     }
   });
 
-  it("tell nothing of what failed unexpectedly", async () => {
+  it("contain no details of unexpected failures", async () => {
     const handler = handlerOf([{ handle: throwing(new Error("secret")) }]);
     const answer = await call(handler, "/things");
     assert.equal(answer.status, 500);

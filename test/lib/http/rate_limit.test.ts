@@ -53,7 +53,7 @@ function limited(limiter: Limiter, logger = keptLog()): Handler {
 const asFan = { headers: { "x-user": "fan-1" } };
 
 describe("rate limits", () => {
-  it("are counted for the subject and told with every answer", async () => {
+  it("are counted for the subject and part of every answer", async () => {
     const limiter = limiterOf([plenty, { ...plenty, remaining: 3, resetMs: 900 }]);
     const answer = await call(limited(limiter), "/things", asFan);
     assert.equal(answer.status, 200);
@@ -88,7 +88,7 @@ describe("rate limits", () => {
     assert.deepEqual(limiter.taken, []);
   });
 
-  it("are counted before the body is read, and told when it is refused", async () => {
+  it("are counted before the body is read, and part of its refusal", async () => {
     const init = withJson({ a: 1 });
     const headers = { "x-user": "fan-1", "content-type": "application/json" };
     const refused = await call(limited(limiterOf([spent])), "/things", { ...init, headers });
@@ -134,7 +134,7 @@ describe("rate limits", () => {
     assert.deepEqual(limiter.taken, [{ subject: "one", rules: rules.slice(0, 1) }]);
   });
 
-  it("are told where parameters are wrong as well", async () => {
+  it("are part of the answer to wrong parameters", async () => {
     const rateLimit = { rules, subject: () => "all" };
     const query = object({ n: string() });
     const answer = await call(handlerOf([{ rateLimit, query }], { limiter: limiterOf([plenty]) }), "/things");
@@ -193,7 +193,7 @@ describe("wrong credentials", () => {
   const from = (handler: Handler, path = "/things"): Promise<Response> =>
     handler(new Request(`http://platform.test${path}`), { address: "192.0.2.7" });
 
-  it("are paid for by the client that sends them, and told of", async () => {
+  it("count against the client that sends them, and the answer says so", async () => {
     const limiter = limiterOf([plenty]);
     const answer = await from(refusing("invalid_token", limiter));
     assert.deepEqual([answer.status, answer.headers.get("ratelimit-policy")], [401, '"failures";q=1;w=60']);

@@ -184,14 +184,14 @@ describe("odd requests", () => {
     const seen = new Set<number>();
     for (let n = 0; n < requestsTried; n++) {
       const request = n % 4 === 0 ? rawRequest() : oddRequest();
-      const told = `${n}: ${request.method} ${request.url.slice(0, 200)}`;
+      const label = `${n}: ${request.method} ${request.url.slice(0, 200)}`;
       const answer = await handler(request, random() < 0.5 ? { framed: true } : {});
       seen.add(answer.status);
-      assert.ok(answer.status >= 200 && answer.status < 500, `${told} gave ${answer.status}`);
-      assert.ok(answer.headers.get("x-request-id"), told);
+      assert.ok(answer.status >= 200 && answer.status < 500, `${label} gave ${answer.status}`);
+      assert.ok(answer.headers.get("x-request-id"), label);
       const text = await answer.text();
       const json = /json/.test(answer.headers.get("content-type") ?? "");
-      if (json && request.method !== "HEAD") assert.doesNotThrow(() => JSON.parse(text), told);
+      if (json && request.method !== "HEAD") assert.doesNotThrow(() => JSON.parse(text), label);
     }
     for (const status of [200, 204, 400, 404, 405, 413, 415])
       assert.ok(seen.has(status), `never saw ${status}`);

@@ -6,7 +6,7 @@ import { createHandler, createJsonLogger, type LogLevel, type Reply } from "../.
 import { bodyOf, call, handlerOf, keptLog, throwing, withJson } from "./kit.ts";
 
 describe("health", () => {
-  it("is told by every handler, also one without areas", async () => {
+  it("is reported by every handler, also one without areas", async () => {
     const answer = await call(createHandler([]), "/healthz");
     assert.equal(answer.status, 200);
     assert.deepEqual(await bodyOf(answer), { status: "ok" });
@@ -35,7 +35,7 @@ describe("health", () => {
 });
 
 describe("the type of a problem", () => {
-  it("is an address that tells what its code means", async () => {
+  it("is a URL that explains its code", async () => {
     const handler = handlerOf([{ handle: throwing(new AppError("out_of_stock", "Gone")) }]);
     const { type } = await bodyOf(await call(handler, "/things"));
     assert.equal(type, "/problems/out_of_stock");
@@ -150,7 +150,7 @@ describe("the access log", () => {
     assert.doesNotMatch(JSON.stringify(logger.lines), /hunter2/);
   });
 
-  it("costs not even a look at the clock when the level filters it", async () => {
+  it("does not even read the clock when the level filters it", async () => {
     let looks = 0;
     const written: string[] = [];
     const logger = createJsonLogger({ write: line => written.push(line), level: "warn" });
@@ -160,7 +160,7 @@ describe("the access log", () => {
     assert.deepEqual(written, []);
   });
 
-  it("tells of unexpected failures with the stack and the causes, at any level", async () => {
+  it("contains unexpected failures with the stack and the causes, at any level", async () => {
     const logger = keptLog();
     const error = new Error("outer", { cause: new TypeError("inner") });
     await call(handlerOf([{ operation: "fail", handle: throwing(error) }], { logger }), "/things");

@@ -134,11 +134,11 @@ describeOnLimiters("abuse controls", open => {
 
   it("share one allowance among the clients of a project whose addresses are unknown, and say so once", async () => {
     const log = keptLog();
-    const told = createAttemptLimiter({ limiter, secret: testSecret, logger: log });
+    const loggingLimiter = createAttemptLimiter({ limiter, secret: testSecret, logger: log });
     const { address: _, ...unknown } = { ...fan, address: undefined };
-    assert.equal(await spree(told, "noLoginCreate", { ...unknown, address: undefined }), 30);
+    assert.equal(await spree(loggingLimiter, "noLoginCreate", { ...unknown, address: undefined }), 30);
     assert.equal(
-      await spree(told, "noLoginCreate", { ...unknown, projectId: "p-2", address: undefined }),
+      await spree(loggingLimiter, "noLoginCreate", { ...unknown, projectId: "p-2", address: undefined }),
       30,
     );
     assert.deepEqual(
@@ -313,7 +313,7 @@ describe("abuse controls without their limiter", () => {
 });
 
 describe("the network of an address", () => {
-  it("keeps as many bits as asked for", () => {
+  it("keeps the given number of bits", () => {
     const bits = { ipv4: 24, ipv6: 64 };
     for (const [address, tag] of [
       ["203.0.113.77", "203.0.113.0/24"],

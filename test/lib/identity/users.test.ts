@@ -34,9 +34,9 @@ describe("a login", () => {
     assert.equal(found.devices.length, devicesMax);
     found = withLogin(found, "d0", 200);
     found = withLogin(found, "new", 201);
-    const kept = found.devices.map(({ deviceId }) => deviceId);
-    assert.equal(kept.length, devicesMax);
-    assert.ok(kept.includes("d0") && kept.includes("new") && !kept.includes("d1"));
+    const deviceIds = found.devices.map(({ deviceId }) => deviceId);
+    assert.equal(deviceIds.length, devicesMax);
+    assert.ok(deviceIds.includes("d0") && deviceIds.includes("new") && !deviceIds.includes("d1"));
     assert.deepEqual(
       found.devices.find(({ deviceId }) => deviceId === "d0"),
       { deviceId: "d0", signUp: 100, lastLogin: 200 },

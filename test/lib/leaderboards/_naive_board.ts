@@ -73,9 +73,9 @@ export class NaiveBoard {
   /** The part around a user. */
   around(userId: string, limit: number, hidden: ReadonlySet<string>): RankedEntry[] | null {
     const visible = this.ranking().filter(user => user.userId === userId || !hidden.has(user.userId));
-    const own = visible.findIndex(user => user.userId === userId);
-    if (own === -1) return null;
-    let [from, to] = [own, own + 1];
+    const index = visible.findIndex(user => user.userId === userId);
+    if (index === -1) return null;
+    let [from, to] = [index, index + 1];
     for (let turn = 1; to - from < Math.min(limit, visible.length); turn++) {
       const isBehind = turn % 2 === 1;
       if ((isBehind && to < visible.length) || from === 0) to += 1;

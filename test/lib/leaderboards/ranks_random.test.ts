@@ -77,7 +77,7 @@ async function compare(
   const hidden = new Set(random.chance(0.4) ? pool.filter(() => random.chance(0.4)) : []);
   const userId = random.pick(pool);
   const all = naive.ranking();
-  const own = all.find(user => user.userId === userId);
+  const userEntry = all.find(user => user.userId === userId);
   for (const location of locations) {
     const what = `seed ${seed}, ${location.shards.length} shards`;
     const list = await readRanking(store, location, { limit, include, hidden });
@@ -88,11 +88,11 @@ async function compare(
     );
     const found = await readUserEntry(store, location, userId);
     const expected = {
-      entry: own,
+      entry: userEntry,
       totalCount: all.length,
-      percentile: own === undefined ? 0 : naive.percentile(userId),
+      percentile: userEntry === undefined ? 0 : naive.percentile(userId),
     };
-    assert.deepEqual(found, own === undefined ? null : expected, `entry, ${what}`);
+    assert.deepEqual(found, userEntry === undefined ? null : expected, `entry, ${what}`);
     const part = await readAround(store, location, { userId, limit, hidden });
     const users = naive.around(userId, limit, hidden);
     assert.deepEqual(

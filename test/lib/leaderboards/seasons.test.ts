@@ -140,7 +140,7 @@ describe("the seasons that a board keeps", () => {
   });
 });
 
-describe("the season that is asked for", () => {
+describe("the season of a query", () => {
   const find = (of: SeasonRules, season: string | undefined, time: string): string | undefined =>
     selectSeason(of, { season, now: at(time) })?.id;
 

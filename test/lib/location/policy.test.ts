@@ -75,7 +75,7 @@ describe("a location policy", () => {
     }
   });
 
-  it("serves nobody if it is invalid", () => {
+  it("refuses every client if it is invalid", () => {
     const many = (count: number): string[] =>
       Array.from({ length: count }, (_, index) =>
         String.fromCharCode(65 + (Math.floor(index / 26) % 26), 65 + (index % 26)),
@@ -111,21 +111,21 @@ describe("a location check", () => {
       return address === "192.0.2.1" ? countries.DE : null;
     },
   };
-  const known = project({ location: { allow: ["DE"] } });
+  const projectInGermany = project({ location: { allow: ["DE"] } });
   const nobody = (): never => assert.fail("not asked for");
   const directory = {
     organisation: nobody,
     space: nobody,
     spaceOfHost: nobody,
     loyalty: nobody,
-    project: (id: string) => (id === known.id ? known : null),
+    project: (id: string) => (id === projectInGermany.id ? projectInGermany : null),
     event: () => null,
   };
 
   it("looks up canonical addresses only, and treats others as unknown", async () => {
     const location = createLocation({ directory, geo });
     const find = async (address: string | undefined): Promise<string | undefined> =>
-      (await location.check({ projectId: known.id, address })).country?.isoCode;
+      (await location.check({ projectId: projectInGermany.id, address })).country?.isoCode;
     assert.equal(await find("192.0.2.1"), "DE");
     assert.equal(await find("::ffff:192.0.2.1"), "DE");
     assert.equal(await find("::FFFF:c000:0201"), "DE");
@@ -139,12 +139,15 @@ describe("a location check", () => {
 
   it("treats every location as unknown without a reader", async () => {
     const location = createLocation({ directory });
-    const found = await location.check({ projectId: known.id, address: "192.0.2.1" });
+    const found = await location.check({ projectId: projectInGermany.id, address: "192.0.2.1" });
     assert.deepEqual(found, { country: null, isServed: false });
   });
 
   it("returns no promise while the directory is cached", () => {
-    const found = createLocation({ directory, geo }).check({ projectId: known.id, address: "192.0.2.1" });
+    const found = createLocation({ directory, geo }).check({
+      projectId: projectInGermany.id,
+      address: "192.0.2.1",
+    });
     assert.deepEqual(found, { country: countries.DE, isServed: true });
   });
 
@@ -153,6 +156,9 @@ describe("a location check", () => {
     const expected = { name: "AppError", code: "not_found" };
     const address = "192.0.2.1";
     assert.throws(() => location.check({ projectId: ids.otherProject, address }), expected);
-    assert.throws(() => location.check({ projectId: known.id, eventId: ids.event, address }), expected);
+    assert.throws(
+      () => location.check({ projectId: projectInGermany.id, eventId: ids.event, address }),
+      expected,
+    );
   });
 });

@@ -122,7 +122,7 @@ describeOnEveryStore("the agenda", (open, on) => {
     assert.equal(agenda.register(user("a")), undefined);
   });
 
-  it("looks at a user again at the time that attending asked for", async () => {
+  it("processes a user again at the time that the last work returned", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     await createDueUserQueue({ store, clock: clock.now }).register(user("a"));
@@ -137,7 +137,7 @@ describeOnEveryStore("the agenda", (open, on) => {
     assert.equal(processed.length, 2);
   });
 
-  it("looks at a user who registers within the hour, however far ahead the next look was planned", async () => {
+  it("processes a user within the hour of a registration, however late the planned time was", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     const agenda = createDueUserQueue({ store, clock: clock.now });
@@ -154,7 +154,7 @@ describeOnEveryStore("the agenda", (open, on) => {
     assert.deepEqual(processed, ["a", "a"]);
   });
 
-  it("keeps a user who registers while being processed, whatever attending asks for", async () => {
+  it("keeps a user who registers while being processed, whatever time the work returns", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     await createDueUserQueue({ store, clock: clock.now }).register(user("a"));
@@ -173,7 +173,7 @@ describeOnEveryStore("the agenda", (open, on) => {
     assert.equal(count, 2);
   });
 
-  it("looks again after a while at a user who could not be processed, and goes on with the others", async () => {
+  it("retries a failed user after a while, and continues with the others", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     const agenda = createDueUserQueue({ store, clock: clock.now });

@@ -189,7 +189,7 @@ describeOnStores("a user who comes back after a long time", open => {
   });
 
   it("notifies with the newest 100 notifications, in a commit that the store takes", async t => {
-    const told = Array.from({ length: 50 }, (_, n) => ({
+    const notices = Array.from({ length: 50 }, (_, n) => ({
       type: "notification",
       notification: { display: "toast", title: `${n}` },
     }));
@@ -199,7 +199,7 @@ describeOnStores("a user who comes back after a long time", open => {
       metrics: [...loyalty.metrics, ...["a", "b", "c"].map(id => ({ id, title: "", lots }))],
       rules: ["a", "b", "c"].flatMap((id, n) => [
         rule(`earn-${id}`, [points(1, id)], { trigger: { action: "prediction" } }),
-        rule(`tell-${id}`, told, {
+        rule(`tell-${id}`, notices, {
           trigger: { metric: id },
           when: { eq: [{ var: `user.metrics.${id}` }, 0] },
           priority: n,
@@ -223,7 +223,7 @@ describeOnStores("a user who comes back after a long time", open => {
     const titles = (await rewards.notifications(member)).map(({ title }) => title);
     assert.deepEqual(
       titles,
-      [...told, ...told].map(({ notification }) => notification.title),
+      [...notices, ...notices].map(({ notification }) => notification.title),
     );
     const history = await rewards.history(member, {});
     assert.equal(history.filter(({ type }) => type === "pointsExpired").length, 3);

@@ -55,7 +55,7 @@ describe("a history", () => {
     assert.equal(await found(historyPageMax + 1), historyPageMax);
   });
 
-  it(`is looked through for entries of the ledger ${ledgerReadMax} records at a time`, async () => {
+  it(`is searched for entries of the ledger ${ledgerReadMax} records at a time`, async () => {
     const store = await storeWith(ledgerRecordsMax + 1);
     const page = await readLedger(store, partition, { limit: 10 });
     assert.ok(page.items.length === 0 && page.end !== null);
@@ -68,26 +68,26 @@ describe("a history", () => {
   });
 });
 
-describe("what a process remembers of the webhooks of users", () => {
+describe("the webhook progress of users in a process", () => {
   it(`is the progress of ${progressesMax} users at most`, async () => {
     const clock = createTestClock();
     await using store = createMemoryStore({ clock: clock.now });
     const memory = createProgressCache();
-    const tell = (n: number): Promise<null> =>
+    const startProgress = (n: number): Promise<null> =>
       decide(store, `o:o:member:s:u${n}`, {
         reads: [memory.query],
         apply: () => ({ writes: [memory.put({})], answer: null }),
       });
-    for (let n = 0; n < progressesMax; n++) await tell(n);
+    for (let n = 0; n < progressesMax; n++) await startProgress(n);
     assert.equal(memory.size, progressesMax);
-    await tell(progressesMax);
+    await startProgress(progressesMax);
     assert.ok(memory.size <= progressesMax);
     assert.equal(memory.peek("o:o:member:s:u0"), undefined);
     assert.notEqual(memory.peek(`o:o:member:s:u${progressesMax}`), undefined);
   });
 });
 
-describe("users who register for the agenda", () => {
+describe("users who register with the due queue", () => {
   /** So many users of one shard. */
   function neighbours(count: number): readonly DueUser[] {
     const users: DueUser[] = [];

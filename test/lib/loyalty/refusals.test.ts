@@ -15,7 +15,7 @@ describe("a report that is refused", () => {
     return () => requireReportable(compiled, { action, data: {}, isClientReport });
   };
 
-  it("tells a back end that no such action is named, and a fan not even that", () => {
+  it("names the unknown action to a back end, and not to a fan", () => {
     assert.throws(report("nope", false), { code: "forbidden", message: /does not name it/ });
     assert.throws(report("nope", true), { code: "forbidden", message: /this caller may report/ });
     assert.throws(report("go", true), { code: "forbidden", message: /this caller may report/ });
@@ -24,7 +24,7 @@ describe("a report that is refused", () => {
 });
 
 describe("a reversal that is refused", () => {
-  it("says what to do instead where it is of a reversal", () => {
+  it("of a reversal names the alternative", () => {
     const payload = { metricChanges: {}, inventoryChanges: { received: [], lost: [] }, milestoneChanges: {} };
     const entry = { metricId: "points", type: "debit", amount: 1, balanceAfter: 0, status: "completed" };
     const transactions = [{ type: "reversed", payload, entries: [entry] }];

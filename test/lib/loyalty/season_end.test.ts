@@ -32,7 +32,7 @@ const prediction = {
 };
 
 describeOnStores("a process that dies as a season ends", open => {
-  it("costs nobody a place on the season's board", async () => {
+  it("loses no score of the season's board", async () => {
     // The day on which clocks go forward, an hour early.
     const startAt = Date.parse("2027-03-28T23:00:00Z") - 1;
     const league = await openPlatform(open, { seed: { ...seed, ...(projects && { projects }) }, startAt });

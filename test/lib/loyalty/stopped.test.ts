@@ -6,8 +6,8 @@ import { ids, openPlatform, seed } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { points, rule } from "./engine/_player.ts";
 
-describeOnStores("a configuration that goes round in circles", open => {
-  it("is told in the log, and the action has taken effect as far as it went", async t => {
+describeOnStores("a configuration whose rules trigger each other without end", open => {
+  it("is logged, and the effects up to the limit are kept", async t => {
     const logged: unknown[] = [];
     const again = rule("again", [points(1)], { trigger: { metric: "points" } });
     const loyalty = {

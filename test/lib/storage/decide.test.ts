@@ -253,7 +253,7 @@ describe("a decision whose outcome is unknown", () => {
     assert.equal(store.commits.length, 4);
   });
 
-  it("stays unknown where the store cannot be asked again", async () => {
+  it("stays unknown if the store cannot be read again", async () => {
     const store = new ProbeStore();
     store.interceptions.push(unknown);
     store.beforeRead = () => (store.commits.length > 0 ? unavailable() : undefined);

@@ -95,7 +95,7 @@ describe("decisions that wait for the same partition", () => {
     assert.deepEqual(trips(store), [2, 2]);
   });
 
-  it("take effect in the order in which they were asked for", async () => {
+  it("take effect in the order of their calls", async () => {
     const store = new ProbeStore();
     const values = Array.from({ length: 600 }, (_, index) => String(index));
     await Promise.all(
@@ -217,7 +217,7 @@ describe("decisions that wait for the same partition", () => {
     assert.equal(seen.at(-1), n?.version);
   });
 
-  it("tell the version of a record in an answer that holds on to it", async () => {
+  it("contain the version of a record in an answer that keeps it", async () => {
     const store = new ProbeStore();
     const [, kept] = await Promise.all([
       decide(store, home, increment()),

@@ -9,7 +9,7 @@ import { partitionParts, type Tenant } from "../../../lib/storage/names.ts";
 const invalid = (error: unknown) => error instanceof AppError && error.code === "validation_failed";
 
 describe("names of partitions and keys", () => {
-  it("read as what they stand for", () => {
+  it("contain the tenant, the kind and the ids", () => {
     assert.equal(tenantPartition({ project: "p1" }, "user", "u1"), "p:p1:user:u1");
     assert.equal(tenantPartition({ space: "s1" }, "directory"), "s:s1:directory");
     assert.equal(
@@ -20,7 +20,7 @@ describe("names of partitions and keys", () => {
     assert.equal(keyName("seen", "r1"), "seen:r1");
   });
 
-  it("escape what separates and what chooses a hash tag, and nothing else", () => {
+  it("escape separators and characters of hash tags, and nothing else", () => {
     assert.equal(keyName("k", "a:b", "{c}", "100%", "d/e f～😀"), "k:a%3Ab:%7Bc%7D:100%25:d/e f～😀");
   });
 
@@ -45,7 +45,7 @@ describe("names of partitions and keys", () => {
     assert.ok(owners.size > 10_000, `${owners.size} names`);
   });
 
-  it("tell what they were made of, and nothing of what was not made so", () => {
+  it("are parsed into their parts; other names are not", () => {
     const tenant = { project: "{1}:%7B" };
     const name = tenantPartition(tenant, "user", "a:b", "%25", "");
     assert.deepEqual(partitionParts(name), { tenant, kind: "user", ids: ["a:b", "%25", ""] });

@@ -43,7 +43,7 @@ function countUp(memory: RecordCache<Counter>, partition = home): Rule<readonly 
 }
 
 /** Answers the count without writing. */
-function look(memory: RecordCache<Counter>): Rule<readonly [ReadRecord], number> {
+function readRule(memory: RecordCache<Counter>): Rule<readonly [ReadRecord], number> {
   return {
     reads: [memory.query],
     apply: ([stored]) => ({ writes: [], answer: stored === null ? 0 : memory.valueOf(home, stored).count }),
@@ -140,7 +140,7 @@ describe("a decision on a remembered record", () => {
     const unchecked = countUpUnchecked(memory);
     await decideAlone(store, countUp(memory));
     for (const [count, rule] of [
-      [10, look(memory)],
+      [10, readRule(memory)],
       [20, throwing],
       [30, unchecked],
     ] as const) {
@@ -177,7 +177,7 @@ describe("a decision on a remembered record", () => {
     assert.deepEqual(answers, ["counted 51", "seen at 51", "seen at 51", "counted 52"]);
   });
 
-  it("is not made from memory again after an outcome that nobody knows", async () => {
+  it("is not made from memory again after an unknown outcome", async () => {
     const store = new ProbeStore();
     const { memory } = counters();
     const marking: Rule<readonly [ReadRecord], string> = {
@@ -233,7 +233,7 @@ describe("decisions on a remembered record that share a commit", () => {
     await writeElsewhere(store, 100);
     const answers = await Promise.all([
       decide(store, home, countUp(memory)),
-      decide(store, home, look(memory)),
+      decide(store, home, readRule(memory)),
       decide(store, home, countUp(memory)),
     ]);
     assert.deepEqual(answers, [101, 101, 102]);
@@ -245,7 +245,7 @@ describe("decisions on a remembered record that share a commit", () => {
     const throwing = refusal(memory);
     const unchecked = countUpUnchecked(memory);
     for (const [rule, expected] of [
-      [look(memory), [10, 10]],
+      [readRule(memory), [10, 10]],
       [throwing, ["RangeError: 10", "RangeError: 10"]],
       [unchecked, [11, 12]],
     ] as const) {

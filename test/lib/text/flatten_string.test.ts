@@ -18,7 +18,7 @@ describe("a text in one piece", () => {
   it("takes no more memory than its characters need", () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
-    const kept: string[] = new Array(texts).fill("");
+    const retained: string[] = new Array(texts).fill("");
     collect();
     const before = process.memoryUsage().heapUsed;
     let characters = 0;
@@ -27,12 +27,12 @@ describe("a text in one piece", () => {
         JSON.stringify({ n, name: "n".repeat(200), items: ["item", n, { of: "set" }] }),
       );
       characters += text.length;
-      kept[n] = text;
+      retained[n] = text;
     }
     collect();
     const bytes = process.memoryUsage().heapUsed - before;
     assert.ok(
-      kept.length === texts && bytes < characters + headBytesMax * texts,
+      retained.length === texts && bytes < characters + headBytesMax * texts,
       `${bytes} of ${characters}`,
     );
   });

@@ -110,7 +110,7 @@ describe("CSV", () => {
     assert.equal(textOf("csv", [["u", 1, null]], columns), 'userId,"a,b","\'=x"\r\nu,1,\r\n');
   });
 
-  it("tells null from the empty text", () => {
+  it("distinguishes null from the empty text", () => {
     assert.equal(cell(null), "");
     assert.equal(cell(undefined), "");
     assert.equal(cell(""), '""');

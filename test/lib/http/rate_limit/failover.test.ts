@@ -32,17 +32,17 @@ function opened({ local = true } = {}) {
       });
     },
   };
-  const told: string[] = [];
+  const reports: string[] = [];
   const failover = new Failover({
     limiter,
     local: local ? createMemoryLimiter({ clock: clock.now }) : null,
     clock: clock.now,
     timer: timer.timer,
-    onOutage: reason => told.push(reason),
-    onRecovery: () => told.push("recovered"),
-    onUncounted: () => told.push("uncounted"),
+    onOutage: reason => reports.push(reason),
+    onRecovery: () => reports.push("recovered"),
+    onUncounted: () => reports.push("uncounted"),
   });
-  return { failover, clock, timer, state, told };
+  return { failover, clock, timer, state, reports };
 }
 
 async function allowed(failover: Failover): Promise<boolean | undefined> {
@@ -50,36 +50,36 @@ async function allowed(failover: Failover): Promise<boolean | undefined> {
 }
 
 describe("counting without the shared limiter", () => {
-  it("goes on in the process with the whole limit, and is told once per outage", async () => {
-    const { failover, state, told } = opened();
+  it("continues in the process with the whole limit, and is reported once per outage", async () => {
+    const { failover, state, reports } = opened();
     state.is = "down";
     const verdicts = [];
     for (let n = 0; n < 5; n++) verdicts.push(await allowed(failover));
     assert.deepEqual(verdicts, [true, true, true, false, false]);
     assert.deepEqual(
-      told.filter(text => text !== "uncounted"),
+      reports.filter(text => text !== "uncounted"),
       ["no connection"],
     );
-    assert.equal(told.filter(text => text === "uncounted").length, 5);
+    assert.equal(reports.filter(text => text === "uncounted").length, 5);
     assert.equal(state.calls, 1);
   });
 
   it("begins when the limiter takes longer than 50 ms", async () => {
-    const { failover, state, clock, timer, told } = opened();
+    const { failover, state, clock, timer, reports } = opened();
     state.is = "slow";
     const answer = failover.spend(spending);
     await settle();
     assert.deepEqual(timer.waiting, [limiterMsMax]);
     clock.advance(limiterMsMax);
     await timer.advance(limiterMsMax);
-    assert.deepEqual(told, []);
+    assert.deepEqual(reports, []);
     await timer.advance(lateGraceMs);
     assert.equal((await answer)?.[0]?.remaining, 2);
-    assert.deepEqual(told, ["no answer within 50 ms", "uncounted"]);
+    assert.deepEqual(reports, ["no answer within 50 ms", "uncounted"]);
   });
 
   it("does not begin for an answer that waits behind a turn of the process itself", async () => {
-    const { failover, state, clock, timer, told } = opened();
+    const { failover, state, clock, timer, reports } = opened();
     state.is = "held";
     const answer = failover.spend(spending);
     clock.advance(10 * limiterMsMax);
@@ -87,11 +87,11 @@ describe("counting without the shared limiter", () => {
     state.release();
     assert.equal((await answer)?.[0]?.remaining, 2);
     await timer.advance(10 * limiterMsMax);
-    assert.deepEqual([told, timer.waiting], [[], []]);
+    assert.deepEqual([reports, timer.waiting], [[], []]);
   });
 
   it("is watched by one timer for all requests, each of which has its whole time", async () => {
-    const { failover, state, clock, timer, told } = opened();
+    const { failover, state, clock, timer, reports } = opened();
     state.is = "slow";
     const first = failover.spend(spending);
     clock.advance(30);
@@ -101,16 +101,16 @@ describe("counting without the shared limiter", () => {
     clock.advance(21);
     await timer.advance(21);
     await first;
-    assert.deepEqual(told, ["no answer within 50 ms", "uncounted"]);
+    assert.deepEqual(reports, ["no answer within 50 ms", "uncounted"]);
     clock.advance(30);
     await timer.advance(30);
     await second;
-    assert.deepEqual(told.slice(2), ["uncounted"]);
+    assert.deepEqual(reports.slice(2), ["uncounted"]);
     assert.equal(timer.waiting.length, 0);
   });
 
   it("ends when one request finds the limiter well again, which is tried once a second", async () => {
-    const { failover, clock, state, told } = opened();
+    const { failover, clock, state, reports } = opened();
     state.is = "down";
     await failover.spend(spending);
     clock.advance(limiterRetryMs - 1);
@@ -123,12 +123,12 @@ describe("counting without the shared limiter", () => {
     clock.advance(limiterRetryMs);
     assert.equal((await failover.spend(spending))?.[0]?.remaining, 2);
     assert.deepEqual(
-      told.filter(text => text !== "uncounted"),
+      reports.filter(text => text !== "uncounted"),
       ["no connection", "recovered"],
     );
     state.is = "down";
     await failover.spend(spending);
-    assert.equal(told.filter(text => text === "no connection").length, 2);
+    assert.equal(reports.filter(text => text === "no connection").length, 2);
   });
 
   it("is refused where it was decided that nothing goes uncounted", async () => {
@@ -142,16 +142,16 @@ describe("counting without the shared limiter", () => {
     }
   });
 
-  it("lets requests pass where there is nobody else to count", async () => {
+  it("admits requests if there is no other limiter", async () => {
     const { failover, state } = opened({ local: false });
     state.is = "down";
     assert.equal(await failover.spend(spending), null);
   });
 
   it("does not hide a mistake of the caller", async () => {
-    const { failover, told } = opened();
+    const { failover, reports } = opened();
     await assert.rejects(failover.spend({ ...spending, subject: "" }), RangeError);
-    assert.deepEqual(told, []);
+    assert.deepEqual(reports, []);
   });
 });
 

@@ -204,7 +204,7 @@ describe("codes by e-mail of two processes", { skip: redisAvailable() }, () => {
   });
 });
 
-describe("what codes reveal", () => {
+describe("the answers about codes", () => {
   it("costs one derivation and one read whether there is a code, a spent one or none", async () => {
     const store = new ProbeStore();
     const { hasher, issue, redeem } = openCodes(store, () => 1_750_000_000_000);

@@ -84,8 +84,8 @@ describeOnPairs("the session guard", open => {
   });
 });
 
-describe("what the session guard remembers", () => {
-  it("saves reads for five seconds, answers without a promise, and is asked for once by many", async () => {
+describe("the cache of the session guard", () => {
+  it("saves reads for five seconds, answers without a promise, and shares one read", async () => {
     const world = await openWorld(async clock => {
       const store = new CountingStore(createMemoryStore({ clock }));
       return [store, store];

@@ -79,9 +79,9 @@ describeOnPairs("a refresh", open => {
     await client.use();
     world.clock.advance(refreshGraceMsMax + 1);
     await assert.rejects(thief.refresh(), withCode("refresh_token_reused"));
-    const told = world.reused.splice(0);
+    const ended = world.reused.splice(0);
     assert.deepEqual(
-      told.map(([projectId, { sid, userId }]) => [projectId, sid, userId]),
+      ended.map(([projectId, { sid, userId }]) => [projectId, sid, userId]),
       [[project.id, claimsOf(client.tokens.refreshToken).sid, user.userId]],
     );
     await assert.rejects(client.use(), withCode("session_revoked"));
@@ -113,7 +113,7 @@ describeOnPairs("a refresh", open => {
     await assert.rejects(client.refresh(), withCode("session_revoked"));
   });
 
-  it("whose answer was lost can be asked for again within a day", async () => {
+  it("whose answer was lost can be requested again within a day", async () => {
     const client = await login(world.first, await world.user());
     await client.copy().refresh();
     world.clock.advance(refreshRetryMsMax);
@@ -122,7 +122,7 @@ describeOnPairs("a refresh", open => {
     assert.equal(await client.refresh(), 2);
   });
 
-  it("can be asked for again although the answer of the one before was used", async () => {
+  it("can be requested again although the answer of the one before was used", async () => {
     const client = await login(world.first, await world.user());
     await client.refresh();
     await client.use();

@@ -54,7 +54,7 @@ export function declarationOf(
   timeZone: string,
 ): object {
   const schedule = seasons === "none" ? { type: "none" } : { type: seasons, timeZone };
-  const kept = { keepSeasons: 400, graceMs: 7 * dayMs };
+  const longRetention = { keepSeasons: 400, graceMs: 7 * dayMs };
   return {
     id,
     order,
@@ -62,7 +62,7 @@ export function declarationOf(
     rankStyle: style,
     source: { type: "metric", metricId: metric },
     seasons: schedule,
-    ...kept,
+    ...longRetention,
   };
 }
 
@@ -78,13 +78,13 @@ export function entriesOf(
 ): readonly ModelEntry[] {
   const users = [...new Set(changes.map(({ userId }) => userId))];
   const lines = users.flatMap(userId => {
-    const own = changes.filter(change => change.userId === userId);
+    const changesOfUser = changes.filter(change => change.userId === userId);
     // A score that leaves and returns in one step is never visible.
     const net = (step: number): number =>
-      own.reduce((sum, one) => (one.step === step ? sum + one.by : sum), 0);
-    const last = own.findLast(({ step }) => net(step) !== 0);
+      changesOfUser.reduce((sum, one) => (one.step === step ? sum + one.by : sum), 0);
+    const last = changesOfUser.findLast(({ step }) => net(step) !== 0);
     if (last === undefined) return [];
-    return [{ userId, at: last.at, score: own.reduce((sum, { by }) => sum + by, start) }];
+    return [{ userId, at: last.at, score: changesOfUser.reduce((sum, { by }) => sum + by, start) }];
   });
   const sign = order === "desc" ? -1 : 1;
   lines.sort((a, b) => sign * (a.score - b.score) || a.at - b.at || (a.userId < b.userId ? -1 : 1));

@@ -102,8 +102,8 @@ export async function happen(
     { type: "put", key: "loyalty", value: printState({ ...emptyState(null), records: records + 1 }) },
     { type: "append", key: "history", value: printRecord(record), at: now, maxLength: 10_000 },
   ];
-  const told = stored === null ? {} : progress.valueOf(partition, stored);
-  const begun = beginProgress(config.webhooks, told, { now, records });
+  const progressed = stored === null ? {} : progress.valueOf(partition, stored);
+  const begun = beginProgress(config.webhooks, progressed, { now, records });
   if (begun !== null) writes.push({ type: "put", key: "webhooks", value: JSON.stringify(begun) });
   assert.ok((await store.commit(partition, { writes })).ok);
 }

@@ -22,7 +22,7 @@ async function progress(store: Store): Promise<ProgressByWebhook> {
 }
 
 describeOnStores("webhooks", open => {
-  it("are told the events that they ask for, in order, and each once", async () => {
+  it("receive the events that they subscribe to, in order, and each once", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     const config = configOf("w");
@@ -47,7 +47,7 @@ describeOnStores("webhooks", open => {
     assert.equal(transaction.timestamp, Math.floor(said.now / 1_000));
   });
 
-  it("learn nothing of what happened before they were configured", async () => {
+  it("receive no event from before they were configured", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     await happen(store, { config: configOf(), now: clock.now(), types: ["challengeCompleted"] });
@@ -64,7 +64,7 @@ describeOnStores("webhooks", open => {
     );
   });
 
-  it("are told later, under the same id, what they did not take, and nothing overtakes it", async () => {
+  it("receive a failed message again under the same id, and later ones wait for it", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     const config = configOf("w");
@@ -91,7 +91,7 @@ describeOnStores("webhooks", open => {
     assert.equal((await progress(store)).w?.failure, undefined);
   });
 
-  it("are asked again after pauses that grow, and in the end it is a dead letter and the next event's turn", async () => {
+  it("receive retries after growing pauses; in the end the message is a dead letter and the next event follows", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     const config = configOf("w");
@@ -180,7 +180,7 @@ describeOnStores("webhooks", open => {
     assert.equal(telling.taken.length, 2);
   });
 
-  it("are told what is days old once, and not again", async () => {
+  it("receive events that are days old once, and not again", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     const config = configOf("w");
@@ -200,7 +200,7 @@ describeOnStores("webhooks", open => {
     );
   });
 
-  it("are told more than a page of history holds, in the background too", async () => {
+  it("receive more events than a page of history holds, in the background too", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     const config = configOf("w");

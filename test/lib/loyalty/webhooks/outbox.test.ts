@@ -65,12 +65,12 @@ describeOnStores("stored messages for webhooks", open => {
     );
     await worked(telling);
     assert.equal(telling.asked, 1);
-    const { deliveries: letters } = await telling.webhooks.status(place, {
+    const { deliveries: deliveryStore } = await telling.webhooks.status(place, {
       id: "w",
       url: "https://w.example.org/",
       events: [],
     });
-    assert.deepEqual(letters, { waiting: 0, dead: 0 });
+    assert.deepEqual(deliveryStore, { waiting: 0, dead: 0 });
   });
 
   it("outlive the process that stored them", async () => {
@@ -89,7 +89,7 @@ describeOnStores("stored messages for webhooks", open => {
     );
   });
 
-  it("that nobody takes for days are dead letters, and replayed when somebody asks for it", async () => {
+  it("that fail for days are dead letters, which an operator can replay", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     const telling = tellingOf(store, clock.now, configOf("w"));
@@ -117,7 +117,7 @@ describeOnStores("stored messages for webhooks", open => {
     assert.equal((await telling.webhooks.deadLetters(place, page)).total, 0);
   });
 
-  it("go with their webhook", async () => {
+  it("are removed together with their webhook", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     const telling = tellingOf(store, clock.now, configOf("w"));
@@ -137,47 +137,47 @@ describeOnStores("stored messages for webhooks", open => {
   it("are dead at once where too many wait", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
-    const letters = createDeliveryStore({ store, clock: clock.now });
+    const deliveryStore = createDeliveryStore({ store, clock: clock.now });
     const letter = { id: "one", type: "t", at: clock.now(), data: null };
     await crowd(store, webhookKeys.waiting, {
       count: webhookDeliveriesWaitingMax - 1,
       score: clock.now() + 1,
     });
-    await letters.queue(place, letter);
-    assert.deepEqual(await letters.counts(place), { waiting: webhookDeliveriesWaitingMax, dead: 0 });
-    await letters.queue(place, letter);
-    await letters.queue(place, { ...letter, id: "two" });
-    assert.deepEqual(await letters.counts(place), { waiting: webhookDeliveriesWaitingMax, dead: 1 });
-    assert.match((await letters.listDead(place, page)).deadLetters[0]?.reason ?? "", /are waiting/);
+    await deliveryStore.queue(place, letter);
+    assert.deepEqual(await deliveryStore.counts(place), { waiting: webhookDeliveriesWaitingMax, dead: 0 });
+    await deliveryStore.queue(place, letter);
+    await deliveryStore.queue(place, { ...letter, id: "two" });
+    assert.deepEqual(await deliveryStore.counts(place), { waiting: webhookDeliveriesWaitingMax, dead: 1 });
+    assert.match((await deliveryStore.listDead(place, page)).deadLetters[0]?.reason ?? "", /are waiting/);
   });
 
   it("that are dead are bounded in number and age, the oldest go first", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
-    const letters = createDeliveryStore({ store, clock: clock.now });
+    const deliveryStore = createDeliveryStore({ store, clock: clock.now });
     const dead = { type: "t", at: 0, data: null, since: 0, attempts: 1, reason: "why" };
-    await letters.moveToDeadLetters(place, { ...dead, id: "oldest" });
-    const [oldest = assert.fail()] = (await letters.listDead(place, page)).deadLetters;
+    await deliveryStore.moveToDeadLetters(place, { ...dead, id: "oldest" });
+    const [oldest = assert.fail()] = (await deliveryStore.listDead(place, page)).deadLetters;
     clock.advance(1);
     await crowd(store, webhookKeys.dead, { count: webhookDeadLettersMax - 1, score: clock.now() });
-    assert.equal((await letters.counts(place)).dead, webhookDeadLettersMax);
+    assert.equal((await deliveryStore.counts(place)).dead, webhookDeadLettersMax);
     clock.advance(1);
-    await letters.moveToDeadLetters(place, { ...dead, id: "newest" });
-    await letters.moveToDeadLetters(place, { ...dead, id: "newest" });
-    assert.equal((await letters.counts(place)).dead, webhookDeadLettersMax);
-    assert.deepEqual(await letters.replay(place, [oldest.deliveryId]), []);
-    const { deadLetters: shown } = await letters.listDead(place, { offset: 0, limit: 1 });
+    await deliveryStore.moveToDeadLetters(place, { ...dead, id: "newest" });
+    await deliveryStore.moveToDeadLetters(place, { ...dead, id: "newest" });
+    assert.equal((await deliveryStore.counts(place)).dead, webhookDeadLettersMax);
+    assert.deepEqual(await deliveryStore.replay(place, [oldest.deliveryId]), []);
+    const { deadLetters: shown } = await deliveryStore.listDead(place, { offset: 0, limit: 1 });
     assert.equal(shown[0]?.id, "newest");
     clock.advance(webhookDeadMsMax);
-    assert.deepEqual(await letters.listDead(place, page), { deadLetters: [], total: 0 });
-    assert.equal((await letters.counts(place)).dead, 0);
+    assert.deepEqual(await deliveryStore.listDead(place, page), { deadLetters: [], total: 0 });
+    assert.equal((await deliveryStore.counts(place)).dead, 0);
   });
 });
 
 describeOnStores("a service behind a webhook", open => {
   const webhook = configOf("w").webhooks[0] ?? { id: "", url: "", events: [] };
 
-  it("that answers 410 is told nothing more, until somebody enables it", async () => {
+  it("that answers 410 receives nothing until an operator enables it", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     const config = configOf("w");
@@ -187,9 +187,9 @@ describeOnStores("a service behind a webhook", open => {
       await happen(store, { config, now: clock.now(), types: ["challengeCompleted"] });
     assert.equal(await telling.webhooks.deliver(member), null);
     assert.equal(telling.asked, 1);
-    const { disabled, deliveries: letters } = await telling.webhooks.status(place, webhook);
+    const { disabled, deliveries: deliveryStore } = await telling.webhooks.status(place, webhook);
     assert.deepEqual(disabled, { at: clock.now(), reason: "gone" });
-    assert.equal(letters.dead, 3);
+    assert.equal(deliveryStore.dead, 3);
     const { deadLetters: dead } = await telling.webhooks.deadLetters(place, page);
     assert.deepEqual(dead.map(({ attempts }) => attempts).sort(), [0, 0, 1]);
 
@@ -308,7 +308,7 @@ describeOnStores("a service behind a webhook", open => {
     assert.equal((await telling.webhooks.status(place, webhook)).deliveries.waiting, 20);
   });
 
-  it("is not kept from one organisation by what it says to another one that names its address", async () => {
+  it("receives the messages of one organisation while it refuses those of another with the same URL", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     const telling = tellingOf(store, clock.now, configOf("w"));

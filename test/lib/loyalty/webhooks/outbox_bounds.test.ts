@@ -24,7 +24,7 @@ async function worked({ webhooks }: Telling): Promise<void> {
 }
 
 describe("a round of the outbox", () => {
-  it(`attends to ${outboxRoundMax} webhooks, and the next one to the others`, async () => {
+  it(`serves ${outboxRoundMax} webhooks, and the next round the others`, async () => {
     const clock = createTestClock();
     await using store = createMemoryStore({ clock: clock.now });
     const telling = tellingOf(store, clock.now, configOf("w"));
@@ -50,9 +50,9 @@ describe("a round of the outbox", () => {
       const clock = createTestClock();
       await using store = createMemoryStore({ clock: clock.now });
       const telling = tellingOf(store, clock.now, configOf("w"));
-      const letters = createDeliveryStore({ store, clock: clock.now });
+      const deliveryStore = createDeliveryStore({ store, clock: clock.now });
       for (let n = 0; n < deadLettersPageMax; n++) {
-        await letters.queue(place, { id: `l${n}`, type: "t", at: clock.now(), data: {} });
+        await deliveryStore.queue(place, { id: `l${n}`, type: "t", at: clock.now(), data: {} });
       }
       telling.says = () => {
         if (telling.asked === 1) clock.advance(tookMs);

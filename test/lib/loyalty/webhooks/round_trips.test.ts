@@ -15,7 +15,7 @@ const member = {
   userId: "11111111-1111-4111-8111-111111111111",
 };
 const webhook = { id: "crm", url: "https://crm.example/events", events: ["actionRewarded"] };
-const told = { ...seed, loyalty: { [ids.space]: { ...loyalty, webhooks: [webhook] } } };
+const seedWithWebhook = { ...seed, loyalty: { [ids.space]: { ...loyalty, webhooks: [webhook] } } };
 const report = { action: "prediction", data: { outcome: "exact" }, isClientReport: false };
 
 /** Counts the reads that decisions begin with: of the user's state and of how far webhooks are. */
@@ -32,7 +32,7 @@ class DecisionReads extends WatchedStore {
 }
 
 describeOnStores("a user of a space with webhooks", open => {
-  it("is remembered, so that a report is one round trip, before and after the webhooks were told", async t => {
+  it("is cached, so that a report is one round trip, before and after the delivery of webhooks", async t => {
     const stores: DecisionReads[] = [];
     const sent: string[] = [];
     const league = await openPlatform(
@@ -41,7 +41,7 @@ describeOnStores("a user of a space with webhooks", open => {
         stores.push(store);
         return store;
       },
-      { seed: told, webhooks: { send: async ({ id }) => void sent.push(id) } },
+      { seed: seedWithWebhook, webhooks: { send: async ({ id }) => void sent.push(id) } },
     );
     t.after(() => league.dispose());
     const [store] = stores;

@@ -15,8 +15,8 @@ const member = {
 };
 const action = { action: "prediction", data: { outcome: "exact" }, isClientReport: false };
 
-describeOnStores("users who do nothing", open => {
-  it("are looked at once after what they did, and not every hour from then on", async () => {
+describeOnStores("idle users", open => {
+  it("are processed once after their last action, and not every hour", async () => {
     await using world = await openProcesses(open, loyalty);
     const platform = await world.process();
     await platform.loyalty.report(member, action);
@@ -29,7 +29,7 @@ describeOnStores("users who do nothing", open => {
     assert.deepEqual(processed, [1, 0, 0, 0]);
   });
 
-  it("are found again where an operator settles them and the process ends in between", async () => {
+  it("are found again if the process dies while an operator settles them", async () => {
     await using world = await openProcesses(open, loyalty);
     await (await world.process()).loyalty.processDueUser(member);
     world.clock.advance(registrationMs);

@@ -11,7 +11,7 @@ import { describeOnStores, type OpenStore } from "../../support/stores.ts";
 import { WatchedStore, watching } from "../../support/watched_store.ts";
 
 const member = { organisationId: ids.organisation, spaceId: ids.space, projectId: null, userId: "ann" };
-const beside: ReadRecord = { type: "record", key: "profile" };
+const profileRead: ReadRecord = { type: "record", key: "profile" };
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 const steps = 60;
@@ -71,8 +71,8 @@ class LateRecords extends WatchedStore {
   }
 }
 
-describeOnStores("what was shown of users", open => {
-  it("stays what there is to show, whatever happens in this process or another, and however much time passes", async () => {
+describeOnStores("the cached summary of a user", open => {
+  it("stays correct after changes in this process or another, and as time passes", async () => {
     const world = await openClub(open);
     const other = await newProcess(world);
     const random = createRandom(11);
@@ -91,14 +91,14 @@ describeOnStores("what was shown of users", open => {
     ];
     for (let step = 0; step < steps; step++) {
       await random.pick(happens)();
-      const stranger = await newProcess(world);
-      const { view } = await stranger.loyalty.reader.summary(member, beside);
+      const other = await newProcess(world);
+      const { view } = await other.loyalty.reader.summary(member, profileRead);
       // Twice or thrice, so that what was remembered is told as well.
-      for (let look = 0; look < 3; look++) {
-        const seen = await world.platform.loyalty.reader.summary(member, beside);
-        assert.deepEqual(seen.view, view, `step ${step}, look ${look}`);
+      for (let round = 0; round < 3; round++) {
+        const seen = await world.platform.loyalty.reader.summary(member, profileRead);
+        assert.deepEqual(seen.view, view, `step ${step}, round ${round}`);
       }
-      await stranger.close();
+      await other.close();
     }
     await other.close();
     await world.dispose();
@@ -107,27 +107,27 @@ describeOnStores("what was shown of users", open => {
   it("costs one read of the user's partition, and is the same object, as long as it stays the same", async () => {
     let watched: WatchedStore | undefined;
     const world = await openClub(watching(open, store => (watched = store)));
-    const { reader: sight } = world.platform.loyalty;
+    const { reader: summaries } = world.platform.loyalty;
     await predict(world.platform);
     await world.platform.idle();
-    await sight.summary(member, beside);
-    const { view } = await sight.summary(member, beside);
+    await summaries.summary(member, profileRead);
+    const { view } = await summaries.summary(member, profileRead);
     watched?.reads.splice(0);
-    assert.equal((await sight.summary(member, beside)).view, view);
+    assert.equal((await summaries.summary(member, profileRead)).view, view);
     assert.equal(watched?.reads.length, 1);
     world.clock.advance(minuteMs);
-    assert.equal((await sight.summary(member, beside)).view, view);
+    assert.equal((await summaries.summary(member, profileRead)).view, view);
     await predict(world.platform);
-    assert.notEqual((await sight.summary(member, beside)).view, view);
+    assert.notEqual((await summaries.summary(member, profileRead)).view, view);
     await world.dispose();
   });
 
   it("ends with notifications that last no longer, although nothing else changes", async () => {
     const world = await openPlatform(open);
-    const { reader: sight } = world.platform.loyalty;
+    const { reader: summaries } = world.platform.loyalty;
     await predict(world.platform);
     const unread = async (): Promise<number> =>
-      (await sight.summary(member, beside)).view.unreadNotifications;
+      (await summaries.summary(member, profileRead)).view.unreadNotifications;
     assert.deepEqual([await unread(), await unread(), await unread()], [1, 1, 1]);
     world.clock.advance(31 * dayMs);
     assert.equal(await unread(), 0);
@@ -140,10 +140,10 @@ describeOnStores("what was shown of users", open => {
     const rules = [{ id: "coins", trigger: { action: "prediction" }, effects }];
     const coins = { metrics, rules, actions: [{ name: "prediction", clientReportable: true }] };
     const world = await openPlatform(open, { seed: { ...seed, loyalty: { [ids.space]: coins } } });
-    const { reader: sight } = world.platform.loyalty;
+    const { reader: summaries } = world.platform.loyalty;
     await predict(world.platform);
     const soon = async (): Promise<number | undefined> =>
-      (await sight.summary(member, beside)).view.balances.coins?.expiringSoon.length;
+      (await summaries.summary(member, profileRead)).view.balances.coins?.expiringSoon.length;
     assert.deepEqual([await soon(), await soon(), await soon()], [0, 0, 0]);
     world.clock.advance(16 * dayMs);
     assert.deepEqual([await soon(), await soon(), await soon()], [1, 1, 1]);
@@ -153,28 +153,28 @@ describeOnStores("what was shown of users", open => {
   it("is not remembered from notifications that were read before the state", async () => {
     let late: LateRecords | undefined;
     const world = await openPlatform(async clock => (late = new LateRecords(await open(clock))));
-    const { reader: sight } = world.platform.loyalty;
+    const { reader: summaries } = world.platform.loyalty;
     await predict(world.platform, "right");
-    const stranger = await newProcess(world);
+    const other = await newProcess(world);
     if (late !== undefined) late.before = () => predict(world.platform);
-    await stranger.loyalty.reader.summary(member, beside);
+    await other.loyalty.reader.summary(member, profileRead);
     assert.equal(late?.before, null);
-    const { view } = await sight.summary(member, beside);
+    const { view } = await summaries.summary(member, profileRead);
     assert.equal(view.unreadNotifications, 1);
-    assert.deepEqual((await stranger.loyalty.reader.summary(member, beside)).view, view);
-    await stranger.close();
+    assert.deepEqual((await other.loyalty.reader.summary(member, profileRead)).view, view);
+    await other.close();
     await world.dispose();
   });
 
   it("shows another configuration as soon as that is known", async () => {
     const world = await openClub(open);
-    const { reader: sight } = world.platform.loyalty;
+    const { reader: summaries } = world.platform.loyalty;
     await predict(world.platform);
-    for (let look = 0; look < 3; look++) await sight.summary(member, beside);
+    for (let round = 0; round < 3; round++) await summaries.summary(member, profileRead);
     const metrics = [...document.metrics, { id: "stars", title: "Stars", defaultValue: 4 }];
     await world.platform.loyaltyVersions.put(ids.space, { document: { ...document, metrics }, by: "test" });
     world.clock.advance(minuteMs);
-    const { view } = await sight.summary(member, beside);
+    const { view } = await summaries.summary(member, profileRead);
     assert.equal(view.metrics.stars, 4);
     await world.dispose();
   });

@@ -112,9 +112,9 @@ const expected = [
   ],
 ];
 
-describeOnStores("points that lapsed", open => {
+describeOnStores("expired points", open => {
   for (const isSwept of [false, true]) {
-    it(`count in the season in which they did, and for no event, ${isSwept ? "swept in time" : "noticed later"}`, async t => {
+    it(`count in the season of their expiry, and for no event, ${isSwept ? "swept in time" : "noticed later"}`, async t => {
       const league = await openLeague(open);
       t.after(() => league.dispose());
       assert.deepEqual(await play(league, { isSwept }), expected);
@@ -131,7 +131,7 @@ describeOnStores("points that lapsed", open => {
     });
   }
 
-  it("are left out of a season that has closed before anybody notices: its board is final then", async t => {
+  it("are left out of a season that closed before the expiry was applied: its board is final", async t => {
     const league = await openLeague(open);
     t.after(() => league.dispose());
     await report(league, { coins: 5 });
@@ -143,7 +143,7 @@ describeOnStores("points that lapsed", open => {
     assert.equal((await league.platform.loyalty.reconcile(member)).ok, true);
   });
 
-  it("are noticed by a server that works before a season closes, even where they lapse as it ends", async t => {
+  it("are applied by a working server before a season closes, even if they expire at its end", async t => {
     const league = await openLeague(open);
     t.after(() => league.dispose());
     advanceTo(league, "2027-01-25T23:59:59.999Z");
@@ -158,7 +158,7 @@ describeOnStores("points that lapsed", open => {
     assert.deepEqual([total, january], [[[0, "1"]], [[0, "1"]]]);
   });
 
-  it("of several instants are told apart, each with what rules make of it", async t => {
+  it("of several instants have a record each, with the effects of rules", async t => {
     const league = await openLeague(open);
     t.after(() => league.dispose());
     const { platform, clock } = league;
