@@ -39,7 +39,7 @@ export class CommitChange {
   readonly #partition: string;
   readonly #isKept: boolean;
   readonly #undos: (() => void)[] = [];
-  /** True if the write under way may have to be undone. */
+  /** True if the current write may have to be undone. */
   #isUndoable: boolean;
 
   constructor({ state, partition, version, isKept }: CommitChangeOptions) {

@@ -3,8 +3,8 @@
  *
  * Going through the commands of a batch one by one costs `commit.lua` more than Redis needs to carry them out. Most
  * batches are of few shapes ("one check, two puts, an append"), so a shape that comes up gets a script of its own,
- * without loops, tables and conditions that its batches cannot meet. What such a script does and answers is what
- * `commit.lua` does and answers. No value is ever part of a script: its text depends on the shape alone.
+ * without loops, tables and conditions that its batches cannot meet. Its effects and answers are those of
+ * `commit.lua`. No value is ever part of a script: its text depends on the shape alone.
  *
  * @module
  */

@@ -85,7 +85,7 @@ export class RedisConnection implements AsyncDisposable {
     return this.#call({ name: "evalsha", args: all, script, isRead: false, binary }, deadline);
   }
 
-  /** Lets calls that are under way finish, for at most {@linkcode answerMsMax}, and closes the connection. */
+  /** Lets calls in flight finish, for at most {@linkcode answerMsMax}, and closes the connection. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#client.status === "ready") {
       let timer: NodeJS.Timeout | undefined;

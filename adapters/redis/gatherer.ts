@@ -2,7 +2,7 @@ import { AppError } from "../../lib/errors/mod.ts";
 import { answerMsMax, pendingCallsMax, redisRetryMs } from "./bounds.ts";
 import type { CallOptions } from "./connection.ts";
 
-/** Calls under way per lane: with two, client and server work at the same time and not by turns. */
+/** Calls in flight per lane: with two, client and server work at the same time instead of alternating. */
 const callsMax = 2;
 
 /** Conversion of items into calls. */
@@ -33,9 +33,9 @@ interface Lane<L, I, A> {
 /**
  * Joins requests made at about the same time into few calls.
  *
- * A call costs client and server more than most of what it is made for. What is asked in one turn of the event loop, or
- * while calls of the same lane are under way, therefore goes out together: nothing waits on an idle lane, and a busy one
- * spends little more than its items need.
+ * A call costs client and server more than most of its items. So the requests of one turn of the event loop, and those
+ * that arrive while calls of the same lane are in flight, share a call. An idle lane sends at once, and a busy one costs
+ * little more than its items.
  */
 export class Gatherer<L, I, A> {
   readonly #options: GathererOptions<L, I, A>;

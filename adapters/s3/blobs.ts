@@ -9,7 +9,7 @@ import { guardedBody, S3Requests } from "./requests.ts";
 import { partsOf, S3Upload } from "./upload.ts";
 
 /**
- * Opens blobs in a bucket, which must exist. What is larger than a part is uploaded in parts; a rule of the bucket should
+ * Opens blobs in a bucket, which must exist. A blob larger than a part is uploaded in parts; a rule of the bucket should
  * remove the parts of uploads that never completed, because a process that dies cannot.
  *
  * @throws {TypeError} The endpoint is no URL.

@@ -5,7 +5,7 @@ import { partBytes, partsMax } from "./bounds.ts";
 import { elementOf, errorCodeOf, lostAnswer, refusedRequest } from "./failure.ts";
 import type { S3Requests } from "./requests.ts";
 
-/** An upload that is under way. */
+/** A running upload. */
 export class S3Upload {
   readonly #requests: S3Requests;
   readonly #name: string;

@@ -12,7 +12,7 @@ import { createTargets, networks, type Resolve, type Targets } from "./targets.t
 
 /** Longest time that a service may take to answer, in ms. */
 export const webhookMsMax = 10_000;
-/** Most messages that a sender has under way; one more is refused. */
+/** Most messages that a sender has in flight; one more is refused. */
 export const webhooksUnderWayMax = 100;
 
 /** Options of the sender. */

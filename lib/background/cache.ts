@@ -77,13 +77,13 @@ export class Cache<V, K = string> {
     return this.#loading.get(key) ?? this.#load(key, load);
   }
 
-  /** Sets the value of a key, until a time of its own if one is given. A load under way does not overwrite it. */
+  /** Sets the value of a key, until a time of its own if one is given. A running load does not overwrite it. */
   set(key: K, value: V, until: number = this.#endOfEntry()): void {
     this.#loading.delete(key);
     this.#entries.set(key, { value, until });
   }
 
-  /** Removes a key, so that the next `getOrLoad` loads it even if a load is under way. */
+  /** Removes a key, so that the next `getOrLoad` loads it even if a load is running. */
   delete(key: K): void {
     this.#loading.delete(key);
     this.#entries.delete(key);
@@ -157,7 +157,7 @@ export class ParsedRecords<T> {
   }
 }
 
-/** Goes on with a value at once, or once it has arrived, so that what needs no waiting costs no microtask. */
+/** Continues with a value at once, or once its promise resolves, so that a value that is there costs no microtask. */
 export function chain<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> {
   return value instanceof Promise ? value.then(next) : next(value);
 }

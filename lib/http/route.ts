@@ -191,7 +191,7 @@ export type Authorized<A> = Pick<
 export interface RateLimit<A> {
   /** The limits, or a function that returns those of the caller; an empty list limits nothing. */
   readonly rules: readonly LimitRule[] | ((call: Authorized<A>) => readonly LimitRule[]);
-  /** Names who pays. */
+  /** Returns the subject that the cost counts for. */
   readonly subject: (call: Authorized<A>) => string;
   /** Behaviour while requests cannot be counted for all processes. @default "local" */
   readonly onLimiterFailure?: OnLimiterFailure;
@@ -203,7 +203,7 @@ export interface RateLimit<A> {
 export interface ContentLimit<A> {
   /** The limits; an empty list limits nothing. */
   readonly rules: readonly LimitRule[];
-  /** Names who pays. */
+  /** Returns the subject that the cost counts for. */
   readonly subject: (call: Authorized<A>) => string;
   /** Cost of a request: a whole number; 0: nothing. */
   readonly units: (call: Authorized<A> & { readonly body: unknown }) => number;

@@ -6,7 +6,7 @@
 
 import type { ClientInfo, Logger } from "../http/mod.ts";
 
-/** Most pieces of work under way; a further one is dropped and logged. */
+/** Most running pieces of work; a further one is dropped and logged. */
 const runningMax = 10_000;
 
 /** The background work of a process. */
@@ -29,7 +29,7 @@ export class BackgroundWork {
     info.waitUntil?.(done);
   }
 
-  /** Resolves when no work is under way. */
+  /** Resolves when no work is running. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }

@@ -35,7 +35,7 @@ export function createPublicProfiles({
   readonly clock: Clock;
 }): PublicProfiles {
   const projects = new Cache<Cache<PublicProfile>>({ entriesMax: projectsMax });
-  /** Loads under way, by project and users: requests for the same list share one. */
+  /** Running loads, by project and users: requests for the same list share one. */
   const loading = new Map<string, Promise<readonly PublicProfile[]>>();
 
   async function load(projectId: string, userIds: readonly string[]): Promise<readonly PublicProfile[]> {

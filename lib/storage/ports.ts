@@ -55,8 +55,8 @@ export interface PartitionQuery {
  */
 export interface PartitionLister {
   /**
-   * Returns every partition that is there throughout, group by group and in no order. Some may come more than once, and some whose record has
-   * just expired.
+   * Returns every partition that exists for the whole call, group by group and in no order. Some may come twice, and so may some
+   * whose record has just expired.
    */
   partitions(query: PartitionQuery): AsyncIterable<readonly Partition[]>;
 }

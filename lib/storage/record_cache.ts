@@ -19,9 +19,9 @@ import type {
 } from "./contract.ts";
 
 /**
- * A map of bounded size in two generations: when the younger one is full, the elder one is forgotten as a whole. What was read
- * or written since then stays. A `Map` that drops its oldest entry at every write costs a hundred times as much, because it
- * steps over what was deleted before.
+ * A map of bounded size in two generations: when the younger one is full, the elder one is dropped as a whole. Entries read
+ * or written since then stay. A `Map` that drops its oldest entry at every write costs a hundred times as much, because it
+ * steps over deleted entries.
  */
 export class BoundedCache<V, K = string> {
   readonly #generationMax: number;

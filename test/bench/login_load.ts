@@ -4,7 +4,7 @@ import { Agent, request } from "node:http";
 
 /** Checks per second that are asked for, whatever becomes of those before. */
 export const checksPerSecond = 200;
-/** Logins that are under way at once during a storm. */
+/** Concurrent logins during a storm. */
 export const loginsAtOnce = 16;
 
 /** A kind of request and its duration. */
@@ -51,7 +51,7 @@ function ask(url: string, token: string, agent: Agent): Promise<number> {
   });
 }
 
-/** Keeps logins under way until it is stopped, which answers how many succeeded. */
+/** Keeps logins running until it is stopped, which returns the number of successes. */
 export function stormOfLogins(url: string, body: unknown): { stop(): Promise<number> } {
   let isOver = false;
   let succeeded = 0;

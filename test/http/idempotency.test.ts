@@ -62,7 +62,7 @@ describeOnEveryStore("repeated requests", open => {
     assert.equal(stranger.status, 401);
   });
 
-  it("go on in another process once the one that began has died", async t => {
+  it("continue in another process once the one that began has died", async t => {
     const { world, given, keyed } = await opened(t);
     const id = await given();
     const store = createDyingStore(world.store);

@@ -177,7 +177,7 @@ describe("a response on Node", () => {
     assert.equal(reported.length, 1);
   });
 
-  it("reports a handler that throws, and goes on", async context => {
+  it("reports a handler that throws, and continues", async context => {
     const reported: unknown[] = [];
     const handler: Handler = () => {
       throw new Error("broken");
@@ -198,7 +198,7 @@ describe("a server on Node", () => {
     assert.equal(answer.status, 431);
   });
 
-  it("closes the connection of a client that goes on sending after its answer", async context => {
+  it("closes the connection of a client that continues sending after its answer", async context => {
     const server = await serve(plain, { port: 0 });
     context.after(() => server.stop());
     const socket = await dial(server.url);

@@ -63,7 +63,7 @@ export async function playRewards(options: RewardsOptions): Promise<RewardsSeaso
   return season;
 }
 
-/** A season under way. */
+/** A running season. */
 export class RewardsSeason {
   /** Processes that have died. */
   deaths = 0;

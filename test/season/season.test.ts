@@ -24,7 +24,7 @@ const redisFanCount = 60;
 const seed = 20_242_025;
 /** Within how many ms of a slot's begin fans report: fewer than there are fans, so that some share a millisecond. */
 const spreadMs = 20;
-/** Calls under way at a time: some of every fan whose turn it is, and many fans. */
+/** Concurrent calls: some of each of many fans. */
 const width = 128;
 
 function season(): readonly Match[] {

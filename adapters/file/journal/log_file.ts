@@ -38,7 +38,7 @@ export class LogFile {
     return this.#bytes;
   }
 
-  /** Writes encoded lines at the end. Where this fails, `truncate` removes what may have been written of them. */
+  /** Writes encoded lines at the end. If this fails, `truncate` removes the part that may have been written. */
   async append(lines: string, frames: number): Promise<void> {
     await this.#write(lines);
     this.#frames += frames;
@@ -54,7 +54,7 @@ export class LogFile {
     await this.#handle.datasync();
   }
 
-  /** Writes the line that closes the file. Where this fails, `truncate` removes what may have been written of it. */
+  /** Writes the line that closes the file. If this fails, `truncate` removes the part that may have been written. */
   async seal(): Promise<void> {
     await this.#write(encodeLine(endText(this.#frames)));
   }

@@ -1,7 +1,7 @@
 /**
  * Delivers score updates to their boards in the background.
  *
- * Updates wait per partition. While a commit is under way more arrive, and all of them join the next one: a busy board
+ * Updates wait per partition. While a commit is running more arrive, and all of them join the next one: a busy board
  * costs one commit per round trip, however many users change it. An update says "this score as of that revision", so that
  * late or repeated delivery changes nothing. Updates that fail stay in the user's own record, from which they are delivered
  * when that user is next loaded.

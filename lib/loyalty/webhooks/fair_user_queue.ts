@@ -2,13 +2,13 @@ import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 
 /** Most users whose changes wait in a process; the sweep finds those beyond. */
 export const queuedUsersMax = 100_000;
-/** Most users of one space that are under way: a slow service of one must not delay the others. */
+/** Most users of one space that are in process: a slow service of one must not delay the others. */
 const perSpaceMax = 16;
 
 /** A queue of users whose changes are to be sent. Spaces take turns; within one the users come in their order. */
 export class FairUserQueue {
   readonly #bySpace = new Map<string, Map<string, SpaceUser>>();
-  /** Number of users of a space that are under way. */
+  /** Number of users of a space that are in process. */
   readonly #underWay = new Map<string, number>();
   #size = 0;
 
@@ -27,7 +27,7 @@ export class FairUserQueue {
     this.#bySpace.set(user.spaceId, users);
   }
 
-  /** Takes the next user who is not `busy`; null where there is none, or too many of their spaces are under way. */
+  /** Takes the next user who is not `busy`; null if there is none, or too many of their spaces are in process. */
   take(busy: ReadonlyMap<string, unknown>): SpaceUser | null {
     for (const [spaceId, users] of this.#bySpace) {
       if ((this.#underWay.get(spaceId) ?? 0) >= perSpaceMax) continue;

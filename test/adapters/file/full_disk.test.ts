@@ -10,7 +10,7 @@ const limitKiB = 1_024;
 const skip = process.platform === "win32" ? "needs the file size limit of a POSIX shell" : false;
 
 describe("a store whose disk takes no more", { skip }, () => {
-  it("rejects commits, shows nothing of them, goes on with what fits, and restarts to the same state", async context => {
+  it("rejects commits, shows nothing of them, continues with what fits, and restarts to the same state", async context => {
     const directory = await temporaryDirectory(context);
     const script = fileURLToPath(new URL("./full_disk_process.ts", import.meta.url));
     const limited = `trap "" XFSZ; ulimit -f ${limitKiB}; exec "$0" --import tsx "$@"`;

@@ -161,7 +161,7 @@ describe("a country database", () => {
     assert.deepEqual(database.lookup("192.0.2.1")?.names, { en: "Germany" });
   });
 
-  it("answers with one object per record, and goes on to answer beyond the bound of its cache", async () => {
+  it("answers with one object per record, and continues to answer beyond the bound of its cache", async () => {
     const database = await load({ networks: { "10.0.0.0/8": germany, "11.0.0.0/8": britain } });
     const first = database.lookup("10.0.0.1");
     assert.equal(database.lookup("10.255.0.1"), first);

@@ -32,7 +32,7 @@ describe("the removal of expired records", () => {
     assert.ok(most <= livingMs * 1.4, `${most} records were kept for ${livingMs} live ones`);
   });
 
-  it("removes every expired record, and the partitions they leave empty, while commits go on", () => {
+  it("removes every expired record, and the partitions they leave empty, while commits continue", () => {
     const state = new State(0, 0);
     for (let at = 0; at < 5_000; at++) {
       const change = new CommitChange({ state, partition: `p${at}`, version: "1", isKept: false });

@@ -36,7 +36,7 @@ export class Load {
     await until(`${number} more commits are ${outcome}`, () => this.count(outcome) >= before + number);
   }
 
-  /** Ends the load once every commit under way is reported. */
+  /** Ends the load once every pending commit is reported. */
   async stop(): Promise<void> {
     this.#running = false;
     await this.#done;

@@ -226,7 +226,7 @@ describe("blobs on S3", { skip: s3Available() }, () => {
     }
   });
 
-  it("give up a service that neither answers nor goes on", async () => {
+  it("give up a service that neither answers nor continues", async () => {
     const options = await bucket();
     await createS3Blobs(options).put("a", streamOf(new Uint8Array(10)));
     const waits: number[] = [];

@@ -55,7 +55,7 @@ describe("the batcher", () => {
     assert.deepEqual(await results, [2, 4]);
   });
 
-  it("rejects the callers of a batch that fails, and goes on with the next one", async () => {
+  it("rejects the callers of a batch that fails, and continues with the next one", async () => {
     const { batcher, end } = setup();
     const failed = [1, 2, 3].map(item => batcher.add("a", item));
     const next = batcher.add("a", 4);

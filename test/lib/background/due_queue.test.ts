@@ -130,7 +130,7 @@ for (const claims of ["queue", "member"] as const) {
 }
 
 describeOnStores("a due queue", open => {
-  it("goes on page by page until nothing is due", async () => {
+  it("continues page by page until nothing is due", async () => {
     const { clock, queue, work, handled, schedule } = await setup(open, "queue");
     await schedule(["a", "b", "c", "d", "e"], clock.now());
     assert.deepEqual(await queue.processDue({ ...work(), pageMax: 2 }), { processed: 5, failed: 0 });

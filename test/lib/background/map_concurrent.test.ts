@@ -5,7 +5,7 @@ import { mapConcurrent } from "../../../lib/background/mod.ts";
 const turn = (): Promise<void> => new Promise(setImmediate);
 
 describe("work that is done side by side", () => {
-  it("is begun for so many items at a time, and goes on as one is done", async () => {
+  it("is begun for so many items at a time, and continues as one is done", async () => {
     const begun: number[] = [];
     const ends: (() => void)[] = [];
     const all = mapConcurrent([10, 11, 12, 13], 2, async item => {

@@ -95,7 +95,7 @@ describe("a process that dies while it exports", () => {
 });
 
 describeOnEveryStore("an export that changes hands", open => {
-  it("goes on behind the last part, and reads no user again that is in a part", async () => {
+  it("continues behind the last part, and reads no user again that is in a part", async () => {
     await using world = await ExportWorld.open(open, users());
     const exportId = await requestExport(world.process());
     world.clock.advance(300_000);

@@ -140,7 +140,7 @@ describe("the link to a file", () => {
     }
   });
 
-  it("sends nothing where the client has the file, or goes on with another one", async () => {
+  it("sends nothing where the client has the file, or continues with another one", async () => {
     await using it = await ready();
     const etag = (await it.process.call(it.url, { method: "HEAD" })).headers.get("etag") ?? "";
     const cases: readonly [Readonly<Record<string, string>>, number][] = [

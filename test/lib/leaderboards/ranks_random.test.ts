@@ -13,7 +13,7 @@ import { describeOnStores } from "../../support/stores.ts";
 import { NaiveBoard } from "./_naive_board.ts";
 
 const runs = sampleSize(2_000, 500);
-/** Histories that are under way at a time. */
+/** Histories that run at a time. */
 const lanes = 20;
 const names = ["a", "b", "Z", "～", "😀", "é", "\u{10ffff}", "\uffff", "{}:*", "__proto__", "10", "9"];
 const userIds = [...names, ...names.map(name => `${name}/${name}`), ...names.map(name => `u${name}`)];

@@ -28,7 +28,7 @@ describe("decide with something that must have happened before", () => {
     assert.equal(store.commits.length, 1);
   });
 
-  it("rejects as that does, writes nothing, and goes on with the others of its round", async () => {
+  it("rejects as that does, writes nothing, and continues with the others of its round", async () => {
     const store = new ProbeStore();
     const failure = new Error("not registered");
     const all = await Promise.allSettled([

@@ -142,7 +142,7 @@ describe("the queued actions of one user", () => {
     assert.deepEqual(world.pauses, [50, 100, 250]);
   });
 
-  it("go on behind one that becomes a dead letter", async () => {
+  it("continue behind one that becomes a dead letter", async () => {
     const world = openWorld();
     const actions = [taken("1"), taken("2"), taken("3", 6), taken("4"), taken("5")];
     const failures = { 2: [failure("forbidden")], 5: times(5, "conflict") };

@@ -41,7 +41,7 @@ describeOnPairs("the session guard", open => {
     }
   });
 
-  it("lets the session pass that goes on when the others end", async () => {
+  it("lets the session pass that continues when the others end", async () => {
     const user = await world.user();
     const [kept, ended] = await Promise.all(
       [1, 2].map(async () => {

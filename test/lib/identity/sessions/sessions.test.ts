@@ -133,7 +133,7 @@ describeOnPairs("sessions", open => {
     assert.deepEqual(await listed(user), [sidOf(other)]);
   });
 
-  it("end all at once, or all but one that goes on", async () => {
+  it("end all at once, or all but one that continues", async () => {
     const user = await world.user();
     const clients = await Promise.all([1, 2, 3, 4].map(() => login(world.first, user)));
     const [kept] = clients;
