@@ -209,7 +209,7 @@ describeOnEveryStore("webhooks", open => {
     assert.deepEqual([attributes.status, attributes.disabled_reason], ["disabled", "gone"]);
     assert.equal(attributes.dead_letters, 2);
 
-    const dead = await office.ask(`${path}/crm/dead-deadLetterIds?limit=1&offset=1`);
+    const dead = await office.ask(`${path}/crm/dead-letters?limit=1&offset=1`);
     assert.equal(dead.status, 200);
     assert.equal(dead.json.meta.total, 2);
     assert.equal(dead.json.data.length, 1);
@@ -218,10 +218,10 @@ describeOnEveryStore("webhooks", open => {
     assert.equal(first.attributes.message_type, "loyalty.actionRewarded");
     assert.equal(first.attributes.data.userId, fan.userId);
     assert.match(first.attributes.reason, /410/);
-    const all = await office.ask(`${path}/crm/dead-deadLetterIds`);
+    const all = await office.ask(`${path}/crm/dead-letters`);
     const deadLetterIds: string[] = all.json.data.map(({ id }: { id: string }) => id);
     const body = { ids: [...deadLetterIds, `wdl_${"0".repeat(32)}`] };
-    const refused = await office.ask(`${path}/crm/dead-deadLetterIds/replay`, { body });
+    const refused = await office.ask(`${path}/crm/dead-letters/replay`, { body });
     assert.equal(refused.status, 409);
     assert.match(refused.json.errors[0].detail, /enable it first/);
 
@@ -229,14 +229,14 @@ describeOnEveryStore("webhooks", open => {
     const enabled = await office.ask(`${path}/crm/enable`, { method: "POST" });
     assert.equal(enabled.status, 200);
     assert.equal(enabled.json.data.attributes.status, "ok");
-    const replayed = await office.ask(`${path}/crm/dead-deadLetterIds/replay`, { body });
+    const replayed = await office.ask(`${path}/crm/dead-letters/replay`, { body });
     assert.equal(replayed.status, 202);
     assert.deepEqual(replayed.json.data.attributes.replayed.toSorted(), deadLetterIds.toSorted());
     assert.deepEqual(replayed.json.data.attributes.not_found, [`wdl_${"0".repeat(32)}`]);
     await office.world.platform.idle();
     assert.equal(crm.received.length, 3);
-    assert.equal((await office.ask(`${path}/crm/dead-deadLetterIds`)).json.meta.total, 0);
-    const odd = await office.ask(`${path}/crm/dead-deadLetterIds/replay`, { body: { ids: ["other"] } });
+    assert.equal((await office.ask(`${path}/crm/dead-letters`)).json.meta.total, 0);
+    const odd = await office.ask(`${path}/crm/dead-letters/replay`, { body: { ids: ["other"] } });
     assert.equal(odd.status, 400);
   });
 
