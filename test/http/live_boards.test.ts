@@ -117,9 +117,9 @@ describeOnStores("a live board", open => {
   });
 
   it("reads the board once a second for all listeners, and not at all without", async () => {
-    const readers = await Promise.all(
-      Array.from({ length: 100 }, (_, index) => listen(`${board("goals")}?limit=${1 + (index % 100)}`)),
-    );
+    const readers = [await listen(`${board("goals")}?limit=1`)];
+    const others = Array.from({ length: 99 }, (_, index) => listen(`${board("goals")}?limit=${index + 2}`));
+    readers.push(...(await Promise.all(others)));
     await Promise.all(readers.map(message));
     assert.equal(store.boardReads, 1);
     for (let second = 1; second <= 3; second++) {
@@ -208,11 +208,10 @@ describeOnStores("a live board", open => {
   });
 
   it("refuses listeners beyond the bound, with the time to retry", async () => {
-    const streams: Response[] = [];
-    // Some at a time: in one turn they could take longer than the store may take to answer.
-    while (streams.length < liveListenersMax) {
-      streams.push(...(await Promise.all(Array.from({ length: 100 }, () => request(board("goals"))))));
-    }
+    // The first one alone reads the store: a turn with many requests could take longer than the store may take to answer.
+    const streams = [await request(board("goals"))];
+    const others = Array.from({ length: liveListenersMax - 1 }, () => request(board("goals")));
+    streams.push(...(await Promise.all(others)));
     assert.ok(streams.every(({ status }) => status === 200));
     const refused = await request(board("goals"));
     assert.deepEqual([refused.status, refused.headers.get("retry-after")], [503, "5"]);
