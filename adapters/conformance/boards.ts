@@ -1,5 +1,5 @@
 /** Tests of reading boards: order, ranges and standings. */
-import { before, board, drop, home, members, must, score, standing, unscore } from "./build.ts";
+import { around, before, board, drop, home, members, must, score, standing, unscore } from "./build.ts";
 import { equal } from "./expect.ts";
 import type { Cases, StoreCase } from "./harness.ts";
 
@@ -187,6 +187,49 @@ export const boardCases: Cases<StoreCase> = {
     equal(await store.read(home, [standing("b", "z", { position: false })]), [
       { score: 2, tie: 0, below: 1 },
     ]);
+  },
+
+  async "around reads the entries on both sides of a member, and of one side more at an end"({ store }) {
+    equal(await store.read(home, [around("b", "a", 3)]), [null]);
+    await must(
+      store,
+      score("b", "a", -1),
+      score("b", "b", 2, { tie: 1 }),
+      score("b", "c", 2, { tie: 2 }),
+      score("b", "～", 2, { tie: 2 }),
+      score("b", "😀", 2, { tie: 2 }),
+      score("b", "f", 3),
+      score("b", "g", 3, { asOf: 1 }),
+    );
+    const windows: readonly [
+      member: string,
+      limit: number,
+      members: string,
+      offset: number,
+      below: number,
+    ][] = [
+      ["～", 1, "～", 3, 1],
+      ["～", 2, "～ 😀", 3, 1],
+      ["～", 3, "c ～ 😀", 2, 1],
+      ["～", 4, "c ～ 😀 f", 2, 1],
+      ["～", 7, "a b c ～ 😀 f g", 0, 0],
+      ["～", 100, "a b c ～ 😀 f g", 0, 0],
+      ["a", 3, "a b c", 0, 0],
+      ["b", 5, "a b c ～ 😀", 0, 0],
+      ["g", 1, "g", 6, 5],
+      ["g", 3, "😀 f g", 4, 1],
+      ["f", 4, "～ 😀 f g", 3, 1],
+    ];
+    const together = await store.read(
+      home,
+      windows.map(([member, limit]) => around("b", member, limit)),
+    );
+    for (const [index, [member, limit, shown, offset, below]] of windows.entries()) {
+      const [range] = await store.read(home, [board("b", { offset, limit: shown.split(" ").length })]);
+      equal(range.entries.map(entry => entry.member).join(" "), shown);
+      equal(together[index], { ...range, offset, below }, `${limit} around ${member}`);
+    }
+    equal(await store.read(home, [around("b", "none", 3)]), [null]);
   },
 
   async "before counts the entries strictly before a point, whether or not an entry stands there"({ store }) {

@@ -6,6 +6,7 @@ import type {
   Commit,
   Delete,
   Put,
+  ReadAround,
   ReadBefore,
   ReadBoard,
   ReadLog,
@@ -35,6 +36,11 @@ export function tally(key: string, fields?: readonly string[]): ReadTally {
 /** Reads up to 100 entries of a board, from the lowest. */
 export function board(key: string, options: Partial<Omit<ReadBoard, "type" | "key">> = {}): ReadBoard {
   return { type: "board", key, limit: 100, ...options };
+}
+
+/** Reads entries around a member of a board. */
+export function around(key: string, member: string, limit: number): ReadAround {
+  return { type: "around", key, member, limit };
 }
 
 /** Reads the standing of a member of a board. */

@@ -4,6 +4,7 @@ import { storageLimits } from "../../lib/storage/limits.ts";
 import {
   add,
   append,
+  around,
   before,
   board,
   drop,
@@ -121,9 +122,12 @@ const countCases: Cases<StoreCase> = {
   async "a range may ask for 1,000 entries and no more"({ store }) {
     equal((await store.read(home, [board("b", { limit: storageLimits.rangeLimitMax })]))[0].size, 0);
     equal((await store.read(home, [log("l", { limit: storageLimits.rangeLimitMax })]))[0], []);
+    equal(await store.read(home, [around("b", "m", storageLimits.rangeLimitMax)]), [null]);
+    await rejects(() => store.read(home, [around("b", "m", 0)]), misuse, "nobody around a member");
     for (const limit of [storageLimits.rangeLimitMax + 1, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
       await rejects(() => store.read(home, [board("b", { limit })]), misuse, `board limit ${limit}`);
       await rejects(() => store.read(home, [log("l", { limit })]), misuse, `log limit ${limit}`);
+      await rejects(() => store.read(home, [around("b", "m", limit)]), misuse, `limit ${limit} around`);
     }
   },
 
@@ -259,6 +263,8 @@ function badQueries(bad: string): Read[] {
     board(bad),
     standing(bad, "x"),
     standing("b", bad),
+    around(bad, "x", 1),
+    around("b", bad, 1),
     before(bad, 1),
     before("b", 1, { member: bad }),
     log(bad),

@@ -3,6 +3,7 @@ import type { Batch, Check, Commit, Read, Write } from "../../lib/storage/contra
 import {
   add,
   append,
+  around,
   before,
   board,
   drop,
@@ -123,6 +124,7 @@ export class RandomOperations {
       case 2:
         return chance(0.5) ? tally(key) : tally(key, [pick(names), pick(names)]);
       case 3:
+        if (chance(0.5)) return around(key, pick(names), 1 + integer(7));
         return standing(key, pick(names), chance(0.5) ? { position: true } : {});
       case 4:
         return this.#beforeQuery(key);

@@ -11,6 +11,7 @@ import type {
   Commit,
   LogEntry,
   Read,
+  ReadAround,
   ReadBoard,
   ReadLog,
   Score,
@@ -93,6 +94,7 @@ export class ReferenceModel {
       const point = { tie: 0, member: "", ...query };
       return ordered.filter(entry => compare(entry, point) < 0).length;
     }
+    if (query.type === "around") return boardWindow(ordered, query);
     const found = ordered.find(({ member }) => member === query.member);
     if (found === undefined) return null;
     const below = ordered.filter(other => other.score < found.score).length;
@@ -168,6 +170,24 @@ function boardRange(ordered: readonly StoredEntry[], query: ReadBoard): unknown 
     .slice(offset, offset + limit)
     .map(({ member, score, tie }) => ({ member, score, tie }));
   return { entries, size: ordered.length };
+}
+
+function boardWindow(ordered: readonly StoredEntry[], { member, limit }: ReadAround): unknown {
+  const own = ordered.findIndex(other => other.member === member);
+  if (own === -1) return null;
+  let [first, end] = [own, own + 1];
+  // Behind and before by turns, while there are entries.
+  while (end - first < Math.min(limit, ordered.length)) {
+    const isBehind = end - own - 1 <= own - first;
+    if (first === 0 || (isBehind && end < ordered.length)) end += 1;
+    else first -= 1;
+  }
+  const below = ordered.filter(({ score }) => score < (ordered[first]?.score ?? 0)).length;
+  return {
+    ...(boardRange(ordered, { type: "board", key: "", offset: first, limit: end - first }) as object),
+    offset: first,
+    below,
+  };
 }
 
 function logRange(all: readonly { ms: number; seq: number; value: string }[], query: ReadLog): LogEntry[] {

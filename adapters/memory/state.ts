@@ -1,6 +1,14 @@
 /** The state of a memory store: records, tallies, boards and logs by partition. */
 
-import type { BoardRange, LogEntry, Read, ReadLog, Standing, Stored } from "../../lib/storage/contract.ts";
+import type {
+  BoardRange,
+  BoardWindow,
+  LogEntry,
+  Read,
+  ReadLog,
+  Standing,
+  Stored,
+} from "../../lib/storage/contract.ts";
 import { Board } from "./board/board.ts";
 
 /** The order of log entries: milliseconds, then the sequence within them. */
@@ -295,7 +303,7 @@ export function answer(
   space: PartitionState | undefined,
   query: Read,
   now: number,
-): Stored | null | ReadonlyMap<string, number> | BoardRange | Standing | number | LogEntry[] {
+): Stored | null | ReadonlyMap<string, number> | BoardRange | BoardWindow | Standing | number | LogEntry[] {
   switch (query.type) {
     case "record": {
       const record = liveRecord(space, query.key, now);
@@ -305,6 +313,8 @@ export function answer(
       return fields(space?.get("tally", query.key), query.fields);
     case "board":
       return space?.get("board", query.key)?.range(query) ?? { entries: [], size: 0 };
+    case "around":
+      return space?.get("board", query.key)?.around(query) ?? null;
     case "standing":
       return space?.get("board", query.key)?.standing(query) ?? null;
     case "before":

@@ -1,6 +1,7 @@
 import { AppError } from "../../lib/errors/mod.ts";
 import type { CallOptions, RedisConnection, Script } from "./connection.ts";
 import { Gatherer } from "./gatherer.ts";
+import { readScript } from "./scripts.ts";
 
 /** Greatest size of a call that carries several batches or reads, in UTF-16 units: well below 1 ms of the server's time. */
 export const groupUnitsMax = 65_536;
@@ -10,12 +11,16 @@ const batchUnits = 1_024;
 const readUnits = 2_048;
 /** Size of a record that is read: no call carries more than 256, which one command answers. */
 const recordUnits = 256;
+/** Size of an entry of a board or log that is read. */
+const entryUnits = 64;
 
 /** Keys and arguments that one batch or read adds to a call. */
 interface Item {
   readonly keys: readonly string[];
   readonly args: readonly string[];
   readonly units: number;
+  /** Number of replies to it, where they are not one. */
+  readonly replies?: number;
 }
 
 /** Makes one call for all items, and answers each. */
@@ -31,18 +36,18 @@ export class CallGroups {
   readonly #connection: RedisConnection;
   readonly #gatherer: Gatherer<Send, Item, unknown>;
   readonly #readRecords: Send;
+  readonly #readAny: Send;
   #goAlone: boolean;
 
   constructor(connection: RedisConnection) {
     this.#connection = connection;
     this.#goAlone = connection.isCluster;
     this.#readRecords = async (items, options) => {
-      const replies = (await connection.ask("mget", keysOf(items), options)) as readonly unknown[];
-      let end = 0;
-      return items.map(({ keys }) => {
-        end += keys.length;
-        return replies.slice(end - keys.length, end);
-      });
+      return split(items, await connection.ask("mget", keysOf(items), options));
+    };
+    this.#readAny = async (items, options) => {
+      const asked = [keysOf(items), items.flatMap(({ args }) => args)] as const;
+      return split(items, await connection.askScript(readScript, asked, options));
     };
     this.#gatherer = new Gatherer({
       call: (send, items, options) => this.#call(send, items, options),
@@ -67,7 +72,18 @@ export class CallGroups {
 
   /** Reads the strings of these keys, null for each that is absent. */
   strings(keys: readonly string[]): Promise<unknown> {
-    return this.#ask("mget", this.#readRecords, { keys, args: [], units: recordUnits * keys.length });
+    const units = recordUnits * keys.length;
+    return this.#ask("mget", this.#readRecords, { keys, args: [], units, replies: keys.length });
+  }
+
+  /** Answers queries by `read.lua`; `entries` is the most that they ask of boards and logs. */
+  queries(
+    keys: readonly string[],
+    args: readonly string[],
+    { replies, entries }: { readonly replies: number; readonly entries: number },
+  ): Promise<unknown> {
+    const units = unitsOf(args, readUnits + entryUnits * entries);
+    return this.#ask("read", this.#readAny, { keys, args, units, replies });
   }
 
   #ask(name: string, send: Send, item: Item): Promise<unknown> {
@@ -95,6 +111,15 @@ function keysOf(items: readonly Item[]): string[] {
   const all: string[] = [];
   for (const { keys } of items) all.push(...keys);
   return all;
+}
+
+/** Returns the replies to each item. */
+function split(items: readonly Item[], replies: unknown): (readonly unknown[])[] {
+  let end = 0;
+  return items.map(({ replies: count = 1 }) => {
+    end += count;
+    return (replies as readonly unknown[]).slice(end - count, end);
+  });
 }
 
 /** Returns all keys; and the number of items, then their arguments. */

@@ -17,7 +17,8 @@ import { storageLimits } from "../../lib/storage/limits.ts";
  * - Checks: `c` a version, `n` an absent record, `f` an absent field, `g` an absent field that has the name of the one in the
  *   check before it.
  * - Writes: `p` put, `P` put with a ttl, `q` put of the record that the first check is about, `d` delete, `D` delete a board,
- *   `a` add, `m` with a minimum, `x` with a maximum, `r` with both, `l` append, and `M` add to the field that the last check has
+ *   `a` add, `m` with a minimum, `x` with a maximum, `r` with both, `l` append, `=` set a score, `<` keep the lower, `>` the
+ *   higher, and `M` add to the field that the last check has
  *   found absent, where no other write can be refused.
  */
 export type CommitShape = string;
@@ -57,9 +58,9 @@ interface Part {
 /**
  * Writes the script of a shape, which applies any number of batches, one after the other.
  *
- * KEYS: per batch one for each check and write that names one, two where it deletes a board. ARGV: [1] the number of batches;
- * per batch now (Unix ms), per `c` the version, per `f` the field, per write its values. Returns: per batch the results of adds and appends as strings, 0
- * where there are none, or a refusal as `commit.lua` has it.
+ * KEYS: per batch one for each check and write that names one, two for a board. ARGV: [1] the number of batches; per batch now
+ * (Unix ms), per `c` the version, per `f` the field, per write its values. Returns: per batch the results of adds, appends and
+ * scores as strings, 0 where there are none, or a refusal as `commit.lua` has it.
  */
 export function writeCommitScript(shape: CommitShape): string {
   const [checks = "", writes = ""] = shape.split("|");
@@ -67,6 +68,7 @@ export function writeCommitScript(shape: CommitShape): string {
   const now = names.arg();
   const lines = [
     "local call, sub, format, keys, args = redis.call, string.sub, string.format, KEYS, ARGV",
+    ...(/[=<>]/.test(writes) ? [scoreFunction] : []),
     "local function apply(k, a)",
   ];
   const checked = [...checks].map((sign, index) => check(sign, names, { now, number: index + 1 }));
@@ -124,6 +126,10 @@ function write(sign: string, names: Names, { number, checks }: WritePlace): Part
       return { effect: `call('UNLINK', ${key}, ${names.key()})` };
     case "l":
       return append(key, names, number);
+    case "=":
+    case "<":
+    case ">":
+      return score(sign, key, { names, number });
     default:
       return add(sign, key, { names, number });
   }
@@ -143,6 +149,51 @@ function add(sign: string, key: string, { names, number }: { names: Names; numbe
     ].join("\n"),
     effect: `call('HINCRBY', ${key}, ${field}, ${by})`,
     result: `format('%.0f', ${sum})`,
+  };
+}
+
+/** Gives a member a score as `commit.lua` does; a stored row is tie, version and score. */
+const scoreFunction = `local noTie, noAsOf = '0000000000000', '                '
+local function encode(tie, member)
+if tie == noTie then return '0' .. member end
+return '1' .. tie .. member
+end
+local function score(op, zset, rows, member, given, stamp)
+local row, old, oldTie, oldAsOf, tie, asOf = call('HGET', rows, member), false, noTie, noAsOf, noTie, noAsOf
+if row then
+old, oldTie, oldAsOf = sub(row, 30), sub(row, 1, 13), sub(row, 14, 29)
+elseif op ~= '=' or stamp ~= '' then
+old = call('ZSCORE', zset, '0' .. member)
+end
+if stamp ~= '' then tie, asOf = sub(stamp, 1, 13), sub(stamp, 14) end
+if old then
+if asOf == noAsOf then
+asOf = oldAsOf
+elseif oldAsOf ~= noAsOf and tonumber(asOf) <= tonumber(oldAsOf) then
+return old
+end
+local before, value = tonumber(old), tonumber(given)
+if before == value or (op == '<' and before < value) or (op == '>' and before > value) then
+given, tie = old, oldTie
+elseif tie ~= oldTie then
+call('ZREM', zset, encode(oldTie, member))
+end
+end
+if given ~= old then call('ZADD', zset, given, encode(tie, member)) end
+if tie ~= noTie or asOf ~= noAsOf then
+call('HSET', rows, member, tie .. asOf .. given)
+elseif row then
+call('HDEL', rows, member)
+end
+return given
+end`;
+
+function score(sign: string, key: string, { names, number }: { names: Names; number: number }): Part {
+  const [rows, member, given, stamp] = [names.key(), names.arg(), names.arg(), names.arg()];
+  const result = `c${number}`;
+  return {
+    effect: `local ${result} = score('${sign}', ${key}, ${rows}, ${member}, ${given}, ${stamp})`,
+    result,
   };
 }
 

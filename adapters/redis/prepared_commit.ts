@@ -1,11 +1,13 @@
 import type { Add, Batch, Check, Put, Write } from "../../lib/storage/contract.ts";
 import type { CommitShape } from "./commit_script.ts";
 import { keyOf } from "./keys.ts";
-import { encodeCheck, encodeRecord, msUntilCleared } from "./stored.ts";
+import { encodeCheck, encodeRecord, encodeStamp, msUntilCleared } from "./stored.ts";
 
 /** Most checks, and most writes, of a batch that gets a script made to measure. */
 export const preparedWritesMax = 16;
 
+/** A sum may be refused, so `commit.lua` makes it. */
+const scoreSigns = { set: "=", min: "<", max: ">", add: undefined } as const;
 const kinds = { record: "r", tally: "t", log: "l", board: "b" } as const;
 
 /** Context of the translation of a batch. */
@@ -18,7 +20,10 @@ export interface CommitContext {
   readonly version: string;
 }
 
-/** Returns the shape of a batch, or undefined if it takes `commit.lua`: it is large, has scores, or guards on one tally twice. */
+/**
+ * Returns the shape of a batch, or undefined if it takes `commit.lua`: it is large, removes or adds to a score, has several
+ * scores, which `commit.lua` writes together, or guards on one tally twice.
+ */
 export function commitShape(batch: Batch, now: number): CommitShape | undefined {
   const { checks = [], writes } = batch;
   if (writes.length > preparedWritesMax || checks.length > preparedWritesMax) return undefined;
@@ -33,6 +38,9 @@ export function commitShape(batch: Batch, now: number): CommitShape | undefined 
   for (const [index, write] of writes.entries()) {
     const sign = write === mark ? "M" : isChecked(write, batch) ? "q" : signOf(write, now);
     if (sign === undefined || (write.type === "add" && isTallyTouched(writes, index))) return undefined;
+    if (write.type === "score" && writes.some((other, at) => at < index && other.type === "score")) {
+      return undefined;
+    }
     shape += sign;
   }
   return shape;
@@ -76,6 +84,10 @@ export function commitArguments(batch: Batch, { root, now, version }: CommitCont
       case "append":
         keys.push(keyOf(root, "l", write.key));
         args.push(write.value, String(write.at), String(write.maxLength));
+        break;
+      case "score":
+        keys.push(keyOf(root, "b", write.key), keyOf(root, "m", write.key));
+        args.push(write.member, String(write.score), encodeStamp(write.tie, write.asOf));
         break;
       case "delete":
         keys.push(keyOf(root, kinds[write.shape], write.key));
@@ -132,6 +144,8 @@ function signOf(write: Write, now: number): string | undefined {
       return addSign(write);
     case "append":
       return "l";
+    case "score":
+      return scoreSigns[write.op];
     default:
       return undefined;
   }

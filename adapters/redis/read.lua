@@ -1,19 +1,21 @@
 -- Purpose: answers several queries from one instant of a partition.
 --
--- KEYS: per query its key; a standing has two (ZSET, HASH of stamped rows).
+-- KEYS: per query its key; w, s and S have two (ZSET, HASH of stamped rows).
 -- ARGV: per query, by its first argument:
 --         r                                          a record
 --         t                                          a tally, every field
 --         f <n> <field>...                           n fields of a tally
 --         b <start> <stop> <REV or ''>               a board by position; stop < start for no entries
 --         B <from> <to> <REV or ''> <offset> <limit> a board by score
+--         w <member> <n>                             n entries around a member
 --         s <member>                                 a standing
 --         S <member>                                 a standing with its position
 --         c <score> <point or ''>                    the entries before a score, or before a point among its entries
 --         l <n> <REV or ''> <ms> <seq> <ms> <seq>    n entries of a log beyond the first position, up to the second;
 --                                                    '' for no bound
 -- Returns: per query: r the stored string or nil; t field, value, ...; f the values or nil; b, B {size, {member,
---          score, ...}}; s {score, tie, number of lower scores} or nil, S with the position as a fourth;
+--          score, ...}}; w the same, the number of entries before the first and of scores lower than its, or nil;
+--          s {score, tie, number of lower scores} or nil, S with the position as a fourth;
 --          c the number of entries; l the entries <id> <value>, oldest first.
 
 local KEYS, ARGV, call, sub = KEYS, ARGV, redis.call, string.sub
@@ -31,19 +33,32 @@ local function fields(key, first, last)
   return values
 end
 
-local function standing(zset, rows, op, member)
+-- Returns a member as the ZSET keeps it; and of one with a stamped row its score and tie.
+local function find(rows, member)
   local row = call('HGET', rows, member)
-  local score, tie, encoded = nil, '0', '0' .. member
-  if row then
-    score, tie = sub(row, 30), sub(row, 1, 13)
-    if tie ~= '0000000000000' then encoded = '1' .. tie .. member end
-  else
+  if not row then return '0' .. member end
+  local tie = sub(row, 1, 13)
+  return tie == '0000000000000' and '0' .. member or '1' .. tie .. member, sub(row, 30), tie
+end
+
+local function around(zset, rows, member, limit)
+  local position = call('ZRANK', zset, (find(rows, member)))
+  if not position then return false end
+  local size = call('ZCARD', zset)
+  local first = math.max(0, math.min(position - math.floor((limit - 1) / 2), size - limit))
+  local entries = call('ZRANGE', zset, first, first + limit - 1, 'WITHSCORES')
+  return { size, entries, first, call('ZCOUNT', zset, '-inf', '(' .. entries[2]) }
+end
+
+local function standing(zset, rows, op, member)
+  local encoded, score, tie = find(rows, member)
+  if not score then
     score = call('ZSCORE', zset, encoded)
     if not score then return false end
   end
   local below = call('ZCOUNT', zset, '-inf', '(' .. score)
-  if op == 'S' then return { score, tie, below, call('ZRANK', zset, encoded) } end
-  return { score, tie, below }
+  if op == 'S' then return { score, tie or '0', below, call('ZRANK', zset, encoded) } end
+  return { score, tie or '0', below }
 end
 
 -- True if a name comes before another by its bytes; Lua's own order follows the server's locale.
@@ -122,6 +137,9 @@ while ARGV[i] do
   elseif op == 's' or op == 'S' then
     answers[n] = standing(key, KEYS[k + 1], op, ARGV[i + 1])
     k, i = k + 1, i + 2
+  elseif op == 'w' then
+    answers[n] = around(key, KEYS[k + 1], ARGV[i + 1], tonumber(ARGV[i + 2]))
+    k, i = k + 1, i + 3
   elseif op == 'c' then
     answers[n] = before(key, ARGV[i + 1], ARGV[i + 2])
     i = i + 3

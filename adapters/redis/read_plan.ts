@@ -1,5 +1,6 @@
 import type {
   BoardRange,
+  BoardWindow,
   LogEntry,
   Read,
   ReadBoard,
@@ -14,6 +15,7 @@ type Answer =
   | Stored
   | ReadonlyMap<string, number>
   | BoardRange
+  | BoardWindow
   | Standing
   | number
   | readonly LogEntry[]
@@ -34,6 +36,10 @@ export function pushRead(root: string, query: Read, keys: string[], args: string
     case "board":
       keys.push(keyOf(root, "b", query.key));
       pushBoard(query, args);
+      return;
+    case "around":
+      keys.push(keyOf(root, "b", query.key), keyOf(root, "m", query.key));
+      args.push("w", query.member, String(query.limit));
       return;
     case "standing":
       keys.push(keyOf(root, "b", query.key), keyOf(root, "m", query.key));
@@ -58,6 +64,8 @@ export function decodeRead(query: Read, reply: unknown, now: number): Answer {
       return decodeTally(query.fields, reply as readonly (string | null)[]);
     case "board":
       return decodeBoard(reply as readonly [number, readonly string[]]);
+    case "around":
+      return decodeWindow(reply as readonly [number, readonly string[], number, number] | null);
     case "standing":
       return decodeStanding(reply as readonly [string, string, number, number?] | null);
     case "before":
@@ -112,6 +120,14 @@ function decodeBoard([size, flat]: readonly [number, readonly string[]]): BoardR
     entries.push({ member, score: Number(flat[index + 1]), tie });
   }
   return { entries, size };
+}
+
+function decodeWindow(
+  reply: readonly [number, readonly string[], number, number] | null,
+): BoardWindow | null {
+  if (reply === null) return null;
+  const [size, flat, offset, below] = reply;
+  return { ...decodeBoard([size, flat]), offset, below };
 }
 
 function decodeStanding(reply: readonly [string, string, number, number?] | null): Standing | null {

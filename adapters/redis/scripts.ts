@@ -294,7 +294,7 @@ return ids`,
 
 /** `read.lua`: answers several queries from one instant of a partition. */
 export const readScript: Script = {
-  sha: "2fc11269d2815c139373fe3686c46bd447a3820d",
+  sha: "a02ccd6a820dfa08fa816e8e192e522b926e08f3",
   lua: `local KEYS, ARGV, call, sub = KEYS, ARGV, redis.call, string.sub
 local chunk = 4000
 local function fields(key, first, last)
@@ -307,19 +307,29 @@ end
 end
 return values
 end
-local function standing(zset, rows, op, member)
+local function find(rows, member)
 local row = call('HGET', rows, member)
-local score, tie, encoded = nil, '0', '0' .. member
-if row then
-score, tie = sub(row, 30), sub(row, 1, 13)
-if tie ~= '0000000000000' then encoded = '1' .. tie .. member end
-else
+if not row then return '0' .. member end
+local tie = sub(row, 1, 13)
+return tie == '0000000000000' and '0' .. member or '1' .. tie .. member, sub(row, 30), tie
+end
+local function around(zset, rows, member, limit)
+local position = call('ZRANK', zset, (find(rows, member)))
+if not position then return false end
+local size = call('ZCARD', zset)
+local first = math.max(0, math.min(position - math.floor((limit - 1) / 2), size - limit))
+local entries = call('ZRANGE', zset, first, first + limit - 1, 'WITHSCORES')
+return { size, entries, first, call('ZCOUNT', zset, '-inf', '(' .. entries[2]) }
+end
+local function standing(zset, rows, op, member)
+local encoded, score, tie = find(rows, member)
+if not score then
 score = call('ZSCORE', zset, encoded)
 if not score then return false end
 end
 local below = call('ZCOUNT', zset, '-inf', '(' .. score)
-if op == 'S' then return { score, tie, below, call('ZRANK', zset, encoded) } end
-return { score, tie, below }
+if op == 'S' then return { score, tie or '0', below, call('ZRANK', zset, encoded) } end
+return { score, tie or '0', below }
 end
 local function precedes(a, b)
 local left, right = { string.byte(a, 1, -1) }, { string.byte(b, 1, -1) }
@@ -388,6 +398,9 @@ i = i + 2 + count
 elseif op == 's' or op == 'S' then
 answers[n] = standing(key, KEYS[k + 1], op, ARGV[i + 1])
 k, i = k + 1, i + 2
+elseif op == 'w' then
+answers[n] = around(key, KEYS[k + 1], ARGV[i + 1], tonumber(ARGV[i + 2]))
+k, i = k + 1, i + 3
 elseif op == 'c' then
 answers[n] = before(key, ARGV[i + 1], ARGV[i + 2])
 i = i + 3

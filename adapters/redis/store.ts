@@ -12,9 +12,9 @@ import { type CommitContext, commitArguments, commitShape } from "./prepared_com
 import { bound, decodeRead, listRange, pushRead } from "./read_plan.ts";
 import { readArguments, readShape, writeReadScript } from "./read_script.ts";
 import { ScriptCache, type ScriptCacheOptions } from "./script_cache.ts";
-import { commitScript, readScript } from "./scripts.ts";
+import { commitScript } from "./scripts.ts";
 import { StandingReader } from "./standing_reader.ts";
-import { VersionSource } from "./stored.ts";
+import { decodeRecord, VersionSource } from "./stored.ts";
 
 /**
  * Opens a store on Redis 6.2 or later, standalone or Cluster. It connects with the first call and reconnects automatically.
@@ -76,6 +76,10 @@ class RedisStore implements Store, PartitionLister {
       );
       return [standing] as unknown as Results<Q>;
     }
+    if (only?.type === "record" && queries.length === 1) {
+      const [reply] = (await this.#groups.strings([keyOf(root, "r", only.key)])) as readonly unknown[];
+      return [decodeRecord(reply, this.#clock())] as unknown as Results<Q>;
+    }
     const replies = await this.#ask(root, queries);
     const now = this.#clock();
     return queries.map((query, index) => decodeRead(query, replies[index], now)) as unknown as Results<Q>;
@@ -127,8 +131,13 @@ class RedisStore implements Store, PartitionLister {
     }
     const keys: string[] = [];
     const args: string[] = [];
-    for (const query of queries) pushRead(root, query, keys, args);
-    return (await this.#connection.askScript(readScript, [keys, args])) as readonly unknown[];
+    let entries = 0;
+    for (const query of queries) {
+      pushRead(root, query, keys, args);
+      if ("limit" in query) entries += query.limit;
+    }
+    const size = { replies: queries.length, entries };
+    return (await this.#groups.queries(keys, args, size)) as readonly unknown[];
   }
 
   /** Returns the answer to a query that is one command, or undefined if it is more. */

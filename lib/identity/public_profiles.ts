@@ -35,8 +35,6 @@ export function createPublicProfiles({
   readonly clock: Clock;
 }): PublicProfiles {
   const projects = new Cache<Cache<PublicProfile>>({ entriesMax: projectsMax });
-  /** Running loads, by project and users: requests for the same list share one. */
-  const loading = new Map<string, Promise<readonly PublicProfile[]>>();
 
   async function load(projectId: string, userIds: readonly string[]): Promise<readonly PublicProfile[]> {
     const profiles =
@@ -47,19 +45,10 @@ export function createPublicProfiles({
       userIds.map(userId => store.read(userPartition(projectId, userId), readName)),
     );
     return stored.map(([name], index) => {
-      const profile = Object.freeze({ username: name?.value ?? "" });
+      const profile = { username: name?.value ?? "" };
       profiles.set(userIds[index] ?? "", profile, until);
       return profile;
     });
-  }
-
-  function share(projectId: string, userIds: readonly string[]): Promise<readonly PublicProfile[]> {
-    const name = JSON.stringify([projectId, ...userIds]);
-    const running = loading.get(name);
-    if (running !== undefined) return running;
-    const started = load(projectId, userIds).finally(() => loading.delete(name));
-    loading.set(name, started);
-    return started;
   }
 
   return (projectId, userIds) => {
@@ -68,7 +57,7 @@ export function createPublicProfiles({
     const found = userIds.map(userId => profiles?.get(userId, now));
     if (!found.includes(undefined)) return found as PublicProfile[];
     const missing = userIds.filter((_, index) => found[index] === undefined);
-    return share(projectId, missing).then(loaded => {
+    return load(projectId, missing).then(loaded => {
       let next = 0;
       return found.flatMap(profile => profile ?? loaded[next++] ?? []);
     });

@@ -44,6 +44,14 @@ export interface BoardRange {
   readonly size: number;
 }
 
+/** A part of a board around a member. */
+export interface BoardWindow extends BoardRange {
+  /** Number of members before the first entry in the order of the board. */
+  readonly offset: number;
+  /** Number of members with a strictly lower score than the first entry: its competition rank, counted from 0. */
+  readonly below: number;
+}
+
 /** Rank and score of one member of a board. */
 export interface Standing {
   readonly score: number;
@@ -90,6 +98,17 @@ export interface ReadBoard {
   /** Walk from the highest to the lowest. @default false */
   readonly reverse?: boolean;
 }
+/**
+ * Reads up to `limit` entries around a member, as many before it as behind and one more behind where the limit is even. At
+ * either end of the board the other side is longer. The result is `null` where the member is not on the board.
+ */
+export interface ReadAround {
+  readonly type: "around";
+  readonly key: string;
+  readonly member: string;
+  /** At least 1. */
+  readonly limit: number;
+}
 /** Reads one member's standing; the result is `null` where it is not on the board. */
 export interface ReadStanding {
   readonly type: "standing";
@@ -128,7 +147,7 @@ export interface ReadLog {
 }
 
 /** A query of {@linkcode Store.read}. */
-export type Read = ReadRecord | ReadTally | ReadBoard | ReadStanding | ReadBefore | ReadLog;
+export type Read = ReadRecord | ReadTally | ReadBoard | ReadAround | ReadStanding | ReadBefore | ReadLog;
 
 /** The result of one query. */
 export type Result<Q extends Read> = Q extends ReadRecord
@@ -137,13 +156,15 @@ export type Result<Q extends Read> = Q extends ReadRecord
     ? ReadonlyMap<string, number>
     : Q extends ReadBoard
       ? BoardRange
-      : Q extends ReadStanding
-        ? Standing | null
-        : Q extends ReadBefore
-          ? number
-          : Q extends ReadLog
-            ? readonly LogEntry[]
-            : never;
+      : Q extends ReadAround
+        ? BoardWindow | null
+        : Q extends ReadStanding
+          ? Standing | null
+          : Q extends ReadBefore
+            ? number
+            : Q extends ReadLog
+              ? readonly LogEntry[]
+              : never;
 
 /** The results of a tuple of queries, in its order. */
 export type Results<Q extends readonly Read[]> = { readonly [K in keyof Q]: Result<Q[K]> };

@@ -73,6 +73,10 @@ function validateRead(query: Read): void {
       if (query.min !== undefined) comparable(query.min, "min");
       if (query.max !== undefined) comparable(query.max, "max");
       return;
+    case "around":
+      name(query.member, "member");
+      integer(query.limit, "limit", 1, storageLimits.rangeLimitMax);
+      return;
     case "standing":
       name(query.member, "member");
       return;

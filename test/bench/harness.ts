@@ -46,12 +46,16 @@ export interface RunOptions {
   readonly warmupSeconds?: number;
   /** @default 64 */
   readonly connections?: number;
+  /** Process id of a server behind all variants, whose processor time is measured too. @default none */
+  readonly backendPid?: number;
 }
 
 /** Measures of one sample. */
 export interface Sample {
   /** Processor time of the whole server process per request, in microseconds. */
   readonly cpuUs: number;
+  /** The same of the server behind it, 0 where there is none. */
+  readonly backendUs: number;
   readonly requestsPerSecond: number;
   readonly p99Ms: number;
   /** Answers outside 2xx and 3xx, and socket errors. */
@@ -68,6 +72,7 @@ export interface Row {
 
 /** Longest wait for a server to print its address, in ms. */
 export const startMsMax = 30_000;
+const repository = fileURLToPath(new URL("../../", import.meta.url));
 const canPin = availableParallelism() > 1 && spawnSync("taskset", ["--version"]).status === 0;
 
 const running = new Set<ChildProcess>();
@@ -84,10 +89,10 @@ export function canMeasure(): boolean {
 
 /**
  * Bundles a TypeScript file for any runtime and answers the path of the result. Benchmarks do not run through tsx, whose
- * helpers cost time in hot functions.
+ * helpers cost time in hot functions. The bundle uses the packages of the checkout at `root`.
  */
-export async function bundleForBench(source: string): Promise<string> {
-  const folder = fileURLToPath(new URL("../../node_modules/.cache/grandstand/bench/", import.meta.url));
+export async function bundleForBench(source: string, root: string = repository): Promise<string> {
+  const folder = join(root, "node_modules/.cache/grandstand/bench");
   await build({
     entryPoints: [source],
     outdir: folder,
@@ -200,9 +205,11 @@ async function measure(
       for (const index of round % 2 === 0 ? order : order.reverse()) {
         const server = servers[index];
         if (server === undefined) continue;
-        const before = cpuSeconds(server.child);
+        const pids = [server.child.pid ?? 0, options.backendPid ?? 0];
+        const before = pids.map(cpuSeconds);
         const report = await run(server, options.seconds ?? 1);
-        rows[index]?.samples.push(sample(report, cpuSeconds(server.child) - before, server.child));
+        const spent = pids.map((pid, at) => cpuSeconds(pid) - (before[at] ?? 0));
+        rows[index]?.samples.push(sample(report, spent, server.child));
       }
     }
   } finally {
@@ -210,9 +217,10 @@ async function measure(
   }
 }
 
-function sample(report: WrkReport, cpuSecondsSpent: number, child: ChildProcess): Sample {
+function sample(report: WrkReport, [spent = 0, behind = 0]: readonly number[], child: ChildProcess): Sample {
   return {
-    cpuUs: (cpuSecondsSpent * 1e6) / report.requests,
+    cpuUs: (spent * 1e6) / report.requests,
+    backendUs: (behind * 1e6) / report.requests,
     requestsPerSecond: (report.requests * 1e6) / report.durationUs,
     p99Ms: report.p99Us / 1000,
     errors: report.errors,
@@ -258,8 +266,9 @@ function pinned(core: number, command: readonly [string, ...string[]]): readonly
 }
 
 /** Time that all threads of a process have run, in seconds. `taskset` replaces itself, so the pid is right. */
-function cpuSeconds(child: ChildProcess): number {
-  const folder = `/proc/${child.pid}/task`;
+function cpuSeconds(pid: number): number {
+  if (pid === 0) return 0;
+  const folder = `/proc/${pid}/task`;
   let nanoseconds = 0;
   for (const thread of readdirSync(folder)) {
     nanoseconds += Number(readFileSync(`${folder}/${thread}/schedstat`, "utf8").split(" ")[0]);

@@ -4,14 +4,16 @@ import type { Redis } from "ioredis";
 
 const perCall = 2_000;
 const callsUnderWay = 4;
+const memberPrefix = "user:";
 /**
- * KEYS: [1] the ZSET of the board; [2] the HASH of its stamped rows. ARGV: [1] first user; [2] number of users; [3] seed.
+ * KEYS: [1] the ZSET of the board; [2] the HASH of its stamped rows. ARGV: [1] first user; [2] number of users; [3] seed; [4]
+ * beginning of the ids of users.
  * Every user gets a score below 2^20 and a time, so that the entries are those of a board that was fed.
  */
 const fillScript = `
 math.randomseed(tonumber(ARGV[3]))
 for user = tonumber(ARGV[1]), tonumber(ARGV[1]) + tonumber(ARGV[2]) - 1 do
-  local member = string.format('user:%08d', user)
+  local member = ARGV[4] .. string.format('%08d', user)
   local tie = string.format('%013.0f', 1750000000000 + math.random(0, 999999999))
   local score = string.format('-%d', math.random(0, 1048575))
   redis.call('ZADD', KEYS[1], score, '1' .. tie .. member)
@@ -19,12 +21,17 @@ for user = tonumber(ARGV[1]), tonumber(ARGV[1]) + tonumber(ARGV[2]) - 1 do
 end`;
 
 /** The user at an index. */
-export function memberAt(index: number): string {
-  return `user:${String(index).padStart(8, "0")}`;
+export function memberAt(index: number, prefix: string = memberPrefix): string {
+  return prefix + String(index).padStart(8, "0");
 }
 
 /** Puts so many users on the board of a partition. Answers the seconds that it took. */
-export async function fillBoard(client: Redis, partition: string, users: number): Promise<number> {
+export async function fillBoard(
+  client: Redis,
+  partition: string,
+  users: number,
+  prefix: string = memberPrefix,
+): Promise<number> {
   const start = performance.now();
   let next = 0;
   async function lane(): Promise<void> {
@@ -33,7 +40,7 @@ export async function fillBoard(client: Redis, partition: string, users: number)
       next += perCall;
       const count = Math.min(perCall, users - first);
       const keys = [`gs:{${partition}}bboard`, `gs:{${partition}}mboard`];
-      await client.eval(fillScript, keys.length, ...keys, first, count, first + 1);
+      await client.eval(fillScript, keys.length, ...keys, first, count, first + 1, prefix);
     }
   }
   await Promise.all(Array.from({ length: callsUnderWay }, lane));

@@ -40,6 +40,7 @@ const benchmarks: readonly Benchmark[] = [
   "redeem",
   "board 1000000",
   "hot_board",
+  "board_http",
   "live",
   "live --store redis",
   "rank_10m",

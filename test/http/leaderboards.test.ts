@@ -3,9 +3,11 @@ import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
 import { Users } from "../../lib/identity/mod.ts";
 import { includeMax, limitMax, roundMax } from "../../lib/leaderboards/mod.ts";
+import type { Partition, Read, Results } from "../../lib/storage/mod.ts";
 import { compareUtf8 } from "../../lib/text/mod.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnEveryStore } from "../support/stores.ts";
+import { WatchedStore } from "../support/watched_store.ts";
 import { BoardWriter, entryPath } from "./_boards.ts";
 import { assertProblem } from "./_problem.ts";
 
@@ -247,6 +249,65 @@ describeOnEveryStore("reading a leaderboard", open => {
     });
     await writer.put(goals, answer.json.data.userId, { score: 1 });
     assert.equal((await world.call(goals)).json.data[0].publicProfile.username, "");
+  });
+});
+
+/** Holds back the answers to reads of leaders. */
+class HoldingStore extends WatchedStore {
+  leaderReads = 0;
+  release: () => void = () => {};
+  #held: Promise<void> = Promise.resolve();
+
+  /** Holds the next answers back until they are released; resolves when there is one. */
+  hold(): Promise<void> {
+    return new Promise(resolve => {
+      this.onRead = resolve;
+      this.#held = new Promise(release => {
+        this.release = release;
+      });
+    });
+  }
+
+  override async read<const Q extends readonly Read[]>(from: Partition, queries: Q): Promise<Results<Q>> {
+    const results = await super.read(from, queries);
+    if (!queries.some(query => query.type === "board" && query.limit === 10)) return results;
+    this.leaderReads += 1;
+    this.onRead();
+    await this.#held;
+    return results;
+  }
+
+  private onRead: () => void = () => {};
+}
+
+describeOnEveryStore("requests for the same leaders", open => {
+  it("share a read that begins after they came, so that each shows what was written before it", async t => {
+    let store: HoldingStore | undefined;
+    const world = await openPlatform(async clock => {
+      store = new HoldingStore(await open(clock));
+      return store;
+    });
+    t.after(() => world.dispose());
+    assert.ok(store !== undefined);
+    const writer = await BoardWriter.create(world);
+    await writer.put(goals, "before", { score: 1 });
+    const isRead = store.hold();
+    const first = world.call(goals);
+    await isRead;
+    await writer.put(goals, "after", { score: 2 });
+    const others = Array.from({ length: 20 }, () => world.call(goals));
+    // Everything that can go on does, and the others wait for a read of their own.
+    await world.call(entryPath(goals, "after"));
+    store.release();
+    assert.equal((await first).json.totalCount, 1);
+    for (const { json } of await Promise.all(others)) {
+      assert.deepEqual(
+        json.data.map(({ userId }: Entry) => userId),
+        ["after", "before"],
+      );
+    }
+    // The first of the others begins the next read at once.
+    assert.ok(store.leaderReads <= 3, `${store.leaderReads} reads`);
   });
 });
 

@@ -6,6 +6,8 @@
 import type {
   BoardEntry,
   BoardRange,
+  BoardWindow,
+  ReadAround,
   ReadBefore,
   ReadBoard,
   ReadStanding,
@@ -77,6 +79,17 @@ export class Board {
     const entries: BoardEntry[] =
       count > 0 ? set.slice(reverse ? to - 1 - offset : from + offset, count, reverse) : [];
     return { entries, size: set.size };
+  }
+
+  /** Returns the entries around a member; null if it is absent. */
+  around({ member, limit }: Omit<ReadAround, "type" | "key">): BoardWindow | null {
+    const set = this.#set;
+    const row = set.get(member);
+    if (row === undefined) return null;
+    const { size } = set;
+    const offset = Math.max(0, Math.min(set.before(row) - ((limit - 1) >> 1), size - limit));
+    const entries = set.slice(offset, Math.min(limit, size), false);
+    return { entries, size, offset, below: set.below(entries[0]?.score ?? row.score) };
   }
 
   /** Returns every row in no particular order. Rows that change between two steps may or may not be among them. */

@@ -9,7 +9,7 @@
 
 import type * as v from "valibot";
 import type { ApiKeyPrincipal, Clock } from "../../auth/mod.ts";
-import { memoize } from "../../background/mod.ts";
+import { Batcher, memoize } from "../../background/mod.ts";
 import { isoTime } from "../../calendar/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
@@ -24,6 +24,7 @@ import type { Retention } from "../scores/retention.ts";
 import type { BoardMeta, BoardParams, LeaderboardEntry, ListQuery, ListSchema, OneSchema } from "./schema.ts";
 
 type PublicProfile = LeaderboardEntry["publicProfile"];
+type ListText = JsonText<v.InferOutput<typeof ListSchema>>;
 
 /** Dependencies of the routes. */
 export interface LeaderboardContext {
@@ -80,6 +81,8 @@ async function authorizeHidden(
 /** The entries of a list, with their users' public profiles. */
 export interface Listing extends Ranking {
   readonly profiles: readonly PublicProfile[];
+  /** Whether it is shown to many, so that the texts of its users are cached. */
+  readonly isShared: boolean;
 }
 
 /**
@@ -103,31 +106,76 @@ export function readListing(
     if (found === null) throw noEntry();
     const { entries, totalCount } = found;
     const userIds = entries.map(({ userId }) => userId);
-    return chain(publicProfiles(project.id, userIds), profiles => ({ entries, totalCount, profiles }));
+    const isShared = around === undefined;
+    return chain(publicProfiles(project.id, userIds), profiles => ({
+      entries,
+      totalCount,
+      profiles,
+      isShared,
+    }));
   });
 }
 
+/** Reads the entries that a query selects, and renders the answer. */
+export function readListText(
+  context: LeaderboardContext,
+  board: ResolvedBoard,
+  query: Pick<ListQuery, "limit" | "include" | "around">,
+): Promise<ListText> {
+  return readListing(context, board, query).then(listing =>
+    listText(board, entriesText(listing), listing.totalCount),
+  );
+}
+
+/**
+ * Creates the reader of leaders, which renders the answer. Requests that come while a list is read share the next read, which
+ * begins after all of them: a client that has written a score sees it in its next list.
+ */
+export function createLeaderReader(
+  context: LeaderboardContext,
+): (board: ResolvedBoard, limit: number) => Promise<ListText> {
+  /** Lists that are read by a request of their own, without the batcher: in memory none waits for another. */
+  const reading = new Set<string>();
+  const read = (board: ResolvedBoard, limit: number): Promise<ListText> =>
+    readListText(context, board, { limit, include: [] });
+  const shared = new Batcher<{ readonly board: ResolvedBoard; readonly limit: number }, ListText>({
+    async run(_, requests) {
+      // The newest request has the newest settings.
+      const last = requests.at(-1);
+      const text = last === undefined ? null : await read(last.board, last.limit);
+      return requests.flatMap(() => text ?? []);
+    },
+  });
+  return (board, limit) => {
+    const key = `${limit} ${board.location.shards[0]}`;
+    if (reading.has(key)) return shared.add(key, { board, limit });
+    const text = read(board, limit);
+    reading.add(key);
+    const end = (): void => void reading.delete(key);
+    text.then(end, end);
+    return text;
+  };
+}
+
 /** Renders the first `count` entries of a listing, separated by commas. */
-export function entriesText({ entries, profiles }: Listing, count: number = entries.length): string {
+export function entriesText(
+  { entries, profiles, isShared }: Listing,
+  count: number = entries.length,
+): string {
+  const textOf = isShared ? cachedUserText : userText;
   let text = "";
   for (let index = 0; index < count; index++) {
     const entry = entries[index];
     const profile = profiles[index];
     if (entry === undefined || profile === undefined) break;
-    text += index === 0 ? entryText(entry, profile) : `,${entryText(entry, profile)}`;
+    text += `${index === 0 ? "" : ","}${entryText(entry, profile, textOf)}`;
   }
   return text;
 }
 
 /** Renders the answer with a list. */
-export function listText(
-  board: ResolvedBoard,
-  entries: string,
-  totalCount: number,
-): JsonText<v.InferOutput<typeof ListSchema>> {
-  return `{"data":[${entries}],"totalCount":${totalCount},"meta":{${metaText(board)}}}` as JsonText<
-    v.InferOutput<typeof ListSchema>
-  >;
+export function listText(board: ResolvedBoard, entries: string, totalCount: number): ListText {
+  return `{"data":[${entries}],"totalCount":${totalCount},"meta":{${metaText(board)}}}` as ListText;
 }
 
 /**
@@ -154,23 +202,27 @@ export async function readOneText(
 }
 
 /** Renders an entry: rank and score, and the members that depend on the user alone. */
-function entryText({ rank, score, userId }: RankedEntry, profile: PublicProfile): string {
-  const cached = userTexts.get(profile);
-  const user = cached?.userId === userId ? cached.text : userText(userId, profile);
-  return `{"rank":${rank},"score":${score},${user}`;
+function entryText({ rank, score, userId }: RankedEntry, profile: PublicProfile, textOf = userText): string {
+  return `{"rank":${rank},"score":${score},${textOf(userId, profile)}`;
 }
 
 /** Keyed by the profile, which is the same object while it is cached. */
 const userTexts = new WeakMap<PublicProfile, { readonly userId: string; readonly text: string }>();
+
+function cachedUserText(userId: string, profile: PublicProfile): string {
+  const cached = userTexts.get(profile);
+  if (cached?.userId === userId) return cached.text;
+  const text = userText(userId, profile);
+  userTexts.set(profile, { userId, text });
+  return text;
+}
 
 function userText(userId: string, profile: PublicProfile): string {
   const members: Omit<LeaderboardEntry, "rank" | "score"> = {
     userId,
     publicProfile: { username: profile.username },
   };
-  const text = JSON.stringify(members).slice(1);
-  userTexts.set(profile, { userId, text });
-  return text;
+  return JSON.stringify(members).slice(1);
 }
 
 /** Renders the properties of a board, without the braces. */

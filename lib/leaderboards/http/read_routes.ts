@@ -7,12 +7,14 @@
 import { type AppError, invalidField } from "../../errors/mod.ts";
 import { type AnyRoute, type Call, chain, jsonText, open, route, stream } from "../../http/mod.ts";
 import {
+  createLeaderReader,
   entriesText,
   type LeaderboardContext,
   listText,
   metaText,
   readableBoard,
   readListing,
+  readListText,
   readOneText,
 } from "./answers.ts";
 import {
@@ -44,6 +46,7 @@ export function readRoutes(
   context: LeaderboardContext,
   { path, name, board, entry }: BoardScope,
 ): AnyRoute[] {
+  const readLeaders = createLeaderReader(context);
   const common = {
     method: "GET",
     auth: open,
@@ -66,9 +69,10 @@ export function readRoutes(
         if (acceptsEvents(request)) return openStream(context, { request, info, params, query });
         return chain(readableBoard(context, params, { request, season: query.season }), board => {
           const headers = board.declaration.visibility === "public" ? sharedList : unshared;
-          return readListing(context, board, query).then(listing =>
-            jsonText(listText(board, entriesText(listing), listing.totalCount), headers),
-          );
+          const { around, include, limit } = query;
+          const isOfLeaders = around === undefined && include.length === 0;
+          const text = isOfLeaders ? readLeaders(board, limit) : readListText(context, board, query);
+          return text.then(body => jsonText(body, headers));
         });
       },
     }),

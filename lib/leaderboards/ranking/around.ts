@@ -1,9 +1,10 @@
 /**
  * Reads the part of a board around one user.
  *
- * The first read finds the user's position, the second reads the entries around it; on a sharded board both go to every
- * shard. If the user has left that part meanwhile, both are repeated. If the rank of the first entry does not follow from the
- * part alone, one more read counts it.
+ * A board in one partition answers with the part itself, and with the rank of its first entry unless ranks are dense: then one
+ * more read counts it. On a sharded board the first read finds the user's position and the second reads the entries around it,
+ * both from every shard. If the user has left that part meanwhile, both are repeated. If the rank of the first entry does not
+ * follow from the part alone, one more read counts it.
  *
  * @module
  */
@@ -15,11 +16,13 @@ import {
   type ReadBefore,
   type ReadBoard,
   type Store,
+  storageLimits,
 } from "../../storage/mod.ts";
 import { type BoardLocation, boardKey, distinctKey, entryPartition } from "../scores/board_location.ts";
 import { type Ranking, rankEntries } from "./ranking.ts";
 
 const attemptsMax = 8;
+const { rangeLimitMax } = storageLimits;
 
 /** Selects a part of a board. */
 export interface AroundQuery {
@@ -36,8 +39,9 @@ const spareMax = 8;
 /**
  * Reads the `limit` entries around a user: as many before as behind, one more behind where the limit is even. At the ends of
  * the board the other side is longer, so that the part is full if the board has enough entries. Null: the user has no entry.
+ * It is also longer on one side where nearly 500 hidden users stand side by side on the other.
  *
- * @throws {AppError} `busy`: the user had moved on each time.
+ * @throws {AppError} `busy`: the user of a sharded board had moved on each time.
  */
 export async function readAround(
   store: Store,
@@ -46,28 +50,59 @@ export async function readAround(
 ): Promise<Ranking | null> {
   const { userId, limit, hidden = new Set() } = query;
   const half = Math.floor((limit - 1) / 2);
-  let spare = Math.min(spareMax, hidden.size);
-  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
-    const found = await findUser(store, location, userId);
-    if (found === null) return null;
-    const part = await readPart(store, location, found, query, spare);
-    if (part === null) continue;
+  const read = location.shards.length === 1 ? readPart : readShardedPart;
+  for (let spare = Math.min(spareMax, hidden.size); ; spare = hidden.size) {
+    const part = await read(store, location, { userId, limit: Math.min(limit + 2 * spare, rangeLimitMax) });
+    if (part === null) return null;
     const { entries, offset, size } = part;
     const visible = entries.filter(({ member }) => member === userId || !hidden.has(member));
     const index = visible.findIndex(({ member }) => member === userId);
     const behind = visible.length - index;
     const lacksBefore = offset > 0 && index < Math.max(half, limit - behind);
     const lacksBehind = offset + entries.length < size && behind < limit - Math.min(index, half);
-    if ((lacksBefore || lacksBehind) && spare < hidden.size) {
-      spare = hidden.size;
-      continue;
-    }
+    if ((lacksBefore || lacksBehind) && spare < hidden.size) continue;
     const first = Math.max(0, Math.min(index - half, visible.length - limit));
     const shown = visible.slice(first, first + limit);
     const rank = await firstRank(store, location, part, shown);
     const ranked = rankEntries(location, entries, { index: offset, rank });
     const members = new Set(shown.map(({ member }) => member));
     return { entries: ranked.filter(entry => members.has(entry.userId)), totalCount: size };
+  }
+}
+
+/** Consecutive entries of a board. */
+interface Part {
+  readonly entries: readonly BoardEntry[];
+  /** Number of entries before the first. */
+  readonly offset: number;
+  readonly size: number;
+  /** Number of entries with a better score than the first. */
+  readonly below?: number;
+}
+
+type PartQuery = Pick<AroundQuery, "userId" | "limit">;
+
+async function readPart(
+  store: Store,
+  { shards }: BoardLocation,
+  { userId, limit }: PartQuery,
+): Promise<Part | null> {
+  const [part] = await store.read(shards[0], [{ type: "around", key: boardKey, member: userId, limit }]);
+  return part;
+}
+
+/** Reads one entry more on each side, from which the rank of the first shown one mostly follows. */
+async function readShardedPart(
+  store: Store,
+  location: BoardLocation,
+  { userId, limit }: PartQuery,
+): Promise<Part | null> {
+  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+    const found = await findUser(store, location, userId);
+    if (found === null) return null;
+    const wider = { userId, limit: Math.min(limit + 2, rangeLimitMax) };
+    const part = await mergeParts(store, location, found, wider);
+    if (part !== null) return part;
   }
   throw new AppError("busy", "Cannot show the part of the leaderboard as the user keeps moving", {
     retryAfterMs: 1_000,
@@ -101,25 +136,16 @@ async function findUser(store: Store, location: BoardLocation, userId: string): 
   return { positions: shards.map(shard => shard.position), size: sum(shards.map(({ size }) => size)) };
 }
 
-interface Part {
-  readonly entries: readonly BoardEntry[];
-  /** Number of entries before the first. */
-  readonly offset: number;
-  readonly size: number;
-}
-
-/** Reads the entries around a position, one more before them for the first rank; null: the user is not among them. */
-async function readPart(
+/** Reads the entries around the user's position from every shard; null: the user is not among them. */
+async function mergeParts(
   store: Store,
   { shards }: BoardLocation,
   { positions, size }: FoundUser,
-  { userId, limit }: AroundQuery,
-  spare: number,
+  { userId, limit }: PartQuery,
 ): Promise<Part | null> {
   const position = sum(positions);
-  const first = Math.max(0, Math.min(position - Math.floor((limit - 1) / 2), size - limit));
-  const before = position - first + spare + 1;
-  const behind = first + limit - position + spare;
+  const before = position - Math.max(0, Math.min(position - Math.floor((limit - 1) / 2), size - limit));
+  const behind = limit - before;
   const ranges = await Promise.all(
     shards.map(async (partition, shard) => {
       const at = positions[shard] ?? 0;
@@ -127,18 +153,16 @@ async function readPart(
       const [range] = await store.read(partition, [
         { type: "board", key: boardKey, offset, limit: at - offset + behind },
       ]);
-      return { ...range, offset };
+      return range;
     }),
   );
-  const entries = ranges.flatMap(range => range.entries);
-  if (shards.length > 1) entries.sort(compareBoardEntries);
+  const entries = ranges.flatMap(range => range.entries).sort(compareBoardEntries);
   const index = entries.findIndex(({ member }) => member === userId);
   if (index === -1) return null;
-  const now = shards.length === 1 ? (ranges[0]?.offset ?? 0) + index : position;
   const start = Math.max(0, index - before);
   return {
     entries: entries.slice(start, index + behind),
-    offset: Math.max(0, now - (index - start)),
+    offset: Math.max(0, position - (index - start)),
     size: sum(ranges.map(range => range.size)),
   };
 }
@@ -147,12 +171,15 @@ async function readPart(
 async function firstRank(
   store: Store,
   { rankStyle, shards }: BoardLocation,
-  { entries, offset }: Part,
+  { entries, offset, below }: Part,
   shown: readonly BoardEntry[],
 ): Promise<number> {
   const score = entries[0]?.score ?? 0;
   if (offset === 0 || rankStyle === "ordinal") return offset + 1;
-  if (rankStyle === "competition" && shown[0]?.score !== score) return offset + 1;
+  if (rankStyle === "competition") {
+    if (below !== undefined) return below + 1;
+    if (shown[0]?.score !== score) return offset + 1;
+  }
   const point: ReadBefore = { type: "before", key: rankStyle === "dense" ? distinctKey : boardKey, score };
   const counts = await Promise.all(shards.map(partition => store.read(partition, [point])));
   return sum(counts.map(([before]) => before)) + 1;

@@ -94,9 +94,9 @@ export const brokenStores: readonly Broken[] = [
     },
   }),
   broken("orders members by UTF-16 units", "boards › equal scores and ties are ordered", true, {
-    ...reporting((query, result: { entries: { member: string; score: number; tie: number }[] }) => {
-      if (query.type !== "board") return result;
-      const order = query.reverse === true ? -1 : 1;
+    ...reporting((query, result: { entries: { member: string; score: number; tie: number }[] } | null) => {
+      if ((query.type !== "board" && query.type !== "around") || result === null) return result;
+      const order = query.type === "board" && query.reverse === true ? -1 : 1;
       return {
         ...result,
         entries: result.entries.toSorted(
@@ -176,6 +176,32 @@ export const brokenStores: readonly Broken[] = [
         : result,
     ),
   }),
+  broken(
+    "shows one side alone at an end of a board",
+    "boards › around reads the entries on both sides",
+    true,
+    {
+      async read(inner, partition, queries) {
+        const results: readonly unknown[] = await inner.read(partition, queries);
+        return queries.map((query, index) => {
+          const window = results[index] as { entries: readonly { member: string }[] } | null;
+          if (query.type !== "around" || window === null) return window;
+          const own = window.entries.findIndex(({ member }) => member === query.member);
+          return { ...window, entries: window.entries.slice(0, own + 1 + (query.limit >> 1)) };
+        });
+      },
+    },
+  ),
+  broken(
+    "takes the offset of a window for its rank",
+    "boards › around reads the entries on both sides",
+    true,
+    {
+      ...reporting((query, result: { offset: number } | null) =>
+        query.type === "around" && result !== null ? { ...result, below: result.offset } : result,
+      ),
+    },
+  ),
   broken("counts the entry at a point as before it", "boards › before counts the entries", true, {
     async read(inner, partition, queries) {
       const results: readonly unknown[] = await inner.read(partition, queries);

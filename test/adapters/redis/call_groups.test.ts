@@ -58,6 +58,40 @@ describe("batches and reads that come at the same time", { skip: redisAvailable(
     assert.ok((records.mget ?? 0) <= 5, `${records.mget} calls for ${partitions.length} records`);
   });
 
+  it("share a few calls if they write scores and read boards", async () => {
+    const server = await sharedRedis();
+    await using store = createRedisStore({ server: server.url, prefix: freshPrefix() });
+    const put = (partition: string): Promise<Commit> => {
+      const score = Number(partition.slice(1));
+      return store.commit(partition, {
+        writes: [{ type: "score", op: "set", key: "b", member: partition, score, tie: 5 }],
+      });
+    };
+    for (let use = 0; use < shapeUsesMin; use++) await put("p0");
+    const written = await calls(server, () => Promise.all(partitions.map(put)));
+    assert.ok((written.evalsha ?? 0) <= 3, `${written.evalsha} calls for ${partitions.length} scores`);
+    let seen: unknown;
+    const read = await calls(server, async () => {
+      seen = await Promise.all(
+        partitions.map(partition =>
+          store.read(partition, [
+            { type: "around", key: "b", member: partition, limit: 3 },
+            { type: "board", key: "b", limit: 1, min: 50 },
+            { type: "record", key: "none" },
+          ]),
+        ),
+      );
+    });
+    assert.deepEqual(
+      seen,
+      partitions.map((member, score) => {
+        const all = { entries: [{ member, score, tie: 5 }], size: 1 };
+        return [{ ...all, offset: 0, below: 0 }, score < 50 ? { ...all, entries: [] } : all, null];
+      }),
+    );
+    assert.ok((read.evalsha ?? 0) <= 6, `${read.evalsha} calls for ${partitions.length} reads`);
+  });
+
   it(`share a call up to ${groupUnitsMax} units, so that no call holds up the server`, async () => {
     const server = await sharedRedis();
     await using store = createRedisStore({ server: server.url, prefix: freshPrefix() });

@@ -15,13 +15,14 @@ import {
   shapeUsesMin,
 } from "../../../adapters/redis/script_cache.ts";
 import { openRedisStore } from "../../../adapters/redis/store.ts";
-import type { Add, Put } from "../../../lib/storage/contract.ts";
+import type { Add, Put, Score } from "../../../lib/storage/contract.ts";
 import type { Batch, Write } from "../../../lib/storage/mod.ts";
 import { redisAvailable, sharedRedis } from "../../support/redis.ts";
 import { calls } from "./calls.ts";
 import { freshPrefix } from "./fixture.ts";
 
 const put: Put = { type: "put", key: "r", value: "secret ]] value" };
+const score: Score = { type: "score", op: "set", key: "b", member: "m", score: 1 };
 const add: Add = { type: "add", key: "t", field: "f", by: 1 };
 
 describe("the shape of a batch", () => {
@@ -43,10 +44,11 @@ describe("the shape of a batch", () => {
         { type: "append", key: "l", value: "1", at: 1, maxLength: 5 },
         { type: "delete", shape: "log", key: "l" },
         { type: "delete", shape: "board", key: "b" },
+        { type: "score", op: "set", key: "b", member: "secret", score: 1 },
       ],
     };
     const shape = commitShape(batch, 10);
-    assert.equal(shape, "ncf|pPdamxrldD");
+    assert.equal(shape, "ncf|pPdamxrldD=");
     const mark: Add = { type: "add", key: "t", field: "secret", by: 1 };
     assert.equal(commitShape({ ...batch, writes: [mark] }, 10), "ncf|M");
     assert.equal(commitShape({ ...batch, writes: [{ ...mark, max: 1 }] }, 10), "ncf|x");
@@ -76,11 +78,19 @@ describe("the shape of a batch", () => {
     const others: readonly (readonly Write[])[] = [
       [add, { ...add, field: "g" }],
       [{ type: "delete", shape: "tally", key: "t" }, add],
-      [{ type: "score", op: "set", key: "b", member: "m", score: 1 }],
+      [{ ...score, op: "add" }],
+      [score, { ...score, member: "n" }],
       [{ type: "unscore", key: "b", member: "m" }],
       Array.from({ length: preparedWritesMax + 1 }, () => put),
     ];
     for (const writes of others) assert.equal(commitShape({ writes }, 0), undefined);
+    for (const [op, sign] of [
+      ["set", "|="],
+      ["min", "|<"],
+      ["max", "|>"],
+    ] as const) {
+      assert.equal(commitShape({ writes: [{ ...score, op }] }, 0), sign);
+    }
     assert.equal(commitShape({ writes: [add, { type: "delete", shape: "tally", key: "t" }] }, 0), "|ad");
     assert.equal(
       commitShape({ writes: Array.from({ length: preparedWritesMax }, () => put) }, 0)?.length,

@@ -64,6 +64,7 @@ describe("a Redis store", { skip: redisAvailable() }, () => {
       [[{ type: "log", key: "a", limit: 1, reverse: true }], "lrange"],
       [[{ type: "log", key: "a", limit: 1, from: 1 }], "evalsha"],
       [[{ type: "board", key: "a", limit: 1 }], "evalsha"],
+      [[{ type: "around", key: "a", member: "m", limit: 3 }], "evalsha"],
       [[{ type: "standing", key: "a", member: "m" }], "evalsha"],
       [[{ type: "standing", key: "a", member: "m", position: true }], "evalsha"],
       [[{ type: "before", key: "a", score: 1 }], "zcount"],

@@ -147,31 +147,49 @@ describeOnEveryStore("changes of a board", open => {
 });
 
 describeOnEveryStore("the part around a user", open => {
-  it("fails as busy while the user keeps moving", async t => {
+  it("fails as busy while the user of a sharded board keeps moving", async t => {
     const { store, watched } = await opened(open, t);
     await changeScores(
       store,
-      plain,
+      spread,
       Array.from({ length: 100 }, (_, user) => set(`u${user}`, user)),
     );
     watched.when = ([first]) => first?.type === "standing";
-    watched.disturb = count => changeScores(store, plain, [set("u50", count % 2 === 0 ? 500 : -500)]);
-    await assert.rejects(readAround(watched, plain, { userId: "u50", limit: 3 }), isBusy);
+    watched.disturb = count => changeScores(store, spread, [set("u50", count % 2 === 0 ? 500 : -500)]);
+    await assert.rejects(readAround(watched, spread, { userId: "u50", limit: 3 }), isBusy);
     assert.ok(watched.disturbances > 1);
+  });
+
+  it("is full beside more hidden users than one range holds on one side", async t => {
+    const { store } = await opened(open, t);
+    for (const location of [plain, spread]) {
+      await changeScores(
+        store,
+        location,
+        Array.from({ length: 1_500 }, (_, user) => set(`u${user}`, user)),
+      );
+      const hidden = new Set(Array.from({ length: 900 }, (_, user) => `u${300 + user}`));
+      const usersAround = async (userId: string): Promise<string[] | undefined> =>
+        (await readAround(store, location, { userId, limit: 3, hidden }))?.entries.map(entry => entry.userId);
+      assert.deepEqual(await usersAround("u750"), ["u1200", "u750", "u299"]);
+      // A range ends among the hidden users beside these.
+      assert.deepEqual(await usersAround("u1200"), ["u1202", "u1201", "u1200"]);
+      assert.deepEqual(await usersAround("u300"), ["u300", "u299", "u298"]);
+    }
   });
 
   it("is found if the user moves once", async t => {
     const { store, watched } = await opened(open, t);
-    await changeScores(store, plain, users(50));
+    await changeScores(store, spread, users(50));
     watched.when = ([first]) => first?.type === "standing" && watched.disturbances === 0;
-    watched.disturb = () => changeScores(store, plain, [set("u0", 500)]);
-    const part = await readAround(watched, plain, { userId: "u0", limit: 2 });
+    watched.disturb = () => changeScores(store, spread, [set("u0", 500)]);
+    const part = await readAround(watched, spread, { userId: "u0", limit: 2 });
     assert.deepEqual(part?.entries[0], { rank: 1, score: 500, userId: "u0" });
   });
 });
 
 describeOnEveryStore("the hottest reads", open => {
-  it("cost one round trip: leaders, leaders with included users, and one user's entry", async t => {
+  it("cost one round trip: leaders, leaders with included users, one user's entry and the part around it", async t => {
     const { watched } = await opened(open, t);
     await changeScores(watched, plain, users(20));
     const trips: (readonly Read[])[] = [];
@@ -179,9 +197,10 @@ describeOnEveryStore("the hottest reads", open => {
     await readRanking(watched, plain, { limit: 10, include: [], hidden: new Set() });
     await readRanking(watched, plain, { limit: 3, include: ["u1", "u2", "nobody"] });
     await readUserEntry(watched, plain, "u1");
+    await readAround(watched, plain, { userId: "u9", limit: 4, hidden: new Set(["u2"]) });
     assert.deepEqual(
       trips.map(queries => queries.length),
-      [1, 4, 2],
+      [1, 4, 2, 1],
     );
   });
 });
