@@ -6,6 +6,8 @@ import { files, modules, sources, textOf, withoutComments } from "./files.ts";
 
 /** Most lines of a file. */
 const linesMax = 500;
+/** The Lua files, which are counted themselves, in one module. */
+const generated = "adapters/redis/scripts.ts";
 /** Most lines of a function. */
 const functionLinesMax = 70;
 /** Lines that half of the files do not exceed. */
@@ -15,9 +17,10 @@ const lineCount = (file: string): number => textOf(file).split("\n").length - 1;
 
 describe("the files", () => {
   it(`have at most ${linesMax} lines`, () => {
-    const long = [...modules, ...files.filter(file => file.endsWith(".lua"))].filter(
-      file => lineCount(file) > linesMax,
+    const counted = [...modules, ...files.filter(file => file.endsWith(".lua"))].filter(
+      file => file !== generated,
     );
+    const long = counted.filter(file => lineCount(file) > linesMax);
     assert.deepEqual(long, []);
   });
 
