@@ -30,7 +30,7 @@ const callOf = (principal: unknown) => ({
   requestId: "r-1",
   principal,
 });
-const user = (userId: string): unknown => ({ kind: "user", space, member: { userId } });
+const user = (userId: string): unknown => ({ kind: "user", space, user: { userId } });
 
 describe("the subject of a rate limit", () => {
   it("is the user within the space, or the key wherever it is used", () => {

@@ -5,6 +5,7 @@ import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { createDyingBlobs } from "../../support/dying_blobs.ts";
 import { createDyingStore, type Death } from "../../support/dying_store.ts";
+import { sampleSize } from "../../support/full.ts";
 import { describeOnEveryStore } from "../../support/stores.ts";
 import { settle } from "../../support/timer.ts";
 import {
@@ -72,8 +73,11 @@ async function assertWhole(world: ExportWorld, exportId: string, why: string): P
   assert.equal(world.blobs.open, 0, `${why}: a stream is open`);
 }
 
+/** The encrypted form first: a process dies at the same steps whatever the format is. */
+const bodies = [{ format: "json" }, { format: "csv", encrypt: false }].slice(0, sampleSize(2, 1));
+
 describe("a process that dies while it exports", () => {
-  for (const body of [{ format: "json" }, { format: "csv", encrypt: false }]) {
+  for (const body of bodies) {
     it(`leaves a job that another finishes, wherever it dies: ${JSON.stringify(body)}`, async () => {
       const open = async (clock: () => number) => createMemoryStore({ clock });
       await using calm = await ExportWorld.open(open, users());
