@@ -15,7 +15,7 @@ import type {
 } from "./contract.ts";
 import { storageLimits } from "./limits.ts";
 import { PendingWrites, type TallyForecast, unknowable } from "./pending_writes.ts";
-import { absenceCheck, CachedPut, isOnceMarkRead, keepWritten, plainWrites } from "./record_cache.ts";
+import { absenceCheck, CachedRecord, isOnceMarkRead, keepWritten, plainWrites } from "./record_cache.ts";
 import type { Committed, Decision, Rule } from "./rule.ts";
 
 /** Most commits that a decision may lose to other processes before it gives up. */
@@ -253,7 +253,7 @@ export class DecisionBatch {
   #bytesAtMost(write: Write | null): number {
     if (write === null) return 0;
     // Reading its length would print the object.
-    if (write instanceof CachedPut) return this.#traits.maxValueBytes;
+    if (write instanceof CachedRecord) return this.#traits.maxValueBytes;
     return write.type === "put" || write.type === "append" ? write.value.length * bytesPerUnitMax : 0;
   }
 }

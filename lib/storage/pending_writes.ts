@@ -4,7 +4,7 @@
  * @module
  */
 import type { Put, Read, ReadTally, Version, Write } from "./contract.ts";
-import { CachedPut, CachedRecord } from "./record_cache.ts";
+import { CachedRecord } from "./record_cache.ts";
 
 /** Result of a query that is unknown until the writes before it are committed. */
 export const unknowable: unique symbol = Symbol("unknowable");
@@ -92,7 +92,7 @@ export class PendingWrites {
       this.#versionAsked ||= this.#version === null;
       return this.#version ?? "";
     };
-    if (write instanceof CachedPut) return new CachedRecord(write.cached, version);
+    if (write instanceof CachedRecord) return write.asRead(version);
     return {
       value: write.value,
       get version(): Version {

@@ -115,22 +115,22 @@ export class RecordCache<T> {
 
   /** Returns the object that this process last saw in the record of a partition, current or not. */
   peek(partition: Partition): T | undefined {
-    return this.#records.get(partition)?.cached.value as T | undefined;
+    return this.#records.get(partition)?.object as T | undefined;
   }
 
   /** Returns the object of a record as read. The object is shared and must not be changed. */
   valueOf(partition: Partition, stored: Stored): T {
-    if (stored instanceof CachedRecord && stored.cached.cache === this) return stored.cached.value as T;
+    if (stored instanceof CachedRecord && stored.cache === this) return stored.object as T;
     const entry = this.#records.get(partition);
-    if (entry?.version === stored.version) return entry.cached.value as T;
+    if (entry?.version === stored.version) return entry.object as T;
     const value = this.#parse(stored.value);
-    this.keep(partition, this.#cached(value), stored.version);
+    this.keep(partition, new CachedRecord(this.query.key, this, value), stored.version);
     return value;
   }
 
   /** Returns the write that puts an object into the record. The object must not be changed from then on. */
   put(value: T): Put {
-    return new CachedPut(this.query.key, this.#cached(value));
+    return new CachedRecord(this.query.key, this, value);
   }
 
   /** Returns the record to decide from without a read; undefined if it is not cached or the cache is stale too often. */
@@ -152,81 +152,57 @@ export class RecordCache<T> {
       : Math.max(0, this.#hitScore - staleCost);
   }
 
-  /** Caches an object that was read or committed. */
-  keep(partition: Partition, cached: CachedValue, version: Version): void {
-    cached.dropText();
-    this.#records.set(partition, new CachedRecord(cached, version));
+  /** Returns the text of an object. */
+  print(value: T): string {
+    return flattenString(this.#print(value));
   }
 
-  #cached(value: T): CachedValue {
-    return new CachedValue(this, value, this.#print as (value: unknown) => string);
+  /** Caches an object that was read or committed. */
+  keep(partition: Partition, record: CachedRecord, version: Version): void {
+    this.#records.set(partition, record.asRead(version));
   }
 }
 
 /** The part of a {@linkcode RecordCache} that decisions use, whatever its objects are. */
-type AnyRecordCache = Pick<RecordCache<unknown>, "recall" | "compare" | "recordHit" | "keep">;
+type AnyRecordCache = Pick<RecordCache<unknown>, "recall" | "compare" | "recordHit" | "keep" | "print">;
 
 interface CachedRead extends ReadRecord {
   readonly cache: AnyRecordCache;
 }
 
-/** An object and, once it was needed, its text. */
-class CachedValue {
+/**
+ * An object as a record: the write that puts it, and then the record as read. Stores get the plain write that
+ * {@linkcode plainWrites} makes of it.
+ */
+export class CachedRecord implements Put, Stored {
+  readonly type = "put";
+  readonly key: string;
   readonly cache: AnyRecordCache;
-  readonly value: unknown;
-  readonly #print: (value: unknown) => string;
+  readonly object: unknown;
   #text: string | undefined;
+  #version: Version | (() => Version) = "";
 
-  constructor(cache: AnyRecordCache, value: unknown, print: (value: unknown) => string) {
+  constructor(key: string, cache: AnyRecordCache, object: unknown) {
+    this.key = key;
     this.cache = cache;
-    this.value = value;
-    this.#print = print;
+    this.object = object;
   }
 
-  /** Text of the object. */
-  get text(): string {
-    this.#text ??= flattenString(this.#print(this.value));
-    return this.#text;
-  }
-
-  /** Drops the text: an object that stays cached is rarely printed twice. */
-  dropText(): void {
-    this.#text = undefined;
-  }
-}
-
-/** A record whose object is in memory. */
-export class CachedRecord implements Stored {
-  readonly cached: CachedValue;
-  readonly #version: Version | (() => Version);
-
-  constructor(cached: CachedValue, version: Version | (() => Version)) {
-    this.cached = cached;
-    this.#version = version;
-  }
-
+  /** Text of the object, made when it is first asked for. */
   get value(): string {
-    return this.cached.text;
+    this.#text ??= this.cache.print(this.object);
+    return this.#text;
   }
 
   get version(): Version {
     return typeof this.#version === "string" ? this.#version : this.#version();
   }
-}
 
-/** A write of an object. Stores get the plain write that {@linkcode plainWrites} makes of it. */
-export class CachedPut implements Put {
-  readonly type = "put";
-  readonly key: string;
-  readonly cached: CachedValue;
-
-  constructor(key: string, cached: CachedValue) {
-    this.key = key;
-    this.cached = cached;
-  }
-
-  get value(): string {
-    return this.cached.text;
+  /** Makes it the record of a version, or of one that is known later. An object that stays cached is rarely printed twice. */
+  asRead(version: Version | (() => Version)): this {
+    this.#version = version;
+    this.#text = undefined;
+    return this;
   }
 }
 
@@ -236,13 +212,13 @@ export function plainWrites(writes: readonly Write[]): readonly Write[] {
 }
 
 function plainWrite(write: Write): Write {
-  return write instanceof CachedPut ? { type: "put", key: write.key, value: write.value } : write;
+  return write instanceof CachedRecord ? { type: "put", key: write.key, value: write.value } : write;
 }
 
 /** Caches the objects that a commit has put. */
 export function keepWritten(partition: Partition, writes: readonly Write[], version: Version): void {
   for (const write of writes) {
-    if (write instanceof CachedPut) write.cached.cache.keep(partition, write.cached, version);
+    if (write instanceof CachedRecord) write.cache.keep(partition, write, version);
   }
 }
 

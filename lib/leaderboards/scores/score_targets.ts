@@ -102,20 +102,24 @@ function sourceOf(board: BoardDeclaration, projectId: string, eventId: string | 
   }
   const amount = compileAmount(board);
   // One object per period, as callers key their own caches by it.
-  let last: { readonly name: string; readonly target: ScoreTarget } | null = null;
+  let last: (SumPeriod & { readonly target: ScoreTarget }) | null = null;
   function targetAt(at: number): ScoreTarget | null {
+    if (last !== null && last.startsAt <= at && at < last.endsAt) return last.target;
     const period = seasons.type === "none" ? eventDay(at) : seasonPeriod(board, at);
     if (period === null) return null;
-    const { name, suffix, keepUntil } = period;
-    if (last?.name !== name)
-      last = { name, target: { id: `${id}${suffix}`, kind: "sum", amount, keepUntil } };
+    const { suffix, keepUntil } = period;
+    last = { ...period, target: { id: `${id}${suffix}`, kind: "sum", amount, keepUntil } };
     return last.target;
   }
   return [{ action, targetAt }];
 }
 
+/** A time during which gains are added to one sum; Unix ms. */
 interface SumPeriod {
-  readonly name: string;
+  readonly startsAt: number;
+  /** Exclusive. */
+  readonly endsAt: number;
+  /** Of the target's id. */
   readonly suffix: string;
   readonly keepUntil: number;
 }
@@ -123,14 +127,15 @@ interface SumPeriod {
 function seasonPeriod(board: BoardDeclaration, at: number): SumPeriod | null {
   const season = seasonAt(board, at);
   if (season === null) return null;
-  const keepUntil = closesAt(board, season) + sumMarginMs;
-  return { name: season.id, suffix: `/${season.id}`, keepUntil };
+  const { id, startsAt, endsAt } = season;
+  return { startsAt, endsAt, suffix: `/${id}`, keepUntil: closesAt(board, season) + sumMarginMs };
 }
 
 /** The number of events grows without end, so each change prolongs the life of a running sum by a fixed time. */
 function eventDay(at: number): SumPeriod {
-  const day = Math.floor(at / sumMarginMs);
-  return { name: String(day), suffix: "", keepUntil: (day + 1) * sumMarginMs + eventSumMs };
+  const startsAt = Math.floor(at / sumMarginMs) * sumMarginMs;
+  const endsAt = startsAt + sumMarginMs;
+  return { startsAt, endsAt, suffix: "", keepUntil: endsAt + eventSumMs };
 }
 
 /**

@@ -183,14 +183,13 @@ function changed(
   { once, scoring = noScoring }: Command,
   { before, passed, result, waiting, extra }: Change,
 ): AppliedCommand {
-  const after = result?.state ?? passed.state;
+  const state = result?.state ?? copyState(passed.state);
   const gained = addGains(passed.gained, result?.gained ?? {});
   const { action, data } = scoring;
   const sums: readonly ChangedSum[] = changedSums(targets, before.sums, { action, data, metrics: gained });
   const firstTotals = before.projectId === null && projectId !== null ? totalScores(before, targets) : [];
-  const current = scoreUpdates(after, targets, { totals: sums, gained });
+  const current = scoreUpdates(state, targets, { totals: sums, gained });
   const updates = notReplaced(waiting, current).concat(notReplaced(firstTotals, current), current);
-  const state = copyState(after);
   state.projectId = projectId;
   state.undelivered = updates;
   state.sums = withChangedSums(before.sums, sums, now);

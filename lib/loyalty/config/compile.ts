@@ -15,10 +15,10 @@ import {
   type CompiledRule,
   compareRules,
   type TriggerPlan,
-  triggerKey,
 } from "./compiled.ts";
 import { type LoyaltyConfig, LoyaltyConfigSchema, type RuleTrigger } from "./document.ts";
 import { fieldErrors } from "./fields.ts";
+import { triggerKey } from "./scope.ts";
 import { referenceErrors, sizeErrors } from "./semantic_errors.ts";
 
 /** Options of {@linkcode compileConfig}. */

@@ -134,19 +134,6 @@ export interface CompiledConfig {
   readonly counterKeys: ReadonlySet<string>;
 }
 
-/** The kinds of changes that trigger rules. */
-export type TriggerKind =
-  | "metric"
-  | "challengeStarted"
-  | "challengeCompleted"
-  | "milestoneReached"
-  | "inventoryReceived";
-
-/** Returns the key of a trigger's plan. */
-export function triggerKey(kind: TriggerKind, id: string): string {
-  return `${kind}:${id}`;
-}
-
 /** Orders rules by priority, then id. */
 export function compareRules({ rule: a }: CompiledRule, { rule: b }: CompiledRule): number {
   return a.priority - b.priority || (a.id < b.id ? -1 : 1);

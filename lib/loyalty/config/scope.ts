@@ -1,5 +1,6 @@
 /**
- * The variables of conditions and amounts in a loyalty configuration, and the lookup of values by names that callers choose.
+ * The variables of conditions and amounts in a loyalty configuration, the lookup of values by names that callers choose, and the
+ * keys of triggers.
  *
  * @module
  */
@@ -18,6 +19,19 @@ export function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T
 export function hasEntries(record: object): boolean {
   for (const _ in record) return true;
   return false;
+}
+
+/** The kinds of changes that trigger rules. */
+export type TriggerKind =
+  | "metric"
+  | "challengeStarted"
+  | "challengeCompleted"
+  | "milestoneReached"
+  | "inventoryReceived";
+
+/** Returns the key of a trigger's plan. */
+export function triggerKey(kind: TriggerKind, id: string): string {
+  return `${kind}:${id}`;
 }
 
 /** The time that a counter covers. */

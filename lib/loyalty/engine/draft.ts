@@ -5,8 +5,15 @@
  */
 
 import type { CompiledAggregate } from "../config/aggregates.ts";
-import { type CompiledConfig, type TriggerKind, triggerKey } from "../config/compiled.ts";
-import { type CounterWindow, ownValue, type Scope, type UserView } from "../config/scope.ts";
+import type { CompiledConfig } from "../config/compiled.ts";
+import {
+  type CounterWindow,
+  ownValue,
+  type Scope,
+  type TriggerKind,
+  triggerKey,
+  type UserView,
+} from "../config/scope.ts";
 import type { AccountChange, MetricAccount } from "../ledger/mod.ts";
 import type { HistoryRecord, LimitedFirings, Notification, Transaction } from "../user/history.ts";
 import {
@@ -36,7 +43,8 @@ export interface Diagnostic {
 
 /** The result of an event. */
 export interface Outcome {
-  readonly state: UserState;
+  /** Not shared yet, so that the caller may complete it. */
+  readonly state: MutableState;
   readonly record: HistoryRecord;
   readonly notifications: readonly Notification[];
   /** The difference of each metric that changed. */

@@ -19,15 +19,11 @@ export interface MetricAddition extends PointDates {
 }
 
 /** Adds to a metric the amount of an effect or reward, rounded toward zero. */
-export function giveMetric(
-  draft: StateDraft,
-  metricId: string,
-  { quantity, ...addition }: MetricAddition,
-): void {
+export function giveMetric(draft: StateDraft, metricId: string, addition: MetricAddition): void {
   const metric = draft.compiled.metrics.get(metricId);
   if (metric === undefined) return;
-  const amount = Math.min(Math.max(Math.trunc(quantity), -quantityMax), quantityMax);
-  addToMetric(draft, metric, { quantity: amount, ...addition });
+  const quantity = Math.min(Math.max(Math.trunc(addition.quantity), -quantityMax), quantityMax);
+  addToMetric(draft, metric, { ...addition, quantity });
 }
 
 /** Adds to a metric by a correction. Points that a correction takes count as never earned, and not as spent. */

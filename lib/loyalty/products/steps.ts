@@ -190,9 +190,9 @@ function takeStep(
   };
   const isOpen = step === "reserved" || mustReturn;
   const others = outcome.state.redemptions.filter(({ id }) => id !== before.id);
-  const redemptions = isOpen ? [...others, redemption] : others;
+  outcome.state.redemptions = isOpen ? [...others, redemption] : others;
   const writes = step === "reserved" ? [] : [recordOf(redemption, now)];
-  return { ...outcome, state: { ...outcome.state, redemptions }, redemption, writes };
+  return { ...outcome, redemption, writes };
 }
 
 function factOf(
