@@ -53,12 +53,12 @@ function replay(state: State, partition: string, effect: Effect): void {
     case "put": {
       const [, key, value, version, expireAt] = effect;
       const until = expireAt ?? Number.POSITIVE_INFINITY;
-      state.setRecord(partition, key, { partition, key, value, version, expireAt: until, expiryIndex: -1 });
+      state.setRecord(space, key, { partition, key, value, version, expireAt: until, expiryIndex: -1 });
       return;
     }
     case "delete": {
       const [, shape, key] = effect;
-      if (shape === "record") state.setRecord(partition, key, undefined);
+      if (shape === "record") state.setRecord(space, key, undefined);
       else space.delete(shape, key);
       return;
     }

@@ -189,37 +189,42 @@ export type Shape = keyof Shapes;
 type Keys = { [S in Shape]: Map<string, Shapes[S]> | undefined };
 
 /** One partition: a key space per shape, each made when it is first used. */
-export class PartitionState {
-  readonly #keys: Keys = { record: undefined, tally: undefined, board: undefined, log: undefined };
+export class PartitionState implements Keys {
+  record: Keys["record"] = undefined;
+  tally: Keys["tally"] = undefined;
+  board: Keys["board"] = undefined;
+  log: Keys["log"] = undefined;
 
   /** Returns the value of a key in a shape. */
   get<S extends Shape>(shape: S, key: string): Shapes[S] | undefined {
-    return this.#keys[shape]?.get(key);
+    const keys: Keys[S] = this[shape];
+    return keys?.get(key);
   }
 
   /** Returns every key of a shape. Keys that come or go between two steps may or may not be among them. */
   entries<S extends Shape>(shape: S): Iterable<[string, Shapes[S]]> {
-    return this.#keys[shape] ?? [];
+    const keys: Keys[S] = this[shape];
+    return keys ?? [];
   }
 
   /** Returns true if no shape holds a key. */
   get empty(): boolean {
-    const { record, tally, board, log } = this.#keys;
+    const { record, tally, board, log } = this;
     return record === undefined && tally === undefined && board === undefined && log === undefined;
   }
 
   /** Sets the value of a key. */
   set<S extends Shape>(shape: S, key: string, value: Shapes[S]): void {
-    const keys: Keys[S] = this.#keys[shape];
+    const keys: Keys[S] = this[shape];
     if (keys !== undefined) keys.set(key, value);
-    else this.#keys[shape] = new Map([[key, value]]) as Keys[S];
+    else (this as Keys)[shape] = new Map([[key, value]]) as Keys[S];
   }
 
   /** Deletes a key. */
   delete(shape: Shape, key: string): void {
-    const keys = this.#keys[shape];
+    const keys = this[shape];
     keys?.delete(key);
-    if (keys?.size === 0) this.#keys[shape] = undefined;
+    if (keys?.size === 0) this[shape] = undefined;
   }
 }
 
@@ -267,8 +272,7 @@ export class State {
   }
 
   /** Sets or deletes the record of a key. */
-  setRecord(partition: string, key: string, record: StoredRecord | undefined): void {
-    const space = this.open(partition);
+  setRecord(space: PartitionState, key: string, record: StoredRecord | undefined): void {
     const before = space.get("record", key);
     if (before !== undefined) this.#expiry.remove(before);
     if (record === undefined) {
@@ -282,7 +286,7 @@ export class State {
   /** Removes some of the records that have expired: enough to bound them if called with the writes of each commit. */
   sweep(now: number, writes: number): void {
     this.#expiry.sweep(now, sweepSteps * (1 + writes), record => {
-      this.setRecord(record.partition, record.key, undefined);
+      this.setRecord(this.open(record.partition), record.key, undefined);
       this.prune(record.partition);
     });
   }

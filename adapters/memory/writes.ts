@@ -12,7 +12,14 @@ import { storageLimits } from "../../lib/storage/limits.ts";
 import type { Board } from "./board/board.ts";
 import { type BoardRow, noAsOf } from "./board/ranked_set.ts";
 import type { Effect } from "./frames.ts";
-import { Log, type LogItem, type State, type StoredRecord, type Tally } from "./state.ts";
+import {
+  Log,
+  type LogItem,
+  type PartitionState,
+  type State,
+  type StoredRecord,
+  type Tally,
+} from "./state.ts";
 
 /** Result of a write, or `refused` if a guard does not hold. */
 type Answer = number | string | null | typeof refused;
@@ -37,6 +44,8 @@ export class CommitChange {
   readonly version: string;
   readonly #state: State;
   readonly #partition: string;
+  /** Of the partition while the writes are applied. */
+  readonly #space: PartitionState;
   readonly #isKept: boolean;
   readonly #undos: (() => void)[] = [];
   /** True if the current write may have to be undone. */
@@ -45,6 +54,7 @@ export class CommitChange {
   constructor({ state, partition, version, isKept }: CommitChangeOptions) {
     this.#state = state;
     this.#partition = partition;
+    this.#space = state.open(partition);
     this.version = version;
     this.#isKept = isKept;
     this.#isUndoable = isKept;
@@ -100,14 +110,13 @@ export class CommitChange {
   }
 
   #put({ key, value, expireAt }: Put): Answer {
-    const state = this.#state;
-    const partition = this.#partition;
-    const before = state.open(partition).get("record", key);
+    const space = this.#space;
+    const before = space.get("record", key);
     const until = expireAt ?? Number.POSITIVE_INFINITY;
     const { version } = this;
     // Existing strings are used again: new ones of the same text would take memory with every commit.
-    const names = before ?? { partition, key };
-    state.setRecord(partition, key, {
+    const names = before ?? { partition: this.#partition, key };
+    this.#state.setRecord(space, key, {
       partition: names.partition,
       key: names.key,
       value,
@@ -123,11 +132,11 @@ export class CommitChange {
   #delete({ shape, key }: Delete): Answer {
     const state = this.#state;
     const partition = this.#partition;
-    const space = state.open(partition);
+    const space = this.#space;
     if (shape === "record") {
       const before = space.get(shape, key);
       if (before === undefined) return null;
-      state.setRecord(partition, key, undefined);
+      state.setRecord(space, key, undefined);
       if (this.#isUndoable) this.#undos.push(this.#unput(key, before));
     } else {
       const before = space.get(shape, key);
@@ -142,7 +151,7 @@ export class CommitChange {
   #add(write: Add): Answer {
     const { key, field, by } = write;
     const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = write;
-    const space = this.#state.open(this.#partition);
+    const space = this.#space;
     const found = space.get("tally", key);
     const before = found?.get(field);
     const sum = (before ?? 0) + by;
@@ -162,7 +171,7 @@ export class CommitChange {
 
   #score(write: Score): Answer {
     const { key, member } = write;
-    const space = this.#state.open(this.#partition);
+    const space = this.#space;
     const found = space.get("board", key);
     const before = found?.get(member);
     const row = scored(write, before);
@@ -177,7 +186,7 @@ export class CommitChange {
   }
 
   #unscore({ key, member }: Unscore): Answer {
-    const space = this.#state.open(this.#partition);
+    const space = this.#space;
     const board = space.get("board", key);
     const before = board?.get(member);
     if (board === undefined || before === undefined) return null;
@@ -189,7 +198,7 @@ export class CommitChange {
   }
 
   #append({ key, value, at, maxLength }: Append): Answer {
-    const space = this.#state.open(this.#partition);
+    const space = this.#space;
     const found = space.get("log", key);
     const log = found ?? new Log();
     const { ms, seq } = log.next(at);
@@ -207,7 +216,7 @@ export class CommitChange {
   // A separate function makes the undo step, so that writes which need none allocate nothing for it.
 
   #unput(key: string, before: StoredRecord | undefined): () => void {
-    return () => this.#state.setRecord(this.#partition, key, before);
+    return () => this.#state.setRecord(this.#state.open(this.#partition), key, before);
   }
 
   #unadd({ key, field }: Add, found: Tally | undefined, before: number | undefined): () => void {

@@ -15,7 +15,7 @@
 import * as v from "valibot";
 import type { Clock } from "../auth/mod.ts";
 import { Batcher, memoize } from "../background/mod.ts";
-import type { Directory, Settings } from "../directory/mod.ts";
+import type { Directory, Organisation, Settings } from "../directory/mod.ts";
 import { chain } from "../http/mod.ts";
 import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../leaderboards/mod.ts";
 import {
@@ -70,7 +70,14 @@ export function metricIndexesOf(
   directory: Pick<Directory, "organisation">,
   organisationId: string,
 ): readonly string[] | Promise<readonly string[]> {
-  return chain(directory.organisation(organisationId), found => declaredIndexes(found?.settings ?? {}));
+  return chain(directory.organisation(organisationId), indexesOf);
+}
+
+/** One object, as the indexes of settings are kept by the object. */
+const noSettings: Settings = {};
+
+function indexesOf(organisation: Organisation | null): readonly string[] {
+  return declaredIndexes(organisation?.settings ?? noSettings);
 }
 
 /** The records from which an index is built. */
@@ -231,9 +238,10 @@ export function indexMetrics(options: IndexMetricsOptions): IndexedScoreFeed {
 
   return {
     targets(projectId, query) {
-      return chain(metricIndexesOf(directory, query.organisationId), metricIds => {
+      const indexed = metricIndexesOf(directory, query.organisationId);
+      if (!(indexed instanceof Promise) && indexed.length === 0) return boards.targets(projectId, query);
+      return chain(indexed, metricIds => {
         const found = boards.targets(projectId, query);
-        if (metricIds.length === 0) return found;
         const indexes = metricIds.map(metricId => targetOf(query.organisationId, metricId));
         return chain(found, targets => [...targets, ...indexes]);
       });
