@@ -8,13 +8,16 @@ export type TransactionSubject = Omit<
   "metricChanges" | "inventoryChanges" | "milestoneChanges"
 >;
 
+const noItems: readonly ItemId[] = [];
+const noMilestones: ChangePayload["milestoneChanges"] = {};
+
 /** Collects the changes of one transaction. */
 export class TransactionBuilder {
   readonly entries: LedgerEntry[] = [];
   readonly #metrics: Record<string, { readonly oldValue: number; newValue: number }> = {};
-  readonly #received: ItemId[] = [];
-  readonly #lost: ItemId[] = [];
-  readonly #milestones: Record<string, { readonly oldValue: string; readonly newValue: string }> = {};
+  #received = noItems;
+  #lost = noItems;
+  #milestones = noMilestones;
 
   addEntry(entry: LedgerEntry, oldValue: number): void {
     this.entries.push(entry);
@@ -25,15 +28,15 @@ export class TransactionBuilder {
   }
 
   addReceived(item: ItemId): void {
-    this.#received.push(item);
+    this.#received = [...this.#received, item];
   }
 
   addLost(item: ItemId): void {
-    this.#lost.push(item);
+    this.#lost = [...this.#lost, item];
   }
 
   addMilestone(setId: string, oldValue: string, newValue: string): void {
-    this.#milestones[setId] = { oldValue, newValue };
+    this.#milestones = { ...this.#milestones, [setId]: { oldValue, newValue } };
   }
 
   /** Builds the transaction. Metrics that end with their old value are not among its changes. */
