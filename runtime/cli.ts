@@ -33,7 +33,7 @@ async function main(args: readonly string[]): Promise<void> {
       return print(invocation.text.trimEnd());
     case "command": {
       const { runCommand } = await import("./commands/run_command.ts");
-      process.exitCode = await runCommand(invocation);
+      process.exitCode = await runCommand(invocation.command, invocation.input, invocation.json);
       return;
     }
     case "wrong":

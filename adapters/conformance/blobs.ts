@@ -2,7 +2,7 @@
 import { storageLimits } from "../../lib/storage/limits.ts";
 import type { Blobs } from "../../lib/storage/ports.ts";
 import { equal, ok, rejects } from "./expect.ts";
-import { type Cases, type Fixture, type Runner, register } from "./harness.ts";
+import { type Cases, type Fixture, register, type Suite } from "./harness.ts";
 
 /** A blob store that no other test has touched. */
 export interface BlobsFixture extends Fixture {
@@ -12,18 +12,10 @@ export interface BlobsFixture extends Fixture {
 }
 
 /** A fixture that always has a second handle. */
-interface BlobsCase extends BlobsFixture {
-  readonly peer: Blobs;
-}
-
-/** The subject and the runner of the suite. */
-export interface BlobsConformanceOptions extends Runner {
-  /** Creates a blob store that no other test sees. */
-  factory(): Promise<BlobsFixture> | BlobsFixture;
-}
+type BlobsCase = Required<BlobsFixture>;
 
 /** Registers the whole suite for {@linkcode Blobs}. */
-export function blobsConformance(options: BlobsConformanceOptions): void {
+export function blobsConformance(options: Suite<BlobsFixture>): void {
   const cases: Cases<BlobsCase> = { ...contentCases, ...replaceCases, ...nameCases };
   async function factory(): Promise<BlobsCase> {
     const fixture = await options.factory();

@@ -21,6 +21,12 @@ export interface Fixture {
   dispose(): Promise<void> | void;
 }
 
+/** The subject and the runner of a suite. */
+export interface Suite<F extends Fixture> extends Runner {
+  /** Creates a subject that no other test sees. */
+  factory(): Promise<F> | F;
+}
+
 /** A store that no other test has touched. */
 export interface StoreFixture extends Fixture {
   readonly store: Store;
@@ -31,9 +37,7 @@ export interface StoreFixture extends Fixture {
 }
 
 /** A fixture that always has a second handle. */
-export interface StoreCase extends StoreFixture {
-  readonly peer: Store;
-}
+export type StoreCase = Required<StoreFixture>;
 
 /** Test bodies by the sentence that they prove, each for a fixture of its own. */
 export type Cases<T> = Readonly<Record<string, (fixture: T) => Promise<void>>>;

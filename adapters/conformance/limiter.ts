@@ -2,7 +2,7 @@
 import { storageLimits } from "../../lib/storage/limits.ts";
 import type { Limiter, LimitRule, LimitVerdict } from "../../lib/storage/ports.ts";
 import { equal, ok, rejects } from "./expect.ts";
-import { type Cases, type Fixture, type Runner, register, type TestClock } from "./harness.ts";
+import { type Cases, type Fixture, register, type Suite, type TestClock } from "./harness.ts";
 import { awkwardNames } from "./names.ts";
 import { createRandom } from "./random.ts";
 
@@ -15,17 +15,11 @@ export interface LimiterFixture extends Fixture {
   readonly peer?: Limiter;
 }
 
-/** The subject and the runner of the suite. */
-export interface LimiterConformanceOptions extends Runner {
-  /** Creates a limiter that no other test sees. */
-  factory(): Promise<LimiterFixture> | LimiterFixture;
-}
-
 /** Ten at once, then one every 100 ms. */
 const tenPerSecond: LimitRule = { name: "ten", limit: 10, windowMs: 1_000 };
 
 /** Registers the whole suite for a {@linkcode Limiter}. */
-export function limiterConformance(options: LimiterConformanceOptions): void {
+export function limiterConformance(options: Suite<LimiterFixture>): void {
   const cases: Cases<LimiterFixture> = {
     ...rateCases,
     ...ruleCases,

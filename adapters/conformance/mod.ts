@@ -17,7 +17,7 @@ import { boardCases } from "./boards.ts";
 import { commitCases } from "./commits.ts";
 import { concurrencyCases } from "./concurrency.ts";
 import { expiryCases } from "./expiry.ts";
-import { type Cases, type Runner, register, type StoreCase, type StoreFixture } from "./harness.ts";
+import { type Cases, register, type StoreCase, type StoreFixture, type Suite } from "./harness.ts";
 import { limitCases } from "./limits.ts";
 import { logCases } from "./logs.ts";
 import { nameCases } from "./names.ts";
@@ -35,10 +35,8 @@ export { type QueueFixture, queueConformance } from "./queue.ts";
 /** Seeds of the random runs by default. */
 const defaultSeeds: readonly number[] = [1, 2, 3, 4];
 
-/** The subject and the runner of the suite. */
-export interface ConformanceOptions extends Runner {
-  /** Creates a store that no other test sees, together with its clock. */
-  factory(): Promise<StoreFixture> | StoreFixture;
+/** The subject and the runner of the suite: stores with their clocks. */
+export interface ConformanceOptions extends Suite<StoreFixture> {
   /** Seeds of the random runs: one from a failure's message repeats it. @default defaultSeeds */
   readonly seeds?: readonly number[];
 }

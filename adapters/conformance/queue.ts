@@ -3,7 +3,7 @@ import { AppError } from "../../lib/errors/mod.ts";
 import { storageLimits } from "../../lib/storage/limits.ts";
 import type { Queue, QueueMessage } from "../../lib/storage/ports.ts";
 import { equal, ok, rejects } from "./expect.ts";
-import { type Cases, type Fixture, type Runner, register, type TestClock } from "./harness.ts";
+import { type Cases, type Fixture, register, type Suite, type TestClock } from "./harness.ts";
 import { awkwardNames } from "./names.ts";
 
 /** A queue that no other test has touched. */
@@ -17,16 +17,10 @@ export interface QueueFixture extends Fixture {
   readonly peer?: Queue;
 }
 
-/** The subject and the runner of the suite. */
-export interface QueueConformanceOptions extends Runner {
-  /** Creates a queue that no other test sees. */
-  factory(): Promise<QueueFixture> | QueueFixture;
-}
-
 const leaseMs = 1_000;
 
 /** Registers the whole suite for a {@linkcode Queue}. */
-export function queueConformance(options: QueueConformanceOptions): void {
+export function queueConformance(options: Suite<QueueFixture>): void {
   const cases: Cases<QueueFixture> = { ...orderCases, ...leaseCases, ...boundCases, ...raceCases };
   options.describe("queue", () => register(options, cases, () => options.factory()));
 }

@@ -6,6 +6,7 @@
 
 export { countActions } from "./actions/check_actions.ts";
 export { type ActionService, createActionService } from "./actions/service.ts";
+export type { DeadActionReplayReply, DeadActionsReply } from "./http/dead_letter_routes.ts";
 export {
   type AudienceGuards,
   type AudienceUser,

@@ -15,7 +15,7 @@ export {
 } from "./api_keys/api_keys.ts";
 export { apiKeyGuard } from "./api_keys/guard.ts";
 export { type Permission, permissions } from "./api_keys/record.ts";
-export { apiKeyRoutes } from "./api_keys/routes.ts";
+export { type ApiKeysAnswer, apiKeyRoutes, type IssuedApiKeyAnswer } from "./api_keys/routes.ts";
 export { createClientAddress } from "./client_address.ts";
 export { deriveKey, generateMasterSecret, MasterSecret } from "./crypto/secret.ts";
 export { type Clock, type RandomBytes, systemClock, systemRandom } from "./environment.ts";
@@ -24,5 +24,5 @@ export { bearerToken, invalidToken } from "./tokens/claims.ts";
 export { type SignatureAlgorithm, signatureAlgorithms } from "./tokens/jose.ts";
 export { jwksArea } from "./tokens/jwks_routes.ts";
 export { createKeyRing, type KeyRing } from "./tokens/key_ring.ts";
-export { recordKey, signRecord, verifyRecord } from "./tokens/session_record.ts";
+export { recordKey, type SignedSessionRecord, signRecord, verifyRecord } from "./tokens/session_record.ts";
 export { createTokens, type Tokens } from "./tokens/tokens.ts";

@@ -17,3 +17,4 @@ export {
   parseLease,
 } from "./lease.ts";
 export { mapConcurrent } from "./map_concurrent.ts";
+export { createPause } from "./pause.ts";

@@ -7,6 +7,8 @@
  * @module
  */
 
+import type * as v from "valibot";
+import type { Immutable } from "../http/mod.ts";
 import { type CliContext, CliError, type CliInput, exitOf, exits, type FlagSpec } from "./command.ts";
 
 /** Longest time that a request may take, in ms. */
@@ -62,12 +64,15 @@ export interface ApiRequest {
   readonly isRepeatable?: boolean;
 }
 
+/** The answer that the response schema of a route describes. */
+export type AnswerOf<S extends v.GenericSchema> = Immutable<v.InferOutput<S>>;
+
 /** An answer. */
-export interface ApiAnswer {
+export interface ApiAnswer<A> {
   readonly status: number;
   readonly etag: string | null;
   /** The parsed body; null if there is none. */
-  readonly json: unknown;
+  readonly json: A;
 }
 
 /** A client of one server and space. */
@@ -75,7 +80,7 @@ export interface ApiClient {
   readonly url: string;
   readonly space: string;
   /** Sends a request. @throws {CliError} The server is unreachable, or refused it. */
-  send(path: string, ask?: ApiRequest): Promise<ApiAnswer>;
+  send<S extends v.GenericSchema>(path: string, ask?: ApiRequest): Promise<ApiAnswer<AnswerOf<S>>>;
 }
 
 /**
@@ -100,7 +105,8 @@ export function createApiClient({ flags }: CliInput, context: CliContext): ApiCl
   return {
     url,
     space: space.toLowerCase(),
-    async send(path, { method = "GET", body, headers = {}, expected = [], isRepeatable = true } = {}) {
+    async send(path, ask = {}) {
+      const { method = "GET", body, headers = {}, expected = [], isRepeatable = true } = ask;
       const request = (): Request =>
         new Request(url + path, {
           method,
@@ -115,9 +121,36 @@ export function createApiClient({ flags }: CliInput, context: CliContext): ApiCl
           redirect: "manual",
           signal: timeLimit(requestMsMax),
         });
-      return await answerOf(request, { context, expected, url, attempts: isRepeatable ? attemptsMax : 1 });
+      const attempts = isRepeatable ? attemptsMax : 1;
+      const { response, text } = await sendWithRetries(request, context, attempts).catch((cause: unknown) => {
+        const reason = cause instanceof Error ? cause.message : String(cause);
+        throw new CliError(exits.unavailable, `Cannot reach ${url}: ${reason}`, { code: "unreachable" });
+      });
+      const json = parsed(text);
+      const { ok, status } = response;
+      if (ok || expected.includes(status)) {
+        return { status, etag: response.headers.get("etag"), json };
+      }
+      throw refusal(status, json, response.headers.get("x-request-id"));
     },
   };
+}
+
+/**
+ * Returns the data of an answer.
+ *
+ * @throws {CliError} It lacks the member, so that it is not an answer of this route.
+ */
+export function dataOf<D>({ json }: ApiAnswer<{ readonly data: D }>, member: keyof D): D {
+  const { data } = (json ?? {}) as { readonly data?: D };
+  if (typeof data === "object" && data !== null && member in data) return data;
+  throw unknownAnswer();
+}
+
+/** Creates the error for an answer that the route cannot have given. */
+export function unknownAnswer(): CliError {
+  const message = "Cannot read the answer of the server: its form is unknown";
+  return new CliError(exits.failed, message, { code: "wrong_answer" });
 }
 
 function checkedUrl(text: string): string {
@@ -129,29 +162,6 @@ function checkedUrl(text: string): string {
     });
   }
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
-}
-
-interface SendOptions {
-  readonly context: CliContext;
-  readonly expected: readonly number[];
-  readonly url: string;
-  readonly attempts: number;
-}
-
-async function answerOf(
-  request: () => Request,
-  { context, expected, url, attempts }: SendOptions,
-): Promise<ApiAnswer> {
-  const { response, text } = await sendWithRetries(request, context, attempts).catch((cause: unknown) => {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new CliError(exits.unavailable, `Cannot reach ${url}: ${reason}`, { code: "unreachable" });
-  });
-  const json = parsed(text);
-  const { status } = response;
-  if ((status >= 200 && status < 300) || expected.includes(status)) {
-    return { status, etag: response.headers.get("etag"), json };
-  }
-  throw refusal(status, json, response.headers.get("x-request-id"));
 }
 
 /** Retries with full jitter and `Retry-After` as a floor. Rejects with the error of the last attempt. */
@@ -176,7 +186,7 @@ async function sendWithRetries(
   }
 }
 
-function parsed(text: string): unknown {
+function parsed(text: string) {
   try {
     return text === "" ? null : JSON.parse(text);
   } catch {

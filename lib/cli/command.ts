@@ -5,7 +5,10 @@
  * @module
  */
 
+import type { IssuedApiKey } from "../auth/mod.ts";
 import type { FieldError } from "../errors/mod.ts";
+import type { Platform } from "../platform/platform.ts";
+import type { UserIndexProgress } from "../platform/user_index.ts";
 
 /** A flag, `--name`. */
 export interface FlagSpec {
@@ -67,7 +70,7 @@ export interface CliResult {
 /** A document read from a file. */
 export interface LocatedDocument {
   readonly document: unknown;
-  /** Returns the position of a JSON Pointer: `<path>:<line>:<column>`. */
+  /** Returns the position of a JSON Pointer, or of its nearest existing parent: `<path>:<line>:<column>`. */
   readonly locate: (pointer: string) => string;
 }
 
@@ -79,69 +82,8 @@ export interface CliFiles {
   write(path: string, document: unknown): Promise<void>;
 }
 
-/** The first API key of an organisation. */
-export interface KeyBootstrap {
-  readonly organisationId: string;
-  readonly name: string;
-  /** True to create it even if the organisation has keys. */
-  readonly isForced: boolean;
-  /** Flags that name the store. */
-  readonly store: Readonly<Record<string, string | undefined>>;
-}
-
-/** An API key with its new secret. */
-export interface NewKey {
-  readonly key: string;
-  readonly secret: string;
-  readonly permissions: readonly string[];
-}
-
-/** Progress of building the index of users. */
-export interface IndexingProgress {
-  /** Records examined. */
-  readonly examined: number;
-  /** Users newly listed. */
-  readonly listed: number;
-  /** Indexes of metrics completed. */
-  readonly metrics: number;
-}
-
-/** A run that builds the index of users. */
-export interface UserIndexing {
-  /** Flags that name the store. */
-  readonly store: Readonly<Record<string, string | undefined>>;
-  readonly onProgress: (progress: IndexingProgress) => void;
-}
-
-/** A board to rebuild. */
-export interface BoardRebuild {
-  /** Flags that name the store. */
-  readonly store: Readonly<Record<string, string | undefined>>;
-  readonly board: {
-    readonly projectId: string;
-    /** Null: a board of the project. */
-    readonly eventId: string | null;
-    readonly leaderboardId: string;
-    /** @default the running one, else the one that ended last */
-    readonly season?: string;
-  };
-}
-
-/** The result of a rebuild. */
-export interface RebuiltBoard {
-  /** Users whose entry was written. */
-  readonly written: number;
-  /** Entries removed. */
-  readonly removed: number;
-}
-
-/** A file to decrypt. */
-export interface ExportDecryption {
-  readonly file: string;
-  readonly out: string;
-  /** True to replace an existing file. */
-  readonly isForced: boolean;
-}
+/** Values of the flags that name the store of a deployment. */
+export type StoreFlags = Readonly<Record<"redis" | "data", string | undefined>>;
 
 /** The environment of a command. */
 export interface CliContext {
@@ -158,31 +100,43 @@ export interface CliContext {
   /** Lists the faults of a loyalty configuration. */
   readonly loyaltyFaults: (document: unknown) => Promise<readonly FieldError[]>;
   /**
-   * Creates an API key in the store.
+   * Creates an API key with every permission in the store.
    *
-   * @throws {CliError} The store cannot be opened, or the organisation has keys.
+   * @throws {CliError} The store cannot be opened, or the organisation has keys and `isForced` is false.
    */
-  readonly bootstrapKey: (bootstrap: KeyBootstrap) => Promise<NewKey>;
+  readonly bootstrapKey: (
+    store: StoreFlags,
+    organisationId: string,
+    name: string,
+    isForced: boolean,
+  ) => Promise<IssuedApiKey>;
   /**
    * Adds stored users to the index of users.
    *
    * @throws {CliError} The store cannot be opened.
    */
-  readonly indexUsers: (indexing: UserIndexing) => Promise<IndexingProgress>;
+  readonly indexUsers: (
+    store: StoreFlags,
+    onProgress: (progress: UserIndexProgress) => void,
+  ) => Promise<UserIndexProgress>;
   /**
    * Recomputes a board from stored user histories.
    *
    * @throws {CliError} The store cannot be opened; there is no such board, or back ends write to it.
    */
-  readonly rebuildBoard: (rebuild: BoardRebuild) => Promise<RebuiltBoard>;
+  readonly rebuildBoard: (
+    store: StoreFlags,
+    board: Parameters<Platform["rebuildBoard"]>[0],
+  ) => ReturnType<Platform["rebuildBoard"]>;
   /** Prints the progress of a long command. */
   readonly reportProgress: (progress: string) => void;
   /**
    * Decrypts an export into a file, which appears when it is complete, and returns the number of bytes.
    *
-   * @throws {CliError} The file is not an export, the password is wrong, or a file cannot be read or written.
+   * @throws {CliError} The file is not an export, the password is wrong, or a file cannot be read or written; `out` exists and
+   *   `isForced` is false.
    */
-  readonly decryptExport: (decryption: ExportDecryption) => Promise<number>;
+  readonly decryptExport: (file: string, out: string, isForced: boolean) => Promise<number>;
   /** The API secret. It is no flag, because command lines are visible to others. */
   readonly secret: string | undefined;
 }
@@ -211,6 +165,11 @@ export class CliError extends Error {
     this.exit = exit;
     this.options = options;
   }
+}
+
+/** Creates the error for a wrong command line. */
+export function wrongUsage(message: string): CliError {
+  return new CliError(exits.usage, message, { code: "wrong_usage" });
 }
 
 /** Exit codes of all commands. */

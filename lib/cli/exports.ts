@@ -4,25 +4,14 @@
  * @module
  */
 
-import { type ApiClient, createApiClient, organisationFlags } from "./api_client.ts";
-import { type CliContext, CliError, type CliInput, type CommandSpec, exits } from "./command.ts";
+import type { AcceptedAnswer, ExportAnswer, ExportPageAnswer } from "../exports/mod.ts";
+import { type AnswerOf, type ApiClient, createApiClient, organisationFlags } from "./api_client.ts";
+import { type CliContext, type CliInput, type CommandSpec, exits, wrongUsage } from "./command.ts";
 
 const encryptedSuffix = ".enc";
 const base = "/v1/api/audience/internal";
 
-interface ShownExport {
-  readonly exportId: string;
-  readonly status: string;
-  readonly format: string;
-  readonly encrypted: boolean;
-  readonly createdAt: string;
-  readonly expiresAt: string;
-  readonly progress?: { readonly processed: number; readonly total: number };
-  readonly rowCount?: number | null;
-  readonly downloadUrl?: string;
-  readonly password?: string;
-  readonly error?: { readonly code: string; readonly message: string } | null;
-}
+type ShownExport = AnswerOf<typeof ExportAnswer>["data"];
 
 /** `export create`. */
 export const createExportCommand: CommandSpec = {
@@ -49,8 +38,8 @@ export const createExportCommand: CommandSpec = {
     };
     // A second attempt could start another export.
     const request = { method: "POST", body, headers, isRepeatable: false };
-    const { json } = await server.send(`${base}/users/export`, request);
-    const { data } = json as { readonly data: ShownExport };
+    const { json } = await server.send<typeof AcceptedAnswer>(`${base}/users/export`, request);
+    const { data } = json;
     return { data, shown: `${data.exportId}\n`, notes: [`Follow it with: export show ${data.exportId}`] };
   },
 };
@@ -67,11 +56,10 @@ export const listExportsCommand: CommandSpec = {
     let cursor: string | null = null;
     do {
       const query: string = cursor === null ? "" : `&lastEvaluatedKey=${encodeURIComponent(cursor)}`;
-      const { json } = await server.send(`${base}/exports?limit=100${query}`, { headers });
-      const page = json as {
-        readonly data: readonly ShownExport[];
-        readonly lastEvaluatedKey: string | null;
-      };
+      const path = `${base}/exports?limit=100${query}`;
+      const page: AnswerOf<typeof ExportPageAnswer> = (
+        await server.send<typeof ExportPageAnswer>(path, { headers })
+      ).json;
       found.push(...page.data);
       cursor = page.lastEvaluatedKey;
     } while (cursor !== null);
@@ -91,9 +79,9 @@ export const showExportCommand: CommandSpec = {
   async run(input, context) {
     const { server, headers } = openExports(input, context);
     const [id = ""] = input.args;
-    const { json } = await server.send(`${base}/exports/${encodeURIComponent(id)}`, { headers });
-    const { data } = json as { readonly data: ShownExport };
-    const { status, downloadUrl, password, error = null } = data;
+    const path = `${base}/exports/${encodeURIComponent(id)}`;
+    const { data } = (await server.send<typeof ExportAnswer>(path, { headers })).json;
+    const { status, downloadUrl, password, error } = data;
     const lines = [
       ["status", status],
       ["users", usersOf(data)],
@@ -122,14 +110,13 @@ export const decryptCommand: CommandSpec = {
   },
   async run({ args: [file = ""], flags }, context) {
     const out = flags.out ?? withoutSuffix(file);
-    const bytes = await context.decryptExport({ file, out, isForced: "force" in flags });
+    const bytes = await context.decryptExport(file, out, "force" in flags);
     return { data: { file: out, bytes }, notes: [`Verified and wrote ${bytes} bytes to ${out}.`] };
   },
 };
 
 function usersOf({ rowCount, progress }: ShownExport): string {
-  if (typeof rowCount === "number") return String(rowCount);
-  return progress === undefined ? "" : `${progress.processed} of ${progress.total}`;
+  return rowCount === null ? `${progress.processed} of ${progress.total}` : String(rowCount);
 }
 
 function openExports(
@@ -143,18 +130,12 @@ function openExports(
 async function filterOf(path: string, { files }: CliContext): Promise<unknown> {
   const file = await files.read(path);
   if (file !== null) return file.document;
-  throw new CliError(exits.usage, `--filter names no file: ${path}`, { code: "wrong_usage" });
+  throw wrongUsage(`--filter names no file: ${path}`);
 }
 
 /** Derives the name of the plaintext. @throws {CliError} The name has no suffix to remove. */
 function withoutSuffix(file: string): string {
   const name = file.slice(0, -encryptedSuffix.length);
   if (file.endsWith(encryptedSuffix) && !/(^|\/)$/.test(name)) return name;
-  throw new CliError(
-    exits.usage,
-    `--out must name the file to write, as ${file} does not end in ${encryptedSuffix}`,
-    {
-      code: "wrong_usage",
-    },
-  );
+  throw wrongUsage(`--out must name the file to write, as ${file} does not end in ${encryptedSuffix}`);
 }

@@ -4,36 +4,25 @@
  * @module
  */
 
-import { type ApiAnswer, type ApiClient, createApiClient, organisationFlags } from "./api_client.ts";
+import type { ApiKeysAnswer, IssuedApiKey, IssuedApiKeyAnswer } from "../auth/mod.ts";
 import {
-  type CliContext,
-  CliError,
-  type CliInput,
-  type CliResult,
-  type CommandSpec,
-  exits,
-  type NewKey,
-} from "./command.ts";
+  type AnswerOf,
+  type ApiAnswer,
+  type ApiClient,
+  createApiClient,
+  dataOf,
+  organisationFlags,
+} from "./api_client.ts";
+import { type CliContext, type CliInput, type CliResult, type CommandSpec, wrongUsage } from "./command.ts";
 import { storeFlags } from "./store.ts";
 
 const bootstrapNameDefault = "Bootstrap";
 /** Default time for which an old secret works after a rotation, in seconds: a day. */
 const graceSecondsDefault = 86_400;
 
-const keyArgument = { name: "key", description: "The id of the key, gsk_…" } as const;
+type NewKey = Pick<IssuedApiKey, "key" | "secret" | "permissions">;
 
-interface Listed {
-  readonly data: readonly {
-    readonly id: string;
-    readonly attributes: {
-      readonly name: string;
-      readonly permissions: readonly string[];
-      readonly created_at_iso: string;
-      readonly last_used_at_iso: string | null;
-      readonly secrets: readonly unknown[];
-    };
-  }[];
-}
+const keyArgument = { name: "key", description: "The id of the key, gsk_…" } as const;
 
 /** `keys bootstrap`. */
 export const bootstrapCommand: CommandSpec = {
@@ -51,13 +40,8 @@ export const bootstrapCommand: CommandSpec = {
   },
   async run({ flags }, context) {
     const { organisation: organisationId = "", name = bootstrapNameDefault, redis, data } = flags;
-    const created = await context.bootstrapKey({
-      organisationId,
-      name,
-      isForced: "force" in flags,
-      store: { redis, data },
-    });
-    return secretResult(created);
+    const store = { redis, data };
+    return secretResult(await context.bootstrapKey(store, organisationId, name, "force" in flags));
   },
 };
 
@@ -74,13 +58,9 @@ export const createCommand: CommandSpec = {
   async run(input, context) {
     const { name = "" } = input.flags;
     const { permission: permissions = [] } = input.lists;
-    if (permissions.length === 0) {
-      throw new CliError(exits.usage, "keys create needs --permission at least once", {
-        code: "wrong_usage",
-      });
-    }
+    if (permissions.length === 0) throw wrongUsage("keys create needs --permission at least once");
     const { server, path } = openKeys(input, context);
-    const answer = await server.send(path, {
+    const answer = await server.send<typeof IssuedApiKeyAnswer>(path, {
       method: "POST",
       body: { data: { type: "api_keys", attributes: { name, permissions } } },
       // A second attempt could create another key, whose secret would be lost.
@@ -98,8 +78,8 @@ export const listCommand: CommandSpec = {
   flags: organisationFlags,
   async run(input, context) {
     const { server, path } = openKeys(input, context);
-    const { json } = await server.send(path);
-    const keys = (json as Listed).data.map(({ id, attributes }) => ({ id, ...attributes }));
+    const { json } = await server.send<typeof ApiKeysAnswer>(path);
+    const keys = json.data.map(({ id, attributes }) => ({ id, ...attributes }));
     const rows = keys.map(({ id, name, permissions, created_at_iso, last_used_at_iso, secrets }) => [
       id,
       name,
@@ -128,13 +108,9 @@ export const rotateCommand: CommandSpec = {
   async run(input, context) {
     const [id = ""] = input.args;
     const { grace = String(graceSecondsDefault) } = input.flags;
-    if (!/^\d{1,9}$/.test(grace)) {
-      throw new CliError(exits.usage, `--grace must be a number of seconds, not "${grace}"`, {
-        code: "wrong_usage",
-      });
-    }
+    if (!/^\d{1,9}$/.test(grace)) throw wrongUsage(`--grace must be a number of seconds, not "${grace}"`);
     const { server, path } = openKeys(input, context);
-    const answer = await server.send(`${path}/${encodeURIComponent(id)}/rotate`, {
+    const answer = await server.send<typeof IssuedApiKeyAnswer>(`${path}/${encodeURIComponent(id)}/rotate`, {
       method: "POST",
       body: { grace_seconds: Number(grace) },
       // The oldest of three secrets ends at once: a second attempt would end the one in use.
@@ -167,19 +143,9 @@ function openKeys(
   return { server: createApiClient(input, context), path };
 }
 
-function newKeyOf({ json }: ApiAnswer): NewKey {
-  const { data } = json as {
-    readonly data?: {
-      readonly id: string;
-      readonly attributes: { readonly secret: string; readonly permissions: readonly string[] };
-    };
-  };
-  if (data === undefined) {
-    throw new CliError(exits.failed, "Cannot read the answer of the server: it is not an API key", {
-      code: "wrong_answer",
-    });
-  }
-  return { key: data.id, secret: data.attributes.secret, permissions: data.attributes.permissions };
+function newKeyOf(answer: ApiAnswer<AnswerOf<typeof IssuedApiKeyAnswer>>): NewKey {
+  const { id, attributes } = dataOf(answer, "attributes");
+  return { key: id, secret: attributes.secret, permissions: attributes.permissions };
 }
 
 /** Prints a new secret to stdout, once, as environment variables. */

@@ -31,10 +31,7 @@ export const rebuildCommand: CommandSpec = {
   async run({ args: [leaderboardId = ""], flags }, { rebuildBoard }) {
     const { redis, data, project = "", event = null, season } = flags;
     const board = { projectId: project, eventId: event, leaderboardId };
-    const rebuilt = await rebuildBoard({
-      store: { redis, data },
-      board: season === undefined ? board : { ...board, season },
-    });
+    const rebuilt = await rebuildBoard({ redis, data }, season === undefined ? board : { ...board, season });
     const { written, removed } = rebuilt;
     return { data: rebuilt, notes: [`Wrote ${written} entries and removed ${removed}`] };
   },
@@ -48,11 +45,9 @@ export const indexUsersCommand: CommandSpec = {
   args: [],
   flags: storeFlags,
   async run({ flags: { redis, data } }, { indexUsers, reportProgress }) {
-    const done = await indexUsers({
-      store: { redis, data },
-      onProgress: ({ examined, listed }) =>
-        reportProgress(`Examined ${examined} records, listed ${listed} users`),
-    });
+    const done = await indexUsers({ redis, data }, progress =>
+      reportProgress(`Examined ${progress.examined} records, listed ${progress.listed} users`),
+    );
     const { examined, listed, metrics } = done;
     const note = `Examined ${examined} records, listed ${listed} users and built ${metrics} indexes of metrics.`;
     return { data: done, notes: [note] };

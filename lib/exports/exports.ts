@@ -104,7 +104,7 @@ export class Exports {
     });
     this.#idKey = deriveKey(secret, "export_id");
     this.#holder = uuid(random);
-    this.capabilities = createCapabilities({ key: deriveKey(secret, "export_download"), clock, random });
+    this.capabilities = createCapabilities(deriveKey(secret, "export_download"), clock, random);
   }
 
   /** The storage of files; undefined if there is none. */
@@ -227,7 +227,7 @@ export class Exports {
     spaceId,
     filter,
     fields,
-  }: NewExportRequest): Promise<Pick<NewJob, "fields" | "total">> {
+  }: NewExportRequest): Promise<{ readonly fields: readonly string[]; readonly total: number }> {
     const { blobs, search, usersMax = exportUsersMax } = this.#options;
     if (blobs === undefined) {
       throw new AppError("not_available", "Cannot export users as the platform has no storage for files");
@@ -251,15 +251,9 @@ export class Exports {
   }
 }
 
-interface NewJob {
-  readonly exportId: string;
-  readonly fields: readonly string[];
-  readonly total: number;
-}
-
 function newJob(
   { organisationId, spaceId, keyId, filter, format, encrypt, notify }: NewExportRequest,
-  { exportId, fields, total }: NewJob,
+  { exportId, fields, total }: Pick<ExportJob, "exportId" | "total"> & Pick<ExportRequest, "fields">,
   options: ExportsOptions,
 ): ExportJob {
   const { clock, intervalMs = exportIntervalMsDefault, ttlMs = exportTtlMsDefault } = options;

@@ -13,9 +13,9 @@ export {
   type NewExportRequest,
 } from "./exports.ts";
 export { downloadRoutes } from "./http/download_routes.ts";
+export type { AcceptedAnswer, ExportAnswer, ExportPageAnswer } from "./http/export_schemas.ts";
 export { type ExportCaller, type ExportRoutesContext, exportRoutes } from "./http/routes.ts";
 export type { FoundExport } from "./jobs/export_jobs.ts";
 export type { ExportJob } from "./jobs/job.ts";
-export { createPause } from "./jobs/pause.ts";
 export { exportFaults } from "./jobs/settings.ts";
 export type { TrailEntry } from "./jobs/trail.ts";

@@ -23,7 +23,7 @@ import { Audit } from "./audit/audit.ts";
 import { BackgroundWork } from "./background.ts";
 import { codeCost, createCodes } from "./codes/codes.ts";
 import type { AccountMerge, IdentityContext } from "./context.ts";
-import { createAttemptLimiter, noAttemptLimits } from "./limits/limits.ts";
+import { noAttemptLimits, StoredAttemptLimiter } from "./limits/limits.ts";
 import type { AttemptLimits } from "./limits/policies.ts";
 import { IdleUsers, type IdleUsersOptions } from "./removal/idle_users.ts";
 import { createClientTokens } from "./sessions/identity_tokens.ts";
@@ -104,15 +104,15 @@ export function createIdentity(services: IdentityServices): IdentityContext & { 
     sessions,
     sessionGuard: new SessionGuard({ store, clock }),
     records: new SessionRecords(secret),
-    clientTokens: createClientTokens({ tokens, publicUrl }),
+    clientTokens: createClientTokens(tokens, publicUrl),
     tokens,
     issuers,
-    socialVerifiers: new SocialVerifiers({ issuers, fetch, clock }),
+    socialVerifiers: new SocialVerifiers(issuers, fetch, clock),
     hasher: passwords,
     passwordPolicy: options.passwordPolicy ?? {},
     codes: createCodes({ store, secret, clock, random, hasher: codes }),
     limiter: attemptLimiter(services),
-    audit: new Audit({ store, secret, logger }),
+    audit: new Audit(store, secret, logger),
     idleUsers: new IdleUsers({ ...services, sessions }),
     mailer: services.mailer ?? createNoMailer(logger),
     background: new BackgroundWork(logger),
@@ -121,19 +121,16 @@ export function createIdentity(services: IdentityServices): IdentityContext & { 
   };
 }
 
-/** The hashers of a process. */
-export interface Hashers {
-  readonly passwords: PasswordHasher;
-  readonly codes: PasswordHasher;
-}
-
 /** Creates the hashers of passwords and codes behind one gate, as they share the threads behind it. */
 export function createHashers({
   random,
   passwordKernels: kernels = {},
   timer,
   options: { passwordHash = "scrypt" } = {},
-}: Pick<IdentityServices, "random" | "passwordKernels" | "timer" | "options">): Hashers {
+}: Pick<IdentityServices, "random" | "passwordKernels" | "timer" | "options">): {
+  readonly passwords: PasswordHasher;
+  readonly codes: PasswordHasher;
+} {
   // Portable hashes share the event loop: two at once would take twice as long each, and block it twice as long.
   const concurrentMax = kernels.scrypt === undefined ? 1 : (kernels.concurrentMax ?? concurrentHashesDefault);
   const gate = createHashGate({ concurrentMax, ...(timer === undefined ? {} : { timer }) });
@@ -145,7 +142,7 @@ export function createHashers({
 function attemptLimiter({ limiter, secret, logger, options }: IdentityServices): IdentityContext["limiter"] {
   const { limits = {} } = options ?? {};
   if (limits === "off" || limiter === undefined) return noAttemptLimits;
-  return createAttemptLimiter({ limiter, secret, logger, limits });
+  return new StoredAttemptLimiter(limiter, secret, logger, limits);
 }
 
 /** Creates a mailer that drops mail with a warning, for a platform without one. */

@@ -21,7 +21,7 @@ export {
   type LimitedAction,
 } from "./limits/policies.ts";
 export { operatorRoutes } from "./operators/routes.ts";
-export { createPublicProfiles, type PublicProfile, type PublicProfiles } from "./public_profiles.ts";
+export { createPublicProfiles } from "./public_profiles.ts";
 export type { IdleUsers } from "./removal/idle_users.ts";
 export { identityRoutes } from "./routes.ts";
 export type { ClientTokens } from "./sessions/identity_tokens.ts";

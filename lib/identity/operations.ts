@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { isUuid } from "../auth/crypto/mod.ts";
 import { bearerToken } from "../auth/mod.ts";
-import type { Directory, Project } from "../directory/mod.ts";
+import type { Project } from "../directory/mod.ts";
 import { AppError, type ErrorCode } from "../errors/mod.ts";
 import {
   type AnyRoute,
@@ -20,8 +20,9 @@ import {
   route,
   validate,
 } from "../http/mod.ts";
-import { type AuditServices, recordAttempt } from "./audit/audit.ts";
+import { recordAttempt } from "./audit/audit.ts";
 import type { AuditFacts } from "./audit/entries.ts";
+import type { IdentityContext } from "./context.ts";
 import { isProviderEnabled } from "./settings.ts";
 
 /** The facts of a call that operations need. */
@@ -112,11 +113,6 @@ export function objectOnly<E extends v.ObjectEntries>(
   return v.lazy(input => (Array.isArray(input) ? (refusal as unknown as typeof schema) : schema));
 }
 
-/** Services of {@linkcode operationRoute}. */
-export interface OperationContext extends AuditServices {
-  readonly directory: Directory;
-}
-
 /** A route that serves the operations of several providers. */
 export interface OperationRoute {
   readonly method: "GET" | "POST" | "PUT";
@@ -138,7 +134,7 @@ export interface OperationRoute {
 }
 
 /** Builds a route from its operations. Their input is the query of a GET, and else the body. */
-export function operationRoute(context: OperationContext, definition: OperationRoute): AnyRoute {
+export function operationRoute(context: IdentityContext, definition: OperationRoute): AnyRoute {
   const { method, path, summary, description, auth, event, operations, errors, example } = definition;
   const { schemas = {} } = definition;
   const byName = new Map(
@@ -227,7 +223,7 @@ interface OperationTable {
  * `unsupported_provider` if the pair does not exist here or the project does not offer it.
  */
 async function runOperation(
-  context: OperationContext,
+  context: IdentityContext,
   { byName, event, subject }: OperationTable,
   { input, call: { request, info, requestId } }: { readonly input: Selector; readonly call: CallFacts },
 ): Promise<Reply> {

@@ -7,6 +7,7 @@
 
 import type { Clock } from "../auth/mod.ts";
 import { Cache } from "../background/mod.ts";
+import type { LeaderboardEntry } from "../leaderboards/mod.ts";
 import type { Store } from "../storage/mod.ts";
 import { userPartition } from "./users.ts";
 
@@ -14,26 +15,10 @@ const maxAgeMs = 1_000;
 const profilesMax = 20_000;
 const projectsMax = 64;
 
-/** The public members of a user. */
-export interface PublicProfile {
-  /** Empty for an unknown user and for one without a name. */
-  readonly username: string;
-}
+type PublicProfile = LeaderboardEntry["publicProfile"];
 
-/** Finds the public profiles of users of a project, in order. A cached profile is the same object. */
-export type PublicProfiles = (
-  projectId: string,
-  userIds: readonly string[],
-) => readonly PublicProfile[] | Promise<readonly PublicProfile[]>;
-
-/** Creates the look-up over a store. */
-export function createPublicProfiles({
-  store,
-  clock,
-}: {
-  readonly store: Store;
-  readonly clock: Clock;
-}): PublicProfiles {
+/** Creates the look-up of the public profiles of users, in order. A cached profile is the same object. */
+export function createPublicProfiles({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
   const projects = new Cache<Cache<PublicProfile>>({ entriesMax: projectsMax });
 
   async function load(projectId: string, userIds: readonly string[]): Promise<readonly PublicProfile[]> {
@@ -51,7 +36,10 @@ export function createPublicProfiles({
     });
   }
 
-  return (projectId, userIds) => {
+  return (
+    projectId: string,
+    userIds: readonly string[],
+  ): readonly PublicProfile[] | Promise<readonly PublicProfile[]> => {
     const profiles = projects.get(projectId);
     const now = clock();
     const found = userIds.map(userId => profiles?.get(userId, now));

@@ -148,26 +148,21 @@ export function hostedIssuer(project: Project): RemoteIssuer {
   );
 }
 
-/** The issuer whose ID tokens a space accepts, and the project of their users. */
-export interface SpaceIssuer {
-  readonly issuer: RemoteIssuer;
-  readonly projectId: string;
-}
-
 const DefaultProjectSchema = v.pipe(v.string(), v.check(isUuid, "Expected a UUID"), v.toLowerCase());
 
 /**
- * Reads `issuer` and `defaultProjectId` of a space's settings.
+ * Reads `issuer` and `defaultProjectId` of a space's settings: the issuer whose ID tokens it accepts, and the project of their
+ * users.
  *
  * @throws {AppError} `invalid_credentials`: the space accepts no ID tokens; `internal_error`: a member is invalid.
  */
-export function spaceIssuer({ settings }: Space): SpaceIssuer {
+export function spaceIssuer({ settings }: Space) {
   const found = parsedIssuer(settings);
   if (found !== null) return found;
   throw new AppError("invalid_credentials", "Cannot accept an ID token as the space names no issuer of them");
 }
 
-const parsedIssuer = memoize(({ issuer, defaultProjectId }: Settings): SpaceIssuer | null => {
+const parsedIssuer = memoize(({ issuer, defaultProjectId }: Settings) => {
   if (issuer === undefined || defaultProjectId === undefined) return null;
   return {
     issuer: parseSetting(RemoteIssuerSchema, issuer, "issuer"),

@@ -62,8 +62,13 @@ export interface User {
   readonly account?: Account;
   /** The identity at another provider that vouches for the user. */
   readonly origin?: Origin;
-  /** Only of the social providers. */
-  readonly social?: SocialProfile;
+  /** The profile that a social provider gave last; `""` for missing members. */
+  readonly social?: {
+    readonly nickname: string;
+    readonly email: string;
+    readonly isEmailVerified: boolean;
+    readonly updatedAt: number;
+  };
   readonly ban?: Ban;
   /** The user that this one was merged into. */
   readonly mergedInto?: string;
@@ -80,15 +85,6 @@ export type Provider =
   | "socialOne"
   | "socialTwo"
   | "socialThree";
-
-/** The profile that a social provider gave last; `""` for missing members. */
-export interface SocialProfile {
-  readonly nickname: string;
-  readonly email: string;
-  readonly isEmailVerified: boolean;
-  /** Unix seconds. */
-  readonly updatedAt: number;
-}
 
 /** The identity of a user at another provider. */
 export interface Origin {

@@ -17,7 +17,10 @@ export {
   dataTextCharactersMax,
   userIdCharactersMax,
 } from "./http/requests.ts";
+export type * as configurationAnswers from "./http/resources.ts";
+export type * as loyaltyAnswers from "./http/responses.ts";
 export { loyaltyRoutes } from "./http/routes.ts";
+export type * as webhookAnswers from "./http/webhook_resources.ts";
 export { createLoyalty, type Loyalty, type LoyaltyOptions } from "./loyalty.ts";
 export type { ProductView, RedemptionOrder, RedemptionView } from "./products/mod.ts";
 export { type GrantedReward, type MetricChange, type PointDates, pointDateErrors } from "./user/history.ts";

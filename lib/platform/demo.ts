@@ -13,12 +13,8 @@ import type { Platform } from "./platform.ts";
 import { seedPlatform } from "./seed.ts";
 
 /** Ids and credentials of the demo, for scripts. */
-export interface Demo {
+export interface Demo extends DemoIds {
   readonly baseUrl: string;
-  readonly organisationId: string;
-  readonly spaceId: string;
-  readonly projectId: string;
-  readonly eventId: string;
   readonly leaderboardId: string;
   /** Null if an earlier start created the demo: the secret is shown once. */
   readonly apiKey: { readonly key: string; readonly secret: string } | null;
@@ -69,19 +65,13 @@ export async function seedDemo({
   return { ...(JSON.parse(stored?.value ?? "{}") as DemoIds), isNew: false };
 }
 
-/** Options of {@linkcode describeDemo}. */
-export interface DescribeDemoOptions {
-  readonly ids: DemoIds & { readonly isNew: boolean };
-  /** Address of the platform, without a slash at its end. */
-  readonly baseUrl: string;
-  /** Generates the codes of coupons. @default systemRandom */
-  readonly random?: RandomBytes;
-}
-
-/** Issues the demo's credentials and returns them with its ids. */
+/**
+ * Issues the demo's credentials and returns them with its ids. `baseUrl` is the address of the platform, without a slash at its
+ * end.
+ */
 export async function describeDemo(
   platform: Platform,
-  { ids, baseUrl, random = systemRandom }: DescribeDemoOptions,
+  { ids, baseUrl }: { readonly ids: Awaited<ReturnType<typeof seedDemo>>; readonly baseUrl: string },
 ): Promise<Demo> {
   const { organisationId, spaceId, projectId, eventId, isNew } = ids;
   const common = { baseUrl, organisationId, spaceId, projectId, eventId, leaderboardId: "overall" };
@@ -105,7 +95,7 @@ export async function describeDemo(
           permissions,
         });
   const clientToken = await platform.clientTokens.issue(projectId);
-  await platform.loyalty.codePools.add({ organisationId, spaceId, poolId: "shop" }, demoCodes(random));
+  await platform.loyalty.codePools.add({ organisationId, spaceId, poolId: "shop" }, demoCodes(systemRandom));
   return {
     ...common,
     ...none,

@@ -5,8 +5,8 @@
  */
 
 import type { Clock } from "../auth/mod.ts";
+import { createPause } from "../background/mod.ts";
 import type { Directory } from "../directory/mod.ts";
-import { createPause } from "../exports/mod.ts";
 import { type User, Users } from "../identity/mod.ts";
 import { listUsersOf, readMetrics, spaceUserPartition } from "../loyalty/mod.ts";
 import { type PartitionLister, type Store, tenantPartitions } from "../storage/mod.ts";

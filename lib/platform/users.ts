@@ -5,7 +5,12 @@
  * @module
  */
 
-import { createUserFinder, type UserFinder, type UserSearch } from "../audience/mod.ts";
+import {
+  createUserFinder,
+  type UserFinder,
+  type UserFinderOptions,
+  type UserSearch,
+} from "../audience/mod.ts";
 import type { Clock } from "../auth/mod.ts";
 import type { Directory, Project } from "../directory/mod.ts";
 import type { Logger } from "../http/mod.ts";
@@ -46,14 +51,11 @@ export interface IndexedUsersOptions {
   readonly boards: ScoreFeed;
 }
 
-/** The users of projects and the feed of their scores. Both update the index of users. */
-export interface IndexedUsers {
+/** Creates the users of projects and the feed of their scores, which both update the index of users. */
+export function createIndexedUsers({ boards, ...options }: IndexedUsersOptions): {
   readonly users: Users;
   readonly scoreFeed: IndexedScoreFeed;
-}
-
-/** Creates users and a feed that update the index of users. */
-export function createIndexedUsers({ boards, ...options }: IndexedUsersOptions): IndexedUsers {
+} {
   const { store, directory, logger } = options;
   const index = createUserIndex({ ...options, partitionOf: spaceUserPartition });
   return {
@@ -137,14 +139,6 @@ class ListedUsers extends Users {
   }
 }
 
-/** Options of {@linkcode userDirectory}. */
-export interface UserDirectoryOptions {
-  readonly store: Store;
-  readonly directory: Pick<Directory, "organisation">;
-  readonly clock: Clock;
-  readonly loyalty: Pick<Loyalty, "config" | "earnings">;
-}
-
 /** The search of users over their index. */
 export interface UserDirectory extends PlatformUsers {
   readonly finder: UserFinder;
@@ -153,8 +147,9 @@ export interface UserDirectory extends PlatformUsers {
 }
 
 /** Creates the search of users. */
-export function userDirectory({ store, directory, clock, loyalty }: UserDirectoryOptions): UserDirectory {
-  const finder = createUserFinder({ store, directory, clock, loyalty });
+export function userDirectory(options: UserFinderOptions): UserDirectory {
+  const { store, directory, clock } = options;
+  const finder = createUserFinder(options);
   const source: MetricIndexSource = { store, clock, metricsOf: user => readMetrics(store, user) };
   return {
     finder,
@@ -169,19 +164,17 @@ export function userDirectory({ store, directory, clock, loyalty }: UserDirector
   };
 }
 
-/** Services of {@linkcode rebuildFromLoyalty}. */
-export interface RebuildServices {
-  readonly directory: Pick<Directory, "project">;
-  readonly leaderboards: Pick<Leaderboards, "rebuild">;
-  readonly loyalty: Pick<Loyalty, "earnings" | "users">;
-}
-
 /** Recomputes a board from the stored histories of `users`, by default of all users of the organisation. */
 export async function rebuildFromLoyalty(
-  { directory, leaderboards, loyalty }: RebuildServices,
+  services: {
+    readonly directory: Directory;
+    readonly leaderboards: Leaderboards;
+    readonly loyalty: Loyalty;
+  },
   path: BoardPath & { readonly season?: string },
   users?: AsyncIterable<string>,
 ): Promise<Rebuilt> {
+  const { directory, leaderboards, loyalty } = services;
   const project = await directory.project(path.projectId);
   return await leaderboards.rebuild(path, {
     users: users ?? usersOf(loyalty, project),
@@ -194,7 +187,7 @@ export async function rebuildFromLoyalty(
 }
 
 async function* usersOf(
-  loyalty: RebuildServices["loyalty"],
+  loyalty: Pick<Loyalty, "users">,
   project: Project | null,
 ): AsyncGenerator<string, void> {
   if (project === null) return;

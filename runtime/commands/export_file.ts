@@ -4,7 +4,7 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { nativeExportKernels } from "../../adapters/native/mod.ts";
-import { CliError, type ExportDecryption, exits } from "../../lib/cli/mod.ts";
+import { CliError, exits } from "../../lib/cli/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
 import { decryptExport } from "../../lib/exports/file/mod.ts";
 import { onEndingSignal } from "./signals.ts";
@@ -18,7 +18,7 @@ const chunkBytes = 1_048_576;
  *
  * @throws {CliError} The file cannot be read or opened, or `out` exists.
  */
-export async function decryptFile({ file, out, isForced }: ExportDecryption): Promise<number> {
+export async function decryptFile(file: string, out: string, isForced: boolean): Promise<number> {
   if (!isForced && (await exists(out))) {
     throw new CliError(exits.conflict, `Cannot write ${out}: it exists`, {
       code: "conflict",

@@ -14,15 +14,8 @@ import {
 
 const storeCommands = () => import("./store_commands.ts");
 
-/** A parsed command with its input. */
-export interface CommandRun {
-  readonly command: CommandSpec;
-  readonly input: CliInput;
-  readonly json: boolean;
-}
-
 /** Runs a command, prints its result, and returns the exit code. */
-export async function runCommand({ command, input, json }: CommandRun): Promise<number> {
+export async function runCommand(command: CommandSpec, input: CliInput, json: boolean): Promise<number> {
   const context: CliContext = {
     fetch: request => fetch(request),
     pause: ms => setTimeout(ms),
@@ -31,11 +24,11 @@ export async function runCommand({ command, input, json }: CommandRun): Promise<
     files,
     clock: Date.now,
     loyaltyFaults: async document => (await import("../services/seed_files.ts")).loyaltyFaults(document),
-    bootstrapKey: async bootstrap => await (await storeCommands()).bootstrapKey(bootstrap),
-    indexUsers: async indexing => await (await storeCommands()).indexUsers(indexing),
-    rebuildBoard: async rebuild => await (await storeCommands()).rebuildBoardInStore(rebuild),
+    bootstrapKey: async (...key) => await (await storeCommands()).bootstrapKey(...key),
+    indexUsers: async (...indexing) => await (await storeCommands()).indexUsers(...indexing),
+    rebuildBoard: async (...board) => await (await storeCommands()).rebuildBoardInStore(...board),
     reportProgress: progress => void (json || process.stderr.write(`${progress}\n`)),
-    decryptExport: async decryption => await (await import("./export_file.ts")).decryptFile(decryption),
+    decryptExport: async (...file) => await (await import("./export_file.ts")).decryptFile(...file),
     secret: process.env.GRANDSTAND_API_SECRET,
   };
   const options = { json, isTerminal: process.stdout.isTTY === true };

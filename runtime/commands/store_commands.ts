@@ -6,27 +6,18 @@
 
 import process from "node:process";
 import {
+  type ApiKeys,
   createApiKeys,
-  type IssuedApiKey,
   MasterSecret,
   permissions,
   systemClock,
   systemRandom,
 } from "../../lib/auth/mod.ts";
-import {
-  type BoardRebuild,
-  CliError,
-  exitOf,
-  exits,
-  type IndexingProgress,
-  type KeyBootstrap,
-  type RebuiltBoard,
-  type UserIndexing,
-} from "../../lib/cli/mod.ts";
+import { type CliContext, CliError, exitOf, exits, type StoreFlags, wrongUsage } from "../../lib/cli/mod.ts";
 import { createDirectory } from "../../lib/directory/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
 import { errorFacts, silentLogger } from "../../lib/http/mod.ts";
-import { buildUserIndex, createPlatform } from "../../lib/mod.ts";
+import { buildUserIndex, createPlatform, type UserIndexProgress } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { type Config, readConfig } from "../config.ts";
 import { closeStorage, openStorage, type Storage } from "../services/storage.ts";
@@ -36,19 +27,24 @@ import { closeStorage, openStorage, type Storage } from "../services/storage.ts"
  *
  * @throws {CliError} The settings name no durable store, the organisation is unknown, or it has keys already.
  */
-export async function bootstrapKey(bootstrap: KeyBootstrap): Promise<IssuedApiKey> {
-  return await inStore({
-    command: "keys bootstrap",
-    flags: bootstrap.store,
-    needsSecret: true,
-    work: ({ store }, { secret = "" }) => createFirstKey(store, { ...bootstrap, secret }),
+export const bootstrapKey: CliContext["bootstrapKey"] = (flags, organisationId, name, isForced) =>
+  inStore("keys bootstrap", flags, async ({ store }, { secret = "" }) => {
+    const apiKeys = createApiKeys({
+      store,
+      secret: new MasterSecret(secret),
+      clock: systemClock,
+      random: systemRandom,
+    });
+    await requireFirstKey(store, apiKeys, organisationId, isForced);
+    return await apiKeys.create({ organisationId, name, permissions });
   });
-}
 
-async function createFirstKey(
+async function requireFirstKey(
   store: Store,
-  { organisationId, name, isForced, secret }: KeyBootstrap & { readonly secret: string },
-): Promise<IssuedApiKey> {
+  apiKeys: ApiKeys,
+  organisationId: string,
+  isForced: boolean,
+): Promise<void> {
   const organisation = await createDirectory({ store, clock: systemClock }).organisation(organisationId);
   if (organisation === null) {
     throw new CliError(exits.notFound, `There is no organisation ${organisationId} in the store`, {
@@ -56,12 +52,6 @@ async function createFirstKey(
       hint: "Start the server once with GRANDSTAND_SEED to create it",
     });
   }
-  const apiKeys = createApiKeys({
-    store,
-    secret: new MasterSecret(secret),
-    clock: systemClock,
-    random: systemRandom,
-  });
   const keys = await apiKeys.list(organisationId);
   if (keys.length > 0 && !isForced) {
     throw new CliError(exits.conflict, `The organisation has ${keys.length} API keys already`, {
@@ -69,56 +59,45 @@ async function createFirstKey(
       hint: "Use one of them with grandstand keys create, or --force where their secrets are lost",
     });
   }
-  return await apiKeys.create({ organisationId, name, permissions });
 }
 
 /** Least time between two progress messages, in ms. */
 const progressMsMin = 1_000;
 
 /** Adds users to the index of users who are stored but not listed. @throws {CliError} The settings name no durable store. */
-export async function indexUsers({ store: flags, onProgress }: UserIndexing): Promise<IndexingProgress> {
+export const indexUsers: CliContext["indexUsers"] = async (flags, onProgress) => {
   let reportedAt = systemClock();
-  return await inStore({
-    command: "users index",
-    flags,
-    needsSecret: false,
-    work: ({ store }) =>
-      buildUserIndex({
-        store,
-        directory: createDirectory({ store, clock: systemClock }),
-        clock: systemClock,
-        onProgress(progress) {
-          const now = systemClock();
-          if (now - reportedAt < progressMsMin) return;
-          reportedAt = now;
-          onProgress(progress);
-        },
-      }),
-  });
-}
+  const work: StoreWork<UserIndexProgress> = ({ store }) =>
+    buildUserIndex({
+      store,
+      directory: createDirectory({ store, clock: systemClock }),
+      clock: systemClock,
+      onProgress(progress) {
+        const now = systemClock();
+        if (now - reportedAt < progressMsMin) return;
+        reportedAt = now;
+        onProgress(progress);
+      },
+    });
+  return await inStore("users index", flags, work, { needsSecret: false });
+};
 
 /**
  * Rebuilds a board from the stored histories of users.
  *
  * @throws {CliError} The settings name no durable store, there is no such board, or back ends write to it.
  */
-export async function rebuildBoardInStore({ store: flags, board }: BoardRebuild): Promise<RebuiltBoard> {
-  return await inStore({
-    command: "leaderboards rebuild",
-    flags,
-    needsSecret: true,
-    async work({ store }, { secret = "" }) {
-      const platform = await createPlatform({ store, secret: new MasterSecret(secret) });
-      try {
-        return await platform.rebuildBoard(board);
-      } catch (error) {
-        throw asCliError(error);
-      } finally {
-        await platform.close();
-      }
-    },
+export const rebuildBoardInStore: CliContext["rebuildBoard"] = (flags, board) =>
+  inStore("leaderboards rebuild", flags, async ({ store }, { secret = "" }) => {
+    const platform = await createPlatform({ store, secret: new MasterSecret(secret) });
+    try {
+      return await platform.rebuildBoard(board);
+    } catch (error) {
+      throw asCliError(error);
+    } finally {
+      await platform.close();
+    }
   });
-}
 
 function asCliError(error: unknown): unknown {
   if (!(error instanceof AppError)) return error;
@@ -126,19 +105,19 @@ function asCliError(error: unknown): unknown {
   return new CliError(exitOf(errorFacts[code].status), message, { code });
 }
 
-/** A command that works in the store. */
-interface StoreWork<R> {
-  /** The words of the command, for messages. */
-  readonly command: string;
-  /** Flags that name the store. */
-  readonly flags: Readonly<Record<string, string | undefined>>;
-  /** True if the work signs or seals anything, which needs the secret of the servers. */
-  readonly needsSecret: boolean;
-  readonly work: (storage: Storage, config: Config) => Promise<R>;
-}
+type StoreWork<R> = (storage: Storage, config: Config) => Promise<R>;
 
-/** Runs work in the store that settings and flags name. @throws {CliError} They are invalid or name no durable store. */
-async function inStore<R>({ command, flags, needsSecret, work }: StoreWork<R>): Promise<R> {
+/**
+ * Runs work in the store that settings and flags name. Work that signs or seals nothing needs no secret of the servers.
+ *
+ * @throws {CliError} The settings are invalid or name no durable store.
+ */
+async function inStore<R>(
+  command: string,
+  flags: StoreFlags,
+  work: StoreWork<R>,
+  { needsSecret = true }: { readonly needsSecret?: boolean } = {},
+): Promise<R> {
   const result = readConfig({ environment: process.env, flags, demo: !needsSecret });
   if (!result.ok) {
     throw new CliError(exits.usage, "Cannot use the settings", {
@@ -148,13 +127,7 @@ async function inStore<R>({ command, flags, needsSecret, work }: StoreWork<R>): 
   }
   const { config } = result;
   if (config.redis === undefined && config.data === undefined) {
-    throw new CliError(
-      exits.usage,
-      `${command} needs --redis or --data: memory does not outlast the command`,
-      {
-        code: "wrong_usage",
-      },
-    );
+    throw wrongUsage(`${command} needs --redis or --data: memory does not outlast the command`);
   }
   const storage = await openStorage(config, silentLogger);
   try {

@@ -6,25 +6,19 @@
 
 import { readFile } from "node:fs/promises";
 import { type Document, isCollection, isNode, LineCounter, parseDocument } from "yaml";
+import type { LocatedDocument } from "../../lib/cli/mod.ts";
 
 /** Largest file, in bytes. */
 const fileBytesMax = 2_097_152;
 /** Most aliases (`*name`) that a document may resolve, so that a small file cannot become a large document. */
 const aliasesMax = 50;
 
-/** A document read from a file. */
-export interface DocumentFile {
-  readonly document: unknown;
-  /** Returns the position of a JSON Pointer, or of its nearest existing parent: `<path>:<line>:<column>`. */
-  readonly locate: (pointer: string) => string;
-}
-
 /**
  * Reads a file.
  *
  * @throws {Error} The file cannot be read, is too large, or is neither JSON nor YAML; the message names every fault.
  */
-export async function readDocumentFile(path: string): Promise<DocumentFile> {
+export async function readDocumentFile(path: string): Promise<LocatedDocument> {
   const bytes = await readFile(path);
   if (bytes.byteLength > fileBytesMax) {
     throw new Error(`Cannot read ${path}: it must not exceed ${fileBytesMax} bytes`);
@@ -37,7 +31,7 @@ export async function readDocumentFile(path: string): Promise<DocumentFile> {
  *
  * @throws {Error} The text is neither JSON nor YAML; the message names every fault.
  */
-export function parseDocumentText(text: string, path: string): DocumentFile {
+export function parseDocumentText(text: string, path: string): LocatedDocument {
   const lines = new LineCounter();
   const parsed = parseDocument(text, {
     lineCounter: lines,

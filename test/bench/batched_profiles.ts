@@ -141,7 +141,7 @@ async function rawWay(_: TestPlatform, { prefix, closing }: Prepared): Promise<W
 
 async function profilesWay({ store, clock, platform }: TestPlatform): Promise<Way> {
   const { loyalty } = platform;
-  const profiles = createProfiles({ store, clock: clock.now, loyalty });
+  const profiles = createProfiles(store, clock.now, loyalty);
   return async () => () => mapConcurrent(members, 100, member => profiles.get(member));
 }
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
-import { claimLeaseMs } from "../../lib/http/idempotency/claim.ts";
+import { claimLeaseMs } from "../../lib/http/idempotency/idempotency.ts";
 import { createPlatform } from "../../lib/mod.ts";
 import { createDyingStore } from "../support/dying_store.ts";
 import { quickKernels } from "../support/kernels.ts";

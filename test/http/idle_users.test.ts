@@ -179,27 +179,25 @@ describeOnStores("idle anonymous users", open => {
   it("wait for their turn among many projects, and for no failing one", async () => {
     const swept: string[] = [];
     const { store, clock } = world;
-    const projects = new IdleProjects({
-      store,
-      clock: clock.now,
-      sweep: async projectId => {
+    const projects = new IdleProjects(store, clock.now);
+    const sweepDue = (): Promise<void> =>
+      projects.sweepDue(async projectId => {
         swept.push(projectId);
         if (projectId === "p0") throw new Error("out of reach");
         return { isPartial: false };
-      },
-    });
+      });
     const all = Array.from({ length: idleProjectsMax + 5 }, (_, n) => `p${n}`);
     for (const projectId of all) {
       await projects.list(projectId);
       clock.advance(1);
     }
-    await assert.rejects(projects.sweepDue(), /out of reach/);
-    await projects.sweepDue();
+    await assert.rejects(sweepDue(), /out of reach/);
+    await sweepDue();
     assert.deepEqual(swept, all.slice(0, 1 + idleProjectsMax));
-    await projects.sweepDue();
+    await sweepDue();
     assert.deepEqual(swept, all);
     clock.advance(idleSweepEveryMs);
-    await assert.rejects(projects.sweepDue(), /out of reach/);
+    await assert.rejects(sweepDue(), /out of reach/);
     assert.equal(swept.length, all.length + 1);
   });
 

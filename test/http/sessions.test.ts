@@ -141,7 +141,7 @@ describeOnEveryStore("sessions over HTTP", open => {
     world.clock.advance(refreshGraceMsMax + 1);
     await refresh(tokens);
     await world.platform.idle();
-    const trail = new Audit({ secret: testSecret, store: world.store, logger: silentLogger });
+    const trail = new Audit(world.store, testSecret, silentLogger);
     const { entries } = await trail.ofUser(ids.project, user.userId);
     assert.deepEqual(
       entries.map(({ event, outcome, sessionId }) => [event, outcome, sessionId]),

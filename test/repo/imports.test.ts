@@ -37,8 +37,8 @@ const order = [
   "loyalty",
   "audience",
   "exports",
-  "cli",
   "platform",
+  "cli",
 ];
 /** The public entry at the top of lib/ is above all folders. */
 const rankOf = (file: string): number => {

@@ -16,14 +16,6 @@ export interface ActionIntake {
   accept(actions: readonly QueuedAction[]): Promise<readonly unknown[]>;
 }
 
-/** The dependencies of an intake through a queue. */
-export interface QueueIntakeOptions {
-  readonly queue: Queue;
-  readonly shards: number;
-  /** Called after a push to a shard. */
-  readonly onPushed: (shard: number) => void;
-}
-
 /** Creates an intake without a queue, which applies actions before it returns. */
 export function createDirectIntake(sink: ActionSink): ActionIntake {
   return {
@@ -48,8 +40,12 @@ export function createDirectIntake(sink: ActionSink): ActionIntake {
   };
 }
 
-/** Creates an intake through a queue, whose actions workers apply. */
-export function createQueueIntake({ queue, shards, onPushed }: QueueIntakeOptions): ActionIntake {
+/** Creates an intake through a queue, whose actions workers apply. `onPushed` is called after a push to a shard. */
+export function createQueueIntake(
+  queue: Queue,
+  shards: number,
+  onPushed: (shard: number) => void,
+): ActionIntake {
   return {
     async accept(actions) {
       const groups = new Map<number, { readonly bodies: string[]; readonly indexes: number[] }>();

@@ -6,6 +6,7 @@
 
 import * as v from "valibot";
 import { parseIsoTime } from "../../calendar/mod.ts";
+import type { Space } from "../../directory/mod.ts";
 import { issueDetail, named, propertiesSchema } from "../../http/mod.ts";
 import {
   type CompiledConfig,
@@ -94,24 +95,17 @@ export interface RewardOrder {
   readonly input: RewardInput;
 }
 
-/** The context of a check. */
-export interface RewardCheck {
-  readonly config: CompiledConfig;
-  /** Unix ms. */
-  readonly now: number;
-}
-
 /**
- * Checks the rewards of a body: one, a list, or an object with the list as `rewards`.
+ * Checks the rewards of a body at `now` (Unix ms): one, a list, or an object with the list as `rewards`.
  *
  * @throws {AppError} `validation_failed` with every error, among them rewards that the space does not have.
  */
-export function checkRewards(body: unknown, check: RewardCheck): readonly RewardOrder[] {
+export function checkRewards(body: unknown, config: CompiledConfig, now: number): readonly RewardOrder[] {
   const errors = new BodyErrors();
   const orders = readBulkItems(body, "rewards", errors).flatMap((item): readonly RewardOrder[] => {
     const { content, contentPath } = item;
     const userId = readUserId(item, errors);
-    checkConfigured(item, check, errors);
+    checkConfigured(item, config, now, errors);
     const parsed = v.safeParse(BulkRewardSchema, content);
     for (const issue of parsed.issues ?? []) {
       const path = (issue.path ?? []).map(({ key }) => String(key));
@@ -128,7 +122,8 @@ const dateNames = ["availableAt", "expiresAt"] as const;
 /** Checks what the configuration of the space says of a reward, whatever else is wrong with it. */
 function checkConfigured(
   { content, contentPath }: BulkItem,
-  { config, now }: RewardCheck,
+  config: CompiledConfig,
+  now: number,
   errors: BodyErrors,
 ): void {
   const { type, inventorySetId } = content;
@@ -178,18 +173,11 @@ function datesOf(content: BulkItem["content"]): {
   );
 }
 
-/** The tenant of rewards, and the id of their request. */
-export interface RewardBatch {
-  readonly organisationId: string;
-  readonly spaceId: string;
-  /** Begins the ids of rewards that have none. */
-  readonly requestId: string;
-}
-
-/** Grants checked rewards and returns the result of each, in the given order. */
+/** Grants checked rewards and returns the result of each, in the given order. `requestId` begins the ids of those without one. */
 export async function grantRewards(
   loyalty: Pick<Loyalty, "grant">,
-  { organisationId, spaceId, requestId }: RewardBatch,
+  space: Pick<Space, "id" | "organisationId">,
+  requestId: string,
   orders: readonly RewardOrder[],
 ): Promise<readonly ItemResult[]> {
   const identified = orders.map((order, index) => ({
@@ -200,7 +188,7 @@ export async function grantRewards(
     identified,
     ({ rewardId }) => rewardId,
     async ({ userId, rewardId, input }) => {
-      const user = { organisationId, spaceId, userId, projectId: null };
+      const user = { organisationId: space.organisationId, spaceId: space.id, userId, projectId: null };
       const reward = grantedReward(input);
       const { reason, metadata, notify } = input;
       const transaction = await loyalty.grant(user, {

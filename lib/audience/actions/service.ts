@@ -51,7 +51,7 @@ export function createActionService(options: ActionServiceOptions): ActionServic
     for (const worker of workers) worker.wake(shard);
   }
   return {
-    intake: queue === undefined ? createDirectIntake(sink) : createQueueIntake({ queue, shards, onPushed }),
+    intake: queue === undefined ? createDirectIntake(sink) : createQueueIntake(queue, shards, onPushed),
     deadLetters,
     startWorker(start = {}) {
       if (queue === undefined) throw new TypeError("Cannot start a worker: the platform has no queue");

@@ -107,7 +107,7 @@ export function actionRoutes(context: AudienceContext): readonly AnyRoute[] {
         summary: "Report up to 1,000 actions",
         description:
           "Queues the actions that back ends report. Applies at once what users report of themselves.",
-        auth: guards.batchAudience({ permission: "actions:write", scope: "audience:write" }),
+        auth: guards.batchAudience("actions:write", "audience:write"),
         body: { ...bulkBody, described: OwnSchema },
         responses: {
           200: { description: "The user's actions are applied", schema: BulkReplySchema },
@@ -200,18 +200,12 @@ async function queueMany(
   return envelope(bulkResult(batchId, results, "queued"), { status: 202 });
 }
 
-interface IdentifiedActions {
-  readonly batchId: string;
-  readonly actions: readonly QueuedAction[];
-  readonly results: ItemResult[];
-}
-
 /** Gives ids to actions without one, and marks those that the request repeats as duplicates. */
 function identify(
   random: RandomBytes,
   { organisationId, id: spaceId }: BackEnd["space"],
   reported: readonly ReportedAction[],
-): IdentifiedActions {
+) {
   const batchId = batchPrefix + uuid(random);
   const seen = new Set<string>();
   const actions: QueuedAction[] = [];

@@ -33,6 +33,16 @@ const DeadLetterSchema = named(
   }),
 );
 
+/** A page of dead letters. */
+export const DeadActionsReply = replySchema("DeadActionsReply", {
+  data: v.array(DeadLetterSchema),
+  totalCount: count,
+});
+/** The ids that are queued again. */
+export const DeadActionReplayReply = replySchema("DeadActionReplayReply", {
+  data: v.object({ replayed: v.array(text), notFound: v.array(text) }),
+});
+
 const QuerySchema = v.object({
   limit: v.optional(
     integerParameter({
@@ -73,10 +83,7 @@ export function deadLetterRoutes({ guards, deadLetters, intake }: AudienceContex
       auth,
       query: QuerySchema,
       responses: {
-        200: {
-          description: "The actions with the reasons",
-          schema: replySchema("DeadActionsReply", { data: v.array(DeadLetterSchema), totalCount: count }),
-        },
+        200: { description: "The actions with the reasons", schema: DeadActionsReply },
       },
       errors: ["validation_failed"],
       handle: async ({ principal, query }) => {
@@ -93,12 +100,7 @@ export function deadLetterRoutes({ guards, deadLetters, intake }: AudienceContex
       auth,
       body: { schema: ReplaySchema, example: { ids: ["1718452800000-0"] } },
       responses: {
-        200: {
-          description: "The ids that are queued again",
-          schema: replySchema("DeadActionReplayReply", {
-            data: v.object({ replayed: v.array(text), notFound: v.array(text) }),
-          }),
-        },
+        200: { description: "The ids that are queued again", schema: DeadActionReplayReply },
       },
       errors: ["validation_failed", "busy", "storage_unavailable", "outcome_unknown"],
       handle: async ({ principal, body }) => {

@@ -37,14 +37,6 @@ export interface BackEnd {
   readonly keyId: string;
 }
 
-/** The rights that a route for users and back ends demands. */
-export interface BatchDemand {
-  /** Of back ends. */
-  readonly permission: Permission;
-  /** Of users. */
-  readonly scope: UserScope;
-}
-
 /** Creates the guards of routes. */
 export interface AudienceGuards {
   /** Admits users whose token has the scope. Refuses service tokens. */
@@ -52,7 +44,7 @@ export interface AudienceGuards {
   /** Admits back ends whose API key has the permission, at the host of a space of their organisation. */
   privateAudience(permission: Permission): Guard<BackEnd>;
   /** Admits back ends with the permission, by service token or API key, and users whose token has the scope. */
-  batchAudience(demand: BatchDemand): Guard<AudienceUser | BackEnd>;
+  batchAudience(permission: Permission, scope: UserScope): Guard<AudienceUser | BackEnd>;
 }
 
 /** The dependencies of the guards. */
@@ -81,11 +73,11 @@ export function audienceGuards(options: AudienceGuardOptions): AudienceGuards {
         }),
     };
   }
-  function tokenGuard({ permission, scope }: Partial<BatchDemand>): Guard<AudienceUser | BackEnd> {
+  function tokenGuard(permission: Permission | undefined, scope: UserScope): Guard<AudienceUser | BackEnd> {
     return {
       ...bearer,
       ...forUsers,
-      security: bearer.security.map(option => ({ ...option, requires: scope === undefined ? [] : [scope] })),
+      security: bearer.security.map(option => ({ ...option, requires: [scope] })),
       authenticate: input =>
         chain(bearer.authenticate(input), ({ space, caller }) => {
           requireOrganisation(input.request, space.organisationId);
@@ -94,7 +86,7 @@ export function audienceGuards(options: AudienceGuardOptions): AudienceGuards {
             requireScope(caller.permissions, permission);
             return { kind: "backEnd", space, keyId: caller.keyId };
           }
-          if (scope !== undefined) requireScope(caller.scope ?? [], scope);
+          requireScope(caller.scope ?? [], scope);
           const { organisationId, spaceId, userId, projectId } = caller;
           return { kind: "user", space, user: { organisationId, spaceId, userId, projectId } };
         }),
@@ -102,12 +94,12 @@ export function audienceGuards(options: AudienceGuardOptions): AudienceGuards {
   }
   return {
     publicAudience: scope => {
-      const guard = tokenGuard({ scope });
+      const guard = tokenGuard(undefined, scope);
       return { ...guard, authenticate: input => chain(guard.authenticate(input), onlyUser) };
     },
     privateAudience: keyGuard,
-    batchAudience: demand => {
-      const [token, key] = [tokenGuard(demand), keyGuard(demand.permission)];
+    batchAudience: (permission, scope) => {
+      const [token, key] = [tokenGuard(permission, scope), keyGuard(permission)];
       return {
         ...token,
         security: [...token.security, ...key.security],

@@ -155,7 +155,7 @@ function routesOf<const Q extends v.ObjectEntries, const E extends v.ObjectEntri
       operation: `listSpace${resource}`,
       summary: `List the ${path} of one or several users`,
       description: `${description} With user_ids the first page of each user; lastEvaluatedKey continues the list of one user.`,
-      auth: guards.batchAudience({ permission: "users:read", scope: "audience:read" }),
+      auth: guards.batchAudience("users:read", "audience:read"),
       query: v.object({ ...usersQuery, ...query }),
       responses: {
         200: {

@@ -192,7 +192,7 @@ function batchRoutes(context: AudienceContext): readonly AnyRoute[] {
       operation: "getSpaceProfiles",
       summary: "Get the profile of one or several users",
       description: "With user_ids those of up to 100 users, in the order of the request.",
-      auth: guards.batchAudience({ permission: "users:read", scope: "audience:read" }),
+      auth: guards.batchAudience("users:read", "audience:read"),
       query: v.object(usersQuery),
       responses: {
         200: {
@@ -217,7 +217,7 @@ function batchRoutes(context: AudienceContext): readonly AnyRoute[] {
       summary: "Change the profile of one or several users",
       description:
         "Absent members stay. A list changes up to 1,000 profiles; one item is answered with the profile.",
-      auth: guards.batchAudience({ permission: "users:write", scope: "audience:write" }),
+      auth: guards.batchAudience("users:write", "audience:write"),
       body: {
         schema: v.unknown(),
         described: named("SpaceProfileUpdates", v.union([UpdateItemSchema, v.array(UpdateItemSchema)])),

@@ -54,7 +54,7 @@ export function rewardRoutes(context: AudienceContext): readonly AnyRoute[] {
         method,
         path: "/api/audience/rewards",
         operation: method === "PUT" ? "putAudienceRewards" : "postAudienceRewards",
-        auth: guards.batchAudience({ permission: "rewards:write", scope: "audience:write" }),
+        auth: guards.batchAudience("rewards:write", "audience:write"),
         handle: ({ principal, body }) => {
           if (principal.kind === "backEnd") return grant(context, principal, body);
           throw new AppError("forbidden", "Users cannot grant rewards");
@@ -66,11 +66,11 @@ export function rewardRoutes(context: AudienceContext): readonly AnyRoute[] {
 
 async function grant(
   { loyalty, random, clock }: AudienceContext,
-  { space: { organisationId, id: spaceId } }: BackEnd,
+  { space }: BackEnd,
   body: unknown,
 ): Promise<JsonReply<200, { readonly message: string; readonly data: BulkResult }>> {
-  const orders = checkRewards(body, { config: await loyalty.config(spaceId), now: clock() });
+  const orders = checkRewards(body, await loyalty.config(space.id), clock());
   const requestId = uuid(random);
-  const results = await grantRewards(loyalty, { organisationId, spaceId, requestId }, orders);
+  const results = await grantRewards(loyalty, space, requestId, orders);
   return envelope(bulkResult(`bat_${requestId}`, results, "succeeded"));
 }

@@ -1,17 +1,12 @@
-import type { Clock, RandomBytes } from "../../auth/mod.ts";
-import type { Directory } from "../../directory/mod.ts";
 import type { AnyRoute } from "../../http/mod.ts";
-import type { Loyalty } from "../../loyalty/mod.ts";
 import type { Store } from "../../storage/mod.ts";
 import { AcceptedBatches } from "../actions/accepted_batches.ts";
 import type { ActionService } from "../actions/service.ts";
 import { Cursors } from "../lists/cursors.ts";
 import { createProfiles } from "../profile/profiles.ts";
-import type { UserFinder } from "../search/search.ts";
 import { actionRoutes } from "./action_routes.ts";
 import type { AudienceContext } from "./context.ts";
 import { deadLetterRoutes } from "./dead_letter_routes.ts";
-import type { AudienceGuards } from "./guards.ts";
 import { listRoutes } from "./list_routes.ts";
 import { productRoutes } from "./product_routes.ts";
 import { profileRoutes } from "./profile_routes.ts";
@@ -19,14 +14,9 @@ import { rewardRoutes } from "./reward_routes.ts";
 import { searchRoutes } from "./search_routes.ts";
 
 /** The dependencies of the audience API. */
-export interface AudienceOptions {
+export interface AudienceOptions
+  extends Pick<AudienceContext, "clock" | "directory" | "guards" | "loyalty" | "random" | "users"> {
   readonly store: Store;
-  readonly directory: Pick<Directory, "organisation">;
-  readonly clock: Clock;
-  readonly random: RandomBytes;
-  readonly guards: AudienceGuards;
-  readonly loyalty: Loyalty;
-  readonly users: UserFinder;
   readonly actions: Pick<ActionService, "deadLetters" | "intake">;
   /** Signs the cursors of lists; the same in all processes. */
   readonly cursorKey: Uint8Array;
@@ -44,7 +34,7 @@ export function audienceRoutes(options: AudienceOptions): readonly AnyRoute[] {
       reader: loyalty.reader,
       deadLetters: actions.deadLetters,
     }),
-    profiles: createProfiles({ store, clock, loyalty }),
+    profiles: createProfiles(store, clock, loyalty),
     cursors: new Cursors(cursorKey, clock),
   };
   return [

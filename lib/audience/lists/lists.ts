@@ -23,12 +23,6 @@ export interface ListPage<T> {
   readonly lastEvaluatedKey: string | null;
 }
 
-/** A page of notifications. */
-export interface NotificationsPage extends ListPage<NotificationDocument> {
-  /** Of all notifications, not only those of the page. */
-  readonly unreadCount: number;
-}
-
 /** The part of a list that is asked for. */
 export interface ListPageQuery {
   readonly limit: number;
@@ -82,12 +76,12 @@ export async function listChallenges(
   return { page, isKnown: isKnown || extraRecord !== null };
 }
 
-/** Returns a page of the user's notifications, newest first. */
+/** Returns a page of the user's notifications, newest first. `unreadCount` is of all notifications, not only those of the page. */
 export async function listNotifications(
   { loyalty, cursors }: ListContext,
   user: SpaceUser,
   { limit, unread, lastEvaluatedKey }: ListPageQuery & { readonly unread: boolean },
-): Promise<NotificationsPage> {
+): Promise<ListPage<NotificationDocument> & { readonly unreadCount: number }> {
   const scope = scopeOf(user, "notifications", { unread });
   const cursor = cursors.open(scope, lastEvaluatedKey);
   const page = await loyalty.inbox.list(user, {

@@ -33,37 +33,15 @@ export interface ProfileChange {
   readonly isExpectedVersion?: ((version: number) => boolean) | undefined;
 }
 
-/** A changed profile. */
-export interface ChangedProfile {
-  readonly version: number;
-  /** The transaction that changed metrics; null if none did. */
-  readonly transactionId: string | null;
-}
-
 /** Reads and changes profiles; a read is one round trip. */
-export interface Profiles {
-  /** Returns a user's profile; null for an unknown user. */
-  get(user: SpaceUser): Promise<Profile | null>;
-  /** Returns a user's profile, which is created if there is none. */
-  getOrCreate(user: SpaceUser): Promise<Profile>;
-  /**
-   * Changes a profile. A change without effect keeps the version.
-   *
-   * @throws {AppError} `precondition_failed` for an unexpected version; `validation_failed` if the preferences become too large
-   *   or the space has no such metric.
-   */
-  change(user: SpaceUser, change: ProfileChange): Promise<ChangedProfile>;
-}
-
-/** The dependencies of profiles. */
-export interface ProfilesOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly loyalty: Pick<Loyalty, "adjust" | "register" | "reader">;
-}
+export type Profiles = ReturnType<typeof createProfiles>;
 
 /** Creates the profiles of all users. */
-export function createProfiles({ store, clock, loyalty }: ProfilesOptions): Profiles {
+export function createProfiles(
+  store: Store,
+  clock: Clock,
+  loyalty: Pick<Loyalty, "adjust" | "register" | "reader">,
+) {
   async function write(user: SpaceUser, change: ProfileChange): Promise<ProfileRecord> {
     return await decide(store, spaceUserPartition(user), {
       reads: [readProfileRecord],
@@ -80,19 +58,33 @@ export function createProfiles({ store, clock, loyalty }: ProfilesOptions): Prof
     return { record: extraRecord, loyalty: view, isKnown };
   }
   return {
-    async get(user) {
+    /** Returns a user's profile; null for an unknown user. */
+    async get(user: SpaceUser): Promise<Profile | null> {
       const profile = await read(user);
       return profile.isKnown || profile.record !== null ? profile : null;
     },
-    async getOrCreate(user) {
+    /** Returns a user's profile, which is created if there is none. */
+    async getOrCreate(user: SpaceUser): Promise<Profile> {
       const profile = await read(user);
       if (profile.record !== null) return profile;
       await write(user, { patch: {} });
       return await read(user);
     },
-    async change(user, change) {
+    /**
+     * Changes a profile, and returns its version and the transaction that changed metrics, or null. A change without effect keeps
+     * the version.
+     *
+     * @throws {AppError} `precondition_failed` for an unexpected version; `validation_failed` if the preferences become too
+     *   large or the space has no such metric.
+     */
+    async change(
+      user: SpaceUser,
+      change: ProfileChange,
+    ): Promise<{ readonly version: number; readonly transactionId: string | null }> {
       const { metrics: changes = [] } = change;
-      if (changes.length === 0) return { version: (await write(user, change)).version, transactionId: null };
+      if (changes.length === 0) {
+        return { version: (await write(user, change)).version, transactionId: null };
+      }
       let version = 0;
       const transactionId = await loyalty.adjust(user, {
         changes,

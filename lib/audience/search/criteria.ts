@@ -24,11 +24,6 @@ export interface SearchRequest extends SearchCriteria {
   readonly sort?: SortOrder | undefined;
 }
 
-/** The dependencies of checking criteria. */
-export interface CriteriaOptions extends UserReaderOptions {
-  readonly directory: Pick<Directory, "organisation">;
-}
-
 /** A checked search. */
 export interface CheckedSearch {
   readonly context: PlanContext;
@@ -44,7 +39,10 @@ export interface CheckedSearch {
  *
  * @throws {AppError} `validation_failed` with a pointer for every error.
  */
-export async function checkSearch(options: CriteriaOptions, request: SearchRequest): Promise<CheckedSearch> {
+export async function checkSearch(
+  options: UserReaderOptions & { readonly directory: Pick<Directory, "organisation"> },
+  request: SearchRequest,
+): Promise<CheckedSearch> {
   const { store, directory, facts } = options;
   const { organisationId, spaceId, sort = null } = request;
   const [organisation, space, declared] = await Promise.all([

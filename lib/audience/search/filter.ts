@@ -72,16 +72,11 @@ function conditionsIn(source: unknown, errors: FieldError[]): readonly LocatedCo
   return [...(parsed.success ? conditionsOf(parsed.output) : []), ...rest];
 }
 
-interface CompiledPart {
-  readonly condition: unknown;
-  readonly matches: Condition<SearchedUser>;
-}
-
 function compilePart(
   { pointer, condition: source }: LocatedCondition,
   find: FindColumn,
   errors: FieldError[],
-): readonly CompiledPart[] {
+): readonly { readonly condition: unknown; readonly matches: Condition<SearchedUser> }[] {
   const at = base + pointer;
   const before = errors.length;
   const isTime = (path: string): boolean => find(variableName(path))?.kind === "time";

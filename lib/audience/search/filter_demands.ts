@@ -4,13 +4,11 @@
  * @module
  */
 
+import type { UserRange } from "../../users/mod.ts";
 import { variableName } from "./columns.ts";
 
 /** Values from `min` to `max`, both included. */
-export interface ValueRange {
-  readonly min: number;
-  readonly max: number;
-}
+export type ValueRange = Omit<UserRange, "key">;
 
 /** The demands of a filter. */
 export interface FilterDemands {

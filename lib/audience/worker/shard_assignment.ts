@@ -25,21 +25,18 @@ export interface ShardClaim {
   readonly released: readonly number[];
 }
 
-/** The shards of a worker after a claim. */
-export interface ClaimedShards {
-  readonly shards: readonly number[];
-  /** Number of them that the worker should give up because others have fewer. */
-  readonly surplus: number;
-}
-
 /**
  * Returns the assignment after a claim. Shards of expired workers are free. A worker takes free shards up to its fair share: all
- * shards divided by the living workers, rounded up.
+ * shards divided by the living workers, rounded up. `surplus` is how many of its shards it should give up because others have
+ * fewer.
  */
 export function claimShards(
   before: ShardAssignment,
   { worker, now, until, released }: ShardClaim,
-): { readonly after: ShardAssignment; readonly claimed: ClaimedShards } {
+): {
+  readonly after: ShardAssignment;
+  readonly claimed: { readonly shards: readonly number[]; readonly surplus: number };
+} {
   const alive = Object.entries(before.workers).filter(([name, end]) => name !== worker && end > now);
   const workers = Object.fromEntries([...alive, [worker, until]]);
   const owners = before.shards.map((owner, shard) => {
@@ -79,7 +76,7 @@ export class ShardAssignments {
   }
 
   /** Renews a worker and returns its shards. */
-  claim(claim: ShardClaim): Promise<ClaimedShards> {
+  claim(claim: ShardClaim): Promise<ReturnType<typeof claimShards>["claimed"]> {
     return this.#change(before => claimShards(before, claim));
   }
 

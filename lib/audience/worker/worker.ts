@@ -9,12 +9,13 @@
  * @module
  */
 
-import type { Clock } from "../../auth/mod.ts";
-import type { Logger, Timer } from "../../http/mod.ts";
 import type { Queue, Store } from "../../storage/mod.ts";
 import { Alarm } from "./alarm.ts";
-import type { DeadLetterQueue } from "./dead_letter_queue.ts";
-import { type ActionProcessor, type ActionSink, createActionProcessor } from "./process_actions.ts";
+import {
+  type ActionProcessor,
+  type ActionProcessorOptions,
+  createActionProcessor,
+} from "./process_actions.ts";
 import { topicOf } from "./queued_action.ts";
 import { ShardAssignments } from "./shard_assignment.ts";
 import { ShardConsumer } from "./shard_consumer.ts";
@@ -28,16 +29,11 @@ const renewalsPerLease = 4;
 const marginShare = 1 / 5;
 
 /** The dependencies of a worker. */
-export interface ActionWorkerOptions {
+export interface ActionWorkerOptions extends ActionProcessorOptions {
   readonly queue: Queue;
   readonly store: Store;
-  readonly sink: ActionSink;
-  readonly deadLetters: Pick<DeadLetterQueue, "add">;
   /** Names this worker uniquely among all that ever ran. */
   readonly name: string;
-  readonly clock: Clock;
-  readonly timer: Timer;
-  readonly logger: Logger;
   /** The same for all processes. */
   readonly shards: number;
   /** For how long the worker counts as alive after a heartbeat, in ms. @default 10 s */

@@ -89,14 +89,16 @@ const KeySchema = named(
     }),
   }),
 );
-const ListSchema = named(
+/** The answer with the keys of an organisation. */
+export const ApiKeysAnswer = named(
   "ApiKeysDocument",
   v.object({
     data: v.array(KeySchema),
     meta: v.object({ total: v.pipe(v.number(), v.integer()) }),
   }),
 );
-const IssuedSchema = named(
+/** The answer with a new secret. */
+export const IssuedApiKeyAnswer = named(
   "IssuedApiKey",
   v.object({
     data: v.object({
@@ -111,7 +113,6 @@ const IssuedSchema = named(
 );
 
 type KeyResource = Immutable<v.InferOutput<typeof KeySchema>>;
-type IssuedAnswer = Immutable<v.InferOutput<typeof IssuedSchema>>;
 
 /** Builds the routes of API keys. */
 export function apiKeyRoutes(context: ApiKeyControlContext): readonly AnyRoute[] {
@@ -127,7 +128,7 @@ function listRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
     description: "Lists the keys of an organisation without their secrets, oldest first.",
     auth: keysWriter,
     params: OrganisationParams,
-    responses: { 200: { description: "The keys", schema: ListSchema } },
+    responses: { 200: { description: "The keys", schema: ApiKeysAnswer } },
     errors: ["not_found"],
     handle: async ({ principal, params: { organisationId } }) => {
       requireOwn(principal, organisationId);
@@ -151,7 +152,7 @@ function createRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
       mediaTypes: [jsonApiMediaType],
       example: { data: { type: "api_keys", attributes: { name: "Ticketing", permissions: ["users:read"] } } },
     },
-    responses: { 201: { description: "The key with its secret", schema: IssuedSchema } },
+    responses: { 201: { description: "The key with its secret", schema: IssuedApiKeyAnswer } },
     errors: ["not_found", "forbidden", "conflict"],
     handle: async ({ principal, params: { organisationId }, body }) => {
       requireOwn(principal, organisationId);
@@ -175,7 +176,7 @@ function rotateRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
     auth: keysWriter,
     params: KeyParams,
     body: { schema: RotateBody, mediaTypes: [jsonApiMediaType], example: { grace_seconds: 3600 } },
-    responses: { 200: { description: "The key with its new secret", schema: IssuedSchema } },
+    responses: { 200: { description: "The key with its new secret", schema: IssuedApiKeyAnswer } },
     errors: ["not_found", "forbidden", "conflict"],
     handle: async ({ principal, params, body }) => {
       requireOwn(principal, params.organisationId);
@@ -222,7 +223,7 @@ function requireWithin(principal: ApiKeyPrincipal, asked: readonly Permission[])
   );
 }
 
-function issuedAnswer(issued: IssuedApiKey): IssuedAnswer {
+function issuedAnswer(issued: IssuedApiKey): Immutable<v.InferOutput<typeof IssuedApiKeyAnswer>> {
   const { key, secret } = issued;
   return { data: { type: "api_keys", id: key, attributes: { ...sharedOf(issued), secret } } };
 }

@@ -15,8 +15,8 @@ import { netstrings } from "../crypto/encoding.ts";
 import { deriveKey, type MasterSecret } from "../crypto/secret.ts";
 import { constantTimeEqual } from "../environment.ts";
 
-/** The members that a signature covers. */
-export interface SessionRecord {
+/** A record with its signature, which covers the other members. */
+export interface SignedSessionRecord {
   readonly projectId: string;
   readonly externalId: string;
   readonly userId: string;
@@ -25,10 +25,6 @@ export interface SessionRecord {
   readonly timeStamp: number;
   /** Time of sign-up, Unix seconds. */
   readonly signUp: number;
-}
-
-/** A record with its signature. */
-export interface SignedSessionRecord extends SessionRecord {
   readonly signature: string;
 }
 
@@ -42,7 +38,7 @@ export function recordKey(secret: MasterSecret, projectId: string): Uint8Array {
  *
  * @throws {TypeError} A text has a lone surrogate, or a time is not an integer.
  */
-export function signRecord(key: Uint8Array, record: SessionRecord): string {
+export function signRecord(key: Uint8Array, record: Omit<SignedSessionRecord, "signature">): string {
   const { projectId, externalId, userId, deviceId, timeStamp, signUp } = record;
   if (!Number.isSafeInteger(timeStamp) || !Number.isSafeInteger(signUp)) {
     throw new TypeError("Cannot sign a session record whose times are not integers");

@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { ApiAnswer, ApiClient } from "../api_client.ts";
+import type { configurationAnswers } from "../../loyalty/mod.ts";
+import { type AnswerOf, type ApiAnswer, type ApiClient, dataOf, unknownAnswer } from "../api_client.ts";
 import { type CliContext, CliError, exits, type LocatedDocument } from "../command.ts";
 
 /** A configuration on a server. */
@@ -32,10 +33,13 @@ export function configurationPath({ space }: ApiClient): string {
 
 /** Fetches the server's configuration; null if the space has none. */
 export async function remoteConfiguration(server: ApiClient): Promise<RemoteConfiguration | null> {
-  const answer = await server.send(configurationPath(server), { expected: [404] });
+  const path = configurationPath(server);
+  const answer = await server.send<typeof configurationAnswers.ConfigurationSchema>(path, {
+    expected: [404],
+  });
   if (answer.status !== 404) return configurationOf(answer);
   // A space that is unknown answers 404 here too, and then its versions do as well.
-  await server.send(`${configurationPath(server)}/versions`);
+  await server.send(`${path}/versions`);
   return null;
 }
 
@@ -44,19 +48,13 @@ export async function remoteConfiguration(server: ApiClient): Promise<RemoteConf
  *
  * @throws {CliError} The answer is not one of the control API.
  */
-export function configurationOf({ json, etag }: ApiAnswer): RemoteConfiguration {
-  const { data } = json as {
-    readonly data?: {
-      readonly attributes: unknown;
-      readonly meta: { readonly version: number; readonly digest: string };
-    };
-  };
-  if (data?.meta === undefined || etag === null) {
-    throw new CliError(exits.failed, "The server answered something that is no loyalty configuration", {
-      code: "wrong_answer",
-    });
-  }
-  return { document: data.attributes, etag, version: data.meta.version, digest: data.meta.digest };
+export function configurationOf(
+  answer: ApiAnswer<AnswerOf<typeof configurationAnswers.ConfigurationSchema>>,
+): RemoteConfiguration {
+  const { attributes, meta } = dataOf(answer, "meta");
+  const { etag } = answer;
+  if (etag === null) throw unknownAnswer();
+  return { document: attributes, etag, version: meta.version, digest: meta.digest };
 }
 
 /** Returns the file that stores the base of a configuration. */

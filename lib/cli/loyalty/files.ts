@@ -5,6 +5,7 @@
  */
 
 import { documentDigest } from "../../directory/mod.ts";
+import type { configurationAnswers } from "../../loyalty/mod.ts";
 import { createApiClient, spaceFlags } from "../api_client.ts";
 import {
   type CliContext,
@@ -97,7 +98,11 @@ async function push(input: CliInput, context: CliContext): Promise<CliResult> {
       ? matching(await remoteConfiguration(server))
       : matching(await readBase(path, context, server));
   const answer = await server
-    .send(configurationPath(server), { method: "PUT", body: document, headers: precondition })
+    .send<typeof configurationAnswers.ConfigurationSchema>(configurationPath(server), {
+      method: "PUT",
+      body: document,
+      headers: precondition,
+    })
     .catch((error: unknown) => {
       throw located(error, locate);
     });

@@ -4,21 +4,10 @@
  * @module
  */
 
+import type { configurationAnswers } from "../../loyalty/mod.ts";
 import { createApiClient, spaceFlags } from "../api_client.ts";
-import { CliError, type CommandSpec, exits } from "../command.ts";
+import { type CommandSpec, wrongUsage } from "../command.ts";
 import { configurationOf, configurationPath } from "./configuration.ts";
-
-interface VersionsBody {
-  readonly data: readonly {
-    readonly id: string;
-    readonly attributes: {
-      readonly digest: string;
-      readonly created_at_iso: string;
-      readonly created_by: string;
-      readonly rollback_of: number | null;
-    };
-  }[];
-}
 
 /** `loyalty versions`. */
 export const versionsCommand: CommandSpec = {
@@ -28,8 +17,9 @@ export const versionsCommand: CommandSpec = {
   flags: spaceFlags,
   async run(input, context) {
     const server = createApiClient(input, context);
-    const { json } = await server.send(`${configurationPath(server)}/versions`);
-    const versions = (json as VersionsBody).data.map(({ id, attributes }) => ({
+    const path = `${configurationPath(server)}/versions`;
+    const { json } = await server.send<typeof configurationAnswers.VersionsSchema>(path);
+    const versions = json.data.map(({ id, attributes }) => ({
       version: Number(id),
       ...attributes,
     }));
@@ -56,12 +46,11 @@ export const rollbackCommand: CommandSpec = {
   async run(input, context) {
     const [text = ""] = input.args;
     if (!/^[1-9]\d{0,8}$/.test(text)) {
-      throw new CliError(exits.usage, `rollback needs the number of a version, not "${text}"`, {
-        code: "wrong_usage",
-      });
+      throw wrongUsage(`rollback needs the number of a version, not "${text}"`);
     }
     const server = createApiClient(input, context);
-    const answer = await server.send(`${configurationPath(server)}/rollback`, {
+    const path = `${configurationPath(server)}/rollback`;
+    const answer = await server.send<typeof configurationAnswers.ConfigurationSchema>(path, {
       method: "POST",
       body: { version: Number(text) },
     });

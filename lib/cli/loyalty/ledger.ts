@@ -4,33 +4,10 @@
  * @module
  */
 
-import { createApiClient } from "../api_client.ts";
+import type { loyaltyAnswers } from "../../loyalty/mod.ts";
+import { createApiClient, dataOf } from "../api_client.ts";
 import { type CliContext, type CliInput, type CliResult, type CommandSpec, exits } from "../command.ts";
-import { dataOf, userFlags, userPath } from "./users.ts";
-
-interface Reconciled {
-  readonly ok: boolean;
-  readonly metrics: readonly {
-    readonly metricId: string;
-    readonly balance: number | null;
-    readonly folded: number | null;
-    readonly isComplete: boolean;
-  }[];
-  readonly faults: readonly {
-    readonly metricId: string;
-    readonly recordId: string | null;
-    readonly detail: string;
-  }[];
-}
-
-interface Reversal {
-  readonly id: string;
-  readonly payload: {
-    readonly metricChanges: Readonly<
-      Record<string, { readonly oldValue: number; readonly newValue: number }>
-    >;
-  };
-}
+import { userFlags, userPath } from "./users.ts";
 
 /** `loyalty reconcile`. */
 export const reconcileCommand: CommandSpec = {
@@ -52,8 +29,9 @@ export const reverseCommand: CommandSpec = {
 
 async function reconcile(input: CliInput, context: CliContext): Promise<CliResult> {
   const { user = "" } = input.flags;
-  const answer = await createApiClient(input, context).send(`${userPath(user)}/reconciliation`);
-  const data = dataOf<Reconciled>(answer.json, "faults");
+  const server = createApiClient(input, context);
+  const path = `${userPath(user)}/reconciliation`;
+  const data = dataOf(await server.send<typeof loyaltyAnswers.ReconciliationResponse>(path), "faults");
   const { ok, metrics, faults } = data;
   const isCut = metrics.some(({ isComplete }) => !isComplete);
   return {
@@ -74,13 +52,15 @@ async function reconcile(input: CliInput, context: CliContext): Promise<CliResul
 async function reverse(input: CliInput, context: CliContext): Promise<CliResult> {
   const [transactionId = ""] = input.args;
   const { user = "" } = input.flags;
-  const answer = await createApiClient(input, context).send(`${userPath(user)}/reversals`, {
+  const server = createApiClient(input, context);
+  const path = `${userPath(user)}/reversals`;
+  const answer = await server.send<typeof loyaltyAnswers.TransactionResponse>(path, {
     method: "POST",
     body: { transactionId },
     // After a retry it would be unknown which attempt took effect.
     isRepeatable: false,
   });
-  const data = dataOf<Reversal>(answer.json, "payload");
+  const data = dataOf(answer, "payload");
   return {
     data,
     shown: {

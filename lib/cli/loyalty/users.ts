@@ -4,15 +4,16 @@
  * @module
  */
 
-import { createApiClient, spaceFlags } from "../api_client.ts";
+import type { loyaltyAnswers } from "../../loyalty/mod.ts";
+import { type AnswerOf, createApiClient, dataOf, spaceFlags } from "../api_client.ts";
 import {
   type CliContext,
-  CliError,
   type CliInput,
   type CliResult,
   type CommandSpec,
   exits,
   type FlagSpec,
+  wrongUsage,
 } from "../command.ts";
 import { readValid } from "./configuration.ts";
 
@@ -28,41 +29,6 @@ export const userFlags: Readonly<Record<"url" | "key" | "user", FlagSpec>> = {
 /** Returns the path of a user's loyalty for operators. */
 export function userPath(user: string): string {
   return `/internal/loyalty/users/${encodeURIComponent(user)}`;
-}
-
-/**
- * Returns the data of an answer.
- *
- * @throws {CliError} It lacks the member.
- */
-export function dataOf<T>(json: unknown, member: keyof T): T {
-  const { data } = (json ?? {}) as { readonly data?: T };
-  if (typeof data === "object" && data !== null && member in data) return data;
-  throw new CliError(exits.failed, "Cannot read the answer of the server: its form is unknown", {
-    code: "wrong_answer",
-  });
-}
-
-interface Replayed {
-  readonly records: number;
-  readonly isComplete: boolean;
-  readonly version: string;
-  readonly differences: readonly { readonly pointer: string; readonly a: unknown; readonly b: unknown }[];
-}
-
-interface Finding {
-  readonly failures: readonly {
-    readonly path: string;
-    readonly expected: string;
-    readonly actual: unknown;
-  }[];
-}
-
-interface Tried {
-  readonly effects: readonly { readonly type: string; readonly payload: unknown }[];
-  readonly rules: readonly (Finding & { readonly ruleId: string; readonly fired: boolean })[];
-  readonly missions: readonly (Finding & { readonly missionId: string; readonly advanced: boolean })[];
-  readonly diagnostics: readonly unknown[];
 }
 
 /** `loyalty replay`. */
@@ -98,11 +64,10 @@ export const dryRunCommand: CommandSpec = {
 async function replay(input: CliInput, context: CliContext): Promise<CliResult> {
   const { user = "", file } = input.flags;
   const body = file === undefined ? {} : { document: (await readValid(file, context)).document };
-  const answer = await createApiClient(input, context).send(`${userPath(user)}/replay`, {
-    method: "POST",
-    body,
-  });
-  const data = dataOf<Replayed>(answer.json, "differences");
+  const server = createApiClient(input, context);
+  const request = { method: "POST", body };
+  const path = `${userPath(user)}/replay`;
+  const data = dataOf(await server.send<typeof loyaltyAnswers.ReplayResponse>(path, request), "differences");
   const { records, isComplete, differences } = data;
   const against = file === undefined ? "the current configuration" : file;
   const notes = [`${records} records replayed against ${against}: ${differences.length} differences`];
@@ -122,12 +87,10 @@ async function replay(input: CliInput, context: CliContext): Promise<CliResult> 
 async function dryRun(input: CliInput, context: CliContext): Promise<CliResult> {
   const { user = "", action = "" } = input.flags;
   const data = Object.fromEntries((input.lists.data ?? []).map(property));
-  const body = { userId: user, action, data };
-  const answer = await createApiClient(input, context).send("/internal/loyalty/dry-run", {
-    method: "POST",
-    body,
-  });
-  const tried = dataOf<Tried>(answer.json, "effects");
+  const request = { method: "POST", body: { userId: user, action, data } };
+  const server = createApiClient(input, context);
+  const path = "/internal/loyalty/dry-run";
+  const tried = dataOf(await server.send<typeof loyaltyAnswers.DryRunResponse>(path, request), "effects");
   const effects = tried.effects.map(({ type, payload }) => ["effect", type, "", JSON.stringify(payload)]);
   const rules = tried.rules.flatMap(rule => finding("rule", rule.ruleId, rule.fired, rule));
   const missions = tried.missions.flatMap(one => finding("mission", one.missionId, one.advanced, one));
@@ -139,7 +102,12 @@ async function dryRun(input: CliInput, context: CliContext): Promise<CliResult> 
 }
 
 /** Returns one row, or one for each reason of a failure. */
-function finding(kind: string, id: string, holds: boolean, { failures }: Finding): string[][] {
+function finding(
+  kind: string,
+  id: string,
+  holds: boolean,
+  { failures }: Pick<AnswerOf<typeof loyaltyAnswers.DryRunResponse>["data"]["rules"][number], "failures">,
+): string[][] {
   if (holds || failures.length === 0) return [[kind, id, holds ? "yes" : "no", ""]];
   return failures.map(({ path, expected, actual }) => [
     kind,
@@ -152,7 +120,7 @@ function finding(kind: string, id: string, holds: boolean, { failures }: Finding
 function property(text: string): [name: string, value: unknown] {
   const equals = text.indexOf("=");
   if (equals < 1) {
-    throw new CliError(exits.usage, `--data needs name=value, not "${text}"`, { code: "wrong_usage" });
+    throw wrongUsage(`--data needs name=value, not "${text}"`);
   }
   return [text.slice(0, equals), scalar(text.slice(equals + 1))];
 }

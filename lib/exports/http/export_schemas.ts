@@ -8,7 +8,7 @@ import { keyIterations } from "../file/secret.ts";
 import type { FoundExport } from "../jobs/export_jobs.ts";
 import { type ExportJob, statusAt } from "../jobs/job.ts";
 import { RecipientsSchema } from "../jobs/settings.ts";
-import type { TrailEntry } from "../jobs/trail.ts";
+import { type TrailEntry, TrailEntrySchema } from "../jobs/trail.ts";
 
 /** Lifetime of the link of an answer, in ms: 15 minutes. */
 const linkMs = 15 * 60_000;
@@ -99,26 +99,6 @@ const ExportSchema = named(
     ),
     downloadUrlExpiresAt: v.exactOptional(time),
     password: v.exactOptional(v.pipe(v.string(), v.description("Password of the file"))),
-  }),
-);
-
-/** An entry of the audit trail. */
-const TrailEntrySchema = named(
-  "ExportTrailEntry",
-  v.object({
-    at: time,
-    event: v.picklist(["requested", "completed", "failed", "downloaded", "expired", "removed"]),
-    exportId: v.string(),
-    actor: v.exactOptional(v.pipe(v.string(), v.description("API key that requested the export"))),
-    requestId: v.exactOptional(v.string()),
-    addressTag: v.exactOptional(
-      v.pipe(v.string(), v.description("Network of the client that downloaded it")),
-    ),
-    range: v.exactOptional(v.pipe(v.string(), v.description("Requested bytes, `first-last`"))),
-    format: v.exactOptional(v.string()),
-    encrypted: v.exactOptional(v.boolean()),
-    rowCount: v.exactOptional(integer),
-    reason: v.exactOptional(v.pipe(v.string(), v.description("Error code of a failure"))),
   }),
 );
 

@@ -5,6 +5,7 @@
  */
 
 import type { CompiledSearch, PrintedPage, UserSearch } from "../../audience/mod.ts";
+import { createPause } from "../../background/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Blobs } from "../../storage/mod.ts";
 import { fromBase64 } from "../file/base64.ts";
@@ -17,7 +18,6 @@ import { type ExportSecret, exportKey } from "../file/secret.ts";
 import type { ExportLease } from "./export_lease.ts";
 import type { ExportJob, ExportResult, PartRef } from "./job.ts";
 import { confirmLastPart, PartWriter } from "./part_writer.ts";
-import { createPause } from "./pause.ts";
 import { digestOf, fileParts, fileStream, headName, rowParts, sizeOf, streamOf } from "./stored_file.ts";
 
 /** Most users of an export. */

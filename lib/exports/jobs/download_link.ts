@@ -22,30 +22,19 @@ const capabilityCharactersMax = 512;
 const nonceBytes = 9;
 
 /** Issues and verifies capabilities. */
-export interface DownloadCapabilities {
-  /** Issues a unique capability for a file until a time, Unix ms. */
-  grant(ref: ExportRef, until: number): string;
-  /** Returns the file of a valid capability, or null. */
-  verify(text: string): ExportRef | null;
-}
+export type DownloadCapabilities = ReturnType<typeof createCapabilities>;
 
 /** Creates the capabilities of a deployment. */
-export function createCapabilities({
-  key,
-  clock,
-  random,
-}: {
-  readonly key: Uint8Array;
-  readonly clock: Clock;
-  readonly random: RandomBytes;
-}): DownloadCapabilities {
+export function createCapabilities(key: Uint8Array, clock: Clock, random: RandomBytes) {
   return {
-    grant({ organisationId, exportId }, until) {
+    /** Issues a unique capability for a file until a time, Unix ms. */
+    grant({ organisationId, exportId }: ExportRef, until: number): string {
       const nonce = base64url(random(nonceBytes));
       const payload = base64url(utf8(JSON.stringify([organisationId, exportId, until, nonce])));
       return `${payload}.${keyedTag(key, [payload])}`;
     },
-    verify(text) {
+    /** Returns the file of a valid capability, or null. */
+    verify(text: string): ExportRef | null {
       if (text.length > capabilityCharactersMax || !text.isWellFormed()) return null;
       const [payload = "", tag = "", ...more] = text.split(".");
       if (more.length > 0 || !constantTimeEqual(tag, keyedTag(key, [payload]))) return null;

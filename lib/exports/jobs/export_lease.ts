@@ -36,13 +36,6 @@ export interface ExportLeaseOptions {
   readonly holder: string;
 }
 
-/** Further effects of {@linkcode ExportLease.save}. */
-export interface SaveOptions {
-  readonly entry?: TrailEntry;
-  /** @default false */
-  readonly deleteSecret?: boolean;
-}
-
 /** A job that this process works on. Calls must not overlap. Each rejects with {@linkcode LeaseLost} after a takeover. */
 export class ExportLease {
   readonly #options: ExportLeaseOptions;
@@ -60,8 +53,11 @@ export class ExportLease {
     return this.#job;
   }
 
-  /** Changes the job and renews the lease. */
-  async save(change: Partial<ExportJob>, { entry, deleteSecret = false }: SaveOptions = {}): Promise<void> {
+  /** Changes the job and renews the lease. The same commit may add an entry to the trail, and delete the password. */
+  async save(
+    change: Partial<ExportJob>,
+    { entry, deleteSecret = false }: { readonly entry?: TrailEntry; readonly deleteSecret?: boolean } = {},
+  ): Promise<void> {
     const { clock, holder } = this.#options;
     const lease = { holder, until: clock() + leaseMs };
     const next: ExportJob = { ...this.#job, lease, ...change, revision: this.#job.revision + 1 };

@@ -141,9 +141,7 @@ export async function digestOf(
   return bytesToHex(Uint8Array.from(hash.digest()));
 }
 
-interface PartSlice extends FileRange {
-  readonly name: string;
-}
+type PartSlice = FileRange & Pick<StoredPart, "name">;
 
 function partsIn(parts: readonly StoredPart[], { start, end }: FileRange): readonly PartSlice[] {
   let offset = 0;

@@ -5,7 +5,9 @@
  * @module
  */
 
-import { AppError, type ErrorCode } from "../../errors/mod.ts";
+import * as v from "valibot";
+import { AppError } from "../../errors/mod.ts";
+import { type Immutable, named } from "../../http/mod.ts";
 import type { Store, Write } from "../../storage/mod.ts";
 import { exportKeys, exportsPartition } from "./partitions.ts";
 
@@ -13,25 +15,30 @@ import { exportKeys, exportsPartition } from "./partitions.ts";
 const trailEntriesMax = 10_000;
 const pageDefault = 50;
 
-/** An event in the life of an export. */
-export interface TrailEntry {
-  /** Unix ms. */
-  readonly at: number;
-  readonly event: "requested" | "completed" | "failed" | "downloaded" | "expired" | "removed";
-  readonly exportId: string;
-  /** The API key that requested it. */
-  readonly actor?: string;
-  readonly requestId?: string;
-  /** The network of the client that downloaded it. */
-  readonly addressTag?: string;
-  /** The requested bytes, `first-last`. */
-  readonly range?: string;
-  readonly format?: string;
-  readonly encrypted?: boolean;
-  readonly rowCount?: number;
-  /** The code of a failure. */
-  readonly reason?: ErrorCode;
-}
+const optionalText = (description: string) => v.exactOptional(v.pipe(v.string(), v.description(description)));
+
+/** An event in the life of an export, as clients see it. */
+export const TrailEntrySchema = named(
+  "ExportTrailEntry",
+  v.object({
+    at: v.pipe(v.string(), v.isoTimestamp()),
+    event: v.picklist(["requested", "completed", "failed", "downloaded", "expired", "removed"]),
+    exportId: v.string(),
+    actor: optionalText("API key that requested the export"),
+    requestId: v.exactOptional(v.string()),
+    addressTag: optionalText("Network of the client that downloaded it"),
+    range: optionalText("Requested bytes, `first-last`"),
+    format: v.exactOptional(v.string()),
+    encrypted: v.exactOptional(v.boolean()),
+    rowCount: v.exactOptional(v.pipe(v.number(), v.integer())),
+    reason: optionalText("Error code of a failure"),
+  }),
+);
+
+/** An event in the life of an export. Its time is Unix ms. */
+export type TrailEntry = Immutable<
+  Omit<v.InferOutput<typeof TrailEntrySchema>, "at"> & { readonly at: number }
+>;
 
 /** A page of the trail, newest first. */
 export interface TrailPage {

@@ -10,13 +10,16 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import { type Store, type Stored, tenantPartition } from "../../storage/mod.ts";
+import { type Store, type Stored, tenantPartition, type Version, type Write } from "../../storage/mod.ts";
 import { errorFacts } from "../errors/status.ts";
 import type { Logger } from "../logger.ts";
 import { canonicalJson, type Timer } from "../requests/body.ts";
 import type { IdempotencySubject, Reply } from "../route.ts";
-import { IdempotencyClaim } from "./claim.ts";
 
+/** Lifetime of a claim after its last renewal, in ms. */
+export const claimLeaseMs = 15_000;
+/** Interval between renewals while the request runs, in ms. */
+export const claimRenewalMs = 5_000;
 /** Lifetime of a stored reply, in ms: a day. */
 export const idempotencyMs = 86_400_000;
 /** Maximum number of attempts to claim a key whose claim expires between write and read. */
@@ -32,6 +35,8 @@ export interface IdempotencyOptions {
   /** Unix ms. */
   readonly clock: () => number;
 }
+
+type IdempotencyServices = IdempotencyOptions & { readonly timer: Timer; readonly logger: Logger };
 
 /** The parts of a request that identify it. */
 export interface IdempotentRequest {
@@ -59,9 +64,9 @@ type RequestState =
 
 /** Runs each request once. */
 export class Idempotency {
-  readonly #options: IdempotencyOptions & { readonly timer: Timer; readonly logger: Logger };
+  readonly #options: IdempotencyServices;
 
-  constructor(options: IdempotencyOptions & { readonly timer: Timer; readonly logger: Logger }) {
+  constructor(options: IdempotencyServices) {
     this.#options = options;
   }
 
@@ -94,12 +99,7 @@ export class Idempotency {
     const { store } = this.#options;
     const running: RequestState = { state: "running", fingerprint };
     for (let attempt = 0; attempt < claimAttemptsMax; attempt++) {
-      const claim = new IdempotencyClaim({
-        ...this.#options,
-        partition,
-        key,
-        value: JSON.stringify(running),
-      });
+      const claim = new IdempotencyClaim(this.#options, partition, JSON.stringify(running));
       if (await claim.take()) return claim;
       const [stored] = await store.read(partition, [{ type: "record", key }]);
       if (stored !== null) return replay(stored, fingerprint);
@@ -117,6 +117,70 @@ export class Idempotency {
     }
     const value = JSON.stringify({ ...state, reply: { status, json, text, headers } });
     await claim.end({ type: "put", key, value, expireAt: this.#options.clock() + idempotencyMs });
+  }
+}
+
+/** A lease on an idempotency key, renewed while the request runs. */
+class IdempotencyClaim {
+  readonly #options: IdempotencyServices;
+  readonly #partition: string;
+  /** Contents of the claim's record. */
+  readonly #value: string;
+  #version: Version | null = null;
+  #cancel: () => void = () => {};
+  #renewal: Promise<unknown> = Promise.resolve();
+
+  constructor(options: IdempotencyServices, partition: string, value: string) {
+    this.#options = options;
+    this.#partition = partition;
+    this.#value = value;
+  }
+
+  /**
+   * Takes the lease. Returns false if another request holds it.
+   *
+   * @throws {AppError} `storage_unavailable`: the lease was not taken; `outcome_unknown`: it may have been, and then expires.
+   */
+  async take(): Promise<boolean> {
+    const isTaken = await this.#write(this.#record());
+    if (isTaken) this.#renewLater();
+    return isTaken;
+  }
+
+  /** Replaces the claim with the outcome. Never fails: a claim that cannot be replaced expires. */
+  async end(write: Write): Promise<void> {
+    this.#cancel();
+    await this.#renewal;
+    try {
+      if (!(await this.#write(write))) this.#warn("another request has taken it over");
+    } catch (error) {
+      this.#warn(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #renewLater(): void {
+    this.#cancel = this.#options.timer(() => {
+      // A failed renewal is retried at the next interval; the lease lasts for three.
+      this.#renewal = this.#write(this.#record()).catch(() => undefined);
+      this.#renewLater();
+    }, claimRenewalMs);
+  }
+
+  #record(): Write {
+    return { type: "put", key, value: this.#value, expireAt: this.#options.clock() + claimLeaseMs };
+  }
+
+  async #write(write: Write): Promise<boolean> {
+    const commit = await this.#options.store.commit(this.#partition, {
+      checks: [{ key, version: this.#version }],
+      writes: [write],
+    });
+    if (commit.ok) this.#version = commit.version;
+    return commit.ok;
+  }
+
+  #warn(reason: string): void {
+    this.#options.logger.log("warn", "idempotency_claim_lost", { reason });
   }
 }
 

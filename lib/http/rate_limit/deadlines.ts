@@ -11,23 +11,20 @@ interface Waiting {
   isSettled: boolean;
 }
 
-/** Options of {@linkcode Deadlines}. */
-export interface DeadlinesOptions {
-  readonly ms: number;
-  /** Milliseconds from any origin. */
-  readonly clock: () => number;
-  readonly timer: Timer;
-}
-
 /** Rejects promises that do not settle in time. All have the same timeout, so one timer watches the oldest for all. */
 export class Deadlines {
-  readonly #options: DeadlinesOptions;
+  readonly #ms: number;
+  readonly #clock: () => number;
+  readonly #timer: Timer;
   /** By deadline; settled ones are removed at the next check. */
   #waiting: Waiting[] = [];
   #isWatched = false;
 
-  constructor(options: DeadlinesOptions) {
-    this.#options = options;
+  /** `ms` is the timeout; `clock` has milliseconds from any origin. */
+  constructor(ms: number, clock: () => number, timer: Timer) {
+    this.#ms = ms;
+    this.#clock = clock;
+    this.#timer = timer;
   }
 
   /**
@@ -36,11 +33,10 @@ export class Deadlines {
    * @throws {Error} The promise was late.
    */
   within<T>(promise: Promise<T>): Promise<T> {
-    const { clock, ms } = this.#options;
     return new Promise((resolve, reject) => {
-      const entry: Waiting = { lateAt: clock() + ms, reject, isSettled: false };
+      const entry: Waiting = { lateAt: this.#clock() + this.#ms, reject, isSettled: false };
       this.#waiting.push(entry);
-      if (!this.#isWatched) this.#watch(ms);
+      if (!this.#isWatched) this.#watch(this.#ms);
       promise.then(
         value => {
           entry.isSettled = true;
@@ -56,25 +52,25 @@ export class Deadlines {
 
   #watch(delayMs: number): void {
     this.#isWatched = true;
-    this.#options.timer(() => this.#check(), delayMs);
+    this.#timer(() => this.#check(), delayMs);
   }
 
   #check(): void {
-    const now = this.#options.clock();
+    const now = this.#clock();
     this.#waiting = this.#waiting.filter(({ isSettled }) => !isSettled);
     const isLate = this.#waiting.some(({ lateAt }) => lateAt <= now);
-    if (isLate) this.#options.timer(() => this.#end(now), lateGraceMs);
+    if (isLate) this.#timer(() => this.#end(now), lateGraceMs);
     else this.#watchOldest(now);
   }
 
   /** Rejects promises that were late at the last check and are still pending. */
   #end(checkedAt: number): void {
-    const error = new Error(`no answer within ${this.#options.ms} ms`);
+    const error = new Error(`no answer within ${this.#ms} ms`);
     for (const { isSettled, lateAt, reject } of this.#waiting) {
       if (!isSettled && lateAt <= checkedAt) reject(error);
     }
     this.#waiting = this.#waiting.filter(({ isSettled, lateAt }) => !isSettled && lateAt > checkedAt);
-    this.#watchOldest(this.#options.clock());
+    this.#watchOldest(this.#clock());
   }
 
   #watchOldest(now: number): void {

@@ -59,7 +59,7 @@ export class Failover {
 
   constructor(options: FailoverOptions) {
     this.#options = options;
-    this.#deadlines = new Deadlines({ ms: limiterMsMax, clock: options.clock, timer: options.timer });
+    this.#deadlines = new Deadlines(limiterMsMax, options.clock, options.timer);
   }
 
   /**

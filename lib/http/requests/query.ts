@@ -95,24 +95,19 @@ function refuse(pointer: string, detail: string): AppError {
   });
 }
 
-/** Bounds and description of an integer parameter. */
-export interface IntegerParameterOptions {
-  /** For the OpenAPI document. */
-  readonly description: string;
-  /** @default 0 */
-  readonly minimum?: number;
-  readonly maximum: number;
-}
-
-/** The schema of an integer in a query or a path: text that becomes a number. The OpenAPI document has it as an integer. */
-export type IntegerParameter = v.GenericSchema<string, number>;
-
-/** Creates the schema of an integer parameter. Make it optional with `v.optional(integerParameter({…}), "20")`. */
+/**
+ * Creates the schema of an integer in a query or a path: text that becomes a number, from 0 unless `minimum` says otherwise. The
+ * OpenAPI document has it as an integer. Make it optional with `v.optional(integerParameter({…}), "20")`.
+ */
 export function integerParameter({
   description,
   minimum = 0,
   maximum,
-}: IntegerParameterOptions): IntegerParameter {
+}: {
+  readonly description: string;
+  readonly minimum?: number;
+  readonly maximum: number;
+}): v.GenericSchema<string, number> {
   const expected = `Expected an integer from ${minimum} to ${maximum}`;
   return v.pipe(
     v.string(),

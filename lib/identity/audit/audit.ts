@@ -30,21 +30,14 @@ const networkBits = { ipv4: 24, ipv6: 64 } as const;
 /** 72 bits. */
 const userAgentTagCharacters = 12;
 
-/** Options of {@linkcode Audit}. */
-interface AuditOptions {
-  readonly store: Store;
-  /** Keys the tags of user agents. */
-  readonly secret: MasterSecret;
-  readonly logger: Logger;
-}
-
 /** Records attempts and reads them back. */
 export class Audit {
   readonly #store: Store;
   readonly #writer: AuditWriter;
   readonly #tagKey: Uint8Array;
 
-  constructor({ store, secret, logger }: AuditOptions) {
+  /** `secret` keys the tags of user agents. */
+  constructor(store: Store, secret: MasterSecret, logger: Logger) {
     this.#store = store;
     this.#tagKey = deriveKey(secret, "user_agent_tag");
     this.#writer = new AuditWriter(store, (count, reason) =>
@@ -78,7 +71,7 @@ export class Audit {
 
   /** Reads the trail of one user. */
   ofUser(projectId: string, userId: string, page?: AuditPageOptions): Promise<AuditPage> {
-    return readUserTrail(this.#store, { projectId, userId }, page);
+    return readUserTrail(this.#store, projectId, userId, page);
   }
 
   /** Reads the trail of a project. */
@@ -174,7 +167,7 @@ class AuditWriter {
       try {
         if (userId === null)
           await this.#store.commit(auditPartition(projectId, log), { writes: entries.map(append) });
-        else await extendUserTrail(this.#store, { projectId, userId }, entries);
+        else await extendUserTrail(this.#store, projectId, userId, entries);
         return;
       } catch (error) {
         // After an unknown outcome another attempt could write the entries twice.
@@ -207,12 +200,6 @@ function append(entry: AuditEntry): Write {
   return { type: "append", key: auditLog, at: entry.at, value, maxLength: projectEntriesMax };
 }
 
-/** Services of {@linkcode recordAttempt}. */
-export interface AuditServices {
-  readonly clock: Clock;
-  readonly audit: Audit;
-}
-
 /** An attempt before its outcome. */
 interface AuditedAttempt extends Pick<AuditEntry, "event" | "provider" | "actor"> {
   readonly projectId: string;
@@ -225,7 +212,7 @@ interface AuditedAttempt extends Pick<AuditEntry, "event" | "provider" | "actor"
 
 /** Makes an attempt and records its outcome, with the facts that it noted about its subject. */
 export async function recordAttempt<T>(
-  { clock, audit }: AuditServices,
+  { clock, audit }: { readonly clock: Clock; readonly audit: Audit },
   attempt: AuditedAttempt,
   act: (note: (facts: AuditFacts) => void) => Promise<T>,
 ): Promise<T> {

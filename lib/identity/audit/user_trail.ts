@@ -17,12 +17,6 @@ import {
   userEntriesMax,
 } from "./entries.ts";
 
-/** The user of a trail. */
-export interface TrailOwner {
-  readonly projectId: string;
-  readonly userId: string;
-}
-
 interface StoredTrail {
   /** Number of entries that were dropped before the first one. */
   readonly dropped: number;
@@ -39,7 +33,8 @@ const read = { type: "record", key: userAuditKey } as const;
  */
 export async function extendUserTrail(
   store: Store,
-  { projectId, userId }: TrailOwner,
+  projectId: string,
+  userId: string,
   added: readonly AuditEntry[],
 ): Promise<void> {
   await decide(store, userPartition(projectId, userId), {
@@ -60,7 +55,8 @@ export async function extendUserTrail(
 /** Reads a page of the trail of a user, newest first. */
 export async function readUserTrail(
   store: Store,
-  { projectId, userId }: TrailOwner,
+  projectId: string,
+  userId: string,
   { limit = auditPageDefault, cursor }: AuditPageOptions = {},
 ): Promise<AuditPage> {
   const [stored] = await store.read(userPartition(projectId, userId), [read]);

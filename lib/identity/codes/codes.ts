@@ -19,16 +19,6 @@ export const codeCost: HashCost = { algorithm: "scrypt", logN: 14, r: 8, p: 1 };
 /** The purpose of a code, which is valid for no other one. */
 export type CodePurpose = "password";
 
-/** Issues and redeems codes. */
-export interface Codes {
-  /** Issues a code of 8 digits, which replaces the one before. */
-  issue(projectId: string, purpose: CodePurpose, email: string): Promise<string>;
-  /** Consumes the code once; a wrong one spends a try. Always costs one key derivation. */
-  redeem(projectId: string, purpose: CodePurpose, email: string, code: string): Promise<boolean>;
-  /** Revokes the code of the address, if there is one. Wrong tries still count. */
-  revoke(projectId: string, purpose: CodePurpose, email: string): Promise<void>;
-}
-
 /** Options of {@linkcode createCodes}. */
 export interface CodesOptions {
   readonly store: Store;
@@ -44,8 +34,11 @@ const reads = [
   { type: "record", key: wrongName },
 ] as const;
 
+/** Issues and redeems codes. */
+export type Codes = ReturnType<typeof createCodes>;
+
 /** Creates the codes of all projects over a store. */
-export function createCodes(options: CodesOptions): Codes {
+export function createCodes(options: CodesOptions) {
   const { store, secret, hasher, clock, random } = options;
   const partitionOf = (projectId: string, purpose: CodePurpose, email: string): Partition =>
     tenantPartition(
@@ -56,7 +49,8 @@ export function createCodes(options: CodesOptions): Codes {
     );
   const dummy = dummyHash(hasher);
   return {
-    async issue(projectId, purpose, email) {
+    /** Issues a code of 8 digits, which replaces the one before. */
+    async issue(projectId: string, purpose: CodePurpose, email: string): Promise<string> {
       const code = randomCode(random);
       const hash = await hasher.hash(code);
       await store.commit(partitionOf(projectId, purpose, email), {
@@ -64,7 +58,8 @@ export function createCodes(options: CodesOptions): Codes {
       });
       return code;
     },
-    async redeem(projectId, purpose, email, code) {
+    /** Consumes the code once; a wrong one spends a try. Always costs one key derivation. */
+    async redeem(projectId: string, purpose: CodePurpose, email: string, code: string): Promise<boolean> {
       const partition = partitionOf(projectId, purpose, email);
       const reservedAt = clock();
       const hash = await decide(store, partition, { reads, apply: state => reserveTry(state, reservedAt) });
@@ -75,7 +70,8 @@ export function createCodes(options: CodesOptions): Codes {
         apply: state => consume(state, { hash, reservedAt }),
       });
     },
-    async revoke(projectId, purpose, email) {
+    /** Revokes the code of the address, if there is one. Wrong tries still count. */
+    async revoke(projectId: string, purpose: CodePurpose, email: string): Promise<void> {
       await store.commit(partitionOf(projectId, purpose, email), {
         writes: [{ type: "delete", shape: "record", key: codeName }],
       });

@@ -49,32 +49,19 @@ export interface AttemptLimiter {
   clear(facts: AttemptFacts, scope?: "pair" | "account"): Promise<void>;
 }
 
-/** Options of {@linkcode createAttemptLimiter}. */
-export interface AttemptLimiterOptions {
-  readonly limiter: Limiter;
-  /** Keys the tags that replace e-mails and addresses in the limiter. */
-  readonly secret: MasterSecret;
-  readonly logger: Logger;
-  /** @default {} */
-  readonly limits?: AttemptLimits;
-}
-
 /** Limits nothing. */
 export const noAttemptLimits: AttemptLimiter = { attempt: async () => "go", clear: async () => undefined };
 
-/** Creates the limits of a platform. */
-export function createAttemptLimiter(options: AttemptLimiterOptions): AttemptLimiter {
-  return new StoredAttemptLimiter(options);
-}
-
-class StoredAttemptLimiter implements AttemptLimiter {
+/** The limits of a platform. */
+export class StoredAttemptLimiter implements AttemptLimiter {
   readonly #limiter: Limiter;
   readonly #logger: Logger;
   readonly #key: Uint8Array;
   readonly #policies: Readonly<Record<LimitedAction, AttemptPolicy | "off">>;
   #isWarned = false;
 
-  constructor({ limiter, secret, logger, limits = {} }: AttemptLimiterOptions) {
+  /** `secret` keys the tags that replace e-mails and addresses in the limiter. */
+  constructor(limiter: Limiter, secret: MasterSecret, logger: Logger, limits: AttemptLimits = {}) {
     this.#limiter = limiter;
     this.#logger = logger;
     this.#key = deriveKey(secret, "abuse");

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, type Call, type Guard, identityEnvelope, route } from "../../http/mod.ts";
@@ -230,11 +231,7 @@ function userRoutes(context: OperatorContext): AnyRoute[] {
   ];
 }
 
-interface UserPath {
-  readonly projectId: string;
-  readonly userId: string;
-  readonly sessionId?: string;
-}
+type UserPath = v.InferOutput<typeof UserParams> & { readonly sessionId?: string };
 
 type UserCall = Pick<
   Call<ApiKeyPrincipal, UserPath, unknown, unknown>,

@@ -12,7 +12,6 @@ import { identityEnvelope, named } from "../../http/mod.ts";
 import { answerOf, appProfile, loginHistory, tokenEntries } from "../answers.ts";
 import type { IdentityContext } from "../context.ts";
 import { type Operation, type OperationCall, objectOnly, operation, UuidSchema } from "../operations.ts";
-import type { SessionTokens } from "../sessions/identity_tokens.ts";
 import type { Authenticated } from "../sessions/sessions.ts";
 import { hostedIssuer, identitySetting } from "../settings.ts";
 import type { User } from "../users.ts";
@@ -105,16 +104,7 @@ export function checkHostedUser(context: IdentityContext): Operation {
   });
 }
 
-interface CheckedUser {
-  readonly user: User;
-  readonly tokens: Pick<SessionTokens, "accessToken"> & Partial<SessionTokens>;
-}
-
-async function checkOwnToken(
-  context: IdentityContext,
-  call: OperationCall,
-  deviceId: string,
-): Promise<CheckedUser> {
+async function checkOwnToken(context: IdentityContext, call: OperationCall, deviceId: string) {
   const { user, session } = await authenticate(context, call);
   if (identitySetting(call.project, "deviceCheck") === "session" && deviceId !== session.deviceId) {
     throw new AppError("device_mismatch", "Cannot check the user as the session is of another device");
@@ -122,7 +112,7 @@ async function checkOwnToken(
   return { user, tokens: { accessToken: tokenOf(call) } };
 }
 
-async function logIn(context: IdentityContext, call: OperationCall, deviceId: string): Promise<CheckedUser> {
+async function logIn(context: IdentityContext, call: OperationCall, deviceId: string) {
   const { project, info } = call;
   const issuer = hostedIssuer(project);
   const { userId } = await issuerUser(context, project.id, { token: tokenOf(call), issuer });

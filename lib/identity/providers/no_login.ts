@@ -117,16 +117,15 @@ export function updateNoLoginUser(context: IdentityContext): Operation {
   });
 }
 
-interface NamedUser extends PresentedSignature {
-  readonly projectId: string;
-  readonly externalId: string;
-}
-
 /**
  * Finds the user that a request names. Only misses are counted: an external id of 160 bits cannot be guessed, and the
  * people behind one address at an event must not use up each other's look-ups.
  */
-async function find(context: IdentityContext, named: NamedUser, call: OperationCall): Promise<User> {
+async function find(
+  context: IdentityContext,
+  named: PresentedSignature & { readonly projectId: string; readonly externalId: string },
+  call: OperationCall,
+): Promise<User> {
   const { users, records, limiter, clock } = context;
   const { projectId, externalId } = named;
   assertSignaturePresent(call.project, named, call.request.method === "GET" ? "" : "/");

@@ -16,12 +16,6 @@ import type { SessionRecords } from "../sessions/session_records.ts";
 import { identitySetting } from "../settings.ts";
 import type { User } from "../users.ts";
 
-/** The members of a session record in a request. */
-export interface PresentedSignature {
-  readonly timeStamp?: number | undefined;
-  readonly signature?: string | undefined;
-}
-
 const SignatureSchema = v.pipe(
   v.string(),
   v.description("Signature of the session record, if the project demands one"),
@@ -33,6 +27,9 @@ export const signatureInBody = {
   timeStamp: v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(0))),
   signature: v.exactOptional(SignatureSchema),
 };
+
+/** The members of a session record in a request. */
+export type PresentedSignature = v.InferOutput<v.ObjectSchema<typeof signatureInBody, undefined>>;
 
 /** The parameters of a query that present a record. */
 export const signatureInQuery = {

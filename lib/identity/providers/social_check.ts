@@ -66,9 +66,7 @@ const CheckAnswer = named(
   ),
 );
 
-interface CheckInput extends SocialProof {
-  readonly deviceId?: string | undefined;
-}
+type CheckInput = v.InferOutput<v.ObjectSchema<typeof socialCheckQuery, undefined>>;
 
 /** Builds the checks of the social providers. The interface names no strategy for them, so both are served. */
 export function socialChecks(context: IdentityContext): readonly Operation[] {

@@ -13,35 +13,21 @@ import type { IdentityContext } from "../context.ts";
 import type { OperationCall } from "../operations.ts";
 import type { SessionTokens } from "../sessions/identity_tokens.ts";
 import { deviceOf } from "../sessions/sessions.ts";
-import {
-  accountBanned,
-  isBanned,
-  type Origin,
-  type Provider,
-  type User,
-  unixSeconds,
-  withLogin,
-} from "../users.ts";
+import { accountBanned, isBanned, type User, unixSeconds, withLogin } from "../users.ts";
 import { usernameCharactersMax } from "./fields.ts";
 
-/** An identity that a provider vouches for. */
-export interface VouchedIdentity {
-  readonly provider: Provider;
-  readonly origin: Origin;
-  /** Name of a user that is created now. */
-  readonly username: string;
-}
-
 /**
- * Finds the user of an identity, or creates it at the first login. Racing first logins create one user.
+ * Finds the user of an identity, or creates it with the username at the first login. Racing first logins create one user.
  *
  * @throws {AppError} `invalid_token`: the identity belongs to a user of another provider of the project.
  */
 export async function findOrCreateVouchedUser(
   { users, clock, random }: IdentityContext,
   projectId: string,
-  { provider, origin: { issuer, subject }, username }: VouchedIdentity,
+  vouched: Required<Pick<User, "provider" | "origin" | "username">>,
 ): Promise<User> {
+  const { provider, origin, username } = vouched;
+  const { issuer, subject } = origin;
   const key = { kind: "origin", issuer, subject } as const;
   const user = (await users.findByKey(projectId, key)) ?? (await create());
   if (user.provider !== provider) throw invalidToken("provider");

@@ -18,37 +18,30 @@ const projectsMax = 20;
 const listedMax = 10_000;
 const key = "projects";
 
-/** Options of {@linkcode IdleProjects}. */
-export interface IdleProjectsOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  /** Sweeps a project. `isPartial` asks for another sweep soon. */
-  readonly sweep: (projectId: string) => Promise<{ readonly isPartial: boolean }>;
-}
-
 /** The projects with anonymous users. */
 export class IdleProjects {
-  readonly #options: IdleProjectsOptions;
+  readonly #store: Store;
+  readonly #clock: Clock;
   readonly #partition: Partition = platformPartition("anonymous");
   /** Projects that are on the board already. */
   readonly #listed = new Cache<true>({ entriesMax: listedMax });
 
-  constructor(options: IdleProjectsOptions) {
-    this.#options = options;
+  constructor(store: Store, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
   }
 
   /** Puts a project on the board. */
   async list(projectId: string): Promise<void> {
     if (this.#listed.get(projectId) === true) return;
-    await this.#schedule(projectId, "max", this.#options.clock());
+    await this.#schedule(projectId, "max", this.#clock());
     this.#listed.set(projectId, true);
   }
 
-  /** Sweeps the projects that are due. */
-  async sweepDue(): Promise<void> {
-    const { store, clock, sweep } = this.#options;
-    const now = clock();
-    const [{ entries }] = await store.read(this.#partition, [
+  /** Sweeps the projects that are due. `isPartial` asks for another sweep soon. */
+  async sweepDue(sweep: (projectId: string) => Promise<{ readonly isPartial: boolean }>): Promise<void> {
+    const now = this.#clock();
+    const [{ entries }] = await this.#store.read(this.#partition, [
       { type: "board", key, max: now, limit: projectsMax },
     ]);
     for (const { member: projectId } of entries) {
@@ -60,7 +53,7 @@ export class IdleProjects {
   }
 
   async #schedule(projectId: string, op: "set" | "max", at: number): Promise<void> {
-    await this.#options.store.commit(this.#partition, {
+    await this.#store.commit(this.#partition, {
       writes: [{ type: "score", op, key, member: projectId, score: at }],
     });
   }

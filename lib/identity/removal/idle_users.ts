@@ -24,15 +24,6 @@ const boards = 16;
 const concurrentMax = 16;
 const boardKey = "seen";
 
-/** The result of a sweep. */
-export interface IdleSweep {
-  readonly removed: number;
-  /** Idle users with something worth keeping, who are checked again after another idle time. */
-  readonly kept: number;
-  /** Set if the sweep reached its bound, so that another one may find more. */
-  readonly isPartial: boolean;
-}
-
 /** Options of {@linkcode IdleUsers}. */
 export interface IdleUsersOptions {
   readonly store: Store;
@@ -52,7 +43,7 @@ export class IdleUsers {
   constructor(options: IdleUsersOptions) {
     this.#options = options;
     const { store, clock } = options;
-    this.#projects = new IdleProjects({ store, clock, sweep: projectId => this.sweep(projectId) });
+    this.#projects = new IdleProjects(store, clock);
   }
 
   /** Notes the activity of an anonymous user. */
@@ -64,11 +55,15 @@ export class IdleUsers {
     });
   }
 
-  /** Removes idle users of a project. Sweeps that overlap, in one process or several, do no harm. */
+  /**
+   * Removes idle users of a project, and returns how many it removed and how many it kept, who are checked again after another
+   * idle time. `isPartial` is set if the sweep reached its bound, so that another one may find more. Sweeps that overlap, in one
+   * process or several, do no harm.
+   */
   async sweep(
     projectId: string,
     { idleMs = idleMsDefault }: { readonly idleMs?: number } = {},
-  ): Promise<IdleSweep> {
+  ): Promise<{ readonly removed: number; readonly kept: number; readonly isPartial: boolean }> {
     const deadline = this.#options.clock() - idleMs;
     const idle = await this.#idleIn(projectId, deadline);
     const outcomes = await mapConcurrent(idle.slice(0, sweepMax), concurrentMax, userId =>
@@ -83,7 +78,7 @@ export class IdleUsers {
 
   /** Sweeps the projects that are due: each once an hour, and sooner after a partial sweep. */
   sweepDue(): Promise<void> {
-    return this.#projects.sweepDue();
+    return this.#projects.sweepDue(projectId => this.sweep(projectId));
   }
 
   async #removeIfIdle(

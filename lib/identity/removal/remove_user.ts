@@ -5,22 +5,16 @@ import type { LookupKey, User, Users } from "../users.ts";
 /** Removes a user from other areas. It may be called again after an interruption. */
 export type OnRemove = (projectId: string, userId: string) => Promise<void>;
 
-/** Services of {@linkcode removeUser}. */
-export interface RemovalOptions {
-  readonly users: Users;
-  readonly sessions: Sessions;
-  readonly onRemove: OnRemove;
-}
-
 /**
  * Ends the sessions of a user, removes it from other areas, releases its lookup keys and removes its records. The user's
  * record goes last, so that an interrupted removal can be repeated.
  */
 export async function removeUser(
-  { users, sessions, onRemove }: RemovalOptions,
+  services: { readonly users: Users; readonly sessions: Sessions; readonly onRemove: OnRemove },
   projectId: string,
   user: User,
 ): Promise<void> {
+  const { users, sessions, onRemove } = services;
   const { userId } = user;
   await sessions.revokeAll(projectId, userId);
   await onRemove(projectId, userId);

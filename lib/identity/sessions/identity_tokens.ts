@@ -36,35 +36,17 @@ export interface SessionClaims {
 }
 
 /** Issues and reads the tokens of sessions. */
-export interface IdentityTokens {
-  /** Issues the tokens of a session. The refresh token expires at `endsAt`, in Unix ms. */
-  issue(project: Project, user: User, session: Session & { readonly endsAt: number }): Promise<SessionTokens>;
-  /**
-   * Reads an access token of the project, without a promise if it was verified before.
-   *
-   * @throws {AppError} `invalid_token`, `token_expired`.
-   */
-  readAccess(token: string, project: Project, acceptExpired: boolean): SessionClaims | Promise<SessionClaims>;
-  /**
-   * Reads a refresh token of the project. Its age is checked with the session.
-   *
-   * @throws {AppError} `invalid_token`.
-   */
-  readRefresh(token: string, project: Project): Promise<SessionClaims>;
-}
+export type IdentityTokens = ReturnType<typeof createIdentityTokens>;
 
-/** Options of {@linkcode createIdentityTokens}. */
-export interface IdentityTokensOptions {
-  readonly tokens: Tokens;
-  readonly random: RandomBytes;
-  /** The issuer: address of the platform, without a trailing slash. */
-  readonly publicUrl: string;
-}
-
-/** Creates the tokens of all projects. */
-export function createIdentityTokens({ tokens, random, publicUrl }: IdentityTokensOptions): IdentityTokens {
+/** Creates the tokens of all projects. `publicUrl` is their issuer: the address of the platform, without a trailing slash. */
+export function createIdentityTokens(tokens: Tokens, random: RandomBytes, publicUrl: string) {
   return {
-    async issue(project, user, session) {
+    /** Issues the tokens of a session. The refresh token expires at `endsAt`, in Unix ms. */
+    async issue(
+      project: Project,
+      user: User,
+      session: Session & { readonly endsAt: number },
+    ): Promise<SessionTokens> {
       const { sid, deviceId, counter } = session;
       const common = { issuer: publicUrl, audience: projectAudience(project.id), subject: user.userId };
       const ttlSeconds = accessTokenTtlSecondsMax - jitter(random);
@@ -78,21 +60,32 @@ export function createIdentityTokens({ tokens, random, publicUrl }: IdentityToke
       ]);
       return { accessToken, profileToken, refreshToken };
     },
-    readAccess(token, project, acceptExpired) {
+    /**
+     * Reads an access token of the project, without a promise if it was verified before.
+     *
+     * @throws {AppError} `invalid_token`, `token_expired`.
+     */
+    readAccess(
+      token: string,
+      project: Project,
+      acceptExpired: boolean,
+    ): SessionClaims | Promise<SessionClaims> {
       const claims = tokens.verify(token, { ...expectation("at+jwt", project), acceptExpired });
       return claims instanceof Promise ? claims.then(accessClaims) : accessClaims(claims);
     },
-    async readRefresh(token, project) {
+    /**
+     * Reads a refresh token of the project. Its age is checked with the session.
+     *
+     * @throws {AppError} `invalid_token`.
+     */
+    async readRefresh(token: string, project: Project): Promise<SessionClaims> {
       const expected = { ...expectation("rt+jwt", project), acceptExpired: true };
       const claims = await tokens.verify(token, expected);
       return sessionClaims(claims, claims.ctr);
     },
   };
 
-  function expectation(
-    typ: string,
-    project: Project,
-  ): { readonly typ: string; readonly issuer: string; readonly audience: string } {
+  function expectation(typ: string, project: Project) {
     return { typ, issuer: publicUrl, audience: projectAudience(project.id) };
   }
 }
@@ -133,37 +126,28 @@ const tokenTypes = { client: "ct+jwt", access: "at+jwt" } as const;
  * One token serves all installations of a project's app. It names the project and no user, and proves only that the
  * request comes from the app.
  */
-export interface ClientTokens {
-  /** Issues a token for the app of a project. */
-  issue(projectId: string): Promise<string>;
-  /**
-   * Demands a client token of the project, or an access token of one of its users, which may have expired: a user who
-   * forgot the password cannot renew it.
-   *
-   * @throws {AppError} `missing_token`, `invalid_token`; `token_expired` for a client token.
-   */
-  check(request: Request, projectId: string): Promise<void>;
-}
+export type ClientTokens = ReturnType<typeof createClientTokens>;
 
-/** Options of {@linkcode createClientTokens}. */
-export interface ClientTokensOptions {
-  readonly tokens: Tokens;
-  /** Address of the platform, without a trailing slash: the issuer of the tokens. */
-  readonly publicUrl: string;
-}
-
-/** Creates the client tokens of all projects. */
-export function createClientTokens({ tokens, publicUrl }: ClientTokensOptions): ClientTokens {
+/** Creates the client tokens of all projects. `publicUrl` is their issuer. */
+export function createClientTokens(tokens: Tokens, publicUrl: string) {
   return {
-    issue: projectId =>
-      tokens.sign({
+    /** Issues a token for the app of a project. */
+    async issue(projectId: string): Promise<string> {
+      return await tokens.sign({
         typ: tokenTypes.client,
         issuer: publicUrl,
         audience: projectAudience(projectId),
         subject: projectId,
         ttlSeconds: clientTokenTtlSeconds,
-      }),
-    async check(request, projectId) {
+      });
+    },
+    /**
+     * Demands a client token of the project, or an access token of one of its users, which may have expired: a user who
+     * forgot the password cannot renew it.
+     *
+     * @throws {AppError} `missing_token`, `invalid_token`; `token_expired` for a client token.
+     */
+    async check(request: Request, projectId: string): Promise<void> {
       const token = bearerToken(request.headers.get("authorization"));
       const expected = { issuer: publicUrl, audience: projectAudience(projectId) };
       try {

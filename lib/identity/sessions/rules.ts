@@ -56,7 +56,11 @@ export type Refreshed =
   | { readonly type: "revoked" | "mismatch" | "otherProvider" };
 
 /** A presented refresh token. Times in Unix ms. */
-export interface RefreshAttempt extends PresentedCounters {
+export interface RefreshAttempt {
+  /** Counter of the refresh token. */
+  readonly counter: number;
+  /** Counter of the access token. */
+  readonly accessCounter: number;
   readonly sid: string;
   readonly deviceId: string;
   /** @default any */
@@ -163,21 +167,17 @@ const refreshGraceMs = 30_000;
 /** The same while the answer of the rotation is unconfirmed: 24 hours. */
 const refreshRetryMs = 24 * 3_600_000;
 
-/** The counters of the tokens of a refresh. */
-export interface PresentedCounters {
-  /** Of the refresh token. */
-  readonly counter: number;
-  /** Of the access token. */
-  readonly accessCounter: number;
-}
-
 /** The outcome of a rotation: the session continues with `row`, the token is unknown, or the session must end. */
 export type SessionRotation =
   | { readonly type: "advanced" | "repeated"; readonly row: SessionRow }
   | { readonly type: "unknown" | "reused" };
 
 /** Decides on a refresh at `now`, in Unix ms. */
-export function rotateSession(row: SessionRow, presented: PresentedCounters, now: number): SessionRotation {
+export function rotateSession(
+  row: SessionRow,
+  presented: Pick<RefreshAttempt, "counter" | "accessCounter">,
+  now: number,
+): SessionRotation {
   const { counter, rotatedAt } = row;
   if (presented.counter > counter) return { type: "unknown" };
   if (presented.counter === counter) {

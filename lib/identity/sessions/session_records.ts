@@ -4,26 +4,20 @@
  * @module
  */
 
-import { type MasterSecret, recordKey, signRecord, verifyRecord } from "../../auth/mod.ts";
+import type * as v from "valibot";
+import {
+  type MasterSecret,
+  recordKey,
+  type SignedSessionRecord,
+  signRecord,
+  verifyRecord,
+} from "../../auth/mod.ts";
 import { Cache } from "../../background/mod.ts";
-import type { User, UserIds } from "../users.ts";
-
-/** The members of a record that are signed. Times in Unix seconds. */
-export interface RecordFacts extends UserIds {
-  readonly deviceId: string;
-  readonly timeStamp: number;
-  readonly signUp: number;
-}
+import type { DeviceItemSchema } from "../answers.ts";
+import type { User } from "../users.ts";
 
 /** A signed session record. */
-export interface IssuedRecord extends RecordFacts {
-  readonly signature: string;
-}
-
-/** A device of a profile, with the session record of its last login. */
-export interface DeviceItem extends Omit<IssuedRecord, "externalId"> {
-  readonly lastLogin: number;
-}
+export type IssuedRecord = Omit<SignedSessionRecord, "projectId">;
 
 /** Deriving a key costs some 20 microseconds. */
 const recordKeysMax = 1_000;
@@ -38,7 +32,7 @@ export class SessionRecords {
   }
 
   /** Signs a record. */
-  issue(projectId: string, facts: RecordFacts): IssuedRecord {
+  issue(projectId: string, facts: Omit<IssuedRecord, "signature">): IssuedRecord {
     const { deviceId, timeStamp, externalId, userId, signUp } = facts;
     const record = { projectId, deviceId, timeStamp, externalId, userId, signUp };
     const signature = signRecord(this.#keyOf(projectId), record);
@@ -50,8 +44,11 @@ export class SessionRecords {
     return verifyRecord(this.#keyOf(projectId), { ...record, projectId });
   }
 
-  /** Lists the devices of a user. */
-  devicesOf(projectId: string, { userId, externalId, signUp, devices }: User): readonly DeviceItem[] {
+  /** Lists the devices of a user, each with the session record of its last login. */
+  devicesOf(
+    projectId: string,
+    { userId, externalId, signUp, devices }: User,
+  ): v.InferOutput<typeof DeviceItemSchema>[] {
     return devices.map(({ deviceId, lastLogin }) => {
       const facts = { deviceId, timeStamp: lastLogin, externalId, userId, signUp };
       const { signature, timeStamp } = this.issue(projectId, facts);

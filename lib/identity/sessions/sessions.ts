@@ -78,14 +78,8 @@ export interface OpenedSession {
   readonly tokens: SessionTokens;
 }
 
-/** The holder of a token with a verified signature. */
-export interface SessionHolder {
-  readonly userId: string;
-  readonly sessionId: string;
-}
-
-/** Authorizes the holder before anything is read or changed; an error refuses the request. */
-export type Authorize = (holder: SessionHolder) => Promise<void> | void;
+/** Authorizes the holder of a verified token before anything is read or changed; an error refuses the request. */
+export type Authorize = (holder: ReturnType<typeof holderOf>) => Promise<void> | void;
 
 /** Options of {@linkcode Sessions.authenticate}. */
 export interface AuthenticateOptions {
@@ -132,7 +126,7 @@ export class Sessions {
 
   constructor(options: SessionsOptions) {
     this.#options = options;
-    this.#tokens = createIdentityTokens(options);
+    this.#tokens = createIdentityTokens(options.tokens, options.random, options.publicUrl);
   }
 
   /** Starts a session of a user who has just proved a credential. Beyond the bound the user's oldest one ends. */
@@ -313,7 +307,7 @@ function newSession(
   };
 }
 
-function holderOf({ userId, sid }: SessionClaims): SessionHolder {
+function holderOf({ userId, sid }: SessionClaims) {
   return { userId, sessionId: sid };
 }
 

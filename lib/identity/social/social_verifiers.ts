@@ -12,22 +12,15 @@ import {
 import { createTokenDebugVerifier } from "./token_debug.ts";
 import { type SocialVerifier, socialTokenRejected } from "./verifier.ts";
 
-/** Services of {@linkcode SocialVerifiers}. */
-export interface SocialVerifiersOptions {
-  readonly issuers: RemoteIssuers;
-  readonly fetch: RemoteFetch;
-  readonly clock: Clock;
-}
-
 /** The verifiers of all projects. Create one per process, as it knows which providers fail. */
 export class SocialVerifiers {
   readonly #verifierOf: (settings: SocialSettings) => SocialVerifier;
 
-  constructor(options: SocialVerifiersOptions) {
+  constructor(issuers: RemoteIssuers, fetch: RemoteFetch, clock: Clock) {
     this.#verifierOf = memoize((settings: SocialSettings) =>
       settings.style === "idToken"
-        ? createIdTokenVerifier(settings, options.issuers)
-        : createTokenDebugVerifier(settings, options),
+        ? createIdTokenVerifier(settings, issuers)
+        : createTokenDebugVerifier(settings, fetch, clock),
     );
   }
 

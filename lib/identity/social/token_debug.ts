@@ -16,7 +16,8 @@ export const socialSubjectCharactersMax = 255;
 /** Creates the verifier of one provider, which is not asked for some seconds after repeated failures. */
 export function createTokenDebugVerifier(
   settings: TokenDebugSettings,
-  { fetch, clock }: { readonly fetch: RemoteFetch; readonly clock: Clock },
+  fetch: RemoteFetch,
+  clock: Clock,
 ): SocialVerifier {
   const circuit = new CircuitBreaker(clock);
   return {

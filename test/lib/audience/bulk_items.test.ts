@@ -35,7 +35,7 @@ function errorsOf(check: () => unknown): readonly FieldError[] {
 const actionErrors = (body: unknown): readonly FieldError[] =>
   errorsOf(() => checkActions(body, { now, userId: null }));
 const rewardErrors = (body: unknown): readonly FieldError[] =>
-  errorsOf(() => checkRewards(body, { config, now }));
+  errorsOf(() => checkRewards(body, config, now));
 const pointersOf = (errors: readonly FieldError[]): string[] => errors.map(({ pointer }) => pointer);
 
 type Bound = [member: string, most: object, beyond: object, pointer: string];

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { object, optional, string } from "valibot";
 import { AppError, type ErrorCode } from "../../../lib/errors/mod.ts";
-import { claimLeaseMs, claimRenewalMs } from "../../../lib/http/idempotency/claim.ts";
 import {
   claimAttemptsMax,
+  claimLeaseMs,
+  claimRenewalMs,
   idempotencyKeyCharsMax,
   idempotencyMs,
   twinRetryMs,

@@ -5,8 +5,8 @@ import { AppError, type ErrorCode } from "../../../lib/errors/mod.ts";
 import {
   type AttemptFacts,
   type AttemptLimiter,
-  createAttemptLimiter,
   noAttemptLimits,
+  StoredAttemptLimiter,
 } from "../../../lib/identity/limits/limits.ts";
 import { type AttemptLimits, attemptPolicies, type LimitedAction } from "../../../lib/identity/mod.ts";
 import type { Limiter } from "../../../lib/storage/mod.ts";
@@ -47,7 +47,7 @@ describeOnLimiters("abuse controls", open => {
   let limiter: Limiter;
   let abuse: AttemptLimiter;
   const withLimits = (limits: AttemptLimits): AttemptLimiter =>
-    createAttemptLimiter({ limiter, secret: testSecret, logger: keptLog(), limits });
+    new StoredAttemptLimiter(limiter, testSecret, keptLog(), limits);
   beforeEach(async () => {
     limiter = await open(clock.now);
     abuse = withLimits({});
@@ -134,7 +134,7 @@ describeOnLimiters("abuse controls", open => {
 
   it("share one allowance among the clients of a project whose addresses are unknown, and say so once", async () => {
     const log = keptLog();
-    const loggingLimiter = createAttemptLimiter({ limiter, secret: testSecret, logger: log });
+    const loggingLimiter = new StoredAttemptLimiter(limiter, testSecret, log);
     const { address: _, ...unknown } = { ...fan, address: undefined };
     assert.equal(await spree(loggingLimiter, "noLoginCreate", { ...unknown, address: undefined }), 30);
     assert.equal(
@@ -256,7 +256,7 @@ describe("abuse controls without their limiter", () => {
 
   it("refuse what guards credentials, and let the rest through", async () => {
     const log = keptLog();
-    const abuse = createAttemptLimiter({ limiter: broken, secret: testSecret, logger: log });
+    const abuse = new StoredAttemptLimiter(broken, testSecret, log);
     const expected: [LimitedAction, ErrorCode | "go"][] = [
       ["login", "storage_unavailable"],
       ["register", "go"],
@@ -281,7 +281,7 @@ describe("abuse controls without their limiter", () => {
 
   it("clear nothing and fail nothing", async () => {
     const log = keptLog();
-    await createAttemptLimiter({ limiter: broken, secret: testSecret, logger: log }).clear(fan, "account");
+    await new StoredAttemptLimiter(broken, testSecret, log).clear(fan, "account");
     assert.equal(log.lines.length, 2);
   });
 
@@ -291,7 +291,7 @@ describe("abuse controls without their limiter", () => {
   });
 
   it("throw for a caller who forgot the counted fact", async () => {
-    const abuse = createAttemptLimiter({ limiter: broken, secret: testSecret, logger: keptLog() });
+    const abuse = new StoredAttemptLimiter(broken, testSecret, keptLog());
     await assert.rejects(abuse.attempt("refresh", fan), TypeError);
   });
 
@@ -305,7 +305,7 @@ describe("abuse controls without their limiter", () => {
       reset: async () => {},
       [Symbol.asyncDispose]: async () => {},
     };
-    const abuse = createAttemptLimiter({ limiter: spied, secret: testSecret, logger: keptLog() });
+    const abuse = new StoredAttemptLimiter(spied, testSecret, keptLog());
     await abuse.attempt("login", fan);
     assert.equal(new Set(subjects).size, 3);
     for (const subject of subjects) assert.match(subject, /^abuse:[A-Za-z0-9_-]{43}$/);

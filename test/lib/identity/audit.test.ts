@@ -64,7 +64,7 @@ describeOnStores("the audit trail", open => {
   async function withTrail(test: (audit: Audit, store: Store) => Promise<void>): Promise<void> {
     const store = await open(clock.now);
     try {
-      await test(new Audit({ secret: testSecret, store, logger: keptLog() }), store);
+      await test(new Audit(store, testSecret, keptLog()), store);
     } finally {
       await store[Symbol.asyncDispose]();
     }
@@ -155,7 +155,7 @@ describeOnStores("the audit trail", open => {
 describe("the writer of the audit trail", () => {
   it("writes what waits together with one commit per project and user", async () => {
     const store = new ProbeStore(clock.now);
-    const audit = new Audit({ secret: testSecret, store, logger: keptLog() });
+    const audit = new Audit(store, testSecret, keptLog());
     for (let number = 0; number < auditBatchMax; number++)
       audit.record("p-1", entry(number, { userId: "u-1" }));
     await audit.idle();
@@ -165,7 +165,7 @@ describe("the writer of the audit trail", () => {
 
   it("bounds the logs of a project, and needs none for a user", async () => {
     const store = new ProbeStore(clock.now);
-    const audit = new Audit({ secret: testSecret, store, logger: keptLog() });
+    const audit = new Audit(store, testSecret, keptLog());
     audit.record("p-1", entry(1, { userId: "u-1" }));
     await audit.idle();
     const bounds = store.commits.flatMap(({ writes }) =>
@@ -177,7 +177,7 @@ describe("the writer of the audit trail", () => {
   it("retries while the store is down, and logs the loss after the last attempt", async () => {
     const store = new ProbeStore(clock.now);
     const log = keptLog();
-    const audit = new Audit({ secret: testSecret, store, logger: log });
+    const audit = new Audit(store, testSecret, log);
     let failures = 1;
     store.always = (_, pass) => {
       if (failures === 0) return pass();
@@ -200,7 +200,7 @@ describe("the writer of the audit trail", () => {
 
   it("does not write twice what may have been written", async () => {
     const store = new ProbeStore(clock.now);
-    const audit = new Audit({ secret: testSecret, store, logger: keptLog() });
+    const audit = new Audit(store, testSecret, keptLog());
     store.interceptions.push(async (_, pass) => {
       await pass();
       throw new AppError("outcome_unknown", "no answer");
@@ -213,7 +213,7 @@ describe("the writer of the audit trail", () => {
   it("lets no more wait than its bound, and counts what it lost", async () => {
     const store = new ProbeStore(clock.now);
     const log = keptLog();
-    const audit = new Audit({ secret: testSecret, store, logger: log });
+    const audit = new Audit(store, testSecret, log);
     for (let number = 0; number < auditWaitingMax + 3; number++) audit.record("p-1", entry(number));
     await audit.idle();
     assert.deepEqual(
@@ -223,7 +223,7 @@ describe("the writer of the audit trail", () => {
   });
 
   it("records what a limit refused once a minute, for each network and user", async () => {
-    const audit = new Audit({ secret: testSecret, store: new ProbeStore(clock.now), logger: keptLog() });
+    const audit = new Audit(new ProbeStore(clock.now), testSecret, keptLog());
     const refused = (at: number, more: Partial<AuditEntry> = {}): AuditEntry =>
       entry(at, { outcome: "too_many_attempts", addressTag: "192.0.2.0/24", ...more });
     for (let number = 0; number < 100; number++) audit.record("p-1", refused(number));
@@ -239,7 +239,7 @@ describe("the writer of the audit trail", () => {
   });
 
   it("remembers a bounded number of refusals, and forgets the oldest first", async () => {
-    const audit = new Audit({ secret: testSecret, store: new ProbeStore(clock.now), logger: keptLog() });
+    const audit = new Audit(new ProbeStore(clock.now), testSecret, keptLog());
     const refused = (number: number): AuditEntry =>
       entry(0, { outcome: "rate_limited", addressTag: `network ${number}` });
     for (let number = 0; number <= refusalKindsMax; number++) {
@@ -256,7 +256,7 @@ describe("the writer of the audit trail", () => {
 
   it("is done with what was recorded so far though more and more is", async () => {
     const store = new ProbeStore(clock.now);
-    const audit = new Audit({ secret: testSecret, store, logger: keptLog() });
+    const audit = new Audit(store, testSecret, keptLog());
     let number = 0;
     let isSteady = true;
     store.always = async (_, pass) => {
@@ -274,7 +274,7 @@ describe("the writer of the audit trail", () => {
 
   it("keeps what is of the project alone from the user's trail", async () => {
     const store = new ProbeStore(clock.now);
-    const audit = new Audit({ secret: testSecret, store, logger: keptLog() });
+    const audit = new Audit(store, testSecret, keptLog());
     audit.record("p-1", entry(1, { userId: "u-1" }), { isProjectOnly: true });
     await audit.idle();
     assert.equal((await audit.ofUser("p-1", "u-1")).entries.length, 0);
@@ -283,7 +283,7 @@ describe("the writer of the audit trail", () => {
 });
 
 describe("the tags of a client", () => {
-  const audit = new Audit({ secret: testSecret, store: createMemoryStore(), logger: keptLog() });
+  const audit = new Audit(createMemoryStore(), testSecret, keptLog());
   const tagClient = audit.tagsOf.bind(audit);
   const request = (userAgent?: string): Request =>
     new Request(

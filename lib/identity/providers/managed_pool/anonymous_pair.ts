@@ -4,19 +4,18 @@
  * @module
  */
 
+import type * as v from "valibot";
 import type { Project } from "../../../directory/mod.ts";
 import { AppError } from "../../../errors/mod.ts";
 import type { IdentityContext } from "../../context.ts";
 import type { OperationCall } from "../../operations.ts";
 import { type Account, isAnonymous, type User } from "../../users.ts";
-import { assertSignaturePresent, isSignedFor, type PresentedSignature } from "../signature_demand.ts";
+import { assertSignaturePresent, isSignedFor } from "../signature_demand.ts";
 import { claimEmail, emailKey, isSameEmail } from "./email_keys.ts";
+import type { anonymousPairEntries } from "./fields.ts";
 
 /** The proof of an anonymous user: both ids, and the signature of a session record if the project demands it. */
-export interface AnonymousPair extends PresentedSignature {
-  readonly externalId?: string | undefined;
-  readonly deviceId?: string | undefined;
-}
+export type AnonymousPair = v.InferOutput<v.ObjectSchema<typeof anonymousPairEntries, undefined>>;
 
 /**
  * Finds the anonymous user of a pair; null if the request has none or the user is registered by now.
@@ -83,10 +82,7 @@ export function mergeAnonymous(
   });
 }
 
-interface CompletePair extends PresentedSignature {
-  readonly externalId: string;
-  readonly deviceId: string;
-}
+type CompletePair = AnonymousPair & { readonly externalId: string; readonly deviceId: string };
 
 function isComplete(pair: AnonymousPair): pair is CompletePair {
   return pair.externalId !== undefined && pair.deviceId !== undefined;

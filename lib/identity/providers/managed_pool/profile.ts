@@ -106,7 +106,7 @@ function profileText(
     updatedAt: String(account.updatedAt),
     nickname,
     email,
-    devices: [...records.devicesOf(projectId, user)],
+    devices: records.devicesOf(projectId, user),
   };
   const answer: ProfileAnswer = { result: 1, message: "OK", data };
   return JSON.stringify(answer) as JsonText<ProfileAnswer>;

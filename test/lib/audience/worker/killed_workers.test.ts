@@ -32,7 +32,7 @@ it("of three workers two are killed at random, and nothing is lost, doubled or o
   const store = createRedisStore({ server: server.url });
   const queue = createRedisQueue({ server: server.url });
   await seedDirectory(store, orderedSeed, { clock: Date.now });
-  const intake = createQueueIntake({ queue, shards: actionShards, onPushed: () => {} });
+  const intake = createQueueIntake(queue, actionShards, () => {});
   const workers = Array.from({ length: 3 }, () => {
     const program = start([process.execPath, "--import", "tsx", file, server.url, String(leaseMs)]);
     context.after(() => program.signal("SIGKILL"));

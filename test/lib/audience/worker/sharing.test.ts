@@ -31,7 +31,7 @@ describe("workers of one queue", () => {
         }),
         deadLetters: createDeadLetterQueue({ store, clock }),
       });
-    const intake = createQueueIntake({ queue, shards: actionShards, onPushed: () => {} });
+    const intake = createQueueIntake(queue, actionShards, () => {});
     const tenant = { organisationId: "club", spaceId: "space", action: "step" };
     let pushed = 0;
     async function push(turns: number): Promise<void> {

@@ -3,11 +3,13 @@
 /** Longest time that work holds the event loop, in ms. */
 const sliceMsMax = 5;
 
-/** Yields to other work once the current slice is long enough. */
-export type Pause = () => Promise<void> | undefined;
-
-/** Creates the pauses of one piece of work. `nextTurn` resolves after other work that is ready has run. */
-export function createPause(nextTurn: () => Promise<void> = timerTurn): Pause {
+/**
+ * Creates the pauses of one piece of work: each yields to other work once the current slice is long enough. `nextTurn` resolves
+ * after other work that is ready has run.
+ */
+export function createPause(
+  nextTurn: () => Promise<void> = timerTurn,
+): () => Promise<void> | undefined {
   let began = performance.now();
   return () => {
     if (performance.now() - began < sliceMsMax) return undefined;
