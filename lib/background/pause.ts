@@ -7,9 +7,7 @@ const sliceMsMax = 5;
  * Creates the pauses of one piece of work: each yields to other work once the current slice is long enough. `nextTurn` resolves
  * after other work that is ready has run.
  */
-export function createPause(
-  nextTurn: () => Promise<void> = timerTurn,
-): () => Promise<void> | undefined {
+export function createPause(nextTurn: () => Promise<void> = timerTurn): () => Promise<void> | undefined {
   let began = performance.now();
   return () => {
     if (performance.now() - began < sliceMsMax) return undefined;
