@@ -7,7 +7,7 @@
 export type { LeaderboardContext } from "./http/answers.ts";
 export { leaderboardRoutes } from "./http/routes.ts";
 export { includeMax, type LeaderboardEntry, limitMax } from "./http/schema.ts";
-export { createLeaderboards, type Leaderboards, type LeaderboardsOptions } from "./leaderboards.ts";
+export { createLeaderboards, type Leaderboards } from "./leaderboards.ts";
 export { LiveBoards, liveHeartbeatMs, liveListenersMax } from "./live/live_boards.ts";
 export {
   createHiddenUsers,

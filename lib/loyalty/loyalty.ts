@@ -7,12 +7,12 @@
  * @module
  */
 
+import type * as v from "valibot";
 import type { Clock } from "../auth/mod.ts";
 import type { Directory, LoyaltyVersions } from "../directory/mod.ts";
-import { chain, type Logger } from "../http/mod.ts";
-import type { ScoreFeed } from "../leaderboards/mod.ts";
+import { chain, type Immutable } from "../http/mod.ts";
 import type { Announcer } from "../outbound/announcer.ts";
-import { RecordCache, type Store } from "../storage/mod.ts";
+import { RecordCache } from "../storage/mod.ts";
 import type { Command } from "./commands/command.ts";
 import { type CommandRunner, createCommandRunner } from "./commands/command_runner.ts";
 import { loadOrCreateState, readSettled } from "./commands/load_state.ts";
@@ -32,18 +32,13 @@ import {
   createCodePools,
   createCoupons,
 } from "./coupons/mod.ts";
-import {
-  createDueUserQueue,
-  type DueUser,
-  listUsersOf,
-  type SweepResult,
-  sweepDueUsers,
-} from "./due_users/mod.ts";
+import { createDueUserQueue, type DueUser, listUsersOf, sweepDueUsers } from "./due_users/mod.ts";
 import { advanceTime } from "./engine/mod.ts";
 import { createGlobalLimits } from "./limits/global_limits.ts";
 import { createProducts, type Products } from "./products/mod.ts";
-import type { Notification } from "./user/history.ts";
-import { Inbox, type InboxOptions } from "./user/inbox.ts";
+import type { LoyaltyServices } from "./services.ts";
+import type { NotificationSchema } from "./user/change_payload.ts";
+import { Inbox } from "./user/inbox.ts";
 import type { InboxNotification } from "./user/inbox_view.ts";
 import { readTransactions } from "./user/read_history.ts";
 import { type SpaceUser, spaceUserPartition, UserCache } from "./user/space_user.ts";
@@ -52,14 +47,10 @@ import { parseState, printState, readState } from "./user/stored_state.ts";
 import { createLoyaltyReader, type LoyaltyReader } from "./views/loyalty_reader.ts";
 import { type RewardsProfile, rewardsProfile } from "./views/profile.ts";
 import { createUserVerification, type UserVerification } from "./views/verification.ts";
-import { createWebhooks, type WebhookAdmin, type Webhooks, type WebhooksOptions } from "./webhooks/mod.ts";
+import { createWebhooks, type WebhookAdmin, type WebhookServices, type Webhooks } from "./webhooks/mod.ts";
 
 /** An unread notification as the API shows it. */
-export interface NotificationView extends Notification {
-  readonly id: string;
-  /** Unix seconds. */
-  readonly timestamp: number;
-}
+export type NotificationView = Immutable<v.InferOutput<typeof NotificationSchema>>;
 
 /** Reads and changes the loyalty of users. */
 export interface Loyalty extends UserCommands, UserVerification {
@@ -95,7 +86,7 @@ export interface Loyalty extends UserCommands, UserVerification {
    * Runs due work of all organisations' users: effects that an interrupted process left behind, and changes by time alone. Call it
    * repeatedly; calls may overlap, in one process or several.
    */
-  sweep(): Promise<SweepResult>;
+  sweep(): ReturnType<typeof sweepDueUsers>;
   /** Lists a user among those of the organisation without changing the user's loyalty. */
   register(user: SpaceUser): Promise<void>;
   /** Iterates over every user of an organisation who has ever done anything. */
@@ -107,17 +98,13 @@ export interface Loyalty extends UserCommands, UserVerification {
 }
 
 /** Services that loyalty needs. */
-export interface LoyaltyOptions {
-  readonly store: Store;
+export interface LoyaltyOptions extends Pick<LoyaltyServices, "store" | "clock" | "feed" | "logger"> {
   readonly directory: Directory;
   /** Earlier versions of configurations, for when the current one cannot be used. */
   readonly versions: Pick<LoyaltyVersions, "list" | "get">;
-  readonly clock: Clock;
-  readonly feed: ScoreFeed;
-  readonly logger: Logger;
   /** Names this process among those that sweep. */
   readonly holder: string;
-  readonly webhooks: Pick<WebhooksOptions, "sender" | "keyOf">;
+  readonly webhooks: Pick<WebhookServices, "sender" | "keyOf">;
 }
 
 /** Number of users whose parsed state a process keeps. */
@@ -136,21 +123,19 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   });
   const shared = { ...options, configOf, states, users, policyOf: inboxPolicies(configOf) };
   const pools = createCodePools(shared);
-  const coupons = createCoupons({ ...shared, pools });
+  const coupons = createCoupons(shared, pools);
   const limits = createGlobalLimits(store);
   const dueUsers = createDueUserQueue(shared);
   const webhooks = createLoyaltyWebhooks(options, configOf);
   const commands = createCommandRunner({ ...shared, limits, coupons, dueUsers, webhooks });
   const products = createProducts({ ...shared, commands, pools });
   const reader = createLoyaltyReader(shared);
-  const services = { ...shared, commands, coupons, dueUsers, limits, products, webhooks };
-  const inbox = new Inbox({
-    ...shared,
-    settleBeforeRead: (user, read) => readSettled(services, user, read),
-  });
+  const settled = <T>(user: SpaceUser, read: () => Promise<T>) => readSettled(shared, commands, user, read);
+  const dueWork = (user: SpaceUser) => processDueUser(clock, user, { commands, coupons, products, webhooks });
+  const inbox = new Inbox(shared, settled);
   return {
     ...createUserCommands(store, commands),
-    ...createUserVerification(services),
+    ...createUserVerification(shared, limits),
     config: configOf,
     products,
     inbox,
@@ -159,7 +144,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     coupon: coupons.find,
     async profile(user) {
       const config = await configOf(user.spaceId);
-      const { state, updates } = await loadOrCreateState(services, user);
+      const { state, updates } = await loadOrCreateState(shared, dueUsers, user);
       commands.deliverScores(user, updates);
       return rewardsProfile(config, advanceTime(config, state, clock()).state);
     },
@@ -167,21 +152,21 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     async history(user, range) {
       const partition = spaceUserPartition(user);
       const read = () => readTransactions(store, partition, inMilliseconds(range));
-      return (await readSettled(services, user, read)).map(transactionView);
+      return (await settled(user, read)).map(transactionView);
     },
     reader: {
       ...reader,
-      ledger: (user, query) => readSettled(services, user, () => reader.ledger(user, query)),
+      ledger: (user, query) => settled(user, () => reader.ledger(user, query)),
     },
     async processDueUser(user) {
       await dueUsers.register(user, { isActivity: false });
-      return await processDueUser(services, user);
+      return await dueWork(user);
     },
     async sweep() {
       await webhooks.work();
       return await sweepDueUsers({
         ...options,
-        processUser: user => processDueUser(services, { ...user, projectId: null }),
+        processUser: user => dueWork({ ...user, projectId: null }),
         onFailed: (_, error) => logger.log("warn", "due_user_failed", { error: String(error) }),
       });
     },
@@ -191,7 +176,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   };
 }
 
-function inboxPolicies(configOf: ConfigCache): InboxOptions["policyOf"] {
+function inboxPolicies(configOf: ConfigCache): LoyaltyServices["policyOf"] {
   return spaceId =>
     chain(configOf(spaceId), ({ config: { notifications, timeZone } }) => ({ ...notifications, timeZone }));
 }
@@ -225,15 +210,6 @@ function notificationView(item: InboxNotification): NotificationView {
   return { id, timestamp: Math.floor(createdAt / 1_000), ...notification };
 }
 
-/** Services that due work needs. */
-interface DueWorkServices {
-  readonly clock: Clock;
-  readonly commands: CommandRunner;
-  readonly coupons: Pick<Coupons, "assignCodes">;
-  readonly products: Pick<Products, "finish">;
-  readonly webhooks: Pick<Webhooks, "deliver">;
-}
-
 /** Pause before undelivered scores and unfinished redemptions are tried again, in ms. */
 const dueRetryMs = 60_000;
 const timeCommand: Command = { isFromSweep: true };
@@ -242,8 +218,21 @@ const timeCommand: Command = { isFromSweep: true };
  * Advances the user's time, finishes redemptions, delivers scores and webhook messages, and assigns codes to coupons. Returns when
  * to do so next, in Unix ms; null: never. It may be interrupted anywhere: whichever process finds the user next repeats it.
  */
-async function processDueUser(services: DueWorkServices, user: SpaceUser): Promise<number | null> {
-  const { clock, commands, coupons, products, webhooks } = services;
+async function processDueUser(
+  clock: Clock,
+  user: SpaceUser,
+  {
+    commands,
+    coupons,
+    products,
+    webhooks,
+  }: {
+    readonly commands: CommandRunner;
+    readonly coupons: Coupons;
+    readonly products: Products;
+    readonly webhooks: Webhooks;
+  },
+): Promise<number | null> {
   const settled = await commands.run(user, () => timeCommand);
   const unfinished = await products.finish(user, settled.state);
   const isChanged = settled.state.redemptions.length > unfinished;

@@ -23,16 +23,16 @@ export { loyaltyRoutes } from "./http/routes.ts";
 export type * as webhookAnswers from "./http/webhook_resources.ts";
 export { createLoyalty, type Loyalty, type LoyaltyOptions } from "./loyalty.ts";
 export type { ProductView, RedemptionOrder, RedemptionView } from "./products/mod.ts";
-export { type GrantedReward, type MetricChange, type PointDates, pointDateErrors } from "./user/history.ts";
-export type { InboxItem } from "./user/inbox_view.ts";
-export { type SpaceUser, spaceUserPartition } from "./user/space_user.ts";
-export type { ChallengeView } from "./views/challenge_views.ts";
 export {
   ChangePayloadSchema,
   EarnedRewardSchema,
   FulfilmentSchema,
   PropertiesSchema,
-} from "./views/change_payload.ts";
+} from "./user/change_payload.ts";
+export { type GrantedReward, type MetricChange, type PointDates, pointDateErrors } from "./user/history.ts";
+export type { InboxItem } from "./user/inbox_view.ts";
+export { type SpaceUser, spaceUserPartition } from "./user/space_user.ts";
+export type { ChallengeView } from "./views/challenge_views.ts";
 export {
   createFactsSource,
   type FactsReader,

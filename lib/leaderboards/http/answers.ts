@@ -8,29 +8,25 @@
  */
 
 import type * as v from "valibot";
-import type { ApiKeyPrincipal, Clock } from "../../auth/mod.ts";
+import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import { Batcher, memoize } from "../../background/mod.ts";
 import { isoTime } from "../../calendar/mod.ts";
-import type { Directory } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { chain, type Guard, type JsonText } from "../../http/mod.ts";
-import type { Store } from "../../storage/mod.ts";
 import type { LiveBoards } from "../live/live_boards.ts";
 import { readAround } from "../ranking/around.ts";
 import type { HiddenUsers } from "../ranking/hidden_users.ts";
 import { type RankedEntry, type Ranking, readRanking, readUserEntry } from "../ranking/ranking.ts";
 import { type ResolvedBoard, resolveBoard } from "../scores/resolve_board.ts";
 import type { Retention } from "../scores/retention.ts";
+import type { LeaderboardServices } from "../services.ts";
 import type { BoardMeta, BoardParams, LeaderboardEntry, ListQuery, ListSchema, OneSchema } from "./schema.ts";
 
 type PublicProfile = LeaderboardEntry["publicProfile"];
 type ListText = JsonText<v.InferOutput<typeof ListSchema>>;
 
-/** Dependencies of the routes. */
-export interface LeaderboardContext {
-  readonly store: Store;
-  readonly directory: Directory;
-  readonly clock: Clock;
+/** Services of the routes of leaderboards. */
+export interface LeaderboardContext extends LeaderboardServices {
   readonly live: LiveBoards;
   readonly hiddenUsers: HiddenUsers;
   readonly retention: Pick<Retention, "track">;

@@ -8,9 +8,8 @@
  */
 
 import { AppError, type ErrorCode } from "../../errors/mod.ts";
-import { systemTimer, type Timer } from "../../http/mod.ts";
 import { Listener } from "./listener.ts";
-import { BoardWatcher, type ListenerGroup, type LiveBoard } from "./watcher.ts";
+import { BoardWatcher, type ListenerGroup, type LiveBoard, type WatcherOptions } from "./watcher.ts";
 
 /** Most listeners of a process: fewer than the requests that a server handles at once, as each is one. */
 export const liveListenersMax = 2_000;
@@ -23,24 +22,6 @@ const reconnectMsMin = 1_000;
 /** Time over which reconnects are spread, in ms, so that they do not come all at once. */
 const reconnectSpreadMs = 4_000;
 
-/** A request for a live board. */
-export interface LiveRequest extends Omit<ListenerGroup, "listeners"> {
-  /** Number of entries to send. */
-  readonly limit: number;
-  /** Aborted when the server of the request begins to stop. */
-  readonly stopping?: AbortSignal | undefined;
-}
-
-/** Dependencies of live boards. */
-export interface LiveBoardsOptions {
-  /** Unix ms. */
-  readonly clock: () => number;
-  /** @default systemTimer */
-  readonly timer?: Timer;
-  /** Called with the error of a failed read; the next one runs all the same. */
-  readonly onFailed: (error: unknown) => void;
-}
-
 /** Errors that end the streams of a name: a new request would be refused with the same one. */
 const endings: readonly ErrorCode[] = [
   "not_found",
@@ -51,7 +32,7 @@ const endings: readonly ErrorCode[] = [
 
 /** Streams boards to the listeners of a process. */
 export class LiveBoards {
-  readonly #options: Required<LiveBoardsOptions>;
+  readonly #options: Pick<WatcherOptions, "clock" | "timer" | "onFailed">;
   readonly #watchers = new Map<string, BoardWatcher>();
   readonly #listeners = new Set<Listener>();
   readonly #servers = new WeakSet<AbortSignal>();
@@ -60,8 +41,8 @@ export class LiveBoards {
   #isClosed = false;
   #cancelHeartbeat: (() => void) | null = null;
 
-  constructor(options: LiveBoardsOptions) {
-    this.#options = { timer: systemTimer, ...options };
+  constructor(options: Pick<WatcherOptions, "clock" | "timer" | "onFailed">) {
+    this.#options = options;
   }
 
   /** Number of listeners. */
@@ -70,12 +51,21 @@ export class LiveBoards {
   }
 
   /**
-   * Opens an event stream that begins with the current content of the board.
+   * Opens an event stream that begins with the current content of the board: its first `limit` entries.
    *
+   * @param stopping Aborted when the server of the request begins to stop.
    * @throws {AppError} `busy`: too many clients listen already, or the platform is about to close; and the errors of locating
    *   and first reading the board.
    */
-  async open({ name, locate, limit, stopping }: LiveRequest): Promise<ReadableStream<Uint8Array>> {
+  async open({
+    name,
+    locate,
+    limit,
+    stopping,
+  }: Omit<ListenerGroup, "listeners"> & {
+    readonly limit: number;
+    readonly stopping?: AbortSignal | undefined;
+  }): Promise<ReadableStream<Uint8Array>> {
     this.#admit(stopping);
     this.#opening += 1;
     try {

@@ -6,11 +6,11 @@
  */
 
 import * as v from "valibot";
-import type { Clock } from "../../auth/mod.ts";
 import { Cache } from "../../background/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type Immutable, named } from "../../http/mod.ts";
-import { decide, type Partition, type Store, tenantPartition } from "../../storage/mod.ts";
+import { decide, type Partition, tenantPartition } from "../../storage/mod.ts";
+import type { LeaderboardServices } from "../services.ts";
 
 /** Most hidden users of a project, so that one range of a board always fills the longest page. */
 export const hiddenUsersMax = 900;
@@ -28,24 +28,11 @@ export const HiddenUserSchema = named(
 /** A hidden user. */
 export type HiddenUser = Immutable<v.InferOutput<typeof HiddenUserSchema>>;
 
-/** Reads and changes the hidden users of projects. */
-export interface HiddenUsers {
-  /** Returns the ids of hidden users, at most a second old; without a promise while they are cached. */
-  of(projectId: string): ReadonlySet<string> | Promise<ReadonlySet<string>>;
-  /** Lists the hidden users in the order in which they were hidden. */
-  list(projectId: string): Promise<readonly HiddenUser[]>;
-  /**
-   * Hides a user; hiding again changes nothing.
-   *
-   * @throws {AppError} `conflict`: {@linkcode hiddenUsersMax} others are hidden.
-   */
-  hide(projectId: string, userId: string): Promise<HiddenUser>;
-  /** Shows a user again. */
-  show(projectId: string, userId: string): Promise<void>;
-}
+/** The hidden users of projects. */
+export type HiddenUsers = ReturnType<typeof createHiddenUsers>;
 
 /** Creates the hidden users over a store. */
-export function createHiddenUsers({ store, clock }: { store: Store; clock: Clock }): HiddenUsers {
+export function createHiddenUsers({ store, clock }: Pick<LeaderboardServices, "store" | "clock">) {
   const ids = new Cache<ReadonlySet<string>>({ entriesMax: 1_000, maxAgeMs: 900, clock });
 
   async function load(projectId: string): Promise<{ value: ReadonlySet<string>; version: string | null }> {
@@ -74,12 +61,20 @@ export function createHiddenUsers({ store, clock }: { store: Store; clock: Clock
   }
 
   return {
-    of: projectId => ids.getOrLoad(projectId, load),
-    async list(projectId) {
+    /** Returns the ids of hidden users, at most a second old; without a promise while they are cached. */
+    of: (projectId: string): ReadonlySet<string> | Promise<ReadonlySet<string>> =>
+      ids.getOrLoad(projectId, load),
+    /** Lists the hidden users in the order in which they were hidden. */
+    async list(projectId: string): Promise<readonly HiddenUser[]> {
       const [stored] = await store.read(partitionOf(projectId), [{ type: "record", key }]);
       return parse(stored?.value);
     },
-    async hide(projectId, userId) {
+    /**
+     * Hides a user; hiding again changes nothing.
+     *
+     * @throws {AppError} `conflict`: {@linkcode hiddenUsersMax} others are hidden.
+     */
+    async hide(projectId: string, userId: string): Promise<HiddenUser> {
       const user = { userId, since: Math.floor(clock() / 1_000) };
       const users = await change(projectId, before => {
         if (before.some(other => other.userId === userId)) return null;
@@ -91,7 +86,8 @@ export function createHiddenUsers({ store, clock }: { store: Store; clock: Clock
       });
       return users.find(other => other.userId === userId) ?? user;
     },
-    async show(projectId, userId) {
+    /** Shows a user again. */
+    async show(projectId: string, userId: string): Promise<void> {
       await change(projectId, before => {
         const after = before.filter(other => other.userId !== userId);
         return after.length === before.length ? null : after;

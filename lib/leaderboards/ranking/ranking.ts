@@ -43,14 +43,6 @@ export interface RankingQuery {
   readonly hidden?: ReadonlySet<string>;
 }
 
-/** One user's entry among all. */
-export interface UserEntry {
-  readonly entry: RankedEntry;
-  readonly totalCount: number;
-  /** The share of entries that rank here or below, in percent with two decimals. */
-  readonly percentile: number;
-}
-
 /** Entries to read beyond the page while users are hidden; if they do not suffice, the page is read again. */
 const spare = 8;
 
@@ -77,12 +69,8 @@ async function readParted(
   return withIncluded(rankEntries(location, leaders), included, size);
 }
 
-/** Reads one user's entry; null where there is none. */
-export async function readUserEntry(
-  store: Store,
-  location: BoardLocation,
-  userId: string,
-): Promise<UserEntry | null> {
+/** Reads one user's entry, and the share of entries that rank there or below; null where there is none. */
+export async function readUserEntry(store: Store, location: BoardLocation, userId: string) {
   if (location.shards.length > 1 || location.rankStyle === "dense") {
     const { included, size } = await readParts(store, location, 0, [userId]);
     const [entry] = included;
@@ -98,11 +86,12 @@ export async function readUserEntry(
   return userEntry({ rank: ahead + 1, score, userId }, ahead, size);
 }
 
-function userEntry({ rank, score, userId }: RankedEntry, ahead: number, size: number): UserEntry {
+function userEntry({ rank, score, userId }: RankedEntry, ahead: number, size: number) {
   const share = Math.min(Math.max(size - ahead, 0) / Math.max(size, 1), 1);
   return {
     entry: { rank, score, userId },
     totalCount: size,
+    /** In percent with two decimals. */
     percentile: Math.round(share * 10_000) / 100,
   };
 }

@@ -7,10 +7,9 @@
  * @module
  */
 
-import type { Clock } from "../../auth/mod.ts";
 import { Batcher } from "../../background/mod.ts";
-import { type Directory, projectEvents } from "../../directory/mod.ts";
-import type { Store } from "../../storage/mod.ts";
+import { projectEvents } from "../../directory/mod.ts";
+import type { LeaderboardServices } from "../services.ts";
 import type { BoardDeclaration } from "../settings/board_settings.ts";
 import { declaredEventBoards, projectBoards } from "../settings/declared_boards.ts";
 import { listSeasons } from "../settings/seasons.ts";
@@ -22,32 +21,29 @@ import { trackedLocations } from "./retention.ts";
 /** Number of boards that are changed at the same time. */
 const concurrency = 16;
 
-/** Removes a user's entries from the boards of a project. */
-export type RemoveUserFromBoards = (projectId: string, userId: string) => Promise<void>;
-
-interface Stores {
-  readonly store: Store;
-  readonly directory: Directory;
-  readonly clock: Clock;
-}
-
 /**
  * Creates the removal from every board of a project and of its events, in all seasons that are kept. It may be repeated after
  * an interruption. Users who are removed while a walk over the project's boards runs share the next walk.
  */
-export function createEntryRemoval(stores: Stores): RemoveUserFromBoards {
-  const walks = new Batcher<string>({ run: (projectId, userIds) => removeUsers(stores, projectId, userIds) });
-  return (projectId, userId) => walks.add(projectId, userId);
+export function createEntryRemoval(services: LeaderboardServices) {
+  const walks = new Batcher<string>({
+    run: (projectId, userIds) => removeUsers(services, projectId, userIds),
+  });
+  return (projectId: string, userId: string): Promise<void> => walks.add(projectId, userId);
 }
 
-async function removeUsers(stores: Stores, projectId: string, userIds: readonly string[]): Promise<void> {
+async function removeUsers(
+  services: LeaderboardServices,
+  projectId: string,
+  userIds: readonly string[],
+): Promise<void> {
   const removals = userIds.map((userId): BoardChange => ({ userId, operator: "remove" }));
   let locations: BoardLocation[] = [];
   async function removeFromAll(): Promise<void> {
-    await Promise.all(locations.map(location => changeScores(stores.store, location, removals)));
+    await Promise.all(locations.map(location => changeScores(services.store, location, removals)));
     locations = [];
   }
-  for await (const location of locationsOf(stores, projectId)) {
+  for await (const location of locationsOf(services, projectId)) {
     locations.push(location);
     if (locations.length >= concurrency) await removeFromAll();
   }
@@ -56,7 +52,7 @@ async function removeUsers(stores: Stores, projectId: string, userIds: readonly 
 
 /** Lists the locations of all boards of a project and its events that may have scores. */
 async function* locationsOf(
-  { store, directory, clock }: Stores,
+  { store, directory, clock }: LeaderboardServices,
   projectId: string,
 ): AsyncGenerator<BoardLocation, void, void> {
   const project = await directory.project(projectId);

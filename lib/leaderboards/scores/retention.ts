@@ -7,9 +7,7 @@
  * @module
  */
 
-import type { Clock } from "../../auth/mod.ts";
 import { Cache } from "../../background/mod.ts";
-import type { Directory } from "../../directory/mod.ts";
 import {
   type Partition,
   platformPartition,
@@ -18,6 +16,7 @@ import {
   tenantPartition,
   type Write,
 } from "../../storage/mod.ts";
+import type { LeaderboardServices } from "../services.ts";
 import { defaultBoard, type RankStyle } from "../settings/board_settings.ts";
 import { eventBoard, projectBoards } from "../settings/declared_boards.ts";
 import { keptUntil, seasonById } from "../settings/seasons.ts";
@@ -39,33 +38,17 @@ const notesMax = 10_000;
 const pruneBatchMax = 100;
 const { rangeLimitMax } = storageLimits;
 
-/** The boards that have scores. */
-export interface Retention {
-  /** Notes a board or season before its first scores are written; costs one write per process. */
-  track(board: Pick<ResolvedBoard, "declaration" | "address" | "season">): Promise<void>;
-  /**
-   * Removes the scores of seasons that their boards no longer keep, or whose boards are no longer declared. Returns the number
-   * of removed seasons. It may run in several processes at once, and again after an interruption.
-   */
-  prune(): Promise<number>;
-}
-
 /** The seasons that have scores, by the time at which to check whether they can be removed. */
 const seasonsPartition = platformPartition("seasons");
 const seasonsKey = "kept";
 /** The boards of a project that have scores without seasons. */
 const boardsKey = "boards";
 
+/** The retention of all boards. */
+export type Retention = ReturnType<typeof createRetention>;
+
 /** Creates the retention of all boards. */
-export function createRetention({
-  store,
-  directory,
-  clock,
-}: {
-  readonly store: Store;
-  readonly directory: Directory;
-  readonly clock: Clock;
-}): Retention {
+export function createRetention({ store, directory, clock }: LeaderboardServices) {
   const noted = new Cache<true>({ entriesMax: notesMax });
 
   async function note(partition: Partition, key: string, member: string, score: number): Promise<void> {
@@ -111,7 +94,12 @@ export function createRetention({
   }
 
   return {
-    track({ declaration, address, season }) {
+    /** Notes a board or season before its first scores are written; costs one write per process. */
+    track({
+      declaration,
+      address,
+      season,
+    }: Pick<ResolvedBoard, "declaration" | "address" | "season">): Promise<void> {
       const { projectId, eventId, leaderboardId } = address;
       const { shards, rankStyle } = declaration;
       const path = [eventId ?? "", leaderboardId];
@@ -122,7 +110,11 @@ export function createRetention({
       const until = Math.min(keptUntil(declaration, season), clock() + checkEveryMs);
       return note(seasonsPartition, seasonsKey, member, until);
     },
-    async prune() {
+    /**
+     * Removes the scores of seasons that their boards no longer keep, or whose boards are no longer declared. Returns the number
+     * of removed seasons. It may run in several processes at once, and again after an interruption.
+     */
+    async prune(): Promise<number> {
       const now = clock();
       for (let removed = 0; ; ) {
         const [{ entries }] = await store.read(seasonsPartition, [

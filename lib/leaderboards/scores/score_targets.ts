@@ -7,11 +7,11 @@
  * @module
  */
 
-import type { Clock } from "../../auth/mod.ts";
 import { Cache } from "../../background/mod.ts";
 import type { Directory, Event, Project } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { chain } from "../../http/mod.ts";
+import type { LeaderboardServices } from "../services.ts";
 import type { BoardDeclaration } from "../settings/board_settings.ts";
 import { declaredEventBoards, eventBoard, projectBoards } from "../settings/declared_boards.ts";
 import { compileScoreCondition } from "../settings/score_condition.ts";
@@ -173,25 +173,18 @@ type Resolved = BoardLocation | TargetRefusal;
 /** Resolves a target; without a promise while its project and event are cached. */
 export type ResolveTarget = (target: string) => Resolved | Promise<Resolved>;
 
-interface CachedTarget {
-  readonly address: BoardAddress;
-  readonly declaration: BoardDeclaration;
-  readonly location: BoardLocation;
-  /** Unix ms; infinite on a board without seasons. */
-  readonly closesAt: number;
-}
-
 /** Creates a resolver that follows the settings of boards. */
-export function createTargetResolver({
-  directory,
-  clock,
-  retention,
-}: {
-  readonly directory: Directory;
-  readonly clock: Clock;
-  readonly retention: Pick<Retention, "track">;
-}): ResolveTarget {
-  const targets = new Cache<CachedTarget>({ entriesMax: targetsMax });
+export function createTargetResolver(
+  { directory, clock }: LeaderboardServices,
+  retention: Retention,
+): ResolveTarget {
+  const targets = new Cache<{
+    readonly address: BoardAddress;
+    readonly declaration: BoardDeclaration;
+    readonly location: BoardLocation;
+    /** Unix ms; infinite on a board without seasons. */
+    readonly closesAt: number;
+  }>({ entriesMax: targetsMax });
 
   async function locate(
     target: string,

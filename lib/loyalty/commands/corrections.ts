@@ -21,14 +21,13 @@ export interface AdjustmentOrder {
   /** For people; part of the transaction. */
   readonly reason: string;
   /** A record of the user's partition that changes together with the metrics, or not at all. */
-  readonly extraRecord?: ExtraRecord | undefined;
-}
-
-/** A record that changes in the same commit. */
-export interface ExtraRecord {
-  readonly read: ReadRecord;
-  /** Makes the write; null leaves the record as it is. Throws to refuse the whole change. */
-  readonly write: (stored: Stored | null) => Write | null;
+  readonly extraRecord?:
+    | {
+        readonly read: ReadRecord;
+        /** Makes the write; null leaves the record as it is. Throws to refuse the whole change. */
+        readonly write: (stored: Stored | null) => Write | null;
+      }
+    | undefined;
 }
 
 /** Most log entries of one millisecond among which a transaction is found. */

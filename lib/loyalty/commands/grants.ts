@@ -26,13 +26,6 @@ export interface GrantOrder {
   readonly id?: string;
 }
 
-/** An error in a part of a reward. */
-interface RewardError {
-  /** A JSON Pointer below the reward. */
-  readonly pointer: string;
-  readonly detail: string;
-}
-
 /**
  * Checks that the configuration names all rewards, that their dates can be kept, and that they are not too many.
  *
@@ -65,7 +58,8 @@ export function grantCommand(config: CompiledConfig, order: GrantOrder, now: num
   };
 }
 
-function rewardErrors(config: CompiledConfig, reward: GrantedReward, now: number): readonly RewardError[] {
+/** Returns the errors of a reward, with pointers below it. */
+function rewardErrors(config: CompiledConfig, reward: GrantedReward, now: number): readonly FieldError[] {
   if (!isConfigured(config, reward)) {
     return [{ pointer: "", detail: "Expected what the configuration of the space has" }];
   }
@@ -76,7 +70,7 @@ function dateErrors(
   { metrics, config: { timeZone } }: CompiledConfig,
   { metricId, availableAt, expiresAt }: MetricReward & PointDates,
   now: number,
-): readonly RewardError[] {
+): readonly FieldError[] {
   if (availableAt === undefined && expiresAt === undefined) return [];
   const policy = metrics.get(metricId)?.lots;
   if (policy === undefined) {

@@ -4,44 +4,28 @@
  * @module
  */
 
-import type { Clock } from "../../auth/mod.ts";
-import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../../leaderboards/mod.ts";
-import { decide, type ReadRecord, type RecordCache, type Rule, type Store } from "../../storage/mod.ts";
+import type { ScoreTarget } from "../../leaderboards/mod.ts";
+import { decide, type ReadRecord, type RecordCache, type Rule } from "../../storage/mod.ts";
 import type { DueUserQueue } from "../due_users/mod.ts";
 import { isDue } from "../engine/mod.ts";
-import type { UserCache } from "../user/space_user.ts";
+import type { LoyaltyServices } from "../services.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { emptyState, type UserState } from "../user/state.ts";
+import type { CommandDecision } from "./command.ts";
 import type { CommandRunner } from "./command_runner.ts";
 import { totalScores } from "./scores.ts";
-
-/** A user's state with the board scores to deliver. */
-export interface LoadedUser {
-  readonly state: UserState;
-  readonly updates: readonly ScoreUpdate[];
-}
-
-/** Services that loading needs. */
-export interface LoadStateServices {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly users: UserCache;
-  readonly feed: ScoreFeed;
-  readonly states: RecordCache<UserState>;
-  readonly dueUsers: DueUserQueue;
-  readonly commands: Pick<CommandRunner, "run">;
-}
 
 const everyTotal = { action: "", eventId: null, at: 0 } as const;
 
 /**
- * Loads the state of a user and creates an empty one where there is none. A state that a back end created before the user's project
+ * Loads the state of a user, with the board scores to deliver, and creates an empty one where there is none. A state that a back end created before the user's project
  * was known is given the project, and the user's scores go to its boards.
  */
 export async function loadOrCreateState(
-  { store, users, feed, states, dueUsers }: LoadStateServices,
+  { store, users, feed, states }: LoyaltyServices,
+  dueUsers: DueUserQueue,
   user: SpaceUser,
-): Promise<LoadedUser> {
+): Promise<Pick<CommandDecision, "state" | "updates">> {
   const cachedUser = users.get(user);
   const { partition } = cachedUser;
   const [stored] = await store.read(partition, [states.query]);
@@ -60,7 +44,8 @@ export async function loadOrCreateState(
  * check costs no further round trip.
  */
 export async function readSettled<T>(
-  { store, clock, states, commands }: LoadStateServices,
+  { store, clock, states }: LoyaltyServices,
+  commands: CommandRunner,
   user: SpaceUser,
   read: () => Promise<T>,
 ): Promise<T> {
@@ -75,7 +60,7 @@ function createStateRule(
   user: SpaceUser,
   targets: readonly ScoreTarget[],
   states: RecordCache<UserState>,
-): Rule<readonly [ReadRecord], LoadedUser> {
+): Rule<readonly [ReadRecord], Pick<CommandDecision, "state" | "updates">> {
   return {
     reads: [states.query],
     idempotent: true,

@@ -4,13 +4,16 @@
  * @module
  */
 
+import type * as v from "valibot";
 import { AppError, type FieldError } from "../../errors/mod.ts";
+import type { Immutable } from "../../http/mod.ts";
 import type { Store } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ActionData, ActionDefinition } from "../config/document.ts";
 import { ownValue } from "../config/scope.ts";
 import { type Action, applyAction } from "../engine/mod.ts";
-import type { ChangePayload, HistoryTransaction } from "../user/history.ts";
+import type { TransactionSchema } from "../user/change_payload.ts";
+import type { HistoryTransaction } from "../user/history.ts";
 import type { SpaceUser } from "../user/space_user.ts";
 import type { Command, CommandDecision } from "./command.ts";
 import type { BatchOutcome, CommandRunner, MakeCommand } from "./command_runner.ts";
@@ -23,63 +26,53 @@ import {
 import { type GrantOrder, grantCommand, requireRewards } from "./grants.ts";
 
 /** A transaction as the API shows it. */
-export interface TransactionView {
-  readonly id: string;
-  /** Unix seconds. */
-  readonly timestamp: number;
-  readonly type: string;
-  readonly payload: ChangePayload;
-}
+export type TransactionView = Immutable<v.InferOutput<typeof TransactionSchema>>;
 
-/** Commands about users. */
-export interface UserCommands {
-  /**
-   * Applies an action; it has taken effect when the promise resolves, and boards follow in the background. Returns false where an
-   * action with the same id took effect before.
-   *
-   * @throws {AppError} `forbidden` where the caller may not report the action, `validation_failed` where its data are not as
-   *   declared.
-   */
-  report(user: SpaceUser, report: ActionReport): Promise<boolean>;
-  /** Applies actions of one user in their order, up to the first that fails, with as few commits as possible. */
-  reportAll(user: SpaceUser, reports: readonly ActionReport[]): Promise<BatchOutcome>;
-  /**
-   * Gives rewards; null where a grant with the same id took effect before.
-   *
-   * @throws {AppError} `validation_failed` where the configuration does not name one of them.
-   */
-  grant(user: SpaceUser, order: GrantOrder): Promise<TransactionView | null>;
-  /**
-   * Adjusts metrics, within their bounds, and returns the id of the transaction; null where nothing changed.
-   *
-   * @throws {AppError} `validation_failed` where the configuration does not name one of them.
-   */
-  adjust(user: SpaceUser, order: AdjustmentOrder): Promise<string | null>;
-  /**
-   * Takes back what a transaction gave and took.
-   *
-   * @throws {AppError} `not_found`, or `conflict` where that was done already or the transaction changed nothing.
-   */
-  reverse(user: SpaceUser, transactionId: string): Promise<TransactionView>;
-}
+/** The commands about users. */
+export type UserCommands = ReturnType<typeof createUserCommands>;
 
 /** Creates the commands about users. */
-export function createUserCommands(store: Store, { run, runAll }: CommandRunner): UserCommands {
+export function createUserCommands(store: Store, { run, runAll }: CommandRunner) {
   return {
-    report: (user, report) => run(user, reporting(report)).then(hasTakenEffect),
-    reportAll: (user, reports) => runAll(user, reports.map(reporting)),
-    async grant(user, order) {
+    /**
+     * Applies an action; it has taken effect when the promise resolves, and boards follow in the background. Returns false where
+     * an action with the same id took effect before.
+     *
+     * @throws {AppError} `forbidden` where the caller may not report the action, `validation_failed` where its data are not as
+     *   declared.
+     */
+    report: (user: SpaceUser, report: ActionReport): Promise<boolean> =>
+      run(user, reporting(report)).then(hasTakenEffect),
+    /** Applies actions of one user in their order, up to the first that fails, with as few commits as possible. */
+    reportAll: (user: SpaceUser, reports: readonly ActionReport[]): Promise<BatchOutcome> =>
+      runAll(user, reports.map(reporting)),
+    /**
+     * Gives rewards; null where a grant with the same id took effect before.
+     *
+     * @throws {AppError} `validation_failed` where the configuration does not name one of them.
+     */
+    async grant(user: SpaceUser, order: GrantOrder): Promise<TransactionView | null> {
       const decision = await run(user, (config, now) => {
         requireRewards(config, order.rewards, now);
         return grantCommand(config, order, now);
       });
       return firstTransaction(decision);
     },
-    async adjust(user, order) {
+    /**
+     * Adjusts metrics, within their bounds, and returns the id of the transaction; null where nothing changed.
+     *
+     * @throws {AppError} `validation_failed` where the configuration does not name one of them.
+     */
+    async adjust(user: SpaceUser, order: AdjustmentOrder): Promise<string | null> {
       const decision = await run(user, (config, now) => adjustmentCommand(config, order, now));
       return decision.result === null ? null : decision.recordId;
     },
-    async reverse(user, transactionId) {
+    /**
+     * Takes back what a transaction gave and took.
+     *
+     * @throws {AppError} `not_found`, or `conflict` where that was done already or the transaction changed nothing.
+     */
+    async reverse(user: SpaceUser, transactionId: string): Promise<TransactionView> {
       await requireTransaction(store, user, transactionId);
       const decision = await run(user, (config, now) => reversalCommand(config, transactionId, now));
       const transaction = firstTransaction(decision);

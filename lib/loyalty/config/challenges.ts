@@ -5,12 +5,12 @@
  */
 
 import * as v from "valibot";
+import type { Immutable } from "../../http/mod.ts";
 import { conditionField, numberField } from "./expression_fields.ts";
 import {
   ActionNameSchema,
   calendarUnitField,
   choiceOf,
-  type DeepReadonly,
   durationField,
   hasMember,
   idField,
@@ -50,7 +50,7 @@ const mission = v.strictObject({
 });
 
 /** A step of a challenge. */
-export type Mission = DeepReadonly<v.InferOutput<typeof mission>>;
+export type Mission = Immutable<v.InferOutput<typeof mission>>;
 
 const unixSeconds = v.optional(integerBetween(0, Number.MAX_SAFE_INTEGER / 1_000), 0);
 
@@ -98,4 +98,4 @@ export const ChallengeSchema = v.pipe(
 );
 
 /** Missions that earn rewards once all are completed in time. */
-export type Challenge = DeepReadonly<v.InferOutput<typeof ChallengeSchema>>;
+export type Challenge = Immutable<v.InferOutput<typeof ChallengeSchema>>;

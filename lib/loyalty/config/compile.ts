@@ -21,19 +21,14 @@ import { fieldErrors } from "./fields.ts";
 import { triggerKey } from "./scope.ts";
 import { referenceErrors, sizeErrors } from "./semantic_errors.ts";
 
-/** Options of {@linkcode compileConfig}. */
-export interface CompileOptions {
-  /** The version of the document, which history records name. @default "" */
-  readonly version?: string;
-}
-
 /**
  * Checks and compiles a configuration document. The references, conditions and sizes of a document are checked once its shape
  * is right.
  *
+ * @param version The version of the document, which history records name.
  * @throws {AppError} `validation_failed` with the JSON Pointers of all errors of the shape, or of all others.
  */
-export function compileConfig(document: unknown, { version = "" }: CompileOptions = {}): CompiledConfig {
+export function compileConfig(document: unknown, version = ""): CompiledConfig {
   // An object schema without required members accepts arrays.
   const parsed = v.safeParse(LoyaltyConfigSchema, Array.isArray(document) ? null : document);
   if (!parsed.success) throw invalid(fieldErrors(parsed.issues));
@@ -84,7 +79,7 @@ function compilePlans(
     planAt(plans, keyOf(compiled.rule.trigger)).rules.push(compiled);
   }
   for (const [index, challenge] of challenges.entries()) {
-    addChallenge(plans, parts, { challenge, pointer: `/challenges/${index}` });
+    addChallenge(plans, parts, challenge, `/challenges/${index}`);
   }
   for (const set of config.milestones) {
     planAt(plans, triggerKey("metric", set.metricId)).milestoneSets.push(parts.milestoneSet(set));
@@ -103,7 +98,8 @@ function compileRules({ rules }: LoyaltyConfig, parts: ConfigPartsCompiler): Com
 function addChallenge(
   plans: Plans,
   parts: ConfigPartsCompiler,
-  { challenge, pointer }: { readonly challenge: CompiledChallenge; readonly pointer: string },
+  challenge: CompiledChallenge,
+  pointer: string,
 ): void {
   for (const compiled of parts.missions(challenge, pointer)) {
     if ("action" in compiled.mission.rule) {

@@ -16,13 +16,6 @@ import type { CompiledConfig } from "./compiled.ts";
 
 const loggedErrorsMax = 10;
 
-/** Options of {@linkcode createConfigCache}. */
-export interface ConfigCacheOptions {
-  readonly directory: Pick<Directory, "loyalty">;
-  readonly versions: Pick<LoyaltyVersions, "list" | "get">;
-  readonly logger: Logger;
-}
-
 /** Returns the configuration of a space, without a promise while it is cached. */
 export type ConfigCache = (spaceId: string) => CompiledConfig | Promise<CompiledConfig>;
 
@@ -30,13 +23,21 @@ export type ConfigCache = (spaceId: string) => CompiledConfig | Promise<Compiled
  * Creates the cache of compiled configurations; a space without one has the empty one. It is keyed by the document, whose age the
  * directory's cache bounds, so it needs no age of its own.
  */
-export function createConfigCache({ directory, versions, logger }: ConfigCacheOptions): ConfigCache {
+export function createConfigCache({
+  directory,
+  versions,
+  logger,
+}: {
+  readonly directory: Pick<Directory, "loyalty">;
+  readonly versions: Pick<LoyaltyVersions, "list" | "get">;
+  readonly logger: Logger;
+}): ConfigCache {
   const compiled = new WeakMap<LoyaltyDocument, CompiledConfig | Promise<CompiledConfig>>();
   const empty = compileConfig({});
 
   function compile(stored: LoyaltyDocument, spaceId: string): CompiledConfig | Promise<CompiledConfig> {
     try {
-      return compileConfig(stored.document, { version: stored.version });
+      return compileConfig(stored.document, stored.version);
     } catch (cause) {
       const { version } = stored;
       logger.log("error", "loyalty_config_invalid", { spaceId, version, faults: summaryOf(cause) });
@@ -63,7 +64,7 @@ export function createConfigCache({ directory, versions, logger }: ConfigCacheOp
 
 /** @throws {AppError} `internal_error`: no stored version compiles. */
 async function findUsableVersion(
-  versions: ConfigCacheOptions["versions"],
+  versions: Pick<LoyaltyVersions, "list" | "get">,
   spaceId: string,
   { before, cause, logger }: { readonly before: number; readonly cause: unknown; readonly logger: Logger },
 ): Promise<CompiledConfig> {
@@ -72,7 +73,7 @@ async function findUsableVersion(
     if (revision === null) continue;
     const version = String(number);
     try {
-      const config = compileConfig(revision.document, { version });
+      const config = compileConfig(revision.document, version);
       logger.log("warn", "loyalty_config_replaced", { spaceId, version });
       return config;
     } catch {

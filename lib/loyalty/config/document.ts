@@ -9,8 +9,9 @@
 
 import * as v from "valibot";
 import { isTimeZone } from "../../calendar/mod.ts";
+import type { Immutable } from "../../http/mod.ts";
 import { ChallengeSchema } from "./challenges.ts";
-import { type DeepReadonly, durationField, listOf } from "./fields.ts";
+import { durationField, listOf } from "./fields.ts";
 import { InventorySetSchema, MetricSchema } from "./metrics.ts";
 import { ProductSchema } from "./products.ts";
 import { CodePoolSchema, CouponSchema, MilestoneSetSchema, RewardDefinitionSchema } from "./rewards.ts";
@@ -60,7 +61,7 @@ const document = v.strictObject({
 });
 
 /** A whole loyalty configuration. */
-export type LoyaltyConfig = DeepReadonly<v.InferOutput<typeof document>>;
+export type LoyaltyConfig = Immutable<v.InferOutput<typeof document>>;
 
 /** Checks the shape of a configuration and fills in defaults. `compileConfig` checks the references between its parts. */
 export const LoyaltyConfigSchema: v.GenericSchema<unknown, LoyaltyConfig> = document;

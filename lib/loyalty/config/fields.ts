@@ -7,14 +7,7 @@
 import * as v from "valibot";
 import { bucketUnits, type CalendarUnit, calendarUnits, type Duration } from "../../calendar/mod.ts";
 import type { FieldError } from "../../errors/mod.ts";
-import { issueDetail, named } from "../../http/mod.ts";
-
-/** A type whose members, and theirs, are all readonly. */
-export type DeepReadonly<T> = T extends readonly (infer E)[]
-  ? readonly DeepReadonly<E>[]
-  : T extends object
-    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
-    : T;
+import { type Immutable, issueDetail, named } from "../../http/mod.ts";
 
 type Schema<T> = v.GenericSchema<unknown, T>;
 
@@ -110,7 +103,7 @@ const notification = v.strictObject({
 });
 
 /** The announcement of an event. With `display` "none" there is no announcement. */
-export type NotificationSetting = DeepReadonly<v.InferOutput<typeof notification>>;
+export type NotificationSetting = Immutable<v.InferOutput<typeof notification>>;
 
 /** An announcement, which is off by default. */
 export const notificationField: Schema<NotificationSetting> = v.optional(notification, {
@@ -147,7 +140,7 @@ export const windowField: Schema<v.InferOutput<typeof calendarWindow | typeof ro
 );
 
 /** The time that a count or a limit covers. */
-export type CountWindow = DeepReadonly<v.InferOutput<typeof windowField>>;
+export type CountWindow = Immutable<v.InferOutput<typeof windowField>>;
 
 /** Converts the issues of a schema to errors, with JSON Pointers that begin with the pointer of the checked part. */
 export function fieldErrors(issues: readonly v.BaseIssue<unknown>[], pointer = ""): FieldError[] {

@@ -5,10 +5,10 @@
  */
 
 import * as v from "valibot";
+import type { Immutable } from "../../http/mod.ts";
 import {
   calendarUnitField,
   choiceOf,
-  type DeepReadonly,
   durationField,
   hasMember,
   idField,
@@ -36,7 +36,7 @@ const lotPolicy = v.strictObject({
  * The activation and expiry of earned points. A duration without hours and minutes ends with its last day in the time zone of
  * the space.
  */
-export type LotPolicy = DeepReadonly<v.InferOutput<typeof lotPolicy>>;
+export type LotPolicy = Immutable<v.InferOutput<typeof lotPolicy>>;
 
 /** Schema of a metric. The ledger counts lots in whole points. */
 export const MetricSchema = v.pipe(
@@ -65,7 +65,7 @@ export const MetricSchema = v.pipe(
 );
 
 /** A number that users collect, such as points. */
-export type Metric = DeepReadonly<v.InferOutput<typeof MetricSchema>>;
+export type Metric = Immutable<v.InferOutput<typeof MetricSchema>>;
 
 const inventoryItem = v.strictObject({ id: idField, title: textField, media: optionalText });
 
@@ -77,7 +77,7 @@ export const InventorySetSchema = v.strictObject({
 });
 
 /** An item that a user may own once. */
-export type InventoryItem = DeepReadonly<v.InferOutput<typeof inventoryItem>>;
+export type InventoryItem = Immutable<v.InferOutput<typeof inventoryItem>>;
 
 /** A set of items that users may own. */
-export type InventorySet = DeepReadonly<v.InferOutput<typeof InventorySetSchema>>;
+export type InventorySet = Immutable<v.InferOutput<typeof InventorySetSchema>>;

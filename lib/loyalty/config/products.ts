@@ -5,9 +5,9 @@
  */
 
 import * as v from "valibot";
+import type { Immutable } from "../../http/mod.ts";
 import {
   calendarUnitField,
-  type DeepReadonly,
   idField,
   integerBetween,
   optionalText,
@@ -36,12 +36,12 @@ const fulfilmentField = v.variant("type", [
  * The delivery of a product. `coupon` and `inventory` are given at once. `manual` and `webhook` wait until an operator or the
  * notified service completes the redemption.
  */
-export type Fulfilment = DeepReadonly<v.InferOutput<typeof fulfilmentField>>;
+export type Fulfilment = Immutable<v.InferOutput<typeof fulfilmentField>>;
 
 const priceField = v.strictObject({ currency: idField, amount: integerBetween(1, quantityMax) });
 
 /** An amount of the metric that serves as currency. */
-export type Price = DeepReadonly<v.InferOutput<typeof priceField>>;
+export type Price = Immutable<v.InferOutput<typeof priceField>>;
 
 const pricesField = v.pipe(
   v.array(priceField),
@@ -83,4 +83,4 @@ export const ProductSchema = v.pipe(
 );
 
 /** Something that users may redeem. */
-export type Product = DeepReadonly<v.InferOutput<typeof ProductSchema>>;
+export type Product = Immutable<v.InferOutput<typeof ProductSchema>>;

@@ -5,8 +5,8 @@
  */
 
 import * as v from "valibot";
+import type { Immutable } from "../../http/mod.ts";
 import {
-  type DeepReadonly,
   durationField,
   idField,
   metricValue,
@@ -36,7 +36,7 @@ const bundle = v.strictObject({ type: v.literal("reward"), rewardId: idField });
 export const RewardSchema = v.variant("type", [metric, inventory, coupon, bundle]);
 
 /** Points, an item, a coupon or a bundle of these. */
-export type Reward = DeepReadonly<v.InferOutput<typeof RewardSchema>>;
+export type Reward = Immutable<v.InferOutput<typeof RewardSchema>>;
 
 /** A reward that is not a bundle. */
 export type SingleReward = Exclude<Reward, { readonly type: "reward" }>;
@@ -52,7 +52,7 @@ export const RewardDefinitionSchema = v.strictObject({
 });
 
 /** A named bundle of rewards. */
-export type RewardDefinition = DeepReadonly<v.InferOutput<typeof RewardDefinitionSchema>>;
+export type RewardDefinition = Immutable<v.InferOutput<typeof RewardDefinitionSchema>>;
 
 /** Schema of a coupon. */
 export const CouponSchema = v.pipe(
@@ -77,13 +77,13 @@ export const CouponSchema = v.pipe(
 );
 
 /** A coupon that users may be given. */
-export type Coupon = DeepReadonly<v.InferOutput<typeof CouponSchema>>;
+export type Coupon = Immutable<v.InferOutput<typeof CouponSchema>>;
 
 /** Schema of a pool of codes. The codes are never part of a configuration. */
 export const CodePoolSchema = v.strictObject({ id: idField, title: textField });
 
 /** A pool of codes for unique coupons. */
-export type CodePool = DeepReadonly<v.InferOutput<typeof CodePoolSchema>>;
+export type CodePool = Immutable<v.InferOutput<typeof CodePoolSchema>>;
 
 const milestone = v.strictObject({
   id: idField,
@@ -96,7 +96,7 @@ const milestone = v.strictObject({
 });
 
 /** A step of a milestone set. */
-export type Milestone = DeepReadonly<v.InferOutput<typeof milestone>>;
+export type Milestone = Immutable<v.InferOutput<typeof milestone>>;
 
 /** Schema of a milestone set. */
 export const MilestoneSetSchema = v.strictObject({
@@ -116,4 +116,4 @@ export const MilestoneSetSchema = v.strictObject({
 });
 
 /** Milestones along a metric. Each is reached once, and kept when the metric falls. */
-export type MilestoneSet = DeepReadonly<v.InferOutput<typeof MilestoneSetSchema>>;
+export type MilestoneSet = Immutable<v.InferOutput<typeof MilestoneSetSchema>>;

@@ -5,12 +5,12 @@
  */
 
 import * as v from "valibot";
+import type { Immutable } from "../../http/mod.ts";
 import { calculationField, conditionField } from "./expression_fields.ts";
 import {
   ActionNameSchema,
   calendarWindowField,
   choiceOf,
-  type DeepReadonly,
   idField,
   integerBetween,
   integerField,
@@ -44,7 +44,7 @@ export const ActionSchema = v.strictObject({
 });
 
 /** An action that the space accepts. */
-export type ActionDefinition = DeepReadonly<v.InferOutput<typeof ActionSchema>>;
+export type ActionDefinition = Immutable<v.InferOutput<typeof ActionSchema>>;
 
 const actionTrigger = v.strictObject({ action: ActionNameSchema });
 const changeTriggers = {
@@ -69,7 +69,7 @@ const triggerField = choiceOf("RuleTrigger", triggers, input => {
 });
 
 /** The event that makes the engine evaluate a rule. */
-export type RuleTrigger = DeepReadonly<v.InferOutput<typeof triggerField>>;
+export type RuleTrigger = Immutable<v.InferOutput<typeof triggerField>>;
 
 /** A constant amount, or an expression that the compiler checks. An expression's value is rounded toward zero. */
 const amount = choiceOf("RuleAmount", [quantityField, calculationField], input =>
@@ -92,7 +92,7 @@ const effectField = v.variant("type", [
 ]);
 
 /** An effect of a rule. */
-export type RuleEffect = DeepReadonly<v.InferOutput<typeof effectField>>;
+export type RuleEffect = Immutable<v.InferOutput<typeof effectField>>;
 
 const max = integerBetween(1, ruleLimitMax);
 
@@ -117,4 +117,4 @@ export const RuleSchema = v.strictObject({
 });
 
 /** A trigger, a condition and the effects that they have. */
-export type LoyaltyRule = DeepReadonly<v.InferOutput<typeof RuleSchema>>;
+export type LoyaltyRule = Immutable<v.InferOutput<typeof RuleSchema>>;

@@ -5,7 +5,8 @@
  */
 
 import * as v from "valibot";
-import { type DeepReadonly, idField, nonEmptyListOf } from "./fields.ts";
+import type { Immutable } from "../../http/mod.ts";
+import { idField, nonEmptyListOf } from "./fields.ts";
 
 const urlCharactersMax = 1_024;
 
@@ -54,4 +55,4 @@ export const WebhookDefinitionSchema = v.strictObject({
 });
 
 /** A service that receives transactions over HTTP. */
-export type WebhookDefinition = DeepReadonly<v.InferOutput<typeof WebhookDefinitionSchema>>;
+export type WebhookDefinition = Immutable<v.InferOutput<typeof WebhookDefinitionSchema>>;

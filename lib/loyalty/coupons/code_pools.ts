@@ -8,7 +8,6 @@
  * @module
  */
 
-import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import {
   decide,
@@ -24,8 +23,9 @@ import {
   tenantPartition,
   type Write,
 } from "../../storage/mod.ts";
+import type { LoyaltyServices } from "../services.ts";
 
-/** Most codes of one call of {@linkcode CodePools.add}. */
+/** Most codes that are added at a time. */
 export const codesAddedMax = 10_000;
 /** Most codes that one commit adds. */
 const codesPerCommitMax = 400;
@@ -50,54 +50,6 @@ export interface PoolAddress {
   readonly poolId: string;
 }
 
-/** Numbers of codes of a pool. */
-export interface PoolStats {
-  /** Codes that were ever added. */
-  readonly total: number;
-  /** Codes not handed out yet. */
-  readonly available: number;
-  /** Codes handed out and not redeemed. */
-  readonly allocated: number;
-  readonly redeemed: number;
-}
-
-/** Outcome of adding codes. */
-export interface CodesAdded {
-  readonly added: number;
-  /** Codes that the pool had already, or that were named twice. */
-  readonly duplicates: number;
-}
-
-/** A redeemed code. */
-export interface RedeemedCode {
-  /** Unix ms. */
-  readonly redeemedAt: number;
-  /** True where it was redeemed before this call. */
-  readonly wasRedeemed: boolean;
-}
-
-/** Adds, hands out and redeems codes. */
-export interface CodePools {
-  /**
-   * Adds codes. After a failure, the same codes may be added again: those that were added count as duplicates.
-   *
-   * @throws {AppError} `validation_failed`: too many, or texts that are no codes. `conflict`: more than 1,000,000 in the pool.
-   */
-  add(pool: PoolAddress, codes: readonly string[]): Promise<CodesAdded>;
-  /** Hands out the next code, the same one for the same grant; null where the pool is exhausted. */
-  claim(pool: PoolAddress, grantId: string): Promise<string | null>;
-  /** Returns the code of a grant that no user has seen, for the next grant. */
-  release(pool: PoolAddress, grantId: string): Promise<void>;
-  /**
-   * Marks a code as redeemed, once.
-   *
-   * @throws {AppError} `not_found`: the pool has no such code. `conflict`: it was not handed out.
-   */
-  redeem(pool: PoolAddress, code: string): Promise<RedeemedCode>;
-  /** Counts the codes of a pool. */
-  stats(pool: PoolAddress): Promise<PoolStats>;
-}
-
 /** The record of a pool. */
 interface PoolRecord {
   /** Number of codes that were added: all numbers are below it. */
@@ -109,28 +61,23 @@ interface PoolRecord {
   readonly returned?: readonly number[];
 }
 
-/** The record of a claim. */
-interface PoolCodeClaim {
-  /** The number of the code. */
-  readonly number: number;
-  /** Unix ms. */
-  readonly at: number;
-}
-
 const none: PoolRecord = { total: 0, next: 0, redeemed: 0 };
 const poolRead = { type: "record", key: "pool" } as const satisfies ReadRecord;
 const codesKey = "codes";
 
+/** The pools of all spaces: they add, hand out and redeem codes. */
+export type CodePools = ReturnType<typeof createCodePools>;
+
 /** Creates the pools of a store. */
-export function createCodePools({
-  store,
-  clock,
-}: {
-  readonly store: Store;
-  readonly clock: Clock;
-}): CodePools {
+export function createCodePools({ store, clock }: Pick<LoyaltyServices, "store" | "clock">) {
   return {
-    async add(pool, codes) {
+    /**
+     * Adds codes. Those that the pool had already, or that are named twice, count as duplicates, so the same codes may be added
+     * again after a failure.
+     *
+     * @throws {AppError} `validation_failed`: too many, or texts that are no codes. `conflict`: more than 1,000,000 in the pool.
+     */
+    async add(pool: PoolAddress, codes: readonly string[]) {
       requireCodes(codes);
       const different = [...new Set(codes)];
       let added = 0;
@@ -140,14 +87,24 @@ export function createCodePools({
       }
       return { added, duplicates: codes.length - added };
     },
-    async claim(pool, grantId) {
+    /** Hands out the next code, the same one for the same grant; null where the pool is exhausted. */
+    async claim(pool: PoolAddress, grantId: string): Promise<string | null> {
       const partition = partitionOf(pool);
       const number = await decide(store, partition, claimRule(grantId, clock()));
       return number === null ? null : await codeOf(store, partition, number);
     },
-    release: async (pool, grantId) => await decide(store, partitionOf(pool), releaseRule(grantId)),
-    redeem: async (pool, code) => await decide(store, partitionOf(pool), redeemRule(code, clock())),
-    async stats(pool) {
+    /** Returns the code of a grant that no user has seen, for the next grant. */
+    release: async (pool: PoolAddress, grantId: string): Promise<void> =>
+      await decide(store, partitionOf(pool), releaseRule(grantId)),
+    /**
+     * Marks a code as redeemed, once, and returns when that was, in Unix ms.
+     *
+     * @throws {AppError} `not_found`: the pool has no such code. `conflict`: it was not handed out.
+     */
+    redeem: async (pool: PoolAddress, code: string) =>
+      await decide(store, partitionOf(pool), redeemRule(code, clock())),
+    /** Counts the codes of a pool: all, those not handed out yet, those handed out and not redeemed, and those redeemed. */
+    async stats(pool: PoolAddress) {
       const [stored] = await store.read(partitionOf(pool), [poolRead]);
       const { total, next, redeemed, returned = [] } = poolOf(stored);
       const out = next - returned.length;
@@ -189,16 +146,14 @@ function claimRule(grantId: string, at: number): Rule<readonly [ReadRecord, Read
     reads: [poolRead, { type: "record", key }],
     idempotent: true,
     apply: ([stored, claimed]) => {
-      if (claimed !== null)
-        return { writes: [], answer: (JSON.parse(claimed.value) as PoolCodeClaim).number };
+      if (claimed !== null) return { writes: [], answer: claimedNumber(claimed) };
       const pool = poolOf(stored);
       const [again, ...returned] = pool.returned ?? [];
       const number = again ?? pool.next;
       if (number >= pool.total) return { writes: [], answer: null };
-      const claim: PoolCodeClaim = { number, at };
       const after = again === undefined ? { ...pool, next: number + 1 } : { ...pool, returned };
       return {
-        writes: [putPool(after), { type: "put", key, value: JSON.stringify(claim) }],
+        writes: [putPool(after), { type: "put", key, value: JSON.stringify({ number, at }) }],
         answer: number,
       };
     },
@@ -214,10 +169,9 @@ function releaseRule(grantId: string): Rule<readonly [ReadRecord, ReadRecord], v
       const pool = poolOf(stored);
       const { returned = [] } = pool;
       if (claimed === null || returned.length >= codesReturnedMax) return { writes: [], answer: undefined };
-      const { number } = JSON.parse(claimed.value) as PoolCodeClaim;
       return {
         writes: [
-          putPool({ ...pool, returned: [...returned, number] }),
+          putPool({ ...pool, returned: [...returned, claimedNumber(claimed)] }),
           { type: "delete", shape: "record", key },
         ],
         answer: undefined,
@@ -229,7 +183,10 @@ function releaseRule(grantId: string): Rule<readonly [ReadRecord, ReadRecord], v
 function redeemRule(
   code: string,
   at: number,
-): Rule<readonly [ReadRecord, ReadRecord, ReadStanding], RedeemedCode> {
+): Rule<
+  readonly [ReadRecord, ReadRecord, ReadStanding],
+  { readonly redeemedAt: number; readonly wasRedeemed: boolean }
+> {
   if (!isCode(code)) throw unknownCode();
   const key = keyName("redeemed", code);
   return {
@@ -249,6 +206,10 @@ function redeemRule(
       };
     },
   };
+}
+
+function claimedNumber(claim: Stored): number {
+  return (JSON.parse(claim.value) as { readonly number: number }).number;
 }
 
 async function codeOf(store: Store, partition: Partition, number: number): Promise<string> {

@@ -5,11 +5,15 @@
  * @module
  */
 
-import type { Clock } from "../../auth/mod.ts";
+import type * as v from "valibot";
 import { AppError } from "../../errors/mod.ts";
-import { decide, type ReadRecord, type RecordCache, type Rule, type Store } from "../../storage/mod.ts";
+import type { Immutable } from "../../http/mod.ts";
+import { decide, type ReadRecord, type RecordCache, type Rule } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { Coupon } from "../config/document.ts";
+import { isCouponValid } from "../engine/rewards.ts";
+import type { LoyaltyServices } from "../services.ts";
+import type { UserCouponSchema } from "../user/change_payload.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import type { UserCoupon, UserState } from "../user/state.ts";
 import type { CodePools } from "./code_pools.ts";
@@ -20,43 +24,13 @@ const assignedMax = 50;
 export const couponRetryMs: number = 60 * 60 * 1_000;
 
 /** A coupon as the loyalty API shows it. */
-export interface CouponView {
-  /** Id of the user's own coupon. */
-  readonly id: string;
-  readonly title: string;
-  readonly link: string;
-  readonly coupon_id: string;
-  readonly coupon_type: string;
-  /** Empty while the pool has no code for it. */
-  readonly coupon_code: string;
-  readonly showOnNotification: boolean;
-}
+export type CouponView = Immutable<v.InferOutput<typeof UserCouponSchema>>;
 
-/** Finds coupons and assigns codes to them. */
-export interface Coupons {
-  /** Assigns codes to a user's coupons without one and returns how many still have none. */
-  assignCodes(user: SpaceUser, state: UserState): Promise<number>;
-  /**
-   * Finds a valid coupon of a user, by its own id or the newest one of a coupon of the configuration.
-   *
-   * @throws {AppError} `not_found`.
-   */
-  find(user: SpaceUser, id: string): Promise<CouponView>;
-}
-
-/** Services that coupons need. */
-export interface CouponsOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly pools: Pick<CodePools, "claim">;
-  readonly states: RecordCache<UserState>;
-  readonly configOf: (spaceId: string) => CompiledConfig | Promise<CompiledConfig>;
-}
-
-type StateReads = readonly [ReadRecord];
+/** The coupons of all users: they are found, and given codes. */
+export type Coupons = ReturnType<typeof createCoupons>;
 
 /** Creates the coupons of all users. */
-export function createCoupons({ store, clock, pools, states, configOf }: CouponsOptions): Coupons {
+export function createCoupons({ store, clock, states, configOf }: LoyaltyServices, pools: CodePools) {
   async function assign(user: SpaceUser, state: UserState): Promise<UserState> {
     const config = await configOf(user.spaceId);
     const missing = withoutCode(config, state, clock()).slice(0, assignedMax);
@@ -71,11 +45,17 @@ export function createCoupons({ store, clock, pools, states, configOf }: Coupons
   }
 
   return {
-    async assignCodes(user, state) {
+    /** Assigns codes to a user's coupons without one and returns how many still have none. */
+    async assignCodes(user: SpaceUser, state: UserState): Promise<number> {
       const after = await assign(user, state);
       return withoutCode(await configOf(user.spaceId), after, clock()).length;
     },
-    async find(user, id) {
+    /**
+     * Finds a valid coupon of a user, by its own id or the newest one of a coupon of the configuration.
+     *
+     * @throws {AppError} `not_found`.
+     */
+    async find(user: SpaceUser, id: string): Promise<CouponView> {
       const { coupons: declared } = await configOf(user.spaceId);
       const partition = spaceUserPartition(user);
       const [stored] = await store.read(partition, [states.query]);
@@ -96,7 +76,7 @@ export function createCoupons({ store, clock, pools, states, configOf }: Coupons
 function assignRule(
   user: SpaceUser,
   { codes, states }: { readonly codes: ReadonlyMap<string, string>; readonly states: RecordCache<UserState> },
-): Rule<StateReads, UserState> {
+): Rule<readonly [ReadRecord], UserState> {
   return {
     reads: [states.query],
     idempotent: true,
@@ -114,30 +94,21 @@ function assignRule(
   };
 }
 
-interface Missing {
-  readonly id: string;
-  readonly poolId: string;
-}
-
 /** Lists valid coupons that lack a code, with their pools. */
 function withoutCode(
   { coupons: declared }: Pick<CompiledConfig, "coupons">,
   { coupons }: UserState,
   now: number,
-): Missing[] {
+): { readonly id: string; readonly poolId: string }[] {
   return coupons.flatMap(coupon => {
     const poolId = coupon.code === null ? declared.get(coupon.couponId)?.poolId : undefined;
-    return poolId === undefined || !isValid(coupon, now) ? [] : [{ id: coupon.id, poolId }];
+    return poolId === undefined || !isCouponValid(coupon, now) ? [] : [{ id: coupon.id, poolId }];
   });
 }
 
 function findCoupon({ coupons }: UserState, id: string, now: number): UserCoupon | undefined {
-  const valid = coupons.filter(coupon => isValid(coupon, now));
+  const valid = coupons.filter(coupon => isCouponValid(coupon, now));
   return valid.find(coupon => coupon.id === id) ?? valid.findLast(({ couponId }) => couponId === id);
-}
-
-function isValid({ expiresAt }: UserCoupon, now: number): boolean {
-  return expiresAt === null || expiresAt > now;
 }
 
 /** Shows a coupon of a user. */

@@ -5,5 +5,5 @@
  */
 
 export { createDueUserQueue, type DueUserQueue } from "./queue.ts";
-export { type SweepResult, sweepDueUsers } from "./sweep.ts";
+export { sweepDueUsers } from "./sweep.ts";
 export { type DueUser, type ListedUser, listUsersOf } from "./users.ts";

@@ -8,7 +8,6 @@
  * @module
  */
 
-import type { Clock } from "../../auth/mod.ts";
 import { Batcher, Cache } from "../../background/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Partition, Store, Write } from "../../storage/mod.ts";
@@ -21,6 +20,7 @@ import {
   userShardOf,
   userShardPartition,
 } from "../../users/mod.ts";
+import type { LoyaltyServices } from "../services.ts";
 import { CachedUser, UserCache } from "../user/space_user.ts";
 import { boardMemberOf, type DueUser, dueUserKeys } from "./users.ts";
 
@@ -36,33 +36,20 @@ const organisationsMax = 10_000;
 /** Record that every registration renews, so that a sweep notices those that come while it works. */
 const gateKey = "gate";
 
-/** Registers users who are about to change. */
-export interface DueUserQueue {
-  /**
-   * Makes sure that a sweep will look at the user. Undefined where that is certain; else the change may be committed once the
-   * promise resolves. Without activity, as when only time passes, the user is not listed as active.
-   *
-   * @default an activity
-   */
-  register(user: DueUser, options?: { readonly isActivity?: boolean }): Promise<void> | undefined;
-}
-
-/** Services that the queue needs. */
-export interface DueUserQueueOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  /** @default an empty cache */
-  readonly users?: UserCache;
-}
-
 interface Registration {
   readonly user: CachedUser;
   readonly isActivity: boolean;
 }
 
+/** The queue of a process. */
+export type DueUserQueue = ReturnType<typeof createDueUserQueue>;
+
 /** Creates the queue of a process. */
-export function createDueUserQueue(options: DueUserQueueOptions): DueUserQueue {
-  const { store, clock, users = new UserCache() } = options;
+export function createDueUserQueue({
+  store,
+  clock,
+  users = new UserCache(),
+}: Pick<LoyaltyServices, "store" | "clock"> & { readonly users?: UserCache }) {
   const organisations = new Cache<true>({ entriesMax: organisationsMax });
   const batcher = new Batcher<Registration>({
     batchMax,
@@ -86,7 +73,14 @@ export function createDueUserQueue(options: DueUserQueueOptions): DueUserQueue {
   }
 
   return {
-    register(dueUser, { isActivity = true } = {}) {
+    /**
+     * Makes sure that a sweep will look at the user. Undefined where that is certain; else the change may be committed once the
+     * promise resolves. Without activity, as when only time passes, the user is not listed as active.
+     */
+    register(
+      dueUser: DueUser,
+      { isActivity = true }: { readonly isActivity?: boolean } = {},
+    ): Promise<void> | undefined {
       const user = dueUser instanceof CachedUser ? dueUser : users.get(dueUser);
       const now = clock();
       if (user.registeredUntil > now && (!isActivity || user.activeUntil > now)) return undefined;

@@ -17,8 +17,14 @@ const retryMs = 60_000;
 /** Number of users that are processed at the same time. */
 const concurrency = 16;
 
-/** Dependencies of a sweep. */
-export interface SweepOptions {
+/** Processes every due user of every organisation. Sweeps may overlap, in one process or several. */
+export async function sweepDueUsers({
+  store,
+  clock,
+  holder,
+  processUser,
+  onFailed,
+}: {
   readonly store: Store;
   readonly clock: Clock;
   /** Names this process among those that sweep. */
@@ -27,17 +33,7 @@ export interface SweepOptions {
   readonly processUser: (user: DueUser) => Promise<number | null>;
   /** Receives failures; the user is processed again later. */
   readonly onFailed: (user: DueUser, error: unknown) => void;
-}
-
-/** Numbers of users that a sweep has processed. */
-export interface SweepResult {
-  readonly processed: number;
-  readonly failed: number;
-}
-
-/** Processes every due user of every organisation. Sweeps may overlap, in one process or several. */
-export async function sweepDueUsers(options: SweepOptions): Promise<SweepResult> {
-  const { store, clock, holder, processUser, onFailed } = options;
+}): Promise<{ readonly processed: number; readonly failed: number }> {
   let processed = 0;
   let failed = 0;
   for await (const organisationId of listedOrganisations(store)) {

@@ -35,18 +35,15 @@ export interface TimeOutcome {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Options of {@linkcode advanceTime}. */
-export interface AdvanceTimeOptions {
-  /** Instants with effects of their own; later ones are merged. @default 64 */
-  readonly instantsMax?: number;
-}
-
-/** Lets time pass until `at` (Unix ms), inclusive. Returns a state with nothing due as it is. */
+/**
+ * Lets time pass until `at` (Unix ms), inclusive. Returns a state with nothing due as it is. Up to `instantsMax` instants have
+ * effects of their own; later ones are merged.
+ */
 export function advanceTime(
   compiled: CompiledConfig,
   state: UserState,
   at: number,
-  { instantsMax = settledInstantsMax }: AdvanceTimeOptions = {},
+  { instantsMax = settledInstantsMax }: { readonly instantsMax?: number } = {},
 ): TimeOutcome {
   if (!isDue(state, at)) {
     return { state, records: [], notifications: [], gained: {}, diagnostics: [] };

@@ -7,7 +7,8 @@
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ActionData } from "../config/document.ts";
 import { debit, isReversible, type LedgerEntry, reverseEntry } from "../ledger/mod.ts";
-import type { ItemId, RedemptionEvent } from "../user/history.ts";
+import type { ItemId } from "../user/change_payload.ts";
+import type { RedemptionEvent } from "../user/history.ts";
 import { nothingReceived, type Received, type UserState } from "../user/state.ts";
 import type { EventOptions } from "./apply_events.ts";
 import { type Outcome, StateDraft } from "./draft.ts";

@@ -16,38 +16,30 @@ import { openRun } from "./challenges.ts";
 import { type Outcome, StateDraft } from "./draft.ts";
 import type { RuleRound } from "./rounds.ts";
 
-/** The result of a rule in a dry run. */
-export interface DryRunRule {
-  readonly ruleId: string;
-  readonly fired: boolean;
-  readonly failures: readonly Failure[];
-}
-
-/** The result of a mission in a dry run. */
-export interface DryRunMission {
-  readonly challengeId: string;
-  readonly missionId: string;
-  readonly advanced: boolean;
-  readonly completed: boolean;
-  readonly failures: readonly Failure[];
-}
-
-/** A challenge whose status would change. */
-export interface DryRunChallenge {
-  readonly challengeId: string;
-  readonly before: string;
-  readonly after: string;
-}
-
 /** The effects that an action would have. */
 export interface DryRun extends Pick<Outcome, "state" | "notifications" | "diagnostics"> {
   /** The effects of time before the action. */
   readonly settled: readonly HistoryRecord[];
   readonly effects: HistoryRecord["transactions"];
   /** Each rule once: those that the action triggers in their order, then those that its changes trigger. */
-  readonly rules: readonly DryRunRule[];
-  readonly missions: readonly DryRunMission[];
-  readonly challenges: readonly DryRunChallenge[];
+  readonly rules: readonly {
+    readonly ruleId: string;
+    readonly fired: boolean;
+    readonly failures: readonly Failure[];
+  }[];
+  readonly missions: readonly {
+    readonly challengeId: string;
+    readonly missionId: string;
+    readonly advanced: boolean;
+    readonly completed: boolean;
+    readonly failures: readonly Failure[];
+  }[];
+  /** The challenges whose status would change. */
+  readonly challenges: readonly {
+    readonly challengeId: string;
+    readonly before: string;
+    readonly after: string;
+  }[];
 }
 
 type ReachedLimits = ReadonlyMap<string, readonly ReachedLimit[]>;
@@ -65,7 +57,7 @@ export function dryRun(
 ): DryRun {
   const at = Math.max(action.at, state.changedAt);
   const settled = advanceTime(compiled, state, at);
-  const rules = new Map<string, DryRunRule>();
+  const rules = new Map<string, DryRun["rules"][number]>();
   const outcome = applyAction(
     compiled,
     settled.state,
@@ -92,7 +84,7 @@ export function dryRun(
   };
 }
 
-function dryRunRules(round: RuleRound, reached: ReachedLimits): readonly DryRunRule[] {
+function dryRunRules(round: RuleRound, reached: ReachedLimits): DryRun["rules"] {
   return round.rules.map(compiled => {
     const fired = round.firing.includes(compiled);
     return {
@@ -125,11 +117,7 @@ function ruleFailures(
   ];
 }
 
-function dryRunMissions(
-  draft: StateDraft,
-  { name, data }: Action,
-  after: UserState,
-): readonly DryRunMission[] {
+function dryRunMissions(draft: StateDraft, { name, data }: Action, after: UserState): DryRun["missions"] {
   const plan = draft.compiled.actions.get(name);
   if (plan === undefined) return [];
   const scope: Scope = { data, user: draft };
@@ -141,7 +129,7 @@ function dryRunMission(
   draft: StateDraft,
   compiled: CompiledMission,
   { scope, after }: { readonly scope: Scope; readonly after: UserState },
-): DryRunMission {
+): DryRun["missions"][number] {
   const { of, mission, explain, pointer } = compiled;
   const { id } = of.challenge;
   const run = openRun(draft, of);
@@ -163,7 +151,7 @@ function dryRunMission(
   };
 }
 
-function changedChallenges(before: UserState, after: UserState): readonly DryRunChallenge[] {
+function changedChallenges(before: UserState, after: UserState): DryRun["challenges"] {
   if (before.challenges === after.challenges) return [];
   return Object.entries(after.challenges).flatMap(([challengeId, { status, run }]) => {
     const old = before.challenges[challengeId];

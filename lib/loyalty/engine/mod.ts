@@ -5,13 +5,7 @@
  * @module
  */
 
-export {
-  type AdvanceTimeOptions,
-  advanceTime,
-  isDue,
-  settledInstantsMax,
-  type TimeOutcome,
-} from "./advance_time.ts";
+export { advanceTime, isDue, settledInstantsMax, type TimeOutcome } from "./advance_time.ts";
 export {
   type Action,
   type Adjustment,
@@ -26,11 +20,5 @@ export {
 export { applyRedemption, type RedemptionInput, type RedemptionOutcome } from "./apply_redemption.ts";
 export { compareStates, type Difference } from "./compare_states.ts";
 export type { Diagnostic, GlobalLimitReached, Outcome } from "./draft.ts";
-export {
-  type DryRun,
-  type DryRunChallenge,
-  type DryRunMission,
-  type DryRunRule,
-  dryRun,
-} from "./dry_run.ts";
+export { type DryRun, dryRun } from "./dry_run.ts";
 export { advanceReplay, Replay, replay } from "./replay.ts";

@@ -18,21 +18,25 @@ const couponsMax = 500;
 /** A reward that is not a bundle. */
 export type GrantedSingleReward = Exclude<GrantedReward, { readonly type: "reward" }>;
 
-/** The transaction that gives rewards. */
-export interface RewardTransaction {
-  readonly type: TransactionType;
-  readonly subject: TransactionSubject;
-  /** @default no announcement */
-  readonly notification?: NotificationSetting;
-  /** Changes that the transaction has already. @default none */
-  readonly transaction?: TransactionBuilder;
-}
-
-/** Gives rewards in one transaction. The coupons among them have transactions of their own after it. */
+/**
+ * Gives rewards in one transaction, to which changes may have been added before. The coupons among them have transactions of their
+ * own after it.
+ */
 export function giveRewards(
   draft: StateDraft,
   rewards: readonly GrantedSingleReward[],
-  { type, subject, notification, transaction = new TransactionBuilder() }: RewardTransaction,
+  {
+    type,
+    subject,
+    notification,
+    transaction = new TransactionBuilder(),
+  }: {
+    readonly type: TransactionType;
+    readonly subject: TransactionSubject;
+    /** @default no announcement */
+    readonly notification?: NotificationSetting;
+    readonly transaction?: TransactionBuilder;
+  },
 ): void {
   for (const reward of rewards) {
     if (reward.type === "inventory") {

@@ -1,6 +1,7 @@
 import { ownValue } from "../config/scope.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
-import type { ChangePayload, ItemId, Transaction, TransactionType } from "../user/history.ts";
+import type { ChangePayload, ItemId } from "../user/change_payload.ts";
+import type { Transaction, TransactionType } from "../user/history.ts";
 
 /** The subject of a transaction, without its changes. */
 export type TransactionSubject = Omit<

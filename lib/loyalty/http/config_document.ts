@@ -12,22 +12,18 @@ export const configurationType = "loyalty_configurations";
 /** Most errors of a document that one answer lists. */
 export const documentErrorsMax = 500;
 
-/** A document in a body. */
-export interface SentDocument {
-  readonly document: unknown;
-  /** JSON Pointer of the document in the body. */
-  readonly pointer: string;
-}
-
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * Finds the document in a body: the attributes of a JSON:API resource, or the body itself, which then has no `data`.
+ * Finds the document in a body, with its JSON Pointer there: the attributes of a JSON:API resource, or the body itself, which then has no `data`.
  *
  * @throws {AppError} `validation_failed`: the body is no object or a malformed resource; `conflict`: the resource is of
  * another type or has another id.
  */
-export function sentDocument(body: unknown, spaceId: string): SentDocument {
+export function sentDocument(
+  body: unknown,
+  spaceId: string,
+): { readonly document: unknown; readonly pointer: string } {
   if (!isObject(body)) throw invalid([{ pointer: "", detail: "Expected an object" }]);
   if (!Object.hasOwn(body, "data")) return { document: body, pointer: "" };
   const { data } = body;
@@ -50,7 +46,7 @@ export function sentDocument(body: unknown, spaceId: string): SentDocument {
  *
  * @throws {AppError} `validation_failed` with every error, located in the body, up to {@linkcode documentErrorsMax}.
  */
-export function requireValid({ document, pointer }: SentDocument): void {
+export function requireValid({ document, pointer }: ReturnType<typeof sentDocument>): void {
   try {
     compileConfig(document);
   } catch (cause) {

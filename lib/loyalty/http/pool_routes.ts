@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, envelope, named, route } from "../../http/mod.ts";
+import { type AnyRoute, type Call, envelope, named, route } from "../../http/mod.ts";
 import { spaceOfRequest } from "../../space_tokens/mod.ts";
 import { codesAddedMax, type PoolAddress, poolCodeCharactersMax } from "../coupons/mod.ts";
 import type { LoyaltyOperatorContext } from "./operator_context.ts";
@@ -87,16 +87,14 @@ export function poolRoutes(context: LoyaltyOperatorContext): readonly AnyRoute[]
   ];
 }
 
-interface PoolCall {
-  readonly request: Request;
-  readonly principal: ApiKeyPrincipal;
-  readonly params: { readonly poolId: string };
-}
-
 /** Returns the pool of a call. A space of another organisation has no pools, like one that does not exist. */
 async function addressOf(
   { directory, loyalty }: LoyaltyOperatorContext,
-  { request, principal, params: { poolId } }: PoolCall,
+  {
+    request,
+    principal,
+    params: { poolId },
+  }: Call<ApiKeyPrincipal, v.InferOutput<typeof PoolParams>, unknown, unknown>,
 ): Promise<PoolAddress> {
   const { id: spaceId, organisationId } = await spaceOfRequest(directory, request);
   const { config } = await loyalty.config(spaceId);

@@ -151,13 +151,7 @@ export function versionResource(
   };
 }
 
-function factsOf({ digest, at, by, rollbackOf }: LoyaltyVersion): {
-  readonly digest: string;
-  readonly created_at: number;
-  readonly created_at_iso: string;
-  readonly created_by: string;
-  readonly rollback_of: number | null;
-} {
+function factsOf({ digest, at, by, rollbackOf }: LoyaltyVersion) {
   return {
     digest,
     created_at: Math.floor(at / 1_000),

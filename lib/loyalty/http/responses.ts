@@ -10,9 +10,13 @@ import {
   ChangePayloadSchema,
   EarnedRewardSchema,
   FulfilmentSchema,
+  NotificationSchema,
+  notificationText,
   PropertiesSchema,
+  TransactionSchema,
   UserCouponSchema,
-} from "../views/change_payload.ts";
+} from "../user/change_payload.ts";
+import { RewardsProfileSchema } from "../views/profile.ts";
 
 const text = v.string();
 const flag = v.boolean();
@@ -21,7 +25,6 @@ const integer = v.pipe(v.number(), v.integer());
 const seconds = v.pipe(v.number(), v.integer(), v.description("Unix time in seconds"));
 const texts = v.array(text);
 
-const notificationText = { display: text, title: text, message: text };
 const Challenge = named(
   "LoyaltyChallenge",
   v.object({
@@ -59,24 +62,6 @@ const Config = named(
   }),
 );
 
-const Profile = named(
-  "RewardsProfile",
-  v.object({
-    metrics: v.record(text, number),
-    inventory: v.record(text, texts),
-    challenges: v.record(text, v.object({ isCompleted: flag, missionsCompleted: texts })),
-  }),
-);
-
-const Transaction = named(
-  "LoyaltyTransaction",
-  v.object({ id: text, timestamp: seconds, type: text, payload: ChangePayloadSchema }),
-);
-const Notification = named(
-  "LoyaltyNotification",
-  v.object({ id: text, timestamp: seconds, type: text, ...notificationText, payload: ChangePayloadSchema }),
-);
-
 const Failures = v.array(
   named("ConditionFailure", v.object({ path: text, expected: text, actual: v.unknown() })),
 );
@@ -93,7 +78,7 @@ const DryRun = named(
     challenges: v.array(v.object({ challengeId: text, before: text, after: text })),
     notifications: v.array(v.object({ type: text, ...notificationText, payload: ChangePayloadSchema })),
     diagnostics: v.array(v.object({ type: text, triggers: texts })),
-    profile: Profile,
+    profile: RewardsProfileSchema,
   }),
 );
 
@@ -154,13 +139,13 @@ const RedeemedCode = named("RedeemedCode", v.object({ code: text, redeemedAt: te
 /** The configuration as clients see it. */
 export const ConfigResponse = reply("PublicLoyaltyConfigReply", Config);
 /** The rewards profile. */
-export const ProfileResponse = reply("RewardsProfileReply", Profile);
+export const ProfileResponse = reply("RewardsProfileReply", RewardsProfileSchema);
 /** Unread notifications. */
-export const NotificationsResponse = reply("LoyaltyNotificationsReply", v.array(Notification));
+export const NotificationsResponse = reply("LoyaltyNotificationsReply", v.array(NotificationSchema));
 /** Transactions in ascending time. */
-export const HistoryResponse = reply("LoyaltyHistoryReply", v.array(Transaction));
+export const HistoryResponse = reply("LoyaltyHistoryReply", v.array(TransactionSchema));
 /** One transaction. */
-export const TransactionResponse = reply("LoyaltyTransactionReply", Transaction);
+export const TransactionResponse = reply("LoyaltyTransactionReply", TransactionSchema);
 /** The effects that an action would have. */
 export const DryRunResponse = reply("DryRunReply", DryRun);
 /** The proof of a user's ledger. */

@@ -67,7 +67,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       query: UserQuerySchema,
       responses: { 200: { description: "The rewards profile", schema: ProfileResponse } },
       handle: async ({ principal, query }) => {
-        const user = await authorizeUser(directory, principal, { query, permission: "users:read" });
+        const user = await authorizeUser(directory, principal, query, "users:read");
         return jsonText(profileText(await loyalty.profile(user)));
       },
     }),
@@ -81,7 +81,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       query: UserQuerySchema,
       responses: { 200: { description: "The notifications", schema: NotificationsResponse } },
       handle: async ({ principal, query }) => {
-        const user = await authorizeUser(directory, principal, { query, permission: "users:read" });
+        const user = await authorizeUser(directory, principal, query, "users:read");
         return envelope(await loyalty.notifications(user));
       },
     }),
@@ -95,7 +95,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       query: HistoryQuerySchema,
       responses: { 200: { description: "The transactions", schema: HistoryResponse } },
       handle: async ({ principal, query }) => {
-        const user = await authorizeUser(directory, principal, { query, permission: "users:read" });
+        const user = await authorizeUser(directory, principal, query, "users:read");
         return envelope(await loyalty.history(user, query));
       },
     }),
@@ -134,7 +134,7 @@ function reportRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext):
     errors: ["not_found", "forbidden", "insufficient_scope", "rate_limited"],
     handle: async ({ principal, query, body }) => {
       const isClientReport = principal.caller.kind === "user";
-      const user = await authorizeUser(directory, principal, { query, permission: "actions:write" });
+      const user = await authorizeUser(directory, principal, query, "actions:write");
       await loyalty.report(user, { ...body, isClientReport });
       return empty(200);
     },
@@ -158,24 +158,22 @@ function couponRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext):
     query: UserQuerySchema,
     responses: { 200: { description: "The coupon", schema: CouponResponse } },
     handle: async ({ principal, params, query }) => {
-      const user = await authorizeUser(directory, principal, { query, permission: "users:read" });
+      const user = await authorizeUser(directory, principal, query, "users:read");
       return envelope(await loyalty.coupon(user, params.couponId));
     },
   });
 }
 
-/** A request for a user: named by the query with a service token, else the token's own. */
-interface UserRequest {
-  readonly query: v.InferOutput<typeof UserQuerySchema>;
-  /** The permission that a service token needs. */
-  readonly permission: Permission;
-}
-
-/** Returns the user whom the caller may act for. */
+/**
+ * Returns the user whom the caller may act for: named by the query with a service token, else the token's own.
+ *
+ * @param permission The permission that a service token needs.
+ */
 async function authorizeUser(
   directory: Directory,
   { caller, space }: SpaceVisit,
-  { query: { user_id: userId, project_id: projectId }, permission }: UserRequest,
+  { user_id: userId, project_id: projectId }: v.InferOutput<typeof UserQuerySchema>,
+  permission: Permission,
 ): Promise<SpaceUser> {
   const { organisationId, id: spaceId } = space;
   if (caller.kind === "user") {

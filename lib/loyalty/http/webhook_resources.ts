@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { type Immutable, named } from "../../http/mod.ts";
 import type { WebhookDefinition } from "../config/document.ts";
-import { ChangePayloadSchema } from "../views/change_payload.ts";
+import { ChangePayloadSchema } from "../user/change_payload.ts";
 import type { WebhookDeadLetter, WebhookStatus } from "../webhooks/mod.ts";
 
 const integer = v.pipe(v.number(), v.integer());

@@ -185,16 +185,11 @@ function deadLetterRoutes(context: WebhookControlContext): readonly AnyRoute[] {
   ];
 }
 
-interface FoundWebhook {
-  readonly address: WebhookAddress;
-  readonly webhook: WebhookDefinition;
-}
-
 async function findWebhook(
   context: WebhookControlContext,
   principal: ApiKeyPrincipal,
   { spaceId, webhookId }: v.InferOutput<typeof WebhookParams>,
-): Promise<FoundWebhook> {
+): Promise<{ readonly address: WebhookAddress; readonly webhook: WebhookDefinition }> {
   await requireSpace(context, principal, spaceId);
   const { webhooks } = await context.config(spaceId);
   const webhook = webhooks.find(({ id }) => id === webhookId);
@@ -209,7 +204,7 @@ async function findWebhook(
 
 async function webhookReply(
   { webhooks, keyOf }: WebhookControlContext,
-  { address, webhook }: FoundWebhook,
+  { address, webhook }: Awaited<ReturnType<typeof findWebhook>>,
 ): Promise<JsonReply<200, Immutable<v.InferOutput<typeof WebhookDocument>>>> {
   const secret = webhookSecretText(keyOf(address.spaceId, webhook.id));
   return json(200, { data: webhookResource(webhook, await webhooks.status(address, webhook), secret) });

@@ -7,14 +7,6 @@
 
 import type { Draw, LedgerEntry, Lot } from "./types.ts";
 
-/** The start of a replay. */
-export interface EntryReplayStart {
-  /** Null: unknown until the first entry. */
-  readonly balance: number | null;
-  /** False after a history whose oldest records were dropped. */
-  readonly isComplete: boolean;
-}
-
 interface TrackedLot {
   readonly lot: Lot;
   /** True if all credits of the lot were replayed, so that its remaining points are certain. */
@@ -40,7 +32,11 @@ export class EntryReplay {
   #balance: number | null;
   #errors: string[] = [];
 
-  constructor({ balance, isComplete }: EntryReplayStart) {
+  /**
+   * @param balance Null: unknown until the first entry.
+   * @param isComplete False after a history whose oldest records were dropped.
+   */
+  constructor(balance: number | null, isComplete: boolean) {
     this.#isComplete = isComplete;
     this.#sum = balance;
     this.#balance = balance;

@@ -71,11 +71,14 @@ export function debtPayment(amount: number, outside: number): number {
   return outside < 0 ? Math.min(amount, -outside) : 0;
 }
 
-/** Takes an amount, or as much as they have, from lots in their order, and from those of some ids first. */
+/** Takes an amount, or as much as they have, from usable lots in their order, and from those of some ids first. */
 export function drawFrom(
   lots: readonly Lot[],
   wanted: number,
-  { first = [], isDrawn = isUsable }: DrawOptions = {},
+  {
+    first = [],
+    isDrawn = isUsable,
+  }: { readonly first?: readonly string[]; readonly isDrawn?: (lot: Lot) => boolean } = {},
 ): { readonly draws: readonly Draw[]; readonly left: readonly Lot[] } {
   const draws: Draw[] = [];
   const left = lots.slice();
@@ -98,14 +101,6 @@ export function drawFrom(
     }
   }
   return { draws, left: hasEmptied ? left.filter(({ remaining }) => remaining > 0) : left };
-}
-
-/** Options of {@linkcode drawFrom}. */
-interface DrawOptions {
-  /** Ids of the lots to draw first. @default none */
-  readonly first?: readonly string[];
-  /** @default usable lots */
-  readonly isDrawn?: (lot: Lot) => boolean;
 }
 
 function isUsable(lot: Lot): boolean {

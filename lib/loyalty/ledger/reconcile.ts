@@ -26,37 +26,26 @@ export interface LedgerState {
   readonly records: number;
 }
 
-/** Options of {@linkcode reconcile}. */
-export interface ReconcileOptions {
-  /** Returns the default value of a metric in a version of the configuration; null: unknown, taken from the first entry. */
-  readonly defaultOf: (metricId: string, config: string) => number | null;
-}
-
-/** The result for one metric. */
-export interface ReconciledMetric {
-  readonly metricId: string;
-  /** The stored balance; null: none, the metric has its default value. */
-  readonly balance: number | null;
-  /** The sum of the entries; null: there are none. */
-  readonly folded: number | null;
-  /** True if no record of the history was dropped. */
-  readonly isComplete: boolean;
-}
-
-/** A contradiction to the entries. */
-export interface LedgerFault {
-  readonly metricId: string;
-  /** The contradicting record; null: the stored state. */
-  readonly recordId: string | null;
-  readonly detail: string;
-}
-
 /** The result for a user. */
 export interface Reconciliation {
   /** True without faults. */
   readonly ok: boolean;
-  readonly metrics: readonly ReconciledMetric[];
-  readonly faults: readonly LedgerFault[];
+  readonly metrics: readonly {
+    readonly metricId: string;
+    /** The stored balance; null: none, the metric has its default value. */
+    readonly balance: number | null;
+    /** The sum of the entries; null: there are none. */
+    readonly folded: number | null;
+    /** True if no record of the history was dropped. */
+    readonly isComplete: boolean;
+  }[];
+  /** Contradictions to the entries. */
+  readonly faults: readonly {
+    readonly metricId: string;
+    /** The contradicting record; null: the stored state. */
+    readonly recordId: string | null;
+    readonly detail: string;
+  }[];
 }
 
 /**
@@ -64,21 +53,22 @@ export interface Reconciliation {
  * with its first entry that is left, and older lots are trusted.
  *
  * @param records The whole history that is left, oldest first.
+ * @param defaultOf Returns the default value of a metric in a version of the configuration; null: unknown, taken from the first
+ *   entry.
  */
 export function reconcile(
   state: LedgerState,
   records: readonly LedgerRecord[],
-  { defaultOf }: ReconcileOptions,
+  defaultOf: (metricId: string, config: string) => number | null,
 ): Reconciliation {
   const isComplete = state.records === records.length;
   const replays = new Map<string, EntryReplay>();
-  const faults: LedgerFault[] = [];
+  const faults: Reconciliation["faults"][number][] = [];
   for (const { id: recordId, at, config, transactions } of records) {
     for (const entry of transactions.flatMap(({ entries }) => entries)) {
       const { metricId } = entry;
       const replay =
-        replays.get(metricId) ??
-        new EntryReplay({ balance: isComplete ? defaultOf(metricId, config) : null, isComplete });
+        replays.get(metricId) ?? new EntryReplay(isComplete ? defaultOf(metricId, config) : null, isComplete);
       replays.set(metricId, replay);
       for (const detail of replay.add(entry, entry.at ?? at)) faults.push({ metricId, recordId, detail });
     }
@@ -86,21 +76,19 @@ export function reconcile(
   const ids = new Set([...replays.keys(), ...Object.keys(state.metrics), ...Object.keys(state.lots)]);
   const results = [...ids]
     .sort()
-    .map(metricId => reconcileMetric(metricId, state, { replay: replays.get(metricId), isComplete }));
-  faults.push(...results.flatMap(({ faults: atEnd }) => atEnd));
+    .map(metricId => reconcileMetric(metricId, state, replays.get(metricId), isComplete));
+  for (const { metric, details } of results) {
+    faults.push(...details.map(detail => ({ metricId: metric.metricId, recordId: null, detail })));
+  }
   return { ok: faults.length === 0, metrics: results.map(({ metric }) => metric), faults };
-}
-
-interface MetricResult {
-  readonly metric: ReconciledMetric;
-  readonly faults: readonly LedgerFault[];
 }
 
 function reconcileMetric(
   metricId: string,
   { metrics, lots }: LedgerState,
-  { replay, isComplete }: { readonly replay: EntryReplay | undefined; readonly isComplete: boolean },
-): MetricResult {
+  replay: EntryReplay | undefined,
+  isComplete: boolean,
+) {
   const balance = Object.hasOwn(metrics, metricId) ? (metrics[metricId] ?? null) : null;
   const stored = Object.hasOwn(lots, metricId) ? (lots[metricId] ?? []) : [];
   const folded = replay?.sum ?? null;
@@ -114,8 +102,5 @@ function reconcileMetric(
     }
     details.push(...replay.differences(stored));
   }
-  return {
-    metric: { metricId, balance, folded, isComplete },
-    faults: details.map(detail => ({ metricId, recordId: null, detail })),
-  };
+  return { metric: { metricId, balance, folded, isComplete }, details };
 }

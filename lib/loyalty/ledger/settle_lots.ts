@@ -12,12 +12,6 @@ const expiringSoonMs: number = 30 * 24 * 60 * 60 * 1_000;
 /** Balances list this many instants of expiry. */
 const expiringSoonMax = 10;
 
-/** An account at a time, with the entries that led there in the order of `at`. */
-export interface SettledAccount {
-  readonly account: MetricAccount;
-  readonly entries: readonly (LedgerMovement & { readonly at: number })[];
-}
-
 interface DueLot {
   readonly at: number;
   readonly type: "activation" | "expiry";
@@ -28,7 +22,14 @@ interface DueLot {
  * Lets time pass until `at`, inclusive: pending lots become usable and lots expire, each at its own instant. Settling twice
  * equals settling once at the later time. An account with nothing due is returned as it is.
  */
-export function settleLots(account: MetricAccount, at: number): SettledAccount {
+export function settleLots(
+  account: MetricAccount,
+  at: number,
+): {
+  readonly account: MetricAccount;
+  /** In the order of `at`. */
+  readonly entries: readonly (LedgerMovement & { readonly at: number })[];
+} {
   const due = dueUntil(account.lots ?? [], at);
   if (due.length === 0) return { account, entries: [] };
   let now = account;

@@ -51,27 +51,6 @@ export interface LimitClaim {
   readonly count: number;
 }
 
-/** The uses to claim. */
-export interface LimitClaimOptions {
-  /** All or none of them. */
-  readonly count: number;
-  /** The claim of an earlier attempt at the same decision. */
-  readonly held: LimitClaim | null;
-}
-
-/** Claims and releases uses of rules. */
-export interface GlobalLimits {
-  /** Claims uses of a rule; null if a limit has no room for them. An earlier claim then stays. */
-  claim(claimant: Claimant, rule: LimitedRule, options: LimitClaimOptions): Promise<LimitClaim | null>;
-  /** Returns the limits without room for another use, by the ids of their rules. */
-  reached(
-    claimant: Claimant,
-    rules: Iterable<LimitedRule>,
-  ): Promise<ReadonlyMap<string, readonly ReachedLimit[]>>;
-  /** Releases all but `used` uses. The claim of an action with an id is released once. */
-  release(claimant: Claimant, claim: LimitClaim, used: number): Promise<void>;
-}
-
 /** A limit without room for another use. */
 export interface ReachedLimit {
   /** Index among the limits of its rule. */
@@ -100,29 +79,43 @@ type Windows = Readonly<Record<string, readonly string[]>>;
 const usedField = "used";
 const windowsRead = { type: "record", key: "windows" } as const satisfies ReadRecord;
 
+/** The global limits of all rules: uses are claimed and released. */
+export type GlobalLimits = ReturnType<typeof createGlobalLimits>;
+
 /** Creates the global limits of all rules. */
-export function createGlobalLimits(store: Store): GlobalLimits {
+export function createGlobalLimits(store: Store) {
   return {
-    async claim(claimant, rule, options) {
+    /**
+     * Claims uses of a rule, all or none; null if a limit has no room for them. An earlier claim then stays.
+     *
+     * @param held The claim of an earlier attempt at the same decision.
+     */
+    async claim(
+      claimant: Claimant,
+      rule: LimitedRule,
+      { count, held }: { readonly count: number; readonly held: LimitClaim | null },
+    ): Promise<LimitClaim | null> {
       const limits = windowLimits(rule, claimant);
       const windows = limits.map(nameOf);
       if (limits.length > 0) {
-        const isClaimed = await decide(
-          store,
-          partitionOf(claimant, rule.id),
-          claimRule(claimant, limits, options),
-        );
+        const claiming = claimRule(claimant, limits, count, held);
+        const isClaimed = await decide(store, partitionOf(claimant, rule.id), claiming);
         if (!isClaimed) return null;
       }
-      return { ruleId: rule.id, windows, count: options.count };
+      return { ruleId: rule.id, windows, count };
     },
-    async reached(claimant, rules) {
+    /** Returns the limits without room for another use, by the ids of their rules. */
+    async reached(
+      claimant: Claimant,
+      rules: Iterable<LimitedRule>,
+    ): Promise<ReadonlyMap<string, readonly ReachedLimit[]>> {
       const found = await Promise.all(
         [...rules].map(async rule => [rule.id, await reachedOf(store, claimant, rule)] as const),
       );
       return new Map(found.filter(([, reached]) => reached.length > 0));
     },
-    async release(claimant, claim, used) {
+    /** Releases all but `used` uses. The claim of an action with an id is released once. */
+    async release(claimant: Claimant, claim: LimitClaim, used: number): Promise<void> {
       if (claim.windows.length === 0 || used >= claim.count) return;
       await decide(store, partitionOf(claimant, claim.ruleId), releaseRule(claimant, claim, used));
     },
@@ -160,7 +153,8 @@ function windowLimits({ limits }: LimitedRule, { timeZone, at }: Claimant): Wind
 function claimRule(
   claimant: Claimant,
   limits: readonly WindowLimit[],
-  { count, held }: LimitClaimOptions,
+  count: number,
+  held: LimitClaim | null,
 ): DecisionRule<readonly ReadRecord[], boolean> {
   const key = claimKey(claimant);
   return {

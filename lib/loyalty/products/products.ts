@@ -4,33 +4,23 @@
  * @module
  */
 
-import type { Clock } from "../../auth/mod.ts";
-import type { RecordCache, Store } from "../../storage/mod.ts";
 import type { CompiledConfig, CompiledProduct } from "../config/compiled.ts";
-import type { ConfigCache } from "../config/config_cache.ts";
 import type { ActionData, Fulfilment, Price, Product } from "../config/document.ts";
 import { ownValue } from "../config/scope.ts";
-import { type CodePools, type CouponView, couponView } from "../coupons/mod.ts";
+import { type CouponView, couponView } from "../coupons/mod.ts";
 import { advanceTime } from "../engine/mod.ts";
-import type { ItemId } from "../user/history.ts";
+import type { ItemId } from "../user/change_payload.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
-import type { Redemption, RedemptionFault, RedemptionStatus } from "../user/state.ts";
-import { emptyState, type UserState } from "../user/state.ts";
 import {
-  canPay,
-  codePoolOf,
-  isAvailable,
-  type RedemptionOrder,
-  redemptionFault,
-  stockTotal,
-} from "./orders.ts";
-import {
-  createRedemptions,
-  type RedemptionResult,
-  type Redemptions,
-  type RedemptionsOptions,
-} from "./redemptions.ts";
-import { createStocks, type Stocks } from "./stock.ts";
+  emptyState,
+  type Redemption,
+  type RedemptionFault,
+  type RedemptionStatus,
+  type UserState,
+} from "../user/state.ts";
+import { canPay, codePoolOf, isAvailable, redemptionFault, stockTotal } from "./orders.ts";
+import { createRedemptions, type RedemptionResult, type RedemptionServices } from "./redemptions.ts";
+import { createStocks } from "./stock.ts";
 
 /** A product as a user sees it. */
 export interface ProductView extends Omit<Product, "stock" | "fulfilment" | "enabled"> {
@@ -68,49 +58,30 @@ export interface RedemptionView {
   readonly changedAt: number;
 }
 
-/** Lists products and sells them. */
-export interface Products extends Pick<Redemptions, "finish"> {
-  /** Lists the products that are in stock and available, in the order of the configuration. */
-  list(user: SpaceUser): Promise<readonly ProductView[]>;
-  /** As {@linkcode Redemptions.redeem}. */
-  redeem(user: SpaceUser, order: RedemptionOrder): Promise<RedemptionView>;
-  /** As {@linkcode Redemptions.find}. */
-  find(user: SpaceUser, id: string): Promise<RedemptionView>;
-  /** As {@linkcode Redemptions.complete}. */
-  complete(user: SpaceUser, id: string): Promise<RedemptionView>;
-  /** As {@linkcode Redemptions.refund}. */
-  refund(user: SpaceUser, id: string, options: { readonly restocks: boolean }): Promise<RedemptionView>;
-}
-
-/** Services that products need. */
-export type ProductsOptions = Omit<RedemptionsOptions, "stocks"> & {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly configOf: ConfigCache;
-  readonly states: RecordCache<UserState>;
-  readonly pools: Pick<CodePools, "claim" | "release" | "stats">;
-};
+/** The products of all spaces: they are listed and sold. */
+export type Products = ReturnType<typeof createProducts>;
 
 /** Creates the products of all spaces. */
-export function createProducts(options: ProductsOptions): Products {
-  const stocks = createStocks(options);
-  const redemptions = createRedemptions({ ...options, stocks });
-  const view = async (user: SpaceUser, result: RedemptionResult): Promise<RedemptionView> =>
-    redemptionView(await options.configOf(user.spaceId), result);
+export function createProducts(shared: Omit<RedemptionServices, "stocks">) {
+  const services = { ...shared, stocks: createStocks(shared) };
+  const redemptions = createRedemptions(services);
+  const viewed =
+    <Rest extends readonly unknown[]>(step: (user: SpaceUser, ...rest: Rest) => Promise<RedemptionResult>) =>
+    async (user: SpaceUser, ...rest: Rest): Promise<RedemptionView> =>
+      redemptionView(await services.configOf(user.spaceId), await step(user, ...rest));
   return {
-    list: user => listProducts({ ...options, stocks }, user),
-    redeem: async (user, order) => await view(user, await redemptions.redeem(user, order)),
-    find: async (user, id) => await view(user, await redemptions.find(user, id)),
-    complete: async (user, id) => await view(user, await redemptions.complete(user, id)),
-    refund: async (user, id, how) => await view(user, await redemptions.refund(user, id, how)),
+    /** Lists the products that are in stock and available, in the order of the configuration. */
+    list: (user: SpaceUser) => listProducts(services, user),
+    redeem: viewed(redemptions.redeem),
+    find: viewed(redemptions.find),
+    complete: viewed(redemptions.complete),
+    refund: viewed(redemptions.refund),
     finish: redemptions.finish,
   };
 }
 
-type ListOptions = ProductsOptions & { readonly stocks: Pick<Stocks, "sold"> };
-
-async function listProducts(options: ListOptions, user: SpaceUser): Promise<readonly ProductView[]> {
-  const { store, clock, configOf, states } = options;
+async function listProducts(services: RedemptionServices, user: SpaceUser): Promise<readonly ProductView[]> {
+  const { store, clock, configOf, states } = services;
   const partition = spaceUserPartition(user);
   const [config, [stored]] = await Promise.all([
     configOf(user.spaceId),
@@ -122,25 +93,23 @@ async function listProducts(options: ListOptions, user: SpaceUser): Promise<read
   const available = [...config.products.values()].filter(compiled => isAvailable(compiled, now));
   const listed = await Promise.all(
     available.map(async compiled => {
-      const left = await unitsLeft(options, { config, user, compiled });
-      return left === 0 ? [] : [productView(config, state, { compiled, left, now })];
+      const left = await unitsLeft(services, user, config, compiled);
+      if (left === 0) return [];
+      const fault = redemptionFault(config, state, { compiled, quantity: 1, now });
+      const isPayable = compiled.product.prices.some(price => canPay(config, state, price));
+      return [productView(compiled, left, [fault, isPayable ? null : "insufficient_balance"])];
     }),
   );
   return listed.flat();
 }
 
-interface StockQuery {
-  readonly config: CompiledConfig;
-  readonly user: SpaceUser;
-  readonly compiled: CompiledProduct;
-}
-
 /** Returns how many units of a product are left; null: any number. */
 async function unitsLeft(
-  { stocks, pools }: ListOptions,
-  { config, user, compiled: { product } }: StockQuery,
+  { stocks, pools }: RedemptionServices,
+  { organisationId, spaceId }: SpaceUser,
+  config: CompiledConfig,
+  { product }: CompiledProduct,
 ): Promise<number | null> {
-  const { organisationId, spaceId } = user;
   const total = stockTotal(product);
   const poolId = codePoolOf(config, product.fulfilment);
   const [sold, codes] = await Promise.all([
@@ -152,24 +121,12 @@ async function unitsLeft(
   return codes === null ? left : Math.min(codes.available, left ?? codes.available);
 }
 
-interface AvailableProduct {
-  readonly compiled: CompiledProduct;
-  readonly left: number | null;
-  readonly now: number;
-}
-
 function productView(
-  config: CompiledConfig,
-  state: UserState,
-  { compiled, left, now }: AvailableProduct,
+  { product: { stock: _, fulfilment, enabled: __, ...product } }: CompiledProduct,
+  left: number | null,
+  faults: readonly (RedemptionFault | null)[],
 ): ProductView {
-  const { stock: _, fulfilment, enabled: __, ...product } = compiled.product;
-  const fault = redemptionFault(config, state, { compiled, quantity: 1, now });
-  const isPayable = product.prices.some(price => canPay(config, state, price));
-  const reasons: RedemptionFault[] = [
-    ...(fault === null ? [] : [fault]),
-    ...(isPayable ? [] : ["insufficient_balance" as const]),
-  ];
+  const reasons = faults.filter(fault => fault !== null);
   return {
     ...product,
     stock: left === null ? { type: "unlimited" } : { type: "limited", available: left },

@@ -10,25 +10,22 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import type { Logger } from "../../http/mod.ts";
-import { decide, type RecordCache, type Store, storageLimits } from "../../storage/mod.ts";
+import { decide, storageLimits } from "../../storage/mod.ts";
 import type { CommandDecision } from "../commands/command.ts";
 import type { CommandRunner } from "../commands/command_runner.ts";
-import type { ConfigCache } from "../config/config_cache.ts";
 import type { CodePools, PoolAddress } from "../coupons/mod.ts";
+import type { LoyaltyServices } from "../services.ts";
 import { parseEntry } from "../user/read_history.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
-import type { Redemption } from "../user/state.ts";
-import { emptyState, type UserState } from "../user/state.ts";
+import { emptyState, type Redemption, type UserState } from "../user/state.ts";
 import { type RedemptionOrder, redemptionError, stockTotal } from "./orders.ts";
 import {
   beginCommand,
   completeCommand,
   openRedemption,
   parseRedemption,
-  type ReservationResult,
+  type Reservation,
   readRedemption,
   refundCommand,
   settleRedemptionCommand,
@@ -43,35 +40,11 @@ export interface RedemptionResult {
   readonly transactionId: string | null;
 }
 
-/** Carries redemptions out. */
-export interface Redemptions {
-  /**
-   * Buys a product. Repeating an order under the same key returns its outcome, and continues it where it was interrupted.
-   *
-   * @throws {AppError} `not_found`, `validation_failed`, `insufficient_balance`, `out_of_stock`, `limit_reached`,
-   *   `not_available`; `conflict` where the key names a redemption of something else.
-   */
-  redeem(user: SpaceUser, order: RedemptionOrder): Promise<RedemptionResult>;
-  /** Returns a redemption by its id. Throws `not_found`. */
-  find(user: SpaceUser, id: string): Promise<RedemptionResult>;
-  /** Marks a product as handed over. Throws `not_found` or `conflict`. */
-  complete(user: SpaceUser, id: string): Promise<RedemptionResult>;
-  /** Gives the price back, and the units to the stock where `restocks` is set. Throws `not_found` or `conflict`. */
-  refund(user: SpaceUser, id: string, options: { readonly restocks: boolean }): Promise<RedemptionResult>;
-  /** Continues interrupted redemptions and returns how many of them failed. */
-  finish(user: SpaceUser, state: UserState): Promise<number>;
-}
-
 /** Services that redemptions need. */
-export interface RedemptionsOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly configOf: ConfigCache;
+export interface RedemptionServices extends LoyaltyServices {
   readonly commands: Pick<CommandRunner, "run">;
-  readonly states: RecordCache<UserState>;
   readonly stocks: Stocks;
-  readonly pools: Pick<CodePools, "claim" | "release">;
+  readonly pools: CodePools;
 }
 
 /** Derives the id of the redemption that a user's key names. */
@@ -81,44 +54,58 @@ export function redemptionId({ organisationId, spaceId, userId }: SpaceUser, key
 }
 
 /** Creates the redemptions of all users. */
-export function createRedemptions(options: RedemptionsOptions): Redemptions {
-  const { commands, logger, stocks } = options;
+export function createRedemptions(services: RedemptionServices) {
+  const { commands, logger, stocks } = services;
   return {
-    async redeem(user, order) {
+    /**
+     * Buys a product. Repeating an order under the same key returns its outcome, and continues it where it was interrupted.
+     *
+     * @throws {AppError} `not_found`, `validation_failed`, `insufficient_balance`, `out_of_stock`, `limit_reached`,
+     *   `not_available`; `conflict` where the key names a redemption of something else.
+     */
+    async redeem(user: SpaceUser, order: RedemptionOrder): Promise<RedemptionResult> {
       const id = redemptionId(user, order.key);
       const sold = stocks.cachedSold({ ...user, productId: order.productId });
       const decision = await commands.run(user, (config, now) =>
         beginCommand({ id, config, now, sold }, order),
       );
-      const begun = await resultOf(options, { user, id, decision });
+      const begun = await resultOf(services, user, id, decision);
       requireSameOrder(begun.redemption, order);
       const isOpen = begun.redemption.status === "reserved";
-      const { redemption, state } = isOpen ? await settle(options, user, begun.redemption) : begun;
+      const { redemption, state } = isOpen ? await settle(services, user, begun.redemption) : begun;
       if (redemption.fault !== undefined) throw redemptionError(redemption.fault);
-      const transactionId = begun.transactionId ?? (await findPayment(options, user, redemption));
+      const transactionId = begun.transactionId ?? (await findPayment(services, user, redemption));
       return { redemption, state, transactionId };
     },
-    async find(user, id) {
-      return await withPayment(options, user, await findRedemption(options, user, id));
+    /** Returns a redemption by its id. Throws `not_found`. */
+    async find(user: SpaceUser, id: string): Promise<RedemptionResult> {
+      return await withPayment(services, user, await findRedemption(services, user, id));
     },
-    async complete(user, id) {
-      await findRedemption(options, user, id);
+    /** Marks a product as handed over. Throws `not_found` or `conflict`. */
+    async complete(user: SpaceUser, id: string): Promise<RedemptionResult> {
+      await findRedemption(services, user, id);
       const decision = await commands.run(user, (config, now) => completeCommand({ id, config, now }));
-      return await afterOperator(options, { user, id, decision });
+      return await afterOperator(services, user, id, decision);
     },
-    async refund(user, id, { restocks }) {
-      await findRedemption(options, user, id);
+    /** Gives the price back, and the units to the stock where `restocks` is set. Throws `not_found` or `conflict`. */
+    async refund(
+      user: SpaceUser,
+      id: string,
+      { restocks }: { readonly restocks: boolean },
+    ): Promise<RedemptionResult> {
+      await findRedemption(services, user, id);
       const decision = await commands.run(user, (config, now) =>
         refundCommand({ id, config, now }, restocks),
       );
-      return await afterOperator(options, { user, id, decision });
+      return await afterOperator(services, user, id, decision);
     },
-    async finish(user, { redemptions }) {
+    /** Continues interrupted redemptions and returns how many of them failed. */
+    async finish(user: SpaceUser, { redemptions }: UserState): Promise<number> {
       let failed = 0;
       for (const redemption of redemptions) {
         try {
-          if (redemption.status === "reserved") await settle(options, user, redemption);
-          else await restock(options, user, redemption);
+          if (redemption.status === "reserved") await settle(services, user, redemption);
+          else await restock(services, user, redemption);
         } catch (error) {
           failed += 1;
           logger.log("warn", "redemption_deferred", { redemptionId: redemption.id, error: String(error) });
@@ -131,31 +118,31 @@ export function createRedemptions(options: RedemptionsOptions): Redemptions {
 
 /** Takes what a reserved redemption needs, then gives the product or the price back. */
 async function settle(
-  options: RedemptionsOptions,
+  services: RedemptionServices,
   user: SpaceUser,
   redemption: Redemption,
 ): Promise<RedemptionResult> {
   const { id } = redemption;
-  const reservation = await reserve(options, user, redemption);
-  const decision = await options.commands.run(user, (config, now) =>
+  const reservation = await reserve(services, user, redemption);
+  const decision = await services.commands.run(user, (config, now) =>
     settleRedemptionCommand({ id, config, now }, reservation),
   );
-  const result = await resultOf(options, { user, id, decision });
-  if (openRedemption(decision.state, id) !== null) await restock(options, user, result.redemption);
+  const result = await resultOf(services, user, id, decision);
+  if (openRedemption(decision.state, id) !== null) await restock(services, user, result.redemption);
   return result;
 }
 
 /** Takes stock and a code, as far as a redemption needs them. Repeating it has the same outcome. */
 async function reserve(
-  { configOf, stocks, pools }: RedemptionsOptions,
+  { configOf, stocks, pools }: RedemptionServices,
   user: SpaceUser,
   { id, productId, quantity, takesStock, poolId }: Redemption,
-): Promise<ReservationResult> {
+): Promise<Reservation> {
   const soldOut = { fault: "out_of_stock", isTaken: false, code: null } as const;
   if (takesStock) {
     const config = await configOf(user.spaceId);
     const total = stockTotal(config.products.get(productId)?.product) ?? Number.MAX_SAFE_INTEGER;
-    const isTaken = await stocks.take({ ...user, productId }, { redemptionId: id, quantity, total });
+    const isTaken = await stocks.take({ ...user, productId }, id, { quantity, total });
     if (!isTaken) return soldOut;
   }
   if (poolId === undefined) return { fault: null, isTaken: takesStock, code: null };
@@ -165,7 +152,7 @@ async function reserve(
 
 /** Returns stock and an onceMark code of a redemption that failed, then removes the redemption from those to continue. */
 async function restock(
-  { store, states, stocks, pools }: RedemptionsOptions,
+  { store, states, stocks, pools }: RedemptionServices,
   user: SpaceUser,
   { id, productId, status, poolId }: Redemption,
 ): Promise<void> {
@@ -184,34 +171,31 @@ async function restock(
   });
 }
 
-interface DecidedRedemption {
-  readonly user: SpaceUser;
-  readonly id: string;
-  readonly decision: CommandDecision;
-}
-
 async function afterOperator(
-  options: RedemptionsOptions,
-  decided: DecidedRedemption,
+  services: RedemptionServices,
+  user: SpaceUser,
+  id: string,
+  decision: CommandDecision,
 ): Promise<RedemptionResult> {
-  const { user, id, decision } = decided;
   const open = openRedemption(decision.state, id);
-  if (open !== null) await restock(options, user, open);
-  return await withPayment(options, user, await resultOf(options, decided));
+  if (open !== null) await restock(services, user, open);
+  return await withPayment(services, user, await resultOf(services, user, id, decision));
 }
 
 /** Returns the redemption after a decision; looks it up where the decision had no effect. */
 async function resultOf(
-  options: RedemptionsOptions,
-  { user, id, decision: { result, state, recordId } }: DecidedRedemption,
+  services: RedemptionServices,
+  user: SpaceUser,
+  id: string,
+  { result, state, recordId }: CommandDecision,
 ): Promise<RedemptionResult> {
   const redemption = result?.redemption ?? openRedemption(state, id);
-  if (redemption === null) return await findRedemption(options, user, id);
+  if (redemption === null) return await findRedemption(services, user, id);
   return { redemption, state, transactionId: recordId };
 }
 
 async function findRedemption(
-  { store, states }: RedemptionsOptions,
+  { store, states }: RedemptionServices,
   user: SpaceUser,
   id: string,
 ): Promise<RedemptionResult> {
@@ -226,16 +210,16 @@ async function findRedemption(
 }
 
 async function withPayment(
-  options: RedemptionsOptions,
+  services: RedemptionServices,
   user: SpaceUser,
   { redemption, state }: RedemptionResult,
 ): Promise<RedemptionResult> {
-  return { redemption, state, transactionId: await findPayment(options, user, redemption) };
+  return { redemption, state, transactionId: await findPayment(services, user, redemption) };
 }
 
 /** Returns the id of the transaction that took the price; null where the history does not go back that far. */
 async function findPayment(
-  { store }: RedemptionsOptions,
+  { store }: RedemptionServices,
   user: SpaceUser,
   { id, boughtAt }: Redemption,
 ): Promise<string | null> {

@@ -21,7 +21,7 @@ const keptMs = 366 * 24 * 60 * 60 * 1_000;
 export type StepContext = Omit<OrderContext, "sold">;
 
 /** Stock and code that were taken for a redemption, outside its user's partition. */
-export interface ReservationResult {
+export interface Reservation {
   /** The reason for which there is nothing to give; null: there is. */
   readonly fault: RedemptionFault | null;
   /** True where stock was taken. */
@@ -73,7 +73,7 @@ export function beginCommand(context: OrderContext, order: RedemptionOrder): Com
  * Makes the command that gives the product of a paid redemption, or the price back. It rejects the redemption too where the user
  * already owns the product by then.
  */
-export function settleRedemptionCommand(context: StepContext, reservation: ReservationResult): Command {
+export function settleRedemptionCommand(context: StepContext, reservation: Reservation): Command {
   const { id, config, now } = context;
   return {
     isIdempotent: true,

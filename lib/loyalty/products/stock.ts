@@ -8,7 +8,6 @@
  * @module
  */
 
-import type { Clock } from "../../auth/mod.ts";
 import { Cache } from "../../background/mod.ts";
 import {
   decide,
@@ -21,31 +20,12 @@ import {
   tenantPartition,
   type Write,
 } from "../../storage/mod.ts";
+import type { LoyaltyServices } from "../services.ts";
 import type { SpaceUser } from "../user/space_user.ts";
 
 /** A product of a space. */
 export interface ProductAddress extends Pick<SpaceUser, "organisationId" | "spaceId"> {
   readonly productId: string;
-}
-
-/** The units that a redemption asks for. */
-export interface StockRequest {
-  readonly redemptionId: string;
-  readonly quantity: number;
-  /** Number of units of the product that are ever sold. */
-  readonly total: number;
-}
-
-/** Takes units from stock and gives them back. */
-export interface Stocks {
-  /** Takes units for a redemption; false where there are not enough. Asking again has the same answer. */
-  take(product: ProductAddress, request: StockRequest): Promise<boolean>;
-  /** Gives back what a redemption holds, once. */
-  giveBack(product: ProductAddress, redemptionId: string): Promise<void>;
-  /** Returns the number of units sold, as of at most a second ago. */
-  sold(product: ProductAddress): Promise<number>;
-  /** Returns the number of units sold if this process knows it; else null. */
-  cachedSold(product: ProductAddress): number | null;
 }
 
 const cacheOptions = { entriesMax: 10_000, maxAgeMs: 1_000 };
@@ -55,8 +35,11 @@ const soldKey = "sold";
 const soldField = "units";
 const soldRead: ReadTally = { type: "tally", key: soldKey, fields: [soldField] };
 
+/** The stock of all products: units are taken and given back. */
+export type Stocks = ReturnType<typeof createStocks>;
+
 /** Creates the stock of all products. */
-export function createStocks({ store, clock }: { readonly store: Store; readonly clock: Clock }): Stocks {
+export function createStocks({ store, clock }: Pick<LoyaltyServices, "store" | "clock">) {
   const cache = new Cache<number>({ ...cacheOptions, clock });
 
   async function load(partition: Partition): Promise<{ readonly value: number }> {
@@ -65,10 +48,18 @@ export function createStocks({ store, clock }: { readonly store: Store; readonly
   }
 
   return {
-    async take(product, request) {
-      const { redemptionId } = request;
+    /**
+     * Takes units for a redemption; false where there are not enough. Asking again has the same answer.
+     *
+     * @param total Number of units of the product that are ever sold.
+     */
+    async take(
+      product: ProductAddress,
+      redemptionId: string,
+      { quantity, total }: { readonly quantity: number; readonly total: number },
+    ): Promise<boolean> {
       const partition = partitionOf(product);
-      const answer = await decide(store, partition, takeRule(request));
+      const answer = await decide(store, partition, takeRule(redemptionId, quantity, total));
       if (answer === "repeated") return (await unitsHeld(store, partition, redemptionId)) > 0;
       if (answer !== "refused") {
         cache.set(partition, answer);
@@ -79,20 +70,28 @@ export function createStocks({ store, clock }: { readonly store: Store; readonly
       await cache.getOrLoad(partition, load);
       return isRefused ? false : (await unitsHeld(store, partition, redemptionId)) > 0;
     },
-    async giveBack(product, redemptionId) {
+    /** Gives back what a redemption holds, once. */
+    async giveBack(product: ProductAddress, redemptionId: string): Promise<void> {
       const partition = partitionOf(product);
       const held = await unitsHeld(store, partition, redemptionId);
       if (held > 0) await decide(store, partition, giveBackRule(redemptionId, held));
       cache.delete(partition);
     },
-    sold: async product => await cache.getOrLoad(partitionOf(product), load),
-    cachedSold: product => cache.get(partitionOf(product)) ?? null,
+    /** Returns the number of units sold, as of at most a second ago. */
+    sold: async (product: ProductAddress): Promise<number> =>
+      await cache.getOrLoad(partitionOf(product), load),
+    /** Returns the number of units sold if this process knows it; else null. */
+    cachedSold: (product: ProductAddress): number | null => cache.get(partitionOf(product)) ?? null,
   };
 }
 
 type TakeAnswer = number | "refused" | "repeated";
 
-function takeRule({ redemptionId, quantity, total }: StockRequest): Rule<readonly [ReadTally], TakeAnswer> {
+function takeRule(
+  redemptionId: string,
+  quantity: number,
+  total: number,
+): Rule<readonly [ReadTally], TakeAnswer> {
   return {
     reads: [onceMark(claimsKey(redemptionId), redemptionId)],
     idempotent: true,

@@ -7,6 +7,7 @@
 import type { ActionData, MetricReward, NotificationSetting, Price, Reward } from "../config/document.ts";
 import type { transactionTypes } from "../config/webhooks.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
+import type { ChangePayload } from "./change_payload.ts";
 
 /** A correction of a metric by a back end. */
 export interface MetricChange {
@@ -24,21 +25,12 @@ export interface PointDates {
   readonly expiresAt?: number | undefined;
 }
 
-/** An error of the dates of points. */
-export interface PointDateError {
-  readonly member: keyof PointDates;
-  readonly detail: string;
-}
-
 const tenYearsMs = 3_653 * 86_400_000;
 
 /** Checks the dates of points that are granted now (Unix ms). */
-export function pointDateErrors(
-  { availableAt, expiresAt }: PointDates,
-  now: number,
-): readonly PointDateError[] {
+export function pointDateErrors({ availableAt, expiresAt }: PointDates, now: number) {
   const latest = now + tenYearsMs;
-  const errors: PointDateError[] = [];
+  const errors: { readonly member: keyof PointDates; readonly detail: string }[] = [];
   if (availableAt !== undefined && !(availableAt <= latest)) {
     errors.push({ member: "availableAt", detail: "Expected a time within ten years" });
   }
@@ -123,35 +115,6 @@ export interface Transaction {
   readonly at?: number;
   readonly payload: ChangePayload;
   readonly entries: readonly LedgerEntry[];
-}
-
-/** An item of an inventory set. */
-export interface ItemId {
-  readonly setId: string;
-  readonly itemId: string;
-}
-
-/** The subject and the changes of a transaction or notification. */
-export interface ChangePayload {
-  readonly challengeId?: string;
-  readonly missionId?: string;
-  /** The coupon in the configuration. */
-  readonly couponId?: string;
-  /** The coupon that the user was given. */
-  readonly userCouponId?: string;
-  readonly redemptionId?: string;
-  readonly productId?: string;
-  readonly quantity?: number;
-  /** Supplied by the caller. */
-  readonly metadata?: ActionData;
-  /** The reason of a grant, an adjustment or a rejection. */
-  readonly reason?: string;
-  readonly metricChanges: Readonly<Record<string, { readonly oldValue: number; readonly newValue: number }>>;
-  readonly inventoryChanges: { readonly received: readonly ItemId[]; readonly lost: readonly ItemId[] };
-  /** Ids of milestones by the id of their set; empty: none. */
-  readonly milestoneChanges: Readonly<
-    Record<string, { readonly oldValue: string; readonly newValue: string }>
-  >;
 }
 
 /** An announcement to the user. */

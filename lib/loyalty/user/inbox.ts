@@ -7,16 +7,9 @@
  * @module
  */
 
-import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import {
-  decide,
-  type ReadLog,
-  type ReadRecord,
-  type Rule,
-  type Store,
-  type Write,
-} from "../../storage/mod.ts";
+import { decide, type ReadLog, type ReadRecord, type Rule, type Write } from "../../storage/mod.ts";
+import type { LoyaltyServices } from "../services.ts";
 import {
   compareIds,
   type InboxContext,
@@ -36,25 +29,6 @@ export const notificationsMax = 100;
 /** Length of a page by default. */
 export const notificationsPageDefault = 20;
 
-/** A page of notifications, newest first. */
-export interface InboxPage {
-  readonly items: readonly InboxItem[];
-  /** The cursor of the next page; null on the last one. */
-  readonly cursor: string | null;
-  /** Of all notifications, not only of this page. */
-  readonly unreadCount: number;
-}
-
-/** The query of a page. */
-export interface InboxQuery {
-  /** Only unread ones. @default false */
-  readonly unread?: boolean;
-  /** 1 to {@linkcode notificationsMax}. @default {@linkcode notificationsPageDefault} */
-  readonly limit?: number;
-  /** Of the page before. */
-  readonly cursor?: string;
-}
-
 /** The reads of a user's partition that the notifications are made of. */
 export const inboxReads: readonly [ReadRecord, ReadLog] = [
   { type: "record", key: "inbox" },
@@ -63,44 +37,54 @@ export const inboxReads: readonly [ReadRecord, ReadLog] = [
 
 const idShape = /^\d{1,15}-\d{1,15}$/;
 
-/** Options of an {@linkcode Inbox}. */
-export interface InboxOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  /** Returns the life of notifications in a space. */
-  readonly policyOf: (spaceId: string) => Promise<InboxPolicy> | InboxPolicy;
-  /** Stores the due effects of time, with their notifications, before a list is read. @default none */
-  readonly settleBeforeRead?: <T>(user: SpaceUser, read: () => Promise<T>) => Promise<T>;
-}
+type Settled = <T>(user: SpaceUser, read: () => Promise<T>) => Promise<T>;
 
 /** Reads the notifications of users and marks them as read. */
 export class Inbox {
-  readonly #store: Store;
-  readonly #clock: Clock;
-  readonly #policyOf: InboxOptions["policyOf"];
-  readonly #settleBeforeRead: NonNullable<InboxOptions["settleBeforeRead"]>;
+  readonly #services: Pick<LoyaltyServices, "store" | "clock" | "policyOf">;
+  readonly #settled: Settled;
 
-  constructor({ store, clock, policyOf, settleBeforeRead = (_, read) => read() }: InboxOptions) {
-    this.#store = store;
-    this.#clock = clock;
-    this.#policyOf = policyOf;
-    this.#settleBeforeRead = settleBeforeRead;
+  /** @param settled Stores the due effects of time, with their notifications, before a list is read. */
+  constructor(
+    services: Pick<LoyaltyServices, "store" | "clock" | "policyOf">,
+    settled: Settled = (_, read) => read(),
+  ) {
+    this.#services = services;
+    this.#settled = settled;
   }
 
   /**
-   * Returns a page of the notifications.
+   * Returns a page of the notifications, newest first. The count is of all that are unread; the cursor is that
+   * of the next page, or null on the last one.
    *
    * @throws {AppError} `validation_failed`: the limit is out of bounds, or the cursor is of no page.
    */
-  async list(user: SpaceUser, query: InboxQuery = {}): Promise<InboxPage> {
-    const { unread = false, limit = notificationsPageDefault, cursor } = query;
+  async list(
+    user: SpaceUser,
+    {
+      unread = false,
+      limit = notificationsPageDefault,
+      cursor,
+    }: {
+      /** Only unread ones. */
+      readonly unread?: boolean;
+      /** 1 to {@linkcode notificationsMax}. */
+      readonly limit?: number;
+      /** Of the page before. */
+      readonly cursor?: string;
+    } = {},
+  ): Promise<{
+    readonly items: readonly InboxItem[];
+    readonly cursor: string | null;
+    readonly unreadCount: number;
+  }> {
     if (!Number.isInteger(limit) || limit < 1 || limit > notificationsMax) {
       throw invalid("limit", `Expected a whole number from 1 to ${notificationsMax}`);
     }
     if (cursor !== undefined && !idShape.test(cursor)) {
       throw invalid("cursor", "Expected the cursor of a page");
     }
-    const { items, policy } = await this.#settleBeforeRead(user, () => this.#read(user));
+    const { items, policy } = await this.#settled(user, () => this.#read(user));
     const wanted = items.filter(
       ({ id, isRead }) => !(unread && isRead) && (cursor === undefined || compareIds(id, cursor) < 0),
     );
@@ -115,7 +99,7 @@ export class Inbox {
 
   /** Returns every unread notification, oldest first. */
   async unread(user: SpaceUser): Promise<readonly InboxNotification[]> {
-    const { items } = await this.#settleBeforeRead(user, () => this.#read(user));
+    const { items } = await this.#settled(user, () => this.#read(user));
     return unreadOf(items).toReversed();
   }
 
@@ -130,25 +114,36 @@ export class Inbox {
    * @throws {AppError} `not_found`: the user does not have such a notification, or not any more.
    */
   async markRead(user: SpaceUser, id: string): Promise<InboxItem> {
-    const context = { policy: await this.#policyOf(user.spaceId), now: this.#clock() };
-    return await decide(this.#store, spaceUserPartition(user), markRule(id, context));
+    return await decide(
+      this.#services.store,
+      spaceUserPartition(user),
+      markRule(id, await this.#context(user)),
+    );
   }
 
   /** Marks all notifications as read, and returns the number of those that were unread. */
   async markAllRead(user: SpaceUser): Promise<number> {
-    const context = { policy: await this.#policyOf(user.spaceId), now: this.#clock() };
-    return await decide(this.#store, spaceUserPartition(user), markAllRule(context));
+    return await decide(
+      this.#services.store,
+      spaceUserPartition(user),
+      markAllRule(await this.#context(user)),
+    );
+  }
+
+  async #context({ spaceId }: SpaceUser): Promise<MarkContext> {
+    return { policy: await this.#services.policyOf(spaceId), now: this.#services.clock() };
   }
 
   async #read(
     user: SpaceUser,
   ): Promise<{ readonly items: InboxNotification[]; readonly policy: InboxPolicy }> {
+    const { store, clock, policyOf } = this.#services;
     const [policy, [stored, entries]] = await Promise.all([
-      this.#policyOf(user.spaceId),
-      this.#store.read(spaceUserPartition(user), inboxReads),
+      policyOf(user.spaceId),
+      store.read(spaceUserPartition(user), inboxReads),
     ]);
     const marks = parseReadMarks(stored);
-    return { items: validNotifications(entries, { marks, policy, now: this.#clock() }), policy };
+    return { items: validNotifications(entries, { marks, policy, now: clock() }), policy };
   }
 }
 

@@ -18,22 +18,16 @@ import { parseRecord } from "./stored_state.ts";
 /** A history request returns this many transactions at most. */
 export const historyPageMax = 1_000;
 
-/** A range of time in Unix ms, both ends inclusive. */
-export interface HistoryRange {
-  readonly from?: number;
-  readonly to?: number;
-}
-
 /** Parses an entry of the history. */
 export function parseEntry({ id, value }: LogEntry): HistoryEntry {
   return { ...parseRecord(value), id };
 }
 
-/** Returns a page of transactions, oldest first. Records without any do not count. */
+/** Returns a page of transactions from a range of time (Unix ms, both ends inclusive), oldest first. Records without any do not count. */
 export async function readTransactions(
   store: Store,
   partition: Partition,
-  range: HistoryRange,
+  range: { readonly from?: number; readonly to?: number },
 ): Promise<readonly HistoryTransaction[]> {
   const found: HistoryTransaction[] = [];
   for (let cursor: string | undefined; ; ) {
@@ -51,13 +45,8 @@ export async function readTransactions(
 export async function readWholeHistory(
   store: Store,
   partition: Partition,
-  {
-    states,
-    take,
-  }: {
-    readonly states: RecordCache<UserState>;
-    readonly take: (record: HistoryEntry) => void;
-  },
+  states: RecordCache<UserState>,
+  take: (record: HistoryEntry) => void,
 ): Promise<UserState | null> {
   for (let cursor: string | undefined; ; ) {
     const query = { type: "log", key: "history", limit: storageLimits.rangeLimitMax } as const;

@@ -37,19 +37,16 @@ export function reversalMarkWrites(
   ];
 }
 
-/** A query of marks. */
-export interface ReversalMarksQuery {
-  /** Result of {@linkcode reversalGenerationsRead}. */
-  readonly generations: Stored | null;
-  /** Entries of the history. */
-  readonly entries: readonly LogEntry[];
-}
-
-/** Returns ids of reversed transactions, with at least those of the entries. Without any reversals it reads nothing. */
+/**
+ * Returns ids of reversed transactions, with at least those of the entries. Without any reversals it reads nothing.
+ *
+ * @param generations Result of {@linkcode reversalGenerationsRead}.
+ */
 export async function readReversedIds(
   store: Store,
   partition: Partition,
-  { generations, entries }: ReversalMarksQuery,
+  generations: Stored | null,
+  entries: readonly LogEntry[],
 ): Promise<ReadonlySet<string>> {
   const wanted = new Set(entries.map(({ at }) => generationOf(at)));
   const marked = generationsOf(generations).filter(generation => wanted.has(generation));

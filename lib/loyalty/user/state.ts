@@ -7,7 +7,7 @@
 import type { ScoreUpdate } from "../../leaderboards/mod.ts";
 import type { ActionData, Fulfilment, Price } from "../config/document.ts";
 import type { LedgerEntry, Lot } from "../ledger/mod.ts";
-import type { ItemId } from "./history.ts";
+import type { ItemId } from "./change_payload.ts";
 
 /** Progress of the latest run of a challenge. */
 export interface ChallengeProgress {

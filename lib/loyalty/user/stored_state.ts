@@ -10,7 +10,8 @@ import type { ReadRecord } from "../../storage/mod.ts";
 import { flattenString, JsonMembers } from "../../text/mod.ts";
 import { hasEntries } from "../config/scope.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
-import type { ChangePayload, HistoryRecord, ItemId, Transaction } from "./history.ts";
+import type { ChangePayload, ItemId } from "./change_payload.ts";
+import type { HistoryRecord, Transaction } from "./history.ts";
 import { emptyState, type UserState } from "./state.ts";
 
 /** The read of the record. */

@@ -19,20 +19,17 @@ export interface ProgressView {
   readonly percent: number;
 }
 
-/** A mission as a user sees it. */
-export interface MissionView {
-  readonly mission: Mission;
-  readonly status: "not_started" | "in_progress" | "completed";
-  readonly progress: ProgressView;
-}
-
 /** A challenge as a user sees it; times in Unix ms. */
 export interface ChallengeView {
   readonly challenge: Challenge;
   readonly status: ChallengeStatus;
   /** Missions completed, of all; the percentage includes progress within missions. */
   readonly progress: ProgressView;
-  readonly missions: readonly MissionView[];
+  readonly missions: readonly {
+    readonly mission: Mission;
+    readonly status: "not_started" | "in_progress" | "completed";
+    readonly progress: ProgressView;
+  }[];
   /** Earliest start; null: none. */
   readonly startsAt: number | null;
   /** Deadline of the run, or of beginning one, exclusive; null: none. */
@@ -53,7 +50,7 @@ export function challengeViews(
   return [...compiled.challenges.values()].flatMap(of => {
     const progress = ownValue(state.challenges, of.challenge.id);
     const hasRun = progress !== undefined && progress.status !== "none";
-    return hasRun || at < of.to ? [challengeView(of, progress, { compiled, state })] : [];
+    return hasRun || at < of.to ? [challengeView(compiled, state, of, progress)] : [];
   });
 }
 
@@ -61,24 +58,19 @@ export function challengeViews(
 export function activeChallenges(compiled: CompiledConfig, state: UserState): readonly ChallengeView[] {
   return Object.entries(state.challenges).flatMap(([id, progress]) => {
     const of = progress.status === "in_progress" ? compiled.challenges.get(id) : undefined;
-    return of?.challenge.showInProfile === true ? [challengeView(of, progress, { compiled, state })] : [];
+    return of?.challenge.showInProfile === true ? [challengeView(compiled, state, of, progress)] : [];
   });
 }
 
-/** Dependencies of a mission's progress. */
-interface Holdings {
-  readonly compiled: CompiledConfig;
-  readonly state: UserState;
-}
-
 function challengeView(
+  compiled: CompiledConfig,
+  state: UserState,
   { challenge, from, to }: CompiledChallenge,
   progress: ChallengeProgress | undefined,
-  holdings: Holdings,
 ): ChallengeView {
   const run = progress?.status === "none" ? undefined : progress;
   const status = run === undefined || run.status === "none" ? "not_started" : run.status;
-  const missions = challenge.missions.map(mission => missionView(mission, run, holdings));
+  const missions = challenge.missions.map(mission => missionView(compiled, state, mission, run));
   const completed = missions.filter(mission => mission.status === "completed").length;
   const parts = missions.reduce((sum, mission) => sum + mission.progress.percent, 0);
   const isDone = status === "completed";
@@ -100,10 +92,11 @@ function challengeView(
 }
 
 function missionView(
+  compiled: CompiledConfig,
+  state: UserState,
   mission: Mission,
   run: ChallengeProgress | undefined,
-  { compiled, state }: Holdings,
-): MissionView {
+): ChallengeView["missions"][number] {
   const { rule } = mission;
   const target = "metric" in rule ? rule.atLeast : rule.count;
   const reached =

@@ -4,11 +4,10 @@
  * @module
  */
 
-import type { Clock } from "../../auth/mod.ts";
-import type { ReadRecord, Store, Stored } from "../../storage/mod.ts";
-import type { ConfigCache } from "../config/config_cache.ts";
+import type { Store, Stored } from "../../storage/mod.ts";
 import { ownValue } from "../config/scope.ts";
 import { advanceTime, isDue } from "../engine/mod.ts";
+import type { LoyaltyServices } from "../services.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { type ChallengeProgress, emptyState, type UserState } from "../user/state.ts";
 import { parseState, readState, StoredStateReader } from "../user/stored_state.ts";
@@ -34,24 +33,15 @@ export interface FactsReader {
 }
 
 /** The source of facts about users of all spaces. */
-export interface FactsSource {
-  /** The record of a user's partition that facts are read from. */
-  readonly record: ReadRecord;
-  /** Returns the reader of a space. */
-  of(spaceId: string): Promise<FactsReader>;
-}
-
-/** Services that facts need. */
-export interface FactsOptions {
-  readonly clock: Clock;
-  readonly configOf: ConfigCache;
-}
+export type FactsSource = ReturnType<typeof createFactsSource>;
 
 /** Creates the source of facts. */
-export function createFactsSource({ clock, configOf }: FactsOptions): FactsSource {
+export function createFactsSource({ clock, configOf }: Pick<LoyaltyServices, "clock" | "configOf">) {
   return {
+    /** The record of a user's partition that facts are read from. */
     record: readState,
-    async of(spaceId) {
+    /** Returns the reader of a space. */
+    async of(spaceId: string): Promise<FactsReader> {
       const compiled = await configOf(spaceId);
       const { metrics, inventory, challenges } = compiled.config;
       const defaults = new Map(metrics.map(({ id, defaultValue }) => [id, defaultValue]));

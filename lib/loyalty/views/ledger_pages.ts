@@ -70,7 +70,7 @@ export async function readLedger(
       cursor === undefined ? read : { ...read, cursor },
       reversalGenerationsRead,
     ]);
-    const reversed = await readReversedIds(store, partition, { generations, entries });
+    const reversed = await readReversedIds(store, partition, generations, entries);
     for (const entry of entries) if (!page.add(entry, reversed)) return { items: page.items, end: page.end };
     if (entries.length < limit) return { items: page.items, end: null };
     cursor = entries.at(-1)?.id;

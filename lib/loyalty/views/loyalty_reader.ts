@@ -4,12 +4,11 @@
  * @module
  */
 
-import type { Clock } from "../../auth/mod.ts";
-import type { ReadRecord, RecordCache, Store, Stored } from "../../storage/mod.ts";
-import type { ConfigCache } from "../config/config_cache.ts";
+import type { ReadRecord, Stored } from "../../storage/mod.ts";
 import { advanceTime } from "../engine/mod.ts";
+import type { LoyaltyServices } from "../services.ts";
 import { inboxReads } from "../user/inbox.ts";
-import { countUnread, type InboxPolicy, inboxValidUntil, parseReadMarks } from "../user/inbox_view.ts";
+import { countUnread, inboxValidUntil, parseReadMarks } from "../user/inbox_view.ts";
 import { actionMarkReads } from "../user/once_marks.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { emptyState, type UserState } from "../user/state.ts";
@@ -27,36 +26,18 @@ export interface ReadView<T> {
 }
 
 /** Reads users. */
-export interface LoyaltyReader {
-  /** Returns a user's summary: the same object for as long as it stays true and the process remembers it. */
-  summary(user: SpaceUser, extraRead: ReadRecord): Promise<ReadView<LoyaltySummary>>;
-  /** Returns the challenges that a user has begun or may begin. */
-  challenges(user: SpaceUser, extraRead: ReadRecord): Promise<ReadView<readonly ChallengeView[]>>;
-  /** Tells for each id whether an action has taken effect under it, for 7 to 14 days. */
-  areActionsApplied(user: SpaceUser, actionIds: readonly string[]): Promise<readonly boolean[]>;
-  /** Returns a page of a user's ledger, newest entry first. */
-  ledger(user: SpaceUser, query: LedgerQuery): Promise<LedgerPage>;
-}
-
-/** Services that reading needs. */
-export interface LoyaltyReaderOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly configOf: ConfigCache;
-  readonly states: RecordCache<UserState>;
-  readonly policyOf: (spaceId: string) => Promise<InboxPolicy> | InboxPolicy;
-}
+export type LoyaltyReader = ReturnType<typeof createLoyaltyReader>;
 
 /** Creates the reader of a process. */
-export function createLoyaltyReader(options: LoyaltyReaderOptions): LoyaltyReader {
-  const { store, clock, configOf, states, policyOf } = options;
+export function createLoyaltyReader({ store, clock, configOf, states, policyOf }: LoyaltyServices) {
   const summaries = new SummaryCache();
   const [readMarks, readEntries] = inboxReads;
   function stateIn(user: SpaceUser, stored: Stored | null): UserState {
     return stored === null ? emptyState(user.projectId) : states.valueOf(spaceUserPartition(user), stored);
   }
   return {
-    async summary(user, extraRead) {
+    /** Returns a user's summary: the same object for as long as it stays true and the process remembers it. */
+    async summary(user: SpaceUser, extraRead: ReadRecord): Promise<ReadView<LoyaltySummary>> {
       const partition = spaceUserPartition(user);
       const cachedState = states.peek(partition);
       // Records alone are far cheaper to read than records and a log at one instant, and a count may be of another one.
@@ -87,7 +68,8 @@ export function createLoyaltyReader(options: LoyaltyReaderOptions): LoyaltyReade
       }
       return { view: summary, ...rest };
     },
-    async challenges(user, extraRead) {
+    /** Returns the challenges that a user has begun or may begin. */
+    async challenges(user: SpaceUser, extraRead: ReadRecord): Promise<ReadView<readonly ChallengeView[]>> {
       const [config, [stored, extraRecord]] = await Promise.all([
         configOf(user.spaceId),
         store.read(spaceUserPartition(user), [states.query, extraRead]),
@@ -96,11 +78,14 @@ export function createLoyaltyReader(options: LoyaltyReaderOptions): LoyaltyReade
       const { state } = advanceTime(config, stateIn(user, stored), now);
       return { view: challengeViews(config, state, now), isKnown: stored !== null, extraRecord };
     },
-    async areActionsApplied(user, actionIds) {
+    /** Tells for each id whether an action has taken effect under it, for 7 to 14 days. */
+    async areActionsApplied(user: SpaceUser, actionIds: readonly string[]): Promise<readonly boolean[]> {
       const reads = actionMarkReads(actionIds, clock());
       const marks = await store.read(spaceUserPartition(user), reads);
       return actionIds.map(id => marks.some(mark => mark.has(id)));
     },
-    ledger: (user, query) => readLedger(store, spaceUserPartition(user), query),
+    /** Returns a page of a user's ledger, newest entry first. */
+    ledger: (user: SpaceUser, query: LedgerQuery): Promise<LedgerPage> =>
+      readLedger(store, spaceUserPartition(user), query),
   };
 }

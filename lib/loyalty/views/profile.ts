@@ -4,18 +4,25 @@
  * @module
  */
 
+import * as v from "valibot";
+import { type Immutable, named } from "../../http/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import { ownValue } from "../config/scope.ts";
 import type { UserState } from "../user/state.ts";
 
+const texts = v.array(v.string());
+
+/** Schema of a rewards profile. */
+export const RewardsProfileSchema = named(
+  "RewardsProfile",
+  v.object({
+    metrics: v.record(v.string(), v.number()),
+    inventory: v.record(v.string(), texts),
+    challenges: v.record(v.string(), v.object({ isCompleted: v.boolean(), missionsCompleted: texts })),
+  }),
+);
 /** The rewards profile as the loyalty API shows it. */
-export interface RewardsProfile {
-  readonly metrics: Readonly<Record<string, number>>;
-  readonly inventory: Readonly<Record<string, readonly string[]>>;
-  readonly challenges: Readonly<
-    Record<string, { readonly isCompleted: boolean; readonly missionsCompleted: readonly string[] }>
-  >;
-}
+export type RewardsProfile = Immutable<v.InferOutput<typeof RewardsProfileSchema>>;
 
 const shown = new WeakMap<UserState, { readonly config: CompiledConfig; readonly profile: RewardsProfile }>();
 

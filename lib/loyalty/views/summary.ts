@@ -12,17 +12,7 @@ import { type Balances, balancesOf, balancesValidUntil } from "../ledger/mod.ts"
 import type { UserState } from "../user/state.ts";
 import { activeChallenges, type ChallengeView, type ProgressView } from "./challenge_views.ts";
 
-/** The user's position on the ladder that defines tiers. */
-export interface Tier {
-  /** Id of the milestone. */
-  readonly id: string;
-  readonly name: string;
-  /** Progress to the next milestone, by the metric of the ladder; null on the highest one. */
-  readonly progress: ProgressView | null;
-}
-
-/** Balances of a metric now and over all time. */
-export interface LifetimeBalances extends Balances {
+interface LifetimeBalances extends Balances {
   /** All that was credited, pending points included, without what was taken back; at least 0. */
   readonly lifetimeEarned: number;
   /** All that left otherwise than by expiring, without what was given back. */
@@ -33,10 +23,16 @@ export interface LifetimeBalances extends Balances {
 export interface LoyaltySummary {
   /** Usable balance of every metric of the configuration. */
   readonly metrics: Readonly<Record<string, number>>;
+  /** Balances of each metric now and over all time. */
   readonly balances: Readonly<Record<string, LifetimeBalances>>;
   readonly inventory: Readonly<Record<string, readonly string[]>>;
-  /** Null where no ladder defines tiers, or the user is below its lowest milestone. */
-  readonly tier: Tier | null;
+  /** The milestone reached on the ladder that defines tiers; null: there is no such ladder, or none is reached. */
+  readonly tier: {
+    readonly id: string;
+    readonly name: string;
+    /** Progress to the next milestone, by the metric of the ladder; null on the highest one. */
+    readonly progress: ProgressView | null;
+  } | null;
   readonly activeChallenges: readonly ChallengeView[];
   readonly unreadNotifications: number;
 }
@@ -79,7 +75,7 @@ function lifetimeBalances(metric: Metric, state: UserState, at: number): Lifetim
   return { ...balances, lifetimeEarned: Math.max(0, lifetimeEarned), lifetimeSpent };
 }
 
-function tierOf({ config, metrics }: CompiledConfig, state: UserState): Tier | null {
+function tierOf({ config, metrics }: CompiledConfig, state: UserState): LoyaltySummary["tier"] {
   const ladder = config.milestones.find(({ isTier }) => isTier);
   const reached = ladder === undefined ? undefined : ownValue(state.milestones, ladder.id);
   const metric = ladder === undefined ? undefined : metrics.get(ladder.metricId);
@@ -104,18 +100,16 @@ export interface SummaryContext {
   readonly now: number;
 }
 
-interface CachedSummary extends SummaryContext {
-  readonly summary: LoyaltySummary;
-  readonly until: number;
-}
-
 /**
  * Summaries by the state object that they are made from. Every commit that adds a notification also changes the state, so a summary
  * stands for the notifications too if they were read after the state was known. No {@linkcode Cache}, because entries last as long
  * as their states.
  */
 export class SummaryCache {
-  readonly #summaries = new WeakMap<UserState, CachedSummary>();
+  readonly #summaries = new WeakMap<
+    UserState,
+    SummaryContext & { readonly summary: LoyaltySummary; readonly until: number }
+  >();
 
   /** Returns true where there is a summary of the state that time has not outdated. */
   has(state: UserState, now: number): boolean {
@@ -140,6 +134,9 @@ export class SummaryCache {
   }
 }
 
-function isCurrent({ now: from, until }: CachedSummary, now: number): boolean {
+function isCurrent(
+  { now: from, until }: { readonly now: number; readonly until: number },
+  now: number,
+): boolean {
   return from <= now && now < until;
 }

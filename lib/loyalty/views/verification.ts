@@ -5,69 +5,36 @@
  * @module
  */
 
-import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Earning, UserEarnings } from "../../leaderboards/mod.ts";
-import type { RecordCache, Store } from "../../storage/mod.ts";
 import { type ActionReport, requireReportable } from "../commands/user_commands.ts";
 import { compileConfig } from "../config/compile.ts";
-import type { ConfigCache } from "../config/config_cache.ts";
-import { advanceReplay, compareStates, type Difference, type DryRun, dryRun, Replay } from "../engine/mod.ts";
+import { advanceReplay, compareStates, type DryRun, dryRun, Replay } from "../engine/mod.ts";
 import { type Reconciliation, reconcile } from "../ledger/mod.ts";
 import type { GlobalLimits } from "../limits/global_limits.ts";
+import type { LoyaltyServices } from "../services.ts";
 import type { HistoryEntry } from "../user/history.ts";
 import { readWholeHistory } from "../user/read_history.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 
-/** Result of replaying a user's history. */
-export interface ReplayResult {
-  /** Number of records that were replayed. */
-  readonly records: number;
-  /** True where no record has been dropped, so that the replay began with the user's first. */
-  readonly isComplete: boolean;
-  /** The version of the configuration that it was replayed against. */
-  readonly version: string;
-  /** Differences: `a` is the user's state, `b` the state after the replay. */
-  readonly differences: readonly Difference[];
-}
-
 /** Checks of users. */
-export interface UserVerification {
-  /**
-   * Computes what an action would do now, and why it would not do more.
-   *
-   * @throws {AppError} As reporting the action would.
-   */
-  dryRun(user: SpaceUser, report: ActionReport): Promise<DryRun>;
-  /** Proves that the user's metrics are the sums of the ledger's entries. Throws `not_found` where nothing is on record. */
-  reconcile(user: SpaceUser): Promise<Reconciliation>;
-  /**
-   * Replays the user's history against a configuration document, by default the current one.
-   *
-   * @throws {AppError} `validation_failed` where the document is not a configuration, `not_found` where nothing is on record.
-   */
-  replay(user: SpaceUser, document?: unknown): Promise<ReplayResult>;
-  /** Reads what the user gained, from which boards are rebuilt; null where there is no such user. */
-  earnings(user: SpaceUser): Promise<UserEarnings | null>;
-}
-
-/** Services that checks need. */
-export interface UserVerificationServices {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly states: RecordCache<UserState>;
-  readonly limits: GlobalLimits;
-  readonly configOf: ConfigCache;
-}
+export type UserVerification = ReturnType<typeof createUserVerification>;
 
 /** Creates the checks of users. */
-export function createUserVerification(services: UserVerificationServices): UserVerification {
-  const { store, clock, states, limits, configOf } = services;
+export function createUserVerification(
+  { store, clock, states, configOf }: LoyaltyServices,
+  limits: GlobalLimits,
+) {
   const wholeHistory = (user: SpaceUser, take: (record: HistoryEntry) => void): Promise<UserState | null> =>
-    readWholeHistory(store, spaceUserPartition(user), { states, take });
+    readWholeHistory(store, spaceUserPartition(user), states, take);
   return {
-    async dryRun(user, report) {
+    /**
+     * Computes what an action would do now, and why it would not do more.
+     *
+     * @throws {AppError} As reporting the action would.
+     */
+    async dryRun(user: SpaceUser, report: ActionReport): Promise<DryRun> {
       const config = await configOf(user.spaceId);
       requireReportable(config, report);
       const { organisationId, spaceId, userId } = user;
@@ -82,17 +49,23 @@ export function createUserVerification(services: UserVerificationServices): User
       const state = stored === null ? emptyState(user.projectId) : states.valueOf(partition, stored);
       return dryRun(config, state, { name, data, at }, reached);
     },
-    async reconcile(user) {
+    /** Proves that the user's metrics are the sums of the ledger's entries. Throws `not_found` where nothing is on record. */
+    async reconcile(user: SpaceUser): Promise<Reconciliation> {
       const config = await configOf(user.spaceId);
       const records: HistoryEntry[] = [];
       const state = await wholeHistory(user, record => records.push(record));
       if (state === null) throw unknownUser("reconcile the metrics");
-      return reconcile(state, records, {
-        defaultOf: (metricId, version) =>
-          version === config.version ? (config.metrics.get(metricId)?.defaultValue ?? 0) : null,
-      });
+      return reconcile(state, records, (metricId, version) =>
+        version === config.version ? (config.metrics.get(metricId)?.defaultValue ?? 0) : null,
+      );
     },
-    async replay(user, document) {
+    /**
+     * Replays the user's history against a configuration document, by default the current one. Of the differences, `a` is the
+     * user's state and `b` the state after the replay.
+     *
+     * @throws {AppError} `validation_failed` where the document is not a configuration, `not_found` where nothing is on record.
+     */
+    async replay(user: SpaceUser, document?: unknown) {
       const config = document === undefined ? await configOf(user.spaceId) : compileConfig(document);
       const replay = new Replay(config);
       let records = 0;
@@ -104,6 +77,7 @@ export function createUserVerification(services: UserVerificationServices): User
       const now = clock();
       return {
         records,
+        // True where no record has been dropped, so that the replay began with the user's first.
         isComplete: records === stored.records,
         version: config.version,
         differences: compareStates(
@@ -112,7 +86,8 @@ export function createUserVerification(services: UserVerificationServices): User
         ),
       };
     },
-    async earnings(user) {
+    /** Reads what the user gained, from which boards are rebuilt; null where there is no such user. */
+    async earnings(user: SpaceUser): Promise<UserEarnings | null> {
       const earnings: Earning[] = [];
       const state = await wholeHistory(user, record => earnings.push(earningOf(record)));
       if (state === null) return null;

@@ -4,17 +4,15 @@
  * @module
  */
 
-import type { Clock } from "../../auth/mod.ts";
 import { Cache } from "../../background/mod.ts";
 import { CircuitBreaker, circuitRetryMs } from "../../outbound/circuit_breaker.ts";
 import { WebhookError, type WebhookSender } from "../../outbound/webhook_sender.ts";
 import type { WebhookDefinition } from "../config/document.ts";
-import { type WebhookAddress, type WebhookDelivery, webhookName } from "./deliveries.ts";
+import { type DeliveryStore, type WebhookAddress, type WebhookDelivery, webhookName } from "./deliveries.ts";
 import type { EndpointState, Endpoints } from "./endpoints.ts";
+import type { ProgressCache } from "./progress.ts";
 import { retryMsMax } from "./schedule.ts";
-
-/** Finds the bytes that a webhook's messages are signed with. */
-export type WebhookKeys = (spaceId: string, webhookId: string) => Uint8Array;
+import type { WebhookServices } from "./services.ts";
 
 /** Outcome of sending a message. */
 export type SendResult =
@@ -34,19 +32,20 @@ export interface SendRequest {
 }
 
 /** Sends messages, once each time. */
-export interface WebhookClient {
-  send(request: SendRequest): Promise<SendResult>;
+export type WebhookClient = ReturnType<typeof createWebhookClient>;
+
+/** Services that sending needs. */
+export interface SendingServices extends WebhookServices {
+  readonly client: WebhookClient;
+  readonly deliveries: DeliveryStore;
+  readonly progress: ProgressCache;
 }
 
-/** Services that the client needs. */
-export interface WebhookClientOptions {
-  readonly clock: Clock;
-  readonly sender: WebhookSender;
-  readonly keyOf: WebhookKeys;
-  readonly endpoints: Endpoints;
-  /** Receives failures of sending. */
-  readonly onFailed: (webhookId: string, error: unknown) => void;
-}
+const noSender: WebhookSender = {
+  async send() {
+    throw new WebhookError("the platform has no sender of webhooks");
+  },
+};
 
 /** Number of services whose failures a process remembers. */
 const servicesMax = 10_000;
@@ -55,35 +54,51 @@ const servicesMax = 10_000;
  * Creates the client of a process. It leaves a service alone for some seconds after repeated failures, and for as long as the
  * service asks in `Retry-After`.
  */
-export function createWebhookClient(options: WebhookClientOptions): WebhookClient {
-  const { clock, endpoints, onFailed } = options;
+export function createWebhookClient(
+  { clock, sender = noSender, keyOf, onFailed }: WebhookServices,
+  endpoints: Endpoints,
+) {
   const services = new Cache<Service>({ entriesMax: servicesMax });
 
   /** Each webhook has a service of its own: another organisation that names the same address must not affect it. */
-  function serviceOf({ address, webhook }: SendRequest): Service {
+  function serviceOf(address: WebhookAddress, webhook: WebhookDefinition): Service {
     const name = `${webhookName(address)} ${webhook.url}`;
     const service = services.get(name) ?? { breaker: new CircuitBreaker(clock), pausedUntil: 0 };
     services.set(name, service);
     return service;
   }
 
+  async function recordFailure({ address, webhook }: SendRequest, error: unknown): Promise<SendResult> {
+    // Other errors may hold addresses: they are for the log alone.
+    const { status, retryAfterMs, message: reason } = error instanceof WebhookError ? error : unexplained;
+    if (retryAfterMs !== null) {
+      serviceOf(address, webhook).pausedUntil = clock() + Math.min(retryAfterMs, retryMsMax);
+    }
+    const isGone = status === 410;
+    const { disabled } = await endpoints.recordFailure(address, webhook.url, { reason, isGone });
+    if (disabled !== null) return { outcome: "refused", reason, isTried: true };
+    return { outcome: "failed", reason, retryAfterMs };
+  }
+
   return {
-    async send(request) {
-      const { address, webhook } = request;
+    async send(request: SendRequest): Promise<SendResult> {
+      const { address, webhook, delivery } = request;
       const { disabled } = await endpoints.cached(address, webhook.url);
       if (disabled !== null) return { outcome: "refused", reason: refusalOf(disabled), isTried: false };
-      const service = serviceOf(request);
+      const service = serviceOf(address, webhook);
       if (clock() < service.pausedUntil) return { outcome: "postponed", until: service.pausedUntil };
       let isTried = false;
       try {
         await service.breaker.run(async () => {
           isTried = true;
-          await post(options, request);
+          const { id, type, at, data } = delivery;
+          const key = keyOf(address.spaceId, webhook.id);
+          await sender.send({ url: webhook.url, key, id, type, at, data });
         });
       } catch (error) {
         if (!isTried) return { outcome: "postponed", until: clock() + circuitRetryMs };
         onFailed(webhook.id, error);
-        return await recordFailure(options, { request, service, error });
+        return await recordFailure(request, error);
       }
       await endpoints
         .recordSuccess(address, webhook.url)
@@ -100,36 +115,9 @@ interface Service {
   pausedUntil: number;
 }
 
-async function post(
-  { sender, keyOf }: WebhookClientOptions,
-  { address, webhook, delivery }: SendRequest,
-): Promise<void> {
-  const { id, type, at, data } = delivery;
-  await sender.send({ url: webhook.url, key: keyOf(address.spaceId, webhook.id), id, type, at, data });
-}
-
 const unexplained: Pick<WebhookError, "status" | "retryAfterMs" | "message"> = new WebhookError(
   "the reason is in the log",
 );
-
-interface Failure {
-  readonly request: SendRequest;
-  readonly service: Service;
-  readonly error: unknown;
-}
-
-async function recordFailure(
-  { clock, endpoints }: WebhookClientOptions,
-  { request: { address, webhook }, service, error }: Failure,
-): Promise<SendResult> {
-  // Other errors may hold addresses: they are for the log alone.
-  const { status, retryAfterMs, message: reason } = error instanceof WebhookError ? error : unexplained;
-  if (retryAfterMs !== null) service.pausedUntil = clock() + Math.min(retryAfterMs, retryMsMax);
-  const isGone = status === 410;
-  const { disabled } = await endpoints.recordFailure(address, webhook.url, { reason, isGone });
-  if (disabled !== null) return { outcome: "refused", reason, isTried: true };
-  return { outcome: "failed", reason, retryAfterMs };
-}
 
 function refusalOf({ reason }: NonNullable<EndpointState["disabled"]>): string {
   const why = reason === "gone" ? "it answered 410" : "it took nothing for days";

@@ -9,7 +9,6 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import type { Clock } from "../../auth/mod.ts";
 import {
   decide,
   keyName,
@@ -20,6 +19,7 @@ import {
   tenantPartition,
   type Write,
 } from "../../storage/mod.ts";
+import type { WebhookServices } from "./services.ts";
 
 /** Most dead letters of a webhook; the oldest is removed where there would be more. */
 export const webhookDeadLettersMax = 10_000;
@@ -66,37 +66,6 @@ export interface WebhookDeadLetter extends StoredDelivery {
   readonly deadAt: number;
 }
 
-/** Numbers of stored messages. */
-export interface DeliveryCounts {
-  readonly waiting: number;
-  readonly dead: number;
-}
-
-/** The stored messages of all webhooks. */
-export interface DeliveryStore {
-  /** Stores a message that is due now. One that waits already keeps its place. */
-  queue(address: WebhookAddress, delivery: WebhookDelivery): Promise<void>;
-  /** Returns the messages that are due, longest due first. */
-  due(address: WebhookAddress): Promise<readonly StoredDelivery[]>;
-  /** Returns when the next message is due, Unix ms; null: none waits. */
-  nextAt(address: WebhookAddress): Promise<number | null>;
-  /** Stores a failed attempt and when the next one is due. */
-  defer(address: WebhookAddress, delivery: StoredDelivery, at: number): Promise<void>;
-  /** Removes a message that was delivered. */
-  remove(address: WebhookAddress, messageId: string): Promise<void>;
-  /** Makes a message a dead letter. */
-  moveToDeadLetters(address: WebhookAddress, delivery: StoredDelivery): Promise<void>;
-  /** Lists dead letters, newest first. */
-  listDead(
-    address: WebhookAddress,
-    page: { readonly offset: number; readonly limit: number },
-  ): Promise<{ readonly deadLetters: readonly WebhookDeadLetter[]; readonly total: number }>;
-  /** Counts the stored messages. */
-  counts(address: WebhookAddress): Promise<DeliveryCounts>;
-  /** Makes dead letters due again and returns the ids of those that exist. */
-  replay(address: WebhookAddress, deliveryIds: readonly string[]): Promise<readonly string[]>;
-}
-
 /** The keys of a webhook's partition. */
 export const webhookKeys = {
   /** Record: health of the service. */
@@ -125,23 +94,18 @@ export function webhookOfName(name: string): WebhookAddress {
   return { organisationId, spaceId, webhookId };
 }
 
-/** Services that stored messages need. */
-export interface DeliveryStoreOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-}
+/** The stored messages of all webhooks. */
+export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
 
 /** Creates the stored messages of all webhooks. */
-export function createDeliveryStore(options: DeliveryStoreOptions): DeliveryStore {
-  return { ...waitingDeliveries(options), ...deadDeliveries(options) };
+export function createDeliveryStore(services: Pick<WebhookServices, "store" | "clock">) {
+  return { ...waitingDeliveries(services), ...deadDeliveries(services) };
 }
 
-function waitingDeliveries({
-  store,
-  clock,
-}: DeliveryStoreOptions): Pick<DeliveryStore, "queue" | "due" | "nextAt" | "defer" | "remove"> {
+function waitingDeliveries({ store, clock }: Pick<WebhookServices, "store" | "clock">) {
   return {
-    async queue(address, delivery) {
+    /** Stores a message that is due now. One that waits already keeps its place. */
+    async queue(address: WebhookAddress, delivery: WebhookDelivery): Promise<void> {
       const id = deliveryIdOf(delivery.id);
       await decide(store, webhookPartition(address), {
         reads: [
@@ -163,34 +127,36 @@ function waitingDeliveries({
         },
       });
     },
-    async due(address) {
+    /** Returns the messages that are due, longest due first. */
+    async due(address: WebhookAddress): Promise<readonly StoredDelivery[]> {
       const [{ entries }] = await store.read(webhookPartition(address), [
         { type: "board", key: waiting, max: clock(), limit: deadLettersPageMax },
       ]);
       const deliveries = await readDeliveries(store, address, membersOf(entries));
       return deliveries.filter(delivery => delivery !== null);
     },
-    async nextAt(address) {
+    /** Returns when the next message is due, Unix ms; null: none waits. */
+    async nextAt(address: WebhookAddress): Promise<number | null> {
       const [{ entries }] = await store.read(webhookPartition(address), [
         { type: "board", key: waiting, limit: 1 },
       ]);
       return entries[0]?.score ?? null;
     },
-    async defer(address, delivery, at) {
+    /** Stores a failed attempt and when the next one is due. */
+    async defer(address: WebhookAddress, delivery: StoredDelivery, at: number): Promise<void> {
       await store.commit(webhookPartition(address), { writes: waitingWrites(delivery, at) });
     },
-    async remove(address, messageId) {
+    /** Removes a message that was delivered. */
+    async remove(address: WebhookAddress, messageId: string): Promise<void> {
       await store.commit(webhookPartition(address), { writes: removalWrites(deliveryIdOf(messageId)) });
     },
   };
 }
 
-function deadDeliveries({
-  store,
-  clock,
-}: DeliveryStoreOptions): Pick<DeliveryStore, "moveToDeadLetters" | "listDead" | "counts" | "replay"> {
+function deadDeliveries({ store, clock }: Pick<WebhookServices, "store" | "clock">) {
   return {
-    async moveToDeadLetters(address, delivery) {
+    /** Makes a message a dead letter. */
+    async moveToDeadLetters(address: WebhookAddress, delivery: StoredDelivery): Promise<void> {
       const id = deliveryIdOf(delivery.id);
       await decide(store, webhookPartition(address), {
         reads: [
@@ -205,7 +171,11 @@ function deadDeliveries({
         },
       });
     },
-    async listDead(address, { offset, limit }) {
+    /** Lists dead letters, newest first. */
+    async listDead(
+      address: WebhookAddress,
+      { offset, limit }: { readonly offset: number; readonly limit: number },
+    ): Promise<{ readonly deadLetters: readonly WebhookDeadLetter[]; readonly total: number }> {
       const min = clock() - deadMsMax + 1;
       const [{ entries, size }, outdated] = await store.read(webhookPartition(address), [
         { type: "board", key: dead, min, offset, limit, reverse: true },
@@ -218,7 +188,8 @@ function deadDeliveries({
       });
       return { deadLetters, total: size - outdated };
     },
-    async counts(address) {
+    /** Counts the stored messages. */
+    async counts(address: WebhookAddress): Promise<{ readonly waiting: number; readonly dead: number }> {
       const [{ size: waitingSize }, { size }, outdated] = await store.read(webhookPartition(address), [
         { type: "board", key: waiting, limit: 0 },
         { type: "board", key: dead, limit: 0 },
@@ -226,7 +197,8 @@ function deadDeliveries({
       ]);
       return { waiting: waitingSize, dead: size - outdated };
     },
-    async replay(address, deliveryIds) {
+    /** Makes dead letters due again and returns the ids of those that exist. */
+    async replay(address: WebhookAddress, deliveryIds: readonly string[]): Promise<readonly string[]> {
       const found = await readDeliveries(store, address, deliveryIds);
       const now = clock();
       const writes = deliveryIds.flatMap((id, index): readonly Write[] => {
@@ -266,15 +238,10 @@ function waitingWrites(delivery: StoredDelivery, at: number): readonly Write[] {
   ];
 }
 
-interface DeadLetterBoard extends Result<ReadBoard> {
-  readonly isNew: boolean;
-  readonly now: number;
-}
-
 /** Stores a dead letter in place of outdated ones, and of the oldest where there would be too many. */
 function deadLetterWrites(
   delivery: StoredDelivery,
-  { entries, size, isNew, now }: DeadLetterBoard,
+  { entries, size, isNew, now }: Result<ReadBoard> & { readonly isNew: boolean; readonly now: number },
 ): readonly Write[] {
   const id = deliveryIdOf(delivery.id);
   const surplus = size + (isNew ? 1 : 0) - webhookDeadLettersMax;

@@ -4,22 +4,14 @@
  * @module
  */
 
-import type { Clock } from "../../auth/mod.ts";
-import {
-  decide,
-  type LogEntry,
-  type Partition,
-  type ReadLog,
-  type Store,
-  type Stored,
-} from "../../storage/mod.ts";
-import type { LoyaltyConfig, WebhookDefinition } from "../config/document.ts";
+import { decide, type LogEntry, type Partition, type ReadLog, type Stored } from "../../storage/mod.ts";
+import type { WebhookDefinition } from "../config/document.ts";
 import { type HistoryTransaction, transactionsOf } from "../user/history.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import type { UserState } from "../user/state.ts";
 import { parseRecord } from "../user/stored_state.ts";
-import type { WebhookClient } from "./client.ts";
-import type { DeliveryStore, WebhookDelivery } from "./deliveries.ts";
+import type { SendingServices } from "./client.ts";
+import type { WebhookDelivery } from "./deliveries.ts";
 import { FairUserQueue, queuedUsersMax } from "./fair_user_queue.ts";
 import {
   type EntryFailure,
@@ -35,40 +27,16 @@ const pageMax = 100;
 /** Number of users whose changes a process sends at the same time. */
 const concurrency = 20;
 
-/** Services that the dispatcher needs. */
-export interface WebhookDispatcherOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly progress: ProgressCache;
-  readonly client: WebhookClient;
-  readonly deliveries: Pick<DeliveryStore, "moveToDeadLetters">;
-  readonly config: (spaceId: string) => LoyaltyConfig | Promise<LoyaltyConfig>;
-  /** Receives failures; the sweep finds the user. */
-  readonly onFailed: (webhookId: string, error: unknown) => void;
-}
-
-/** Sends changes of users to webhooks. */
-export interface WebhookDispatcher {
-  /** Sends a user's changes in the background. */
-  enqueue(user: SpaceUser): void;
-  /** Sends a user's changes now and returns when to retry what was not taken, in Unix ms; null: nothing is left. */
-  deliver(user: SpaceUser): Promise<number | null>;
-  /** Retries in the background what this process could not send before, as far as it is due. */
-  retry(): void;
-  /** Resolves when nothing is sent any more. */
-  idle(): Promise<void>;
-}
-
 /** Creates the dispatcher of a process. It handles a user once at a time, so that it sends nothing twice. */
-export function createWebhookDispatcher(options: WebhookDispatcherOptions): WebhookDispatcher {
+export function createWebhookDispatcher(services: SendingServices) {
   const waiting = new FairUserQueue();
   const retries = new Map<string, { readonly user: SpaceUser; readonly at: number }>();
   const underWay = new Map<string, Promise<number | null>>();
   const workers = new Set<Promise<void>>();
 
   async function deliverToAll(name: string, user: SpaceUser): Promise<number | null> {
-    const { webhooks } = await options.config(user.spaceId);
-    const due = await Promise.all(webhooks.map(webhook => deliverToOne(options, user, webhook)));
+    const { webhooks } = await services.config(user.spaceId);
+    const due = await Promise.all(webhooks.map(webhook => deliverToOne(services, user, webhook)));
     const times = due.filter(at => at !== null);
     const at = times.length === 0 ? null : Math.min(...times);
     retries.delete(name);
@@ -77,6 +45,7 @@ export function createWebhookDispatcher(options: WebhookDispatcherOptions): Webh
     return at;
   }
 
+  /** Sends a user's changes now and returns when to retry what was not taken, in Unix ms; null: nothing is left. */
   async function deliver(user: SpaceUser): Promise<number | null> {
     const name = spaceUserPartition(user);
     const before = underWay.get(name)?.catch(() => null) ?? Promise.resolve(null);
@@ -93,7 +62,7 @@ export function createWebhookDispatcher(options: WebhookDispatcherOptions): Webh
   async function work(): Promise<void> {
     for (let next = waiting.take(underWay); next !== null; next = waiting.take(underWay)) {
       // A failed message stays in the user's history, where the sweep finds it.
-      await deliver(next).catch(error => options.onFailed("", error));
+      await deliver(next).catch(error => services.onFailed("", error));
       waiting.done(next);
     }
   }
@@ -106,6 +75,7 @@ export function createWebhookDispatcher(options: WebhookDispatcherOptions): Webh
     workers.add(done);
   }
 
+  /** Sends a user's changes in the background. */
   function enqueue(user: SpaceUser): void {
     waiting.add(user);
     startWorker();
@@ -114,11 +84,13 @@ export function createWebhookDispatcher(options: WebhookDispatcherOptions): Webh
   return {
     deliver,
     enqueue,
-    retry() {
-      const now = options.clock();
+    /** Retries in the background what this process could not send before, as far as it is due. */
+    retry(): void {
+      const now = services.clock();
       for (const { user, at } of retries.values()) if (at <= now) enqueue(user);
     },
-    async idle() {
+    /** Resolves when nothing is sent any more. */
+    async idle(): Promise<void> {
       while (workers.size > 0) await Promise.all(workers);
     },
   };
@@ -126,31 +98,28 @@ export function createWebhookDispatcher(options: WebhookDispatcherOptions): Webh
 
 /** Sends a webhook the changes that it has not got and returns when to continue; null: nothing is left. */
 async function deliverToOne(
-  options: WebhookDispatcherOptions,
+  services: SendingServices,
   user: SpaceUser,
   webhook: WebhookDefinition,
 ): Promise<number | null> {
   for (;;) {
-    const page = await readPage(options, user, webhook);
+    const page = await readPage(services, user, webhook);
     if (page === null) return null;
     if ("retryAt" in page) return page.retryAt;
     const { progress, entries } = page;
-    const { sent, failure } = await sendEntries(options, { user, webhook, ...page });
+    const { sent, failure } = await sendEntries(services, { user, webhook, ...page });
     const isOver = sent === entries.length && entries.length < pageMax;
     const isUntried =
       sent === 0 && failure !== null && failure.attempts === (progress.failure?.attempts ?? 0);
     if (isUntried) return failure.retryAt;
     const { failure: _, ...position } = progress;
-    await advanceCursor(options, user, {
-      id: webhook.id,
-      before: progress,
-      after: {
-        ...position,
-        cursor: entries[sent - 1]?.id ?? progress.cursor,
-        records: isOver ? page.records : progress.records + sent,
-        ...(failure === null ? {} : { failure }),
-      },
-    });
+    const after: WebhookProgress = {
+      ...position,
+      cursor: entries[sent - 1]?.id ?? progress.cursor,
+      records: isOver ? page.records : progress.records + sent,
+      ...(failure === null ? {} : { failure }),
+    };
+    await advanceCursor(services, user, webhook.id, progress, after);
     if (failure !== null) return failure.retryAt;
     if (isOver) return null;
   }
@@ -165,7 +134,7 @@ interface Page {
 
 /** Reads the changes that the webhook has not got, or when to look for them; null where there are none. */
 async function readPage(
-  { store, clock, progress: cache }: WebhookDispatcherOptions,
+  { store, clock, progress: cache }: SendingServices,
   user: SpaceUser,
   { id }: WebhookDefinition,
 ): Promise<Page | Pick<EntryFailure, "retryAt"> | null> {
@@ -194,24 +163,17 @@ function recordsOf(stored: Stored | null): number {
   return stored === null ? 0 : (JSON.parse(stored.value) as UserState).records;
 }
 
-interface SentEntries {
-  /** Number of entries that are processed. */
-  readonly sent: number;
-  /** Failure of the entry after those; null: there was none. */
-  readonly failure: EntryFailure | null;
-}
-
-/** Sends entry by entry, up to the first that fails. */
+/** Sends entry by entry, up to the first that fails: returns how many are processed, and the failure of the one after those. */
 async function sendEntries(
-  options: WebhookDispatcherOptions,
+  services: SendingServices,
   page: Page & Pick<Message, "user" | "webhook">,
-): Promise<SentEntries> {
+): Promise<{ readonly sent: number; readonly failure: EntryFailure | null }> {
   const { user, webhook, entries } = page;
   for (const [sent, { id, value }] of entries.entries()) {
     const before = sent === 0 ? page.progress.failure : undefined;
     for (const transaction of transactionsOf({ ...parseRecord(value), id })) {
       if (!webhook.events.includes(transaction.type)) continue;
-      const failure = await sendTransaction(options, { user, webhook, transaction, before });
+      const failure = await sendTransaction(services, { user, webhook, transaction, before });
       if (failure !== null) return { sent, failure };
     }
   }
@@ -228,7 +190,7 @@ interface Message {
 
 /** Sends a transaction. A message that is not tried any more becomes a dead letter, and is processed thereby. */
 async function sendTransaction(
-  { client, deliveries, clock }: WebhookDispatcherOptions,
+  { client, deliveries, clock }: SendingServices,
   message: Message,
 ): Promise<EntryFailure | null> {
   const { user, webhook, transaction, before } = message;
@@ -265,17 +227,13 @@ function deliveryOf({ user, webhook, transaction }: Message): WebhookDelivery {
   };
 }
 
-interface CursorMove {
-  readonly id: string;
-  readonly before: WebhookProgress;
-  readonly after: WebhookProgress;
-}
-
 /** Advances the cursor unless another process has done so meanwhile. */
 async function advanceCursor(
-  { store, progress: cache }: WebhookDispatcherOptions,
+  { store, progress: cache }: SendingServices,
   user: SpaceUser,
-  { id, before, after }: CursorMove,
+  id: string,
+  before: WebhookProgress,
+  after: WebhookProgress,
 ): Promise<void> {
   const partition = spaceUserPartition(user);
   await decide(store, partition, {

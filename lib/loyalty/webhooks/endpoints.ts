@@ -7,10 +7,10 @@
  * @module
  */
 
-import type { Clock } from "../../auth/mod.ts";
 import { Cache } from "../../background/mod.ts";
-import { decide, type ReadRecord, type Store, type Stored } from "../../storage/mod.ts";
+import { decide, type ReadRecord, type Stored } from "../../storage/mod.ts";
 import { type WebhookAddress, webhookKeys, webhookName, webhookPartition } from "./deliveries.ts";
+import type { WebhookServices } from "./services.ts";
 
 /** Time for which a service may take nothing before it is disabled, in ms: 5 days. */
 const failingMsMax = 5 * 24 * 3_600_000;
@@ -29,42 +29,14 @@ export interface EndpointState {
   readonly disabled: { readonly at: number; readonly reason: "gone" | "failing" } | null;
 }
 
-/** A failed attempt to reach a service. */
-export interface EndpointFailure {
-  readonly reason: string;
-  /** True where the service answered 410. */
-  readonly isGone: boolean;
-}
-
-/** Reads and records the health of services. A service is a webhook with its URL: another URL is another service. */
-export interface Endpoints {
-  /** Returns the health now. */
-  load(address: WebhookAddress, url: string): Promise<EndpointState>;
-  /** Returns the health as of at most 5 seconds ago. */
-  cached(address: WebhookAddress, url: string): Promise<EndpointState>;
-  /** Records that a message was delivered. */
-  recordSuccess(address: WebhookAddress, url: string): Promise<void>;
-  /** Records a failure and returns the health after it. */
-  recordFailure(address: WebhookAddress, url: string, failure: EndpointFailure): Promise<EndpointState>;
-  /** Enables a disabled service. */
-  enable(address: WebhookAddress, url: string): Promise<void>;
-}
-
-interface StoredEndpoint extends EndpointState {
-  readonly url: string;
-}
-
 const healthy: EndpointState = { failingSince: null, lastFailure: null, disabled: null };
 const readEndpoint: ReadRecord = { type: "record", key: webhookKeys.endpoint };
 
+/** The health of services. A service is a webhook with its URL: another URL is another service. */
+export type Endpoints = ReturnType<typeof createEndpoints>;
+
 /** Creates the health records of a process. */
-export function createEndpoints({
-  store,
-  clock,
-}: {
-  readonly store: Store;
-  readonly clock: Clock;
-}): Endpoints {
+export function createEndpoints({ store, clock }: Pick<WebhookServices, "store" | "clock">) {
   const cache = new Cache<EndpointState>({ ...cacheOptions, clock });
 
   async function change(
@@ -78,7 +50,7 @@ export function createEndpoints({
       apply([stored]) {
         const before = endpointOf(stored, url);
         const after = next(before);
-        const value = JSON.stringify({ url, ...after } satisfies StoredEndpoint);
+        const value = JSON.stringify({ url, ...after });
         const put = { type: "put", key: webhookKeys.endpoint, value } as const;
         return { writes: after === before ? [] : [put], answer: after };
       },
@@ -87,6 +59,7 @@ export function createEndpoints({
     return state;
   }
 
+  /** Returns the health now. */
   async function load(address: WebhookAddress, url: string): Promise<EndpointState> {
     const [stored] = await store.read(webhookPartition(address), [readEndpoint]);
     const state = endpointOf(stored, url);
@@ -94,6 +67,7 @@ export function createEndpoints({
     return state;
   }
 
+  /** Returns the health as of at most 5 seconds ago. */
   async function cached(address: WebhookAddress, url: string): Promise<EndpointState> {
     return cache.get(cacheKey(address, url)) ?? (await load(address, url));
   }
@@ -101,14 +75,20 @@ export function createEndpoints({
   return {
     load,
     cached,
-    async recordSuccess(address, url) {
+    /** Records that a message was delivered. */
+    async recordSuccess(address: WebhookAddress, url: string): Promise<void> {
       const { failingSince } = await cached(address, url);
       if (failingSince === null) return;
       await change(address, url, before =>
         before.failingSince === null ? before : { ...before, failingSince: null },
       );
     },
-    async recordFailure(address, url, failure) {
+    /** Records a failure and returns the health after it. `isGone`: the service answered 410. */
+    async recordFailure(
+      address: WebhookAddress,
+      url: string,
+      failure: { readonly reason: string; readonly isGone: boolean },
+    ): Promise<EndpointState> {
       const now = clock();
       const state = await cached(address, url);
       const isStored =
@@ -118,7 +98,8 @@ export function createEndpoints({
         !failure.isGone;
       return isStored ? state : await change(address, url, before => afterFailure(before, failure, now));
     },
-    async enable(address, url) {
+    /** Enables a disabled service. */
+    async enable(address: WebhookAddress, url: string): Promise<void> {
       await change(address, url, before => (before === healthy ? before : healthy));
     },
   };
@@ -130,13 +111,13 @@ function cacheKey(address: WebhookAddress, url: string): string {
 
 function endpointOf(stored: Stored | null, url: string): EndpointState {
   if (stored === null) return healthy;
-  const { url: storedUrl, ...state } = JSON.parse(stored.value) as StoredEndpoint;
+  const { url: storedUrl, ...state } = JSON.parse(stored.value) as EndpointState & { readonly url: string };
   return storedUrl === url ? state : healthy;
 }
 
 function afterFailure(
   before: EndpointState,
-  { reason, isGone }: EndpointFailure,
+  { reason, isGone }: { readonly reason: string; readonly isGone: boolean },
   now: number,
 ): EndpointState {
   const { lastFailure, disabled } = before;

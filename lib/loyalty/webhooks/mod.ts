@@ -4,17 +4,11 @@
  * @module
  */
 
-export type { WebhookKeys } from "./client.ts";
 export {
   deadLettersPageMax,
   type WebhookAddress,
   type WebhookDeadLetter,
   webhookDeadLettersMax,
 } from "./deliveries.ts";
-export {
-  createWebhooks,
-  type WebhookAdmin,
-  type WebhookStatus,
-  type Webhooks,
-  type WebhooksOptions,
-} from "./webhooks.ts";
+export type { WebhookKeys, WebhookServices } from "./services.ts";
+export { createWebhooks, type WebhookAdmin, type WebhookStatus, type Webhooks } from "./webhooks.ts";

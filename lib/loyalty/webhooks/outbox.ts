@@ -7,13 +7,11 @@
  * @module
  */
 
-import type { Clock } from "../../auth/mod.ts";
 import { DueQueue, type DueWork } from "../../background/mod.ts";
-import { platformPartition, type Store } from "../../storage/mod.ts";
-import type { LoyaltyConfig, WebhookDefinition } from "../config/document.ts";
-import type { WebhookClient } from "./client.ts";
+import { platformPartition } from "../../storage/mod.ts";
+import type { WebhookDefinition } from "../config/document.ts";
+import type { SendingServices } from "./client.ts";
 import {
-  type DeliveryStore,
   type StoredDelivery,
   type WebhookAddress,
   type WebhookDelivery,
@@ -31,39 +29,14 @@ const retryMs = 60_000;
 /** Most webhooks of one round. */
 const roundMax = 100;
 
-/** Sends stored messages. */
-export interface WebhookOutbox {
-  /** Stores a message and sends it in the background. */
-  post(address: WebhookAddress, delivery: WebhookDelivery): Promise<void>;
-  /** Sends dead letters again in the background and returns the ids of those that exist. */
-  replay(address: WebhookAddress, deliveryIds: readonly string[]): Promise<readonly string[]>;
-  /** Sends due messages of all webhooks in the background. */
-  work(): Promise<void>;
-  /** Resolves when nothing is sent in the background any more. */
-  idle(): Promise<void>;
-}
-
-/** Services that the outbox needs. */
-export interface WebhookOutboxOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  /** Names this process among those that send. */
-  readonly holder: string;
-  readonly client: WebhookClient;
-  readonly deliveries: DeliveryStore;
-  readonly config: (spaceId: string) => LoyaltyConfig | Promise<LoyaltyConfig>;
-  /** Receives failures; the messages are sent again later. */
-  readonly onFailed: (webhookId: string, error: unknown) => void;
-}
-
 /** Creates the outbox of a process. */
-export function createWebhookOutbox(options: WebhookOutboxOptions): WebhookOutbox {
-  const { store, clock, holder, deliveries, onFailed } = options;
+export function createWebhookOutbox(services: SendingServices) {
+  const { store, clock, holder, deliveries, onFailed } = services;
   const partition = platformPartition("webhooks_waiting");
   const queue = new DueQueue({ store, clock, partition, claims: "member", holder, leaseMs });
   const running = new Map<string, Promise<void>>();
   const work: DueWork = {
-    handle: name => sendDue(options, webhookOfName(name)),
+    handle: name => sendDue(services, webhookOfName(name)),
     onFailed: (name, error) => onFailed(webhookOfName(name).webhookId, error),
     retryMs,
   };
@@ -85,49 +58,48 @@ export function createWebhookOutbox(options: WebhookOutboxOptions): WebhookOutbo
   }
 
   return {
-    async post(address, delivery) {
+    /** Stores a message and sends it in the background. */
+    async post(address: WebhookAddress, delivery: WebhookDelivery): Promise<void> {
       await deliveries.queue(address, delivery);
       await schedule(address);
     },
-    async replay(address, deliveryIds) {
+    /** Sends dead letters again in the background and returns the ids of those that exist. */
+    async replay(address: WebhookAddress, deliveryIds: readonly string[]): Promise<readonly string[]> {
       const found = await deliveries.replay(address, deliveryIds);
       if (found.length > 0) await schedule(address);
       return found;
     },
-    async work() {
+    /** Sends due messages of all webhooks in the background. */
+    async work(): Promise<void> {
       for (const name of await queue.due(roundMax)) start(name);
     },
-    async idle() {
+    /** Resolves when nothing is sent in the background any more. */
+    async idle(): Promise<void> {
       while (running.size > 0) await Promise.all(running.values());
     },
   };
 }
 
 /** Sends the due messages of a webhook and returns when the next one is due. */
-async function sendDue(options: WebhookOutboxOptions, address: WebhookAddress): Promise<number | null> {
-  const { clock, deliveries } = options;
-  const { webhooks } = await options.config(address.spaceId);
+async function sendDue(services: SendingServices, address: WebhookAddress): Promise<number | null> {
+  const { clock, deliveries } = services;
+  const { webhooks } = await services.config(address.spaceId);
   const webhook = webhooks.find(({ id }) => id === address.webhookId);
   const until = clock() + workMsMax;
   while (clock() < until) {
     const found = await deliveries.due(address);
     if (found.length === 0) break;
-    for (const delivery of found) await sendOne(options, { address, webhook, delivery });
+    for (const delivery of found) await sendOne(services, address, webhook, delivery);
   }
   return await deliveries.nextAt(address);
 }
 
-interface DueDelivery {
-  readonly address: WebhookAddress;
-  /** Undefined where the space has no such webhook any more. */
-  readonly webhook: WebhookDefinition | undefined;
-  readonly delivery: StoredDelivery;
-}
-
-/** Sends a message, then removes it, defers it or makes it a dead letter. */
+/** Sends a message, then removes it, defers it or makes it a dead letter. A space may have removed its webhook meanwhile. */
 async function sendOne(
-  { deliveries, client, clock }: WebhookOutboxOptions,
-  { address, webhook, delivery }: DueDelivery,
+  { deliveries, client, clock }: SendingServices,
+  address: WebhookAddress,
+  webhook: WebhookDefinition | undefined,
+  delivery: StoredDelivery,
 ): Promise<void> {
   if (webhook === undefined) return await deliveries.remove(address, delivery.id);
   const { id, type, at, data } = delivery;

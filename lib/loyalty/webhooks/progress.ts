@@ -45,22 +45,16 @@ export function createProgressCache(): ProgressCache {
   return new RecordCache({ key: "webhooks", entriesMax: usersMax });
 }
 
-/** The start of a new webhook's progress. */
-export interface ProgressStart {
-  /** Unix ms. */
-  readonly now: number;
-  /** Number of history records before the decision. */
-  readonly records: number;
-}
-
 /**
  * Returns the progress to store so that webhooks new to the user begin, and removed ones are forgotten; null where nothing
  * changes.
+ *
+ * @param start The time (Unix ms), and the number of history records before the decision.
  */
 export function beginProgress(
   webhooks: readonly WebhookDefinition[],
   stored: ProgressByWebhook,
-  { now, records }: ProgressStart,
+  { now, records }: { readonly now: number; readonly records: number },
 ): ProgressByWebhook | null {
   const ids = webhooks.map(({ id }) => id);
   const isKnown =

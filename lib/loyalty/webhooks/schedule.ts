@@ -21,18 +21,19 @@ export const retryMsMax: number = 8 * 3_600_000;
 /** Time for which a message is tried, in ms: 3 days. */
 export const triedMsMax: number = 3 * 24 * 3_600_000;
 
-/** A failed attempt. */
-export interface FailedAttempt {
+/** Computes the pause after a failed attempt, in ms: never shorter than the service asked for, within the longest pause. */
+export function retryDelayMs({
+  id,
+  attempts,
+  retryAfterMs,
+}: {
   /** Id of the message, from which the jitter follows. */
   readonly id: string;
   /** Number of attempts so far, this one included. */
   readonly attempts: number;
   /** Pause that the service asked for, in ms. */
   readonly retryAfterMs: number | null;
-}
-
-/** Computes the pause after an attempt, in ms: never shorter than the service asked for, within the longest pause. */
-export function retryDelayMs({ id, attempts, retryAfterMs }: FailedAttempt): number {
+}): number {
   const pause = Math.min(retryMsMax, retryMsMin * retryFactor ** (attempts - 1));
   const position = shardOf(`${id}#${attempts}`, jitterSteps) / (jitterSteps - 1);
   const jittered = Math.round(pause * (1 + retryJitter * (2 * position - 1)));

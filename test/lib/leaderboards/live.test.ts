@@ -1,12 +1,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 import { AppError } from "../../../lib/errors/mod.ts";
-import {
-  LiveBoards,
-  type LiveRequest,
-  liveHeartbeatMs,
-  liveListenersMax,
-} from "../../../lib/leaderboards/live/live_boards.ts";
+import { LiveBoards, liveHeartbeatMs, liveListenersMax } from "../../../lib/leaderboards/live/live_boards.ts";
 import { type LiveBoard, liveIntervalMs } from "../../../lib/leaderboards/live/watcher.ts";
 import { EventReader } from "../../support/event_stream.ts";
 import { createManualTimer, type ManualTimer, settle } from "../../support/timer.ts";
@@ -55,13 +50,14 @@ describe("live boards", () => {
     live = new LiveBoards({ clock: () => now, timer: time.timer, onFailed: error => failures.push(error) });
   });
 
-  const request = (options: Partial<LiveRequest> = {}): LiveRequest => ({
+  type Request = Parameters<LiveBoards["open"]>[0];
+  const request = (options: Partial<Request> = {}): Request => ({
     name: "board",
     limit: 2,
     locate: () => board,
     ...options,
   });
-  const listen = async (options: Partial<LiveRequest> = {}): Promise<EventReader> =>
+  const listen = async (options: Partial<Request> = {}): Promise<EventReader> =>
     new EventReader(await live.open(request(options)));
   const data = async (reader: EventReader): Promise<string | undefined> => (await reader.next())?.data;
   /** Returns the messages so far, without waiting for more. */

@@ -57,8 +57,8 @@ export class Player {
   state: UserState = emptyState(null);
   last: Outcome | null = null;
 
-  constructor(parts: object, options: { readonly version?: string } = {}) {
-    this.compiled = compileConfig({ ...base, ...parts }, options);
+  constructor(parts: object, { version }: { readonly version?: string } = {}) {
+    this.compiled = compileConfig({ ...base, ...parts }, version);
   }
 
   /** Does an action, at a time in Unix ms or as an ISO 8601 text. */

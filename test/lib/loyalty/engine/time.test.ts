@@ -396,7 +396,7 @@ describe("points with dates", () => {
     late.pass(3e7);
     assert.deepEqual(compareStates(often.state, late.state), []);
     for (const player of [often, late]) {
-      const proof = reconcile(player.state, player.records, { defaultOf: () => 0 });
+      const proof = reconcile(player.state, player.records, () => 0);
       assert.deepEqual(proof.faults, []);
     }
   });
@@ -411,7 +411,7 @@ describe("points with dates", () => {
       [player.state.metrics.points, player.state.lots.points, player.state.dueAt],
       [0, [], null],
     );
-    assert.deepEqual(reconcile(player.state, player.records, { defaultOf: () => 0 }).faults, []);
+    assert.deepEqual(reconcile(player.state, player.records, () => 0).faults, []);
   });
 
   it("are recorded in the order of their balances within one settlement", () => {
@@ -424,7 +424,7 @@ describe("points with dates", () => {
     for (let minute = 0; minute < count; minute++) player.act("go", minute * 60_000);
     player.pass(1e9);
     assert.equal(player.state.metrics.points, 0);
-    const { ok, faults } = reconcile(player.state, player.records, { defaultOf: () => 0 });
+    const { ok, faults } = reconcile(player.state, player.records, () => 0);
     assert.ok(ok, JSON.stringify(faults));
   });
 });

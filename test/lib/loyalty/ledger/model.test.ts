@@ -179,10 +179,10 @@ describe("the ledger compared with a model of single points", () => {
         assertAlike(run, `seed ${seed}, step ${step}`);
       }
       assert.equal(conserved(run), run.account.balance, `seed ${seed}: credits - debits = balance`);
-      const options = { defaultOf: () => run.start };
-      assert.deepEqual(reconcile(run.state, run.records, options).faults, [], `seed ${seed}`);
+      const defaultOf = () => run.start;
+      assert.deepEqual(reconcile(run.state, run.records, defaultOf).faults, [], `seed ${seed}`);
       const left = run.records.slice(1 + run.random.integer(run.records.length));
-      assert.deepEqual(reconcile(run.state, left, options).faults, [], `seed ${seed}, oldest dropped`);
+      assert.deepEqual(reconcile(run.state, left, defaultOf).faults, [], `seed ${seed}, oldest dropped`);
     }
   });
 
@@ -192,7 +192,7 @@ describe("the ledger compared with a model of single points", () => {
       for (let step = 0; step < stepsPerRun; step++) run.step();
       if (run.records.length === 0) continue;
       const { state, records } = falsified(run);
-      const proof = reconcile(state, records, { defaultOf: () => run.start });
+      const proof = reconcile(state, records, () => run.start);
       assert.equal(proof.ok, false, `seed ${seed}`);
     }
   });

@@ -21,7 +21,7 @@ const credited: LedgerEntry = { ...gain("points", 4, 4), lot };
 const defaultOf = (): number => 0;
 
 function faultsOf(state: LedgerState, records: readonly LedgerRecord[]): readonly string[] {
-  return reconcile(state, records, { defaultOf }).faults.map(
+  return reconcile(state, records, defaultOf).faults.map(
     ({ metricId, recordId, detail }) => `${metricId} ${recordId}: ${detail}`,
   );
 }
@@ -30,7 +30,7 @@ describe("reconciliation", () => {
   it("returns balance, sum and completeness of every metric", () => {
     const state = { metrics: { xp: 3, coins: 7 }, lots: {}, records: 2 };
     const records = [record("1", gain("xp", 1, 1), gain("coins", 7, 7)), record("2", gain("xp", 2, 3))];
-    assert.deepEqual(reconcile(state, records, { defaultOf }), {
+    assert.deepEqual(reconcile(state, records, defaultOf), {
       ok: true,
       metrics: [
         { metricId: "coins", balance: 7, folded: 7, isComplete: true },
@@ -42,9 +42,11 @@ describe("reconciliation", () => {
 
   it("starts at the first remaining entry after dropped records", () => {
     const state = { metrics: { xp: 30, old: 4 }, lots: { xp: [lot] }, records: 9 };
-    const proof = reconcile(state, [record("8", gain("xp", 2, 28)), record("9", gain("xp", 2, 30))], {
+    const proof = reconcile(
+      state,
+      [record("8", gain("xp", 2, 28)), record("9", gain("xp", 2, 30))],
       defaultOf,
-    });
+    );
     assert.equal(proof.ok, true);
     assert.deepEqual(proof.metrics, [
       { metricId: "old", balance: 4, folded: null, isComplete: false },
@@ -60,10 +62,10 @@ describe("reconciliation", () => {
       asked.push(`${metricId} ${config}`);
       return 5;
     };
-    assert.equal(reconcile(state, records, { defaultOf: ask }).ok, true);
+    assert.equal(reconcile(state, records, ask).ok, true);
     assert.deepEqual(asked, ["xp 1"]);
-    assert.equal(reconcile(state, records, { defaultOf: () => null }).ok, true);
-    assert.equal(reconcile(state, records, { defaultOf: () => 4 }).ok, false);
+    assert.equal(reconcile(state, records, () => null).ok, true);
+    assert.equal(reconcile(state, records, () => 4).ok, false);
   });
 
   it("names the record of a fault, and continues after it", () => {
@@ -151,9 +153,9 @@ describe("reconciliation", () => {
 
   it("tolerates the rounding of fractions added in another order", () => {
     const state = { metrics: { xp: 0.1 + 0.2 + 0.3 }, lots: {}, records: 1 };
-    assert.equal(reconcile(state, [record("1", gain("xp", 0.6, 0.6))], { defaultOf }).ok, true);
+    assert.equal(reconcile(state, [record("1", gain("xp", 0.6, 0.6))], defaultOf).ok, true);
     assert.equal(
-      reconcile({ ...state, metrics: { xp: 0.61 } }, [record("1", gain("xp", 0.6, 0.6))], { defaultOf }).ok,
+      reconcile({ ...state, metrics: { xp: 0.61 } }, [record("1", gain("xp", 0.6, 0.6))], defaultOf).ok,
       false,
     );
   });

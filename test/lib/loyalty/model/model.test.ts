@@ -107,9 +107,7 @@ describe("the engine compared with a naive model", () => {
     for (let seed = 1; seed <= runs; seed++) {
       const where = `seed ${seed}`;
       const { compiled, state, records } = play(createRandom(seed), where);
-      const proof = reconcile(state, records, {
-        defaultOf: id => compiled.metrics.get(id)?.defaultValue ?? 0,
-      });
+      const proof = reconcile(state, records, id => compiled.metrics.get(id)?.defaultValue ?? 0);
       assert.deepEqual(proof.faults, [], where);
       const replayed = replay(compiled, records);
       assert.deepEqual(compareStates(state, replayed), [], where);

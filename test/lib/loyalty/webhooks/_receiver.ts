@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import type { LoyaltyConfig } from "../../../../lib/loyalty/config/document.ts";
 import { compileConfig } from "../../../../lib/loyalty/mod.ts";
-import type { ChangePayload, HistoryRecord } from "../../../../lib/loyalty/user/history.ts";
+import type { ChangePayload } from "../../../../lib/loyalty/user/change_payload.ts";
+import type { HistoryRecord } from "../../../../lib/loyalty/user/history.ts";
 import { type SpaceUser, spaceUserPartition } from "../../../../lib/loyalty/user/space_user.ts";
 import { emptyState } from "../../../../lib/loyalty/user/state.ts";
 import { printRecord, printState } from "../../../../lib/loyalty/user/stored_state.ts";

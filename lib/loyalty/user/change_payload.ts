@@ -1,11 +1,11 @@
 /**
- * Schemas of changes, rewards and coupons, as loyalty and the audience API answer them. Names of types are open: more may come.
+ * Schemas of transactions, notifications, rewards and coupons, as loyalty and the audience API answer them. Names of types are open: more may come.
  *
  * @module
  */
 
 import * as v from "valibot";
-import { named } from "../../http/mod.ts";
+import { type Immutable, named } from "../../http/mod.ts";
 
 const text = v.string();
 const number = v.number();
@@ -21,17 +21,45 @@ export const ChangePayloadSchema = named(
   v.object({
     challengeId: optionalText,
     missionId: optionalText,
+    /** The coupon in the configuration. */
     couponId: optionalText,
+    /** The coupon that the user was given. */
     userCouponId: optionalText,
     redemptionId: optionalText,
     productId: optionalText,
     quantity: v.exactOptional(v.pipe(number, v.integer())),
+    /** Supplied by the caller. */
     metadata: v.exactOptional(PropertiesSchema),
+    /** The reason of a grant, an adjustment or a rejection. */
     reason: optionalText,
     metricChanges: v.record(text, v.object({ oldValue: number, newValue: number })),
     inventoryChanges: v.object({ received: v.array(Item), lost: v.array(Item) }),
+    /** Ids of milestones by the id of their set; empty: none. */
     milestoneChanges: v.record(text, v.object({ oldValue: text, newValue: text })),
   }),
+);
+
+/** The subject and the changes of a transaction or notification. */
+export type ChangePayload = Immutable<v.InferOutput<typeof ChangePayloadSchema>>;
+
+/** An item of an inventory set. */
+export type ItemId = Immutable<v.InferOutput<typeof Item>>;
+
+const seconds = v.pipe(number, v.integer(), v.description("Unix time in seconds"));
+
+/** A transaction of a user. */
+export const TransactionSchema = named(
+  "LoyaltyTransaction",
+  v.object({ id: text, timestamp: seconds, type: text, payload: ChangePayloadSchema }),
+);
+
+/** The texts of a notification. */
+export const notificationText = { display: text, title: text, message: text };
+
+/** An unread notification of a user. */
+export const NotificationSchema = named(
+  "LoyaltyNotification",
+  v.object({ id: text, timestamp: seconds, type: text, ...notificationText, payload: ChangePayloadSchema }),
 );
 
 /** A reward of a challenge. */
