@@ -72,8 +72,6 @@ export const HiddenUserParams = v.object({ projectId: ProjectParameter, userId }
 
 /** Validates the query of an entry. */
 export const EntryQuerySchema = v.object({ season });
-/** The query of an entry. */
-export type EntryQuery = v.InferOutput<typeof EntryQuerySchema>;
 
 /** Validates the query of a list. */
 export const ListQuerySchema = v.object({

@@ -20,20 +20,16 @@ import { WebhookDefinitionSchema } from "./webhooks.ts";
 
 export type { Challenge, Mission } from "./challenges.ts";
 export { ActionNameSchema, idCharactersMax, type NotificationSetting } from "./fields.ts";
-export type { InventoryItem, InventorySet, Metric } from "./metrics.ts";
+export type { Metric } from "./metrics.ts";
 export type { Fulfilment, Price, Product } from "./products.ts";
-export {
-  type CodePool,
-  type Coupon,
-  type MetricReward,
-  type Milestone,
-  type MilestoneSet,
-  type Reward,
-  type RewardDefinition,
-  RewardSchema,
+export type {
+  Coupon,
+  MetricReward,
+  MilestoneSet,
+  Reward,
 } from "./rewards.ts";
 export type { ActionData, ActionDefinition, LoyaltyRule, RuleEffect, RuleTrigger } from "./rules.ts";
-export { type WebhookDefinition, webhookEvents } from "./webhooks.ts";
+export type { WebhookDefinition } from "./webhooks.ts";
 
 const productsMax = 200;
 const webhooksMax = 10;

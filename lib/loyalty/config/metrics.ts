@@ -75,9 +75,3 @@ export const InventorySetSchema = v.strictObject({
   title: textField,
   items: listOf("InventoryItems", inventoryItem),
 });
-
-/** An item that a user may own once. */
-export type InventoryItem = Immutable<v.InferOutput<typeof inventoryItem>>;
-
-/** A set of items that users may own. */
-export type InventorySet = Immutable<v.InferOutput<typeof InventorySetSchema>>;

@@ -51,9 +51,6 @@ export const RewardDefinitionSchema = v.strictObject({
   effects: nonEmptyListOf("RewardEffects", v.variant("type", [metric, inventory, coupon])),
 });
 
-/** A named bundle of rewards. */
-export type RewardDefinition = Immutable<v.InferOutput<typeof RewardDefinitionSchema>>;
-
 /** Schema of a coupon. */
 export const CouponSchema = v.pipe(
   v.strictObject({
@@ -82,9 +79,6 @@ export type Coupon = Immutable<v.InferOutput<typeof CouponSchema>>;
 /** Schema of a pool of codes. The codes are never part of a configuration. */
 export const CodePoolSchema = v.strictObject({ id: idField, title: textField });
 
-/** A pool of codes for unique coupons. */
-export type CodePool = Immutable<v.InferOutput<typeof CodePoolSchema>>;
-
 const milestone = v.strictObject({
   id: idField,
   title: textField,
@@ -94,9 +88,6 @@ const milestone = v.strictObject({
   rewards: v.optional(v.pipe(v.array(RewardSchema), v.maxLength(partItemsMax)), []),
   notification: notificationField,
 });
-
-/** A step of a milestone set. */
-export type Milestone = Immutable<v.InferOutput<typeof milestone>>;
 
 /** Schema of a milestone set. */
 export const MilestoneSetSchema = v.strictObject({

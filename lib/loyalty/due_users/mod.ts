@@ -6,4 +6,4 @@
 
 export { createDueUserQueue, type DueUserQueue } from "./queue.ts";
 export { sweepDueUsers } from "./sweep.ts";
-export { type DueUser, type ListedUser, listUsersOf } from "./users.ts";
+export { type DueUser, listUsersOf } from "./users.ts";

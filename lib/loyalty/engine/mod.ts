@@ -8,17 +8,14 @@
 export { advanceTime, isDue, settledInstantsMax, type TimeOutcome } from "./advance_time.ts";
 export {
   type Action,
-  type Adjustment,
   applyAction,
   applyAdjustment,
   applyGrant,
   applyReversal,
-  type EventOptions,
   type Grant,
-  type Reversal,
 } from "./apply_events.ts";
-export { applyRedemption, type RedemptionInput, type RedemptionOutcome } from "./apply_redemption.ts";
-export { compareStates, type Difference } from "./compare_states.ts";
-export type { Diagnostic, GlobalLimitReached, Outcome } from "./draft.ts";
+export { applyRedemption, type RedemptionInput } from "./apply_redemption.ts";
+export { compareStates } from "./compare_states.ts";
+export type { Diagnostic, Outcome } from "./draft.ts";
 export { type DryRun, dryRun } from "./dry_run.ts";
-export { advanceReplay, Replay, replay } from "./replay.ts";
+export { advanceReplay, Replay } from "./replay.ts";

@@ -14,4 +14,4 @@ export {
 } from "./reconcile.ts";
 export { isReversible, reverseEntry } from "./reverse.ts";
 export { type Balances, balancesOf, balancesValidUntil, nextSettlement, settleLots } from "./settle_lots.ts";
-export type { AccountChange, Draw, LedgerEntry, LedgerMovement, Lot, MetricAccount } from "./types.ts";
+export type { AccountChange, LedgerEntry, LedgerMovement, Lot, MetricAccount } from "./types.ts";
