@@ -8,6 +8,7 @@
  */
 
 import { Cache } from "../../background/mod.ts";
+import type { Directory } from "../../directory/mod.ts";
 import {
   type Partition,
   platformPartition,
@@ -58,26 +59,10 @@ export function createRetention({ store, directory, clock }: LeaderboardServices
     noted.set(name, true);
   }
 
-  /** Returns when a noted season can be removed; 0 if its board is no longer declared. */
-  async function removableAt({
-    projectId,
-    eventId,
-    leaderboardId,
-    season: id,
-  }: BoardAddress): Promise<number> {
-    const project = await directory.project(projectId);
-    const event = eventId === null ? null : await directory.event(projectId, eventId);
-    if (project === null || (eventId !== null && event === null)) return 0;
-    const declaration =
-      event === null ? projectBoards(project).get(leaderboardId) : eventBoard(project, event, leaderboardId);
-    const season = declaration === undefined ? null : seasonById(declaration, id);
-    return declaration === undefined || season === null ? 0 : keptUntil(declaration, season);
-  }
-
   /** Removes a season or delays its next check; returns whether it was removed. */
   async function check(member: string, now: number): Promise<boolean> {
     const { address, shards } = parseSeasonNote(member);
-    const until = await removableAt(address);
+    const until = await removableAt(directory, address);
     if (until > now) {
       const score = Math.min(until, now + checkEveryMs);
       await store.commit(seasonsPartition, {
@@ -125,6 +110,20 @@ export function createRetention({ store, directory, clock }: LeaderboardServices
       }
     },
   };
+}
+
+/** Returns when a noted season can be removed; 0 if its board is no longer declared. */
+async function removableAt(
+  directory: Directory,
+  { projectId, eventId, leaderboardId, season: id }: BoardAddress,
+): Promise<number> {
+  const project = await directory.project(projectId);
+  const event = eventId === null ? null : await directory.event(projectId, eventId);
+  if (project === null || (eventId !== null && event === null)) return 0;
+  const declaration =
+    event === null ? projectBoards(project).get(leaderboardId) : eventBoard(project, event, leaderboardId);
+  const season = declaration === undefined ? null : seasonById(declaration, id);
+  return declaration === undefined || season === null ? 0 : keptUntil(declaration, season);
 }
 
 /** Lists where the boards of a project and its events that have scores without seasons keep them. */

@@ -9,6 +9,7 @@ import { AppError } from "../../errors/mod.ts";
 import type { Earning, UserEarnings } from "../../leaderboards/mod.ts";
 import { type ActionReport, requireReportable } from "../commands/user_commands.ts";
 import { compileConfig } from "../config/compile.ts";
+import type { CompiledConfig } from "../config/compiled.ts";
 import { advanceReplay, compareStates, type DryRun, dryRun, Replay } from "../engine/mod.ts";
 import { type Reconciliation, reconcile } from "../ledger/mod.ts";
 import type { GlobalLimits } from "../limits/global_limits.ts";
@@ -55,9 +56,7 @@ export function createUserVerification(
       const records: HistoryEntry[] = [];
       const state = await wholeHistory(user, record => records.push(record));
       if (state === null) throw unknownUser("reconcile the metrics");
-      return reconcile(state, records, (metricId, version) =>
-        version === config.version ? (config.metrics.get(metricId)?.defaultValue ?? 0) : null,
-      );
+      return reconcile(state, records, defaultsOf(config));
     },
     /**
      * Replays the user's history against a configuration document, by default the current one. Of the differences, `a` is the
@@ -75,15 +74,13 @@ export function createUserVerification(
       });
       if (stored === null) throw unknownUser("replay the history");
       const now = clock();
+      const advance = (state: UserState): UserState => advanceReplay(config, state, now);
       return {
         records,
         // True where no record has been dropped, so that the replay began with the user's first.
         isComplete: records === stored.records,
         version: config.version,
-        differences: compareStates(
-          advanceReplay(config, stored, now),
-          advanceReplay(config, replay.state, now),
-        ),
+        differences: compareStates(advance(stored), advance(replay.state)),
       };
     },
     /** Reads what the user gained, from which boards are rebuilt; null where there is no such user. */
@@ -95,6 +92,11 @@ export function createUserVerification(
       return { projectId, revision, changedAt, metrics, earnings };
     },
   };
+}
+
+/** Looks up default values of metrics, which are known of the version of the configuration alone. */
+function defaultsOf({ version, metrics }: CompiledConfig): Parameters<typeof reconcile>[2] {
+  return (metricId, recorded) => (recorded === version ? (metrics.get(metricId)?.defaultValue ?? 0) : null);
 }
 
 /** Sums what a record gained. Points that expired or became usable count for that time, and for no action. */
