@@ -22,7 +22,12 @@ import { checkPoolUser, fetchPoolUser } from "./providers/managed_pool/profile.t
 import { confirmPoolPassword, forgotPoolPassword } from "./providers/managed_pool/recover_password.ts";
 import { registerPoolUser } from "./providers/managed_pool/register.ts";
 import { updatePoolUser } from "./providers/managed_pool/update_user.ts";
-import { createNoLoginUser, fetchNoLoginUser, updateNoLoginUser } from "./providers/no_login.ts";
+import {
+  createNoLoginUser,
+  fetchNoLoginUser,
+  logInNoLoginUser,
+  updateNoLoginUser,
+} from "./providers/no_login.ts";
 import { logOutUser, refreshUser } from "./providers/refresh_logout.ts";
 import { socialChecks } from "./providers/social_check.ts";
 
@@ -173,12 +178,12 @@ function sessionRoutes(context: IdentityContext): readonly AnyRoute[] {
       operation: "logInUser",
       summary: "Log a user in",
       description:
-        "Logs a user in and answers the session record, with tokens for e-mail users. The ids of an anonymous user in the request merge that user into the account.",
+        "Logs a user in and answers the session record, with tokens for e-mail users. A `noLogin` user gets a new record for the external id. The ids of an anonymous user in the request merge that user into the account.",
       auth: open,
       event: "login",
       schemas: { body: "Login", answer: "LoggedInUser" },
-      operations: [loginAnonymous(context), logInPoolUser(context)],
-      errors: [...commonErrors, "too_many_attempts", "invalid_credentials", "conflict"],
+      operations: [logInNoLoginUser(context), loginAnonymous(context), logInPoolUser(context)],
+      errors: [...commonErrors, "too_many_attempts", "invalid_credentials", "not_found", "conflict"],
       example: { ...pool, data: { email, password: "correct horse battery", deviceId } },
     }),
     operationRoute(context, {

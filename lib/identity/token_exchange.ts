@@ -12,14 +12,15 @@ import { tokenCharsMax, unverifiedClaim } from "../auth/tokens/mod.ts";
 import type { Space } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type AnyRoute, envelope, named, open, route } from "../http/mod.ts";
-import { type SpaceCaller, type SpaceTokens, spaceOfRequest } from "../space_tokens/mod.ts";
+import { type SpaceCaller, type SpaceTokens, spaceOfRequest, type UserCaller } from "../space_tokens/mod.ts";
 import type { IdentityContext } from "./context.ts";
 import { UuidSchema } from "./operations.ts";
 import { issuerUser } from "./providers/vouched_users.ts";
+import { sessionRevoked } from "./sessions/sessions.ts";
 import { spaceIssuer } from "./settings.ts";
-import { accountBanned, isBanned } from "./users.ts";
+import { accountBanned, hasSessions, isBanned, isWithdrawn } from "./users.ts";
 
-/** Age from which the session record of a user who can log in is refused: 90 days. */
+/** Age from which the session record of a user without sessions is refused: 90 days. */
 const recordAgeSecondsMax = 90 * 24 * 60 * 60;
 
 /** Services of {@linkcode tokenExchangeRoute}. */
@@ -146,22 +147,45 @@ async function recordUser(
 ): Promise<SpaceCaller> {
   const { projectId, record } = proof;
   const { signup = 0, signUp = signup, ...facts } = record;
-  const { users, records, directory, sessionGuard, clock } = context;
+  const { users, records, directory } = context;
   if (!records.verify(projectId, { ...facts, signUp })) throw rejected("session record");
   const project = await directory.project(projectId);
   if (project?.spaceId !== space.id) throw rejected("session record");
-  const { userId, timeStamp: issuedAt } = record;
-  const user = await users.findById(projectId, userId);
-  if (user?.externalId !== record.externalId) throw rejected("session record");
-  if (isBanned(user, clock())) throw accountBanned(user);
-  // A noLogin user cannot log in for a new record, and the external id, its only proof, has no age.
-  const isDated = user.provider !== "noLogin";
-  if (isDated && clock() / 1_000 - issuedAt >= recordAgeSecondsMax) {
+  const user = await users.findById(projectId, record.userId);
+  if (user?.externalId !== record.externalId || isWithdrawn(user)) throw rejected("session record");
+  if (isBanned(user, context.clock())) throw accountBanned(user);
+  const session = hasSessions(user)
+    ? await sessionOfRecord(context, projectId, record)
+    : await checkAge(context, projectId, record);
+  const { id: spaceId, organisationId } = space;
+  return { kind: "user", userId: user.userId, organisationId, spaceId, projectId, ...session };
+}
+
+/**
+ * Names the session that a record was issued in. A record of before belongs to a session that is over, even if its device
+ * has logged in again.
+ */
+async function sessionOfRecord(
+  { sessions }: ExchangeContext,
+  projectId: string,
+  { userId, deviceId, timeStamp }: SessionRecordProofInput["record"],
+): Promise<Pick<UserCaller, "sessionId">> {
+  const session = await sessions.findOnDevice(projectId, userId, { deviceId, before: timeStamp });
+  if (session === null) throw sessionRevoked();
+  return { sessionId: session.sid };
+}
+
+/** Checks the age of a record of a user without sessions. */
+async function checkAge(
+  { sessionGuard, clock }: ExchangeContext,
+  projectId: string,
+  { userId, timeStamp: issuedAt }: SessionRecordProofInput["record"],
+): Promise<Pick<UserCaller, "sessionId">> {
+  if (clock() / 1_000 - issuedAt >= recordAgeSecondsMax) {
     throw new AppError("token_expired", "Cannot accept the session record as it is too old: log in again");
   }
-  if (isDated) await sessionGuard.check({ projectId, userId, issuedAt });
-  const { id: spaceId, organisationId } = space;
-  return { kind: "user", userId, organisationId, spaceId, projectId };
+  await sessionGuard.check({ projectId, userId, issuedAt });
+  return {};
 }
 
 /**

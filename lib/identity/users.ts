@@ -229,8 +229,18 @@ export function withLogin(user: User, deviceId: string, now: number): User {
 }
 
 /** Tests if the user is still anonymous: not registered, not merged into an account and not being removed. */
-export function isAnonymous({ provider, mergedInto, isRetired }: User): boolean {
-  return provider === "anonymous" && mergedInto === undefined && isRetired === undefined;
+export function isAnonymous(user: User): boolean {
+  return user.provider === "anonymous" && !isWithdrawn(user);
+}
+
+/** Tests if the user was merged into an account or is being removed, so that nothing proves it any more. */
+export function isWithdrawn({ mergedInto, isRetired }: User): boolean {
+  return mergedInto !== undefined || isRetired !== undefined;
+}
+
+/** Tests if the user's provider has sessions. Its session records are worth no more than these. */
+export function hasSessions({ provider }: User): boolean {
+  return provider !== "anonymous" && provider !== "noLogin";
 }
 
 /** Reads the clock in whole Unix seconds. */

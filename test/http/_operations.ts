@@ -216,6 +216,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
     [
       "logInUser",
       [
+        { body: { ...noLogin, data: { externalId: created.json.data.externalId } } },
         { body: { ...anonymous, data: { externalId, deviceId } } },
         { body: { ...managed, data: { email: robin.email, password, deviceId } } },
       ],

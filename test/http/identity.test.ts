@@ -262,7 +262,7 @@ describeOnStores("the identity API", open => {
       const body = { projectId: ids.project, ...selector, data };
       assertRefused(await world.call("/v1/user", { body }), 400, "unsupported_provider");
     }
-    const body = { ...noLogin, data: { externalId: "x", deviceId: randomUUID() } };
+    const body = { ...noLogin, strategy: "email", data: { externalId: "x", deviceId: randomUUID() } };
     assertRefused(await world.call("/v1/user/login", { method: "PUT", body }), 400, "unsupported_provider");
     assertRefused(await fetchProfile({ ...anonymous, externalId: "x" }), 400, "unsupported_provider");
   });

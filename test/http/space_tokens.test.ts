@@ -153,23 +153,28 @@ describeOnStores("the exchange for a space token", open => {
     }
   });
 
-  it("refuses the record of a user who can log in from the age on that is named for it", async () => {
-    const record = await recordOf("anonymous");
-    world.clock.advance(sessionRecordAgeSecondsMax * 1_000 - 1_000);
-    assert.equal((await exchange(record)).status, 200);
-    world.clock.advance(1_000);
-    assertProblem(await exchange(record), 401, "token_expired");
-    const forged = { ...record, signature: "0".repeat(64) };
-    assertProblem(await exchange(forged), 401, "invalid_credentials");
+  it("refuses the record of a user without sessions after 90 days", async () => {
+    for (const provider of ["anonymous", "noLogin"] as const) {
+      const record = await recordOf(provider);
+      world.clock.advance(sessionRecordAgeSecondsMax * 1_000 - 1_000);
+      assert.equal((await exchange(record)).status, 200);
+      world.clock.advance(1_000);
+      assertProblem(await exchange(record), 401, "token_expired");
+      const forged = { ...record, signature: "0".repeat(64) };
+      assertProblem(await exchange(forged), 401, "invalid_credentials");
+    }
   });
 
-  it("takes the record of a noLogin user, who has no login to renew it, at any age", async () => {
-    const record = await recordOf("noLogin");
-    world.clock.advance(2 * sessionRecordAgeSecondsMax * 1_000);
-    const { status, json } = await exchange(record);
-    assert.equal(status, 200);
-    const { status: used } = await world.call("/api/loyalty/profile", { token: json.data.accessToken });
-    assert.equal(used, 200);
+  it("takes the record of a later login of a noLogin or anonymous user", async () => {
+    for (const provider of ["anonymous", "noLogin"] as const) {
+      const { externalId, deviceId: device, userId } = await recordOf(provider);
+      world.clock.advance(sessionRecordAgeSecondsMax * 1_000);
+      const data = provider === "noLogin" ? { externalId } : { externalId, deviceId: device };
+      const body = { ...simplified, provider, data };
+      const { status, json } = await world.call("/v1/user/login", { method: "PUT", body });
+      assert.deepEqual([status, json.data.userId, json.data.deviceId], [200, userId, device]);
+      assert.equal((await exchange(json.data)).status, 200);
+    }
   });
 
   it("names the members of a proof that are missing or wrong", async () => {

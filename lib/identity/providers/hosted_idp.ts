@@ -115,10 +115,11 @@ async function checkOwnToken(context: IdentityContext, call: OperationCall, devi
 async function logIn(context: IdentityContext, call: OperationCall, deviceId: string) {
   const { project, info } = call;
   const issuer = hostedIssuer(project);
-  const { userId } = await issuerUser(context, project.id, { token: tokenOf(call), issuer });
+  const user = await issuerUser(context, project.id, { token: tokenOf(call), issuer });
+  const { userId } = user;
   call.note({ userId });
   await context.limiter.attempt("profile", { projectId: project.id, address: info.address, userId });
-  return await logInVouchedUser(context, call, { userId, deviceId });
+  return await logInVouchedUser(context, call, { user, deviceId });
 }
 
 /** Authenticates the bearer of an access token, and spends a look-up before anything is read. */

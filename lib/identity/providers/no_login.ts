@@ -8,10 +8,10 @@ import * as v from "valibot";
 import { capabilityId, uuid } from "../../auth/crypto/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { identityEnvelope, json, named } from "../../http/mod.ts";
-import { answerOf, appProfile, loginHistory, recordEntries, signUp } from "../answers.ts";
+import { answerOf, appProfile, loginHistory, RecordAnswer, recordEntries, signUp } from "../answers.ts";
 import type { IdentityContext } from "../context.ts";
 import { type Operation, type OperationCall, operation } from "../operations.ts";
-import { accountBanned, isBanned, type User, unixSeconds } from "../users.ts";
+import { accountBanned, isBanned, type User, unixSeconds, withLogin } from "../users.ts";
 import { AppProfileSchema, assertAppProfileFits, ExternalIdSchema, UsernameSchema } from "./fields.ts";
 import {
   assertSignaturePresent,
@@ -90,7 +90,26 @@ export function fetchNoLoginUser(context: IdentityContext): Operation {
     entries: { externalId: ExternalIdSchema, ...signatureInQuery },
     responses: { 200: { description: "The profile", schema: ProfileAnswer } },
     isLookup: true,
-    run: async (input, call) => json(200, profileOf(await find(context, input, call), input)),
+    run: async (input, call) => json(200, profileOf(await find(context, input, call, ""), input)),
+  });
+}
+
+/** Answers a new session record, as records prove their user for 90 days only. */
+export function logInNoLoginUser(context: IdentityContext): Operation {
+  const { users, records, clock } = context;
+  return operation({
+    ...provider,
+    entries: { data: v.object({ externalId: ExternalIdSchema, ...signatureInBody }) },
+    responses: { 200: { description: "The session record", schema: RecordAnswer } },
+    async run({ projectId, data }, call) {
+      const { userId, devices } = await find(context, { ...data, projectId }, call, "/data/");
+      const [{ deviceId } = { deviceId: uuid(context.random) }] = devices;
+      const now = unixSeconds(clock);
+      const user = await users.update(projectId, userId, old => withLogin(old, deviceId, now));
+      if (user === null) throw unknownUser();
+      call.note({ deviceId });
+      return identityEnvelope(records.issue(projectId, { ...user, deviceId, timeStamp: now }));
+    },
   });
 }
 
@@ -106,7 +125,7 @@ export function updateNoLoginUser(context: IdentityContext): Operation {
     responses: { 200: { description: "The user as changed", schema: ProfileAnswer } },
     async run(input, call) {
       assertAppProfileFits(input.data.appProfile);
-      const { userId } = await find(context, input, call);
+      const { userId } = await find(context, input, call, "/");
       const user = await context.users.update(input.projectId, userId, old => ({
         ...old,
         appProfile: input.data.appProfile,
@@ -119,16 +138,17 @@ export function updateNoLoginUser(context: IdentityContext): Operation {
 
 /**
  * Finds the user that a request names. Only misses are counted: an external id of 160 bits cannot be guessed, and the
- * people behind one address at an event must not use up each other's look-ups.
+ * people behind one address at an event must not use up each other's look-ups. `at` is the place of the signature.
  */
 async function find(
   context: IdentityContext,
   named: PresentedSignature & { readonly projectId: string; readonly externalId: string },
   call: OperationCall,
+  at: "" | "/" | "/data/",
 ): Promise<User> {
   const { users, records, limiter, clock } = context;
   const { projectId, externalId } = named;
-  assertSignaturePresent(call.project, named, call.request.method === "GET" ? "" : "/");
+  assertSignaturePresent(call.project, named, at);
   const user = await users.findByKey(projectId, { kind: "external", externalId });
   const isTheirs =
     user?.provider === "noLogin" && isSignedFor(user, named, { records, project: call.project });

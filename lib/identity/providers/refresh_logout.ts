@@ -27,7 +27,7 @@ export function refreshUser({ sessions, records, limiter, clock }: IdentityConte
     },
     responses: { 200: { description: "The session record with new tokens", schema: SessionAnswer } },
     async run({ projectId, provider, deviceId, refreshToken }, { request, info, project, note }) {
-      const { user, tokens } = await sessions.refresh(project, {
+      const { user, session, tokens } = await sessions.refresh(project, {
         deviceId,
         refreshToken,
         request,
@@ -38,7 +38,9 @@ export function refreshUser({ sessions, records, limiter, clock }: IdentityConte
         },
       });
       const { userId, externalId, signUp } = user;
-      const facts = { userId, externalId, deviceId, timeStamp: unixSeconds(clock), signUp };
+      // A record from before its session would prove nothing, and another process, with another clock, opened it.
+      const timeStamp = Math.max(unixSeconds(clock), Math.floor(session.createdAt / 1_000));
+      const facts = { userId, externalId, deviceId, timeStamp, signUp };
       return identityEnvelope({ ...records.issue(projectId, facts), ...tokens });
     },
   });

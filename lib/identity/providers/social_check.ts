@@ -101,7 +101,7 @@ async function checkSocialUser(
   const user = await vouchedUser(context, call, { provider, identity });
   const { deviceId } = input;
   if (deviceId === undefined) return answer(context, project.id, user);
-  const loggedIn = await logInVouchedUser(context, call, { userId: user.userId, deviceId });
+  const loggedIn = await logInVouchedUser(context, call, { user, deviceId });
   return answer(context, project.id, loggedIn.user, loggedIn.tokens);
 }
 

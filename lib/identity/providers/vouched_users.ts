@@ -55,18 +55,21 @@ export function usernameFrom(...candidates: readonly unknown[]): string {
   return names.map(name => name.slice(0, usernameCharactersMax).toWellFormed()).find(isPublicName) ?? "";
 }
 
-/** Opens a session of a user that another provider has just vouched for. */
+/**
+ * Opens a session of a user that another provider has just vouched for. The login is dated after it, so that the device's
+ * session record is of the session.
+ */
 export async function logInVouchedUser(
   { users, sessions, clock }: IdentityContext,
   { project, request, info, note }: OperationCall,
-  { userId, deviceId }: { readonly userId: string; readonly deviceId: string },
+  { user, deviceId }: { readonly user: User; readonly deviceId: string },
 ): Promise<{ readonly user: User; readonly tokens: SessionTokens }> {
-  const now = unixSeconds(clock);
-  const user = await users.update(project.id, userId, old => withLogin(old, deviceId, now));
-  if (user === null) throw invalidToken("user");
   const { session, tokens } = await sessions.open(project, user, deviceOf(deviceId, { request, info }));
   note({ sessionId: session.sid, deviceId });
-  return { user, tokens };
+  const now = unixSeconds(clock);
+  const written = await users.update(project.id, user.userId, old => withLogin(old, deviceId, now));
+  if (written === null) throw invalidToken("user");
+  return { user: written, tokens };
 }
 
 /**

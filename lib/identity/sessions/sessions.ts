@@ -244,6 +244,18 @@ export class Sessions {
     return rows.flatMap(stored => liveRow(stored, cutoff, now) ?? []).map(sessionOf);
   }
 
+  /** Finds the user's newest live session on a device that was opened by the time `before` (Unix seconds), or null. */
+  async findOnDevice(
+    projectId: string,
+    userId: string,
+    { deviceId, before }: { readonly deviceId: string; readonly before: number },
+  ): Promise<Session | null> {
+    const opened = (await this.list(projectId, userId))
+      .filter(session => session.deviceId === deviceId && session.createdAt < (before + 1) * 1_000)
+      .sort((one, other) => one.createdAt - other.createdAt);
+    return opened.at(-1) ?? null;
+  }
+
   /** Ends one session; false if it was over. */
   async revoke(projectId: string, userId: string, sid: string): Promise<boolean> {
     const { store, clock } = this.#options;
@@ -315,7 +327,8 @@ function bearerOf(request: Request): string {
   return bearerToken(request.headers.get("authorization"));
 }
 
-function sessionRevoked(): AppError {
+/** Creates the error for a session that is over. */
+export function sessionRevoked(): AppError {
   return new AppError("session_revoked", "Cannot serve the request as the session is over: log in again");
 }
 
