@@ -71,6 +71,17 @@ export interface Operation {
 /** Accepts a UUID in any case and makes it lower-case. */
 export const UuidSchema = v.pipe(v.string(), v.check(isUuid, "Expected a UUID"), v.toLowerCase());
 
+const sharedDeviceId = /^(?:0{8}-0{4}-0{4}-0{4}-0{12}|f{8}-f{4}-f{4}-f{4}-f{12})$/;
+
+/**
+ * Accepts the id of a device: any UUID but the nil and the max one (RFC 9562), which clients without an id of their own
+ * send. They would all be one device, and of the anonymous provider one user.
+ */
+export const DeviceIdSchema = v.pipe(
+  UuidSchema,
+  v.check(id => !sharedDeviceId.test(id), "Expected the random UUID of one device"),
+);
+
 const projectId = v.pipe(
   v.string(),
   v.description("Id of the project"),

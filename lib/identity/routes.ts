@@ -8,10 +8,10 @@ import * as v from "valibot";
 import { type AnyRoute, open } from "../http/mod.ts";
 import type { IdentityContext } from "./context.ts";
 import {
+  DeviceIdSchema,
   operationRoute,
   optionalUserTokenGuard,
   sessionErrors,
-  UuidSchema,
   userTokenGuard,
 } from "./operations.ts";
 import { loginAnonymous, registerAnonymous } from "./providers/anonymous.ts";
@@ -139,7 +139,7 @@ function profileRoutes(context: IdentityContext): readonly AnyRoute[] {
         "provider_error",
         "provider_unavailable",
       ],
-      query: { deviceId: v.pipe(UuidSchema, v.description("Id of the device")) },
+      query: { deviceId: v.pipe(DeviceIdSchema, v.description("Id of the device")) },
     }),
     operationRoute(context, {
       method: "GET",
@@ -164,7 +164,7 @@ function profileRoutes(context: IdentityContext): readonly AnyRoute[] {
         userId: parameter("Id of the user at the provider, demanded for `socialOne`"),
         accessToken: parameter("Access token of the provider"),
         idToken: parameter("ID token of the provider"),
-        deviceId: v.exactOptional(v.pipe(UuidSchema, v.description("Device to log in on"))),
+        deviceId: v.exactOptional(v.pipe(DeviceIdSchema, v.description("Device to log in on"))),
       },
     }),
   ];

@@ -74,7 +74,9 @@ export const IdentitySettingsSchema = v.object({
   ),
   requireSignature: v.pipe(
     v.optional(v.boolean(), false),
-    v.description("Demand the signature of the session record with every external id"),
+    v.description(
+      "Demand the signature of the session record with every external id and repeated registration",
+    ),
   ),
   registration: v.pipe(
     v.optional(v.picklist(["open", "closed"]), "open"),

@@ -150,6 +150,21 @@ describeOnStores("the identity API", open => {
     assertSigned(again.json.data);
   });
 
+  it("refuses the nil and the max UUID as a device, which clients without an id of their own share", async () => {
+    const { externalId } = (await register({ deviceId: randomUUID() })).json.data;
+    for (const digit of ["0", "f", "F"]) {
+      const deviceId = "8-4-4-4-12".replace(/\d+/g, length => digit.repeat(Number(length)));
+      for (const answer of [await register({ deviceId }), await login({ externalId, deviceId })]) {
+        assertRefused(answer, 400, "validation_failed");
+        assert.equal(answer.json.data.fields[0].pointer, "/data/deviceId");
+      }
+      const pool = { projectId: ids.project, strategy: "email", provider: "managedPool" };
+      const data = { email: "ann@example.com", password: "any password", deviceId };
+      const body = { ...pool, data };
+      assertRefused(await world.call("/v1/user/login", { method: "PUT", body }), 400, "validation_failed");
+    }
+  });
+
   it("distinguishes registrations by device, additional id and project", async () => {
     const deviceId = randomUUID();
     const answers = await Promise.all([

@@ -181,6 +181,28 @@ describeOnEveryStore("a project that demands signatures", open => {
     assert.equal(texts.size, 1);
   });
 
+  it("registers a device again with its record alone", async () => {
+    const data = { deviceId: randomUUID(), additionalId: "tv" };
+    const register = (more: object = {}): Promise<Answer> =>
+      world.call("/v1/user", { body: { ...anonymous, data: { ...data, ...more } } });
+    const { userId, timeStamp, signature } = (await register()).json.data;
+    const other = (await register({ deviceId: randomUUID() })).json.data;
+    const wrong = [
+      {},
+      { timeStamp },
+      { signature },
+      { timeStamp: timeStamp + 1, signature },
+      { timeStamp, signature: other.signature },
+    ];
+    for (const proof of wrong) {
+      const answer = await register(proof);
+      assert.deepEqual(refusal(answer), [401, "invalid_credentials"]);
+      assert.ok(!answer.text.includes(userId));
+    }
+    const again = await register({ timeStamp, signature });
+    assert.deepEqual([again.status, again.json.data.userId, again.json.data.isNew], [201, userId, false]);
+  });
+
   it("lets an anonymous user log in with the record of that device alone", async () => {
     const register = async (): Promise<Answer["json"]> =>
       (await world.call("/v1/user", { body: { ...anonymous, data: { deviceId: randomUUID() } } })).json.data;

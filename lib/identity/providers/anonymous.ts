@@ -10,7 +10,7 @@ import { AppError } from "../../errors/mod.ts";
 import { identityEnvelope, named } from "../../http/mod.ts";
 import { answerOf, RecordAnswer, recordEntries } from "../answers.ts";
 import type { IdentityContext } from "../context.ts";
-import { type Operation, type OperationCall, operation, UuidSchema } from "../operations.ts";
+import { DeviceIdSchema, type Operation, type OperationCall, operation } from "../operations.ts";
 import { accountBanned, isAnonymous, isBanned, type User, unixSeconds, withLogin } from "../users.ts";
 import { ExternalIdSchema } from "./fields.ts";
 import { assertSignaturePresent, isSignedFor, signatureInBody } from "./signature_demand.ts";
@@ -27,7 +27,7 @@ const RegisterAnswer = named(
 
 /**
  * Registers a device. Repeated and racing registrations with the same `deviceId` and `additionalId` answer the same user
- * with `isNew: false`.
+ * with `isNew: false`. In a project that demands signatures they must present the record, as the ids alone are no proof.
  */
 export function registerAnonymous(context: IdentityContext): Operation {
   const { records, limiter, clock } = context;
@@ -35,7 +35,7 @@ export function registerAnonymous(context: IdentityContext): Operation {
     ...provider,
     entries: {
       data: v.object({
-        deviceId: UuidSchema,
+        deviceId: DeviceIdSchema,
         additionalId: v.optional(
           v.pipe(
             v.string(),
@@ -44,16 +44,21 @@ export function registerAnonymous(context: IdentityContext): Operation {
           ),
           "",
         ),
+        ...signatureInBody,
       }),
     },
     responses: { 201: { description: "The user is registered", schema: RegisterAnswer } },
-    async run({ data: { deviceId, additionalId } }, call) {
+    async run({ data }, call) {
+      const { deviceId, additionalId } = data;
       const { id: projectId } = call.project;
       call.note({ deviceId });
       await limiter.attempt("anonymousRegister", { projectId, address: call.info.address });
       const { user, isNew } = await userOfDevice(context, projectId, { deviceId, additionalId });
       const { userId, externalId, signUp } = user;
       call.note({ userId });
+      if (!isNew && !isSignedFor(user, data, { records, project: call.project, deviceId })) {
+        throw registeredBefore();
+      }
       if (isBanned(user, clock())) throw accountBanned(user);
       noteActivity(context, call, user);
       const timeStamp = unixSeconds(clock);
@@ -99,7 +104,9 @@ export function loginAnonymous(context: IdentityContext): Operation {
   const { users, records, limiter, clock } = context;
   return operation({
     ...provider,
-    entries: { data: v.object({ externalId: ExternalIdSchema, deviceId: UuidSchema, ...signatureInBody }) },
+    entries: {
+      data: v.object({ externalId: ExternalIdSchema, deviceId: DeviceIdSchema, ...signatureInBody }),
+    },
     responses: { 200: { description: "The session record", schema: RecordAnswer } },
     async run({ data }, call) {
       const { id: projectId } = call.project;
@@ -141,6 +148,13 @@ function noteActivity(
 
 function hasDevice(user: User, deviceId: string): boolean {
   return isAnonymous(user) && user.devices.some(device => device.deviceId === deviceId);
+}
+
+function registeredBefore(): AppError {
+  return new AppError(
+    "invalid_credentials",
+    "Cannot register the device again without timeStamp and signature of its session record: register a new deviceId",
+  );
 }
 
 function rejected(): AppError {

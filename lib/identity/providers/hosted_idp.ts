@@ -11,7 +11,7 @@ import { AppError } from "../../errors/mod.ts";
 import { identityEnvelope, named } from "../../http/mod.ts";
 import { answerOf, appProfile, loginHistory, tokenEntries } from "../answers.ts";
 import type { IdentityContext } from "../context.ts";
-import { type Operation, type OperationCall, objectOnly, operation, UuidSchema } from "../operations.ts";
+import { DeviceIdSchema, type Operation, type OperationCall, objectOnly, operation } from "../operations.ts";
 import type { Authenticated } from "../sessions/sessions.ts";
 import { hostedIssuer, identitySetting } from "../settings.ts";
 import type { User } from "../users.ts";
@@ -92,7 +92,7 @@ export function updateHostedUser(context: IdentityContext): Operation {
 export function checkHostedUser(context: IdentityContext): Operation {
   return operation({
     ...provider,
-    entries: { deviceId: UuidSchema },
+    entries: { deviceId: DeviceIdSchema },
     responses: { 200: { description: "The profile", schema: CheckAnswer } },
     async run({ deviceId }, call) {
       call.note({ deviceId });

@@ -19,7 +19,7 @@ import { foreignBearerToken, invalidToken, tokenCharsMax } from "../../auth/toke
 import { identityEnvelope, named } from "../../http/mod.ts";
 import { answerOf, DeviceItemSchema, tokenEntries, updatedAt } from "../answers.ts";
 import type { IdentityContext } from "../context.ts";
-import { type Operation, type OperationCall, operation, UuidSchema } from "../operations.ts";
+import { DeviceIdSchema, type Operation, type OperationCall, operation } from "../operations.ts";
 import type { SessionTokens } from "../sessions/identity_tokens.ts";
 import { type SocialProvider, socialProviders } from "../settings.ts";
 import { socialSubjectCharactersMax } from "../social/token_debug.ts";
@@ -47,7 +47,7 @@ export const socialCheckQuery = {
   userId: v.exactOptional(socialUserId),
   accessToken: token("Access token of the provider"),
   idToken: token("ID token of the provider"),
-  deviceId: v.exactOptional(v.pipe(UuidSchema, v.description("Device to log in on"))),
+  deviceId: v.exactOptional(v.pipe(DeviceIdSchema, v.description("Device to log in on"))),
 };
 
 const CheckAnswer = named(

@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { passwordUnitsMax } from "../../../auth/passwords/mod.ts";
 import { isPublicName } from "../../../users/mod.ts";
-import { UuidSchema } from "../../operations.ts";
+import { DeviceIdSchema } from "../../operations.ts";
 import { ExternalIdSchema } from "../fields.ts";
 import { signatureInBody } from "../signature_demand.ts";
 
@@ -55,6 +55,6 @@ export const profileEntries = {
 /** The capability of an anonymous user: both ids, and the signature if the project demands one. */
 export const anonymousPairEntries = {
   externalId: v.exactOptional(ExternalIdSchema),
-  deviceId: v.exactOptional(UuidSchema),
+  deviceId: v.exactOptional(DeviceIdSchema),
   ...signatureInBody,
 };

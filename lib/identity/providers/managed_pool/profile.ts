@@ -9,7 +9,7 @@ import { AppError } from "../../../errors/mod.ts";
 import { type JsonText, type JsonTextReply, jsonText, named } from "../../../http/mod.ts";
 import { answerOf, DeviceItemSchema, loginHistory, updatedAt } from "../../answers.ts";
 import type { IdentityContext } from "../../context.ts";
-import { type Operation, type OperationCall, operation, UuidSchema } from "../../operations.ts";
+import { DeviceIdSchema, type Operation, type OperationCall, operation } from "../../operations.ts";
 import { identitySetting } from "../../settings.ts";
 import type { User } from "../../users.ts";
 import { managedPool } from "./fields.ts";
@@ -59,7 +59,7 @@ export function fetchPoolUser(context: IdentityContext): Operation {
 export function checkPoolUser(context: IdentityContext): Operation {
   return operation({
     ...lookup,
-    entries: { deviceId: UuidSchema },
+    entries: { deviceId: DeviceIdSchema },
     async run({ deviceId }, call) {
       const caller = await authenticate(context, call);
       const isStrict = identitySetting(call.project, "deviceCheck") === "session";
