@@ -18,6 +18,7 @@ import {
   readBulkItems,
   readOptionalId,
   readUserId,
+  refuseUnknownMembers,
 } from "../batch/items.ts";
 import type { QueuedAction } from "../worker/queued_action.ts";
 
@@ -80,7 +81,10 @@ export function checkAction(body: unknown, now: number): ReportedAction {
   return action;
 }
 
+const actionMembers: ReadonlySet<string> = new Set(["action", "actionId", "timestamp", "data", "metadata"]);
+
 function checkItem(item: BulkItem, { now, userId }: ActionCheck, errors: BodyErrors): ReportedAction {
+  refuseUnknownMembers(item, actionMembers, errors);
   const { content, contentPath, userKey } = item;
   const { action, metadata } = content;
   if (!isText(action, nameCharactersMax) || action === "") {

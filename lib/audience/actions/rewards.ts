@@ -17,7 +17,14 @@ import {
   type Loyalty,
   pointDateErrors,
 } from "../../loyalty/mod.ts";
-import { BodyErrors, type BulkItem, itemIdCharactersMax, readBulkItems, readUserId } from "../batch/items.ts";
+import {
+  BodyErrors,
+  type BulkItem,
+  itemIdCharactersMax,
+  readBulkItems,
+  readUserId,
+  refuseUnknownMembers,
+} from "../batch/items.ts";
 import { applyPerUser, type ItemResult } from "../batch/results.ts";
 
 const amountMax = 1_000_000_000;
@@ -85,6 +92,11 @@ export const BulkRewardSchema = named(
   ),
 );
 
+/** The members of each type of reward. */
+const membersByType: ReadonlyMap<unknown, ReadonlySet<string>> = new Map(
+  BulkRewardSchema.options.map(({ entries }) => [entries.type.literal, new Set(Object.keys(entries))]),
+);
+
 type RewardInput = v.InferOutput<typeof BulkRewardSchema>;
 
 /** A checked reward of a user. */
@@ -105,6 +117,8 @@ export function checkRewards(body: unknown, config: CompiledConfig, now: number)
   const orders = readBulkItems(body, "rewards", errors).flatMap((item): readonly RewardOrder[] => {
     const { content, contentPath } = item;
     const userId = readUserId(item, errors);
+    const members = membersByType.get(content.type);
+    if (members !== undefined) refuseUnknownMembers(item, members, errors);
     checkConfigured(item, config, now, errors);
     const parsed = v.safeParse(BulkRewardSchema, content);
     for (const issue of parsed.issues ?? []) {
@@ -120,42 +134,40 @@ export function checkRewards(body: unknown, config: CompiledConfig, now: number)
 const dateNames = ["availableAt", "expiresAt"] as const;
 
 /** Checks what the configuration of the space says of a reward, whatever else is wrong with it. */
-function checkConfigured(
-  { content, contentPath }: BulkItem,
-  config: CompiledConfig,
-  now: number,
-  errors: BodyErrors,
-): void {
+function checkConfigured(item: BulkItem, config: CompiledConfig, now: number, errors: BodyErrors): void {
+  const { content, contentPath } = item;
   const { type, inventorySetId } = content;
   const requireKnown = (member: string, isKnown: (id: string) => boolean): void => {
     const value = content[member];
     if (typeof value !== "string") return;
     if (!isKnown(value)) errors.add("Is not in the configuration of the space", ...contentPath, member);
   };
-  let hasLots = false;
   if (type === "metric") {
     const member = content.metricId === undefined ? "currency" : "metricId";
     if (content[member] === undefined) errors.add("Is required", ...contentPath, member);
     requireKnown(member, metricId => config.metrics.has(metricId));
-    hasLots = config.metrics.get(String(content[member]))?.lots !== undefined;
+    checkDates(item, config.metrics.get(String(content[member]))?.lots !== undefined, now, errors);
   } else if (type === "inventory") {
     const set = config.config.inventory.find(({ id: setId }) => setId === inventorySetId);
     requireKnown("inventorySetId", () => set !== undefined);
     if (set !== undefined)
-      requireKnown("inventoryItemId", itemId => set.items.some(item => item.id === itemId));
+      requireKnown("inventoryItemId", itemId => set.items.some(({ id }) => id === itemId));
   } else if (type === "coupon") {
     requireKnown("couponId", couponId => config.coupons.has(couponId));
-  } else {
-    return;
   }
-  if (hasLots) {
-    for (const { member, detail } of pointDateErrors(datesOf(content), now)) {
-      errors.add(detail, ...contentPath, member);
-    }
-    return;
+}
+
+function checkDates(
+  { content, contentPath }: BulkItem,
+  hasLots: boolean,
+  now: number,
+  errors: BodyErrors,
+): void {
+  for (const { member, detail } of hasLots ? pointDateErrors(datesOf(content), now) : []) {
+    errors.add(detail, ...contentPath, member);
   }
   for (const date of dateNames) {
-    if (content[date] === undefined) continue;
+    if (hasLots || content[date] === undefined) continue;
     errors.add("Expected no dates: only points of a metric with lots have them", ...contentPath, date);
   }
 }

@@ -77,6 +77,7 @@ export function readBulkItems(body: unknown, name: string, errors: BodyErrors): 
     errors.add(`Expected 1 to ${bulkItemsMax} items`, ...base);
   }
   errors.throwIfAny();
+  if (isJsonObject(body)) refuseUnknown(body, new Set([name]), [], errors);
   const items: BulkItem[] = [];
   for (const [index, item] of (list as readonly unknown[]).entries()) {
     const path = [...base, index];
@@ -87,10 +88,32 @@ export function readBulkItems(body: unknown, name: string, errors: BodyErrors): 
   return items;
 }
 
+/** The members of an item of the batch convention. */
+const convention: ReadonlySet<string> = new Set(["user_id", "data"]);
+
+function refuseUnknown(object: JsonObject, known: ReadonlySet<string>, path: Path, errors: BodyErrors): void {
+  for (const name in object) {
+    if (!known.has(name)) errors.add("Is not a known member", ...path, name);
+  }
+}
+
+/** Refuses members of an item beyond the known ones and the id of its user. */
+export function refuseUnknownMembers(
+  { content, contentPath, userKey }: BulkItem,
+  known: ReadonlySet<string>,
+  errors: BodyErrors,
+): void {
+  for (const name in content) {
+    if (known.has(name) || (name === "userId" && userKey === "userId")) continue;
+    errors.add("Is not a known member", ...contentPath, name);
+  }
+}
+
 function bulkItem(item: JsonObject, path: Path, errors: BodyErrors): BulkItem | null {
   if (!Object.hasOwn(item, "user_id")) {
     return { item, path, content: item, contentPath: path, userKey: "userId" };
   }
+  refuseUnknown(item, convention, path, errors);
   const { data } = item;
   const contentPath = [...path, "data"];
   if (isJsonObject(data)) return { item, path, content: data, contentPath, userKey: "user_id" };

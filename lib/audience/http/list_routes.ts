@@ -77,7 +77,12 @@ export function listRoutes(context: AudienceContext): readonly AnyRoute[] {
           v.pipe(v.picklist(["credit", "debit"]), v.description("Only entries that add or take points")),
         ),
         currency: v.exactOptional(
-          v.pipe(v.string(), v.minLength(1), v.maxLength(64), v.description("Only entries of this metric")),
+          v.pipe(
+            v.string(),
+            v.minLength(1),
+            v.maxLength(64),
+            v.description("Only entries of this metric of the space"),
+          ),
         ),
         lastEvaluatedKey,
       },

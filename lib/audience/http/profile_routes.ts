@@ -255,7 +255,9 @@ async function putOne(
   if (!isValidId(userId)) {
     throw invalidField(message, "/user_id", `Expected an id of 1 to ${itemIdCharactersMax} characters`);
   }
-  if (!isJsonObject(data) || Object.keys(more).length > 0) {
+  const [unknown] = Object.keys(more);
+  if (unknown !== undefined) throw invalidField(message, jsonPointer(unknown), "Is not a known member");
+  if (!isJsonObject(data)) {
     throw invalidField(message, "", "Expected an object with user_id and data, or a list of such");
   }
   const user = userFor(caller, userId);

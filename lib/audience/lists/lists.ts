@@ -4,6 +4,7 @@
  * @module
  */
 
+import { invalidField } from "../../errors/mod.ts";
 import type { ChallengeView, LedgerCursor, Loyalty, SpaceUser } from "../../loyalty/mod.ts";
 import { readProfileRecord } from "../profile/record.ts";
 import type { CursorScope, Cursors } from "./cursors.ts";
@@ -31,17 +32,26 @@ export interface ListPageQuery {
 
 /** The dependencies of lists. */
 export interface ListContext {
-  readonly loyalty: Pick<Loyalty, "inbox" | "reader">;
+  readonly loyalty: Pick<Loyalty, "config" | "inbox" | "reader">;
   readonly cursors: Cursors;
 }
 
-/** Returns a page of the user's transactions, newest first. A page may be short although more follow. */
+/**
+ * Returns a page of the user's transactions, newest first. A page may be short although more follow.
+ *
+ * @throws {AppError} `validation_failed` for a currency that is no metric of the space.
+ */
 export async function listTransactions(
   { loyalty, cursors }: ListContext,
   user: SpaceUser,
   query: ListPageQuery & { readonly type?: "credit" | "debit"; readonly currency?: string },
 ): Promise<ListPage<TransactionDocument>> {
   const { limit, type, currency } = query;
+  const { metrics } = await loyalty.config(user.spaceId);
+  if (currency !== undefined && !metrics.has(currency)) {
+    const message = "Cannot list the transactions of a currency that the space does not have";
+    throw invalidField(message, "currency", "Is not a metric of the space");
+  }
   const scope = scopeOf(user, "transactions", { type, currency });
   const position = cursors.open(scope, query.lastEvaluatedKey);
   const after = position === undefined ? undefined : parseLedgerPosition(position);

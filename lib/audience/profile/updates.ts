@@ -12,6 +12,7 @@ import {
   type JsonObject,
   readBulkItems,
   readUserId,
+  refuseUnknownMembers,
 } from "../batch/items.ts";
 import { applyPerUser, type BulkResult, bulkResult } from "../batch/results.ts";
 import { type PatchRules, patchErrors, patchMembers } from "./patch.ts";
@@ -80,11 +81,8 @@ export async function applyUpdates(
 }
 
 function checkChange(item: BulkItem, rules: UpdateRules, errors: BodyErrors): ProfileChange {
-  const { content, contentPath, userKey } = item;
-  for (const name of Object.keys(content)) {
-    if (members.has(name) || (name === "userId" && userKey === "userId")) continue;
-    errors.add("Is not a known member", ...contentPath, name);
-  }
+  const { content, contentPath } = item;
+  refuseUnknownMembers(item, members, errors);
   const patch = Object.fromEntries(
     patchMembers.filter(name => content[name] !== undefined).map(name => [name, content[name]]),
   );
@@ -120,7 +118,8 @@ function checkMetrics(
   return entries.flatMap(([metricId, change]): MetricChange[] => {
     const metric = metrics.get(metricId);
     if (metric === undefined) errors.add("Is not a metric of the space", ...path, metricId);
-    const { op, value } = isJsonObject(change) ? change : {};
+    const { op, value, ...others } = isJsonObject(change) ? change : {};
+    for (const name in others) errors.add("Is not a known member", ...path, metricId, name);
     if (op !== "set" && op !== "incr") {
       errors.add("Expected set or incr", ...path, metricId, "op");
       return [];

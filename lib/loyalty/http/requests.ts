@@ -79,7 +79,7 @@ const actionEntries = {
 /** The body of a report. */
 export const ActionBodySchema = named(
   "ActionReport",
-  v.object({
+  v.strictObject({
     ...actionEntries,
     actionId: v.exactOptional(
       v.pipe(v.string(), v.minLength(1), v.maxLength(actionIdCharactersMax), wellFormed),
@@ -88,4 +88,7 @@ export const ActionBodySchema = named(
 );
 
 /** The body of a dry run. */
-export const DryRunBodySchema = named("ActionTrial", v.object({ ...actionEntries, userId: UserIdSchema }));
+export const DryRunBodySchema = named(
+  "ActionTrial",
+  v.strictObject({ ...actionEntries, userId: UserIdSchema }),
+);

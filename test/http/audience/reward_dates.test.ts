@@ -98,7 +98,10 @@ describeOnStores("rewards with dates", open => {
       [{ availableAt: at(aheadMsMax + 1) }, "availableAt"],
       [{ availableAt: 1 }, "availableAt"],
       [{ currency: "points", availableAt: at(1) }, "availableAt"],
-      [{ type: "coupon", couponId: "drink", expiresAt: at(1) }, "expiresAt"],
+      [
+        { type: "coupon", couponId: "drink", currency: undefined, amount: undefined, expiresAt: at(1) },
+        "expiresAt",
+      ],
     ] as const;
     const validReward = {
       userId: fan.userId,

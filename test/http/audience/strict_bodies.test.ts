@@ -1,0 +1,115 @@
+/** Members and values that mean nothing are refused, so that a misspelt one does not lose its meaning silently. */
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { createMemoryStore } from "../../../adapters/memory/mod.ts";
+import { type Answer, type Fan, ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
+import { assertProblem } from "../_problem.ts";
+import { type BackEndCall, backEnd, pointsOf } from "./_back_end.ts";
+
+const internal = "/v1/api/audience/internal";
+const action = { action: "prediction", data: { outcome: "exact" } };
+const reward = { type: "metric", currency: "points", amount: 3 };
+const named = { "x-platform-org-id": ids.organisation };
+
+describe("strict bodies", () => {
+  let world: TestPlatform;
+  let crm: BackEndCall;
+  let fan: Fan;
+
+  before(async () => {
+    world = await openPlatform(async clock => createMemoryStore({ clock }));
+    crm = await backEnd(world, ["actions:write", "rewards:write", "users:read", "users:write"]);
+    fan = await world.fan("Ann");
+  });
+  after(() => world.dispose());
+
+  const cases: readonly (readonly [path: string, body: unknown, pointers: readonly string[]])[] = [
+    [`${internal}/actions`, { userId: "a", ...action, timeStamp: "x" }, ["/timeStamp"]],
+    [
+      `${internal}/actions/bulk`,
+      {
+        actions: [
+          { userId: "a", ...action },
+          { userId: "a", ...action, expireAt: 1 },
+        ],
+        dryRun: true,
+      },
+      ["/dryRun", "/actions/1/expireAt"],
+    ],
+    [
+      "/api/audience/actions",
+      [{ user_id: "a", data: { ...action, actionID: "1" }, at: 1 }],
+      ["/0/at", "/0/data/actionID"],
+    ],
+    [
+      `${internal}/rewards/bulk`,
+      { rewards: [{ userId: "a", ...reward, expireAt: "2030-01-01T00:00:00Z" }] },
+      ["/rewards/0/expireAt"],
+    ],
+    [
+      `${internal}/rewards/bulk`,
+      [{ user_id: "a", data: { type: "coupon", couponId: "drink", amount: 1, userId: "a" } }],
+      ["/0/data/amount", "/0/data/userId"],
+    ],
+    [
+      `${internal}/profiles/update-batch`,
+      { updates: [{ userId: "a", displayname: "A", metrics: { points: { op: "incr", value: 1, by: 2 } } }] },
+      ["/updates/0/displayname", "/updates/0/metrics/points/by"],
+    ],
+  ];
+  for (const [path, body, pointers] of cases) {
+    it(`of ${path} name the unknown ${pointers.join(" and ")}`, async () => {
+      const answer = await crm(path, { body });
+      assertProblem(answer, 400, "validation_failed");
+      assert.deepEqual(
+        answer.json.errors.map((error: Answer["json"]) => [error.pointer, error.detail]),
+        pointers.map(pointer => [pointer, "Is not a known member"]),
+      );
+      assert.equal(await pointsOf(world, "a"), 0, "nothing was applied");
+    });
+  }
+
+  it("of the loyalty API and of a single profile name the unknown member", async () => {
+    const report = { token: fan.token, body: { ...action, timestamp: 1 } };
+    const put = {
+      method: "PUT",
+      token: fan.token,
+      headers: named,
+      body: { data: { displayName: "Ann" }, version: 1 },
+    };
+    for (const [path, options, pointer] of [
+      ["/api/loyalty/action", report, "/timestamp"],
+      ["/api/audience/profile", put, "/version"],
+    ] as const) {
+      const answer = await world.call(path, options);
+      assertProblem(answer, 400, "validation_failed");
+      assert.deepEqual(answer.json.errors, [{ pointer, detail: "Is not a known member" }]);
+    }
+    assert.equal((await fan.profile()).metrics.points, 0);
+  });
+});
+
+describe("filters of lists", () => {
+  it("refuse a currency that the space does not have, and a status that no challenge has", async t => {
+    const world = await openPlatform(async clock => createMemoryStore({ clock }));
+    t.after(() => world.dispose());
+    const { token, act } = await world.fan("Ben");
+    await act("prediction", { outcome: "exact" });
+    const list = (path: string): Promise<Answer> =>
+      world.call(`/v1/api/audience/${path}`, { token, headers: named });
+    assert.equal((await list("transactions?currency=points")).json.data.length, 1);
+    assert.equal((await list("transactions?currency=energy")).json.data.length, 0);
+    assert.equal((await list("challenges?status=in_progress")).status, 200);
+    for (const [path, name] of [
+      ["transactions?currency=point", "currency"],
+      ["transactions?currency=constructor", "currency"],
+      ["challenges?status=in-progress", "status"],
+      ["challenges?status=", "status"],
+    ] as const) {
+      const answer = await list(path);
+      assertProblem(answer, 400, "validation_failed");
+      assert.equal(answer.json.errors[0].pointer, name, path);
+    }
+  });
+});
